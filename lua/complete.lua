@@ -1,0 +1,89 @@
+-- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
+-- FLAGS  allow-oom
+-- USES   clock write record leave dedupe back settle event total
+-- KEYS   inbound zset · dead zset · ended zset · results hash · drafts hash
+-- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
+-- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)}
+local STRIDE, LATE_RESULTS = 4, 5
+read_items(STRIDE)
+local leave_inbound, leave_dead, to_ended = begin('ZREM', inbound), begin('ZREM', dead), begin('ZADD', ended)
+local write_results, drop_drafts = begin('HSET', results), begin('HDEL', drafts)
+local said = {} -- what this list has put into `results`
+
+local function result_of(field)
+  if said[field] ~= nil then return said[field] end
+  return redis.call('HGET', results, field)
+end
+
+local function say(field, value)
+  said[field] = value
+  add(write_results, field, value)
+end
+
+local function finish(job, id, worker, result, late)
+  local r = job.record
+  r.state, r.score, r.skips = COMPLETED, -1, ''
+  said[id] = false
+  if result ~= '' then say(id, result) end
+  add(drop_drafts, id)
+  add(write_live, id, pack_live(r))
+  add(to_ended, now, id)
+  free_dedupe(id, job.header)
+  event('completed', id, worker, job.header.client, late and 'late' or '')
+  total('completed')
+  return {'done', late and 1 or 0}
+end
+
+-- The result that came too late is kept beside the job, once: a person's work is never thrown away.
+local function keep_late(job, id, worker, digest, result)
+  local r = job.record
+  for slot = 0, math.min(r.late, LATE_RESULTS) - 1 do
+    local kept = result_of(id .. '\0' .. slot)
+    local by, _, _, stop = struct.unpack('>c8I6Bc0', kept)
+    if by == digest and kept:sub(stop) == result then return end
+  end
+  say(id .. '\0' .. r.late % LATE_RESULTS, struct.pack('>c8I6Bc0', digest, now, #worker, worker) .. result)
+  r.late = r.late + 1
+  add(write_live, id, pack_live(r))
+end
+
+local function complete_late(job, id, worker, result)
+  local r = job.record
+  if r.state == DEAD then add(leave_dead, id) else add(leave_inbound, id) end
+  r.ring = r.ring:sub(1, 8) .. string.char(DONE_LATE) .. r.ring:sub(10)
+  return finish(job, id, worker, result, true)
+end
+
+local function complete(id, secret, digest, result)
+  local job = holder(id, secret)
+  if job then
+    local late, hold = now >= job.deadline, job.hold
+    if late then
+      job.record.expired = job.record.expired + 1
+      total('expired')
+    end
+    let_go(job, id, late and DONE_LATE or DONE)
+    return finish(job, id, hold.worker, result, late)
+  end
+  job = found[id]
+  local entry, how, worker
+  if job then entry, how, worker = recall(job.record.ring, digest) end
+  if not entry then return {'lost', 'unknown', ''} end
+  if how >= DONE and (result_of(id) or '') == result then return {'again', how == DONE_LATE and 1 or 0} end
+  local state = job.record.state
+  if how == EXPIRED and entry == 1 and (state == WAITING or state == DEAD) then
+    return complete_late(job, id, worker, result)
+  end
+  keep_late(job, id, worker, digest, result)
+  return {'lost', ENDINGS[how], STATES[job.record.state]}
+end
+
+local replies = {}
+for at = 1, #ARGV, STRIDE do
+  replies[#replies + 1] = complete(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
+end
+
+write()
+write_events()
+write_totals()
+return replies

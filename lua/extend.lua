@@ -1,0 +1,32 @@
+-- extend: the holder goes on working; a lost reservation is never revived.   reserved -> reserved
+-- FLAGS  allow-oom
+-- USES   clock write record leave dedupe back settle event total
+-- KEYS   reserved zset · settings hash
+-- ARGV   per item 4: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given)
+-- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)}
+local STRIDE = 4
+read_items(STRIDE)
+local max_hold = tonumber(redis.call('HGET', settings, 'max_hold_ms') or $MAX_HOLD_MS)
+local to_reserved = begin('ZADD', reserved)
+
+local function extend(id, secret, digest, lease)
+  local job = live_holder(id, secret)
+  if not job then return not_live(id, digest, nil) end
+  local hold = job.hold
+  local deadline = now + (lease > 0 and lease or hold.lease)
+  if max_hold > 0 then deadline = math.min(deadline, hold.reserved_at + max_hold) end
+  job.deadline = deadline
+  add(to_reserved, deadline, id)
+  event('extended', id, hold.worker, job.header.client, '')
+  return {'extended', deadline, now}
+end
+
+local replies = {}
+for at = 1, #ARGV, STRIDE do
+  replies[#replies + 1] = extend(ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]))
+end
+
+write()
+write_events()
+write_totals()
+return replies

@@ -1,0 +1,35 @@
+-- leave: a reservation ends. What expiry, abandon, fail, release, cancel and complete share.
+-- USES   clock write record
+-- KEYS   reserved zset · ended zset · held zset
+local EXPIRED, ABANDONED, FAILED, RELEASED, ENDED_BY_CANCEL, DONE, DONE_LATE = 1, 2, 3, 4, 5, 6, 7
+local ENDINGS = {'expired', 'abandoned', 'failed', 'released', 'cancelled', 'completed', 'completed'}
+local RING = 5
+local leave_reserved, leave_held = begin('ZREM', reserved), begin('ZREM', held)
+
+-- The last five ended reservations, newest first: digest, how, when, worker.
+local function remember(ring, digest, how, worker)
+  local stop, entries = 1, 1
+  while stop <= #ring and entries < RING do
+    stop = stop + 16 + ring:byte(stop + 15)
+    entries = entries + 1
+  end
+  return struct.pack('>c8BI6Bc0', digest, how, now, #worker, worker) .. ring:sub(1, stop - 1)
+end
+
+-- Where in the ring a reservation is (1 = the job's latest), how it ended, and its worker; nil when it is not there.
+local function recall(ring, digest)
+  local at, entry = 1, 1
+  while at <= #ring do
+    local ended, how, _, worker, stop = struct.unpack('>c8BI6Bc0', ring, at)
+    if ended == digest then return entry, how, worker end
+    at, entry = stop, entry + 1
+  end
+end
+
+-- `how` is nil for an undo: such a reservation was never delivered, so nobody can ask for it.
+local function leave(id, r, hold, how)
+  add(leave_reserved, id)
+  add(leave_held, held_member(hold, id))
+  if how then r.ring = remember(r.ring, hold.digest, how, hold.worker) end
+  r.hold = ''
+end

@@ -1,0 +1,47 @@
+-- order: start-time fair queueing within a priority. score = priority * 2^46 + turn, turn = max(V, client's last) + 1.
+-- KEYS   turns zset · tops hash
+local SPAN = 70368744177664
+local tops_seen, lasts_seen, tops_moved = {}, {}, {}
+local write_turns = begin('ZADD', turns)
+
+local function priority_of(score)
+  return math.floor(score / SPAN)
+end
+
+local function top(priority)
+  local v = tops_seen[priority]
+  if not v then
+    v = tonumber(redis.call('HGET', tops, priority) or 0)
+    tops_seen[priority] = v
+  end
+  return v
+end
+
+-- The place of a new arrival.
+local function new_place(priority, client)
+  local member, base = priority .. ' ' .. client, priority * SPAN
+  local last = lasts_seen[member] or tonumber(redis.call('ZSCORE', turns, member) or 0)
+  local score = base + math.max(top(priority), last - base) + 1
+  lasts_seen[member] = score
+  add(write_turns, score, member)
+  return score
+end
+
+-- V never falls, whoever is handed out again.
+local function handed_out(score)
+  local priority = priority_of(score)
+  local turn = score - priority * SPAN
+  if turn > top(priority) then
+    tops_seen[priority], tops_moved[priority] = turn, true
+  end
+end
+
+-- A client's turn at or below V says no more than V itself: such turns go, a few more than were handed out.
+local function write_tops(few)
+  for priority in pairs(tops_moved) do
+    local v, base = tops_seen[priority], priority * SPAN
+    redis.call('HSET', tops, priority, string.format('%.0f', v))
+    local past = redis.call('ZRANGEBYSCORE', turns, base, base + v, 'LIMIT', 0, few)
+    if #past > 0 then redis.call('ZREM', turns, unpack(past)) end
+  end
+end

@@ -1,0 +1,67 @@
+-- record: the two records of a job. `jobs` holds what enqueue said and is written once; `live` holds all that changes.
+-- The twin of both is src/queue/record.rs.
+local WAITING, BLOCKED, DELAYED, RESERVED, COMPLETED, DEAD, CANCELLED = 1, 2, 3, 4, 5, 6, 7
+local STATES = {'waiting', 'blocked', 'delayed', 'reserved', 'completed', 'dead', 'cancelled'}
+local APART, CLIENT, DIGEST, FINGERPRINT, LEASE, ATTEMPTS, BACKOFF, TRACE, STUB = 1, 2, 4, 8, 16, 32, 64, 128, 256
+
+-- A header's fields; `stop` is where the payload begins.
+local function read_header(raw)
+  local _, at, flags, priority, stop = struct.unpack('>BI6I2B', raw)
+  local header = {enqueued_at = at, flags = flags, priority = priority, client = ''}
+  if bit.band(flags, CLIENT) ~= 0 then header.client, stop = struct.unpack('>Bc0', raw, stop) end
+  if bit.band(flags, DIGEST) ~= 0 then header.digest, stop = struct.unpack('>c16', raw, stop) end
+  if bit.band(flags, FINGERPRINT) ~= 0 then header.fingerprint, stop = struct.unpack('>c8', raw, stop) end
+  if bit.band(flags, LEASE) ~= 0 then header.lease, stop = struct.unpack('>I4', raw, stop) end
+  if bit.band(flags, ATTEMPTS) ~= 0 then header.max_attempts, stop = struct.unpack('>I4', raw, stop) end
+  if bit.band(flags, BACKOFF) ~= 0 then
+    header.backoff, header.backoff_delay, header.backoff_max, stop = struct.unpack('>BI4I4', raw, stop)
+  end
+  if bit.band(flags, TRACE) ~= 0 then stop = stop + 55 end
+  header.stop = stop
+  return header
+end
+
+local function is_stub(header)
+  return bit.band(header.flags, STUB) ~= 0
+end
+
+-- `score` is the job's place in the order, -1 while it has none; `hold` is the reservation that is out, '' for none.
+local LIVE = '>BBdBI4I4I4I4I4I4I2Bc0I2c0I2c0I2c0I2c0'
+
+local function new_live(state, score, priority)
+  return {
+    state = state, score = score, priority = priority, handed_out = 0, expired = 0, failed = 0, abandoned = 0,
+    released = 0, attempts = 0, late = 0, hold = '', ring = '', errors = '', gate = '', skips = '',
+  }
+end
+
+local function read_live(raw)
+  local r, _ = {}
+  _, r.state, r.score, r.priority, r.handed_out, r.expired, r.failed, r.abandoned, r.released, r.attempts, r.late,
+    r.hold, r.ring, r.errors, r.gate, r.skips = struct.unpack(LIVE, raw)
+  return r
+end
+
+local function pack_live(r)
+  return struct.pack(LIVE, 1, r.state, r.score, r.priority, r.handed_out, r.expired, r.failed, r.abandoned, r.released,
+    r.attempts, r.late, #r.hold, r.hold, #r.ring, r.ring, #r.errors, r.errors, #r.gate, r.gate, #r.skips, r.skips)
+end
+
+-- The reservation that is out: secret, digest of the secret, nonce of the call that was given it, since when, for how long.
+-- Marks: a replayed one was given twice to the same call.
+local REPLAYED = 2
+local HOLD = '>c26c8c16I6I4I4BBc0'
+
+local function read_hold(raw)
+  local h = {}
+  h.secret, h.digest, h.nonce, h.reserved_at, h.lease, h.resumes, h.marks, h.worker = struct.unpack(HOLD, raw)
+  return h
+end
+
+local function pack_hold(h)
+  return struct.pack(HOLD, h.secret, h.digest, h.nonce, h.reserved_at, h.lease, h.resumes, h.marks, #h.worker, h.worker)
+end
+
+local function held_member(hold, id)
+  return hold.worker .. '\0' .. hold.nonce .. '\0' .. id
+end

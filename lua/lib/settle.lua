@@ -1,0 +1,51 @@
+-- settle: finds what the reservation of each item stands for.
+-- USES   clock record leave back
+-- KEYS   reserved zset · jobs hash · live hash
+local ids, found = {}, {}
+
+-- Reads everything about the items at once; `stride` is the number of arguments an item has, its id first.
+local function read_items(stride)
+  for i = 1, #ARGV, stride do ids[#ids + 1] = ARGV[i] end
+  local records, headers = redis.call('HMGET', live, unpack(ids)), redis.call('HMGET', jobs, unpack(ids))
+  local deadlines = redis.call('ZMSCORE', reserved, unpack(ids))
+  for i, id in ipairs(ids) do
+    if records[i] and headers[i] and not found[id] then
+      local r = read_live(records[i])
+      found[id] = {
+        record = r, header = read_header(headers[i]), deadline = tonumber(deadlines[i] or 0),
+        hold = r.hold ~= '' and read_hold(r.hold) or nil,
+      }
+    end
+  end
+end
+
+-- The job, if `secret` is the reservation that is out.
+local function holder(id, secret)
+  local job = found[id]
+  if job and job.hold and job.hold.secret == secret then return job end
+end
+
+local function let_go(job, id, how)
+  leave(id, job.record, job.hold, how)
+  job.hold = nil
+end
+
+-- The job, if `secret` is live. One that is overdue and not yet swept expires here.
+local function live_holder(id, secret)
+  local job = holder(id, secret)
+  if not job then return end
+  if now < job.deadline then return job end
+  expire(id, job.record, job.hold, job.header)
+  job.hold = nil
+end
+
+-- The answer for a reservation that is not live: the same call again if it ended by `how`, lost otherwise.
+local function not_live(id, digest, how)
+  local job = found[id]
+  local entry, ending = nil, nil
+  if job then entry, ending = recall(job.record.ring, digest) end
+  if not entry then return {'lost', 'unknown', ''} end
+  local state = STATES[job.record.state]
+  if ending == how then return {'again', state} end
+  return {'lost', ENDINGS[ending], state}
+end

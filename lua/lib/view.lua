@@ -1,0 +1,21 @@
+-- view: everything about a job, to read.
+-- USES   record
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash ·
+-- KEYS   live hash · results hash
+
+-- {id, record, payload, live record, result, score in its set, late results …}; '' where there is none, nil for no job.
+local function view(id)
+  local record = redis.call('HGET', jobs, id)
+  local header = record and read_header(record)
+  if not header or is_stub(header) then return end
+  local raw = redis.call('HGET', live, id) or ''
+  local r = raw ~= '' and read_live(raw) or new_live(WAITING, -1, header.priority)
+  local set = ({inbound, nil, delayed, reserved, ended, dead, ended})[r.state]
+  local shown = {
+    id, record, bit.band(header.flags, APART) ~= 0 and redis.call('HGET', payloads, id) or '', raw,
+    redis.call('HGET', results, id) or '', set and redis.call('ZSCORE', set, id) or '',
+  }
+  local kept = math.min(r.late, 5)
+  for n = r.late - kept, r.late - 1 do shown[#shown + 1] = redis.call('HGET', results, id .. '\0' .. n % 5) end
+  return shown
+end

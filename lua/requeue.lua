@@ -1,0 +1,53 @@
+-- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting
+-- FLAGS  allow-oom
+-- USES   clock write record order event total
+-- KEYS   inbound zset · delayed zset · dead zset · jobs hash · live hash · dedupe hash
+-- ARGV   'job' id | 'queue' died until ms (0 = now)
+-- REPLY  {'requeued', n, more (0 | 1), died until ms} | {'unknown'} | {'state', state}: completed or cancelled
+local MOST = 200
+local ids, until_ms = {ARGV[2]}, now
+
+if ARGV[1] == 'queue' then
+  if ARGV[2] ~= '0' then until_ms = tonumber(ARGV[2]) end
+  ids = redis.call('ZRANGEBYSCORE', dead, '-inf', until_ms, 'LIMIT', 0, MOST)
+  if #ids == 0 then return {'requeued', 0, 0, until_ms} end
+end
+local records, headers = redis.call('HMGET', live, unpack(ids)), redis.call('HMGET', jobs, unpack(ids))
+if not headers[1] or is_stub(read_header(headers[1])) then return {'unknown'} end
+local state = records[1] and read_live(records[1]).state or WAITING
+if state == COMPLETED or state == CANCELLED then return {'state', STATES[state]} end
+
+local leave_dead, leave_delayed, to_inbound = begin('ZREM', dead), begin('ZREM', delayed), begin('ZADD', inbound)
+local write_live, requeued = begin('HSET', live), 0
+
+-- Its dedupe key again, if nobody has taken it since.
+local function revive(id, r, header)
+  if header.digest then redis.call('HSETNX', dedupe, header.digest, id) end
+  r.attempts, r.skips = 0, ''
+  r.score = new_place(r.score < 0 and r.priority or priority_of(r.score), header.client)
+  add(leave_dead, id)
+  event('requeued', id, '', header.client, '')
+  total('requeued')
+end
+
+local function run_now(id, r, header)
+  if r.score < 0 then r.score = new_place(r.priority, header.client) end
+  add(leave_delayed, id)
+  event('due', id, '', header.client, '')
+end
+
+for i, id in ipairs(ids) do
+  local r, header = records[i] and read_live(records[i]), read_header(headers[i])
+  if r and (r.state == DEAD or r.state == DELAYED) then
+    if r.state == DEAD then revive(id, r, header) else run_now(id, r, header) end
+    r.state = WAITING
+    add(to_inbound, r.score, id)
+    add(write_live, id, pack_live(r))
+    requeued = requeued + 1
+  end
+end
+
+write()
+write_events()
+write_totals()
+return {'requeued', requeued, #ids >= MOST and 1 or 0, until_ms}

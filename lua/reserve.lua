@@ -1,0 +1,214 @@
+-- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved
+-- FLAGS  allow-oom
+-- USES   clock write record leave dedupe back order overdue event total
+-- KEYS   inbound zset · reserved zset · delayed zset · held zset · jobs hash · payloads hash · live hash ·
+-- KEYS   settings hash
+-- ARGV   per call 8: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
+-- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job)
+-- REPLY  {now ms, warn ms, {waiting, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
+-- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms} …} | {'more'} |
+-- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
+local STRIDE, STEP, BYTES, HELD = 8, 200, $RESERVE_BYTES, 200
+local _, _, _, more = overdue_step(STEP)
+write()
+local chosen = redis.call('HMGET', settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms')
+local paused, worker_limit = chosen[1] == '1', tonumber(chosen[4] or $WORKER_LIMIT)
+local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[3] or $MAX_HOLD_MS)
+
+local leave_inbound, to_reserved, to_held = begin('ZREM', inbound), begin('ZADD', reserved), begin('ZADD', held)
+local line, line_at, headers, records = {}, 1, {}, {}
+local taken, touched, spent, handed = {}, {}, 0, 0
+
+local function capped(deadline, reserved_at)
+  if max_hold > 0 then return math.min(deadline, reserved_at + max_hold) end
+  return deadline
+end
+
+-- Everything that the calls can want, read at once.
+local function read_line()
+  local wanted = 0
+  for at = 1, #ARGV, STRIDE do
+    if ARGV[at + 4] == 'next' then wanted = wanted + tonumber(ARGV[at + 2]) end
+  end
+  if wanted == 0 or paused then return end
+  line = redis.call('ZRANGE', inbound, 0, math.min(wanted, STEP) - 1, 'WITHSCORES')
+  local ids = {}
+  for i = 1, #line, 2 do ids[#ids + 1] = line[i] end
+  if #ids == 0 then return end
+  headers, records = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', live, unpack(ids))
+end
+
+-- All that a worker holds, or only what this very call was given before: {id, live record, hold} each, oldest first.
+local function holds(worker, nonce, all)
+  local from = all and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
+  local to = from:sub(1, -2) .. '\1'
+  local mine = {}
+  for _, member in ipairs(redis.call('ZRANGEBYLEX', held, '[' .. from, '(' .. to, 'LIMIT', 0, HELD)) do
+    local id = member:sub(-26)
+    local r = read_live(redis.call('HGET', live, id))
+    mine[#mine + 1] = {id = id, record = r, hold = read_hold(r.hold)}
+  end
+  table.sort(mine, function(a, b)
+    if a.hold.reserved_at ~= b.hold.reserved_at then return a.hold.reserved_at < b.hold.reserved_at end
+    return a.id < b.id
+  end)
+  return mine
+end
+
+local function is_apart(record)
+  return bit.band(struct.unpack('>I2', record, 8), APART) ~= 0
+end
+
+local function shown(id, record, raw, deadline)
+  return {id, record, is_apart(record) and redis.call('HGET', payloads, id) or '', raw, deadline}
+end
+
+-- The same call again is given the same jobs. They are marked, lest the undo of a first try takes them from the second.
+local function replay(mine, nonce)
+  local given = {'held'}
+  for _, job in ipairs(mine) do
+    local hold, r = job.hold, job.record
+    if hold.nonce == nonce then
+      if bit.band(hold.marks, REPLAYED) == 0 then
+        hold.marks = hold.marks + REPLAYED
+        r.hold = pack_hold(hold)
+        add(write_live, job.id, pack_live(r))
+      end
+      given[#given + 1] = shown(job.id, redis.call('HGET', jobs, job.id), pack_live(job.record),
+        tonumber(redis.call('ZSCORE', reserved, job.id)))
+    end
+  end
+  return #given > 1 and given or nil
+end
+
+-- The same reservation for the same person: a reloaded page has its job again.
+local function resume(job, nonce, lease)
+  local id, r, hold = job.id, job.record, job.hold
+  add(leave_held, held_member(hold, id))
+  hold.nonce, hold.resumes, hold.marks = nonce, hold.resumes + 1, 0
+  if lease > 0 then hold.lease = lease end
+  r.hold = pack_hold(hold)
+  local deadline = math.max(now + hold.lease, tonumber(redis.call('ZSCORE', reserved, id)))
+  deadline = capped(deadline, hold.reserved_at)
+  add(to_held, 0, held_member(hold, id))
+  add(to_reserved, deadline, id)
+  local raw, record = pack_live(r), redis.call('HGET', jobs, id)
+  add(write_live, id, raw)
+  event('resumed', id, hold.worker, read_header(record).client, '')
+  return shown(id, record, raw, deadline)
+end
+
+local function resume_all(mine, limit, nonce, lease)
+  local given = {'held'}
+  for i = 1, math.min(#mine, limit) do given[i + 1] = resume(mine[i], nonce, lease) end
+  return given
+end
+
+local function take(id, score, record, raw, call, i)
+  local header = read_header(record)
+  local r = raw and read_live(raw) or new_live(RESERVED, score, header.priority)
+  local lease = call.lease > 0 and call.lease or header.lease or queue_lease
+  local deadline = capped(now + lease, now)
+  r.state, r.score, r.handed_out = RESERVED, score, r.handed_out + 1
+  r.hold = pack_hold({
+    secret = call.secrets:sub(i * 26 - 25, i * 26), digest = call.digests:sub(i * 8 - 7, i * 8), nonce = call.nonce,
+    reserved_at = now, lease = lease, resumes = 0, marks = 0, worker = call.worker,
+  })
+  taken[id], handed = true, handed + 1
+  local packed = pack_live(r)
+  add(leave_inbound, id)
+  add(to_reserved, deadline, id)
+  add(to_held, 0, call.worker .. '\0' .. call.nonce .. '\0' .. id)
+  add(write_live, id, packed)
+  handed_out(score)
+  event('reserved', id, call.worker, header.client, '')
+  total('handed_out')
+  return shown(id, record, packed, deadline)
+end
+
+local function size(id, record)
+  return is_apart(record) and #record + redis.call('HSTRLEN', payloads, id) or #record
+end
+
+-- New jobs in order, as many as asked for and as the byte budget allows; one call always gets one.
+local function take_next(call, want)
+  local given, bytes = {'new'}, 0
+  while #given <= want and line_at <= #headers do
+    local at = line_at
+    local id, record = line[at * 2 - 1], headers[at]
+    if taken[id] then
+      line_at = at + 1
+    else
+      local weight = size(id, record)
+      if #given > 1 and bytes + weight > BYTES then break end
+      if spent > 0 and spent + weight > BYTES then
+        if #given == 1 then return {'more'} end
+        break
+      end
+      bytes, spent, line_at = bytes + weight, spent + weight, at + 1
+      given[#given + 1] = take(id, tonumber(line[at * 2]), record, records[at], call, #given)
+    end
+  end
+  return given
+end
+
+local function take_this(call, id, mine)
+  local record = redis.call('HGET', jobs, id)
+  if not record or is_stub(read_header(record)) then return {'unknown'} end
+  local raw = redis.call('HGET', live, id)
+  local r = raw and read_live(raw)
+  if r and r.state == RESERVED and call.worker ~= '' then
+    local hold = read_hold(r.hold)
+    if hold.worker == call.worker then
+      return {'held', resume({id = id, record = r, hold = hold}, call.nonce, call.lease)}
+    end
+  end
+  if r and r.state ~= WAITING then return {'state', STATES[r.state]} end
+  if paused then return {'paused'} end
+  if call.worker ~= '' and worker_limit > 0 and #mine >= worker_limit then return {'limit'} end
+  return {'new', take(id, tonumber(redis.call('ZSCORE', inbound, id)), record, raw, call, 1)}
+end
+
+local function serve(call, mode, limit, id)
+  local who = call.worker ~= '' and call.worker or call.nonce
+  if touched[who] or mode == 'this' then write() end
+  touched[who] = true
+  local mine = holds(call.worker, call.nonce, call.worker ~= '' and (worker_limit > 0 or mode == 'resume'))
+  local before = replay(mine, call.nonce)
+  if before then return before end
+  if mode == 'this' then return take_this(call, id, mine) end
+  if mode == 'resume' then return resume_all(mine, limit, call.nonce, call.lease) end
+  if call.worker ~= '' and worker_limit > 0 then
+    if #mine >= worker_limit then return resume_all(mine, limit, call.nonce, call.lease) end
+    limit = math.min(limit, worker_limit - #mine)
+  end
+  if paused then return {'new'} end
+  return take_next(call, limit)
+end
+
+local replies = {}
+if not more then read_line() end
+for at = 1, #ARGV, STRIDE do
+  local call = {
+    worker = ARGV[at], nonce = ARGV[at + 1], lease = tonumber(ARGV[at + 3]), secrets = ARGV[at + 6],
+    digests = ARGV[at + 7],
+  }
+  replies[#replies + 1] = more and {'more'} or serve(call, ARGV[at + 4], tonumber(ARGV[at + 2]), ARGV[at + 5])
+end
+
+write()
+if handed > 0 then write_tops(handed * 2 + 8) end
+write_events()
+write_totals()
+
+local function soonest()
+  local deadline = redis.call('ZRANGE', reserved, 0, 0, 'WITHSCORES')[2]
+  local due_at = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
+  local next_at = math.min(tonumber(deadline or math.huge), tonumber(due_at or math.huge))
+  return next_at < math.huge and next_at - now or -1
+end
+return {
+  now, tonumber(chosen[5] or $WARN_MS), {
+    redis.call('ZCARD', inbound), redis.call('ZCARD', delayed), redis.call('ZCARD', reserved), paused and 1 or 0, soonest(),
+  }, replies,
+}

@@ -1,0 +1,74 @@
+-- sweep: what time brings about, one bounded step.   reserved -> waiting | dead, delayed -> waiting, ended -> forgotten
+-- FLAGS  allow-oom
+-- USES   clock write record leave dedupe back order overdue gone event total
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns zset ·
+-- KEYS   live hash · tops hash · settings hash · events stream
+-- ARGV   -
+-- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never)}
+local STEP, YOUNG, EVENTS, DAY = 200, 10000, 10000, 86400000
+local expired, due_jobs, died, more = overdue_step(STEP)
+write()
+
+local chosen = redis.call('HMGET', settings, 'retention_ms', 'retention_max')
+local retention, most_kept = tonumber(chosen[1] or $RETENTION_MS), tonumber(chosen[2] or $RETENTION_MAX)
+local leave_ended = begin('ZREM', ended)
+
+-- Ended jobs past their retention, or beyond how many are kept; none younger than ten seconds.
+local function forget(most)
+  if most <= 0 then return 0, true end
+  local ids = redis.call('ZRANGEBYSCORE', ended, '-inf', now - retention, 'LIMIT', 0, most)
+  if #ids == 0 then
+    local surplus = math.min(redis.call('ZCARD', ended) - most_kept, most)
+    if surplus > 0 then
+      ids = redis.call('ZRANGEBYSCORE', ended, '-inf', now - YOUNG, 'LIMIT', 0, surplus)
+    end
+  end
+  if #ids == 0 then return 0, false end
+  for i, raw in ipairs(redis.call('HMGET', live, unpack(ids))) do
+    local r = raw and read_live(raw)
+    if not r then total('stubs', -1) elseif r.state == CANCELLED then total('cancelled_kept', -1) end
+    gone(ids[i], r)
+    add(leave_ended, ids[i])
+  end
+  return #ids, #ids >= most
+end
+
+local function is_empty(...)
+  for _, key in ipairs({...}) do
+    if redis.call('EXISTS', key) == 1 then return false end
+  end
+  return true
+end
+
+-- Order is forgotten only when nothing that has a place is left.
+local function forget_order()
+  if is_empty(inbound, reserved, delayed, parked) then redis.call('UNLINK', tops, turns) end
+end
+
+-- About ten thousand transitions, whatever the number of entries; all go when the queue has been empty for a day.
+local function trim_events()
+  local last = redis.call('XREVRANGE', events, '+', '-', 'COUNT', 20)
+  if #last == 0 then return end
+  local carried = 0
+  for _, entry in ipairs(last) do carried = carried + tonumber(entry[2][1]) end
+  redis.call('XTRIM', events, 'MAXLEN', '~', math.max(math.ceil(EVENTS * #last / carried), 100))
+  local idle = now - tonumber(last[1][1]:match('^%d+'))
+  if idle > DAY and is_empty(inbound, reserved, delayed, parked, dead, ended) then redis.call('UNLINK', events) end
+end
+
+local function next_ms()
+  local soonest = math.huge
+  for key, wait in pairs({[reserved] = 0, [delayed] = 0, [ended] = retention}) do
+    local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
+    if first then soonest = math.min(soonest, tonumber(first) + wait) end
+  end
+  return soonest < math.huge and math.max(soonest - now, 0) or -1
+end
+
+local forgotten, more_to_forget = forget(STEP - expired - due_jobs)
+write()
+write_events()
+write_totals()
+forget_order()
+trim_events()
+return {expired, due_jobs, died, forgotten, (more or more_to_forget) and 1 or 0, next_ms()}

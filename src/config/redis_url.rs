@@ -1,0 +1,126 @@
+//! The address of Redis, which may hold a password: it is never printed, not even when it is wrong.
+
+use std::{ffi::OsStr, fmt, path::Path};
+
+use clap::{Arg, Command, builder::TypedValueParser, error::ErrorKind};
+
+use super::values::{split_port, unbracketed};
+use crate::job::Invalid;
+
+/// Which Redis keeps the jobs.
+#[derive(Clone, PartialEq, Eq)]
+pub enum RedisUrl {
+    /// A private server that this process starts.
+    Embedded,
+    Tcp(Secret),
+    Unix(Secret),
+}
+
+/// A URL with what may be a password in it. Only [`Secret::expose`] shows it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// For the client that connects, and for nobody else.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    /// A unix URL has its password behind the `?`.
+    fn without_options(&self) -> &str {
+        self.0.split('?').next().unwrap_or_default()
+    }
+}
+
+const RULE: Invalid = Invalid("must be redis://[user:password@]host[:port][/db] or unix:///path[?db=N]");
+const TLS: Invalid = Invalid("asks for TLS, which this build does not speak; use redis:// through a TLS tunnel");
+const CLUSTER: Invalid = Invalid("asks for Redis Cluster, which this build does not speak; use redis:// or unix://");
+const SENTINEL: Invalid = Invalid("asks for Sentinel, which this build does not speak; use redis:// or unix://");
+
+impl RedisUrl {
+    /// # Errors
+    /// The rule that the text breaks. The text itself is not in it.
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let text = text.trim();
+        let (scheme, rest) = text.split_once("://").ok_or(RULE)?;
+        let scheme = scheme.to_ascii_lowercase();
+        let url = Secret(format!("{scheme}://{rest}"));
+        match scheme.as_str() {
+            "redis" | "valkey" if is_server(rest) => Ok(Self::Tcp(url)),
+            "unix" | "redis+unix" | "valkey+unix" if is_path(rest) => Ok(Self::Unix(url)),
+            "rediss" | "valkeys" => Err(TLS),
+            "redis+cluster" => Err(CLUSTER),
+            "redis+sentinel" => Err(SENTINEL),
+            _ => Err(RULE),
+        }
+    }
+}
+
+/// `[user:password@]host[:port][/db][?options]`
+fn is_server(rest: &str) -> bool {
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, tail) = rest.split_at(end);
+    let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
+    let db = tail.strip_prefix('/').unwrap_or_default().split('?').next().unwrap_or_default();
+    let db_is_number = db.is_empty() || db.parse::<u32>().is_ok();
+    db_is_number && split_port(place).is_some_and(|(host, _)| unbracketed(host).is_some())
+}
+
+fn is_path(rest: &str) -> bool {
+    let path = rest.split('?').next().unwrap_or_default();
+    path.starts_with('/') && path.len() > 1
+}
+
+/// The URL without user and password: enough to recognise it in a log.
+impl fmt::Display for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded => f.write_str("embedded"),
+            Self::Unix(url) => f.write_str(url.without_options()),
+            Self::Tcp(url) => {
+                let (scheme, rest) = url.without_options().split_once("://").unwrap_or_default();
+                let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+                write!(f, "{scheme}://{place}")
+            }
+        }
+    }
+}
+
+impl fmt::Debug for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RedisUrl({self})")
+    }
+}
+
+/// clap's usual parsers quote the value that they refuse. These two do not.
+#[derive(Clone)]
+pub(super) struct UrlParser;
+
+impl TypedValueParser for UrlParser {
+    type Value = RedisUrl;
+
+    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<RedisUrl, clap::Error> {
+        let parsed = value.to_str().ok_or(RULE).and_then(RedisUrl::parse);
+        parsed.map_err(|rule| refusal(cmd, arg, &rule))
+    }
+}
+
+/// Takes the name of a file and gives the URL that stands in it.
+#[derive(Clone)]
+pub(super) struct UrlFileParser;
+
+impl TypedValueParser for UrlFileParser {
+    type Value = RedisUrl;
+
+    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<RedisUrl, clap::Error> {
+        let file = Path::new(value);
+        let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", file.display()));
+        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        RedisUrl::parse(&text).map_err(|rule| refused(&rule))
+    }
+}
+
+fn refusal(cmd: &Command, arg: Option<&Arg>, why: &dyn fmt::Display) -> clap::Error {
+    let name = arg.map(ToString::to_string).unwrap_or_default();
+    clap::Error::raw(ErrorKind::ValueValidation, format!("{name}: {why}\n")).with_cmd(cmd)
+}

@@ -1,0 +1,198 @@
+use std::{fs, process, time::SystemTime};
+
+use super::*;
+
+/// What this command line means to a process without environment.
+fn parse(line: &str) -> Result<Command, clap::Error> {
+    let bare = each_argument(definition(), |arg| arg.env(None::<&str>));
+    let cli = Cli::from(bare, std::iter::once("intray").chain(line.split_whitespace()).map(OsString::from))?;
+    Ok(cli.command.unwrap_or(Command::Serve(cli.serve)))
+}
+
+fn serve(line: &str) -> Serve {
+    match parse(line).expect("a valid line") {
+        Command::Serve(serve) => serve,
+        other => panic!("not serve: {other:?}"),
+    }
+}
+
+fn refusal(line: &str) -> String {
+    parse(line).expect_err("a refusal").to_string()
+}
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_nanos();
+    let path = std::env::temp_dir().join(format!("intray-config-{}-{now}-{name}", process::id()));
+    fs::write(&path, text).expect("a file in the temporary folder");
+    path
+}
+
+#[test]
+fn nothing_said_means_a_private_server_on_loopback() {
+    let serve = serve("");
+    assert_eq!(serve.listen.to_string(), "127.0.0.1:7070");
+    assert_eq!(serve.store.redis_url(), RedisUrl::Embedded);
+    assert_eq!(serve.store.data_dir, PathBuf::from("./intray-data"));
+    assert_eq!(serve.store.prefix.as_str(), "intray");
+    assert_eq!(serve.store.log_format, LogFormat::Text);
+    assert_eq!((serve.sweep_interval_ms, serve.max_connections, serve.max_payload_bytes), (1_000, 65_536, 262_144));
+    assert!(serve.cors_origin.is_empty() && serve.allowed_host.is_empty() && !serve.insecure);
+}
+
+#[test]
+fn serve_is_the_default_command() {
+    for line in ["--listen [::1]:1 --prefix a:b", "serve --listen [::1]:1 --prefix a:b"] {
+        let serve = serve(line);
+        assert_eq!(serve.listen.address(), ("::1", 1));
+        assert_eq!(serve.store.prefix.as_str(), "a:b");
+    }
+}
+
+#[test]
+fn the_commands_share_where_the_jobs_are() {
+    let Ok(Command::Migrate(migrate)) = parse("migrate --dry-run --prefix p --adopt a:Old --adopt a=b=in") else {
+        panic!("migrate")
+    };
+    assert!(migrate.dry_run);
+    assert_eq!(migrate.store.prefix.as_str(), "p");
+    let named: Vec<_> = migrate.adopt.iter().map(|a| (a.name.as_str(), a.queue.as_str())).collect();
+    assert_eq!(named, [("a:Old", "a-Old"), ("a=b", "in")]);
+    assert!(matches!(parse("check --redis-url unix:///r.sock"), Ok(Command::Check(check))
+        if matches!(check.store.redis_url(), RedisUrl::Unix(_))));
+    assert!(matches!(parse("healthcheck --listen 0.0.0.0:80"), Ok(Command::Healthcheck(asked))
+        if asked.listen.from_here().to_string() == "127.0.0.1:80"));
+}
+
+#[test]
+fn lists_are_repeated_or_separated_by_commas() {
+    let serve = serve("--cors-origin https://A.example:443,http://b:8080 --cors-origin * --allowed-host desk,[::2]");
+    let exact = |text: &str| Origin::Exact(text.to_owned());
+    assert_eq!(serve.cors_origin, [exact("https://a.example"), exact("http://b:8080"), Origin::Any]);
+    let hosts: Vec<_> = serve.allowed_host.iter().map(HostName::as_str).collect();
+    assert_eq!(hosts, ["desk", "[::2]"]);
+}
+
+#[test]
+fn values_that_cannot_work_are_refused() {
+    for line in [
+        "--listen 7070",
+        "--listen :7070",
+        "--listen ::1:7070",
+        "--listen a:70000",
+        "--prefix {a}",
+        "--prefix=",
+        "--cors-origin null",
+        "--cors-origin https://a/",
+        "--cors-origin a.example",
+        "--cors-origin https://a:b",
+        "--allowed-host http://a",
+        "--allowed-host a:80",
+        "--sweep-interval-ms 0",
+        "--max-connections 0",
+        "--max-payload-bytes 0",
+        "--max-payload-bytes 9000000",
+        "--log-format xml",
+        "migrate --adopt =q",
+        "migrate --adopt a=b/c",
+        "migrate --insecure",
+        "--redis-url localhost",
+        "--redis-url redis://",
+        "--redis-url redis://h:x",
+        "--redis-url redis://h/zero",
+        "--redis-url unix://",
+        "--redis-url-file /nowhere",
+        "unknown",
+    ] {
+        assert_eq!(parse(line).map_err(|refusal| refusal.exit_code()).expect_err(line), 2, "{line}");
+    }
+}
+
+#[test]
+fn kinds_of_redis_that_are_not_spoken_are_named() {
+    assert!(refusal("--redis-url rediss://h").contains("TLS"));
+    assert!(refusal("--redis-url redis+cluster://h:1,i:2").contains("Redis Cluster"));
+    assert!(refusal("--redis-url redis+sentinel://h:1/name").contains("Sentinel"));
+}
+
+#[test]
+fn a_password_is_never_printed() {
+    for wrong in ["redis://u:hunter2@h:x", "http://u:hunter2@h", "rediss://:hunter2@h", "redis://:hunter2/@h"] {
+        let said = refusal(&format!("--redis-url {wrong}"));
+        assert!(!said.contains("hunter2") && said.contains("--redis-url"), "{said}");
+        let path = file("wrong", wrong);
+        assert!(!refusal(&format!("--redis-url-file {}", path.display())).contains("hunter2"));
+        fs::remove_file(path).expect("our file");
+    }
+    for (right, shown) in [
+        ("redis://u:hunter2@h:6379/3", "redis://h:6379/3"),
+        ("redis://h?password=hunter2", "redis://h"),
+        ("unix:///run/a@b.sock?db=1&pass=hunter2", "unix:///run/a@b.sock"),
+    ] {
+        let serve = serve(&format!("--redis-url {right}"));
+        assert!(!format!("{serve:?}").contains("hunter2"));
+        assert_eq!(serve.store.redis_url().to_string(), shown);
+        let (RedisUrl::Tcp(url) | RedisUrl::Unix(url)) = serve.store.redis_url() else { panic!("{shown}") };
+        assert_eq!(url.expose(), right);
+    }
+}
+
+#[test]
+fn the_url_itself_wins_over_the_file() {
+    let path = file("url", "redis://:pw@inside:1\n");
+    let from = |line: &str| serve(line).store.redis_url().to_string();
+    assert_eq!(from(&format!("--redis-url-file {}", path.display())), "redis://inside:1");
+    assert_eq!(from(&format!("--redis-url-file {} --redis-url redis://said", path.display())), "redis://said");
+    fs::remove_file(path).expect("our file");
+}
+
+#[test]
+fn strangers_are_kept_out_unless_the_operator_says_otherwise() {
+    for line in
+        ["", "--listen localhost:1", "--listen 127.9.9.9:1", "--listen [::1]:1", "--listen 0.0.0.0:1 --insecure"]
+    {
+        assert_eq!(serve(line).exposure(), Ok(()), "{line}");
+    }
+    for line in ["--listen 0.0.0.0:1", "--listen [::]:1", "--listen 10.0.0.1:1", "--listen desk.example:1"] {
+        let said = serve(line).exposure().expect_err(line);
+        assert!(said.contains("--insecure") && !said.contains('\n'), "{said}");
+    }
+}
+
+#[test]
+fn help_names_every_flag_with_its_variable() {
+    let help = definition().render_help().to_string();
+    for argument in Cli::command().get_arguments().filter(|arg| arg.get_env().is_some()) {
+        let variable = argument.get_env().and_then(|name| name.to_str()).expect("a name");
+        assert!(help.contains(&format!("[env: {variable}]")), "{variable} in {help}");
+        let flag = argument.get_long().expect("a long flag");
+        let expected = format!("INTRAY_{}", flag.to_uppercase().replace('-', "_"));
+        assert!(variable == expected || variable == expected.replace("INTRAY_", ""), "{variable} for --{flag}");
+    }
+}
+
+/// The environment belongs to the whole process, so this test asks a process of its own.
+#[test]
+fn the_environment_sets_what_flags_do_not() {
+    let told = [
+        ("INTRAY_TEST_CHILD", "1"),
+        ("INTRAY_LISTEN", "[::1]:2"),
+        ("REDIS_URL", ""),
+        ("INTRAY_CORS_ORIGIN", ""),
+        ("INTRAY_INSECURE", "yes"),
+        ("INTRAY_ALLOWED_HOST", "a,b"),
+    ];
+    if std::env::var_os("INTRAY_TEST_CHILD").is_none() {
+        let this = "config::tests::the_environment_sets_what_flags_do_not";
+        let mut child = process::Command::new(std::env::current_exe().expect("this program"));
+        let done = child.args(["--exact", this]).env_clear().envs(told).output().expect("a child");
+        let said = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && said.contains("1 passed"), "{said}");
+        return;
+    }
+    let cli = Cli::from(definition(), ["intray", "--allowed-host", "c"].map(OsString::from).into_iter());
+    let serve = cli.expect("a valid environment").serve;
+    assert_eq!(serve.listen.to_string(), "[::1]:2");
+    assert_eq!(serve.store.redis_url(), RedisUrl::Embedded);
+    assert!(serve.cors_origin.is_empty() && serve.insecure);
+    assert_eq!(serve.allowed_host.len(), 1);
+}

@@ -1,0 +1,188 @@
+//! The types of what can be set, each made by a parser that says its rule.
+
+use std::{
+    fmt,
+    net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    str::FromStr,
+};
+
+use crate::job::{Invalid, QueueName};
+
+/// Where to listen. The host may be a name: it is looked up when the listener is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listen {
+    host: String,
+    port: u16,
+}
+
+impl Listen {
+    pub const DEFAULT: &str = "127.0.0.1:7070";
+    const RULE: Invalid = Invalid("must be host:port, like 127.0.0.1:7070 or [::1]:7070");
+
+    /// Host, an IPv6 one without its brackets, and port, as `ToSocketAddrs` takes them.
+    pub fn address(&self) -> (&str, u16) {
+        (&self.host, self.port)
+    }
+
+    /// Whether only this machine can reach it. A name other than `localhost` is taken to be reachable.
+    pub fn is_loopback(&self) -> bool {
+        let named = self.host.eq_ignore_ascii_case("localhost");
+        named || self.host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
+    }
+
+    /// The address to connect to from this machine: a listener on every address is met on loopback.
+    #[must_use]
+    pub fn from_here(&self) -> Self {
+        let host = match self.host.parse() {
+            Ok(IpAddr::V4(Ipv4Addr::UNSPECIFIED)) => Ipv4Addr::LOCALHOST.to_string(),
+            Ok(IpAddr::V6(Ipv6Addr::UNSPECIFIED)) => Ipv6Addr::LOCALHOST.to_string(),
+            _ => self.host.clone(),
+        };
+        Self { host, port: self.port }
+    }
+}
+
+impl FromStr for Listen {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let (host, port) = text.rsplit_once(':').ok_or(Self::RULE)?;
+        let host = unbracketed(host).ok_or(Self::RULE)?;
+        let port = port.parse().map_err(|_| Self::RULE)?;
+        Ok(Self { host: host.to_owned(), port })
+    }
+}
+
+impl fmt::Display for Listen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { host, port } = self;
+        if host.contains(':') { write!(f, "[{host}]:{port}") } else { write!(f, "{host}:{port}") }
+    }
+}
+
+/// What every key begins with. Braces are Redis Cluster's: they say which part of a key chooses the slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prefix(String);
+
+impl Prefix {
+    const RULE: Invalid = Invalid("must be 1 to 64 characters of A-Z, a-z, 0-9, '.', '_', ':' and '-'");
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Prefix {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let clean = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b':' | b'-'));
+        if (1..=64).contains(&text.len()) && clean { Ok(Self(text.to_owned())) } else { Err(Self::RULE) }
+    }
+}
+
+/// Whose pages may call, as a browser writes it in `Origin`: lower case, without the scheme's usual port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    Any,
+    Exact(String),
+}
+
+impl Origin {
+    /// `null` is what every sandboxed frame and local file sends: to allow it is to allow anybody.
+    const RULE: Invalid =
+        Invalid("must be * or scheme://host[:port] without a path, like https://desk.example; not null");
+}
+
+impl FromStr for Origin {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let text = text.trim().to_ascii_lowercase();
+        if text == "*" {
+            return Ok(Self::Any);
+        }
+        let (scheme, place) = text.split_once("://").ok_or(Self::RULE)?;
+        let (host, port) = split_port(place).ok_or(Self::RULE)?;
+        let scheme_is_clean = scheme.starts_with(|c: char| c.is_ascii_lowercase())
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-'));
+        if !scheme_is_clean || unbracketed(host).is_none() {
+            return Err(Self::RULE);
+        }
+        let port = match (scheme, port) {
+            (_, None) | ("http", Some(80)) | ("https", Some(443)) => String::new(),
+            (_, Some(port)) => format!(":{port}"),
+        };
+        Ok(Self::Exact(format!("{scheme}://{host}{port}")))
+    }
+}
+
+/// A name or address as it stands in `Host`, lower case, without a port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostName(String);
+
+impl HostName {
+    const RULE: Invalid = Invalid("must be a host name or an address, without scheme and port");
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for HostName {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let text = text.trim();
+        unbracketed(text).ok_or(Self::RULE)?;
+        Ok(Self(text.to_ascii_lowercase()))
+    }
+}
+
+/// An older layout's name, and the queue that takes its jobs over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Adoption {
+    /// The key of the older layout, as it is.
+    pub name: String,
+    pub queue: QueueName,
+}
+
+impl FromStr for Adoption {
+    type Err = String;
+
+    /// `NAME` may hold `:` and `=`: the queue is what stands behind the last `=`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, queue) = match text.rsplit_once('=') {
+            Some((name, queue)) => (name, queue.to_owned()),
+            None => (text, made_valid(text)),
+        };
+        if name.is_empty() {
+            return Err("NAME is missing".to_owned());
+        }
+        let queue = QueueName::parse(&queue).map_err(|rule| format!("the queue {queue:?} {rule}; say NAME=QUEUE"))?;
+        Ok(Self { name: name.to_owned(), queue })
+    }
+}
+
+/// `app:My Queue` becomes `app-My-Queue`.
+fn made_valid(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    name.chars().map(|c| if fits(c) { c } else { '-' }).collect()
+}
+
+/// The host itself: an IPv6 address without its brackets, or a name or IPv4 address. `None` when it is neither.
+pub(super) fn unbracketed(host: &str) -> Option<&str> {
+    if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+        return inner.parse::<Ipv6Addr>().is_ok().then_some(inner);
+    }
+    let clean = host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'));
+    (!host.is_empty() && host.len() <= 253 && clean).then_some(host)
+}
+
+/// `host[:port]` in two, where the host may be a bracketed IPv6 address. `None` when the port is not one.
+pub(super) fn split_port(place: &str) -> Option<(&str, Option<u16>)> {
+    match place.rsplit_once(':') {
+        Some((host, port)) if !port.ends_with(']') => port.parse().ok().map(|port| (host, Some(port))),
+        _ => Some((place, None)),
+    }
+}

@@ -1,0 +1,166 @@
+//! The private server: without a Redis of the operator's, intray starts and supervises its own valkey-server or
+//! redis-server, reached over a unix socket that only this user can open, with its data in one folder.
+
+mod engine;
+mod folder;
+mod keeper;
+mod output;
+mod probe;
+
+use std::{
+    future::pending,
+    io,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::{sync::watch, time};
+use tracing::{info, warn};
+
+use self::{
+    folder::Folder,
+    keeper::{Keeper, Phase},
+    probe::Pong,
+};
+
+/// How long a server may take to end before it is killed, and how long a predecessor is waited for.
+const STOP: Duration = Duration::from_secs(10);
+/// How often a start that takes long says so.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why the private server cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    #[error("no valkey-server or redis-server of at least 7.0 on PATH ({found}); install one, or give --redis-url")]
+    NoEngine { found: String },
+    #[error("the data folder {}: {source}", path.display())]
+    Folder { path: PathBuf, source: io::Error },
+    #[error("the data folder {} can be written by everybody: choose a folder of its own", .0.display())]
+    OpenToAll(PathBuf),
+    #[error("the data folder {} is in use by another intray", .0.display())]
+    InUse(PathBuf),
+    #[error("the private server of an earlier run still holds {} and does not end", .0.display())]
+    StillRunning(PathBuf),
+    #[error("the private server's thread: {0}")]
+    Thread(io::Error),
+    #[error(transparent)]
+    GaveUp(#[from] GaveUp),
+}
+
+/// The private server died again and again and is not started any more.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("the private server died {} times within a minute; its last words: {last_words}", keeper::DEATHS)]
+pub struct GaveUp {
+    last_words: String,
+}
+
+/// A running private server. Dropped without [`PrivateServer::stop`], it is told to end and not waited for.
+pub struct PrivateServer {
+    socket: PathBuf,
+    keeper: Keeper,
+}
+
+/// Starts the private server and waits until it serves, however long it takes to load its data.
+///
+/// # Errors
+/// One line for the operator.
+pub async fn start(data_dir: &Path) -> Result<PrivateServer, StartError> {
+    let engine = engine::find().await?;
+    let folder = Folder::claim(data_dir)?;
+    let socket = folder.socket().to_owned();
+    see_off_predecessor(&folder).await?;
+    info!(engine = engine.to_string(), data = %folder.data().display(), "starting the private server");
+    let keeper = Keeper::start(engine, folder).map_err(StartError::Thread)?;
+    let server = PrivateServer { socket, keeper };
+    tokio::select! {
+        gave_up = server.failed() => Err(gave_up.into()),
+        () = server.ready() => Ok(server),
+    }
+}
+
+impl PrivateServer {
+    /// Where it is, as a URL that Redis clients take.
+    pub fn url(&self) -> String {
+        let path = self.socket.as_os_str().as_bytes().iter().map(|byte| match byte {
+            b'/' | b'.' | b'_' | b'-' | b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => char::from(*byte).to_string(),
+            other => format!("%{other:02X}"),
+        });
+        format!("unix://{}", path.collect::<String>())
+    }
+
+    /// Resolves when the server has died too often to be started again. After a stop it never does.
+    pub fn failed(&self) -> impl Future<Output = GaveUp> + Send + use<> {
+        let mut phase = self.keeper.phase();
+        async move {
+            let gave_up = match phase.wait_for(|phase| !matches!(phase, Phase::Keeping)).await.as_deref() {
+                Ok(Phase::GaveUp(gave_up)) => Some(gave_up.clone()),
+                Ok(Phase::Keeping | Phase::Stopped) => None,
+                Err(watch::error::RecvError { .. }) => Some(GaveUp { last_words: "its thread is gone".to_owned() }),
+            };
+            match gave_up {
+                Some(gave_up) => gave_up,
+                None => pending().await,
+            }
+        }
+    }
+
+    /// Ends the server: it writes what it holds and closes its files; after ten seconds it is killed.
+    pub async fn stop(&self) {
+        let mut phase = self.keeper.phase();
+        let mut ended = async || phase.wait_for(|phase| !matches!(phase, Phase::Keeping)).await.is_ok();
+        self.keeper.stop(libc::SIGTERM);
+        if time::timeout(STOP, ended()).await.is_err() {
+            warn!("the private server did not end within {} s and is killed", STOP.as_secs());
+            self.keeper.stop(libc::SIGKILL);
+            ended().await;
+        }
+    }
+
+    async fn ready(&self) {
+        let mut next_word = time::Instant::now() + PATIENCE;
+        loop {
+            let pong = probe::ping(&self.socket).await;
+            match pong {
+                Ok(Pong::Ready) => return,
+                _ if time::Instant::now() < next_word => {}
+                Ok(Pong::Loading) => info!("the private server is loading its data"),
+                Ok(Pong::Other(answer)) => warn!(answer, "the private server is not ready yet"),
+                Err(error) => warn!(%error, "the private server does not answer yet"),
+            }
+            if time::Instant::now() >= next_word {
+                next_word += PATIENCE;
+            }
+            time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        self.keeper.stop(libc::SIGTERM);
+    }
+}
+
+/// The lock is ours, so a server on our socket is one whose intray was killed a moment ago. On Linux it is dying with
+/// it; elsewhere it has to be told.
+async fn see_off_predecessor(folder: &Folder) -> Result<(), StartError> {
+    let deadline = time::Instant::now() + STOP;
+    let mut told = false;
+    while probe::ping(folder.socket()).await.is_ok() {
+        if !told {
+            info!("waiting for the private server of an earlier run to end");
+            // It may be gone before it can answer, which is what was wanted.
+            let _ = probe::shut_down(folder.socket()).await;
+            told = true;
+        }
+        if time::Instant::now() >= deadline {
+            return Err(StartError::StillRunning(folder.data().to_owned()));
+        }
+        time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

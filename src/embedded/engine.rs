@@ -1,0 +1,83 @@
+//! Which program is the private server, and how it is told what to be.
+
+use std::{ffi::OsStr, fmt, path::Path, process::Command};
+
+use super::StartError;
+
+/// In order of preference.
+const NAMES: [&str; 2] = ["valkey-server", "redis-server"];
+const AT_LEAST: (u32, u32) = (7, 0);
+
+/// A server program on PATH that is new enough.
+#[derive(Debug)]
+pub(super) struct Engine {
+    name: &'static str,
+    version: String,
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.version)
+    }
+}
+
+pub(super) async fn find() -> Result<Engine, StartError> {
+    let mut found = Vec::new();
+    for name in NAMES {
+        let Ok(said) = tokio::process::Command::new(name).arg("--version").output().await else { continue };
+        let version = version(&String::from_utf8_lossy(&said.stdout)).unwrap_or_default().to_owned();
+        if is_enough(&version) {
+            return Ok(Engine { name, version });
+        }
+        found.push(format!("{name} {version}"));
+    }
+    let found = if found.is_empty() { "found none".to_owned() } else { format!("found {}", found.join(", ")) };
+    Err(StartError::NoEngine { found })
+}
+
+/// `Redis server v=7.0.15 sha=00000000:0 malloc=…`
+fn version(said: &str) -> Option<&str> {
+    said.split_whitespace().find_map(|word| word.strip_prefix("v="))
+}
+
+fn is_enough(version: &str) -> bool {
+    let mut numbers = version.split('.').map(|part| part.parse().unwrap_or(0));
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= AT_LEAST
+}
+
+impl Engine {
+    /// Everything is said on the command line: no configuration file means none that somebody else could have written.
+    pub(super) fn command(&self, data: &Path, socket: &Path) -> Command {
+        let mut command = Command::new(self.name);
+        command.arg("--dir").arg(data).arg("--unixsocket").arg(socket);
+        command.args(
+            [
+                ["--unixsocketperm", "700"],
+                ["--port", "0"],
+                ["--appendonly", "yes"],
+                ["--appendfsync", "everysec"],
+                ["--save", ""],
+                ["--maxmemory-policy", "noeviction"],
+                ["--daemonize", "no"],
+            ]
+            .concat()
+            .into_iter()
+            .map(OsStr::new),
+        );
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seven_is_new_enough_and_six_is_not() {
+        assert_eq!(version("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64"), Some("7.0.15"));
+        assert_eq!(version("something else"), None);
+        for (version, enough) in [("7.0.0", true), ("8.1", true), ("10.0.1", true), ("6.2.7", false), ("", false)] {
+            assert_eq!(is_enough(version), enough, "{version}");
+        }
+    }
+}

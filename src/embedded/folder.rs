@@ -1,0 +1,109 @@
+//! The private server's folder: ours alone while we run, and its files nobody else's to read.
+
+use std::{
+    env,
+    fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions, TryLockError},
+    io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt},
+    },
+    path::{Path, PathBuf},
+};
+
+use sha2::{Digest, Sha256};
+
+use super::StartError;
+
+const LOCK: &str = "intray.lock";
+const SOCKET: &str = "redis.sock";
+/// What fits into `sockaddr_un` before its closing zero.
+const SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// A claimed data folder. Nobody else can claim it until this value is gone.
+pub(super) struct Folder {
+    data: PathBuf,
+    socket: PathBuf,
+    /// Holds the lock, and is closed in every program that we start.
+    _lock: File,
+}
+
+impl Folder {
+    pub(super) fn claim(asked: &Path) -> Result<Self, StartError> {
+        let broken = |source| StartError::Folder { path: asked.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(asked).map_err(broken)?;
+        let data = fs::canonicalize(asked).map_err(broken)?;
+        if fs::metadata(&data).map_err(broken)?.mode() & 0o002 != 0 {
+            return Err(StartError::OpenToAll(data));
+        }
+        let fresh = fs::read_dir(&data).map_err(broken)?.next().is_none();
+        if fresh || data.join(LOCK).exists() {
+            // Somebody else's folder keeps its mode; ours is closed. A volume's root may belong to another user, and
+            // then the mode is that user's choice: the files inside are closed in any case.
+            let closed = fs::set_permissions(&data, Permissions::from_mode(0o700));
+            closed.or_else(forgive_foreign_owner).map_err(broken)?;
+        }
+        let lock = lock(&data)?;
+        let socket = socket_path(&data).map_err(broken)?;
+        Ok(Self { data, socket, _lock: lock })
+    }
+
+    pub(super) fn data(&self) -> &Path {
+        &self.data
+    }
+
+    pub(super) fn socket(&self) -> &Path {
+        &self.socket
+    }
+
+    /// After the server's end: one that was killed leaves its socket.
+    pub(super) fn tidy(&self) {
+        let _ = fs::remove_file(&self.socket);
+        if let Some(short) = self.socket.parent().filter(|parent| *parent != self.data) {
+            let _ = fs::remove_dir(short);
+        }
+    }
+}
+
+fn forgive_foreign_owner(error: io::Error) -> io::Result<()> {
+    if error.kind() == io::ErrorKind::PermissionDenied { Ok(()) } else { Err(error) }
+}
+
+fn lock(data: &Path) -> Result<File, StartError> {
+    let broken = |source| StartError::Folder { path: data.to_owned(), source };
+    let mut options = OpenOptions::new();
+    let file = options.write(true).create(true).truncate(false).mode(0o600).open(data.join(LOCK)).map_err(broken)?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => Err(StartError::InUse(data.to_owned())),
+        Err(TryLockError::Error(source)) => Err(broken(source)),
+    }
+}
+
+/// In the data folder, where it is as safe as the data; when that path is too long for a socket, in a short folder of
+/// its own, which a later run finds again.
+fn socket_path(data: &Path) -> io::Result<PathBuf> {
+    let beside = data.join(SOCKET);
+    if beside.as_os_str().len() <= SOCKET_PATH {
+        return Ok(beside);
+    }
+    let digest = format!("{:x}", Sha256::digest(data.as_os_str().as_bytes()));
+    let short = env::temp_dir().join(format!("intray-{}", &digest[..16]));
+    match DirBuilder::new().mode(0o700).create(&short) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        made => made?,
+    }
+    if !is_private(&fs::symlink_metadata(&short)?, fs::metadata(data.join(LOCK))?.uid()) {
+        return Err(io::Error::other(format!("{} is not a private folder of ours", short.display())));
+    }
+    let socket = short.join(SOCKET);
+    if socket.as_os_str().len() > SOCKET_PATH {
+        return Err(io::Error::other("its path is too long for a socket, and so is the temporary folder's"));
+    }
+    Ok(socket)
+}
+
+/// A folder in a place where everybody may write is only trusted when nobody else can have made or changed it.
+fn is_private(folder: &Metadata, owner: u32) -> bool {
+    folder.is_dir() && folder.uid() == owner && folder.mode() & 0o077 == 0
+}

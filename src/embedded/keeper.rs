@@ -1,0 +1,203 @@
+//! The thread that starts the private server, waits for its end, and starts it again.
+//!
+//! A thread of its own, because Linux ends a child when the *thread* that started it ends (`PR_SET_PDEATHSIG`): started
+//! from a worker or blocking thread of tokio, the server would be killed whenever tokio has too many of those.
+
+use std::{
+    collections::VecDeque,
+    io,
+    os::unix::process::CommandExt,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+
+use tokio::sync::watch;
+use tracing::{error, info, warn};
+
+use super::{GaveUp, engine::Engine, folder::Folder, output::Output};
+
+/// So many deaths within [`WINDOW`] are one too many.
+pub(super) const DEATHS: usize = 5;
+const WINDOW: Duration = Duration::from_secs(60);
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+
+/// How the keeping goes.
+#[derive(Debug)]
+pub(super) enum Phase {
+    Keeping,
+    GaveUp(GaveUp),
+    Stopped,
+}
+
+/// The handle of the thread.
+pub(super) struct Keeper {
+    control: Arc<Control>,
+    phase: watch::Receiver<Phase>,
+}
+
+impl Keeper {
+    /// The folder stays claimed until the server is gone.
+    pub(super) fn start(engine: Engine, folder: Folder) -> io::Result<Self> {
+        let control = Arc::new(Control::default());
+        let (said, phase) = watch::channel(Phase::Keeping);
+        let hand = Arc::clone(&control);
+        thread::Builder::new().name("engine-keeper".to_owned()).spawn(move || {
+            let end = keep(&engine, &folder, &hand);
+            folder.tidy();
+            drop(folder);
+            said.send_replace(end);
+        })?;
+        Ok(Self { control, phase })
+    }
+
+    pub(super) fn phase(&self) -> watch::Receiver<Phase> {
+        self.phase.clone()
+    }
+
+    /// From now on a server that ends is not started again; the running one gets the signal.
+    pub(super) fn stop(&self, signal: i32) {
+        let mut state = self.control.state();
+        state.stopping = true;
+        if let Some(pid) = state.running {
+            send(pid, signal);
+        }
+        self.control.changed.notify_all();
+    }
+
+    #[cfg(test)]
+    pub(super) fn pid(&self) -> Option<i32> {
+        self.control.state().running
+    }
+}
+
+/// What the handle and the thread share.
+#[derive(Default)]
+struct Control {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    stopping: bool,
+    /// Set only while the process is there, ended or not, but not yet reaped: its number is no other's.
+    running: Option<i32>,
+}
+
+impl Control {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits, and says whether to go on.
+    fn pause(&self, length: Duration) -> bool {
+        let waited = self.changed.wait_timeout_while(self.state(), length, |state| !state.stopping);
+        !waited.unwrap_or_else(PoisonError::into_inner).0.stopping
+    }
+}
+
+fn keep(engine: &Engine, folder: &Folder, control: &Control) -> Phase {
+    let mut deaths = VecDeque::new();
+    loop {
+        let end = match run_once(engine, folder, control) {
+            Ok(Some(end)) => end,
+            Ok(None) => return Phase::Stopped,
+            Err(error) => error.to_string(),
+        };
+        let now = Instant::now();
+        deaths.retain(|death| now.duration_since(*death) < WINDOW);
+        deaths.push_back(now);
+        if deaths.len() >= DEATHS {
+            let gave_up = GaveUp { last_words: end };
+            error!("{gave_up}");
+            return Phase::GaveUp(gave_up);
+        }
+        let pause = FIRST_PAUSE * (1 << (deaths.len() - 1));
+        warn!(end, deaths = deaths.len(), pause_ms = pause.as_millis(), "the private server died and is started again");
+        if !control.pause(pause) {
+            return Phase::Stopped;
+        }
+    }
+}
+
+/// One life of the server: how it ended, or nothing when that was wanted.
+fn run_once(engine: &Engine, folder: &Folder, control: &Control) -> io::Result<Option<String>> {
+    let mut state = control.state();
+    if state.stopping {
+        return Ok(None);
+    }
+    let (output, said) = io::pipe()?;
+    let output = Output::read(output)?;
+    let mut command = engine.command(folder.data(), folder.socket());
+    command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
+    let mut child = tied_to_us(&mut command).spawn()?;
+    // The command keeps our end of the pipe: without this the reader would never see its end.
+    drop(command);
+    let pid = child.id().cast_signed();
+    state.running = Some(pid);
+    drop(state);
+    info!(pid, "the private server is started");
+    let status = wait(&mut child, control)?;
+    let wanted = control.state().stopping;
+    Ok(if wanted { None } else { Some(format!("{status}; {}", output.last_words())) })
+}
+
+/// Waits for the end without reaping, then reaps while nobody can send a signal: a number is not signalled when it may
+/// already be somebody else's.
+fn wait(child: &mut Child, control: &Control) -> io::Result<ExitStatus> {
+    wait_unreaped(child.id());
+    let mut state = control.state();
+    state.running = None;
+    child.wait()
+}
+
+#[expect(unsafe_code, reason = "the standard library reaps whenever it waits")]
+fn wait_unreaped(pid: u32) {
+    loop {
+        // SAFETY: `info` is a valid place to write to, and an all-zero one is a valid value of it.
+        let done = unsafe {
+            let mut info = std::mem::zeroed();
+            libc::waitid(libc::P_PID, pid, &raw mut info, libc::WEXITED | libc::WNOWAIT)
+        };
+        if done == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return;
+        }
+    }
+}
+
+#[expect(unsafe_code, reason = "the standard library sends no SIGTERM")]
+fn send(pid: i32, signal: i32) {
+    // SAFETY: no memory is involved; the caller sees to it that the number is our child's.
+    unsafe {
+        libc::kill(pid, signal);
+    }
+}
+
+/// A process group of its own, so that Ctrl-C reaches the service first; files for this user only; and, on Linux, an
+/// end when this thread ends, even by `kill -9`. SIGKILL, because it must be certain, and loses nothing: each answer
+/// was given after the write to the append-only file.
+#[expect(unsafe_code, reason = "what happens between fork and exec is the caller's promise")]
+fn tied_to_us(command: &mut Command) -> &mut Command {
+    command.process_group(0);
+    #[cfg(target_os = "linux")]
+    let parent = std::process::id().cast_signed();
+    // SAFETY: umask, prctl and getppid are async-signal-safe, and nothing here allocates.
+    unsafe {
+        command.pre_exec(move || {
+            libc::umask(0o077);
+            #[cfg(target_os = "linux")]
+            {
+                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                    return Err(io::Error::last_os_error());
+                }
+                // We may have died before the line above.
+                if libc::getppid() != parent {
+                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
+                }
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,46 @@
+//! The two words of RESP that the supervisor speaks itself, because the pool of connections comes later.
+
+use std::{io, path::Path, time::Duration};
+
+use tokio::{
+    io::{AsyncBufReadExt, AsyncWriteExt, BufReader},
+    net::UnixStream,
+    time,
+};
+
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What a server says to PING.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Pong {
+    Ready,
+    /// It reads its data and serves nobody yet.
+    Loading,
+    Other(String),
+}
+
+/// A server that is there and mute for a while answers `Other`: only one that is not there is an error.
+pub(super) async fn ping(socket: &Path) -> io::Result<Pong> {
+    let stream = UnixStream::connect(socket).await?;
+    let answer = ask(stream, b"*1\r\n$4\r\nPING\r\n").await.unwrap_or_else(|error| error.to_string());
+    Ok(match answer.as_str() {
+        "+PONG" => Pong::Ready,
+        loading if loading.starts_with("-LOADING") => Pong::Loading,
+        _ => Pong::Other(answer),
+    })
+}
+
+/// Everything acknowledged is in the append-only file already: no snapshot is needed.
+pub(super) async fn shut_down(socket: &Path) -> io::Result<String> {
+    ask(UnixStream::connect(socket).await?, b"*2\r\n$8\r\nSHUTDOWN\r\n$6\r\nNOSAVE\r\n").await
+}
+
+async fn ask(mut stream: UnixStream, command: &[u8]) -> io::Result<String> {
+    let exchange = async {
+        stream.write_all(command).await?;
+        let mut line = String::new();
+        BufReader::new(&mut stream).read_line(&mut line).await?;
+        Ok(line.trim_end().to_owned())
+    };
+    time::timeout(TIMEOUT, exchange).await?
+}

@@ -1,0 +1,265 @@
+//! A reader of JSON objects that is not satisfied with the first mistake: fields are taken one by one, each by its rule,
+//! and what is wrong is collected with its place. What is left over at the end is wrong too.
+
+use std::fmt;
+
+use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::{Deserializer, value::RawValue};
+
+use super::problem::{Place, Problem, Rule};
+
+/// More than any request has; a bound on how much an answer can complain.
+const MOST_FIELDS: usize = 32;
+
+pub struct Fields<'b> {
+    /// The JSON pointer of the object itself.
+    at: String,
+    members: Vec<(String, &'b RawValue)>,
+    errors: Vec<Place>,
+}
+
+impl<'b> Fields<'b> {
+    /// # Errors
+    /// A problem, when it is not an object.
+    pub fn of(object: &'b RawValue) -> Result<Self, Problem> {
+        Self::at(String::new(), object).map_err(|place| Problem::invalid(vec![place]))
+    }
+
+    fn at(at: String, object: &'b RawValue) -> Result<Self, Place> {
+        if !object.get().starts_with('{') {
+            return Err(Place::pointer(at, "must be an object"));
+        }
+        match Deserializer::from_str(object.get()).deserialize_map(Members) {
+            Ok(members) => Ok(Self { at, members, errors: Vec::new() }),
+            Err(_) => Err(Place::pointer(at, "must have at most 32 fields, named in Unicode text")),
+        }
+    }
+
+    /// The field's value if it is there and keeps the rule.
+    pub fn take<T>(&mut self, key: &str, rule: impl FnOnce(&'b RawValue) -> Result<T, Rule>) -> Option<T> {
+        let value = self.pull(key)?;
+        match rule(value) {
+            Ok(value) => Some(value),
+            Err(broken) => self.blame(key, broken),
+        }
+    }
+
+    /// Like [`take`](Self::take), for a field that must be there.
+    pub fn need<T>(&mut self, key: &str, rule: impl FnOnce(&'b RawValue) -> Result<T, Rule>) -> Option<T> {
+        if !self.has(key) {
+            return self.blame(key, "is required");
+        }
+        self.take(key, rule)
+    }
+
+    /// An object within this one, read by the same means.
+    pub fn object<T>(&mut self, key: &str, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        let value = self.pull(key)?;
+        match Self::at(self.pointer(key), value) {
+            Ok(mut inner) => {
+                let value = read(&mut inner);
+                self.errors.extend(inner.close());
+                value
+            }
+            Err(place) => {
+                self.errors.push(place);
+                None
+            }
+        }
+    }
+
+    /// A list of 1 to `most` values, each by the rule and none twice.
+    pub fn list<T: PartialEq>(
+        &mut self,
+        key: &str,
+        most: usize,
+        rule: impl Fn(&RawValue) -> Result<T, Rule>,
+    ) -> Option<Vec<T>> {
+        let elements = self.take(key, |raw| match elements(raw, most) {
+            Some(Some(elements)) if !elements.is_empty() => Ok(elements),
+            _ => Err(format!("must be an array of 1 to {most}").into()),
+        })?;
+        let mut list = Vec::with_capacity(elements.len());
+        for (i, element) in elements.into_iter().enumerate() {
+            match rule(element) {
+                Ok(value) if list.contains(&value) => self.blame(&format!("{key}/{i}"), "is named before"),
+                Ok(value) => Some(list.push(value)),
+                Err(broken) => self.blame(&format!("{key}/{i}"), broken),
+            };
+        }
+        Some(list)
+    }
+
+    /// Takes a field that is `null`; leaves it when it is anything else.
+    pub fn null(&mut self, key: &str) -> bool {
+        let mut same = self.members.iter().filter(|(name, _)| name == key);
+        let null = same.next().is_some_and(|(_, value)| value.get() == "null") && same.next().is_none();
+        null && self.pull(key).is_some()
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.members.iter().any(|(name, _)| name == key)
+    }
+
+    /// Notes that a field breaks a rule which takes more than its own value to see.
+    pub fn blame<T>(&mut self, key: &str, rule: impl Into<Rule>) -> Option<T> {
+        let pointer = format!("{}/{key}", self.at);
+        self.errors.push(Place::pointer(pointer, rule));
+        None
+    }
+
+    /// What was read, if nothing was wrong and nothing is left over.
+    ///
+    /// # Errors
+    /// A problem with every place.
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, Problem> {
+        let errors = self.close();
+        match value {
+            Some(value) if errors.is_empty() => Ok(value),
+            _ => Err(Problem::invalid(errors)),
+        }
+    }
+
+    fn close(mut self) -> Vec<Place> {
+        for (name, _) in std::mem::take(&mut self.members) {
+            let pointer = self.pointer(&name);
+            self.errors.push(Place::pointer(pointer, "is not a field of this request"));
+        }
+        self.errors
+    }
+
+    fn pull(&mut self, key: &str) -> Option<&'b RawValue> {
+        let found: Vec<_> = self.members.extract_if(.., |(name, _)| name == key).collect();
+        match found.as_slice() {
+            [] => None,
+            [(_, value)] => Some(value),
+            _ => self.blame(key, "is given twice"),
+        }
+    }
+
+    fn pointer(&self, key: &str) -> String {
+        format!("{}/{}", self.at, key.replace('~', "~0").replace('/', "~1"))
+    }
+}
+
+/// The elements of an array: `None` when it is not one, `Some(None)` when there are more than `most`.
+pub fn elements(array: &RawValue, most: usize) -> Option<Option<Vec<&RawValue>>> {
+    if !array.get().starts_with('[') {
+        return None;
+    }
+    Deserializer::from_str(array.get()).deserialize_seq(Elements(most)).ok()
+}
+
+/// Keys are decoded, values stay text.
+struct Members;
+
+impl<'de> Visitor<'de> for Members {
+    type Value = Vec<(String, &'de RawValue)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some(member) = map.next_entry()? {
+            if members.len() == MOST_FIELDS {
+                return Err(A::Error::custom("too many fields"));
+            }
+            members.push(member);
+        }
+        Ok(members)
+    }
+}
+
+struct Elements(usize);
+
+impl<'de> Visitor<'de> for Elements {
+    type Value = Option<Vec<&'de RawValue>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = array.next_element()? {
+            if elements.len() == self.0 {
+                while array.next_element::<IgnoredAny>()?.is_some() {}
+                return Ok(None);
+            }
+            elements.push(element);
+        }
+        Ok(Some(elements))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::rules, *};
+
+    fn raw(text: &str) -> &RawValue {
+        serde_json::from_str(text).expect("JSON")
+    }
+
+    fn errors(problem: Problem) -> String {
+        let problem: serde_json::Value = serde_json::to_value(problem).expect("JSON");
+        let places = problem["errors"].as_array().expect("errors").iter();
+        let words = places.map(|p| format!("{} {}", p["pointer"].as_str().unwrap(), p["detail"].as_str().unwrap()));
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn every_mistake_is_named_at_once() {
+        let mut fields = Fields::of(raw(r#"{"a":"x","a":1,"b":-1,"c/~":0,"d":{"e":[],"f":2}}"#)).expect("an object");
+        let a = fields.take("a", rules::whole(0..=9));
+        let b = fields.take("b", rules::whole(0..=9));
+        let d = fields.object("d", |inner| inner.need("g", rules::flag));
+        let h = fields.need("h", rules::flag);
+        assert_eq!((a, b, d, h), (None, None, None, None));
+        assert_eq!(
+            errors(fields.finish(Some(())).expect_err("mistakes")),
+            "/a is given twice, /b must be a whole number from 0 to 9, /d/g is required, \
+             /d/e is not a field of this request, /d/f is not a field of this request, /h is required, \
+             /c~1~0 is not a field of this request"
+        );
+    }
+
+    #[test]
+    fn escaped_names_are_the_same_names() {
+        let mut fields = Fields::of(raw(r#"{ "\u0061" : [ 1 , 1.0 ] }"#)).expect("an object");
+        assert_eq!(fields.take("a", |raw| Ok(raw.get())), Some("[ 1 , 1.0 ]"));
+        assert!(fields.finish(Some(())).is_ok());
+    }
+
+    #[test]
+    fn only_objects_of_a_size_that_makes_sense_are_read() {
+        let wide = format!("{{{}}}", vec![r#""a":1"#; MOST_FIELDS + 1].join(","));
+        for text in ["null", "3", "[]", r#""{}""#, r#"{"\ud800":1}"#, &wide] {
+            assert!(Fields::of(raw(text)).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn lists_say_which_element_is_wrong() {
+        let list = |text: &'static str| {
+            let mut fields = Fields::of(raw(text)).expect("an object");
+            let list = fields.list("q", 2, rules::whole(0..=9));
+            fields.finish(list).map_err(errors)
+        };
+        assert_eq!(list(r#"{"q":[3,4]}"#), Ok(vec![3, 4]));
+        assert_eq!(list(r#"{"q":[3,"4"]}"#), Err("/q/1 must be a whole number from 0 to 9".to_owned()));
+        assert_eq!(list(r#"{"q":[3,3]}"#), Err("/q/1 is named before".to_owned()));
+        for text in [r#"{"q":[]}"#, r#"{"q":[1,2,3]}"#, r#"{"q":3}"#] {
+            assert_eq!(list(text), Err("/q must be an array of 1 to 2".to_owned()));
+        }
+    }
+
+    #[test]
+    fn null_is_taken_only_when_it_is_there_once() {
+        let mut fields = Fields::of(raw(r#"{"a":null,"b":0,"c":null,"c":null}"#)).expect("an object");
+        assert!(fields.null("a") && !fields.has("a"));
+        assert!(!fields.null("b") && fields.has("b"));
+        assert!(!fields.null("c") && fields.has("c"));
+    }
+}

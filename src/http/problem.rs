@@ -1,0 +1,293 @@
+//! One table of failures. Every refusal of the service is a problem by RFC 9457 that starts here.
+
+use std::borrow::Cow;
+
+use axum::{
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use serde::{Serialize, Serializer, ser::SerializeMap};
+
+use crate::{
+    job::{Ending, Invalid, State},
+    queue::{Applied, Fault, Lost},
+};
+
+/// When a caller may hope that what was full or away is not any more.
+const RETRY_AFTER_MS: u32 = 1_000;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    NotJson,
+    OriginNotAllowed,
+    NotFound,
+    UnknownJob,
+    UnknownQueue,
+    MethodNotAllowed,
+    RequestTimeout,
+    ReservationLost,
+    WrongState,
+    WorkerLimit,
+    TooLarge,
+    TooManyItems,
+    UnsupportedMediaType,
+    HostNotAllowed,
+    InvalidRequest,
+    IdempotencyKeyReused,
+    QueueFull,
+    Internal,
+    Unavailable,
+    StorageFull,
+}
+
+impl Failure {
+    /// The table: status, slug, title.
+    fn row(self) -> (u16, &'static str, &'static str) {
+        match self {
+            Self::NotJson => (400, "not-json", "The body is not JSON"),
+            Self::OriginNotAllowed => (403, "origin-not-allowed", "The origin is not allowed"),
+            Self::NotFound => (404, "not-found", "There is no such route"),
+            Self::UnknownJob => (404, "unknown-job", "There is no such job"),
+            Self::UnknownQueue => (404, "unknown-queue", "There is no such queue"),
+            Self::MethodNotAllowed => (405, "method-not-allowed", "The route does not have this method"),
+            Self::RequestTimeout => (408, "request-timeout", "The request took too long"),
+            Self::ReservationLost => (409, "reservation-lost", "The reservation has ended"),
+            Self::WrongState => (409, "wrong-state", "The job's state does not allow it"),
+            Self::WorkerLimit => (409, "worker-limit", "The worker holds as many jobs as allowed"),
+            Self::TooLarge => (413, "too-large", "Too large"),
+            Self::TooManyItems => (413, "too-many-items", "Too many items"),
+            Self::UnsupportedMediaType => (415, "unsupported-media-type", "The content type is not supported"),
+            Self::HostNotAllowed => (421, "host-not-allowed", "The host is not allowed"),
+            Self::InvalidRequest => (422, "invalid-request", "The request breaks a rule"),
+            Self::IdempotencyKeyReused => (422, "idempotency-key-reused", "The idempotency key was used before"),
+            Self::QueueFull => (429, "queue-full", "The queue is full"),
+            Self::Internal => (500, "internal", "A fault of the service"),
+            Self::Unavailable => (503, "unavailable", "Redis is not available"),
+            Self::StorageFull => (507, "storage-full", "Redis is full"),
+        }
+    }
+}
+
+/// What a value must be, in words that fit behind its name.
+pub type Rule = Cow<'static, str>;
+
+impl From<Invalid> for Rule {
+    fn from(invalid: Invalid) -> Self {
+        invalid.0.into()
+    }
+}
+
+/// A place in the request, and the rule that it breaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    kind: &'static str,
+    name: String,
+    rule: Rule,
+}
+
+impl Place {
+    /// A JSON pointer into the body, or into the item of an array.
+    pub fn pointer(pointer: impl Into<String>, rule: impl Into<Rule>) -> Self {
+        Self { kind: "pointer", name: pointer.into(), rule: rule.into() }
+    }
+
+    pub fn parameter(name: impl Into<String>, rule: impl Into<Rule>) -> Self {
+        Self { kind: "parameter", name: name.into(), rule: rule.into() }
+    }
+
+    pub fn header(name: &str, rule: impl Into<Rule>) -> Self {
+        Self { kind: "header", name: name.to_owned(), rule: rule.into() }
+    }
+}
+
+impl Serialize for Place {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry(self.kind, &self.name)?;
+        map.serialize_entry("detail", &self.rule)?;
+        map.end()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Problem {
+    failure: Failure,
+    detail: Rule,
+    errors: Vec<Place>,
+    reason: Option<Ending>,
+    job_state: Option<State>,
+    applied: Option<Applied>,
+    retry_after_ms: Option<u32>,
+}
+
+impl Problem {
+    pub fn new(failure: Failure, detail: impl Into<Rule>) -> Self {
+        let detail = detail.into();
+        let (errors, reason, job_state, applied, retry_after_ms) = Default::default();
+        Self { failure, detail, errors, reason, job_state, applied, retry_after_ms }
+    }
+
+    /// Values that break rules, each at its place.
+    pub fn invalid(errors: Vec<Place>) -> Self {
+        let detail = match errors.as_slice() {
+            [] => "a value breaks a rule".to_owned(),
+            [only] => only.in_words(),
+            [first, rest @ ..] => format!("{} (and {} more)", first.in_words(), rest.len()),
+        };
+        Self { errors, ..Self::new(Failure::InvalidRequest, detail) }
+    }
+
+    pub fn unknown_job() -> Self {
+        Self::new(Failure::UnknownJob, "no job has this id, or it is forgotten")
+    }
+
+    pub fn unknown_queue() -> Self {
+        Self::new(Failure::UnknownQueue, "nothing was ever put into this queue, or it is forgotten")
+    }
+
+    pub fn wrong_state(state: State) -> Self {
+        let detail = format!("the job is {}", state.word());
+        Self { job_state: Some(state), ..Self::new(Failure::WrongState, detail) }
+    }
+
+    pub fn queue_paused(state: State) -> Self {
+        Self { job_state: Some(state), ..Self::new(Failure::WrongState, "the queue is paused") }
+    }
+
+    pub fn queue_full() -> Self {
+        let full = Self::new(Failure::QueueFull, "the queue holds as many jobs as max_jobs allows");
+        Self { retry_after_ms: Some(RETRY_AFTER_MS), ..full }
+    }
+
+    pub fn internal() -> Self {
+        Self::new(Failure::Internal, "the log has more under this request id")
+    }
+
+    fn status(&self) -> StatusCode {
+        StatusCode::from_u16(self.failure.row().0).expect("the table holds statuses")
+    }
+}
+
+impl Place {
+    fn in_words(&self) -> String {
+        match self.name.trim_start_matches('/') {
+            "" => format!("the {} {}", if self.kind == "pointer" { "body" } else { self.kind }, self.rule),
+            name => format!("{name}: {}", self.rule),
+        }
+    }
+}
+
+impl From<Lost> for Problem {
+    fn from(lost: Lost) -> Self {
+        let detail = match lost.ending {
+            Ending::Expired => "the reservation expired",
+            Ending::Abandoned => "the job was given back",
+            Ending::Failed => "the job was reported as failed",
+            Ending::Released => "an operator took the job back",
+            Ending::Cancelled => "the job was cancelled",
+            Ending::Completed => "the job was completed",
+            Ending::Unknown => "the reservation is not known, or its job is gone",
+        };
+        Self { reason: Some(lost.ending), job_state: lost.state, ..Self::new(Failure::ReservationLost, detail) }
+    }
+}
+
+impl From<Fault> for Problem {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::Unavailable { applied, why: _ } => {
+                let detail = match applied {
+                    Applied::No => "Redis does not answer; the call had no effect",
+                    Applied::Unknown => "Redis did not answer in time; the call may have had an effect",
+                };
+                let retry_after_ms = Some(RETRY_AFTER_MS);
+                Self { applied: Some(applied), retry_after_ms, ..Self::new(Failure::Unavailable, detail) }
+            }
+            Fault::Full => Self::new(Failure::StorageFull, "Redis has no memory left; nothing was stored"),
+            Fault::Broken(_) => {
+                tracing::error!(%fault, "a call failed");
+                Self::internal()
+            }
+        }
+    }
+}
+
+impl Serialize for Problem {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (status, slug, title) = self.failure.row();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("type", &format_args!("/problems/{slug}"))?;
+        map.serialize_entry("title", title)?;
+        map.serialize_entry("status", &status)?;
+        map.serialize_entry("detail", &self.detail)?;
+        if !self.errors.is_empty() {
+            map.serialize_entry("errors", &self.errors)?;
+        }
+        if let Some(reason) = self.reason {
+            map.serialize_entry("reason", &reason)?;
+        }
+        if let Some(state) = self.job_state {
+            map.serialize_entry("job_state", &state)?;
+        }
+        match self.applied {
+            Some(Applied::No) => map.serialize_entry("applied", &false)?,
+            Some(Applied::Unknown) => map.serialize_entry("applied", "unknown")?,
+            None => {}
+        }
+        if let Some(ms) = self.retry_after_ms {
+            map.serialize_entry("retry_after_ms", &ms)?;
+        }
+        map.end()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = (self.status(), axum::Json(&self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if let Some(ms) = self.retry_after_ms {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000)));
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(problem: &Problem) -> String {
+        serde_json::to_string(problem).expect("JSON")
+    }
+
+    #[test]
+    fn a_problem_says_what_and_where() {
+        let problem = Problem::invalid(vec![Place::pointer("/a~1b", "is required"), Place::parameter("limit", "is odd")]);
+        assert_eq!(
+            text(&problem),
+            r#"{"type":"/problems/invalid-request","title":"The request breaks a rule","status":422,"#.to_owned()
+                + r#""detail":"a~1b: is required (and 1 more)","errors":[{"pointer":"/a~1b","detail":"is required"},"#
+                + r#"{"parameter":"limit","detail":"is odd"}]}"#
+        );
+    }
+
+    #[test]
+    fn a_lost_reservation_names_its_end() {
+        let lost = Lost { ending: Ending::Expired, state: Some(State::Waiting) };
+        assert!(text(&lost.into()).ends_with(r#""reason":"expired","job_state":"waiting"}"#));
+        let unknown = Lost { ending: Ending::Unknown, state: None };
+        assert!(text(&unknown.into()).ends_with(r#""reason":"unknown"}"#));
+    }
+
+    #[test]
+    fn an_absent_redis_says_when_to_come_back() {
+        let fault = Fault::Unavailable { applied: Applied::Unknown, why: "secret".to_owned() };
+        let problem = Problem::from(fault);
+        assert!(text(&problem).ends_with(r#""applied":"unknown","retry_after_ms":1000}"#));
+        let response = problem.into_response();
+        assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+        assert_eq!(response.headers()[header::RETRY_AFTER], "1");
+        assert_eq!(response.headers()[header::CONTENT_TYPE], "application/problem+json");
+    }
+}

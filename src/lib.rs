@@ -1,0 +1,18 @@
+//! intray: a work queue for people. Jobs are handed out over HTTP/JSON, kept safe in Redis by server-side Lua, taken back
+//! when somebody vanishes, never lost. The modules in reading order:
+
+/// The words of the domain, and every limit by name.
+pub mod job;
+/// JSON that is carried and not read.
+pub mod payload;
+/// The store: a method a transition, each with its twin in `lua/`.
+pub mod queue;
+/// The background task that puts back what is overdue.
+pub mod sweeper;
+/// A private Redis for those who have none.
+#[cfg(any())]
+pub mod embedded;
+/// What an operator may set.
+pub mod config;
+/// Asks a running service whether it is ready.
+pub mod healthcheck;

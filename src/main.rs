@@ -1,0 +1,101 @@
+//! The program: arguments, signals, run.
+
+use std::process::ExitCode;
+
+use intray::{
+    config::{Cli, Command, LogFormat, Migrate, Serve},
+    healthcheck,
+    queue::Check,
+    service::{self, Backend},
+};
+use tokio::signal::unix::{SignalKind, signal};
+use tracing_subscriber::{EnvFilter, fmt};
+
+fn main() -> ExitCode {
+    let outcome = match Cli::read() {
+        Command::Healthcheck(options) => healthcheck::run(&options.listen).map_err(anyhow::Error::msg),
+        Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
+        Command::Migrate(options) => block_on(migrate(options)),
+        Command::Check(options) => block_on(check(options)),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("intray: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn block_on(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+}
+
+fn logged(format: LogFormat) -> anyhow::Result<()> {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let logs = fmt().with_env_filter(filter).with_target(false);
+    match format {
+        LogFormat::Text => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stdout())).try_init(),
+        LogFormat::Json => logs.json().flatten_event(true).try_init(),
+    }
+    .map_err(anyhow::Error::from_boxed)
+}
+
+async fn serve(options: Serve) -> anyhow::Result<()> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    service::serve(options, async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+    .await
+}
+
+async fn migrate(options: Migrate) -> anyhow::Result<()> {
+    let backend = Backend::open(&options.store).await?;
+    let outcome = migrate_with(&backend, &options).await;
+    backend.close().await;
+    outcome
+}
+
+async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()> {
+    let would = if options.dry_run { "would be " } else { "" };
+    let steps = backend.queues.migrate(options.dry_run).await?;
+    if steps.is_empty() {
+        println!("the layout is current");
+    }
+    for step in steps {
+        println!("{step}: {would}applied");
+    }
+    for adoption in &options.adopt {
+        let (name, queue) = (&adoption.name, &adoption.queue);
+        let adopted = backend.queues.adopt(name, queue, options.dry_run).await?;
+        println!(
+            "{name}: {} waiting and {} reserved jobs {would}adopted into {queue}, {} were the same as another",
+            adopted.waiting, adopted.reserved, adopted.twins
+        );
+    }
+    Ok(())
+}
+
+async fn check(options: Serve) -> anyhow::Result<()> {
+    let exposure = Check { name: "listen", problem: options.exposure().err(), is_warning: false };
+    let backend = Backend::open(&options.store).await?;
+    let mut checks = vec![exposure];
+    checks.extend(backend.queues.ready().await);
+    checks.extend(backend.queues.durable().await);
+    backend.close().await;
+    let mut wrong = 0;
+    for Check { name, problem, is_warning } in checks {
+        match problem {
+            None => println!("ok       {name}"),
+            Some(problem) if is_warning => println!("warning  {name}: {problem}"),
+            Some(problem) => {
+                wrong += 1;
+                println!("wrong    {name}: {problem}");
+            }
+        }
+    }
+    if wrong > 0 { Err(anyhow::anyhow!("{wrong} checks failed")) } else { Ok(()) }
+}

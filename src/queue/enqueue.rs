@@ -1,0 +1,171 @@
+//! enqueue: producers put jobs into the line.
+
+use std::collections::BTreeMap;
+
+use redis::Value;
+use sha2::{Digest, Sha256};
+
+use super::{
+    Fault, Queues,
+    connection::Args,
+    group::{self, Item, Op},
+    read::{Fields, broken},
+    record::{self, flags},
+};
+use crate::{
+    job::{Backoff, JobId, Millis, Name, Priority, QueueName, State, limits},
+    payload::Json,
+};
+
+/// A job as its producer describes it. What is absent is read from the queue's settings when it matters.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    pub id: JobId,
+    pub payload: Json,
+    pub priority: Priority,
+    pub client: Option<Name>,
+    pub dedupe: Dedupe,
+    pub delay: Option<Delay>,
+    pub lease_ms: Option<u32>,
+    pub max_attempts: Option<u32>,
+    pub backoff: Option<Backoff>,
+    pub traceparent: Option<String>,
+    /// With an idempotency key: tells the same call from another under the same key.
+    pub fingerprint: Option<[u8; 8]>,
+}
+
+/// What makes two jobs of a client the same job.
+#[derive(Debug, Clone)]
+pub enum Dedupe {
+    /// The payload, unless the queue's setting is off.
+    QueueSetting,
+    Payload,
+    Key(String),
+    Off,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Delay {
+    For(u32),
+    Until(Millis),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Enqueued {
+    Stored {
+        id: JobId,
+        state: State,
+    },
+    /// A live job is the same; nothing about it changed.
+    Twin {
+        id: JobId,
+        state: State,
+    },
+    /// Another call had the same idempotency key.
+    KeyReused,
+    QueueFull,
+}
+
+impl NewJob {
+    fn digest(&self) -> Option<[u8; 16]> {
+        let mut hash = Sha256::new();
+        hash.update(self.client.as_ref().map_or("", Name::as_str));
+        match &self.dedupe {
+            Dedupe::Off => return None,
+            Dedupe::Key(key) => {
+                hash.update(b"\0k\0");
+                hash.update(key);
+            }
+            Dedupe::QueueSetting | Dedupe::Payload => {
+                hash.update(b"\0p\0");
+                self.payload.canonical(&mut hash);
+            }
+        }
+        let digest = hash.finalize();
+        Some(std::array::from_fn(|i| digest[i]))
+    }
+
+    pub(super) fn args(&self) -> Args {
+        let (mut has, mut rest) = (0, Vec::with_capacity(self.payload.len() + TAIL));
+        if let Some(lease) = self.lease_ms {
+            has |= flags::LEASE;
+            rest.extend(lease.to_be_bytes());
+        }
+        if let Some(attempts) = self.max_attempts {
+            has |= flags::ATTEMPTS;
+            rest.extend(attempts.to_be_bytes());
+        }
+        if let Some(backoff) = self.backoff {
+            has |= flags::BACKOFF;
+            let (kind, delay, most) = record::backoff_parts(backoff);
+            rest.push(kind);
+            rest.extend(delay.to_be_bytes());
+            rest.extend(most.to_be_bytes());
+        }
+        if let Some(trace) = self.traceparent.as_ref().filter(|t| t.len() == record::TRACE_LEN) {
+            has |= flags::TRACE;
+            rest.extend(trace.as_bytes());
+        }
+        let apart = self.payload.len() > limits::INLINE_PAYLOAD;
+        if !apart {
+            rest.extend(self.payload.as_str().as_bytes());
+        }
+        let (delay, run_at) = match self.delay {
+            None => (0, 0),
+            Some(Delay::For(ms)) => (u64::from(ms), 0),
+            Some(Delay::Until(at)) => (0, at.0),
+        };
+        let mode = match self.dedupe {
+            Dedupe::QueueSetting => "default",
+            Dedupe::Payload | Dedupe::Key(_) => "on",
+            Dedupe::Off => "off",
+        };
+        let mut args = Args::default();
+        args.push(self.id.code.as_str()).number(has.into()).number(self.priority.get().into());
+        args.push(self.client.as_ref().map_or("", Name::as_str)).push(mode);
+        args.push(self.digest().as_ref().map_or(&[][..], |d| d)).push(self.fingerprint.as_ref().map_or(&[][..], |f| f));
+        args.number(delay).number(run_at).push(rest).push(if apart { self.payload.as_str() } else { "" });
+        args
+    }
+}
+
+/// The longest record before its payload, roughly.
+const TAIL: usize = 80;
+
+impl Queues {
+    /// Puts jobs into their queues; an answer for each, in order. What is bad about one does not hinder the others.
+    pub async fn enqueue(&self, jobs: Vec<NewJob>) -> Vec<Result<Enqueued, Fault>> {
+        let mut by_queue: BTreeMap<&QueueName, Vec<usize>> = BTreeMap::new();
+        for (i, job) in jobs.iter().enumerate() {
+            by_queue.entry(&job.id.queue).or_default().push(i);
+        }
+        let calls = by_queue.into_iter().map(|(queue, places)| async {
+            let outcomes = match self.seen([queue]).await {
+                Err(fault) => places.iter().map(|_| Err(fault.clone())).collect(),
+                Ok(()) => {
+                    let items = places.iter().map(|&i| Item { args: jobs[i].args(), jobs: 1 }).collect();
+                    self.stir(queue);
+                    group::call(&self.inner, queue, Op::Enqueue, items).await
+                }
+            };
+            let outcomes: Vec<_> =
+                outcomes.into_iter().zip(&places).map(|(answer, &i)| outcome(&jobs[i], answer?.item)).collect();
+            places.into_iter().zip(outcomes).collect::<Vec<_>>()
+        });
+        let mut all: Vec<_> = futures_util::future::join_all(calls).await.into_iter().flatten().collect();
+        all.sort_by_key(|(i, _)| *i);
+        all.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+}
+
+fn outcome(job: &NewJob, answer: Value) -> Result<Enqueued, Fault> {
+    let queue = &job.id.queue;
+    let mut answer = Fields::of(answer)?;
+    match answer.text()?.as_str() {
+        "stored" => Ok(Enqueued::Stored { id: job.id.clone(), state: answer.state()? }),
+        "twin" => Ok(Enqueued::Twin { id: JobId { queue: queue.clone(), code: answer.code()? }, state: answer.state()? }),
+        "reused" => Ok(Enqueued::KeyReused),
+        "full" => Ok(Enqueued::QueueFull),
+        _ => Err(broken("stored, twin, reused or full")),
+    }
+}

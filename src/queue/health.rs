@@ -1,0 +1,95 @@
+//! Is this Redis one that jobs are safe in?
+
+use redis::Value;
+
+use super::{Fault, Queues, migrate};
+
+/// One thing that must be so.
+#[derive(Debug, Clone)]
+pub struct Check {
+    pub name: &'static str,
+    /// What is wrong, in a sentence.
+    pub problem: Option<String>,
+    /// It costs safety, not service.
+    pub is_warning: bool,
+}
+
+/// The oldest Redis whose scripts have flags.
+const OLDEST: u32 = 7;
+
+impl Queues {
+    /// What a service needs of Redis before it may say that it is ready.
+    pub async fn ready(&self) -> Vec<Check> {
+        let info = match self.info().await {
+            Ok(info) => info,
+            Err(fault) => return vec![check("redis", Some(fault.to_string()))],
+        };
+        let layout = self.layout().await.err().map(|e| e.to_string());
+        vec![
+            check("redis", None),
+            check("version", version_problem(&info)),
+            check("role", (field(&info, "role") != "master").then(|| "this Redis is a replica".to_owned())),
+            check("eviction", eviction_problem(&info)),
+            check("layout", layout),
+        ]
+    }
+
+    /// What `intray check` says beyond readiness: what costs safety, and whether scripts may run.
+    pub async fn durable(&self) -> Vec<Check> {
+        let Ok(info) = self.info().await else { return Vec::new() };
+        let warn = |name, problem| Check { name, problem, is_warning: true };
+        let written = field(&info, "aof_enabled") == "1";
+        let scripts = self.names().await.err().map(|fault| fault.to_string());
+        let mut args = super::connection::Args::default();
+        args.push("list");
+        let registry = [self.inner.keys.registry()];
+        let run = super::group::timed(&self.inner, &self.inner.scripts.unseen, &registry, &args).await;
+        vec![
+            check("rights", run.err().map(|fault| fault.to_string()).or(scripts)),
+            warn(
+                "durability",
+                (!written).then(|| "nothing is written to disk as it happens: set `appendonly yes`".to_owned()),
+            ),
+        ]
+    }
+
+    async fn info(&self) -> Result<String, Fault> {
+        let mut command = redis::cmd("INFO");
+        command.arg("server").arg("replication").arg("memory").arg("persistence");
+        match self.inner.link.checked(&command).await? {
+            Value::BulkString(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Value::VerbatimString { text, .. } => Ok(text),
+            _ => Err(super::read::broken("INFO")),
+        }
+    }
+
+    /// Open connections, and how many the pool may have.
+    pub fn connections(&self) -> (usize, usize) {
+        let status = self.inner.link.status();
+        (status.size, status.max_size)
+    }
+
+    async fn layout(&self) -> Result<(), migrate::LayoutError> {
+        migrate::expect_current(self).await
+    }
+}
+
+fn check(name: &'static str, problem: Option<String>) -> Check {
+    Check { name, problem, is_warning: false }
+}
+
+fn field<'i>(info: &'i str, name: &str) -> &'i str {
+    let value = |line: &'i str| line.trim_end().strip_prefix(name)?.strip_prefix(':');
+    info.lines().find_map(value).unwrap_or_default()
+}
+
+fn version_problem(info: &str) -> Option<String> {
+    let version = field(info, "redis_version");
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    major.is_none_or(|major| major < OLDEST).then(|| format!("Redis {version} is too old: 7.0 or newer is needed"))
+}
+
+fn eviction_problem(info: &str) -> Option<String> {
+    let policy = field(info, "maxmemory_policy");
+    (policy != "noeviction").then(|| format!("maxmemory-policy {policy} would throw jobs away: set it to noeviction"))
+}

@@ -1,0 +1,364 @@
+//! Looking at jobs, holders and queues. Nothing here changes anything, and no reservation's secret leaves.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{
+    Fault, Queues, Settings,
+    connection::Args,
+    read::{Fields, broken},
+    record::{self, Header, Live},
+};
+use crate::{
+    job::{Backoff, Code, Invalid, JobId, Millis, Name, Priority, QueueName, State},
+    payload::Json,
+};
+
+/// All that is known of a job.
+#[derive(Debug)]
+pub struct Job {
+    pub id: JobId,
+    pub state: State,
+    /// `None` once cancelled.
+    pub payload: Option<Json>,
+    pub priority: Priority,
+    pub client: Option<Name>,
+    pub traceparent: Option<String>,
+    pub lease_ms: Option<u32>,
+    pub max_attempts: Option<u32>,
+    pub backoff: Option<Backoff>,
+    /// Hand-outs since the last requeue that ended in fail or expiry.
+    pub attempts: u32,
+    pub counts: Counts,
+    pub reserved: Option<Held>,
+    pub errors: Vec<JobError>,
+    pub result: Option<Json>,
+    pub late_results: Vec<LateResult>,
+    pub enqueued_at: Millis,
+    pub due_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+}
+
+/// How a job's hand-outs ended, since it was enqueued.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub handed_out: u32,
+    pub expired: u32,
+    pub failed: u32,
+    pub abandoned: u32,
+    pub released: u32,
+}
+
+#[derive(Debug, Clone)]
+pub struct JobError {
+    pub at: Millis,
+    pub worker: Option<Name>,
+    pub error: String,
+}
+
+/// What somebody reported after the job was no longer theirs.
+#[derive(Debug)]
+pub struct LateResult {
+    pub at: Millis,
+    pub worker: Option<Name>,
+    pub result: Option<Json>,
+}
+
+/// Who holds a job, since when and until when.
+#[derive(Debug, Clone)]
+pub struct Held {
+    pub id: JobId,
+    pub worker: Option<Name>,
+    pub reserved_at: Millis,
+    pub deadline: Millis,
+    pub resumes: u32,
+}
+
+/// Which jobs of a queue to list.
+#[derive(Debug, Clone)]
+pub struct JobFilter {
+    pub state: State,
+    pub client: Option<Name>,
+    pub worker: Option<Name>,
+    pub after: Option<Cursor>,
+    pub limit: u32,
+}
+
+#[derive(Debug)]
+pub struct JobPage {
+    pub jobs: Vec<Job>,
+    pub next: Option<Cursor>,
+}
+
+#[derive(Debug)]
+pub struct HeldPage {
+    /// By worker.
+    pub held: Vec<Held>,
+    pub next: Option<Cursor>,
+    pub now: Millis,
+}
+
+/// Where a page ended. Opaque: hex of what the list goes on from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor(String);
+
+impl Cursor {
+    pub const RULE: Invalid = Invalid("must be the `next` of a page");
+
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let digit = |byte: &u8| (*byte as char).to_digit(16).map(|n| n as u8);
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(|[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
+        let bytes = bytes.filter(|bytes| rest.is_empty() && (1..=512).contains(&bytes.len())).ok_or(Self::RULE)?;
+        String::from_utf8(bytes).map(Self).map_err(|_| Self::RULE)
+    }
+
+    /// `<score> <code>`, of a list of jobs.
+    fn place(&self) -> Option<(&str, &str)> {
+        self.0.split_once(' ').filter(|(score, code)| score.parse::<f64>().is_ok() && Code::parse(code).is_some())
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.bytes().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+/// A queue as an operator sees it.
+#[derive(Debug)]
+pub struct QueueInfo {
+    pub name: QueueName,
+    pub counts: StateCounts,
+    /// Age of the oldest of the jobs that are first in line, one a priority.
+    pub oldest_waiting_ms: Option<u64>,
+    pub live: u64,
+    pub overdue: u64,
+    pub soonest_expires_in_ms: Option<u64>,
+    pub settings: Settings,
+    pub totals: Totals,
+}
+
+/// How many jobs are in each state now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct StateCounts {
+    pub waiting: u64,
+    pub blocked: u64,
+    pub delayed: u64,
+    pub reserved: u64,
+    pub completed: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+}
+
+/// How often each transition happened since the queue came into being. They never fall.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    pub enqueued: u64,
+    pub handed_out: u64,
+    pub completed: u64,
+    pub expired: u64,
+    pub failed: u64,
+    pub abandoned: u64,
+    pub released: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+    pub requeued: u64,
+}
+
+impl Queues {
+    /// `None`: there is no such job.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
+        let mut args = Args::default();
+        args.push(id.code.as_str());
+        let answer = self.run(&self.inner.scripts.job, &id.queue, &args).await?;
+        if super::read::word(&answer) == Some("unknown") {
+            return Ok(None);
+        }
+        read_job(&id.queue, Fields::of(answer)?).map(Some)
+    }
+
+    /// The jobs of one state, in order, a page at a time.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn jobs(&self, queue: &QueueName, filter: JobFilter) -> Result<JobPage, Fault> {
+        let mut args = Args::default();
+        args.push(filter.state.word()).number(filter.limit.into());
+        args.push(filter.client.as_ref().map_or("", Name::as_str));
+        args.push(filter.worker.as_ref().map_or("", Name::as_str));
+        let (score, code) = filter.after.as_ref().and_then(Cursor::place).unwrap_or_default();
+        args.push(score).push(code);
+        let mut answer = Fields::of(self.run(&self.inner.scripts.list, queue, &args).await?)?;
+        let (score, code) = (answer.text()?, answer.text()?);
+        let jobs = answer.list()?.lists().map(|job| read_job(queue, job?)).collect::<Result<_, _>>()?;
+        Ok(JobPage { jobs, next: (!score.is_empty()).then(|| Cursor(format!("{score} {code}"))) })
+    }
+
+    /// What a worker holds in some queues, overdue or not, the oldest first.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn reservations(&self, queues: &[QueueName], worker: &Name) -> Result<(Vec<Held>, Millis), Fault> {
+        const MOST: u32 = 200;
+        let asked = queues.iter().map(|queue| self.holders(queue, Some(worker), None, MOST));
+        let pages = futures_util::future::try_join_all(asked).await?;
+        let now = pages.iter().map(|page| page.now).max().unwrap_or(Millis(0));
+        let mut held: Vec<_> = pages.into_iter().flat_map(|page| page.held).collect();
+        held.sort_by_key(|held| held.reserved_at);
+        Ok((held, now))
+    }
+
+    /// Who holds what in a queue.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn workers(&self, queue: &QueueName, after: Option<Cursor>, limit: u32) -> Result<HeldPage, Fault> {
+        self.holders(queue, None, after, limit).await
+    }
+
+    async fn holders(
+        &self,
+        queue: &QueueName,
+        worker: Option<&Name>,
+        after: Option<Cursor>,
+        limit: u32,
+    ) -> Result<HeldPage, Fault> {
+        let mut args = Args::default();
+        args.push(worker.map_or("", Name::as_str)).push(after.map_or(String::new(), |cursor| cursor.0));
+        args.number(limit.into());
+        let mut answer = Fields::of(self.run(&self.inner.scripts.holders, queue, &args).await?)?;
+        let (now, last) = (answer.time()?, answer.text()?);
+        let held = answer.lists().map(|held| read_held(queue, held?)).collect::<Result<_, _>>()?;
+        Ok(HeldPage { held, next: (!last.is_empty()).then_some(Cursor(last)), now })
+    }
+
+    /// `None`: there is no such queue.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn queue(&self, queue: &QueueName) -> Result<Option<QueueInfo>, Fault> {
+        if self.exists(queue).await? { self.stats(queue).await.map(Some) } else { Ok(None) }
+    }
+
+    /// Every queue, by name.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn queues(&self) -> Result<Vec<QueueInfo>, Fault> {
+        let names = self.names().await?;
+        let mut all = Vec::with_capacity(names.len());
+        // Some at a time: pipelined, and yet no burst that would hold others up.
+        for some in names.chunks(32) {
+            all.extend(futures_util::future::try_join_all(some.iter().map(|name| self.stats(name))).await?);
+        }
+        Ok(all)
+    }
+
+    async fn stats(&self, queue: &QueueName) -> Result<QueueInfo, Fault> {
+        let mut answer = Fields::of(self.run(&self.inner.scripts.stats, queue, &Args::default()).await?)?;
+        let now = answer.time()?;
+        let mut counts = StateCounts {
+            waiting: answer.count()?,
+            blocked: answer.count()?,
+            delayed: answer.count()?,
+            reserved: answer.count()?,
+            dead: answer.count()?,
+            ..StateCounts::default()
+        };
+        let (ended, overdue) = (answer.count()?, answer.count()?);
+        let (soonest, oldest) = (answer.maybe()?, answer.maybe()?);
+        let settings = Settings::read(&answer.list()?.pairs()?)?;
+        let totals = answer.list()?.pairs()?;
+        let total = |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
+        counts.cancelled = total("cancelled_kept");
+        counts.completed = ended.saturating_sub(counts.cancelled + total("stubs"));
+        Ok(QueueInfo {
+            name: queue.clone(),
+            counts,
+            oldest_waiting_ms: oldest.map(|at| now.since(Millis(at))),
+            live: counts.reserved - overdue.min(counts.reserved),
+            overdue,
+            soonest_expires_in_ms: soonest.map(|at| Millis(at).since(now)),
+            settings,
+            totals: Totals {
+                enqueued: total("enqueued"),
+                handed_out: total("handed_out"),
+                completed: total("completed"),
+                expired: total("expired"),
+                failed: total("failed"),
+                abandoned: total("abandoned"),
+                released: total("released"),
+                dead: total("dead"),
+                cancelled: total("cancelled"),
+                requeued: total("requeued"),
+            },
+        })
+    }
+}
+
+fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
+    let id = JobId { queue: queue.clone(), code: fields.code()? };
+    let header = Header::parse(&fields.bytes()?)?;
+    let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
+    let live = if raw.is_empty() { None } else { Some(Live::parse(&raw)?) };
+    let mut late_results = Vec::new();
+    while !fields.is_done() {
+        let (at, worker, result) = record::late_result(&fields.bytes()?)?;
+        late_results.push(LateResult { at, worker, result });
+    }
+    let score = if score.is_empty() { None } else { Some(score.parse::<f64>().map_err(|_| broken("a score"))? as u64) };
+    let state = live.as_ref().map_or(State::Waiting, |live| live.state);
+    let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
+    let place = if state == State::Waiting { score } else { live.as_ref().and_then(|live| live.score) };
+    let priority = place.map(|place| place >> 46).or(live.as_ref().map(|live| live.priority.into()));
+    let deadline = at(&[State::Reserved]);
+    let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| Held {
+        id: id.clone(),
+        worker: hold.worker.clone(),
+        reserved_at: hold.reserved_at,
+        deadline: deadline.unwrap_or(hold.reserved_at),
+        resumes: hold.resumes,
+    });
+    let [handed_out, expired, failed, abandoned, released] = live.as_ref().map_or([0; 5], |live| live.counters);
+    Ok(Job {
+        id,
+        state,
+        payload: if apart.is_empty() { header.payload } else { Some(record::json(apart)?) },
+        priority: Priority::new(priority.unwrap_or(header.priority.into())).map_err(|_| broken("a priority"))?,
+        client: header.client,
+        traceparent: header.traceparent,
+        lease_ms: header.lease_ms,
+        max_attempts: header.max_attempts,
+        backoff: header.backoff,
+        attempts: live.as_ref().map_or(0, |live| live.attempts),
+        counts: Counts { handed_out, expired, failed, abandoned, released },
+        reserved,
+        errors: live
+            .map(|live| live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect())
+            .unwrap_or_default(),
+        result: if result.is_empty() { None } else { Some(record::json(result)?) },
+        late_results,
+        enqueued_at: header.enqueued_at,
+        due_at: at(&[State::Delayed]),
+        ended_at: at(&[State::Completed, State::Cancelled, State::Dead]),
+    })
+}
+
+fn read_held(queue: &QueueName, mut fields: Fields) -> Result<Held, Fault> {
+    let id = JobId { queue: queue.clone(), code: fields.code()? };
+    let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
+    Ok(Held {
+        id,
+        worker: hold.worker,
+        reserved_at: hold.reserved_at,
+        deadline: fields.time()?,
+        resumes: hold.resumes,
+    })
+}

@@ -1,0 +1,58 @@
+//! Every key name is made here. The README draws the same table, and a test compares them.
+
+use crate::job::QueueName;
+
+/// What a queue keeps in Redis: a fixed set of keys that share one hash tag, with the type of each.
+pub(super) const KEYS: [(&str, &str); 21] = [
+    ("inbound", "zset"),
+    ("reserved", "zset"),
+    ("delayed", "zset"),
+    ("dead", "zset"),
+    ("ended", "zset"),
+    ("parked", "zset"),
+    ("held", "zset"),
+    ("turns", "zset"),
+    ("jobs", "hash"),
+    ("payloads", "hash"),
+    ("live", "hash"),
+    ("results", "hash"),
+    ("drafts", "hash"),
+    ("dedupe", "hash"),
+    ("gates", "hash"),
+    ("batches", "hash"),
+    ("timers", "zset"),
+    ("tops", "hash"),
+    ("settings", "hash"),
+    ("totals", "hash"),
+    ("events", "stream"),
+];
+
+/// The one key of scripts that work on no queue.
+pub(super) const REGISTRY: &str = "registry";
+
+/// Makes names under a prefix.
+#[derive(Debug, Clone)]
+pub(super) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    pub(super) fn new(prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned() }
+    }
+
+    /// `<prefix>:{<queue>}:<name>`: the braces make Redis Cluster keep a queue on one node.
+    pub(super) fn of(&self, queue: &QueueName, name: &str) -> String {
+        if name == REGISTRY { self.registry() } else { format!("{}:{{{queue}}}:{name}", self.prefix) }
+    }
+
+    /// The sorted set of queue names.
+    pub(super) fn registry(&self) -> String {
+        format!("{}:queues", self.prefix)
+    }
+
+    /// The version of the layout.
+    pub(super) fn layout(&self) -> String {
+        format!("{}:layout", self.prefix)
+    }
+}

@@ -1,0 +1,239 @@
+//! The layout has a version; migrations move it on, one step each. `--adopt` takes over the keys of an older design.
+
+use redis::Value;
+
+use super::{
+    Dedupe, Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, derived_id,
+    read::{Fields, broken},
+};
+use crate::{
+    job::{Millis, Priority, QueueName},
+    payload::Json,
+};
+
+/// One step of the layout each, in order; the first makes version 1. Rules in `migrations/README.md`.
+const STEPS: &[(&str, &str)] = &[("0001_first_layout", include_str!("../../migrations/0001_first_layout.lua"))];
+
+/// Why a service cannot work with what is in Redis.
+#[derive(Debug, thiserror::Error)]
+pub enum LayoutError {
+    #[error("the layout in Redis has version {found}, newer than this program's {current}: run a newer intray")]
+    Newer { found: usize, current: usize },
+    #[error("the layout in Redis has version {found}, this program needs {current}: run `intray migrate`")]
+    Older { found: usize, current: usize },
+    #[error(transparent)]
+    Fault(#[from] Fault),
+}
+
+/// What an adoption did.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Adopted {
+    pub waiting: u64,
+    pub reserved: u64,
+    /// The same payload as another job, but for white space or the order of keys.
+    pub twins: u64,
+}
+
+/// The lease of the older design.
+const OLD_LEASE_S: u64 = 300;
+/// Members read and enqueued at a time.
+const CHUNK: isize = 200;
+
+pub(super) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
+    let (found, current) = (queues.layout_version().await?, STEPS.len());
+    match found.cmp(&current) {
+        std::cmp::Ordering::Less => Err(LayoutError::Older { found, current }),
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Greater => Err(LayoutError::Newer { found, current }),
+    }
+}
+
+impl Queues {
+    /// Brings an empty Redis to the current layout; refuses one that is older or newer.
+    ///
+    /// # Errors
+    /// [`LayoutError`].
+    pub async fn settle_layout(&self) -> Result<(), LayoutError> {
+        if self.layout_version().await? == 0 && self.names().await?.is_empty() {
+            self.migrate(false).await?;
+        }
+        expect_current(self).await
+    }
+
+    /// Applies the steps that are missing, and names them.
+    ///
+    /// # Errors
+    /// [`LayoutError`].
+    pub async fn migrate(&self, dry_run: bool) -> Result<Vec<&'static str>, LayoutError> {
+        let found = self.layout_version().await?;
+        if found > STEPS.len() {
+            return Err(LayoutError::Newer { found, current: STEPS.len() });
+        }
+        let missing = &STEPS[found..];
+        if !dry_run {
+            for (i, (_, code)) in missing.iter().enumerate() {
+                let mut command = redis::cmd("EVAL");
+                command.arg(code).arg(1).arg(self.inner.keys.layout()).arg(found + i + 1);
+                self.inner.link.plain(&command).await?;
+            }
+        }
+        Ok(missing.iter().map(|(name, _)| *name).collect())
+    }
+
+    async fn layout_version(&self) -> Result<usize, Fault> {
+        let mut command = redis::cmd("GET");
+        command.arg(self.inner.keys.layout());
+        match self.inner.link.plain(&command).await? {
+            Value::Nil => Ok(0),
+            Value::BulkString(bytes) => std::str::from_utf8(&bytes)
+                .ok()
+                .and_then(|text| text.parse().ok())
+                .ok_or_else(|| broken("the version of the layout")),
+            _ => Err(broken("the version of the layout")),
+        }
+    }
+
+    /// Takes over `name` (inbound) and `name:reserved`: sorted sets with payloads as members and whole seconds as scores.
+    /// Jobs keep their order by score; a member of both is one waiting job. It may be run again after it was cut short:
+    /// ids are derived from the members. At the end the old keys are renamed to `…:adopted`.
+    ///
+    /// # Errors
+    /// When Redis is not well, or was adopted from before.
+    pub async fn adopt(&self, name: &str, queue: &QueueName, dry_run: bool) -> Result<Adopted, Fault> {
+        let reserved_key = format!("{name}:reserved");
+        for key in [name, &reserved_key] {
+            if self.key_type(&format!("{key}:adopted")).await? != "none" {
+                return Err(Fault::Broken(format!("{key}:adopted is there from an earlier adoption: rename or remove it")));
+            }
+            let kind = self.key_type(key).await?;
+            if !matches!(kind.as_str(), "none" | "zset") {
+                return Err(Fault::Broken(format!("{key} is a {kind}, not a sorted set")));
+            }
+        }
+        let mut adopted = Adopted::default();
+        for (key, held) in [(reserved_key.as_str(), true), (name, false)] {
+            let mut from = 0;
+            loop {
+                let members = self.members(key, from).await?;
+                if members.is_empty() {
+                    break;
+                }
+                from += CHUNK;
+                for (member, score) in members {
+                    let held = held && !self.is_member(name, &member).await?;
+                    self.adopt_one(queue, &member, held.then_some(score), dry_run, &mut adopted).await?;
+                }
+            }
+        }
+        if !dry_run {
+            for key in [name, &reserved_key] {
+                if self.key_type(key).await? == "zset" {
+                    let mut rename = redis::cmd("RENAMENX");
+                    rename.arg(key).arg(format!("{key}:adopted"));
+                    self.inner.link.plain(&rename).await?;
+                }
+            }
+        }
+        Ok(adopted)
+    }
+
+    async fn adopt_one(
+        &self,
+        queue: &QueueName,
+        member: &[u8],
+        held_since: Option<u64>,
+        dry_run: bool,
+        adopted: &mut Adopted,
+    ) -> Result<(), Fault> {
+        if dry_run {
+            *(if held_since.is_some() { &mut adopted.reserved } else { &mut adopted.waiting }) += 1;
+            return Ok(());
+        }
+        let id = derived_id(queue.clone(), &[b"adopt", member]);
+        let job = NewJob {
+            id: id.clone(),
+            payload: payload_of(member)?,
+            priority: Priority::default(),
+            client: None,
+            dedupe: Dedupe::QueueSetting,
+            delay: None,
+            lease_ms: None,
+            max_attempts: None,
+            backoff: None,
+            traceparent: None,
+            fingerprint: None,
+        };
+        match self.enqueue(vec![job]).await.pop().ok_or_else(|| broken("an answer"))?? {
+            Enqueued::Stored { .. } => {}
+            Enqueued::Twin { .. } => {
+                adopted.twins += 1;
+                return Ok(());
+            }
+            Enqueued::KeyReused | Enqueued::QueueFull => return Err(Fault::Full),
+        }
+        let lease = match held_since {
+            None => None,
+            Some(since) => self.time_left((since + OLD_LEASE_S) * 1000).await?,
+        };
+        let Some(lease) = lease else {
+            adopted.waiting += 1;
+            return Ok(());
+        };
+        let call = Reserve {
+            queues: vec![queue.clone()],
+            worker: None,
+            limit: 1,
+            lease_ms: Some(lease),
+            nonce: Nonce::derived(&[b"adopt", member]),
+            id: Some(id),
+        };
+        if let ReserveOutcome::Jobs { undo, .. } = self.reserve(call).await? {
+            undo.disarm();
+            adopted.reserved += 1;
+        } else {
+            adopted.waiting += 1;
+        }
+        Ok(())
+    }
+
+    /// What is left of a lease by Redis's clock; `None` when it is over.
+    async fn time_left(&self, until_ms: u64) -> Result<Option<u32>, Fault> {
+        let mut time = Fields::of(self.inner.link.plain(&redis::cmd("TIME")).await?)?;
+        let seconds: u64 = time.text()?.parse().map_err(|_| broken("a time"))?;
+        let left = until_ms.saturating_sub(Millis(seconds * 1000).0);
+        Ok(u32::try_from(left).ok().filter(|left| *left > 0))
+    }
+
+    async fn key_type(&self, key: &str) -> Result<String, Fault> {
+        let answer = self.inner.link.plain(redis::cmd("TYPE").arg(key)).await?;
+        super::read::word(&answer).map(str::to_owned).ok_or_else(|| broken("a type"))
+    }
+
+    async fn is_member(&self, key: &str, member: &[u8]) -> Result<bool, Fault> {
+        Ok(self.inner.link.plain(redis::cmd("ZSCORE").arg(key).arg(member)).await? != Value::Nil)
+    }
+
+    async fn members(&self, key: &str, from: isize) -> Result<Vec<(Vec<u8>, u64)>, Fault> {
+        let mut command = redis::cmd("ZRANGE");
+        command.arg(key).arg(from).arg(from + CHUNK - 1).arg("WITHSCORES");
+        let mut fields = Fields::of(self.inner.link.plain(&command).await?)?;
+        let mut members = Vec::new();
+        while !fields.is_done() {
+            let member = fields.bytes()?;
+            let score: f64 = fields.text()?.parse().map_err(|_| broken("a score"))?;
+            members.push((member, score.max(0.0) as u64));
+        }
+        Ok(members)
+    }
+}
+
+/// A member that is JSON is the payload as it is; any other becomes a JSON string.
+fn payload_of(member: &[u8]) -> Result<Json, Fault> {
+    let text = String::from_utf8_lossy(member);
+    if let Some(json) = Json::from_text(text.clone().into_owned()) {
+        return Ok(json);
+    }
+    let quoted = serde_json::to_string(&text).map_err(|_| broken("text"))?;
+    Json::from_text(quoted).ok_or_else(|| broken("JSON"))
+}
+

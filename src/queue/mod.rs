@@ -1,0 +1,120 @@
+//! The store: a cheap handle with one method per transition. It speaks Redis and no HTTP.
+//!
+//! An outcome is not an error: each method answers with what became of the job, and [`Fault`] is left for a machine that
+//! is broken. Each transition has a file here and its twin in `lua/`.
+
+mod connection;
+mod enqueue;
+mod group;
+mod health;
+mod ids;
+mod inspect;
+mod keys;
+mod migrate;
+mod operate;
+mod read;
+mod record;
+mod registry;
+mod reserve;
+mod script;
+mod settings;
+mod settle;
+mod sweep;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::HashMap, collections::HashSet, sync::Arc, sync::Mutex, time::Instant};
+
+use tokio_util::task::TaskTracker;
+
+pub use enqueue::{Dedupe, Delay, Enqueued, NewJob};
+pub use health::Check;
+pub(crate) use ids::between;
+pub use ids::{Nonce, derived_id, random_id};
+pub use inspect::{
+    Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult, QueueInfo, StateCounts, Totals,
+};
+pub use migrate::{Adopted, LayoutError};
+pub use operate::{Cancellation, Purge, Purged, Reprioritized, Requeued, Target};
+pub use reserve::{Handout, Reason, Reserve, ReserveOutcome, Undo};
+pub use settings::{Settings, SettingsPatch};
+pub use settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return};
+pub use sweep::Swept;
+
+use crate::job::QueueName;
+
+/// The machine is broken; the domain has nothing to do with it.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Fault {
+    /// Redis is away, slow, loading or read-only.
+    #[error("Redis is not available: {why}")]
+    Unavailable { applied: Applied, why: String },
+    /// Redis is at `maxmemory`; nothing was stored.
+    #[error("Redis is full")]
+    Full,
+    /// Redis answered something that this program does not understand.
+    #[error("unexpected answer from Redis: {0}")]
+    Broken(String),
+}
+
+/// Whether a call that failed had an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applied {
+    No,
+    Unknown,
+}
+
+/// A cheap handle on every queue.
+#[derive(Clone)]
+pub struct Queues {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    link: connection::Link,
+    scripts: script::Scripts,
+    keys: keys::Keys,
+    lanes: group::Lanes,
+    /// When this instance last told the registry of a queue.
+    registered: Mutex<HashMap<QueueName, Instant>>,
+    /// Queues that this instance has moved a job of since its sweeper last looked.
+    stirred: Mutex<HashSet<QueueName>>,
+    tasks: TaskTracker,
+}
+
+impl Inner {
+    fn keys_of(&self, script: &script::Script, queue: &QueueName) -> Vec<String> {
+        script.keys.iter().map(|key| self.keys.of(queue, key)).collect()
+    }
+}
+
+impl Queues {
+    /// A handle on the queues behind a Redis URL (`redis://…` or `unix://…`), under a key prefix. It connects when it is used.
+    ///
+    /// # Errors
+    /// When the URL is not one.
+    pub fn new(url: &str, prefix: &str) -> Result<Self, redis::RedisError> {
+        let inner = Inner {
+            link: connection::Link::new(url)?,
+            scripts: script::Scripts::load(),
+            keys: keys::Keys::new(prefix),
+            lanes: group::Lanes::default(),
+            registered: Mutex::default(),
+            stirred: Mutex::default(),
+            tasks: TaskTracker::new(),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Waits until everything that was begun is finished, reservations given back included.
+    pub async fn close(&self) {
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+
+    /// Runs a script that is not grouped, to its end even if the caller goes away.
+    async fn run(&self, script: &script::Script, queue: &QueueName, args: &connection::Args) -> Result<redis::Value, Fault> {
+        let keys = self.inner.keys_of(script, queue);
+        group::timed(&self.inner, script, &keys, args).await
+    }
+}

@@ -1,0 +1,186 @@
+//! cancel, release, requeue, reprioritize, purge: what producers and operators do to jobs.
+
+use super::{
+    Fault, Queues,
+    connection::Args,
+    read::{Fields, broken},
+};
+use crate::job::{JobId, Name, Priority, QueueName, State};
+
+/// Whom a release or requeue is about.
+#[derive(Debug, Clone)]
+pub enum Target {
+    Job(JobId),
+    Worker(QueueName, Name),
+    Queue(QueueName),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancellation {
+    Cancelled,
+    UnknownJob,
+    /// Completed, or reserved without force.
+    WrongState(State),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Requeued {
+    Count(u64),
+    UnknownJob,
+    /// Completed or cancelled.
+    WrongState(State),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reprioritized {
+    Changed(State),
+    UnknownJob,
+    /// The job has ended.
+    WrongState(State),
+}
+
+/// Which jobs of a queue are to go.
+#[derive(Debug, Clone)]
+pub struct Purge {
+    pub queue: QueueName,
+    /// `None`: all of them.
+    pub state: Option<State>,
+    /// The reserved too.
+    pub force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Purged {
+    pub removed: u64,
+    /// There are more; call again.
+    pub more: bool,
+}
+
+/// A purge looks at this many jobs a call, in steps of 200.
+const PURGE_STEPS: usize = 50;
+
+impl Queues {
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn cancel(&self, id: JobId, force: bool) -> Result<Cancellation, Fault> {
+        let mut args = job(&id);
+        args.number(force.into());
+        let mut answer = Fields::of(self.run(&self.inner.scripts.cancel, &id.queue, &args).await?)?;
+        self.stir(&id.queue);
+        match answer.text()?.as_str() {
+            "cancelled" => Ok(Cancellation::Cancelled),
+            "unknown" => Ok(Cancellation::UnknownJob),
+            "state" => Ok(Cancellation::WrongState(answer.state()?)),
+            _ => Err(broken("cancelled, unknown or state")),
+        }
+    }
+
+    /// Takes jobs from their holder. `None`: there is no such job.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn release(&self, target: Target) -> Result<Option<u64>, Fault> {
+        let (queue, kind, what) = match target {
+            Target::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
+            Target::Worker(queue, worker) => (queue, "worker", worker.as_str().to_owned()),
+            Target::Queue(_) => return Err(broken("a job or a worker")),
+        };
+        let mut args = Args::default();
+        args.push(kind).push(what);
+        let mut released = 0;
+        loop {
+            let mut answer = Fields::of(self.run(&self.inner.scripts.release, &queue, &args).await?)?;
+            self.stir(&queue);
+            match answer.text()?.as_str() {
+                "released" => released += answer.count()?,
+                "unknown" => return Ok(None),
+                _ => return Err(broken("released or unknown")),
+            }
+            if !answer.flag()? {
+                return Ok(Some(released));
+            }
+        }
+    }
+
+    /// Gives one dead job, or all of a queue that are dead by now, another life; runs a delayed one at once.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn requeue(&self, target: Target) -> Result<Requeued, Fault> {
+        let (queue, kind, what) = match target {
+            Target::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
+            Target::Queue(queue) => (queue, "queue", "0".to_owned()),
+            Target::Worker(..) => return Err(broken("a job or a queue")),
+        };
+        let (mut requeued, mut what) = (0, what);
+        loop {
+            let mut args = Args::default();
+            args.push(kind).push(&what);
+            let mut answer = Fields::of(self.run(&self.inner.scripts.requeue, &queue, &args).await?)?;
+            self.stir(&queue);
+            match answer.text()?.as_str() {
+                "requeued" => requeued += answer.count()?,
+                "unknown" => return Ok(Requeued::UnknownJob),
+                "state" => return Ok(Requeued::WrongState(answer.state()?)),
+                _ => return Err(broken("requeued, unknown or state")),
+            }
+            if !answer.flag()? {
+                return Ok(Requeued::Count(requeued));
+            }
+            what = answer.count()?.to_string();
+        }
+    }
+
+    /// Moves a waiting job at once, a reserved one on its return.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn reprioritize(&self, id: JobId, priority: Priority) -> Result<Reprioritized, Fault> {
+        let mut args = job(&id);
+        args.number(priority.get().into());
+        let mut answer = Fields::of(self.run(&self.inner.scripts.reprioritize, &id.queue, &args).await?)?;
+        match answer.text()?.as_str() {
+            "changed" => Ok(Reprioritized::Changed(answer.state()?)),
+            "unknown" => Ok(Reprioritized::UnknownJob),
+            "state" => Ok(Reprioritized::WrongState(answer.state()?)),
+            _ => Err(broken("changed, unknown or state")),
+        }
+    }
+
+    /// Removes jobs, a bounded number a call.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn purge(&self, purge: Purge) -> Result<Purged, Fault> {
+        let everything = [State::Waiting, State::Delayed, State::Dead, State::Completed, State::Cancelled];
+        let states = match purge.state {
+            Some(state) => vec![state],
+            None => everything.into_iter().chain(purge.force.then_some(State::Reserved)).collect(),
+        };
+        let (mut removed, mut steps) = (0, 0);
+        for state in states.into_iter().filter(|state| *state != State::Blocked) {
+            let mut passed = 0;
+            loop {
+                if steps == PURGE_STEPS {
+                    return Ok(Purged { removed, more: true });
+                }
+                steps += 1;
+                let mut args = Args::default();
+                args.push(state.word()).number(passed);
+                let mut answer = Fields::of(self.run(&self.inner.scripts.purge, &purge.queue, &args).await?)?;
+                removed += answer.count()?;
+                passed = answer.count()?;
+                if !answer.flag()? {
+                    break;
+                }
+            }
+        }
+        Ok(Purged { removed, more: false })
+    }
+}
+
+fn job(id: &JobId) -> Args {
+    let mut args = Args::default();
+    args.push(id.code.as_str());
+    args
+}

@@ -1,0 +1,185 @@
+//! The two records of a job, as `lua/lib/record.lua` writes them: big-endian, lengths before texts.
+
+use super::{Fault, read::broken};
+use crate::{
+    job::{Backoff, Code, Millis, Name, State},
+    payload::Json,
+};
+
+/// Which optional parts a header has.
+pub(super) mod flags {
+    pub(crate) const CLIENT: u16 = 2;
+    pub(crate) const DIGEST: u16 = 4;
+    pub(crate) const FINGERPRINT: u16 = 8;
+    pub(crate) const LEASE: u16 = 16;
+    pub(crate) const ATTEMPTS: u16 = 32;
+    pub(crate) const BACKOFF: u16 = 64;
+    pub(crate) const TRACE: u16 = 128;
+}
+
+/// Length of a `traceparent`, by W3C Trace Context.
+pub(super) const TRACE_LEN: usize = 55;
+
+/// What the enqueue said.
+pub(super) struct Header {
+    pub(super) enqueued_at: Millis,
+    pub(super) priority: u8,
+    pub(super) client: Option<Name>,
+    pub(super) lease_ms: Option<u32>,
+    pub(super) max_attempts: Option<u32>,
+    pub(super) backoff: Option<Backoff>,
+    pub(super) traceparent: Option<String>,
+    /// `None` when it lives apart, or is gone because the job was cancelled.
+    pub(super) payload: Option<Json>,
+}
+
+impl Header {
+    pub(super) fn parse(raw: &[u8]) -> Result<Self, Fault> {
+        let mut bytes = Bytes(raw);
+        let _version = bytes.uint(1)?;
+        let enqueued_at = Millis(bytes.uint(6)?);
+        let has = bytes.uint(2)? as u16;
+        let priority = bytes.uint(1)? as u8;
+        let when = |flag: u16| has & flag != 0;
+        let client = if when(flags::CLIENT) { bytes.name()? } else { None };
+        if when(flags::DIGEST) {
+            bytes.take(16)?;
+        }
+        if when(flags::FINGERPRINT) {
+            bytes.take(8)?;
+        }
+        let lease_ms = if when(flags::LEASE) { Some(bytes.uint(4)? as u32) } else { None };
+        let max_attempts = if when(flags::ATTEMPTS) { Some(bytes.uint(4)? as u32) } else { None };
+        let backoff = if when(flags::BACKOFF) { Some(bytes.backoff()?) } else { None };
+        let traceparent = if when(flags::TRACE) { Some(bytes.text(TRACE_LEN)?) } else { None };
+        let payload = if bytes.0.is_empty() { None } else { Some(json(bytes.0.to_vec())?) };
+        Ok(Self { enqueued_at, priority, client, lease_ms, max_attempts, backoff, traceparent, payload })
+    }
+}
+
+/// A reservation that is out.
+pub(super) struct Hold {
+    pub(super) secret: Code,
+    pub(super) nonce: [u8; 16],
+    pub(super) reserved_at: Millis,
+    pub(super) resumes: u32,
+    pub(super) worker: Option<Name>,
+}
+
+/// All of a job that changes.
+pub(super) struct Live {
+    pub(super) state: State,
+    pub(super) score: Option<u64>,
+    pub(super) priority: u8,
+    /// handed out, expired, failed, abandoned, released
+    pub(super) counters: [u32; 5],
+    pub(super) attempts: u32,
+    pub(super) hold: Option<Hold>,
+    pub(super) errors: Vec<(Millis, Option<Name>, String)>,
+}
+
+impl Live {
+    pub(super) fn parse(raw: &[u8]) -> Result<Self, Fault> {
+        let mut bytes = Bytes(raw);
+        let _version = bytes.uint(1)?;
+        let state = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| State::ALL.get(n).copied());
+        let state = state.ok_or_else(|| broken("a state"))?;
+        let score = f64::from_bits(bytes.uint(8)?);
+        let priority = bytes.uint(1)? as u8;
+        let mut counters = [0; 5];
+        for counter in &mut counters {
+            *counter = bytes.uint(4)? as u32;
+        }
+        let attempts = bytes.uint(4)? as u32;
+        let _late = bytes.uint(2)?;
+        let hold = bytes.blob(1)?;
+        let hold = if hold.is_empty() { None } else { Some(Hold::parse(hold)?) };
+        let _ring = bytes.blob(2)?;
+        let mut text = Bytes(bytes.blob(2)?);
+        let mut errors = Vec::new();
+        while !text.0.is_empty() {
+            let at = Millis(text.uint(6)?);
+            let worker = text.name()?;
+            let length = text.uint(2)? as usize;
+            errors.push((at, worker, text.text(length)?));
+        }
+        Ok(Self { state, score: (score >= 0.0).then_some(score as u64), priority, counters, attempts, hold, errors })
+    }
+}
+
+impl Hold {
+    fn parse(raw: &[u8]) -> Result<Self, Fault> {
+        let mut bytes = Bytes(raw);
+        let secret = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a secret"))?;
+        bytes.take(8)?;
+        let nonce = bytes.take(16)?.try_into().map_err(|_| broken("a nonce"))?;
+        let reserved_at = Millis(bytes.uint(6)?);
+        let _lease = bytes.uint(4)?;
+        let resumes = bytes.uint(4)? as u32;
+        let _marks = bytes.uint(1)?;
+        Ok(Self { secret, nonce, reserved_at, resumes, worker: bytes.name()? })
+    }
+}
+
+/// A result that came too late: when, from whom, what.
+pub(super) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Json>), Fault> {
+    let mut bytes = Bytes(raw);
+    bytes.take(8)?;
+    let at = Millis(bytes.uint(6)?);
+    let worker = bytes.name()?;
+    let result = if bytes.0.is_empty() { None } else { Some(json(bytes.0.to_vec())?) };
+    Ok((at, worker, result))
+}
+
+pub(super) fn json(text: Vec<u8>) -> Result<Json, Fault> {
+    String::from_utf8(text).ok().and_then(Json::from_text).ok_or_else(|| broken("JSON"))
+}
+
+pub(super) fn backoff_parts(backoff: Backoff) -> (u8, u32, u32) {
+    match backoff {
+        Backoff::None => (0, 0, 0),
+        Backoff::Fixed { delay_ms } => (1, delay_ms, delay_ms),
+        Backoff::Exponential { delay_ms, max_ms } => (2, delay_ms, max_ms),
+    }
+}
+
+pub(super) fn backoff_of((kind, delay_ms, max_ms): (u8, u32, u32)) -> Backoff {
+    match kind {
+        1 => Backoff::Fixed { delay_ms },
+        2 => Backoff::Exponential { delay_ms, max_ms },
+        _ => Backoff::None,
+    }
+}
+
+struct Bytes<'b>(&'b [u8]);
+
+impl<'b> Bytes<'b> {
+    fn take(&mut self, n: usize) -> Result<&'b [u8], Fault> {
+        let (head, rest) = self.0.split_at_checked(n).ok_or_else(|| broken("a longer record"))?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    fn uint(&mut self, width: usize) -> Result<u64, Fault> {
+        Ok(self.take(width)?.iter().fold(0, |n, &byte| n << 8 | u64::from(byte)))
+    }
+
+    fn blob(&mut self, width: usize) -> Result<&'b [u8], Fault> {
+        let length = self.uint(width)? as usize;
+        self.take(length)
+    }
+
+    fn text(&mut self, length: usize) -> Result<String, Fault> {
+        String::from_utf8(self.take(length)?.to_vec()).map_err(|_| broken("UTF-8"))
+    }
+
+    fn name(&mut self) -> Result<Option<Name>, Fault> {
+        let length = self.uint(1)? as usize;
+        let text = self.text(length)?;
+        if text.is_empty() { Ok(None) } else { Name::parse(&text).map(Some).map_err(|_| broken("a name")) }
+    }
+
+    fn backoff(&mut self) -> Result<Backoff, Fault> {
+        Ok(backoff_of((self.uint(1)? as u8, self.uint(4)? as u32, self.uint(4)? as u32)))
+    }
+}

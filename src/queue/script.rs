@@ -1,0 +1,177 @@
+//! The Lua files, carried in the binary. A file's header says what it needs, and the loader puts it together: flags, the
+//! names of its keys as locals in the order of KEYS, the helpers of `lua/lib/`, and `$NAME` for the limits of `job.rs`.
+
+use std::fmt::Write;
+
+use super::keys::{KEYS, REGISTRY};
+use crate::job::limits;
+
+/// Defaults of the settings and limits that scripts know by name.
+const CONSTANTS: [(&str, u64); 10] = [
+    ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
+    ("RETENTION_MAX", super::settings::DEFAULT.retention_max as u64),
+    ("RETENTION_MS", super::settings::DEFAULT.retention_ms as u64),
+    ("MAX_ATTEMPTS", super::settings::DEFAULT.max_attempts as u64),
+    ("MAX_HOLD_MS", super::settings::DEFAULT.max_hold_ms as u64),
+    ("MAX_JOBS", super::settings::DEFAULT.max_jobs as u64),
+    ("LEASE_MS", super::settings::DEFAULT.lease_ms as u64),
+    ("WORKER_LIMIT", super::settings::DEFAULT.worker_limit as u64),
+    ("WARN_MS", super::settings::DEFAULT.warn_ms as u64),
+    ("LATE_RESULTS", 5),
+];
+
+/// One transition, ready to be called by its digest.
+#[derive(Debug, Clone)]
+pub(super) struct Script {
+    pub(super) name: &'static str,
+    /// In the order of KEYS.
+    pub(super) keys: Vec<&'static str>,
+    pub(super) code: String,
+    pub(super) sha: String,
+}
+
+macro_rules! scripts {
+    ($($name:ident)*) => {
+        /// One field a file of `lua/`.
+        pub(super) struct Scripts {
+            $(pub(super) $name: Script,)*
+            /// `complete` for results that need memory to spare: refused at `maxmemory`.
+            pub(super) complete_large: Script,
+        }
+
+        impl Scripts {
+            pub(super) fn load() -> Self {
+                Self {
+                    $($name: Script::load(
+                        stringify!($name), include_str!(concat!("../../lua/", stringify!($name), ".lua")), true,
+                    ),)*
+                    complete_large: Script::load("complete", include_str!("../../lua/complete.lua"), false),
+                }
+            }
+
+            #[cfg(test)]
+            fn files() -> Vec<(&'static str, &'static str)> {
+                vec![$((stringify!($name), include_str!(concat!("../../lua/", stringify!($name), ".lua")))),*]
+            }
+        }
+    };
+}
+
+scripts! {
+    enqueue reserve look undo extend complete abandon fail cancel release requeue reprioritize sweep purge
+    job list holders stats set seen unseen retire
+}
+
+macro_rules! libs {
+    ($($name:literal)*) => {
+        const LIBS: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../lua/lib/", $name, ".lua")))),*];
+    };
+}
+
+// In the order in which they stand in a script: a helper comes after those that it uses.
+libs! { "clock" "write" "record" "event" "total" "leave" "dedupe" "back" "order" "overdue" "settle" "gone" "view" }
+
+impl Script {
+    /// `spare`: works at `maxmemory` too, as far as the file's own flags allow.
+    fn load(name: &'static str, source: &'static str, spare: bool) -> Self {
+        let mut libs = Vec::new();
+        collect_libs(source, &mut libs);
+        let mut keys = header(source, "KEYS");
+        for (lib, text) in LIBS.iter().filter(|(lib, _)| libs.contains(lib)) {
+            debug_assert!(libs.contains(lib));
+            keys.extend(header(text, "KEYS"));
+        }
+        let keys = known_keys(&keys);
+        let flags = header(source, "FLAGS").into_iter().find(|flag| spare || *flag == "no-writes");
+
+        let mut code = flags.map_or_else(|| "#!lua\n".to_owned(), |flag| format!("#!lua flags={flag}\n"));
+        for (i, key) in keys.iter().enumerate() {
+            let _ = writeln!(code, "local {key} = KEYS[{}]", i + 1);
+        }
+        for (_, text) in LIBS.iter().filter(|(lib, _)| libs.contains(lib)) {
+            code.push_str(text);
+        }
+        code.push_str(source);
+        for (constant, value) in CONSTANTS {
+            code = code.replace(&format!("${constant}"), &value.to_string());
+        }
+        let sha = redis::Script::new(&code).get_hash().to_owned();
+        Self { name, keys, code, sha }
+    }
+}
+
+/// The helpers that a file names, and those that they name.
+fn collect_libs(source: &'static str, into: &mut Vec<&'static str>) {
+    for name in header(source, "USES") {
+        if !into.contains(&name) {
+            into.push(name);
+            if let Some((_, text)) = LIBS.iter().find(|(lib, _)| *lib == name) {
+                collect_libs(text, into);
+            }
+        }
+    }
+}
+
+/// Each of a file's keys once, in the order of the table.
+fn known_keys(named: &[&'static str]) -> Vec<&'static str> {
+    KEYS.iter().map(|(key, _)| *key).chain([REGISTRY]).filter(|key| named.contains(key)).collect()
+}
+
+/// The words of a header's lines, without the types and dots between them.
+fn header(source: &'static str, title: &str) -> Vec<&'static str> {
+    let lines = source.lines().take_while(|line| line.starts_with("--"));
+    let body = lines.filter_map(|line| line.strip_prefix("-- ")?.strip_prefix(title)?.strip_prefix(' '));
+    body.flat_map(str::split_whitespace).filter(|word| !matches!(*word, "·" | "zset" | "hash" | "stream")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Comments aside, is `word` used in `text`?
+    fn uses(text: &str, word: &str) -> bool {
+        let code = text.lines().map(|line| line.split("--").next().unwrap_or_default());
+        code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).any(|found| found == word)
+    }
+
+    #[test]
+    fn a_header_names_the_keys_that_its_body_uses_and_no_others() {
+        let all = Scripts::files().into_iter().chain(LIBS.iter().copied());
+        for (name, source) in all {
+            let named = header(source, "KEYS");
+            for key in &named {
+                assert!(uses(source, key), "{name} names the key {key} and does not use it");
+                assert!(KEYS.iter().any(|(k, _)| k == key) || *key == REGISTRY, "{name}: {key} is no key");
+            }
+            for lib in header(source, "USES") {
+                assert!(LIBS.iter().any(|(l, _)| *l == lib), "{name}: {lib} is no helper");
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_says_the_transition_the_arguments_and_the_reply() {
+        for (name, source) in Scripts::files() {
+            assert!(source.starts_with(&format!("-- {name}: ")), "{name}: the first line says the transition");
+            for title in ["-- ARGV ", "-- REPLY "] {
+                assert!(source.contains(title), "{name} has no {title}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_constant_is_left_open() {
+        for (name, source) in Scripts::files() {
+            assert!(!Script::load(name, source, true).code.contains('$'), "{name}");
+        }
+    }
+
+    #[test]
+    fn nothing_counts_or_walks_a_whole_keyspace() {
+        for (name, source) in Scripts::files().into_iter().chain(LIBS.iter().copied()) {
+            for word in ["'KEYS'", "'SCAN'", "'HSCAN'", "'LREM'", "'SMEMBERS'"] {
+                assert!(!source.contains(word), "{name} calls {word}");
+            }
+        }
+    }
+}

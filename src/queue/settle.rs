@@ -1,0 +1,189 @@
+//! extend, complete, abandon, fail: what the holder of a reservation says about the job.
+
+use std::{collections::BTreeMap, future::Future};
+
+use redis::Value;
+
+use super::{
+    Fault, Queues,
+    connection::Args,
+    group::{self, Item, Op},
+    ids,
+    read::{Fields, broken},
+};
+use crate::{
+    job::{Ending, Millis, QueueName, Reservation, State, limits},
+    payload::Json,
+};
+
+/// The holder goes on working.
+#[derive(Debug, Clone)]
+pub struct Extend {
+    pub reservation: Reservation,
+    /// From now on; absent: as long as the reservation was given.
+    pub lease_ms: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extension {
+    Extended { deadline: Millis, now: Millis },
+    Lost(Lost),
+}
+
+/// The holder reports success.
+#[derive(Debug, Clone)]
+pub struct Complete {
+    pub reservation: Reservation,
+    pub result: Option<Json>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// `late`: after the deadline, while nobody had taken the job. `duplicate`: the same call again, counted once.
+    Done { late: bool, duplicate: bool },
+    /// The result, if this was ever a reservation of the job, is kept among its late results.
+    Lost(Lost),
+}
+
+/// The holder gives the job back.
+#[derive(Debug, Clone)]
+pub struct Abandon {
+    pub reservation: Reservation,
+    pub reason: Option<String>,
+    pub delay_ms: Option<u32>,
+}
+
+/// The holder reports failure.
+#[derive(Debug, Clone)]
+pub struct Fail {
+    pub reservation: Reservation,
+    pub error: Option<String>,
+}
+
+/// What became of a job that was given back, by abandon or fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Return {
+    /// `duplicate`: the same call ended the reservation before, and this one changed nothing.
+    Returned { state: State, duplicate: bool },
+    Lost(Lost),
+}
+
+/// The reservation is no longer the job's: nothing changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost {
+    /// How this very reservation ended.
+    pub ending: Ending,
+    /// `None` when the reservation or the job is unknown.
+    pub state: Option<State>,
+}
+
+impl Queues {
+    /// Moves deadlines. What is lost is never revived.
+    pub async fn extend(&self, calls: Vec<Extend>) -> Vec<Result<Extension, Fault>> {
+        let item = |call: Extend| {
+            let mut args = handle(&call.reservation);
+            args.number(call.lease_ms.unwrap_or(0).into());
+            (call.reservation.job.queue, Op::Extend, args)
+        };
+        self.settle(calls.into_iter().map(item).collect(), |word, answer| match word {
+            "extended" => Ok(Extension::Extended { deadline: answer.time()?, now: answer.time()? }),
+            "lost" => lost(answer).map(Extension::Lost),
+            _ => Err(broken("extended or lost")),
+        })
+        .await
+    }
+
+    /// Reports success, and keeps the result.
+    pub async fn complete(&self, calls: Vec<Complete>) -> Vec<Result<Completion, Fault>> {
+        let item = |call: Complete| {
+            let mut args = handle(&call.reservation);
+            let result = call.result.as_ref().map_or("", Json::as_str);
+            args.push(result);
+            let op = if result.len() > limits::SMALL_RESULT { Op::CompleteLarge } else { Op::Complete };
+            (call.reservation.job.queue, op, args)
+        };
+        self.settle(calls.into_iter().map(item).collect(), |word, answer| match word {
+            "done" => Ok(Completion::Done { late: answer.flag()?, duplicate: false }),
+            "again" => Ok(Completion::Done { late: answer.flag()?, duplicate: true }),
+            "lost" => lost(answer).map(Completion::Lost),
+            _ => Err(broken("done, again or lost")),
+        })
+        .await
+    }
+
+    /// Gives jobs back to their places; it is not an attempt.
+    pub async fn abandon(&self, calls: Vec<Abandon>) -> Vec<Result<Return, Fault>> {
+        let item = |call: Abandon| {
+            let mut args = handle(&call.reservation);
+            args.push(call.reason.unwrap_or_default()).number(call.delay_ms.unwrap_or(0).into());
+            (call.reservation.job.queue, Op::Abandon, args)
+        };
+        self.settle(calls.into_iter().map(item).collect(), returned).await
+    }
+
+    /// Counts an attempt; the job comes back at once, after its backoff, or not at all.
+    pub async fn fail(&self, calls: Vec<Fail>) -> Vec<Result<Return, Fault>> {
+        let item = |call: Fail| {
+            let mut args = handle(&call.reservation);
+            args.push(call.error.unwrap_or_default()).number(ids::jitter());
+            (call.reservation.job.queue, Op::Fail, args)
+        };
+        self.settle(calls.into_iter().map(item).collect(), returned).await
+    }
+
+    /// Sends each item down its lane, and puts the answers back in order.
+    fn settle<O: Send>(
+        &self,
+        items: Vec<(QueueName, Op, Args)>,
+        read: impl Fn(&str, &mut Fields) -> Result<O, Fault> + Send,
+    ) -> impl Future<Output = Vec<Result<O, Fault>>> + Send {
+        let (count, mut lanes) = (items.len(), BTreeMap::<(QueueName, bool), (Op, Vec<usize>, Vec<Item>)>::new());
+        for (i, (queue, op, args)) in items.into_iter().enumerate() {
+            let (_, places, lane) = lanes.entry((queue, op == Op::CompleteLarge)).or_insert((op, vec![], vec![]));
+            places.push(i);
+            lane.push(Item { args, jobs: 1 });
+        }
+        async move {
+            let sent = lanes.into_iter().map(|((queue, _), (op, places, items))| async move {
+                self.stir(&queue);
+                (places, group::call(&self.inner, &queue, op, items).await)
+            });
+            let mut outcomes: Vec<Option<Result<O, Fault>>> = std::iter::repeat_with(|| None).take(count).collect();
+            for (places, answers) in futures_util::future::join_all(sent).await {
+                for (place, answer) in places.into_iter().zip(answers) {
+                    outcomes[place] = Some(answer.and_then(|answer| open(answer.item, &read)));
+                }
+            }
+            outcomes.into_iter().map(|outcome| outcome.unwrap_or_else(|| Err(broken("an answer")))).collect()
+        }
+    }
+}
+
+fn open<O>(item: Value, read: impl Fn(&str, &mut Fields) -> Result<O, Fault>) -> Result<O, Fault> {
+    let mut answer = Fields::of(item)?;
+    let word = answer.text()?;
+    read(&word, &mut answer)
+}
+
+/// Id, secret, digest of the secret: how every settle item begins.
+fn handle(reservation: &Reservation) -> Args {
+    let mut args = Args::default();
+    args.push(reservation.job.code.as_str()).push(reservation.secret.as_str());
+    args.push(ids::secret_digest(&reservation.secret));
+    args
+}
+
+fn returned(word: &str, answer: &mut Fields) -> Result<Return, Fault> {
+    match word {
+        "back" => Ok(Return::Returned { state: answer.state()?, duplicate: false }),
+        "again" => Ok(Return::Returned { state: answer.state()?, duplicate: true }),
+        "lost" => lost(answer).map(Return::Lost),
+        _ => Err(broken("back, again or lost")),
+    }
+}
+
+fn lost(answer: &mut Fields) -> Result<Lost, Fault> {
+    let ending = Ending::parse(&answer.text()?).ok_or_else(|| broken("how a reservation ended"))?;
+    let state = answer.text()?;
+    Ok(Lost { ending, state: State::parse(&state) })
+}

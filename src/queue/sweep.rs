@@ -1,0 +1,55 @@
+//! sweep: what time brings about, in bounded steps.
+
+use super::{Fault, Queues, connection::Args, read::Fields};
+use crate::job::QueueName;
+
+/// What a sweep moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Reservations past their deadline; those whose job died of it included.
+    pub expired: u64,
+    pub due: u64,
+    pub dead: u64,
+    pub forgotten: u64,
+    /// When there will be something to do again; `None`: never, as things are.
+    pub next_ms: Option<u64>,
+}
+
+impl Queues {
+    /// Steps until nothing is overdue.
+    ///
+    /// # Errors
+    /// When Redis is not well; what was swept until then stays swept.
+    pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
+        let mut swept = Swept::default();
+        loop {
+            let (step, more) = self.sweep_step(queue).await?;
+            swept.expired += step.expired;
+            swept.due += step.due;
+            swept.dead += step.dead;
+            swept.forgotten += step.forgotten;
+            swept.next_ms = step.next_ms;
+            if !more {
+                return Ok(swept);
+            }
+        }
+    }
+
+    /// One bounded step, and whether there is more to do at once.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn sweep_step(&self, queue: &QueueName) -> Result<(Swept, bool), Fault> {
+        let mut answer = Fields::of(self.run(&self.inner.scripts.sweep, queue, &Args::default()).await?)?;
+        let (expired, due) = (answer.count()?, answer.count()?);
+        let (dead, forgotten) = (answer.count()?, answer.count()?);
+        let more = answer.flag()?;
+        for (transition, n) in [("expired", expired), ("due", due), ("dead", dead), ("forgotten", forgotten)] {
+            if n > 0 {
+                metrics::counter!("intray_transitions_total", "queue" => queue.to_string(), "transition" => transition)
+                    .increment(n);
+            }
+        }
+        Ok((Swept { expired, due, dead, forgotten, next_ms: answer.maybe()? }, more))
+    }
+}

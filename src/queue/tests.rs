@@ -1,0 +1,258 @@
+//! Each script against a real Redis, run twice: a cluster client sends a script again when its answer was lost, so the
+//! second run must give the same answer and change nothing.
+
+use std::{
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use redis::Value;
+
+use super::{
+    Dedupe, Enqueued, NewJob, Nonce, Queues, Reserve, ReserveOutcome,
+    connection::Args,
+    ids,
+    read::{Fields, word},
+    script::Script,
+};
+use crate::{
+    job::{Priority, QueueName, Reservation},
+    payload::Json,
+};
+
+struct Redis {
+    child: Child,
+    folder: PathBuf,
+    queues: Queues,
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Redis {
+    async fn start() -> Self {
+        let folder = std::env::temp_dir().join(format!("intray-{}", ids::random_code().as_str()));
+        std::fs::create_dir(&folder).expect("a folder");
+        let socket = folder.join("redis.sock");
+        let server = |engine: &str| {
+            let mut command = Command::new(engine);
+            command.args(["--port", "0", "--save", "", "--unixsocket"]).arg(&socket).arg("--dir").arg(&folder);
+            command.stdout(Stdio::null()).spawn()
+        };
+        let child = server("valkey-server").or_else(|_| server("redis-server")).expect("valkey-server or redis-server");
+        let queues = Queues::new(&format!("unix://{}", socket.display()), "t").expect("a handle");
+        while queues.settle_layout().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Self { child, folder, queues }
+    }
+
+    /// Everything that is stored, in Redis's own serialization.
+    async fn dump(&self) -> Vec<(Vec<u8>, Value)> {
+        let link = &self.queues.inner.link;
+        let mut keys = Fields::of(link.plain(redis::cmd("KEYS").arg("*")).await.expect("keys")).expect("a list");
+        let mut all = Vec::new();
+        while !keys.is_done() {
+            let key = keys.bytes().expect("a key");
+            let sorted = |reply: Value| match reply {
+                Value::Array(items) => {
+                    let mut texts: Vec<_> = items.iter().map(|item| format!("{item:?}")).collect();
+                    texts.sort();
+                    texts.join("\n")
+                }
+                other => format!("{other:?}"),
+            };
+            let kind = link.plain(redis::cmd("TYPE").arg(&key)).await.expect("a type");
+            let text = match word(&kind) {
+                Some("hash") => {
+                    let pairs = link.plain(redis::cmd("HGETALL").arg(&key)).await.expect("a hash");
+                    let Value::Array(items) = pairs else { panic!("a list") };
+                    let mut pairs: Vec<_> = items.chunks(2).map(|pair| format!("{pair:?}")).collect();
+                    pairs.sort();
+                    pairs.join("\n")
+                }
+                Some("zset") => format!(
+                    "{:?}",
+                    link.plain(redis::cmd("ZRANGE").arg(&key).arg(0).arg(-1).arg("WITHSCORES")).await.expect("a zset")
+                ),
+                Some("stream") => {
+                    sorted(link.plain(redis::cmd("XRANGE").arg(&key).arg("-").arg("+")).await.expect("a stream"))
+                }
+                _ => sorted(link.plain(redis::cmd("GET").arg(&key)).await.expect("a string")),
+            };
+            all.push((key, Value::SimpleString(text)));
+        }
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    }
+
+    /// Runs a script twice with the same arguments, and answers what both said.
+    async fn twice(&self, script: &Script, args: &Args) -> Value {
+        let queue = queue();
+        let first = self.queues.run(script, &queue, args).await.expect("first");
+        let after_first = self.dump().await;
+        let second = self.queues.run(script, &queue, args).await.expect("second");
+        assert_eq!(after_first, self.dump().await, "{}: the second run changed something", script.name);
+        assert_eq!(without_times(&first), without_times(&second), "{}: two answers", script.name);
+        first
+    }
+
+    async fn enqueue(&self, payload: &str) -> crate::job::JobId {
+        match self.queues.enqueue(vec![job(payload)]).await.pop() {
+            Some(Ok(Enqueued::Stored { id, .. })) => id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn reserve(&self) -> Reservation {
+        let call = Reserve {
+            queues: vec![queue()],
+            worker: None,
+            limit: 1,
+            lease_ms: None,
+            nonce: Nonce::random(),
+            id: None,
+        };
+        match self.queues.reserve(call).await {
+            Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) => {
+                undo.disarm();
+                jobs.pop().expect("a job").reservation
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn queue() -> QueueName {
+    QueueName::parse("q").expect("a name")
+}
+
+fn job(payload: &str) -> NewJob {
+    NewJob {
+        id: ids::random_id(queue()),
+        payload: Json::from_text(payload.to_owned()).expect("JSON"),
+        priority: Priority::default(),
+        client: None,
+        dedupe: Dedupe::QueueSetting,
+        delay: None,
+        lease_ms: None,
+        max_attempts: None,
+        backoff: None,
+        traceparent: None,
+        fingerprint: None,
+    }
+}
+
+/// An answer without `now`, without the words that tell a first run from a second, and without what only they mark.
+fn without_times(answer: &Value) -> String {
+    let text = match answer {
+        Value::Array(items) => items.iter().map(without_times).collect::<Vec<_>>().join(","),
+        Value::Int(n) if *n > 100_000 => "time".to_owned(),
+        Value::BulkString(bytes) if bytes.len() > 60 => "record".to_owned(),
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        other => format!("{other:?}"),
+    };
+    match text.as_str() {
+        "held" => "new".to_owned(),
+        "again" | "back" => "done".to_owned(),
+        _ => text,
+    }
+}
+
+fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
+    let mut args = Args::default();
+    args.push(reservation.job.code.as_str()).push(reservation.secret.as_str());
+    args.push(ids::secret_digest(&reservation.secret));
+    for arg in rest {
+        args.push(arg);
+    }
+    args
+}
+
+#[tokio::test]
+async fn enqueue_twice_makes_one_job() {
+    let redis = Redis::start().await;
+    let scripts = &redis.queues.inner.scripts;
+    let (one, mut keyed) = (job(r#"{"n":1}"#), job(r#"{"n":2}"#));
+    keyed.fingerprint = Some(*b"12345678");
+    for new in [&one, &keyed] {
+        assert_eq!(without_times(&redis.twice(&scripts.enqueue, &new.args()).await), "stored,waiting");
+    }
+    let mut twin = job(r#"{ "n" : 1 }"#);
+    twin.fingerprint = Some(*b"87654321");
+    let answer = redis.twice(&scripts.enqueue, &twin.args()).await;
+    assert_eq!(without_times(&answer), format!("twin,{},waiting", one.id.code.as_str()));
+    keyed.fingerprint = Some(*b"00000000");
+    assert_eq!(without_times(&redis.twice(&scripts.enqueue, &keyed.args()).await), "reused");
+}
+
+#[tokio::test]
+async fn reserve_twice_gives_the_same_jobs() {
+    let redis = Redis::start().await;
+    let scripts = &redis.queues.inner.scripts;
+    for payload in ["1", "2", "3"] {
+        redis.enqueue(payload).await;
+    }
+    let (mut args, secret) = (Args::default(), ids::random_code());
+    args.push("ann").push(Nonce::random().as_bytes()).number(1).number(0).push("next").push("");
+    args.push(secret.as_str()).push(ids::secret_digest(&secret));
+    // The second run marks the job, so that an undo of the first does not take it: only that may change.
+    let first = redis.queues.run(&scripts.reserve, &queue(), &args).await.expect("first");
+    let second = redis.queues.run(&scripts.reserve, &queue(), &args).await.expect("second");
+    assert_eq!(without_times(&first), without_times(&second));
+    assert_eq!(without_times(&redis.twice(&scripts.reserve, &args).await), without_times(&first));
+    let info = redis.queues.queue(&queue()).await.expect("stats").expect("a queue");
+    assert_eq!((info.counts.reserved, info.counts.waiting, info.totals.handed_out), (1, 2, 1));
+}
+
+#[tokio::test]
+async fn each_end_of_a_reservation_twice_is_one() {
+    let redis = Redis::start().await;
+    let scripts = &redis.queues.inner.scripts;
+    for payload in ["1", "2", "3", "4"] {
+        redis.enqueue(payload).await;
+    }
+    let done = redis.twice(&scripts.complete, &settle(&redis.reserve().await, &[r#"{"ok":true}"#])).await;
+    assert!(without_times(&done).starts_with("done"));
+    let abandoned = redis.twice(&scripts.abandon, &settle(&redis.reserve().await, &["lunch", "60000"])).await;
+    assert_eq!(without_times(&abandoned), "done,delayed");
+    let failed = redis.twice(&scripts.fail, &settle(&redis.reserve().await, &["boom", "0"])).await;
+    assert_eq!(without_times(&failed), "done,waiting");
+    let held = redis.reserve().await;
+    redis.queues.run(&scripts.abandon, &queue(), &settle(&held, &["", "0"])).await.expect("abandoned");
+    let other = redis.reserve().await;
+    assert_eq!(other.job, held.job);
+    let lost = redis.twice(&scripts.complete, &settle(&held, &["42"])).await;
+    assert_eq!(without_times(&lost), "lost,abandoned,reserved");
+}
+
+#[tokio::test]
+async fn what_operators_do_twice_is_done_once() {
+    let redis = Redis::start().await;
+    let scripts = &redis.queues.inner.scripts;
+    let id = redis.enqueue("1").await;
+    let mut priority = Args::default();
+    priority.push(id.code.as_str()).number(7);
+    redis.twice(&scripts.reprioritize, &priority).await;
+    let mut one = Args::default();
+    one.push("job").push(id.code.as_str());
+    redis.reserve().await;
+    let released = redis.queues.run(&scripts.release, &queue(), &one).await.expect("released");
+    assert_eq!(without_times(&released), "released,int(1),int(0)");
+    let again = redis.twice(&scripts.release, &one).await;
+    assert_eq!(without_times(&again), "released,int(0),int(0)");
+    let mut cancel = Args::default();
+    cancel.push(id.code.as_str()).number(0);
+    assert_eq!(without_times(&redis.twice(&scripts.cancel, &cancel).await), "cancelled");
+    redis.twice(&scripts.sweep, &Args::default()).await;
+    let mut purge = Args::default();
+    purge.push("cancelled").number(0);
+    redis.queues.run(&scripts.purge, &queue(), &purge).await.expect("purged");
+    redis.twice(&scripts.purge, &purge).await;
+}

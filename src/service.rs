@@ -1,0 +1,149 @@
+//! Starts the parts, and stops them in order, with a deadline.
+
+use std::{future::Future, time::Duration};
+
+use anyhow::{Context, anyhow, bail};
+use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpListener;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    config::{RedisUrl, Serve, Store},
+    embedded::{self, GaveUp, PrivateServer},
+    http,
+    listen,
+    queue::{Check, Queues},
+    sweeper,
+};
+
+/// From when the service says that it is leaving until it stops to accept: time for a load balancer to notice.
+const NOTICE: Duration = Duration::from_millis(100);
+/// How often histograms are folded, scraped or not.
+const UPKEEP: Duration = Duration::from_secs(5);
+/// In seconds: from a pipelined script to the longest wait.
+const BUCKETS: [f64; 14] =
+    [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 30.0];
+
+/// The Redis of a command: somebody's, or a private one.
+pub struct Backend {
+    pub queues: Queues,
+    private: Option<PrivateServer>,
+}
+
+impl Backend {
+    /// # Errors
+    /// One line for the operator.
+    pub async fn open(store: &Store) -> anyhow::Result<Self> {
+        let (url, private) = match store.redis_url() {
+            RedisUrl::Embedded => {
+                let server = embedded::start(&store.data_dir).await?;
+                (server.url(), Some(server))
+            }
+            RedisUrl::Url(url) => (url.expose().to_owned(), None),
+        };
+        // The URL may hold a password, and its error might repeat it.
+        let queues = Queues::new(&url, store.prefix.as_str()).map_err(|_| anyhow!("the Redis URL cannot be read"))?;
+        Ok(Self { queues, private })
+    }
+
+    pub async fn close(self) {
+        self.queues.close().await;
+        if let Some(private) = self.private {
+            private.stop().await;
+        }
+    }
+
+    /// Resolves when the private server is beyond help; never for somebody else's Redis.
+    fn lost(&self) -> impl Future<Output = GaveUp> + Send + use<> {
+        let failed = self.private.as_ref().map(PrivateServer::failed);
+        async move {
+            match failed {
+                Some(failed) => failed.await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+}
+
+/// Serves until `stop` resolves or nothing can be served any more.
+///
+/// # Errors
+/// One line for the operator.
+pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
+    options.exposure().map_err(|line| anyhow!(line))?;
+    let listener = TcpListener::bind(options.listen.address())
+        .await
+        .with_context(|| format!("cannot listen on {}", options.listen))?;
+    let address = listener.local_addr().context("the listening address")?;
+    let metrics = install_metrics()?;
+    let backend = Backend::open(&options.store).await?;
+    if let Err(wrong) = fit(&backend.queues).await {
+        backend.close().await;
+        return Err(wrong);
+    }
+
+    let (leaving, closing) = (CancellationToken::new(), CancellationToken::new());
+    let parts = TaskTracker::new();
+    let period = Duration::from_millis(options.sweep_interval_ms.into());
+    parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
+    parts.spawn(fold(metrics.clone(), closing.clone()));
+    let router = http::router(backend.queues.clone(), policy(&options, address), metrics, leaving.clone());
+    parts.spawn(listen::serve(listener, router, options.max_connections, closing.clone()));
+    announce(address);
+
+    let lost = backend.lost();
+    let outcome = tokio::select! {
+        () = stop => Ok(()),
+        gave_up = lost => Err(gave_up.into()),
+    };
+    leaving.cancel();
+    tracing::info!("leaving");
+    tokio::time::sleep(NOTICE).await;
+    closing.cancel();
+    parts.close();
+    parts.wait().await;
+    backend.close().await;
+    outcome
+}
+
+/// The one line that scripts and people wait for.
+fn announce(address: std::net::SocketAddr) {
+    println!("intray is ready on http://{address}");
+}
+
+/// Refuses a Redis that would lose jobs; warns of one that might.
+async fn fit(queues: &Queues) -> anyhow::Result<()> {
+    queues.settle_layout().await?;
+    for Check { name, problem, .. } in queues.ready().await {
+        match problem {
+            Some(problem) if name == "role" => tracing::warn!("{problem}"),
+            Some(problem) => bail!(problem),
+            None => {}
+        }
+    }
+    for problem in queues.durable().await.into_iter().filter_map(|check| check.problem) {
+        tracing::warn!("{problem}");
+    }
+    Ok(())
+}
+
+fn install_metrics() -> anyhow::Result<PrometheusHandle> {
+    let groups: Vec<f64> = (0..9).map(|power| f64::from(1 << power)).collect();
+    let recorder = PrometheusBuilder::new()
+        .set_buckets(&BUCKETS)?
+        .set_buckets_for_metric(Matcher::Full("intray_script_group_jobs".to_owned()), &groups)?
+        .build_recorder();
+    let handle = recorder.handle();
+    metrics::set_global_recorder(recorder).context("a metrics recorder is there already")?;
+    Ok(handle)
+}
+
+async fn fold(metrics: PrometheusHandle, stop: CancellationToken) {
+    while stop.run_until_cancelled(tokio::time::sleep(UPKEEP)).await.is_some() {
+        metrics.run_upkeep();
+    }
+}
+
+fn policy(options: &Serve, address: std::net::SocketAddr) -> http::Policy {
+    http::Policy::default()
+}
