@@ -4,9 +4,9 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns zset ·
 -- KEYS   live hash · tops hash · settings hash · events stream
 -- ARGV   -
--- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never)}
+-- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
 local STEP, YOUNG, EVENTS, DAY = 200, 10000, 10000, 86400000
-local expired, due_jobs, died, more = overdue_step(STEP)
+local expired, due_jobs, died, more, longest_lag = overdue_step(STEP)
 write()
 
 local chosen = redis.call('HMGET', settings, 'retention_ms', 'retention_max')
@@ -71,4 +71,4 @@ write_events()
 write_totals()
 forget_order()
 trim_events()
-return {expired, due_jobs, died, forgotten, (more or more_to_forget) and 1 or 0, next_ms()}
+return {expired, due_jobs, died, forgotten, (more or more_to_forget) and 1 or 0, next_ms(), longest_lag}

@@ -27,7 +27,7 @@ use self::{
 /// How long a server may take to end before it is killed, and how long a predecessor is waited for.
 const STOP: Duration = Duration::from_secs(10);
 /// How often a start that takes long says so.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Why the private server cannot be had.
 #[derive(Debug, thiserror::Error)]
@@ -120,15 +120,15 @@ impl PrivateServer {
     async fn ready(&self) {
         let mut next_word = time::Instant::now() + PATIENCE;
         loop {
-            let pong = probe::ping(&self.socket).await;
-            match pong {
+            let is_slow = time::Instant::now() >= next_word;
+            match probe::ping(&self.socket).await {
                 Ok(Pong::Ready) => return,
-                _ if time::Instant::now() < next_word => {}
+                _ if !is_slow => {}
                 Ok(Pong::Loading) => info!("the private server is loading its data"),
                 Ok(Pong::Other(answer)) => warn!(answer, "the private server is not ready yet"),
                 Err(error) => warn!(%error, "the private server does not answer yet"),
             }
-            if time::Instant::now() >= next_word {
+            if is_slow {
                 next_word += PATIENCE;
             }
             time::sleep(Duration::from_millis(10)).await;

@@ -41,7 +41,7 @@ fn ask(target: &Listen) -> io::Result<Vec<u8>> {
 fn exchange(mut stream: TcpStream, target: &Listen) -> io::Result<Vec<u8>> {
     stream.set_read_timeout(Some(TIMEOUT))?;
     stream.set_write_timeout(Some(TIMEOUT))?;
-    write!(stream, "GET /readyz HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n\r\n")?;
+    stream.write_all(format!("GET /readyz HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n\r\n").as_bytes())?;
     let mut answer = Vec::new();
     stream.take(ANSWER_BYTES).read_to_end(&mut answer)?;
     Ok(answer)

@@ -67,7 +67,7 @@ impl Sweeper {
             let wait = swept.next_ms.map_or(IDLE, Duration::from_millis).min(IDLE);
             self.visits.insert(queue, Instant::now() + wait);
         }
-        metrics::gauge!("intray_sweep_duration_seconds").set(start.elapsed().as_secs_f64());
+        metrics::histogram!("intray_sweep_duration_seconds").record(start.elapsed().as_secs_f64());
         if self.retired.elapsed() >= RETIRE {
             self.retired = Instant::now();
             self.queues.retire_unseen().await?;

@@ -10,12 +10,17 @@ local function due(id, r, header)
   event('due', id, '', header.client, '')
 end
 
--- Answers how many expired, fell due, and died, and whether a further step would find more.
+-- How long ago the first of a set should have been moved.
+local function lag(set, first)
+  return first and now - tonumber(redis.call('ZSCORE', set, first)) or 0
+end
+
+-- Answers how many expired, fell due, and died, whether a further step would find more, and the longest lag.
 local function overdue_step(most)
   local late = redis.call('ZRANGEBYSCORE', reserved, '-inf', now, 'LIMIT', 0, most)
   local ready = {}
   if #late < most then ready = redis.call('ZRANGEBYSCORE', delayed, '-inf', now, 'LIMIT', 0, most - #late) end
-  local died = 0
+  local died, longest = 0, math.max(lag(reserved, late[1]), lag(delayed, ready[1]))
   if #late > 0 then
     local records, headers = redis.call('HMGET', live, unpack(late)), redis.call('HMGET', jobs, unpack(late))
     for i, id in ipairs(late) do
@@ -27,5 +32,5 @@ local function overdue_step(most)
     local records, headers = redis.call('HMGET', live, unpack(ready)), redis.call('HMGET', jobs, unpack(ready))
     for i, id in ipairs(ready) do due(id, read_live(records[i]), read_header(headers[i])) end
   end
-  return #late, #ready, died, #late + #ready >= most
+  return #late, #ready, died, #late + #ready >= most, longest
 end

@@ -7,18 +7,19 @@ local APART, CLIENT, DIGEST, FINGERPRINT, LEASE, ATTEMPTS, BACKOFF, TRACE, STUB 
 -- A header's fields; `stop` is where the payload begins.
 local function read_header(raw)
   local _, at, flags, priority, stop = struct.unpack('>BI6I2B', raw)
-  local header = {enqueued_at = at, flags = flags, priority = priority, client = ''}
-  if bit.band(flags, CLIENT) ~= 0 then header.client, stop = struct.unpack('>Bc0', raw, stop) end
-  if bit.band(flags, DIGEST) ~= 0 then header.digest, stop = struct.unpack('>c16', raw, stop) end
-  if bit.band(flags, FINGERPRINT) ~= 0 then header.fingerprint, stop = struct.unpack('>c8', raw, stop) end
-  if bit.band(flags, LEASE) ~= 0 then header.lease, stop = struct.unpack('>I4', raw, stop) end
-  if bit.band(flags, ATTEMPTS) ~= 0 then header.max_attempts, stop = struct.unpack('>I4', raw, stop) end
-  if bit.band(flags, BACKOFF) ~= 0 then
-    header.backoff, header.backoff_delay, header.backoff_max, stop = struct.unpack('>BI4I4', raw, stop)
-  end
+  local client, digest, fingerprint, lease, max_attempts, backoff, backoff_delay, backoff_max = ''
+  if bit.band(flags, CLIENT) ~= 0 then client, stop = struct.unpack('>Bc0', raw, stop) end
+  if bit.band(flags, DIGEST) ~= 0 then digest, stop = struct.unpack('>c16', raw, stop) end
+  if bit.band(flags, FINGERPRINT) ~= 0 then fingerprint, stop = struct.unpack('>c8', raw, stop) end
+  if bit.band(flags, LEASE) ~= 0 then lease, stop = struct.unpack('>I4', raw, stop) end
+  if bit.band(flags, ATTEMPTS) ~= 0 then max_attempts, stop = struct.unpack('>I4', raw, stop) end
+  if bit.band(flags, BACKOFF) ~= 0 then backoff, backoff_delay, backoff_max, stop = struct.unpack('>BI4I4', raw, stop) end
   if bit.band(flags, TRACE) ~= 0 then stop = stop + 55 end
-  header.stop = stop
-  return header
+  return {
+    enqueued_at = at, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint,
+    lease = lease, max_attempts = max_attempts, backoff = backoff, backoff_delay = backoff_delay,
+    backoff_max = backoff_max, stop = stop,
+  }
 end
 
 local function is_stub(header)
@@ -36,10 +37,14 @@ local function new_live(state, score, priority)
 end
 
 local function read_live(raw)
-  local r, _ = {}
-  _, r.state, r.score, r.priority, r.handed_out, r.expired, r.failed, r.abandoned, r.released, r.attempts, r.late,
-    r.hold, r.ring, r.errors, r.gate, r.skips = struct.unpack(LIVE, raw)
-  return r
+  local _, state, score, priority, handed_out, expired, failed, abandoned, released, attempts, late, hold, ring, errors,
+    gate, skips = struct.unpack(LIVE, raw)
+  -- One constructor: a table that grows field by field is made anew several times.
+  return {
+    state = state, score = score, priority = priority, handed_out = handed_out, expired = expired, failed = failed,
+    abandoned = abandoned, released = released, attempts = attempts, late = late, hold = hold, ring = ring,
+    errors = errors, gate = gate, skips = skips,
+  }
 end
 
 local function pack_live(r)
@@ -53,9 +58,11 @@ local REPLAYED = 2
 local HOLD = '>c26c8c16I6I4I4BBc0'
 
 local function read_hold(raw)
-  local h = {}
-  h.secret, h.digest, h.nonce, h.reserved_at, h.lease, h.resumes, h.marks, h.worker = struct.unpack(HOLD, raw)
-  return h
+  local secret, digest, nonce, reserved_at, lease, resumes, marks, worker = struct.unpack(HOLD, raw)
+  return {
+    secret = secret, digest = digest, nonce = nonce, reserved_at = reserved_at, lease = lease, resumes = resumes,
+    marks = marks, worker = worker,
+  }
 end
 
 local function pack_hold(h)

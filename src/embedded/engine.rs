@@ -1,6 +1,6 @@
 //! Which program is the private server, and how it is told what to be.
 
-use std::{ffi::OsStr, fmt, path::Path, process::Command};
+use std::{fmt, path::Path, process::Command};
 
 use super::StartError;
 
@@ -50,20 +50,16 @@ impl Engine {
     pub(super) fn command(&self, data: &Path, socket: &Path) -> Command {
         let mut command = Command::new(self.name);
         command.arg("--dir").arg(data).arg("--unixsocket").arg(socket);
-        command.args(
-            [
-                ["--unixsocketperm", "700"],
-                ["--port", "0"],
-                ["--appendonly", "yes"],
-                ["--appendfsync", "everysec"],
-                ["--save", ""],
-                ["--maxmemory-policy", "noeviction"],
-                ["--daemonize", "no"],
-            ]
-            .concat()
-            .into_iter()
-            .map(OsStr::new),
-        );
+        let settings = [
+            ["--unixsocketperm", "700"],
+            ["--port", "0"],
+            ["--appendonly", "yes"],
+            ["--appendfsync", "everysec"],
+            ["--save", ""],
+            ["--maxmemory-policy", "noeviction"],
+            ["--daemonize", "no"],
+        ];
+        command.args(settings.concat());
         command
     }
 }

@@ -101,14 +101,14 @@ pub fn time(raw: &RawValue) -> Result<Millis, Rule> {
 
 /// The object that says how long a job rests after a fail.
 pub fn backoff(fields: &mut Fields<'_>) -> Option<Backoff> {
-    let kind = fields.need("type", |raw| match raw.get() {
-        r#""fixed""# => Ok(false),
-        r#""exponential""# => Ok(true),
+    let exponential = fields.need("type", |raw| match text(raw)?.as_str() {
+        "fixed" => Ok(false),
+        "exponential" => Ok(true),
         _ => Err("must be fixed or exponential".into()),
     });
     let delay = fields.need("delay_ms", whole(0..=limits::DELAY_MS));
     let max = if fields.null("max_ms") { None } else { fields.take("max_ms", whole(0..=limits::DELAY_MS)) };
-    match (kind?, delay?, max) {
+    match (exponential?, delay?, max) {
         (false, delay_ms, None) => Some(Backoff::Fixed { delay_ms }),
         (false, _, Some(_)) => fields.blame("max_ms", "is for exponential only"),
         (true, delay_ms, max) => Some(Backoff::Exponential { delay_ms, max_ms: max.unwrap_or(limits::DELAY_MS) }),

@@ -13,7 +13,7 @@ use std::{
 use redis::Value;
 use tokio::sync::oneshot;
 
-use super::{Applied, Fault, Inner, connection::Args, reserve::Undo, script::Script};
+use super::{Applied, Fault, Inner, connection::Args, meter, reserve::Undo, script::Script};
 use crate::job::QueueName;
 
 /// One script: long enough to share a round trip, short enough for a millisecond or two of Redis.
@@ -230,18 +230,36 @@ fn split(op: Op, value: Value, expected: usize) -> Result<(Vec<Value>, Arc<[Valu
 }
 
 fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Value>, shared: &Arc<[Value]>) {
-    let mut again = Vec::new();
+    let (mut again, mut counts) = (Vec::new(), Vec::<(&'static str, u64)>::new());
     for (mut waiting, item) in group.into_iter().zip(items) {
         if super::read::word(&item) == Some("more") && waiting.tries < MOST_TRIES {
             waiting.tries += 1;
             again.push(waiting);
             continue;
         }
+        if let Some((transition, n)) = counted(lane.1, &item) {
+            match counts.iter_mut().find(|(known, _)| *known == transition) {
+                Some((_, sum)) => *sum += n,
+                None => counts.push((transition, n)),
+            }
+        }
         let undo = (lane.1 == Op::Reserve).then(|| Undo::of(inner, &lane.0, &item)).flatten();
         // A caller that is gone drops the answer, and with it the guard.
         let _ = waiting.reply.send(Ok(Answer { item, shared: shared.clone(), undo }));
     }
+    for (transition, n) in counts {
+        meter::transitions(&lane.0, transition, n);
+    }
     if !again.is_empty() {
         inner.lanes.first_again(lane, again);
+    }
+}
+
+/// Which transition an answer tells of, and of how many jobs.
+fn counted(op: Op, item: &Value) -> Option<(&'static str, u64)> {
+    let transition = meter::transition_of(op, super::read::word(item)?)?;
+    match (op, item) {
+        (Op::Reserve, Value::Array(parts)) => Some((transition, parts.len() as u64 - 1)),
+        _ => Some((transition, 1)),
     }
 }

@@ -56,3 +56,19 @@ impl Keys {
         format!("{}:layout", self.prefix)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::KEYS;
+
+    #[test]
+    fn the_readme_draws_the_same_table() {
+        let readme = include_str!("../../README.md");
+        let table = readme.lines().skip_while(|line| *line != "| key | type | holds |").skip(2);
+        let rows = table.take_while(|line| line.starts_with('|')).map(|row| {
+            let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
+            (cells.nth(1).unwrap_or_default(), cells.next().unwrap_or_default())
+        });
+        assert_eq!(rows.collect::<Vec<_>>(), KEYS);
+    }
+}

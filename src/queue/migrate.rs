@@ -111,6 +111,7 @@ impl Queues {
             }
         }
         let mut adopted = Adopted::default();
+        // The reserved were first in line when they were handed out, so they come first again.
         for (key, held) in [(reserved_key.as_str(), true), (name, false)] {
             let mut from = 0;
             loop {
@@ -120,7 +121,9 @@ impl Queues {
                 }
                 from += CHUNK;
                 for (member, score) in members {
-                    let held = held && !self.is_member(name, &member).await?;
+                    if held && self.is_member(name, &member).await? {
+                        continue;
+                    }
                     self.adopt_one(queue, &member, held.then_some(score), dry_run, &mut adopted).await?;
                 }
             }

@@ -10,6 +10,7 @@ mod health;
 mod ids;
 mod inspect;
 mod keys;
+mod meter;
 mod migrate;
 mod operate;
 mod read;
@@ -112,7 +113,7 @@ impl Queues {
         self.inner.tasks.wait().await;
     }
 
-    /// Runs a script that is not grouped, to its end even if the caller goes away.
+    /// Runs a script that is not grouped.
     async fn run(&self, script: &script::Script, queue: &QueueName, args: &connection::Args) -> Result<redis::Value, Fault> {
         let keys = self.inner.keys_of(script, queue);
         group::timed(&self.inner, script, &keys, args).await

@@ -9,6 +9,7 @@ use super::{
     connection::Args,
     group::{self, Answer, Item, Op},
     ids::{self, Nonce, between},
+    meter,
     read::{Fields, broken},
     record::{self, Header, Live},
 };
@@ -146,8 +147,7 @@ async fn give_back(taken: Taken) {
     let keys = taken.inner.keys_of(script, &taken.queue);
     // If this fails too, the deadline gives the jobs back.
     if group::timed(&taken.inner, script, &keys, &args).await.is_ok() {
-        metrics::counter!("intray_transitions_total", "queue" => taken.queue.to_string(), "transition" => "undelivered")
-            .increment(taken.codes.len() as u64);
+        meter::transitions(&taken.queue, "undelivered", taken.codes.len() as u64);
         tracing::debug!(queue = %taken.queue, jobs = taken.codes.len(), "a caller was gone, its jobs are back");
     }
 }

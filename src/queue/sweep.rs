@@ -1,6 +1,6 @@
 //! sweep: what time brings about, in bounded steps.
 
-use super::{Fault, Queues, connection::Args, read::Fields};
+use super::{Fault, Queues, connection::Args, meter, read::Fields};
 use crate::job::QueueName;
 
 /// What a sweep moved.
@@ -44,12 +44,13 @@ impl Queues {
         let (expired, due) = (answer.count()?, answer.count()?);
         let (dead, forgotten) = (answer.count()?, answer.count()?);
         let more = answer.flag()?;
+        let (next_ms, lag_ms) = (answer.maybe()?, answer.count()?);
         for (transition, n) in [("expired", expired), ("due", due), ("dead", dead), ("forgotten", forgotten)] {
-            if n > 0 {
-                metrics::counter!("intray_transitions_total", "queue" => queue.to_string(), "transition" => transition)
-                    .increment(n);
-            }
+            meter::transitions(queue, transition, n);
         }
-        Ok((Swept { expired, due, dead, forgotten, next_ms: answer.maybe()? }, more))
+        if expired + due > 0 {
+            metrics::histogram!("intray_sweep_lag_seconds").record(lag_ms as f64 / 1e3);
+        }
+        Ok((Swept { expired, due, dead, forgotten, next_ms }, more))
     }
 }

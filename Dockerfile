@@ -1,0 +1,25 @@
+# The service with its engine inside: `docker run -p 127.0.0.1:7070:7070 -v intray:/data intray` serves.
+FROM rust:1-bookworm AS build
+WORKDIR /build
+COPY . .
+RUN cargo build --release --locked
+
+FROM debian:bookworm-slim
+# The package starts nothing here; only its program is used, by intray and as intray's user.
+RUN apt-get update -q \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends redis-server \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --system --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin intray \
+    && install -d -o intray -g intray -m 700 /data
+COPY --from=build /build/target/release/intray /usr/local/bin/intray
+
+# Inside a container every address is the container's own: whoever publishes the port decides who reaches it. So the
+# image listens on all of them, and says so by --insecure. Publish it as -p 127.0.0.1:7070:7070.
+ENV INTRAY_LISTEN=0.0.0.0:7070 INTRAY_DATA_DIR=/data INTRAY_INSECURE=true
+# By number, so that an orchestrator sees that it is not root. Nothing is written outside /data: the root may be read-only.
+USER 10001:10001
+VOLUME /data
+EXPOSE 7070
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["intray", "healthcheck"]
+STOPSIGNAL SIGTERM
+ENTRYPOINT ["intray"]

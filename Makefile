@@ -1,0 +1,31 @@
+# `make run` serves on 127.0.0.1:7070, `make test` tests. Both bring what they need, Rust excepted.
+export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
+
+.PHONY: run test fmt lint deny image engine rust
+
+run: rust engine
+	cargo build --release --locked
+	exec cargo run --quiet --release --locked
+
+test: rust engine
+	cargo test --locked
+
+fmt: rust
+	cargo fmt
+
+lint: rust
+	cargo fmt --check
+	cargo clippy --locked --all-targets -- -D warnings
+
+deny: rust
+	cargo deny --locked check bans licenses sources
+
+# The container image, built and run without a container engine: see the script for what it needs.
+image: rust
+	tests/image.sh
+
+engine:
+	@scripts/engine.sh
+
+rust:
+	@command -v cargo >/dev/null || { echo "cargo is missing: get Rust from https://rustup.rs, then try again" >&2; exit 1; }

@@ -1,0 +1,138 @@
+//! One or many: a call takes an object or an array of them, and each item is read, done and answered by itself.
+
+use axum::{
+    Json,
+    response::{IntoResponse, Response},
+};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::{
+    fields,
+    problem::{Failure, Place, Problem},
+};
+use crate::queue::Fault;
+
+pub struct Items<'b> {
+    list: Vec<&'b RawValue>,
+    many: bool,
+}
+
+/// The answers, each at the place of its item.
+pub enum Answers<T> {
+    One(Result<T, Problem>),
+    Many(Vec<Result<T, Problem>>),
+}
+
+impl<'b> Items<'b> {
+    /// # Errors
+    /// A problem, when an array has none or too many.
+    pub fn of(body: &'b RawValue, most: usize) -> Result<Self, Problem> {
+        match fields::elements(body, most) {
+            None => Ok(Self { list: vec![body], many: false }),
+            Some(Some(list)) if list.is_empty() => {
+                Err(Problem::invalid(vec![Place::pointer("", "must be an object, or an array with at least one")]))
+            }
+            Some(Some(list)) => Ok(Self { list, many: true }),
+            Some(None) => Err(Problem::new(Failure::TooManyItems, format!("an array has at most {most} items here"))),
+        }
+    }
+
+    /// Reads each item, makes one call of the good ones, and answers every item. What `read` returns beside an item of the
+    /// call is handed to `answer` with its outcome.
+    pub async fn each<N, C, O, T, F: Future<Output = Vec<Result<O, Fault>>>>(
+        self,
+        mut read: impl FnMut(&'b RawValue) -> Result<(N, C), Problem>,
+        call: impl FnOnce(Vec<C>) -> F,
+        answer: impl Fn(N, O) -> Result<T, Problem>,
+    ) -> Answers<T> {
+        let (mut notes, mut calls) = (Vec::with_capacity(self.list.len()), Vec::with_capacity(self.list.len()));
+        for item in self.list {
+            notes.push(read(item).map(|(note, item)| {
+                calls.push(item);
+                note
+            }));
+        }
+        let outcomes = if calls.is_empty() { Vec::new() } else { call(calls).await };
+        let mut outcomes = outcomes.into_iter();
+        let mut answers = notes.into_iter().map(|note| match (note, &mut outcomes) {
+            (Err(problem), _) => Err(problem),
+            (Ok(note), outcomes) => answer(note, outcomes.next().ok_or_else(Problem::internal)??),
+        });
+        if self.many {
+            return Answers::Many(answers.collect());
+        }
+        Answers::One(answers.next().unwrap_or_else(|| Err(Problem::internal())))
+    }
+}
+
+#[derive(Serialize)]
+struct List<T> {
+    jobs: Vec<Entry<T>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry<T> {
+    Answer(T),
+    Refusal { error: Problem },
+}
+
+/// `200`, also when every item of an array was refused.
+impl<T: Serialize> IntoResponse for Answers<T> {
+    fn into_response(self) -> Response {
+        match self {
+            Self::One(Ok(answer)) => Json(answer).into_response(),
+            Self::One(Err(problem)) => problem.into_response(),
+            Self::Many(answers) => {
+                let entry = |answer| match answer {
+                    Ok(answer) => Entry::Answer(answer),
+                    Err(error) => Entry::Refusal { error },
+                };
+                Json(List { jobs: answers.into_iter().map(entry).collect() }).into_response()
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{fields::Fields, rules},
+        *,
+    };
+
+    /// Doubles even numbers; the machine breaks at 13.
+    async fn double(body: &str) -> Result<String, Problem> {
+        let read = |raw| {
+            let mut fields = Fields::of(raw)?;
+            let n = fields.need("n", rules::whole(0..=99));
+            fields.finish(n).map(|n| (n, n))
+        };
+        let call = async |calls: Vec<u32>| {
+            let double = |n| if n == 13 { Err(Fault::Full) } else { Ok(n * 2) };
+            calls.into_iter().map(double).collect()
+        };
+        let answers = Items::of(serde_json::from_str(body).expect("JSON"), 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
+        let body = axum::body::to_bytes(answers.into_response().into_body(), usize::MAX).await.expect("a body");
+        Ok(String::from_utf8(body.into()).expect("text"))
+    }
+
+    #[tokio::test]
+    async fn each_item_has_its_own_answer() {
+        assert_eq!(double(r#"{"n":1}"#).await.expect("read"), "[1,2]");
+        let many = double(r#"[{"n":1},3,{"n":13},{"n":4}]"#).await.expect("read");
+        let many: serde_json::Value = serde_json::from_str(&many).expect("JSON");
+        assert_eq!(many["jobs"][0].to_string(), "[1,2]");
+        assert_eq!(many["jobs"][1]["error"]["status"], 422);
+        assert_eq!(many["jobs"][2]["error"]["status"], 507);
+        assert_eq!(many["jobs"][3].to_string(), "[4,8]");
+    }
+
+    #[tokio::test]
+    async fn none_and_too_many_are_refused_whole() {
+        assert!(double("[]").await.is_err());
+        assert!(double("[1,2,3,4]").await.is_ok());
+        assert!(double("[1,2,3,4,5]").await.is_err());
+    }
+}

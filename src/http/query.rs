@@ -1,0 +1,112 @@
+//! The query of an address, read like a body: parameters are taken one by one, and every mistake is collected.
+
+use axum::{
+    extract::{FromRequestParts, Query as Pairs},
+    http::request::Parts,
+};
+
+use super::problem::{Place, Problem, Rule};
+
+pub struct Query {
+    pairs: Vec<(String, String)>,
+    errors: Vec<Place>,
+}
+
+/// For a route that has no parameters.
+pub struct NoQuery;
+
+impl Query {
+    /// The parameter's value if it is there and keeps the rule.
+    pub fn take<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
+        let found = self.all(name);
+        let value = match found.as_slice() {
+            [] => return None,
+            [value] => rule(value).map_err(Into::into),
+            _ => Err("is given twice".into()),
+        };
+        value.map_err(|broken| self.blame(name, broken)).ok()
+    }
+
+    /// Like [`take`](Self::take), for a parameter that must be there.
+    pub fn need<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
+        if !self.pairs.iter().any(|(given, _)| given == name) {
+            self.blame(name, "is required");
+        }
+        self.take(name, rule)
+    }
+
+    /// Every value of a parameter that may be repeated.
+    pub fn all(&mut self, name: &str) -> Vec<String> {
+        self.pairs.extract_if(.., |(given, _)| given == name).map(|(_, value)| value).collect()
+    }
+
+    /// Notes that a parameter breaks a rule which takes more than its own value to see.
+    pub fn blame(&mut self, name: &str, rule: impl Into<Rule>) {
+        self.errors.push(Place::parameter(name, rule));
+    }
+
+    /// What was read, if nothing was wrong and nothing is left over.
+    ///
+    /// # Errors
+    /// A problem with every place.
+    pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Problem> {
+        for (name, _) in self.pairs {
+            self.errors.push(Place::parameter(name, "is not a parameter of this route"));
+        }
+        match value {
+            Some(value) if self.errors.is_empty() => Ok(value),
+            _ => Err(Problem::invalid(self.errors)),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        match Pairs::try_from_uri(&parts.uri) {
+            Ok(Pairs(pairs)) => Ok(Self { pairs, errors: Vec::new() }),
+            Err(_) => Err(Problem::invalid(vec![Place::parameter("", "must be name=value pairs joined by &")])),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Query::from_request_parts(parts, state).await?.finish(Some(Self))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::extract::Request;
+
+    use super::{super::rules, *};
+
+    async fn query(text: &str) -> Query {
+        let request = Request::builder().uri(format!("/x?{text}")).body(()).expect("a request");
+        let (mut parts, ()) = request.into_parts();
+        Query::from_request_parts(&mut parts, &()).await.expect("pairs")
+    }
+
+    #[tokio::test]
+    async fn every_mistake_is_named_at_once() {
+        let mut query = query("limit=0&force=true&a=1&a=2&x&%79=%20").await;
+        assert_eq!(query.take("limit", rules::whole_text(1..=100)), None);
+        assert_eq!(query.take("force", rules::flag_text), Some(true));
+        assert_eq!(query.take("a", rules::whole_text(1..=100)), None);
+        assert_eq!(query.need("state", rules::flag_text), None);
+        let problem = serde_json::to_value(query.finish(Some(())).expect_err("mistakes")).expect("JSON");
+        let names: Vec<_> = problem["errors"].as_array().expect("errors").iter().map(|e| e["parameter"].as_str()).collect();
+        assert_eq!(names, ["limit", "a", "state", "x", "y"].map(Some));
+    }
+
+    #[tokio::test]
+    async fn a_repeated_parameter_keeps_its_order() {
+        let mut query = query("queue=b&queue=a").await;
+        assert_eq!(query.all("queue"), ["b", "a"]);
+        assert!(query.finish(Some(())).is_ok());
+    }
+}

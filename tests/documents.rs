@@ -1,0 +1,94 @@
+//! What the documents say is so: flags, problems, walls between the modules.
+
+use std::{collections::BTreeSet, fs, path::Path, process::Command};
+
+fn read(path: &str) -> String {
+    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// Every Rust file below a folder or of a module, with its path.
+fn sources(module: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let file = format!("src/{module}.rs");
+    if Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).exists() {
+        found.push((file.clone(), read(&file)));
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(module);
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".rs") {
+            let path = format!("src/{module}/{name}");
+            found.push((path.clone(), read(&path)));
+        }
+    }
+    assert!(!found.is_empty(), "there is no module {module}");
+    found
+}
+
+#[test]
+fn the_walls_between_the_modules_stand() {
+    // A module, and what its code must not speak of.
+    let walls: [(&str, &[&str]); 6] = [
+        ("job", &["crate::queue", "crate::http", "redis::", "axum::", "tokio::"]),
+        ("payload", &["crate::queue", "crate::http", "redis::", "axum::", "tokio::"]),
+        ("queue", &["crate::http", "crate::config", "crate::service", "axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
+        ("http", &["redis::", "crate::config", "crate::service", "crate::sweeper", "deadpool"]),
+        ("sweeper", &["redis::", "axum::", "crate::http", "crate::config"]),
+        ("embedded", &["axum::", "crate::http", "crate::queue", "crate::config"]),
+    ];
+    for (module, forbidden) in walls {
+        for (path, text) in sources(module) {
+            let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+            for word in forbidden {
+                let line = code.iter().find(|line| line.contains(word));
+                assert!(line.is_none(), "{path} speaks of {word}: {line:?}");
+            }
+        }
+    }
+}
+
+/// `--flag` and `ENVIRONMENT` of each row of the README's table.
+fn flags_in_readme() -> BTreeSet<(String, String)> {
+    let readme = read("README.md");
+    let table = readme.lines().skip_while(|line| *line != "| flag | environment | default |").skip(2);
+    let ticked = |cell: &str| cell.split('`').nth(1).unwrap_or_default().to_owned();
+    table.take_while(|line| line.starts_with('|')).map(|row| {
+        let mut cells = row.split('|').skip(1);
+        (ticked(cells.next().unwrap_or_default()), ticked(cells.next().unwrap_or_default()))
+    }).collect()
+}
+
+#[test]
+fn the_readme_lists_the_flags_of_the_program() {
+    let help = Command::new(env!("CARGO_BIN_EXE_intray")).args(["serve", "--help"]).output().expect("help");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let (mut flags, mut flag) = (BTreeSet::new(), String::new());
+    for line in help.lines() {
+        if let Some(name) = line.trim_start().strip_prefix("--") {
+            flag = format!("--{}", name.split_whitespace().next().unwrap_or_default());
+        }
+        if let Some((_, name)) = line.split_once("[env: ") {
+            let name = name.split(['=', ']']).next().unwrap_or_default();
+            flags.insert((flag.clone(), name.to_owned()));
+        }
+    }
+    assert_eq!(flags, flags_in_readme());
+}
+
+#[test]
+fn the_readme_lists_the_problems_of_the_contract() {
+    let contract = read("openapi.yaml");
+    let in_contract: BTreeSet<_> = contract
+        .split("/problems/")
+        .skip(1)
+        .map(|rest| rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect::<String>())
+        .filter(|slug| !slug.is_empty())
+        .collect();
+    let readme = read("README.md");
+    let table = readme.lines().skip_while(|line| *line != "| problem | status | says |").skip(2);
+    let in_readme: BTreeSet<_> = table
+        .take_while(|line| line.starts_with('|'))
+        .map(|row| row.split('`').nth(1).unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(in_readme, in_contract);
+}
