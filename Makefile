@@ -18,7 +18,7 @@ lint: rust
 	cargo clippy --locked --all-targets -- -D warnings
 
 deny: rust
-	cargo deny --locked check bans licenses sources
+	cargo deny --locked check --hide-inclusion-graph bans licenses sources
 
 # The container image, built and run without a container engine: see the script for what it needs.
 image: rust

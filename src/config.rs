@@ -12,7 +12,7 @@ use clap::{
 
 use self::redis_url::{UrlFileParser, UrlParser};
 pub use self::{
-    redis_url::RedisUrl,
+    redis_url::{RedisUrl, Secret},
     values::{Adoption, HostName, Listen, Origin, Prefix},
 };
 use crate::job::limits;

@@ -10,7 +10,6 @@ pub mod queue;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
 /// A private Redis for those who have none.
-#[cfg(any())]
 pub mod embedded;
 /// What an operator may set.
 pub mod config;

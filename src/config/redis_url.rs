@@ -12,8 +12,8 @@ use crate::job::Invalid;
 pub enum RedisUrl {
     /// A private server that this process starts.
     Embedded,
-    Tcp(Secret),
-    Unix(Secret),
+    /// One of the operator's, over TCP or a unix socket.
+    Url(Secret),
 }
 
 /// A URL with what may be a password in it. Only [`Secret::expose`] shows it.
@@ -24,11 +24,6 @@ impl Secret {
     /// For the client that connects, and for nobody else.
     pub fn expose(&self) -> &str {
         &self.0
-    }
-
-    /// A unix URL has its password behind the `?`.
-    fn without_options(&self) -> &str {
-        self.0.split('?').next().unwrap_or_default()
     }
 }
 
@@ -46,8 +41,8 @@ impl RedisUrl {
         let scheme = scheme.to_ascii_lowercase();
         let url = Secret(format!("{scheme}://{rest}"));
         match scheme.as_str() {
-            "redis" | "valkey" if is_server(rest) => Ok(Self::Tcp(url)),
-            "unix" | "redis+unix" | "valkey+unix" if is_path(rest) => Ok(Self::Unix(url)),
+            "redis" | "valkey" if is_server(rest) => Ok(Self::Url(url)),
+            "unix" | "redis+unix" | "valkey+unix" if is_path(rest) => Ok(Self::Url(url)),
             "rediss" | "valkeys" => Err(TLS),
             "redis+cluster" => Err(CLUSTER),
             "redis+sentinel" => Err(SENTINEL),
@@ -71,24 +66,36 @@ fn is_path(rest: &str) -> bool {
     path.starts_with('/') && path.len() > 1
 }
 
-/// The URL without user and password: enough to recognise it in a log.
 impl fmt::Display for RedisUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Embedded => f.write_str("embedded"),
-            Self::Unix(url) => f.write_str(url.without_options()),
-            Self::Tcp(url) => {
-                let (scheme, rest) = url.without_options().split_once("://").unwrap_or_default();
-                let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-                write!(f, "{scheme}://{place}")
-            }
+            Self::Url(url) => url.fmt(f),
         }
+    }
+}
+
+/// The URL without user and password: enough to recognise it in a log.
+impl fmt::Display for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // A unix URL has its password among the options.
+        let plain = self.0.split('?').next().unwrap_or_default();
+        let (scheme, rest) = plain.split_once("://").unwrap_or_default();
+        // A path starts with a slash, and an `@` in it is only a letter.
+        let place = rest.rsplit_once('@').filter(|_| !rest.starts_with('/')).map_or(rest, |(_, place)| place);
+        write!(f, "{scheme}://{place}")
     }
 }
 
 impl fmt::Debug for RedisUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "RedisUrl({self})")
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secret({self})")
     }
 }
 

@@ -58,7 +58,7 @@ fn the_commands_share_where_the_jobs_are() {
     let named: Vec<_> = migrate.adopt.iter().map(|a| (a.name.as_str(), a.queue.as_str())).collect();
     assert_eq!(named, [("a:Old", "a-Old"), ("a=b", "in")]);
     assert!(matches!(parse("check --redis-url unix:///r.sock"), Ok(Command::Check(check))
-        if matches!(check.store.redis_url(), RedisUrl::Unix(_))));
+        if matches!(check.store.redis_url(), RedisUrl::Url(_))));
     assert!(matches!(parse("healthcheck --listen 0.0.0.0:80"), Ok(Command::Healthcheck(asked))
         if asked.listen.from_here().to_string() == "127.0.0.1:80"));
 }
@@ -131,7 +131,7 @@ fn a_password_is_never_printed() {
         let serve = serve(&format!("--redis-url {right}"));
         assert!(!format!("{serve:?}").contains("hunter2"));
         assert_eq!(serve.store.redis_url().to_string(), shown);
-        let (RedisUrl::Tcp(url) | RedisUrl::Unix(url)) = serve.store.redis_url() else { panic!("{shown}") };
+        let RedisUrl::Url(url) = serve.store.redis_url() else { panic!("{shown}") };
         assert_eq!(url.expose(), right);
     }
 }

@@ -150,8 +150,9 @@ impl Problem {
         Self { job_state: Some(state), ..Self::new(Failure::WrongState, detail) }
     }
 
-    pub fn queue_paused(state: State) -> Self {
-        Self { job_state: Some(state), ..Self::new(Failure::WrongState, "the queue is paused") }
+    /// The job itself would be there for the taking.
+    pub fn queue_paused() -> Self {
+        Self { job_state: Some(State::Waiting), ..Self::new(Failure::WrongState, "the queue is paused") }
     }
 
     pub fn queue_full() -> Self {

@@ -183,7 +183,19 @@ fn late(applied: Applied) -> Fault {
     Fault::Unavailable { applied, why: "no answer in time".to_owned() }
 }
 
+/// A driver that panics takes its lane with it, so that the next call starts another.
+struct Driver<'d>(&'d Lanes, &'d Lane);
+
+impl Drop for Driver<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.0.lock().unwrap_or_else(PoisonError::into_inner).remove(self.1);
+        }
+    }
+}
+
 async fn drive(inner: &Arc<Inner>, lane: &Lane) {
+    let _driver = Driver(&inner.lanes, lane);
     let script = lane.1.script(inner);
     let keys = inner.keys_of(script, &lane.0);
     while let Some(group) = inner.lanes.next(lane) {

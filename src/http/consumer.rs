@@ -1,0 +1,199 @@
+//! For the page or program that does the work.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde_json::value::RawValue;
+
+use super::{
+    deliver::Delivery,
+    extract::{BeaconBody, JsonBody, WorkerInPath},
+    fields::Fields,
+    headers::IdempotencyKey,
+    items::Items,
+    problem::{Failure, Problem},
+    producer::check_size,
+    query::{NoQuery, Query},
+    rules, shapes,
+};
+use crate::{
+    job::{JobId, Name, QueueName, Reservation, State as JobState, limits},
+    queue::{
+        Abandon, Complete, Completion, Extend, Extension, Fail, Nonce, Queues, Reserve, ReserveOutcome, Return,
+    },
+};
+
+/// `POST /jobs/reserve`
+pub async fn reserve(
+    State(queues): State<Queues>,
+    _: NoQuery,
+    IdempotencyKey(key): IdempotencyKey,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let call = read_reserve(body.json_or_nothing()?, key)?;
+    match queues.reserve(call).await? {
+        ReserveOutcome::Jobs { jobs, remaining, now, undo } => {
+            let jobs = jobs.iter().map(|job| shapes::Handout::new(job, now)).collect();
+            let text = serde_json::to_vec(&shapes::Handouts { jobs, remaining, server_time: now.into() });
+            Ok(Delivery::new(text.map_err(|_| Problem::internal())?, undo).into_response())
+        }
+        ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now } => {
+            let (reason, server_time) = (reason.word(), now.into());
+            Ok(Json(shapes::NothingToReserve { jobs: [], remaining, server_time, reason, retry_after_ms }).into_response())
+        }
+        ReserveOutcome::UnknownJob => Err(Problem::unknown_job()),
+        ReserveOutcome::NotWaiting(state) => Err(Problem::wrong_state(state)),
+        ReserveOutcome::QueuePaused => Err(Problem::queue_paused()),
+        ReserveOutcome::WorkerLimit => Err(Problem::new(Failure::WorkerLimit, "settle a job of this queue first")),
+    }
+}
+
+/// `POST /jobs/extend`
+pub async fn extend(State(queues): State<Queues>, _: NoQuery, body: BeaconBody) -> Result<Response, Problem> {
+    let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
+    Ok(items.each(read_extend, |calls| queues.extend(calls), extended).await.into_response())
+}
+
+/// `POST /jobs/complete`
+pub async fn complete(
+    State((queues, max_result)): State<(Queues, usize)>,
+    _: NoQuery,
+    body: BeaconBody,
+) -> Result<Response, Problem> {
+    let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
+    let read = |item| read_complete(item, max_result);
+    Ok(items.each(read, |calls| queues.complete(calls), completed).await.into_response())
+}
+
+/// `POST /jobs/abandon`
+pub async fn abandon(State(queues): State<Queues>, _: NoQuery, body: BeaconBody) -> Result<Response, Problem> {
+    let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
+    Ok(items.each(read_abandon, |calls| queues.abandon(calls), returned).await.into_response())
+}
+
+/// `POST /jobs/fail`
+pub async fn fail(State(queues): State<Queues>, _: NoQuery, body: BeaconBody) -> Result<Response, Problem> {
+    let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
+    Ok(items.each(read_fail, |calls| queues.fail(calls), returned).await.into_response())
+}
+
+/// `GET /workers/{worker}/reservations`
+pub async fn reservations(
+    State(queues): State<Queues>,
+    WorkerInPath(worker): WorkerInPath,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let names = read_queues(&mut query);
+    let names = query.finish(Some(names))?;
+    let (held, now) = queues.reservations(&names, &worker).await?;
+    let reservations = held.iter().map(|held| shapes::Reservation::new(held, now)).collect();
+    Ok(Json(shapes::Reservations { reservations, server_time: now.into() }).into_response())
+}
+
+fn read_reserve(body: &RawValue, key: Option<String>) -> Result<Reserve, Problem> {
+    let mut fields = Fields::of(body)?;
+    let worker = fields.take("worker", rules::parsed(Name::parse));
+    if fields.has("id") && fields.has("queues") {
+        fields.blame::<()>("queues", "does not go together with id");
+    }
+    let id = fields.take("id", rules::parsed(JobId::parse));
+    let named = fields.list("queues", limits::RESERVE_QUEUES, rules::parsed(QueueName::parse));
+    let limit = fields.take("limit", rules::whole(1..=limits::RESERVE_JOBS)).unwrap_or(1);
+    if id.is_some() && limit > 1 {
+        fields.blame::<()>("limit", "is 1 together with id");
+    }
+    fields.take("wait_ms", rules::whole(0..=limits::WAIT_MS));
+    let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
+    fields.finish(Some(()))?;
+    let own = id.as_ref().map(|id: &JobId| id.queue.clone());
+    let queues = named.unwrap_or_else(|| vec![own.unwrap_or_default()]);
+    let nonce = match (key, &worker) {
+        (None, _) => Nonce::random(),
+        // The first part is the credential, of which there is none yet.
+        (Some(key), Some(worker)) => Nonce::derived(&["", worker.as_str(), &key].map(str::as_bytes)),
+        (Some(_), None) => return Err(IdempotencyKey::problem("needs a worker to belong to")),
+    };
+    Ok(Reserve { queues, worker, limit, lease_ms, nonce, id })
+}
+
+fn read_queues(query: &mut Query) -> Vec<QueueName> {
+    let mut names = Vec::new();
+    for text in query.all("queue").iter().flat_map(|list| list.split(',')) {
+        match QueueName::parse(text) {
+            Ok(name) if names.contains(&name) => query.blame("queue", "names a queue twice"),
+            Ok(name) => names.push(name),
+            Err(rule) => query.blame("queue", rule),
+        }
+    }
+    if names.len() > limits::RESERVE_QUEUES {
+        query.blame("queue", format!("must name at most {} queues", limits::RESERVE_QUEUES));
+    }
+    if names.is_empty() { vec![QueueName::default()] } else { names }
+}
+
+/// An item of a settle call, with the id that its answer names.
+type Read<C> = Result<(JobId, C), Problem>;
+
+fn read_extend(item: &RawValue) -> Read<Extend> {
+    let mut fields = Fields::of(item)?;
+    let reservation = fields.need("reservation", rules::parsed(Reservation::parse));
+    let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
+    let reservation = fields.finish(reservation)?;
+    Ok((reservation.job.clone(), Extend { reservation, lease_ms }))
+}
+
+fn read_complete(item: &RawValue, max_result: usize) -> Read<Complete> {
+    let mut fields = Fields::of(item)?;
+    let reservation = fields.need("reservation", rules::parsed(Reservation::parse));
+    let result = fields.take("result", rules::json);
+    let reservation = fields.finish(reservation)?;
+    if let Some(result) = &result {
+        check_size("result", result, max_result)?;
+    }
+    Ok((reservation.job.clone(), Complete { reservation, result }))
+}
+
+fn read_abandon(item: &RawValue) -> Read<Abandon> {
+    let mut fields = Fields::of(item)?;
+    let reservation = fields.need("reservation", rules::parsed(Reservation::parse));
+    let reason = fields.take("reason", rules::words(limits::REASON));
+    let delay_ms = fields.take("delay_ms", rules::whole(0..=limits::DELAY_MS));
+    let reservation = fields.finish(reservation)?;
+    Ok((reservation.job.clone(), Abandon { reservation, reason, delay_ms }))
+}
+
+fn read_fail(item: &RawValue) -> Read<Fail> {
+    let mut fields = Fields::of(item)?;
+    let reservation = fields.need("reservation", rules::parsed(Reservation::parse));
+    let error = fields.take("error", rules::words(limits::ERROR));
+    let reservation = fields.finish(reservation)?;
+    Ok((reservation.job.clone(), Fail { reservation, error }))
+}
+
+fn extended(id: JobId, outcome: Extension) -> Result<shapes::Extended, Problem> {
+    match outcome {
+        Extension::Extended { deadline, now } => {
+            let (expires_in_ms, server_time) = (deadline.since(now), now.into());
+            Ok(shapes::Extended { id: shapes::Text(id), state: JobState::Reserved, expires_in_ms, server_time })
+        }
+        Extension::Lost(lost) => Err(lost.into()),
+    }
+}
+
+fn completed(id: JobId, outcome: Completion) -> Result<shapes::Completed, Problem> {
+    match outcome {
+        Completion::Done { late, duplicate } => {
+            Ok(shapes::Completed { id: shapes::Text(id), state: JobState::Completed, duplicate, late })
+        }
+        Completion::Lost(lost) => Err(lost.into()),
+    }
+}
+
+fn returned(id: JobId, outcome: Return) -> Result<shapes::Returned, Problem> {
+    match outcome {
+        Return::Returned { state, duplicate } => Ok(shapes::Returned { id: shapes::Text(id), state, duplicate }),
+        Return::Lost(lost) => Err(lost.into()),
+    }
+}

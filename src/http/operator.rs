@@ -1,0 +1,223 @@
+//! For the people who look after the queues.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde_json::value::RawValue;
+
+use super::{
+    extract::{JsonBody, NewQueueInPath, QueueInPath},
+    fields::Fields,
+    problem::Problem,
+    query::{NoQuery, Query},
+    rules, shapes,
+};
+use crate::{
+    job::{Invalid, JobId, Name, QueueName, State as JobState, limits},
+    queue::{Cursor, JobFilter, Purge, Queues, Requeued, SettingsPatch, Target},
+};
+
+/// Jobs on a page that does not say how many.
+const PAGE: u32 = 50;
+const MOST_ON_A_PAGE: u32 = 100;
+
+/// `POST /jobs/release`
+pub async fn release(
+    State(queues): State<Queues>,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Json<shapes::Released>, Problem> {
+    let target = read_holder(body.json()?)?;
+    let released = queues.release(target).await?.ok_or_else(Problem::unknown_job)?;
+    Ok(Json(shapes::Released { released }))
+}
+
+/// `POST /jobs/requeue`
+pub async fn requeue(
+    State(queues): State<Queues>,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Json<shapes::Requeued>, Problem> {
+    match queues.requeue(read_ended(body.json()?)?).await? {
+        Requeued::Count(requeued) => Ok(Json(shapes::Requeued { requeued })),
+        Requeued::UnknownJob => Err(Problem::unknown_job()),
+        Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
+    }
+}
+
+/// `GET /queues`
+pub async fn queues(State(queues): State<Queues>, _: NoQuery) -> Result<Response, Problem> {
+    let all = queues.queues().await?;
+    Ok(Json(shapes::QueueList { queues: all.iter().map(shapes::Queue::new).collect() }).into_response())
+}
+
+/// `GET /queues/{queue}`
+pub async fn queue(
+    State(queues): State<Queues>,
+    QueueInPath(name): QueueInPath,
+    _: NoQuery,
+) -> Result<Response, Problem> {
+    let info = queues.queue(&name).await?.ok_or_else(Problem::unknown_queue)?;
+    Ok(Json(shapes::Queue::new(&info)).into_response())
+}
+
+/// `PATCH /queues/{queue}`
+pub async fn configure(
+    State(queues): State<Queues>,
+    NewQueueInPath(name): NewQueueInPath,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let info = queues.set(&name, read_settings(body.json()?)?).await?;
+    Ok(Json(shapes::Queue::new(&info)).into_response())
+}
+
+/// `DELETE /queues/{queue}`
+pub async fn purge(
+    State(queues): State<Queues>,
+    QueueInPath(queue): QueueInPath,
+    mut query: Query,
+) -> Result<Json<shapes::Purged>, Problem> {
+    let (state, force) = read_purge(&mut query);
+    let state = query.finish(state)?;
+    known(&queues, &queue).await?;
+    let purged = queues.purge(Purge { queue, state, force }).await?;
+    Ok(Json(shapes::Purged { removed: purged.removed, more: purged.more }))
+}
+
+/// `POST /queues/{queue}/sweep`
+pub async fn sweep(
+    State(queues): State<Queues>,
+    QueueInPath(queue): QueueInPath,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Json<shapes::Swept>, Problem> {
+    Fields::of(body.json_or_nothing()?)?.finish(Some(()))?;
+    known(&queues, &queue).await?;
+    let swept = queues.sweep(&queue).await?;
+    Ok(Json(shapes::Swept { expired: swept.expired, due: swept.due, dead: swept.dead, forgotten: swept.forgotten }))
+}
+
+/// `GET /queues/{queue}/jobs`
+pub async fn jobs(
+    State(queues): State<Queues>,
+    QueueInPath(queue): QueueInPath,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let filter = read_filter(&mut query);
+    let filter = query.finish(Some(filter))?;
+    known(&queues, &queue).await?;
+    let page = queues.jobs(&queue, filter).await?;
+    let jobs = page.jobs.iter().map(shapes::Job::new).collect();
+    Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text) }).into_response())
+}
+
+/// `GET /queues/{queue}/workers`
+pub async fn workers(
+    State(queues): State<Queues>,
+    QueueInPath(queue): QueueInPath,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let (after, limit) = read_page(&mut query);
+    query.finish(Some(()))?;
+    known(&queues, &queue).await?;
+    let page = queues.workers(&queue, after, limit).await?;
+    let (next, server_time) = (page.next.map(shapes::Text), page.now.into());
+    Ok(Json(shapes::WorkerPage { workers: shapes::Worker::each(&page.held, page.now), next, server_time }).into_response())
+}
+
+/// Asking about a queue does not bring it into being.
+async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Problem> {
+    if queues.exists(queue).await? { Ok(()) } else { Err(Problem::unknown_queue()) }
+}
+
+fn read_holder(body: &RawValue) -> Result<Target, Problem> {
+    let mut fields = Fields::of(body)?;
+    if fields.has("id") {
+        let id = fields.take("id", rules::parsed(JobId::parse));
+        return fields.finish(id.map(Target::Job));
+    }
+    if !fields.has("queue") && !fields.has("worker") {
+        let target = fields.blame("id", "is required, or queue and worker");
+        return fields.finish(target);
+    }
+    let queue = fields.need("queue", rules::parsed(QueueName::parse));
+    let worker = fields.need("worker", rules::parsed(Name::parse));
+    fields.finish(queue.zip(worker).map(|(queue, worker)| Target::Worker(queue, worker)))
+}
+
+fn read_ended(body: &RawValue) -> Result<Target, Problem> {
+    let mut fields = Fields::of(body)?;
+    let target = if fields.has("id") {
+        fields.take("id", rules::parsed(JobId::parse)).map(Target::Job)
+    } else if fields.has("queue") {
+        fields.take("queue", rules::parsed(QueueName::parse)).map(Target::Queue)
+    } else {
+        fields.blame("id", "is required, or queue")
+    };
+    fields.finish(target)
+}
+
+fn read_settings(body: &RawValue) -> Result<SettingsPatch, Problem> {
+    let mut fields = Fields::of(body)?;
+    let counted = 0..=limits::COUNT;
+    let patch = SettingsPatch {
+        paused: set(&mut fields, "paused", rules::flag),
+        lease_ms: set(&mut fields, "lease_ms", rules::whole(limits::LEASE_MS)),
+        max_hold_ms: set(&mut fields, "max_hold_ms", rules::whole(0..=limits::DELAY_MS)),
+        warn_ms: set(&mut fields, "warn_ms", rules::whole(0..=*limits::LEASE_MS.end())),
+        max_attempts: set(&mut fields, "max_attempts", rules::whole(counted.clone())),
+        backoff: match fields.null("backoff") {
+            true => Some(None),
+            false => fields.object("backoff", rules::backoff).map(Some),
+        },
+        dedupe: set(&mut fields, "dedupe", rules::flag),
+        worker_limit: set(&mut fields, "worker_limit", rules::whole(counted.clone())),
+        retention_ms: set(&mut fields, "retention_ms", rules::whole(limits::RETENTION_MS)),
+        retention_max: set(&mut fields, "retention_max", rules::whole(counted.clone())),
+        max_jobs: set(&mut fields, "max_jobs", rules::whole(counted)),
+    };
+    fields.finish(Some(patch))
+}
+
+/// Absent leaves a setting, `null` takes it back to the default.
+fn set<T>(
+    fields: &mut Fields<'_>,
+    key: &str,
+    rule: impl FnOnce(&RawValue) -> Result<T, super::problem::Rule>,
+) -> Option<Option<T>> {
+    if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
+}
+
+/// `Some(None)` is all states.
+fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
+    let state = query.need("state", |word| match word {
+        "all" => Ok(None),
+        word => JobState::parse(word).map(Some).ok_or("must be all or a state"),
+    });
+    let force = query.take("force", rules::flag_text).unwrap_or(false);
+    if state == Some(Some(JobState::Reserved)) && !force {
+        query.blame("force", "must be true to take jobs from their holders");
+    }
+    (state, force)
+}
+
+fn read_filter(query: &mut Query) -> JobFilter {
+    let word = |word: &str| JobState::parse(word).ok_or(Invalid("must be a state"));
+    let (after, limit) = read_page(query);
+    query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
+    JobFilter {
+        state: query.take("state", word).unwrap_or(JobState::Waiting),
+        client: query.take("client", Name::parse),
+        worker: query.take("worker", Name::parse),
+        after,
+        limit,
+    }
+}
+
+fn read_page(query: &mut Query) -> (Option<Cursor>, u32) {
+    let after = query.take("after", Cursor::parse);
+    (after, query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE))
+}

@@ -1,0 +1,273 @@
+//! Producers put jobs into a line: where each lands, and which are the same job.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_holds, assert_told, id_of, number};
+
+#[tokio::test]
+async fn a_new_job_waits_in_its_place_with_its_key_taken() {
+    let w = World::start().await;
+    let answer = w.put(json!({ "payload": { "n": 1 } })).await;
+    let said = answer.is(201);
+    let id = id_of(&said);
+    assert_eq!(said, json!({ "id": id, "queue": "default", "state": "waiting", "duplicate": false }));
+    assert_eq!(answer.header("location"), Some(format!("/jobs/{id}").as_str()));
+    assert!(w.has_key(&id).await);
+    assert_told(&w.story_of(&id).await, &["enqueued"]);
+    assert_holds(
+        &w.job(&id).await,
+        json!({
+            "id": id, "queue": "default", "state": "waiting", "payload": { "n": 1 }, "priority": 50, "client": null,
+            "traceparent": null, "lease_ms": null, "max_attempts": null, "backoff": null, "attempts": 0,
+            "counts": { "handed_out": 0, "expired": 0, "failed": 0, "abandoned": 0, "released": 0 },
+            "reserved": null, "errors": [], "result": null, "late_results": [], "due_at": null, "ended_at": null,
+        }),
+    );
+    let second = w.enqueue(2).await;
+    assert!(w.place(&id).await < w.place(&second).await);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_job_keeps_all_that_its_enqueue_said() {
+    let w = World::start().await;
+    let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+    let said = json!({
+        "queue": "a-b.c_d", "payload": "x", "priority": 7, "client": "acme ü", "dedupe_key": "k", "lease_ms": 60_000,
+        "max_attempts": 3, "backoff": { "type": "exponential", "delay_ms": 1_000, "max_ms": 60_000 },
+    });
+    let request = w.request("POST", "/jobs").header("traceparent", trace).json(said.to_string());
+    let id = id_of(&request.send().await.is(201));
+    assert!(id.starts_with("a-b.c_d-"));
+    let kept = json!({
+        "queue": "a-b.c_d", "priority": 7, "client": "acme ü", "traceparent": trace, "lease_ms": 60_000, "max_attempts": 3,
+        "backoff": { "type": "exponential", "delay_ms": 1_000, "max_ms": 60_000 },
+    });
+    assert_holds(&w.job(&id).await, kept);
+    let held = w.reserve_by(json!({ "queues": ["a-b.c_d"], "worker": "ann" })).await;
+    assert_holds(
+        &held.said,
+        json!({
+            "id": id, "queue": "a-b.c_d", "payload": "x", "attempt": 1, "expires_in_ms": 60_000, "warn_in_ms": 0,
+            "priority": 7, "client": "acme ü", "worker": "ann", "resumed": false, "resumes": 0, "traceparent": trace,
+        }),
+    );
+    assert!(held.reservation.starts_with(&format!("{id}.")));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_delayed_job_is_not_handed_out_before_its_time_and_then_has_the_place_of_a_new_one() {
+    let w = World::start().await;
+    let delayed = w.put(json!({ "payload": 1, "delay_ms": 60_000 })).await.is(201);
+    assert_eq!(delayed["state"], "delayed");
+    let delayed = id_of(&delayed);
+    assert!(w.has_key(&delayed).await);
+    assert_eq!(w.nothing(json!({})).await, "delayed");
+    let later = w.enqueue(2).await;
+    assert_eq!(w.sweep().await["due"], 0);
+
+    w.pass(60_000);
+    assert_eq!(w.sweep().await["due"], 1);
+    assert_eq!(w.state(&delayed).await, "waiting");
+    assert!(w.place(&later).await < w.place(&delayed).await, "its place is that of its first readiness");
+    assert_told(&w.story_of(&delayed).await, &["enqueued", "due"]);
+    assert_eq!((w.reserve().await.id, w.reserve().await.id), (later, delayed));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_run_at_is_a_time_of_redis() {
+    let w = World::start().await;
+    let at = i64::try_from(w.engine.now().await + 90_000).expect("a time");
+    let at = jiff::Timestamp::from_millisecond(at).expect("a time").to_string();
+    let id = w.enqueue_as(json!({ "payload": 1, "run_at": at })).await;
+    let due_at = w.job(&id).await["due_at"].clone();
+    let due_at: jiff::Timestamp = due_at.as_str().expect("a time").parse().expect("RFC 3339");
+    assert_eq!(due_at, at.parse().expect("RFC 3339"));
+    w.pass(80_000);
+    assert_eq!(w.nothing(json!({})).await, "delayed");
+    w.pass(10_001);
+    assert_eq!(w.reserve().await.id, id, "a reserve finds what is due without any sweep");
+    let past = w.put(json!({ "payload": 2, "run_at": "2020-01-01T00:00:00Z" })).await.is(201);
+    assert_eq!(past["state"], "waiting");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_same_payload_is_the_same_job_while_it_lives() {
+    let w = World::start().await;
+    let first = w.enqueue_as(json!({ "payload": { "a": 1, "b": [1, 2] } })).await;
+    let place = w.place(&first).await;
+    w.enqueue(2).await;
+    let twin = w.post_text("/jobs", r#"{"payload":{ "b" : [1,2],"a":1 },"priority":1}"#).await;
+    assert_eq!(twin.is(200), json!({ "id": first, "queue": "default", "state": "waiting", "duplicate": true }));
+    assert_eq!(w.place(&first).await, place, "the twin's place does not change");
+    assert_eq!(w.get(&format!("/jobs/{first}")).await.text_at("/payload"), r#"{"a":1,"b":[1,2]}"#, "nor its payload");
+    assert_told(&w.story_of(&first).await, &["enqueued"]);
+
+    let held = w.reserve().await;
+    assert_eq!(held.id, first);
+    let said = w.put(json!({ "payload": { "a": 1, "b": [1, 2] } })).await.is(200);
+    assert_eq!((&said["state"], &said["duplicate"]), (&json!("reserved"), &json!(true)));
+    w.abandon_for(&held, 5_000).await.is(200);
+    assert_eq!(w.put(json!({ "payload": { "a": 1, "b": [1, 2] } })).await.is(200)["state"], "delayed");
+    w.pass(5_000);
+    w.complete(&w.reserve_by(json!({ "id": first })).await).await.is(409);
+    w.sweep().await;
+    let held = w.reserve_by(json!({ "id": first })).await;
+    w.complete(&held).await.is(200);
+    let new = w.enqueue_as(json!({ "payload": { "a": 1, "b": [1, 2] } })).await;
+    assert_ne!(new, first, "an ended job holds no key");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn payloads_are_the_same_by_their_text_and_not_by_what_a_parser_makes_of_it() {
+    let w = World::start().await;
+    let id = async |payload: &str| {
+        let answer = w.post_text("/jobs", format!(r#"{{"payload":{payload}}}"#)).await;
+        assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
+        id_of(&answer.json())
+    };
+    let different = [
+        r#"{"id":9007199254740992}"#,
+        r#"{"id":9007199254740993}"#,
+        r#"{"id":9007199254740993.0}"#,
+        "1",
+        "1.0",
+        "1e0",
+        r#""1""#,
+        r#""a b""#,
+        r#""a  b""#,
+        "[1,2]",
+        "[2,1]",
+        "{}",
+        "[]",
+        "null",
+        r#"{"a":1,"b":2}"#,
+        r#"{"a":1,"b":2,"c":3}"#,
+    ];
+    let mut seen = Vec::new();
+    for payload in different {
+        let id = id(payload).await;
+        assert!(!seen.contains(&id), "{payload} is a job of its own");
+        seen.push(id);
+    }
+    assert_eq!(id(r#"{ "b":2, "a":1 }"#).await, seen[14]);
+    assert_eq!(id("[ 1,\n\t2 ]").await, seen[9]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_key_of_a_job_is_its_clients_and_its_queues() {
+    let w = World::start().await;
+    let mut ids = Vec::new();
+    for job in [
+        json!({ "payload": 1 }),
+        json!({ "payload": 1, "client": "a" }),
+        json!({ "payload": 1, "client": "b" }),
+        json!({ "payload": 1, "queue": "other" }),
+        json!({ "payload": 1, "dedupe_key": "1" }),
+        json!({ "payload": 1, "dedupe_key": "1", "client": "a" }),
+        json!({ "payload": 1, "dedupe": false }),
+        json!({ "payload": 1, "dedupe": false }),
+    ] {
+        ids.push(w.enqueue_as(job).await);
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 8);
+    let twin = w.put(json!({ "payload": "something else", "dedupe_key": "1" })).await.is(200);
+    assert_eq!(twin["duplicate"], true, "a key says more than the payload");
+    let twin = w.put(json!({ "payload": 1, "client": "b" })).await.is(200);
+    assert_eq!(w.job(&id_of(&twin)).await["client"], "b");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_queue_may_do_without_deduplication() {
+    let w = World::start().await;
+    w.set(json!({ "dedupe": false })).await;
+    let (first, second) = (w.enqueue(1).await, w.enqueue(1).await);
+    assert_ne!(first, second);
+    let asked = w.enqueue_as(json!({ "payload": 1, "dedupe": true })).await;
+    let twin = w.put(json!({ "payload": 1, "dedupe": true })).await.is(200);
+    assert_eq!(id_of(&twin), asked);
+    let keyed = w.enqueue_as(json!({ "payload": 1, "dedupe_key": "k" })).await;
+    assert_eq!(id_of(&w.put(json!({ "payload": 2, "dedupe_key": "k" })).await.is(200)), keyed);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_array_stores_the_good_and_refuses_the_bad_each_by_itself() {
+    let w = World::start().await;
+    let answer = w
+        .post(
+            "/jobs",
+            json!([
+                { "payload": 1 }, { "payload": 1 }, { "payload": 2, "priority": 100 }, 3, { "payload": 4, "queue": "other" },
+                { "payload": 5, "delay_ms": 1_000 }, { "queue": "default" }, { "payload": 6, "lock": "x" },
+            ]),
+        )
+        .await
+        .is(200);
+    let jobs = answer["jobs"].as_array().expect("jobs");
+    assert_eq!(jobs.len(), 8);
+    assert_eq!((&jobs[0]["state"], &jobs[0]["duplicate"]), (&json!("waiting"), &json!(false)));
+    assert_eq!((id_of(&jobs[1]), &jobs[1]["duplicate"]), (id_of(&jobs[0]), &json!(true)), "twins within a list");
+    let pointer = |entry: &Value| entry["error"]["errors"][0]["pointer"].clone();
+    assert_eq!(pointer(&jobs[2]), "/priority");
+    assert_eq!(pointer(&jobs[3]), "");
+    assert_eq!(jobs[4]["queue"], "other");
+    assert_eq!(jobs[5]["state"], "delayed");
+    assert_eq!(pointer(&jobs[6]), "/payload");
+    assert_eq!(pointer(&jobs[7]), "/lock");
+    assert!(jobs.iter().filter_map(|job| job.get("error")).all(|error| error["status"] == 422));
+    assert_holds(&w.queue().await, json!({ "counts": { "waiting": 1, "delayed": 1 }, "totals": { "enqueued": 2 } }));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_thousand_at_once_stand_in_the_order_of_the_array() {
+    let w = World::start().await;
+    let ids = w.enqueue_many((0..1_000).map(|n| json!({ "payload": n }))).await;
+    assert_eq!(ids.len(), 1_000);
+    let mut handed = Vec::new();
+    for _ in 0..10 {
+        handed.extend(w.reserve_all(json!({ "limit": 100 })).await.into_iter().map(|held| held.id));
+    }
+    assert_eq!(handed, ids);
+    let too_many: Vec<_> = (0..1_001).map(|n| json!({ "payload": n + 2_000 })).collect();
+    w.post("/jobs", Value::Array(too_many)).await.refused("too-many-items");
+    w.post("/jobs", json!([])).await.blames(&[""]);
+    assert_eq!(w.queue().await["totals"]["enqueued"], 1_000);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_full_queue_takes_nothing_more_until_there_is_room() {
+    let w = World::start().await;
+    w.set(json!({ "max_jobs": 3, "max_attempts": 1 })).await;
+    let dead = w.enqueue("dies").await;
+    w.fail(&w.reserve().await).await.is(200);
+    assert_eq!(w.state(&dead).await, "dead");
+    w.enqueue_as(json!({ "payload": "delayed", "delay_ms": 1_000 })).await;
+    let answer = w.post("/jobs", json!([{ "payload": 1 }, { "payload": 2 }, { "payload": 1 }])).await.is(200);
+    assert_eq!(answer["jobs"][0]["state"], "waiting");
+    assert_holds(&answer["jobs"][1], json!({ "error": { "type": "/problems/queue-full", "status": 429 } }));
+    assert_eq!(answer["jobs"][2]["duplicate"], true, "a twin takes no room");
+
+    let full = w.put(json!({ "payload": 3 })).await;
+    assert_eq!(full.status, 429);
+    let wait = number(&full.refused("queue-full"), "retry_after_ms");
+    let header: u64 = full.header("retry-after").expect("a header").parse().expect("seconds");
+    assert_eq!(header, wait.div_ceil(1_000));
+
+    w.complete(&w.reserve().await).await.is(200);
+    w.enqueue(3).await;
+    w.put(json!({ "payload": 4 })).await.refused("queue-full");
+    w.set(json!({ "max_jobs": null })).await;
+    w.enqueue(4).await;
+    w.check().await;
+}

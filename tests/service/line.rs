@@ -1,0 +1,159 @@
+//! The order of the line: who comes first, who keeps a place, how clients take turns.
+
+use serde_json::json;
+
+use crate::world::{Held, World};
+
+#[tokio::test]
+async fn urgent_work_comes_first_and_equals_come_in_order() {
+    let w = World::start().await;
+    let jobs = [50, 10, 50, 99, 10, 0].map(|priority| json!({ "payload": {}, "priority": priority, "dedupe": false }));
+    let ids = w.enqueue_many(jobs).await;
+    let handed: Vec<_> = w.reserve_all(json!({ "limit": 6 })).await.into_iter().map(|held| held.id).collect();
+    assert_eq!(handed, [5, 1, 4, 0, 2, 3].map(|n: usize| ids[n].clone()));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whoever_comes_back_keeps_the_place_and_a_newer_job_does_not_pass() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let ids = w.enqueue_many((0..6).map(|n| json!({ "payload": n }))).await;
+    let held = w.reserve_all(json!({ "limit": 5, "worker": "ann" })).await;
+    let mut places = Vec::new();
+    for id in &ids {
+        places.push(w.place(id).await);
+    }
+    w.abandon(&held[3]).await.is(200);
+    w.fail(&held[1]).await.is(200);
+    w.release(&ids[0]).await;
+    w.abandon_for(&held[4], 1_000).await.is(200);
+    w.pass(300_000);
+    assert_eq!(w.sweep().await, json!({ "expired": 1, "due": 1, "dead": 0, "forgotten": 0 }));
+    for (id, place) in ids.iter().zip(places) {
+        assert_eq!(w.place(id).await, place);
+    }
+    let handed: Vec<_> = w.reserve_all(json!({ "limit": 10 })).await.into_iter().map(|held| held.id).collect();
+    assert_eq!(handed, ids);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn five_hundred_that_time_out_together_come_back_in_order_before_anything_newer() {
+    let w = World::start().await;
+    let old = w.enqueue_many((0..500).map(|n| json!({ "payload": n }))).await;
+    for _ in 0..5 {
+        assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 100);
+    }
+    let new = w.enqueue_many((500..510).map(|n| json!({ "payload": n }))).await;
+    w.pass(300_000);
+    assert_eq!(w.sweep().await["expired"], 500);
+    let mut handed = Vec::new();
+    for _ in 0..6 {
+        handed.extend(w.reserve_all(json!({ "limit": 100 })).await.into_iter().map(|held| held.id));
+    }
+    assert_eq!(handed, [old, new].concat());
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_client_with_one_job_does_not_wait_behind_ten_thousand_of_another() {
+    let w = World::start().await;
+    for batch in 0..10 {
+        w.enqueue_many((0..1_000).map(|n| json!({ "payload": batch * 1_000 + n, "client": "big", "dedupe": false }))).await;
+    }
+    for n in 0..5 {
+        let client = w.reserve().await.said["client"].clone();
+        assert_eq!(client, "big", "{n}");
+    }
+    w.enqueue_as(json!({ "payload": 1, "client": "small" })).await;
+    let next_two = w.reserve_all(json!({ "limit": 2 })).await;
+    assert!(next_two.iter().any(|held| held.said["client"] == "small"), "next or second");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn fifty_clients_with_a_job_each_are_all_served_by_fifty_reserves() {
+    let w = World::start().await;
+    w.enqueue_many((0..500).map(|n| json!({ "payload": n, "client": "greedy" }))).await;
+    w.enqueue_many((0..50).map(|n| json!({ "payload": n, "client": format!("c{n}") }))).await;
+    let mut served: Vec<_> = Vec::new();
+    for held in w.reserve_all(json!({ "limit": 51 })).await {
+        served.push(held.said["client"].as_str().expect("a client").to_owned());
+    }
+    served.sort();
+    served.dedup();
+    assert_eq!(served.len(), 51);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn without_clients_the_line_is_first_in_first_out_whatever_happens() {
+    let w = World::start().await;
+    let mut ids = Vec::new();
+    for n in 0..40 {
+        ids.push(w.enqueue(n).await);
+        if n % 3 == 2 {
+            let held = w.reserve().await;
+            assert_eq!(held.id, ids.remove(0));
+            w.complete(&held).await.is(200);
+        }
+        if n % 5 == 4 {
+            let held = w.reserve().await;
+            assert_eq!(held.id, ids[0]);
+            w.abandon(&held).await.is(200);
+        }
+    }
+    let handed: Vec<_> = w.reserve_all(json!({ "limit": 100 })).await.into_iter().map(|held| held.id).collect();
+    assert_eq!(handed, ids);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn queues_are_looked_at_in_the_order_in_which_they_are_named() {
+    let w = World::start().await;
+    let urgent = w.enqueue_as(json!({ "queue": "urgent", "payload": 1 })).await;
+    let other = w.enqueue_many((0..3).map(|n| json!({ "queue": "other", "payload": n }))).await;
+    let both = || json!({ "queues": ["urgent", "other"], "limit": 5 });
+    let id = |held: Vec<Held>| held.into_iter().map(|held| held.id).collect::<Vec<_>>();
+    assert_eq!(id(w.reserve_all(both()).await), [urgent], "all of an answer come from the first queue that has one");
+    let answer = w.ask(both()).await.is(200);
+    assert_eq!(answer["remaining"], 0);
+    assert_eq!(answer["jobs"].as_array().expect("jobs").len(), other.len());
+    let nobody = json!({ "queues": ["urgent", "unheard-of"] });
+    assert_eq!(w.nothing(nobody).await, "reserved");
+    assert_eq!(w.nothing(json!({ "queues": ["unheard-of"] })).await, "empty");
+    w.get("/queues/unheard-of").await.refused("unknown-queue");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_answer_says_why_there_is_nothing_and_how_much_is_left() {
+    let w = World::start().await;
+    assert_eq!(w.nothing(json!({})).await, "empty");
+    w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
+    let answer = w.ask(json!({})).await.is(200);
+    assert_eq!(answer["remaining"], 2);
+    w.reserve_all(json!({ "limit": 2 })).await;
+    assert_eq!(w.nothing(json!({})).await, "reserved");
+    w.enqueue_as(json!({ "payload": 9, "delay_ms": 1_000 })).await;
+    assert_eq!(w.nothing(json!({})).await, "delayed");
+    let soon = w.ask(json!({})).await.is(200)["retry_after_ms"].as_u64().expect("ms");
+    assert!((800..=1_500).contains(&soon), "what is due in a second is worth asking for in a second: {soon}");
+    w.set(json!({ "paused": true })).await;
+    assert_eq!(w.nothing(json!({})).await, "paused");
+    assert_eq!(w.nothing(json!({ "queues": ["empty", "default"] })).await, "paused");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_answer_stops_at_a_mebibyte_of_payloads_but_always_gives_one() {
+    let w = World::start().await;
+    let large = "x".repeat(200 << 10);
+    for n in 0..8 {
+        w.enqueue(format!("{n}{large}")).await;
+    }
+    assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 5, "five of 200 KiB fit");
+    assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 3);
+    w.check().await;
+}

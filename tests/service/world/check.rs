@@ -1,0 +1,173 @@
+//! The check of the world that ends every story: what must be true of a queue at any instant.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::{
+    engine::Engine,
+    http::Client,
+    keyspace::{self, Event, Header, Keyspace, Live},
+};
+
+/// State and the set that stands for it.
+const SETS: [(&str, &str); 5] =
+    [("waiting", "inbound"), ("reserved", "reserved"), ("delayed", "delayed"), ("dead", "dead"), ("ended", "ended")];
+/// What no feature writes yet.
+const AWAITED: [&str; 3] = ["drafts", "gates", "batches"];
+
+pub async fn check(engine: &Engine, client: &Client) {
+    let registered: BTreeMap<String, f64> = engine.run("ZRANGE intray:queues 0 -1 WITHSCORES").await;
+    for queue in keyspace::queues(engine).await {
+        assert!(registered.contains_key(&queue), "{queue} is not in the registry");
+        let keyspace = Keyspace::read(engine, &queue).await;
+        let check = Check { queue: &queue, records: records(&keyspace), keyspace: &keyspace };
+        check.each_job_is_in_one_state();
+        check.who_holds_is_held();
+        check.keys_point_at_live_jobs();
+        check.nothing_is_left_over();
+        check.totals_are_a_recount();
+        check.events_agree(&keyspace::events(engine, &queue).await);
+        check.the_answer_agrees(&client.get(&format!("/queues/{queue}")).await.is(200));
+    }
+}
+
+struct Record {
+    header: Header,
+    live: Option<Live>,
+    /// Which sets it is in.
+    sets: Vec<&'static str>,
+}
+
+struct Check<'a> {
+    queue: &'a str,
+    keyspace: &'a Keyspace,
+    records: BTreeMap<&'a [u8], Record>,
+}
+
+fn records(keyspace: &Keyspace) -> BTreeMap<&[u8], Record> {
+    let read = |(id, raw): (&'_ Vec<u8>, &Vec<u8>)| Record {
+        header: Header::read(raw),
+        live: keyspace.hash("live").get(id).map(|raw| Live::read(raw)),
+        sets: SETS.iter().filter(|(_, set)| keyspace.set(set).contains_key(id)).map(|&(state, _)| state).collect(),
+    };
+    keyspace.hash("jobs").iter().map(|(id, raw)| (id.as_slice(), read((id, raw)))).collect()
+}
+
+impl Check<'_> {
+    fn name(&self, id: &[u8]) -> String {
+        format!("{}-{}", self.queue, String::from_utf8_lossy(id))
+    }
+
+    fn each_job_is_in_one_state(&self) {
+        for (&id, record) in &self.records {
+            let name = self.name(id);
+            let [set] = record.sets[..] else { panic!("{name} is in {:?}", record.sets) };
+            if record.header.is_stub {
+                assert!(set == "ended" && record.live.is_none(), "{name} is a stub and {set}");
+                continue;
+            }
+            let Some(live) = &record.live else {
+                assert_eq!(set, "waiting", "{name} has no live record");
+                continue;
+            };
+            let state = if matches!(live.state, "completed" | "cancelled") { "ended" } else { live.state };
+            assert_eq!(state, set, "{name} says that it is {}", live.state);
+            assert_eq!(live.holder.is_some(), set == "reserved", "{name} is {set}");
+            if set == "waiting" {
+                assert_eq!(Some(&live.score), self.keyspace.set("inbound").get(id), "{name} is not in its place");
+            }
+        }
+        for (_, set) in SETS {
+            for id in self.keyspace.set(set).keys() {
+                assert!(self.records.contains_key(id.as_slice()), "{set} has {}, which is no job", self.name(id));
+            }
+        }
+    }
+
+    fn who_holds_is_held(&self) {
+        let held: BTreeSet<_> = self.keyspace.set("held").keys().cloned().collect();
+        let holds = |(id, record): (&&[u8], &Record)| Some([record.live.as_ref()?.holder.as_deref()?, b"\0", id].concat());
+        let holders: BTreeSet<_> = self.records.iter().filter_map(holds).collect();
+        assert_eq!(held, holders, "{}: who is in `held` and who holds", self.queue);
+        assert_eq!(held.len(), self.keyspace.set("reserved").len());
+    }
+
+    fn keys_point_at_live_jobs(&self) {
+        let dedupe = self.keyspace.hash("dedupe");
+        for (digest, id) in dedupe {
+            let name = self.name(id);
+            let record = self.records.get(id.as_slice()).unwrap_or_else(|| panic!("a dedupe key points at {name}"));
+            assert!(!matches!(record.sets[..], ["dead" | "ended"]), "{name} is {:?} and has a dedupe key", record.sets);
+            assert_eq!(record.header.digest.as_ref(), Some(digest), "{name} has somebody's dedupe key");
+        }
+        for (&id, record) in &self.records {
+            if let (Some(digest), false) = (&record.header.digest, matches!(record.sets[..], ["dead" | "ended"])) {
+                assert!(dedupe.contains_key(digest), "{} is alive and its dedupe key is free", self.name(id));
+            }
+        }
+    }
+
+    fn nothing_is_left_over(&self) {
+        for hash in ["payloads", "live", "results"] {
+            for field in self.keyspace.hash(hash).keys() {
+                assert!(self.records.contains_key(&field[..26]), "{hash} holds {}, which is gone", self.name(field));
+            }
+        }
+        for hash in AWAITED {
+            assert!(self.keyspace.hash(hash).is_empty(), "{hash}");
+        }
+        for set in ["parked", "timers"] {
+            assert!(self.keyspace.set(set).is_empty(), "{set}");
+        }
+        for (&id, record) in &self.records {
+            let cancelled = record.live.as_ref().is_some_and(|live| live.state == "cancelled");
+            let apart = self.keyspace.hash("payloads").contains_key(id);
+            assert_eq!(apart, record.header.is_apart && !cancelled, "{}: its payload", self.name(id));
+            let late = self.keyspace.hash("results").keys().filter(|key| key.len() > 26 && key.starts_with(id)).count();
+            assert_eq!(late, record.live.as_ref().map_or(0, |live| live.late.min(5)), "{}: late results", self.name(id));
+        }
+    }
+
+    fn totals_are_a_recount(&self) {
+        let stubs = self.records.values().filter(|record| record.header.is_stub).count();
+        assert_eq!(self.keyspace.total("stubs"), stubs as i64, "{}: stubs", self.queue);
+        assert_eq!(self.keyspace.total("cancelled_kept"), self.count("cancelled"), "{}: cancelled", self.queue);
+    }
+
+    fn count(&self, state: &str) -> i64 {
+        let is = |record: &&Record| match &record.live {
+            Some(live) => live.state == state,
+            None => state == "waiting" && !record.header.is_stub,
+        };
+        self.records.values().filter(is).count() as i64
+    }
+
+    /// As long as none was trimmed.
+    fn events_agree(&self, events: &[Event]) {
+        if events.len() > 9_000 {
+            return;
+        }
+        let kinds = [
+            ("enqueued", "enqueued"),
+            ("reserved", "handed_out"),
+            ("completed", "completed"),
+            ("failed", "failed"),
+            ("abandoned", "abandoned"),
+            ("released", "released"),
+            ("dead", "dead"),
+            ("cancelled", "cancelled"),
+            ("requeued", "requeued"),
+        ];
+        for (kind, total) in kinds {
+            let told = events.iter().filter(|event| event.kind == kind && event.note != "undelivered").count();
+            assert_eq!(told as i64, self.keyspace.total(total), "{}: events {kind}", self.queue);
+        }
+    }
+
+    fn the_answer_agrees(&self, queue: &Value) {
+        for (state, count) in queue["counts"].as_object().expect("counts") {
+            assert_eq!(count, self.count(state), "{}: {state}: {queue}", self.queue);
+        }
+    }
+}

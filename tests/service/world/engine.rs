@@ -1,0 +1,106 @@
+//! A Redis server of one's own, on a socket in a temporary folder.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::LazyLock,
+    time::Duration,
+};
+
+use redis::{FromRedisValue, aio::MultiplexedConnection};
+
+use super::{children::Tied, clock::Clock, eventually};
+
+/// `valkey-server` or `redis-server`, whichever is there.
+static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
+    let is_there = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
+    ["valkey-server", "redis-server"].into_iter().find(is_there).expect("valkey-server or redis-server on PATH: make engine")
+});
+
+pub struct Engine {
+    process: Tied,
+    folder: PathBuf,
+    pub clock: Clock,
+    durable: bool,
+    connection: Option<MultiplexedConnection>,
+}
+
+impl Engine {
+    pub async fn start(folder: &Path, durable: bool) -> Self {
+        let clock = Clock::new(folder);
+        let process = launch(folder, &clock, durable);
+        let mut engine = Self { process, folder: folder.to_owned(), clock, durable, connection: None };
+        engine.connect().await;
+        engine
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.folder.join("redis.sock")
+    }
+
+    /// A connection of the test's own, past any proxy.
+    pub fn connection(&self) -> MultiplexedConnection {
+        self.connection.clone().expect("connected at the start")
+    }
+
+    pub async fn run<T: FromRedisValue>(&self, words: &str) -> T {
+        let mut command = redis::Cmd::new();
+        for word in words.split(' ') {
+            command.arg(word);
+        }
+        self.ask(&command).await
+    }
+
+    pub async fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> T {
+        command.query_async(&mut self.connection()).await.unwrap_or_else(|e| panic!("{command:?}: {e}"))
+    }
+
+    /// Milliseconds since 1970 by this server's clock.
+    pub async fn now(&self) -> u64 {
+        let (seconds, micros): (u64, u64) = self.run("TIME").await;
+        seconds * 1_000 + micros / 1_000
+    }
+
+    /// The server stands still; nobody is told.
+    pub fn freeze(&self) {
+        self.process.signal(libc::SIGSTOP);
+    }
+
+    pub fn thaw(&self) {
+        self.process.signal(libc::SIGCONT);
+    }
+
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// After a kill; what was kept depends on whether the server is durable.
+    pub async fn revive(&mut self) {
+        self.process = launch(&self.folder, &self.clock, self.durable);
+        self.connect().await;
+    }
+
+    async fn connect(&mut self) {
+        let client = redis::Client::open(format!("unix://{}", self.socket().display())).expect("a URL");
+        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(30)));
+        self.connection = Some(
+            eventually("Redis answers", async || {
+                let mut connection = client.get_multiplexed_async_connection_with_config(&config).await.ok()?;
+                redis::cmd("PING").query_async::<String>(&mut connection).await.ok()?;
+                Some(connection)
+            })
+            .await,
+        );
+    }
+}
+
+fn launch(folder: &Path, clock: &Clock, durable: bool) -> Tied {
+    let mut command = Command::new(*PROGRAM);
+    let append = if durable { "yes" } else { "no" };
+    command.args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction", "--appendonly", append]);
+    command.args(["--enable-debug-command", "yes"]);
+    command.arg("--unixsocket").arg(folder.join("redis.sock")).arg("--dir").arg(folder);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    clock.rule(&mut command);
+    Tied::spawn(command)
+}

@@ -1,0 +1,188 @@
+//! A client over a real socket that believes no answer before the contract does.
+
+use std::time::Duration;
+
+use reqwest::{Method, header::HeaderMap};
+use serde_json::Value;
+
+use super::{contract::CONTRACT, json};
+
+#[derive(Clone)]
+pub struct Client {
+    base: String,
+    http: reqwest::Client,
+}
+
+/// What is asked; sent when it is awaited by [`Request::send`].
+pub struct Request {
+    inner: reqwest::RequestBuilder,
+    method: Method,
+    path: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    body: Vec<u8>,
+}
+
+impl Client {
+    pub fn new(base: &str) -> Self {
+        let http = reqwest::Client::builder().timeout(Duration::from_secs(60)).no_proxy().build().expect("a client");
+        Self { base: base.to_owned(), http }
+    }
+
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// `127.0.0.1:41234`
+    pub fn address(&self) -> &str {
+        self.base.trim_start_matches("http://")
+    }
+
+    pub fn request(&self, method: &str, path: &str) -> Request {
+        let method: Method = method.parse().expect("a method");
+        let inner = self.http.request(method.clone(), format!("{}{path}", self.base));
+        Request { inner, method, path: path.to_owned() }
+    }
+
+    pub async fn get(&self, path: &str) -> Answer {
+        self.request("GET", path).send().await
+    }
+
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.request("DELETE", path).send().await
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.request("POST", path).json(body.to_string()).send().await
+    }
+
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.request("PATCH", path).json(body.to_string()).send().await
+    }
+
+    /// JSON as it is written here.
+    pub async fn post_text(&self, path: &str, body: impl Into<Vec<u8>>) -> Answer {
+        self.request("POST", path).json(body).send().await
+    }
+}
+
+impl Request {
+    pub fn header(mut self, name: &str, value: &str) -> Self {
+        self.inner = self.inner.header(name, value);
+        self
+    }
+
+    pub fn json(self, body: impl Into<Vec<u8>>) -> Self {
+        self.header("content-type", "application/json").body(body)
+    }
+
+    pub fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.inner = self.inner.body(body.into());
+        self
+    }
+
+    /// Everything but a preflight is held against the contract.
+    pub async fn send(self) -> Answer {
+        let call = format!("{} {}", self.method, self.path);
+        let answer = self.inner.send().await.unwrap_or_else(|e| panic!("{call}: {e:?}"));
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let body = answer.bytes().await.unwrap_or_else(|e| panic!("{call}: {e:?}")).to_vec();
+        let answer = Answer { status, headers, body };
+        if self.method != Method::OPTIONS {
+            CONTRACT.check(self.method.as_str(), &self.path, &answer);
+        }
+        answer
+    }
+
+    /// Sends it and does not care what comes of it: the service may be killed meanwhile.
+    pub async fn attempt(self) -> Option<Answer> {
+        let answer = self.inner.send().await.ok()?;
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        let body = answer.bytes().await.ok()?.to_vec();
+        let answer = Answer { status, headers, body };
+        CONTRACT.check(self.method.as_str(), &self.path, &answer);
+        Some(answer)
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().expect("ASCII"))
+    }
+
+    /// The essence of the content type.
+    pub fn content_type(&self) -> String {
+        self.header("content-type").unwrap_or_default().split(';').next().unwrap_or_default().trim().to_owned()
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8(self.body.clone()).expect("answers are UTF-8")
+    }
+
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        json::lenient(&self.text()).unwrap_or_else(|| panic!("not JSON: {}", self.text()))
+    }
+
+    /// The text at a JSON pointer, byte for byte.
+    #[track_caller]
+    pub fn text_at(&self, pointer: &str) -> String {
+        let text = self.text();
+        json::text_at(&text, pointer).unwrap_or_else(|| panic!("{pointer} is not in {text}")).to_owned()
+    }
+
+    #[track_caller]
+    pub fn is(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.text());
+        self.json()
+    }
+
+    /// A refusal of this kind.
+    #[track_caller]
+    pub fn refused(&self, slug: &str) -> Value {
+        let body = self.json();
+        assert_eq!(body["type"], format!("/problems/{slug}"), "{body}");
+        assert_eq!(self.content_type(), "application/problem+json");
+        body
+    }
+
+    /// A refusal that names exactly these places of the body.
+    #[track_caller]
+    pub fn blames(&self, pointers: &[&str]) {
+        self.blames_by("pointer", pointers);
+    }
+
+    /// A refusal that names exactly these places: pointers, parameters or headers.
+    #[track_caller]
+    pub fn blames_by(&self, kind: &str, names: &[&str]) {
+        let problem = self.refused("invalid-request");
+        let errors = problem["errors"].as_array().expect("errors");
+        let mut found: Vec<_> = errors.iter().map(|error| error[kind].as_str().unwrap_or("?").to_owned()).collect();
+        let mut names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
+        (found.sort(), names.sort());
+        assert_eq!(found, names, "{problem}");
+    }
+
+    /// The reservation was lost like this; `state` is where the job is now.
+    #[track_caller]
+    pub fn lost(&self, reason: &str, state: &str) {
+        let problem = self.refused("reservation-lost");
+        assert_eq!((&problem["reason"], &problem["job_state"]), (&reason.into(), &state.into()), "{problem}");
+    }
+
+    /// The reservation is none that the job remembers.
+    #[track_caller]
+    pub fn unknown_reservation(&self) {
+        let problem = self.refused("reservation-lost");
+        assert_eq!((&problem["reason"], problem.get("job_state")), (&"unknown".into(), None), "{problem}");
+    }
+
+    #[track_caller]
+    pub fn wrong_state(&self, state: &str) {
+        assert_eq!(self.refused("wrong-state")["job_state"], state);
+    }
+}

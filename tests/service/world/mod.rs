@@ -1,0 +1,193 @@
+//! A world of one's own for each story: a Redis, the service in front of it, a client that trusts neither.
+
+mod check;
+mod children;
+mod clock;
+pub mod contract;
+mod engine;
+pub mod http;
+pub mod json;
+pub mod keyspace;
+mod proxy;
+mod service;
+mod verbs;
+
+use std::{
+    fmt::Debug,
+    ops::Deref,
+    time::{Duration, Instant},
+};
+
+use tempfile::TempDir;
+
+pub use self::{
+    children::signal_process,
+    engine::Engine,
+    http::{Answer, Client},
+    json::{assert_holds, missing},
+    proxy::{Fault, Proxy},
+    service::{End, Service, program, run},
+    verbs::{Held, id_of, number},
+};
+
+/// The sweep of such a service never runs by itself: a story says when.
+const NEVER: &str = "3600000";
+
+/// How a world is to be.
+#[derive(Default)]
+pub struct Plan {
+    flags: Vec<String>,
+    sweep_interval_ms: Option<u32>,
+    durable: bool,
+    proxied: bool,
+}
+
+impl Plan {
+    pub fn flag(mut self, name: &str, value: &str) -> Self {
+        self.flags.extend([name.to_owned(), value.to_owned()]);
+        self
+    }
+
+    /// The background task runs by itself.
+    pub fn sweeping_every(mut self, ms: u32) -> Self {
+        self.sweep_interval_ms = Some(ms);
+        self
+    }
+
+    /// Redis keeps an append-only file.
+    pub fn durable(mut self) -> Self {
+        self.durable = true;
+        self
+    }
+
+    /// A proxy stands before Redis.
+    pub fn behind_a_proxy(mut self) -> Self {
+        self.proxied = true;
+        self
+    }
+
+    pub async fn start(self) -> World {
+        let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
+        let engine = Engine::start(folder.path(), self.durable).await;
+        let proxy = self.proxied.then(|| Proxy::start(folder.path(), engine.socket()));
+        let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
+        let socket = proxy.as_ref().map_or(engine.socket(), |proxy| proxy.socket().to_owned());
+        let mut args = ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
+        args.extend(["--redis-url".to_owned(), format!("unix://{}", socket.display())]);
+        args.extend(self.flags);
+        let service = Service::start(program(&args)).await;
+        let client = Client::new(service.url());
+        World { client, service, proxy, engine, args, folder }
+    }
+}
+
+/// The service's client, and all that is behind it. What a story does to jobs, it does through the client.
+pub struct World {
+    client: Client,
+    pub service: Service,
+    proxy: Option<Proxy>,
+    pub engine: Engine,
+    args: Vec<String>,
+    folder: TempDir,
+}
+
+impl Deref for World {
+    type Target = Client;
+
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl World {
+    pub async fn start() -> Self {
+        Plan::default().start().await
+    }
+
+    pub fn plan() -> Plan {
+        Plan::default()
+    }
+
+    /// So many ms pass on Redis's clock.
+    pub fn pass(&self, ms: u64) {
+        self.engine.clock.advance(i64::try_from(ms).expect("a human length of time"));
+    }
+
+    pub fn proxy(&self) -> &Proxy {
+        self.proxy.as_ref().expect("planned with a proxy")
+    }
+
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    /// Another instance on the same Redis.
+    pub async fn another(&self) -> (Service, Client) {
+        let service = Service::start(program(&self.args)).await;
+        let client = Client::new(service.url());
+        (service, client)
+    }
+
+    /// After its end, the service is started again.
+    pub async fn restart(&mut self) {
+        self.service = Service::start(program(&self.args)).await;
+        self.client = Client::new(self.service.url());
+    }
+
+    /// Where a job stands in line, or will stand when it comes back.
+    pub async fn place(&self, id: &str) -> f64 {
+        let (queue, code) = id.split_at(id.len() - 27);
+        let in_line: Option<f64> = self.engine.run(&format!("ZSCORE intray:{{{queue}}}:inbound {}", &code[1..])).await;
+        if let Some(score) = in_line {
+            return score;
+        }
+        let live: Vec<u8> = self.engine.run(&format!("HGET intray:{{{queue}}}:live {}", &code[1..])).await;
+        keyspace::Live::read(&live).score
+    }
+
+    /// What happened to a job, by its events.
+    pub async fn story_of(&self, id: &str) -> Vec<String> {
+        let queue = &id[..id.len() - 27];
+        let events = keyspace::events(&self.engine, queue).await;
+        let told = |event: &keyspace::Event| match event.note.as_str() {
+            note @ ("late" | "undelivered") => format!("{} {note}", event.kind),
+            _ => event.kind.clone(),
+        };
+        events.iter().filter(|event| event.job == id).map(told).collect()
+    }
+
+    /// Whether the job has its dedupe key.
+    pub async fn has_key(&self, id: &str) -> bool {
+        let queue = &id[..id.len() - 27];
+        let holders: Vec<String> = self.engine.run(&format!("HVALS intray:{{{queue}}}:dedupe")).await;
+        holders.iter().any(|code| id.ends_with(code))
+    }
+
+    /// Each job in exactly one state, and everything that hangs on it: the end of every story.
+    pub async fn check(&self) {
+        check::check(&self.engine, &self.client).await;
+    }
+}
+
+/// Waits for a condition, with a deadline that only a broken program meets.
+pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+    let begin = Instant::now();
+    loop {
+        if let Some(found) = look().await {
+            return found;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "it never happened: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Asserts on what a story of a job tells.
+#[track_caller]
+pub fn assert_told(told: &[String], expected: &[&str]) {
+    assert_eq!(told, expected, "the events of the job");
+}
+
+/// A place in the middle of a text, for messages.
+pub fn short(value: &impl Debug) -> String {
+    format!("{value:?}").chars().take(300).collect()
+}

@@ -1,0 +1,137 @@
+//! The service as a process of its own, as people run it.
+
+use std::{
+    ffi::OsString,
+    io::{BufRead, BufReader, Read},
+    process::{Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex,
+        mpsc::{Receiver, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::children::Tied;
+
+/// For anything that a loaded machine may take its time for.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a process has said so far.
+#[derive(Clone, Default)]
+pub struct Said(Arc<Mutex<String>>);
+
+pub struct Service {
+    process: Tied,
+    url: String,
+    said: Said,
+}
+
+/// How a program ended, and what it said.
+#[derive(Debug)]
+pub struct End {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Service {
+    /// Waits for the line that says where it serves.
+    pub async fn start(command: Command) -> Self {
+        let mut process = Tied::spawn(command);
+        let said = Said::default();
+        let address = said.listen(process.child().stdout.take().expect("piped"));
+        let _ = said.listen(process.child().stderr.take().expect("piped"));
+        let found = tokio::task::spawn_blocking(move || address.recv_timeout(PATIENCE)).await.expect("a thread");
+        let Ok(url) = found else {
+            process.kill();
+            panic!("the service did not get ready: {}", said.text());
+        };
+        Self { process, url, said }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its standard output and error, as they came.
+    pub fn said(&self) -> String {
+        self.said.text()
+    }
+
+    pub fn pid(&mut self) -> u32 {
+        self.process.child().id()
+    }
+
+    pub fn signal(&self, signal: i32) {
+        self.process.signal(signal);
+    }
+
+    pub fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    /// For one that was told to end.
+    pub async fn ended(&mut self) -> ExitStatus {
+        super::eventually("the service ends", async || self.process.child().try_wait().expect("our child")).await
+    }
+}
+
+/// A call of the program: everything comes from the arguments, nothing from this environment.
+pub fn program<I: IntoIterator<Item: Into<OsString>>>(args: I) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_intray"));
+    command.args(args.into_iter().map(Into::into)).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("RUST_BACKTRACE", "1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs a program that ends by itself.
+pub async fn run(command: Command) -> End {
+    let mut process = Tied::spawn(command);
+    let read = |pipe: Box<dyn Read + Send>| {
+        thread::spawn(move || {
+            let (mut pipe, mut text) = (pipe, String::new());
+            let _ = pipe.read_to_string(&mut text);
+            text
+        })
+    };
+    let stdout = read(Box::new(process.child().stdout.take().expect("piped")));
+    let stderr = read(Box::new(process.child().stderr.take().expect("piped")));
+    let begin = Instant::now();
+    let status = loop {
+        match process.child().try_wait().expect("our child") {
+            Some(status) => break status,
+            None if begin.elapsed() > PATIENCE => {
+                process.kill();
+                panic!("it does not end: {}{}", stdout.join().expect("read"), stderr.join().expect("read"));
+            }
+            None => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    };
+    End { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
+}
+
+impl Said {
+    fn text(&self) -> String {
+        self.0.lock().expect("nobody panics with it").clone()
+    }
+
+    /// Reads all of a pipe, lest the process stands still on a full one. Answers the address that it says it serves on.
+    fn listen(&self, pipe: impl Read + Send + 'static) -> Receiver<String> {
+        let (found, address) = channel();
+        let said = self.clone();
+        thread::spawn(move || {
+            for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                if let Some(at) = line.find("ready on http://") {
+                    let url = line[at + 9..].split_whitespace().next().unwrap_or_default().to_owned();
+                    let _ = found.send(url);
+                }
+                let mut text = said.0.lock().expect("nobody panics with it");
+                text.push_str(&line);
+                text.push('\n');
+            }
+        });
+        address
+    }
+}

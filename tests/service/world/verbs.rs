@@ -1,0 +1,186 @@
+//! The domain's verbs, so that a story reads like one. Most stories need one queue, `default`.
+
+use serde_json::{Value, json};
+
+use super::http::{Answer, Client};
+
+/// A job in somebody's hands.
+#[derive(Debug, Clone)]
+pub struct Held {
+    pub id: String,
+    pub reservation: String,
+    /// All that the answer says of it.
+    pub said: Value,
+}
+
+impl Held {
+    pub fn new(said: &Value) -> Self {
+        let text = |key: &str| said[key].as_str().unwrap_or_else(|| panic!("{key} in {said}")).to_owned();
+        Self { id: text("id"), reservation: text("reservation"), said: said.clone() }
+    }
+
+    pub fn number(&self, key: &str) -> u64 {
+        self.said[key].as_u64().unwrap_or_else(|| panic!("{key} in {}", self.said))
+    }
+}
+
+impl Client {
+    /// A payload into the queue `default`; answers the new job's id.
+    pub async fn enqueue(&self, payload: impl Into<Value>) -> String {
+        self.enqueue_as(json!({ "payload": payload.into() })).await
+    }
+
+    /// A new job, with all that an enqueue may say.
+    pub async fn enqueue_as(&self, job: Value) -> String {
+        let answer = self.put(job).await;
+        let id = id_of(&answer.is(201));
+        assert_eq!(answer.header("location"), Some(format!("/jobs/{id}").as_str()));
+        id
+    }
+
+    pub async fn put(&self, job: Value) -> Answer {
+        self.post("/jobs", job).await
+    }
+
+    /// So many different jobs, the first in line first.
+    pub async fn enqueue_many(&self, jobs: impl IntoIterator<Item = Value>) -> Vec<String> {
+        let answer = self.post("/jobs", Value::Array(jobs.into_iter().collect())).await.is(200);
+        answer["jobs"].as_array().expect("jobs").iter().map(id_of).collect()
+    }
+
+    /// Asks for work, and gets what comes.
+    pub async fn ask(&self, request: Value) -> Answer {
+        self.post("/jobs/reserve", request).await
+    }
+
+    /// One job of `default`, for nobody in particular.
+    pub async fn reserve(&self) -> Held {
+        self.reserve_by(json!({})).await
+    }
+
+    /// One job of `default` for somebody.
+    pub async fn reserve_as(&self, worker: &str) -> Held {
+        self.reserve_by(json!({ "worker": worker })).await
+    }
+
+    /// One job.
+    pub async fn reserve_by(&self, request: Value) -> Held {
+        let held = self.reserve_all(request).await;
+        assert_eq!(held.len(), 1, "{held:?}");
+        held.into_iter().next().expect("one")
+    }
+
+    pub async fn reserve_all(&self, request: Value) -> Vec<Held> {
+        let answer = self.ask(request).await.is(200);
+        answer["jobs"].as_array().expect("jobs").iter().map(Held::new).collect()
+    }
+
+    /// There is nothing, and this is why.
+    pub async fn nothing(&self, request: Value) -> String {
+        let answer = self.ask(request).await.is(200);
+        assert_eq!(answer["jobs"], json!([]), "{answer}");
+        answer["reason"].as_str().expect("a reason").to_owned()
+    }
+
+    pub async fn extend(&self, held: &Held) -> Answer {
+        self.post("/jobs/extend", json!({ "reservation": held.reservation })).await
+    }
+
+    pub async fn complete(&self, held: &Held) -> Answer {
+        self.post("/jobs/complete", json!({ "reservation": held.reservation })).await
+    }
+
+    pub async fn complete_with(&self, held: &Held, result: impl Into<Value>) -> Answer {
+        self.post("/jobs/complete", json!({ "reservation": held.reservation, "result": result.into() })).await
+    }
+
+    pub async fn abandon(&self, held: &Held) -> Answer {
+        self.post("/jobs/abandon", json!({ "reservation": held.reservation })).await
+    }
+
+    pub async fn abandon_for(&self, held: &Held, delay_ms: u64) -> Answer {
+        self.post("/jobs/abandon", json!({ "reservation": held.reservation, "delay_ms": delay_ms })).await
+    }
+
+    pub async fn fail(&self, held: &Held) -> Answer {
+        self.fail_with(held, "it broke").await
+    }
+
+    pub async fn fail_with(&self, held: &Held, error: &str) -> Answer {
+        self.post("/jobs/fail", json!({ "reservation": held.reservation, "error": error })).await
+    }
+
+    pub async fn job(&self, id: &str) -> Value {
+        self.get(&format!("/jobs/{id}")).await.is(200)
+    }
+
+    pub async fn state(&self, id: &str) -> String {
+        self.job(id).await["state"].as_str().expect("a state").to_owned()
+    }
+
+    pub async fn cancel(&self, id: &str) -> Answer {
+        self.delete(&format!("/jobs/{id}")).await
+    }
+
+    pub async fn cancel_by_force(&self, id: &str) -> Answer {
+        self.delete(&format!("/jobs/{id}?force=true")).await
+    }
+
+    pub async fn prioritize(&self, id: &str, priority: u64) -> Answer {
+        self.patch(&format!("/jobs/{id}"), json!({ "priority": priority })).await
+    }
+
+    pub async fn release(&self, id: &str) -> u64 {
+        number(&self.post("/jobs/release", json!({ "id": id })).await.is(200), "released")
+    }
+
+    pub async fn release_from(&self, worker: &str) -> u64 {
+        number(&self.post("/jobs/release", json!({ "queue": "default", "worker": worker })).await.is(200), "released")
+    }
+
+    pub async fn requeue(&self, id: &str) -> u64 {
+        number(&self.post("/jobs/requeue", json!({ "id": id })).await.is(200), "requeued")
+    }
+
+    pub async fn requeue_all(&self) -> u64 {
+        number(&self.post("/jobs/requeue", json!({ "queue": "default" })).await.is(200), "requeued")
+    }
+
+    /// The background task's step, until there is nothing left to do; answers all that was moved.
+    pub async fn sweep(&self) -> Value {
+        let mut sum = json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0 });
+        loop {
+            let step = self.post("/queues/default/sweep", json!({})).await.is(200);
+            let mut moved = 0;
+            for (key, total) in sum.as_object_mut().expect("an object") {
+                moved += number(&step, key);
+                *total = json!(total.as_u64().expect("a number") + number(&step, key));
+            }
+            if moved == 0 {
+                return sum;
+            }
+        }
+    }
+
+    pub async fn set(&self, settings: Value) -> Value {
+        self.patch("/queues/default", settings).await.is(200)["settings"].clone()
+    }
+
+    pub async fn queue(&self) -> Value {
+        self.get("/queues/default").await.is(200)
+    }
+
+    /// The ids of a state, first page.
+    pub async fn listed(&self, state: &str) -> Vec<String> {
+        let page = self.get(&format!("/queues/default/jobs?state={state}&limit=100")).await.is(200);
+        page["jobs"].as_array().expect("jobs").iter().map(id_of).collect()
+    }
+}
+
+pub fn id_of(said: &Value) -> String {
+    said["id"].as_str().unwrap_or_else(|| panic!("no id in {said}")).to_owned()
+}
+
+pub fn number(said: &Value, key: &str) -> u64 {
+    said[key].as_u64().unwrap_or_else(|| panic!("no {key} in {said}"))
+}
