@@ -273,15 +273,8 @@ pub enum Ending {
 }
 
 impl Ending {
-    pub const ALL: [Self; 7] = [
-        Self::Expired,
-        Self::Abandoned,
-        Self::Failed,
-        Self::Released,
-        Self::Cancelled,
-        Self::Completed,
-        Self::Unknown,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Expired, Self::Abandoned, Self::Failed, Self::Released, Self::Cancelled, Self::Completed, Self::Unknown];
 
     pub fn word(self) -> &'static str {
         match self {
@@ -336,7 +329,8 @@ mod tests {
 
     #[test]
     fn only_canonical_codes_pass() {
-        for wrong in ["01arz3ndektsv4rrffq69g5fav", "O1ARZ3NDEKTSV4RRFFQ69G5FAV", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "", "é"] {
+        for wrong in ["01arz3ndektsv4rrffq69g5fav", "O1ARZ3NDEKTSV4RRFFQ69G5FAV", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "", "é"]
+        {
             assert!(Code::parse(wrong).is_none(), "{wrong}");
         }
         assert!(JobId::parse("-01ARZ3NDEKTSV4RRFFQ69G5FAV").is_err());

@@ -181,7 +181,10 @@ mod tests {
 
     #[test]
     fn white_space_and_the_order_of_keys_do_not_matter() {
-        assert_eq!(canonical(r#" { "b" : [ 1 , { } , [ ] ] , "a" : "x \" , } y" } "#), r#"{"a":"x \" , } y","b":[1,{},[]]}"#);
+        assert_eq!(
+            canonical(r#" { "b" : [ 1 , { } , [ ] ] , "a" : "x \" , } y" } "#),
+            r#"{"a":"x \" , } y","b":[1,{},[]]}"#
+        );
         assert_eq!(canonical(r#"{"b":2,"a":1}"#), canonical("{ \"a\" : 1,\n\"b\" : 2 }"));
     }
 

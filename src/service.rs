@@ -10,8 +10,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     config::{RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
-    http,
-    listen,
+    http, listen,
     queue::{Check, Queues},
     sweeper,
 };

@@ -31,7 +31,19 @@ fn the_walls_between_the_modules_stand() {
     let walls: [(&str, &[&str]); 6] = [
         ("job", &["crate::queue", "crate::http", "redis::", "axum::", "tokio::"]),
         ("payload", &["crate::queue", "crate::http", "redis::", "axum::", "tokio::"]),
-        ("queue", &["crate::http", "crate::config", "crate::service", "axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
+        (
+            "queue",
+            &[
+                "crate::http",
+                "crate::config",
+                "crate::service",
+                "axum::",
+                "hyper::",
+                "StatusCode",
+                "SystemTime",
+                "env::var",
+            ],
+        ),
         ("http", &["redis::", "crate::config", "crate::service", "crate::sweeper", "deadpool"]),
         ("sweeper", &["redis::", "axum::", "crate::http", "crate::config"]),
         ("embedded", &["axum::", "crate::http", "crate::queue", "crate::config"]),
@@ -52,10 +64,13 @@ fn flags_in_readme() -> BTreeSet<(String, String)> {
     let readme = read("README.md");
     let table = readme.lines().skip_while(|line| *line != "| flag | environment | default |").skip(2);
     let ticked = |cell: &str| cell.split('`').nth(1).unwrap_or_default().to_owned();
-    table.take_while(|line| line.starts_with('|')).map(|row| {
-        let mut cells = row.split('|').skip(1);
-        (ticked(cells.next().unwrap_or_default()), ticked(cells.next().unwrap_or_default()))
-    }).collect()
+    table
+        .take_while(|line| line.starts_with('|'))
+        .map(|row| {
+            let mut cells = row.split('|').skip(1);
+            (ticked(cells.next().unwrap_or_default()), ticked(cells.next().unwrap_or_default()))
+        })
+        .collect()
 }
 
 #[test]

@@ -41,7 +41,8 @@ struct Slot {
 
 impl Link {
     pub(super) fn new(url: &str) -> Result<Self, RedisError> {
-        let config = AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
+        let config =
+            AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
         let manager = Manager::new_with_config(url.into_connection_info()?, config)?;
         let pool = Pool::builder(manager)
             .max_size(SHARED + 1)

@@ -163,7 +163,9 @@ fn outcome(job: &NewJob, answer: Value) -> Result<Enqueued, Fault> {
     let mut answer = Fields::of(answer)?;
     match answer.text()?.as_str() {
         "stored" => Ok(Enqueued::Stored { id: job.id.clone(), state: answer.state()? }),
-        "twin" => Ok(Enqueued::Twin { id: JobId { queue: queue.clone(), code: answer.code()? }, state: answer.state()? }),
+        "twin" => {
+            Ok(Enqueued::Twin { id: JobId { queue: queue.clone(), code: answer.code()? }, state: answer.state()? })
+        }
         "reused" => Ok(Enqueued::KeyReused),
         "full" => Ok(Enqueued::QueueFull),
         _ => Err(broken("stored, twin, reused or full")),

@@ -152,7 +152,12 @@ impl Lanes {
 }
 
 /// Sends items in order and waits for the answer to each.
-pub(super) async fn call(inner: &Arc<Inner>, queue: &QueueName, op: Op, items: Vec<Item>) -> Vec<Result<Answer, Fault>> {
+pub(super) async fn call(
+    inner: &Arc<Inner>,
+    queue: &QueueName,
+    op: Op,
+    items: Vec<Item>,
+) -> Vec<Result<Answer, Fault>> {
     let (mut tickets, mut waiting) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
     for item in items {
         let (reply, ticket) = oneshot::channel();
@@ -221,7 +226,8 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
 pub(super) async fn timed(inner: &Inner, script: &Script, keys: &[String], args: &Args) -> Result<Value, Fault> {
     let start = Instant::now();
     let answer = inner.link.run(script, keys, args).await;
-    metrics::histogram!("intray_script_duration_seconds", "script" => script.name).record(start.elapsed().as_secs_f64());
+    metrics::histogram!("intray_script_duration_seconds", "script" => script.name)
+        .record(start.elapsed().as_secs_f64());
     if let Err(fault) = &answer {
         tracing::warn!(script = script.name, %fault, "a script failed");
         metrics::counter!("intray_script_faults_total", "script" => script.name).increment(1);

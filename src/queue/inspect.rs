@@ -276,7 +276,8 @@ impl Queues {
         let (soonest, oldest) = (answer.maybe()?, answer.maybe()?);
         let settings = Settings::read(&answer.list()?.pairs()?)?;
         let totals = answer.list()?.pairs()?;
-        let total = |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
+        let total =
+            |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
         counts.cancelled = total("cancelled_kept");
         counts.completed = ended.saturating_sub(counts.cancelled + total("stubs"));
         Ok(QueueInfo {
@@ -354,11 +355,5 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
 fn read_held(queue: &QueueName, mut fields: Fields) -> Result<Held, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
-    Ok(Held {
-        id,
-        worker: hold.worker,
-        reserved_at: hold.reserved_at,
-        deadline: fields.time()?,
-        resumes: hold.resumes,
-    })
+    Ok(Held { id, worker: hold.worker, reserved_at: hold.reserved_at, deadline: fields.time()?, resumes: hold.resumes })
 }

@@ -6,7 +6,8 @@ use crate::job::QueueName;
 /// Counts transitions that this instance brought about.
 pub(super) fn transitions(queue: &QueueName, transition: &'static str, n: u64) {
     if n > 0 {
-        metrics::counter!("intray_transitions_total", "queue" => queue.to_string(), "transition" => transition).increment(n);
+        metrics::counter!("intray_transitions_total", "queue" => queue.to_string(), "transition" => transition)
+            .increment(n);
     }
 }
 

@@ -103,7 +103,9 @@ impl Queues {
         let reserved_key = format!("{name}:reserved");
         for key in [name, &reserved_key] {
             if self.key_type(&format!("{key}:adopted")).await? != "none" {
-                return Err(Fault::Broken(format!("{key}:adopted is there from an earlier adoption: rename or remove it")));
+                return Err(Fault::Broken(format!(
+                    "{key}:adopted is there from an earlier adoption: rename or remove it"
+                )));
             }
             let kind = self.key_type(key).await?;
             if !matches!(kind.as_str(), "none" | "zset") {
@@ -239,4 +241,3 @@ fn payload_of(member: &[u8]) -> Result<Json, Fault> {
     let quoted = serde_json::to_string(&text).map_err(|_| broken("text"))?;
     Json::from_text(quoted).ok_or_else(|| broken("JSON"))
 }
-

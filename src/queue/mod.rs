@@ -114,7 +114,12 @@ impl Queues {
     }
 
     /// Runs a script that is not grouped.
-    async fn run(&self, script: &script::Script, queue: &QueueName, args: &connection::Args) -> Result<redis::Value, Fault> {
+    async fn run(
+        &self,
+        script: &script::Script,
+        queue: &QueueName,
+        args: &connection::Args,
+    ) -> Result<redis::Value, Fault> {
         let keys = self.inner.keys_of(script, queue);
         group::timed(&self.inner, script, &keys, args).await
     }

@@ -352,7 +352,12 @@ fn finish(parts: Vec<Part>) -> ReserveOutcome {
     let now = sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0));
     let remaining = sights.iter().map(|sight| sight.waiting).sum();
     if jobs.is_empty() {
-        return ReserveOutcome::Nothing { reason: reason(&sights), retry_after_ms: retry_after(&sights), remaining, now };
+        return ReserveOutcome::Nothing {
+            reason: reason(&sights),
+            retry_after_ms: retry_after(&sights),
+            remaining,
+            now,
+        };
     }
     jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
     ReserveOutcome::Jobs { jobs, remaining, now, undo }

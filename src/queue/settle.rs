@@ -64,7 +64,10 @@ pub struct Fail {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Return {
     /// `duplicate`: the same call ended the reservation before, and this one changed nothing.
-    Returned { state: State, duplicate: bool },
+    Returned {
+        state: State,
+        duplicate: bool,
+    },
     Lost(Lost),
 }
 

@@ -111,14 +111,8 @@ impl Redis {
     }
 
     async fn reserve(&self) -> Reservation {
-        let call = Reserve {
-            queues: vec![queue()],
-            worker: None,
-            limit: 1,
-            lease_ms: None,
-            nonce: Nonce::random(),
-            id: None,
-        };
+        let call =
+            Reserve { queues: vec![queue()], worker: None, limit: 1, lease_ms: None, nonce: Nonce::random(), id: None };
         match self.queues.reserve(call).await {
             Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) => {
                 undo.disarm();
