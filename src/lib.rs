@@ -9,6 +9,12 @@ pub mod payload;
 pub mod queue;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
+/// Requests in, answers out.
+pub mod http;
+/// Connections: how many, how long.
+pub mod listen;
+/// Starts the parts, and stops them in order.
+pub mod service;
 /// A private Redis for those who have none.
 pub mod embedded;
 /// What an operator may set.

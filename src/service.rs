@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    config::{RedisUrl, Serve, Store},
+    config::{Origin, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
     http, listen,
     queue::{Check, Queues},
@@ -143,6 +143,18 @@ async fn fold(metrics: PrometheusHandle, stop: CancellationToken) {
     }
 }
 
+/// What the operator decided about requests, in HTTP's own words.
 fn policy(options: &Serve, address: std::net::SocketAddr) -> http::Policy {
-    http::Policy::default()
+    let exact = |origin: &Origin| match origin {
+        Origin::Any => None,
+        Origin::Exact(origin) => Some(origin.clone()),
+    };
+    // `None` as soon as one of them is `*`.
+    let listed: Option<Vec<_>> = options.cors_origin.iter().map(exact).collect();
+    http::Policy {
+        loopback: address.ip().is_loopback(),
+        allowed_hosts: options.allowed_host.iter().map(|host| host.as_str().to_owned()).collect(),
+        cors: listed.map_or(http::Origins::Any, http::Origins::Listed),
+        max_payload: options.max_payload_bytes,
+    }
 }

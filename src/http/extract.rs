@@ -154,6 +154,8 @@ async fn segment(parts: &mut Parts) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+
     use axum::body::Body;
 
     use super::*;
@@ -188,19 +190,13 @@ mod tests {
     #[tokio::test]
     async fn a_body_too_large_is_refused_announced_or_not() {
         let large = vec![b' '; limits::BODY + 1];
-        let stream = futures_util::stream::iter(large.chunks(1 << 20).map(|c| Ok::<_, std::io::Error>(Bytes::copy_from_slice(c))).collect::<Vec<_>>());
+        let chunks: Vec<_> = large.chunks(1 << 20).map(|chunk| Ok::<_, Infallible>(chunk.to_vec())).collect();
+        let stream = futures_util::stream::iter(chunks);
         for body in [Body::from(large.clone()), Body::from_stream(stream)] {
             let refusal = sent("application/json", body).await.expect_err("too large");
             assert_eq!(type_of(&refusal), "/problems/too-large");
         }
         assert!(sent("application/json", vec![b' '; limits::BODY]).await.is_ok());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn a_body_that_trickles_in_has_a_deadline() {
-        let never = futures_util::stream::pending::<Result<Bytes, std::io::Error>>();
-        let refusal = sent("application/json", Body::from_stream(never)).await.expect_err("late");
-        assert_eq!(type_of(&refusal), "/problems/request-timeout");
     }
 
     #[test]

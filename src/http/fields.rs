@@ -205,8 +205,8 @@ mod tests {
     fn errors(problem: Problem) -> String {
         let problem: serde_json::Value = serde_json::to_value(problem).expect("JSON");
         let places = problem["errors"].as_array().expect("errors").iter();
-        let words = places.map(|p| format!("{} {}", p["pointer"].as_str().unwrap(), p["detail"].as_str().unwrap()));
-        words.collect::<Vec<_>>().join(", ")
+        let words = |place: &serde_json::Value, key: &str| place[key].as_str().expect("text").to_owned();
+        places.map(|place| words(place, "pointer") + " " + &words(place, "detail")).collect::<Vec<_>>().join(", ")
     }
 
     #[test]

@@ -1,0 +1,107 @@
+//! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
+
+mod consumer;
+mod deliver;
+mod extract;
+mod fields;
+mod headers;
+mod items;
+mod observe;
+mod operator;
+mod origin;
+mod pages;
+mod problem;
+mod producer;
+mod query;
+mod rules;
+mod shapes;
+
+use std::{any::Any, sync::Arc};
+
+use axum::{
+    Router,
+    http::{Method, Uri},
+    middleware::{from_fn, from_fn_with_state},
+    response::{IntoResponse, Response},
+    routing::{delete, get, post},
+};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio_util::sync::CancellationToken;
+use tower::util::{MapRequestLayer, option_layer};
+use tower_http::catch_panic::CatchPanicLayer;
+
+pub use self::origin::Origins;
+use self::{
+    pages::{Figures, Readiness},
+    problem::{Failure, Problem},
+};
+use crate::queue::Queues;
+
+/// What an operator decides about requests.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// The listener is on a loopback address: a `Host` must be a loopback name, or one of the next.
+    pub loopback: bool,
+    /// Without ports.
+    pub allowed_hosts: Vec<String>,
+    pub cors: Origins,
+    /// Bytes in a payload or a result.
+    pub max_payload: usize,
+}
+
+/// All routes, and what lies around them. `leaving` takes the readiness away.
+pub fn router(queues: Queues, policy: Policy, metrics: PrometheusHandle, leaving: CancellationToken) -> Router {
+    let sized = (queues.clone(), policy.max_payload);
+    let readiness = Readiness::new(queues.clone(), leaving);
+    let figures = Figures::new(queues.clone(), metrics);
+
+    let routes = Router::new()
+        .route("/jobs", post(producer::enqueue).with_state(sized.clone()))
+        .route("/jobs/{id}", get(producer::inspect).delete(producer::cancel).patch(producer::reprioritize))
+        .route("/jobs/reserve", post(consumer::reserve))
+        .route("/jobs/extend", post(consumer::extend))
+        .route("/jobs/complete", post(consumer::complete).with_state(sized))
+        .route("/jobs/abandon", post(consumer::abandon))
+        .route("/jobs/fail", post(consumer::fail))
+        .route("/workers/{worker}/reservations", get(consumer::reservations))
+        .route("/jobs/release", post(operator::release))
+        .route("/jobs/requeue", post(operator::requeue))
+        .route("/queues", get(operator::queues))
+        .route("/queues/{queue}", delete(operator::purge).get(operator::queue).patch(operator::configure))
+        .route("/queues/{queue}/sweep", post(operator::sweep))
+        .route("/queues/{queue}/jobs", get(operator::jobs))
+        .route("/queues/{queue}/workers", get(operator::workers))
+        .route("/livez", get(pages::livez))
+        .route("/readyz", get(pages::readyz).with_state(readiness))
+        .route("/metrics", get(pages::metrics).with_state(figures))
+        .route("/openapi.yaml", get(pages::openapi))
+        .fallback(no_such_route)
+        .method_not_allowed_fallback(no_such_method)
+        .with_state(queues);
+
+    let (set_id, echo_id) = observe::request_ids();
+    let cors = origin::cors(&policy.cors);
+    // The first is the outermost: a refusal further in has an id, is counted, and a page may read it.
+    routes.layer((
+        MapRequestLayer::new(observe::drop_odd_ids),
+        set_id,
+        echo_id,
+        from_fn(observe::observe),
+        option_layer(cors),
+        CatchPanicLayer::custom(panicked),
+        from_fn_with_state(Arc::new(policy), origin::check),
+    ))
+}
+
+async fn no_such_route(uri: Uri) -> Problem {
+    Problem::new(Failure::NotFound, format!("{} is not a route of this service", uri.path()))
+}
+
+async fn no_such_method(method: Method) -> Problem {
+    Problem::new(Failure::MethodNotAllowed, format!("{method} is not a method of this route"))
+}
+
+fn panicked(_: Box<dyn Any + Send>) -> Response {
+    tracing::error!("a handler panicked");
+    Problem::internal().into_response()
+}

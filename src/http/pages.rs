@@ -1,0 +1,138 @@
+//! For probes, monitoring and tools.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, PoisonError},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    extract::State,
+    http::{HeaderValue, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use metrics_exporter_prometheus::PrometheusHandle;
+use metrics_process::Collector;
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::query::Query;
+use crate::{
+    job::{QueueName, State as JobState},
+    queue::{Check, Queues, StateCounts},
+};
+
+/// However many probes ask, Redis is asked once in this time.
+const FRESH: Duration = Duration::from_secs(1);
+
+/// `GET /livez`
+pub async fn livez() -> &'static str {
+    "ok"
+}
+
+/// `GET /openapi.yaml`
+pub async fn openapi() -> Response {
+    let yaml = HeaderValue::from_static("application/yaml");
+    ([(header::CONTENT_TYPE, yaml)], include_str!("../../openapi.yaml")).into_response()
+}
+
+/// `GET /readyz`
+pub async fn readyz(State(readiness): State<Readiness>, mut query: Query) -> (StatusCode, String) {
+    let verbose = !query.all("verbose").is_empty();
+    let checks = readiness.checks().await;
+    let ready = checks.iter().all(|check| check.problem.is_none());
+    let line = |check: &Check| format!("{}: {}", check.name, check.problem.as_deref().unwrap_or("ok"));
+    let lines: Vec<_> = checks.iter().filter(|check| verbose || check.problem.is_some()).map(line).collect();
+    let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, if lines.is_empty() { "ok".to_owned() } else { lines.join("\n") })
+}
+
+/// `GET /metrics`
+pub async fn metrics(State(figures): State<Figures>) -> Response {
+    figures.look().await;
+    let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+    ([(header::CONTENT_TYPE, text)], figures.metrics.render()).into_response()
+}
+
+/// Whether this instance should be given work.
+#[derive(Clone)]
+pub struct Readiness {
+    queues: Queues,
+    leaving: CancellationToken,
+    last: Arc<Mutex<Option<(Instant, Vec<Check>)>>>,
+}
+
+impl Readiness {
+    pub fn new(queues: Queues, leaving: CancellationToken) -> Self {
+        Self { queues, leaving, last: Arc::default() }
+    }
+
+    async fn checks(&self) -> Vec<Check> {
+        // Held while Redis is asked: a crowd of probes waits for one answer.
+        let mut last = self.last.lock().await;
+        let mut checks = match &*last {
+            Some((at, checks)) if at.elapsed() < FRESH => checks.clone(),
+            _ => {
+                let checks = self.queues.ready().await;
+                *last = Some((Instant::now(), checks.clone()));
+                checks
+            }
+        };
+        let problem = self.leaving.is_cancelled().then(|| "this instance is shutting down".to_owned());
+        checks.push(Check { name: "serving", problem, is_warning: false });
+        checks
+    }
+}
+
+/// All figures; those that are not counted as things happen are looked up when somebody asks.
+#[derive(Clone)]
+pub struct Figures {
+    queues: Queues,
+    metrics: PrometheusHandle,
+    process: Collector,
+    /// Queues that have figures: one that goes must not keep its last ones for ever.
+    shown: Arc<std::sync::Mutex<BTreeSet<QueueName>>>,
+}
+
+impl Figures {
+    pub fn new(queues: Queues, metrics: PrometheusHandle) -> Self {
+        Self { queues, metrics, process: Collector::default(), shown: Arc::default() }
+    }
+
+    async fn look(&self) {
+        self.process.collect();
+        let (open, most) = self.queues.connections();
+        metrics::gauge!("intray_redis_connections").set(open as f64);
+        metrics::gauge!("intray_redis_connections_max").set(most as f64);
+        let queues = self.queues.queues().await;
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        match queues {
+            Ok(queues) => {
+                let now: BTreeSet<_> = queues.iter().map(|queue| queue.name.clone()).collect();
+                shown.difference(&now).for_each(|gone| show(gone, |_| 0.0));
+                queues.iter().for_each(|queue| show(&queue.name, |state| count(&queue.counts, state) as f64));
+                *shown = now;
+            }
+            // Nobody knows now, and old figures would look like new ones.
+            Err(_) => shown.iter().for_each(|queue| show(queue, |_| f64::NAN)),
+        }
+    }
+}
+
+fn show(queue: &QueueName, jobs: impl Fn(JobState) -> f64) {
+    for state in JobState::ALL {
+        metrics::gauge!("intray_jobs", "queue" => queue.to_string(), "state" => state.word()).set(jobs(state));
+    }
+}
+
+fn count(counts: &StateCounts, state: JobState) -> u64 {
+    match state {
+        JobState::Waiting => counts.waiting,
+        JobState::Blocked => counts.blocked,
+        JobState::Delayed => counts.delayed,
+        JobState::Reserved => counts.reserved,
+        JobState::Completed => counts.completed,
+        JobState::Dead => counts.dead,
+        JobState::Cancelled => counts.cancelled,
+    }
+}
