@@ -1,18 +1,11 @@
 //! Connections: accepted up to a number, ended when they stall, let go of in order at the end.
 
-use std::{
-    io,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
-    time::Duration,
-};
+mod impatient;
+
+use std::{io, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::{
-    rt::{Read, ReadBufCursor, Write},
-    server::conn::http1,
-};
+use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -20,14 +13,14 @@ use hyper_util::{
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
-    time::{Sleep, sleep, timeout},
+    time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::impatient::Impatient;
+
 /// For a whole request head, and for the time that a connection is idle between two.
 const HEAD_TIME: Duration = Duration::from_secs(30);
-/// A peer that takes nothing of its answer for so long is gone.
-const STALL_TIME: Duration = Duration::from_secs(30);
 /// For requests in hand once the service is to stop.
 const LAST_TIME: Duration = Duration::from_secs(10);
 /// When the machine has no more files or memory for a connection.
@@ -82,10 +75,11 @@ async fn converse(
 ) {
     // An answer is one small write: it must not wait for more.
     let _ = stream.set_nodelay(true);
+    let stream = TokioIo::new(Impatient::new(stream, stop.clone()));
     let talk = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
-        .serve_connection(Impatient::new(stream), TowerToHyperService::new(router));
+        .serve_connection(stream, TowerToHyperService::new(router));
     let mut talk = std::pin::pin!(talk);
     let ended = tokio::select! {
         ended = &mut talk => Some(ended),
@@ -98,59 +92,4 @@ async fn converse(
         tracing::debug!(%error, "a connection broke");
     }
     drop(place);
-}
-
-/// A connection that does not wait for ever to be read by its peer.
-struct Impatient {
-    stream: TokioIo<TcpStream>,
-    stalled: Option<Pin<Box<Sleep>>>,
-}
-
-impl Impatient {
-    fn new(stream: TcpStream) -> Self {
-        Self { stream: TokioIo::new(stream), stalled: None }
-    }
-
-    fn patiently<T>(&mut self, cx: &mut Context<'_>, progress: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if progress.is_ready() {
-            self.stalled = None;
-            return progress;
-        }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALL_TIME)));
-        stalled.as_mut().poll(cx).map(|()| Err(io::ErrorKind::TimedOut.into()))
-    }
-}
-
-impl Read for Impatient {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, into)
-    }
-}
-
-impl Write for Impatient {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let progress = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.patiently(cx, progress)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let progress = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
-        self.patiently(cx, progress)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
 }

@@ -20,9 +20,7 @@ use super::{
 };
 use crate::{
     job::{JobId, Name, QueueName, Reservation, State as JobState, limits},
-    queue::{
-        Abandon, Complete, Completion, Extend, Extension, Fail, Nonce, Queues, Reserve, ReserveOutcome, Return,
-    },
+    queue::{Abandon, Complete, Completion, Extend, Extension, Fail, Nonce, Queues, Reserve, ReserveOutcome, Return},
 };
 
 /// `POST /jobs/reserve`
@@ -41,7 +39,8 @@ pub async fn reserve(
         }
         ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now } => {
             let (reason, server_time) = (reason.word(), now.into());
-            Ok(Json(shapes::NothingToReserve { jobs: [], remaining, server_time, reason, retry_after_ms }).into_response())
+            Ok(Json(shapes::NothingToReserve { jobs: [], remaining, server_time, reason, retry_after_ms })
+                .into_response())
         }
         ReserveOutcome::UnknownJob => Err(Problem::unknown_job()),
         ReserveOutcome::NotWaiting(state) => Err(Problem::wrong_state(state)),
@@ -87,7 +86,7 @@ pub async fn reservations(
 ) -> Result<Response, Problem> {
     let names = read_queues(&mut query);
     let names = query.finish(Some(names))?;
-    let (held, now) = queues.reservations(&names, &worker).await?;
+    let (held, now) = queues.reservations(&names, &worker).await.map_err(Problem::of_a_look)?;
     let reservations = held.iter().map(|held| shapes::Reservation::new(held, now)).collect();
     Ok(Json(shapes::Reservations { reservations, server_time: now.into() }).into_response())
 }

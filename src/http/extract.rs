@@ -12,7 +12,10 @@ use http_body::Body as _;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
 
-use super::problem::{Failure, Place, Problem};
+use super::{
+    place::Place,
+    problem::{Failure, Problem},
+};
 use crate::job::{JobId, Name, QueueName, limits};
 
 /// For the whole body, however it trickles in.
@@ -50,6 +53,9 @@ impl BeaconBody {
 
 fn json(body: &[u8]) -> Result<&RawValue, Problem> {
     let not_json = |why: String| Problem::new(Failure::NotJson, why);
+    if body.is_empty() {
+        return Err(not_json("the body is empty".to_owned()));
+    }
     let text = std::str::from_utf8(body).map_err(|error| not_json(format!("not UTF-8: {error}")))?;
     serde_json::from_str(text).map_err(|error| not_json(error.to_string()))
 }
@@ -161,7 +167,8 @@ mod tests {
     use super::*;
 
     async fn sent(content_type: &str, body: impl Into<Body>) -> Result<Bytes, Problem> {
-        let request = Request::builder().header(header::CONTENT_TYPE, content_type).body(body.into()).expect("a request");
+        let request =
+            Request::builder().header(header::CONTENT_TYPE, content_type).body(body.into()).expect("a request");
         JsonBody::from_request(request, &()).await.map(|body| body.0)
     }
 
@@ -171,7 +178,9 @@ mod tests {
 
     #[tokio::test]
     async fn json_by_any_of_its_names_is_taken() {
-        for name in ["application/json", "Application/JSON; charset=utf-8", "application/cloudevents+json", "a/b+json;x=y"] {
+        for name in
+            ["application/json", "Application/JSON; charset=utf-8", "application/cloudevents+json", "a/b+json;x=y"]
+        {
             assert!(sent(name, "1").await.is_ok(), "{name}");
         }
         for name in ["", "text/plain", "application/jsonp", "+json", "application/x-www-form-urlencoded", "é"] {
@@ -183,7 +192,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_beacon_is_plain_text() {
-        let request = || Request::builder().header(header::CONTENT_TYPE, "text/plain;charset=UTF-8").body(Body::from("1"));
+        let request =
+            || Request::builder().header(header::CONTENT_TYPE, "text/plain;charset=UTF-8").body(Body::from("1"));
         assert!(BeaconBody::from_request(request().expect("a request"), &()).await.is_ok());
     }
 
@@ -201,7 +211,9 @@ mod tests {
 
     #[test]
     fn what_is_not_json_is_said_so() {
-        for wrong in [&b""[..], b"\xff", b"{", b"nul", b"{\"a\":1}x", b"\xef\xbb\xbf1", b"01", b"'a'", b"\"\x01\"", b"\"\\x\""] {
+        for wrong in
+            [&b""[..], b"\xff", b"{", b"nul", b"{\"a\":1}x", b"\xef\xbb\xbf1", b"01", b"'a'", b"\"\x01\"", b"\"\\x\""]
+        {
             assert_eq!(type_of(&json(wrong).expect_err("not JSON")), "/problems/not-json");
         }
         for right in ["1e400", r#""\ud800""#, " [1,{}] ", &format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))] {

@@ -6,7 +6,10 @@ use std::fmt;
 use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, value::RawValue};
 
-use super::problem::{Place, Problem, Rule};
+use super::{
+    place::{Place, Rule},
+    problem::Problem,
+};
 
 /// More than any request has; a bound on how much an answer can complain.
 const MOST_FIELDS: usize = 32;
@@ -81,11 +84,15 @@ impl<'b> Fields<'b> {
         })?;
         let mut list = Vec::with_capacity(elements.len());
         for (i, element) in elements.into_iter().enumerate() {
-            match rule(element) {
-                Ok(value) if list.contains(&value) => self.blame(&format!("{key}/{i}"), "is named before"),
-                Ok(value) => Some(list.push(value)),
-                Err(broken) => self.blame(&format!("{key}/{i}"), broken),
+            let broken = match rule(element) {
+                Ok(value) if list.contains(&value) => "is named before".into(),
+                Ok(value) => {
+                    list.push(value);
+                    continue;
+                }
+                Err(broken) => broken,
             };
+            self.blame::<()>(&format!("{key}/{i}"), broken);
         }
         Some(list)
     }

@@ -5,10 +5,7 @@ use axum::{
     http::{HeaderMap, request::Parts},
 };
 
-use super::{
-    problem::{Place, Problem},
-    rules,
-};
+use super::{place::Place, problem::Problem, rules};
 
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 pub const TRACEPARENT: &str = "traceparent";
@@ -98,9 +95,13 @@ mod tests {
 
     #[test]
     fn a_key_is_the_same_with_and_without_quotes() {
-        for (text, plain) in
-            [("a", Some("a")), (r#""a""#, Some("a")), (r#""a\"\\b""#, Some(r#"a"\b"#)), (r#""""#, Some("")), ("a b", Some("a b"))]
-        {
+        for (text, plain) in [
+            ("a", Some("a")),
+            (r#""a""#, Some("a")),
+            (r#""a\"\\b""#, Some(r#"a"\b"#)),
+            (r#""""#, Some("")),
+            ("a b", Some("a b")),
+        ] {
             assert_eq!(unquoted(text).as_deref(), plain, "{text}");
         }
         for wrong in [r#"""#, r#""a"#, r#""a"b""#, r#"a""#, r#""\a""#, r#""a\""#, r#""a";x=1"#] {

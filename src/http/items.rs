@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 
 use super::{
     fields,
-    problem::{Failure, Place, Problem},
+    place::Place,
+    problem::{Failure, Problem},
 };
 use crate::queue::Fault;
 
@@ -113,7 +114,8 @@ mod tests {
             let double = |n| if n == 13 { Err(Fault::Full) } else { Ok(n * 2) };
             calls.into_iter().map(double).collect()
         };
-        let answers = Items::of(serde_json::from_str(body).expect("JSON"), 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
+        let answers =
+            Items::of(serde_json::from_str(body).expect("JSON"), 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
         let body = axum::body::to_bytes(answers.into_response().into_body(), usize::MAX).await.expect("a body");
         Ok(String::from_utf8(body.into()).expect("text"))
     }

@@ -10,11 +10,14 @@ mod observe;
 mod operator;
 mod origin;
 mod pages;
+mod place;
 mod problem;
 mod producer;
 mod query;
 mod rules;
 mod shapes;
+#[cfg(test)]
+mod tests;
 
 use std::{any::Any, sync::Arc};
 
@@ -75,12 +78,15 @@ pub fn router(queues: Queues, policy: Policy, metrics: PrometheusHandle, leaving
         .route("/readyz", get(pages::readyz).with_state(readiness))
         .route("/metrics", get(pages::metrics).with_state(figures))
         .route("/openapi.yaml", get(pages::openapi))
-        .fallback(no_such_route)
-        .method_not_allowed_fallback(no_such_method)
         .with_state(queues);
+    guarded(routes, policy)
+}
 
+/// What every request passes on its way in and out.
+fn guarded(routes: Router, policy: Policy) -> Router {
     let (set_id, echo_id) = observe::request_ids();
     let cors = origin::cors(&policy.cors);
+    let routes = routes.fallback(no_such_route).method_not_allowed_fallback(no_such_method);
     // The first is the outermost: a refusal further in has an id, is counted, and a page may read it.
     routes.layer((
         MapRequestLayer::new(observe::drop_odd_ids),

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::{
     extract::{JsonBody, NewQueueInPath, QueueInPath},
     fields::Fields,
+    place::Rule,
     problem::Problem,
     query::{NoQuery, Query},
     rules, shapes,
@@ -49,7 +50,7 @@ pub async fn requeue(
 
 /// `GET /queues`
 pub async fn queues(State(queues): State<Queues>, _: NoQuery) -> Result<Response, Problem> {
-    let all = queues.queues().await?;
+    let all = queues.queues().await.map_err(Problem::of_a_look)?;
     Ok(Json(shapes::QueueList { queues: all.iter().map(shapes::Queue::new).collect() }).into_response())
 }
 
@@ -59,7 +60,7 @@ pub async fn queue(
     QueueInPath(name): QueueInPath,
     _: NoQuery,
 ) -> Result<Response, Problem> {
-    let info = queues.queue(&name).await?.ok_or_else(Problem::unknown_queue)?;
+    let info = queues.queue(&name).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_queue)?;
     Ok(Json(shapes::Queue::new(&info)).into_response())
 }
 
@@ -109,7 +110,7 @@ pub async fn jobs(
     let filter = read_filter(&mut query);
     let filter = query.finish(Some(filter))?;
     known(&queues, &queue).await?;
-    let page = queues.jobs(&queue, filter).await?;
+    let page = queues.jobs(&queue, filter).await.map_err(Problem::of_a_look)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
     Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text) }).into_response())
 }
@@ -123,14 +124,16 @@ pub async fn workers(
     let (after, limit) = read_page(&mut query);
     query.finish(Some(()))?;
     known(&queues, &queue).await?;
-    let page = queues.workers(&queue, after, limit).await?;
+    let page = queues.workers(&queue, after, limit).await.map_err(Problem::of_a_look)?;
     let (next, server_time) = (page.next.map(shapes::Text), page.now.into());
-    Ok(Json(shapes::WorkerPage { workers: shapes::Worker::each(&page.held, page.now), next, server_time }).into_response())
+    Ok(Json(shapes::WorkerPage { workers: shapes::Worker::each(&page.held, page.now), next, server_time })
+        .into_response())
 }
 
 /// Asking about a queue does not bring it into being.
 async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Problem> {
-    if queues.exists(queue).await? { Ok(()) } else { Err(Problem::unknown_queue()) }
+    let known = queues.exists(queue).await.map_err(Problem::of_a_look)?;
+    if known { Ok(()) } else { Err(Problem::unknown_queue()) }
 }
 
 fn read_holder(body: &RawValue) -> Result<Target, Problem> {
@@ -183,11 +186,7 @@ fn read_settings(body: &RawValue) -> Result<SettingsPatch, Problem> {
 }
 
 /// Absent leaves a setting, `null` takes it back to the default.
-fn set<T>(
-    fields: &mut Fields<'_>,
-    key: &str,
-    rule: impl FnOnce(&RawValue) -> Result<T, super::problem::Rule>,
-) -> Option<Option<T>> {
+fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Result<T, Rule>) -> Option<Option<T>> {
     if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
 }
 

@@ -127,7 +127,8 @@ mod tests {
     }
 
     fn request(method: &str, headers: &[(&str, &str)]) -> Request {
-        let request = headers.iter().fold(Request::builder().method(method), |r, (name, value)| r.header(*name, *value));
+        let request =
+            headers.iter().fold(Request::builder().method(method), |r, (name, value)| r.header(*name, *value));
         request.body(Body::empty()).expect("a request")
     }
 
@@ -137,10 +138,20 @@ mod tests {
             let headers: Vec<_> = hosts.iter().map(|&host| ("host", host)).collect();
             check_host(&policy(&[]), request("GET", &headers).headers()).is_ok()
         };
-        for own in ["127.0.0.1:7070", "localhost", "LOCALHOST:1", "a.localhost:80", "[::1]:7070", "127.9.9.9", "Desk.Example:443"] {
+        for own in [
+            "127.0.0.1:7070",
+            "localhost",
+            "LOCALHOST:1",
+            "a.localhost:80",
+            "[::1]:7070",
+            "127.9.9.9",
+            "Desk.Example:443",
+        ] {
             assert!(host(&[own]), "{own}");
         }
-        for foreign in ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "10.0.0.1", "", ":80", "evil:"] {
+        for foreign in
+            ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "10.0.0.1", "", ":80", "evil:"]
+        {
             assert!(!host(&[foreign]), "{foreign}");
         }
         assert!(!host(&[]) && !host(&["localhost", "localhost"]));
@@ -157,7 +168,9 @@ mod tests {
         for ours in ["https://spa.example", "http://desk.example:7070", "https://desk.example:7070"] {
             assert!(origin("POST", ours), "{ours}");
         }
-        for foreign in ["null", "", "https://evil.example", "http://desk.example", "https://spa.example.evil.example", "://"] {
+        for foreign in
+            ["null", "", "https://evil.example", "http://desk.example", "https://spa.example.evil.example", "://"]
+        {
             assert!(!origin("POST", foreign) && !origin("DELETE", foreign), "{foreign}");
             assert!(origin("GET", foreign), "reading changes nothing");
         }

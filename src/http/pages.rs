@@ -59,7 +59,12 @@ pub async fn metrics(State(figures): State<Figures>) -> Response {
 pub struct Readiness {
     queues: Queues,
     leaving: CancellationToken,
-    last: Arc<Mutex<Option<(Instant, Vec<Check>)>>>,
+    last: Arc<Mutex<Option<Looked>>>,
+}
+
+struct Looked {
+    at: Instant,
+    checks: Vec<Check>,
 }
 
 impl Readiness {
@@ -71,10 +76,10 @@ impl Readiness {
         // Held while Redis is asked: a crowd of probes waits for one answer.
         let mut last = self.last.lock().await;
         let mut checks = match &*last {
-            Some((at, checks)) if at.elapsed() < FRESH => checks.clone(),
+            Some(looked) if looked.at.elapsed() < FRESH => looked.checks.clone(),
             _ => {
                 let checks = self.queues.ready().await;
-                *last = Some((Instant::now(), checks.clone()));
+                *last = Some(Looked { at: Instant::now(), checks: checks.clone() });
                 checks
             }
         };

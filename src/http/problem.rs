@@ -1,15 +1,14 @@
 //! One table of failures. Every refusal of the service is a problem by RFC 9457 that starts here.
 
-use std::borrow::Cow;
-
 use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
+use super::place::{Place, Rule};
 use crate::{
-    job::{Ending, Invalid, State},
+    job::{Ending, State},
     queue::{Applied, Fault, Lost},
 };
 
@@ -68,47 +67,6 @@ impl Failure {
     }
 }
 
-/// What a value must be, in words that fit behind its name.
-pub type Rule = Cow<'static, str>;
-
-impl From<Invalid> for Rule {
-    fn from(invalid: Invalid) -> Self {
-        invalid.0.into()
-    }
-}
-
-/// A place in the request, and the rule that it breaks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    kind: &'static str,
-    name: String,
-    rule: Rule,
-}
-
-impl Place {
-    /// A JSON pointer into the body, or into the item of an array.
-    pub fn pointer(pointer: impl Into<String>, rule: impl Into<Rule>) -> Self {
-        Self { kind: "pointer", name: pointer.into(), rule: rule.into() }
-    }
-
-    pub fn parameter(name: impl Into<String>, rule: impl Into<Rule>) -> Self {
-        Self { kind: "parameter", name: name.into(), rule: rule.into() }
-    }
-
-    pub fn header(name: &str, rule: impl Into<Rule>) -> Self {
-        Self { kind: "header", name: name.to_owned(), rule: rule.into() }
-    }
-}
-
-impl Serialize for Place {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(2))?;
-        map.serialize_entry(self.kind, &self.name)?;
-        map.serialize_entry("detail", &self.rule)?;
-        map.end()
-    }
-}
-
 #[derive(Debug, Clone)]
 pub struct Problem {
     failure: Failure,
@@ -160,21 +118,20 @@ impl Problem {
         Self { retry_after_ms: Some(RETRY_AFTER_MS), ..full }
     }
 
+    /// Looking changes nothing, whether or not Redis has looked.
+    pub fn of_a_look(fault: Fault) -> Self {
+        match fault {
+            Fault::Unavailable { why, .. } => Fault::Unavailable { applied: Applied::No, why }.into(),
+            Fault::Full | Fault::Broken(_) => fault.into(),
+        }
+    }
+
     pub fn internal() -> Self {
         Self::new(Failure::Internal, "the log has more under this request id")
     }
 
     fn status(&self) -> StatusCode {
         StatusCode::from_u16(self.failure.row().0).expect("the table holds statuses")
-    }
-}
-
-impl Place {
-    fn in_words(&self) -> String {
-        match self.name.trim_start_matches('/') {
-            "" => format!("the {} {}", if self.kind == "pointer" { "body" } else { self.kind }, self.rule),
-            name => format!("{name}: {}", self.rule),
-        }
     }
 }
 
@@ -264,7 +221,8 @@ mod tests {
 
     #[test]
     fn a_problem_says_what_and_where() {
-        let problem = Problem::invalid(vec![Place::pointer("/a~1b", "is required"), Place::parameter("limit", "is odd")]);
+        let problem =
+            Problem::invalid(vec![Place::pointer("/a~1b", "is required"), Place::parameter("limit", "is odd")]);
         assert_eq!(
             text(&problem),
             r#"{"type":"/problems/invalid-request","title":"The request breaks a rule","status":422,"#.to_owned()

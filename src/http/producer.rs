@@ -50,7 +50,7 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
     query.finish(Some(()))?;
-    let job = queues.job(id).await?.ok_or_else(Problem::unknown_job)?;
+    let job = queues.job(id).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
     Ok(Json(shapes::Job::new(&job)).into_response())
 }
 

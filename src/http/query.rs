@@ -5,7 +5,10 @@ use axum::{
     http::request::Parts,
 };
 
-use super::problem::{Place, Problem, Rule};
+use super::{
+    place::{Place, Rule},
+    problem::Problem,
+};
 
 pub struct Query {
     pairs: Vec<(String, String)>,
@@ -99,7 +102,8 @@ mod tests {
         assert_eq!(query.take("a", rules::whole_text(1..=100)), None);
         assert_eq!(query.need("state", rules::flag_text), None);
         let problem = serde_json::to_value(query.finish(Some(())).expect_err("mistakes")).expect("JSON");
-        let names: Vec<_> = problem["errors"].as_array().expect("errors").iter().map(|e| e["parameter"].as_str()).collect();
+        let names: Vec<_> =
+            problem["errors"].as_array().expect("errors").iter().map(|e| e["parameter"].as_str()).collect();
         assert_eq!(names, ["limit", "a", "state", "x", "y"].map(Some));
     }
 

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use jiff::Timestamp;
 use serde_json::value::RawValue;
 
-use super::{fields::Fields, problem::Rule};
+use super::{fields::Fields, place::Rule};
 use crate::{
     job::{Backoff, Invalid, Millis, Priority, limits},
     payload::Json,
@@ -58,8 +58,9 @@ fn exact(text: &str) -> Option<u32> {
     if plain {
         return text.parse().ok();
     }
-    // Only a text that JSON takes for a number: `inf`, `+1` and `.5` are none.
-    let number: f64 = serde_json::from_str(text).ok()?;
+    // Only what JSON takes for a number, to the letter: `inf`, `+1` and ` 1` are none.
+    let number: &RawValue = serde_json::from_str(text).ok().filter(|raw: &&RawValue| raw.get() == text)?;
+    let number: f64 = number.get().parse().ok()?;
     let whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
     whole.then_some(number as u32)
 }
@@ -164,7 +165,9 @@ mod tests {
         let exponential = |max_ms| Some(Backoff::Exponential { delay_ms: 5, max_ms });
         assert_eq!(read(r#"{"type":"exponential","delay_ms":5,"max_ms":9}"#), exponential(9));
         assert_eq!(read(r#"{"type":"exponential","delay_ms":5}"#), exponential(limits::DELAY_MS));
-        for wrong in [r#"{"type":"fixed","delay_ms":5,"max_ms":9}"#, r#"{"type":"no","delay_ms":5}"#, r#"{"type":"fixed"}"#] {
+        for wrong in
+            [r#"{"type":"fixed","delay_ms":5,"max_ms":9}"#, r#"{"type":"no","delay_ms":5}"#, r#"{"type":"fixed"}"#]
+        {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

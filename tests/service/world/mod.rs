@@ -13,7 +13,6 @@ mod service;
 mod verbs;
 
 use std::{
-    fmt::Debug,
     ops::Deref,
     time::{Duration, Instant},
 };
@@ -187,7 +186,7 @@ pub fn assert_told(told: &[String], expected: &[&str]) {
     assert_eq!(told, expected, "the events of the job");
 }
 
-/// A place in the middle of a text, for messages.
-pub fn short(value: &impl Debug) -> String {
-    format!("{value:?}").chars().take(300).collect()
+/// For a query: every byte is written as `%XX`.
+pub fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

@@ -2,11 +2,16 @@
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
-    net::{SocketAddr, TcpStream},
+    net::SocketAddr,
     os::unix::net::UnixStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
     time::Duration,
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
 };
 
 pub struct Rig {
@@ -90,8 +95,8 @@ impl Rig {
         line.and_then(|value| value.trim().parse().ok()).expect("used_memory")
     }
 
-    pub fn client(&self) -> Client {
-        let stream = TcpStream::connect(self.address).expect("the service");
+    pub async fn client(&self) -> Client {
+        let stream = TcpStream::connect(self.address).await.expect("the service");
         stream.set_nodelay(true).expect("nodelay");
         Client { stream, host: self.address, answer: Vec::new() }
     }
@@ -104,7 +109,7 @@ fn cpu_us(pid: u32) -> f64 {
     ticks as f64 * 10_000.0
 }
 
-/// One kept-alive connection; blocking, so that it costs next to nothing beside what is measured.
+/// One kept-alive connection, with no more of HTTP than this service needs: it must cost little beside what is measured.
 pub struct Client {
     stream: TcpStream,
     host: SocketAddr,
@@ -113,17 +118,17 @@ pub struct Client {
 
 impl Client {
     /// Posts JSON and answers with the body.
-    pub fn post(&mut self, path: &str, body: &str) -> &str {
+    pub async fn post(&mut self, path: &str, body: &str) -> &str {
         let host = self.host;
         let length = body.len();
         let request = format!(
             "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
         );
-        self.stream.write_all(request.as_bytes()).expect("sent");
+        self.stream.write_all(request.as_bytes()).await.expect("sent");
         self.answer.clear();
-        let (mut chunk, mut end) = ([0; 65_536], None);
+        let (mut chunk, mut end) = ([0; 8_192], None);
         loop {
-            let n = self.stream.read(&mut chunk).expect("an answer");
+            let n = self.stream.read(&mut chunk).await.expect("an answer");
             assert!(n > 0, "the service closed the connection");
             self.answer.extend_from_slice(&chunk[..n]);
             if end.is_none() {

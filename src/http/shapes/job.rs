@@ -1,0 +1,171 @@
+//! A job as its producer sees it, and as somebody gets it in hand.
+
+use serde::Serialize;
+
+use super::{Backoff, Text, Time, name};
+use crate::{
+    job::{JobId, Millis, Priority, State},
+    payload::Json,
+    queue,
+};
+
+#[derive(Serialize)]
+pub struct Handouts<'a> {
+    pub jobs: Vec<Handout<'a>>,
+    pub remaining: u64,
+    pub server_time: Time,
+}
+
+#[derive(Serialize)]
+pub struct NothingToReserve {
+    pub jobs: [(); 0],
+    pub remaining: u64,
+    pub server_time: Time,
+    pub reason: &'static str,
+    pub retry_after_ms: u64,
+}
+
+/// A job in somebody's hands.
+#[derive(Serialize)]
+pub struct Handout<'a> {
+    id: Text<&'a JobId>,
+    queue: &'a str,
+    payload: &'a Json,
+    reservation: String,
+    attempt: u32,
+    expires_in_ms: u64,
+    warn_in_ms: u64,
+    reserved_at: Time,
+    priority: Priority,
+    client: Option<&'a str>,
+    worker: Option<&'a str>,
+    enqueued_at: Time,
+    resumed: bool,
+    resumes: u32,
+    traceparent: Option<&'a str>,
+}
+
+impl<'a> Handout<'a> {
+    pub fn new(handout: &'a queue::Handout, now: Millis) -> Self {
+        let id = &handout.reservation.job;
+        let expires_in_ms = handout.deadline.since(now);
+        Self {
+            id: Text(id),
+            queue: id.queue.as_str(),
+            payload: &handout.payload,
+            reservation: handout.reservation.reveal(),
+            attempt: handout.attempt,
+            expires_in_ms,
+            warn_in_ms: expires_in_ms.saturating_sub(handout.warn_ms.into()),
+            reserved_at: handout.reserved_at.into(),
+            priority: handout.priority,
+            client: name(handout.client.as_ref()),
+            worker: name(handout.worker.as_ref()),
+            enqueued_at: handout.enqueued_at.into(),
+            resumed: handout.resumes > 0,
+            resumes: handout.resumes,
+            traceparent: handout.traceparent.as_deref(),
+        }
+    }
+}
+
+/// Everything about one job, but never its reservation.
+#[derive(Serialize)]
+pub struct Job<'a> {
+    id: Text<&'a JobId>,
+    queue: &'a str,
+    state: State,
+    payload: Option<&'a Json>,
+    priority: Priority,
+    client: Option<&'a str>,
+    traceparent: Option<&'a str>,
+    lease_ms: Option<u32>,
+    max_attempts: Option<u32>,
+    backoff: Option<Backoff>,
+    attempts: u32,
+    counts: &'a queue::Counts,
+    reserved: Option<Holder<'a>>,
+    errors: Vec<JobError<'a>>,
+    result: Option<&'a Json>,
+    late_results: Vec<LateResult<'a>>,
+    enqueued_at: Time,
+    due_at: Option<Time>,
+    ended_at: Option<Time>,
+}
+
+#[derive(Serialize)]
+struct Holder<'a> {
+    worker: Option<&'a str>,
+    reserved_at: Time,
+    expires_at: Time,
+    resumes: u32,
+}
+
+#[derive(Serialize)]
+struct JobError<'a> {
+    at: Time,
+    worker: Option<&'a str>,
+    error: &'a str,
+}
+
+#[derive(Serialize)]
+struct LateResult<'a> {
+    at: Time,
+    worker: Option<&'a str>,
+    result: Option<&'a Json>,
+}
+
+impl<'a> Job<'a> {
+    pub fn new(job: &'a queue::Job) -> Self {
+        Self {
+            id: Text(&job.id),
+            queue: job.id.queue.as_str(),
+            state: job.state,
+            payload: job.payload.as_ref(),
+            priority: job.priority,
+            client: name(job.client.as_ref()),
+            traceparent: job.traceparent.as_deref(),
+            lease_ms: job.lease_ms,
+            max_attempts: job.max_attempts,
+            backoff: job.backoff.and_then(Backoff::new),
+            attempts: job.attempts,
+            counts: &job.counts,
+            reserved: job.reserved.as_ref().map(Holder::new),
+            errors: job.errors.iter().map(JobError::new).collect(),
+            result: job.result.as_ref(),
+            late_results: job.late_results.iter().map(LateResult::new).collect(),
+            enqueued_at: job.enqueued_at.into(),
+            due_at: job.due_at.map(Time::from),
+            ended_at: job.ended_at.map(Time::from),
+        }
+    }
+}
+
+impl<'a> Holder<'a> {
+    fn new(held: &'a queue::Held) -> Self {
+        Self {
+            worker: name(held.worker.as_ref()),
+            reserved_at: held.reserved_at.into(),
+            expires_at: held.deadline.into(),
+            resumes: held.resumes,
+        }
+    }
+}
+
+impl<'a> JobError<'a> {
+    fn new(error: &'a queue::JobError) -> Self {
+        Self { at: error.at.into(), worker: name(error.worker.as_ref()), error: &error.error }
+    }
+}
+
+impl<'a> LateResult<'a> {
+    fn new(late: &'a queue::LateResult) -> Self {
+        Self { at: late.at.into(), worker: name(late.worker.as_ref()), result: late.result.as_ref() }
+    }
+}
+
+#[derive(Serialize)]
+pub struct JobPage<'a> {
+    pub jobs: Vec<Job<'a>>,
+    pub next: Option<Text<queue::Cursor>>,
+}

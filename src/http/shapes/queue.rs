@@ -1,0 +1,145 @@
+//! A queue as an operator sees it, and who holds what of it.
+
+use serde::Serialize;
+
+use super::{Backoff, Text, Time, name};
+use crate::{
+    job::{JobId, Millis},
+    queue,
+};
+
+#[derive(Serialize)]
+pub struct QueueList<'a> {
+    pub queues: Vec<Queue<'a>>,
+}
+
+#[derive(Serialize)]
+pub struct Queue<'a> {
+    name: &'a str,
+    counts: &'a queue::StateCounts,
+    oldest_waiting_ms: Option<u64>,
+    reservations: LiveAndOverdue,
+    settings: Settings,
+    totals: &'a queue::Totals,
+}
+
+#[derive(Serialize)]
+struct LiveAndOverdue {
+    live: u64,
+    overdue: u64,
+    soonest_expires_in_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Settings {
+    paused: bool,
+    lease_ms: u32,
+    max_hold_ms: u32,
+    warn_ms: u32,
+    max_attempts: u32,
+    backoff: Option<Backoff>,
+    dedupe: bool,
+    worker_limit: u32,
+    retention_ms: u32,
+    retention_max: u32,
+    max_jobs: u32,
+}
+
+impl<'a> Queue<'a> {
+    pub fn new(info: &'a queue::QueueInfo) -> Self {
+        let set = &info.settings;
+        Self {
+            name: info.name.as_str(),
+            counts: &info.counts,
+            oldest_waiting_ms: info.oldest_waiting_ms,
+            reservations: LiveAndOverdue {
+                live: info.live,
+                overdue: info.overdue,
+                soonest_expires_in_ms: info.soonest_expires_in_ms,
+            },
+            settings: Settings {
+                paused: set.paused,
+                lease_ms: set.lease_ms,
+                max_hold_ms: set.max_hold_ms,
+                warn_ms: set.warn_ms,
+                max_attempts: set.max_attempts,
+                backoff: Backoff::new(set.backoff),
+                dedupe: set.dedupe,
+                worker_limit: set.worker_limit,
+                retention_ms: set.retention_ms,
+                retention_max: set.retention_max,
+                max_jobs: set.max_jobs,
+            },
+            totals: &info.totals,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct Reservations<'a> {
+    pub reservations: Vec<Reservation<'a>>,
+    pub server_time: Time,
+}
+
+/// What somebody holds, without the secret.
+#[derive(Serialize)]
+pub struct Reservation<'a> {
+    id: Text<&'a JobId>,
+    queue: &'a str,
+    worker: Option<&'a str>,
+    reserved_at: Time,
+    expires_at: Time,
+    expires_in_ms: u64,
+    resumes: u32,
+}
+
+impl<'a> Reservation<'a> {
+    pub fn new(held: &'a queue::Held, now: Millis) -> Self {
+        Self {
+            id: Text(&held.id),
+            queue: held.id.queue.as_str(),
+            worker: name(held.worker.as_ref()),
+            reserved_at: held.reserved_at.into(),
+            expires_at: held.deadline.into(),
+            expires_in_ms: held.deadline.since(now),
+            resumes: held.resumes,
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub struct WorkerPage<'a> {
+    pub workers: Vec<Worker<'a>>,
+    pub next: Option<Text<queue::Cursor>>,
+    pub server_time: Time,
+}
+
+#[derive(Serialize)]
+pub struct Worker<'a> {
+    worker: Option<&'a str>,
+    jobs: Vec<HeldJob<'a>>,
+}
+
+#[derive(Serialize)]
+struct HeldJob<'a> {
+    id: Text<&'a JobId>,
+    reserved_at: Time,
+    expires_at: Time,
+    expires_in_ms: u64,
+    resumes: u32,
+}
+
+impl<'a> Worker<'a> {
+    /// What lies together by worker already, an entry per worker.
+    pub fn each(held: &'a [queue::Held], now: Millis) -> Vec<Self> {
+        let job = |held: &'a queue::Held| HeldJob {
+            id: Text(&held.id),
+            reserved_at: held.reserved_at.into(),
+            expires_at: held.deadline.into(),
+            expires_in_ms: held.deadline.since(now),
+            resumes: held.resumes,
+        };
+        let same = held.chunk_by(|one, next| one.worker == next.worker);
+        same.map(|held| Self { worker: name(held[0].worker.as_ref()), jobs: held.iter().map(job).collect() }).collect()
+    }
+}

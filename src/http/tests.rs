@@ -1,0 +1,94 @@
+//! What lies around the routes, seen from outside, without a store behind them.
+
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderMap, StatusCode, header},
+};
+use serde_json::Value;
+use tower::ServiceExt;
+
+use super::*;
+
+struct Answer {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Value,
+}
+
+async fn panics() -> Response {
+    panic!("on purpose");
+}
+
+/// Asks a service whose pages at `https://spa.example` may call, and which has two routes.
+async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    let routes =
+        Router::new().route("/fine", post(async || "fine").get(async || "fine")).route("/broken", post(panics));
+    let cors = Origins::Listed(vec!["https://spa.example".to_owned()]);
+    let service = guarded(routes, Policy { loopback: true, allowed_hosts: vec![], cors, max_payload: 1 });
+    let local = (header::HOST.as_str(), "localhost:7070");
+    let host = if headers.iter().any(|(name, _)| *name == local.0) { None } else { Some(local) };
+    let request = Request::builder().method(method).uri(path);
+    let request =
+        headers.iter().chain(host.iter()).fold(request, |request, (name, value)| request.header(*name, *value));
+    let response = service.oneshot(request.body(Body::empty()).expect("a request")).await.expect("infallible");
+    let (parts, body) = response.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.expect("a body");
+    Answer { status: parts.status, headers: parts.headers, body: serde_json::from_slice(&body).unwrap_or_default() }
+}
+
+#[tokio::test]
+async fn every_refusal_is_a_problem_with_a_request_id_that_pages_may_read() {
+    for (method, path, headers, status, slug) in [
+        ("GET", "/nowhere", vec![], 404, "not-found"),
+        ("DELETE", "/fine", vec![], 405, "method-not-allowed"),
+        ("BREW", "/fine", vec![], 405, "method-not-allowed"),
+        ("POST", "/broken", vec![], 500, "internal"),
+        ("POST", "/fine", vec![(header::HOST.as_str(), "evil.example")], 421, "host-not-allowed"),
+    ] {
+        let headers: Vec<_> = headers.into_iter().chain([("origin", "https://spa.example")]).collect();
+        let answer = ask(method, path, &headers).await;
+        assert_eq!(answer.status, status, "{method} {path}");
+        assert_eq!(answer.body["type"], format!("/problems/{slug}"));
+        assert_eq!(answer.body["status"], status);
+        assert_eq!(answer.headers["content-type"], "application/problem+json");
+        assert_eq!(answer.headers["access-control-allow-origin"], "https://spa.example");
+        assert_eq!(answer.headers["access-control-expose-headers"], "retry-after,location,x-request-id");
+        assert_eq!(answer.headers["x-request-id"].len(), 26);
+    }
+}
+
+#[tokio::test]
+async fn a_route_names_the_methods_that_it_has() {
+    assert_eq!(ask("PUT", "/fine", &[]).await.headers["allow"], "POST,GET,HEAD");
+}
+
+#[tokio::test]
+async fn a_foreign_page_changes_nothing() {
+    let evil = [("origin", "https://evil.example")];
+    let answer = ask("POST", "/broken", &evil).await;
+    assert_eq!(answer.status, StatusCode::FORBIDDEN, "before anything runs");
+    assert!(!answer.headers.contains_key("access-control-allow-origin"));
+    assert_eq!(ask("GET", "/fine", &evil).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_preflight_is_answered_for_two_hours() {
+    let asked = [("origin", "https://spa.example"), ("access-control-request-method", "PATCH")];
+    let answer = ask("OPTIONS", "/fine", &asked).await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert_eq!(answer.headers["access-control-max-age"], "7200");
+    assert_eq!(answer.headers["access-control-allow-methods"], "GET,POST,PATCH,DELETE");
+    let named = "content-type,authorization,idempotency-key,traceparent,x-request-id";
+    assert_eq!(answer.headers["access-control-allow-headers"], named);
+    assert!(!answer.headers.contains_key("access-control-allow-credentials"));
+}
+
+#[tokio::test]
+async fn a_request_keeps_its_id_if_it_is_fit_to_be_repeated() {
+    let kept = "x".repeat(128);
+    assert_eq!(ask("GET", "/fine", &[("x-request-id", &kept)]).await.headers["x-request-id"], kept);
+    for odd in ["", "é", &"x".repeat(129)] {
+        assert_eq!(ask("GET", "/fine", &[("x-request-id", odd)]).await.headers["x-request-id"].len(), 26, "{odd}");
+    }
+}

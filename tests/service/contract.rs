@@ -1,0 +1,209 @@
+//! Every answer that the contract documents is provoked here, and held against it: what is written is real.
+
+use serde_json::{Value, json};
+
+use crate::world::{Answer, Client, World, contract::CONTRACT};
+
+/// A method, and a path with its parameters filled in.
+struct Operation<'a> {
+    method: &'a str,
+    template: &'a str,
+    path: String,
+}
+
+const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+/// Needs no parameters filled in and no state.
+const HEALTH: [&str; 4] = ["/livez", "/readyz", "/metrics", "/openapi.yaml"];
+
+#[tokio::test]
+async fn every_documented_answer_is_real() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 1 })).await;
+    let frozen = World::start().await;
+    frozen.enqueue(1).await;
+    let mut while_frozen = Vec::new();
+    let mut provoked = 0;
+    for (method, template, status, response) in CONTRACT.answers() {
+        let problems = CONTRACT.problems(&response);
+        let slugs = if problems.is_empty() { vec![String::new()] } else { problems };
+        for slug in slugs {
+            provoked += 1;
+            let operation = Operation { method: &method, template: &template, path: filled(&template, UNKNOWN) };
+            let answer = match status {
+                200 | 201 => succeed(&w, &operation, status).await,
+                503 => {
+                    while_frozen.push((method.clone(), template.clone(), status, slug));
+                    continue;
+                }
+                507 => full(&w, &operation).await,
+                _ => refuse(&w, &operation, &slug).await,
+            };
+            expect(&method, &template, status, &slug, &answer);
+        }
+    }
+    assert!(provoked > 100, "the contract documents {provoked} answers");
+
+    frozen.engine.freeze();
+    let mut calls = tokio::task::JoinSet::new();
+    for (method, template, status, slug) in while_frozen {
+        let client = (*frozen).clone();
+        calls.spawn(async move {
+            let body = json!({
+                "/jobs": { "payload": 2 }, "/jobs/{id}": { "priority": 1 }, "/jobs/release": { "id": UNKNOWN },
+                "/jobs/requeue": { "id": UNKNOWN },
+            });
+            let mut body = body[&template].clone();
+            if ["extend", "complete", "abandon", "fail"].iter().any(|call| template.ends_with(call)) {
+                body = json!({ "reservation": format!("{UNKNOWN}.7ZZZZZZZZZZZZZZZZZZZZZZZZZ") });
+            }
+            let path = filled(&template, UNKNOWN);
+            let path = if method == "DELETE" && path == "/queues/default" { format!("{path}?state=all") } else { path };
+            let request = client.request(&method, &path);
+            let answer = if body.is_null() { request.send().await } else { request.json(body.to_string()).send().await };
+            expect(&method, &template, status, &slug, &answer);
+        });
+    }
+    calls.join_all().await;
+    frozen.engine.thaw();
+    w.check().await;
+}
+
+#[track_caller]
+fn expect(method: &str, template: &str, status: u16, slug: &str, answer: &Answer) {
+    assert_eq!(answer.status, status, "{method} {template} {slug}: {}", answer.text());
+    if !slug.is_empty() {
+        assert_eq!(answer.json()["type"], format!("/problems/{slug}"), "{method} {template}");
+    }
+}
+
+fn filled(template: &str, id: &str) -> String {
+    template.replace("{id}", id).replace("{queue}", "default").replace("{worker}", "ann")
+}
+
+/// A job that nobody else touches.
+async fn fresh(w: &Client) -> String {
+    w.enqueue_as(json!({ "payload": 1, "dedupe": false, "priority": 0, "max_attempts": 1 })).await
+}
+
+async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
+    let id = fresh(w).await;
+    let held = w.reserve_by(json!({ "id": id })).await;
+    let reservation = json!({ "reservation": held.reservation });
+    let path = filled(operation.template, &id);
+    match (operation.method, operation.template) {
+        ("POST", "/jobs") if status == 200 => {
+            w.put(json!({ "payload": "twin" })).await;
+            w.post("/jobs", json!([{ "payload": 1 }, { "priority": 1 }])).await.is(200);
+            w.put(json!({ "payload": "twin" })).await
+        }
+        ("POST", "/jobs") => w.put(json!({ "payload": 1, "dedupe": false })).await,
+        ("POST", "/jobs/reserve") => {
+            w.nothing(json!({ "queues": ["empty"] })).await;
+            w.ask(json!({})).await
+        }
+        ("POST", settle @ ("/jobs/extend" | "/jobs/complete" | "/jobs/abandon" | "/jobs/fail")) => {
+            w.post(settle, json!([{ "reservation": "x" }])).await.is(200);
+            w.post(settle, reservation).await
+        }
+        ("POST", action @ ("/jobs/release" | "/jobs/requeue")) => w.post(action, json!({ "id": id })).await,
+        ("PATCH", "/jobs/{id}") => w.patch(&path, json!({ "priority": 7 })).await,
+        ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
+        ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
+        ("DELETE", "/queues/{queue}") => w.delete(&format!("{path}?state=dead")).await,
+        (method, _) => w.request(method, &path).send().await,
+    }
+}
+
+async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
+    let Operation { method, template, path } = operation;
+    let send = |body: Value| w.request(method, path).json(body.to_string()).send();
+    match slug {
+        "not-json" => w.request(method, path).json("{").send().await,
+        "unsupported-media-type" => w.request(method, path).header("content-type", "text/html").body("{}").send().await,
+        "too-large" => w.request(method, path).json(vec![b' '; (8 << 20) + 1]).send().await,
+        "too-many-items" => send(json!(vec![0; 1_001])).await,
+        "invalid-request" => w.request(method, &format!("{path}?nonsense=1")).json("{}").send().await,
+        "unknown-queue" => {
+            let unknown = path.replace("default", "nowhere");
+            let unknown = if *method == "DELETE" { format!("{unknown}?state=all") } else { unknown };
+            w.request(method, &unknown).send().await
+        }
+        "unknown-job" if template.contains("{id}") => send(json!({ "priority": 1 })).await,
+        "unknown-job" => send(json!({ "id": UNKNOWN })).await,
+        "queue-full" => {
+            w.patch("/queues/small", json!({ "max_jobs": 1 })).await.is(200);
+            w.put(json!({ "queue": "small", "payload": 1 })).await;
+            send(json!({ "queue": "small", "payload": 2 })).await
+        }
+        "idempotency-key-reused" => {
+            let keyed = |n: u64| w.request(method, path).header("idempotency-key", "k").json(json!({ "payload": n }).to_string());
+            keyed(1).send().await;
+            keyed(2).send().await
+        }
+        "reservation-lost" => {
+            let id = fresh(w).await;
+            let held = w.reserve_by(json!({ "id": id })).await;
+            w.cancel_by_force(&id).await.is(200);
+            send(json!({ "reservation": held.reservation })).await
+        }
+        "worker-limit" => {
+            let (first, second) = (fresh(w).await, fresh(w).await);
+            w.reserve_by(json!({ "id": first, "worker": "limited" })).await;
+            send(json!({ "id": second, "worker": "limited" })).await
+        }
+        "wrong-state" => {
+            let id = fresh(w).await;
+            w.complete(&w.reserve_by(json!({ "id": id })).await).await.is(200);
+            let body = if template.contains("{id}") { json!({ "priority": 1 }) } else { json!({ "id": id }) };
+            w.request(method, &filled(template, &id)).json(body.to_string()).send().await
+        }
+        _ => panic!("nobody provokes {slug} at {method} {template}"),
+    }
+}
+
+/// A Redis that has no memory left, for one call.
+async fn full(w: &World, operation: &Operation<'_>) -> Answer {
+    let id = fresh(w).await;
+    let held = w.reserve_by(json!({ "id": id })).await;
+    let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
+    let answer = match operation.template {
+        "/jobs" => w.put(json!({ "payload": "no room" })).await,
+        "/jobs/complete" => w.complete_with(&held, "x".repeat(5_000)).await,
+        other => panic!("nobody fills Redis for {other}"),
+    };
+    let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
+    answer
+}
+
+#[tokio::test]
+async fn what_any_route_can_answer_any_route_does() {
+    let w = World::plan().start().await;
+    let broken = World::start().await;
+    let _: String = broken.engine.run("SET intray:{default}:jobs nonsense").await;
+    let _: u64 = broken.engine.run("ZADD intray:queues 1 default").await;
+    let documented = CONTRACT.document["x-any-route-responses"].as_object().expect("a table").keys();
+    for status in documented.map(|status| status.parse::<u16>().expect("a status")) {
+        for template in CONTRACT.document["paths"].as_object().expect("paths").keys() {
+            let method = CONTRACT.document["paths"][template].as_object().expect("methods").keys().find(|key| *key != "parameters").expect("one").to_uppercase();
+            let path = filled(template, UNKNOWN);
+            let answer = match status {
+                403 if method == "GET" => continue,
+                403 => w.request(&method, &path).header("origin", "https://evil.example").json("{}").send().await,
+                404 => w.get(&format!("{path}/nowhere/at/all")).await,
+                405 => w.request("PUT", &path).send().await,
+                421 => w.request(&method, &path).header("host", "evil.example").send().await,
+                // The story of those who dawdle reaches it for all routes that take a body.
+                408 => continue,
+                500 if HEALTH.contains(&template.as_str()) => continue,
+                500 => match (method.as_str(), template.as_str()) {
+                    ("POST", "/jobs") => broken.put(json!({ "payload": 1 })).await,
+                    ("GET", "/jobs/{id}") => broken.get(&path).await,
+                    _ => continue,
+                },
+                other => panic!("nobody provokes {other}"),
+            };
+            assert_eq!(answer.status, status, "{method} {path}: {}", answer.text());
+        }
+    }
+    w.check().await;
+}

@@ -1,0 +1,243 @@
+//! The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::world::{Client, Held, Plan, Service, World, eventually, id_of, program, run, signal_process};
+
+async fn embedded(data: &Path) -> (Service, Client) {
+    let data = data.to_str().expect("UTF-8");
+    let service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data])).await;
+    let client = Client::new(service.url());
+    (service, client)
+}
+
+/// The process id of the private server.
+async fn server_of(data: &Path) -> u32 {
+    let client = redis::Client::open(format!("unix://{}", data.join("redis.sock").display())).expect("a URL");
+    let mut connection = client.get_multiplexed_async_connection().await.expect("the private server listens");
+    let info: String = redis::cmd("INFO").arg("server").query_async(&mut connection).await.expect("INFO");
+    let line = info.lines().find_map(|line| line.strip_prefix("process_id:")).expect("a process id");
+    line.trim().parse().expect("a number")
+}
+
+/// What was acknowledged to those who work under fire.
+#[derive(Default)]
+struct Ledger {
+    /// id → payload
+    enqueued: Mutex<BTreeMap<String, u64>>,
+    completed: Mutex<BTreeSet<String>>,
+    serial: AtomicU64,
+    over: AtomicBool,
+}
+
+/// Producers and workers go on through faults, each as a real one would: the same call again until it is answered.
+fn work(client: &Client, ledger: &Arc<Ledger>) -> JoinSet<()> {
+    let mut crowd = JoinSet::new();
+    for n in 0..8 {
+        let (client, ledger) = (client.clone(), ledger.clone());
+        crowd.spawn(async move {
+            while !ledger.over.load(Ordering::Relaxed) {
+                if n % 2 == 0 { produce(&client, &ledger).await } else { consume(&client, &ledger, n).await }
+            }
+        });
+    }
+    crowd
+}
+
+async fn produce(client: &Client, ledger: &Ledger) {
+    let payload = ledger.serial.fetch_add(1, Ordering::Relaxed);
+    let job = json!({ "payload": payload, "dedupe_key": payload.to_string() }).to_string();
+    match client.request("POST", "/jobs").json(job).attempt().await {
+        Some(answer) if matches!(answer.status, 200 | 201) => {
+            ledger.enqueued.lock().expect("no panic").insert(id_of(&answer.json()), payload);
+        }
+        _ => tokio::time::sleep(Duration::from_millis(10)).await,
+    }
+}
+
+async fn consume(client: &Client, ledger: &Ledger, n: usize) {
+    let body = json!({ "worker": format!("w{n}") }).to_string();
+    let answer = client.request("POST", "/jobs/reserve").json(body).attempt().await;
+    let job = answer.filter(|answer| answer.status == 200).and_then(|answer| answer.json()["jobs"].get(0).cloned());
+    let Some(job) = job else { return tokio::time::sleep(Duration::from_millis(10)).await };
+    let held = Held::new(&job);
+    let body = json!({ "reservation": held.reservation, "result": job["payload"] }).to_string();
+    if let Some(answer) = client.request("POST", "/jobs/complete").json(body).attempt().await
+        && answer.status == 200
+    {
+        ledger.completed.lock().expect("no panic").insert(held.id);
+    }
+}
+
+/// Every acknowledged job is there with its payload; every acknowledged completion stands; all the rest can be worked off.
+async fn all_is_accounted_for(client: &Client, ledger: &Ledger) {
+    let enqueued = ledger.enqueued.lock().expect("no panic").clone();
+    let completed = ledger.completed.lock().expect("no panic").clone();
+    assert!(enqueued.len() > 50 && completed.len() > 20, "there was load: {} {}", enqueued.len(), completed.len());
+    for (id, payload) in &enqueued {
+        let job = client.job(id).await;
+        assert_eq!(job["payload"], *payload);
+        if completed.contains(id) {
+            assert_eq!((&job["state"], &job["result"]), (&json!("completed"), &json!(payload)), "{id}");
+        }
+    }
+    let mut open: BTreeSet<_> = BTreeSet::new();
+    for n in [1, 3, 5, 7] {
+        // What a worker still holds comes first.
+        while let Some(job) = client.ask(json!({ "worker": format!("w{n}") })).await.is(200)["jobs"].get(0) {
+            let held = Held::new(job);
+            client.complete_with(&held, job["payload"].clone()).await.is(200);
+            assert!(open.insert(held.id), "handed out once more after its completion");
+        }
+    }
+    let queue = client.queue().await;
+    assert_eq!((&queue["counts"]["waiting"], &queue["counts"]["reserved"]), (&json!(0), &json!(0)), "{queue}");
+    for id in enqueued.keys() {
+        assert_eq!(client.state(id).await, "completed");
+        assert!(open.contains(id) != completed.contains(id) || !open.contains(id), "{id} was completed twice");
+    }
+}
+
+#[tokio::test]
+async fn the_private_server_needs_nothing_but_a_folder_and_survives_restarts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let (mut service, client) = embedded(&data).await;
+    let id = client.enqueue(json!({ "kept": true })).await;
+    let held = client.reserve_as("ann").await;
+    client.set(json!({ "lease_ms": 600_000 })).await;
+    let second = run(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])).await;
+    assert!(!second.status.success(), "two services never share a folder");
+    assert_eq!(second.stderr.trim().lines().count(), 1, "one clear line: {}", second.stderr);
+
+    let server = server_of(&data).await;
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().await.success());
+    // SAFETY: no memory is involved; signal 0 only asks.
+    assert_ne!(unsafe { libc::kill(server.cast_signed(), 0) }, 0, "the server ends with its service");
+
+    let (mut service, client) = embedded(&data).await;
+    assert_eq!(client.job(&id).await["state"], "reserved");
+    assert_eq!(client.queue().await["settings"]["lease_ms"], 600_000);
+    client.extend(&held).await.is(200);
+    service.kill();
+    let (_service, client) = embedded(&data).await;
+    assert_eq!(client.complete(&held).await.is(200)["state"], "completed");
+}
+
+#[tokio::test]
+async fn nobody_else_can_read_the_private_servers_folder() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let (_service, client) = embedded(&data).await;
+    client.enqueue(1).await;
+    let mode = std::fs::metadata(&data).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[tokio::test]
+async fn a_service_killed_under_load_loses_nothing_that_it_acknowledged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let ledger = Arc::new(Ledger::default());
+    for _ in 0..3 {
+        let (mut service, client) = embedded(&data).await;
+        let before = ledger.enqueued.lock().expect("no panic").len();
+        ledger.over.store(false, Ordering::Relaxed);
+        let crowd = work(&client, &ledger);
+        eventually("there is load", async || (ledger.enqueued.lock().expect("no panic").len() > before + 60).then_some(())).await;
+        service.kill();
+        ledger.over.store(true, Ordering::Relaxed);
+        crowd.join_all().await;
+    }
+    let (_service, client) = embedded(&data).await;
+    all_is_accounted_for(&client, &ledger).await;
+}
+
+#[tokio::test]
+async fn a_private_server_killed_under_load_is_started_again_and_has_lost_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let (_service, client) = embedded(&data).await;
+    let ledger = Arc::new(Ledger::default());
+    let crowd = work(&client, &ledger);
+    for _ in 0..2 {
+        let before = ledger.enqueued.lock().expect("no panic").len();
+        eventually("there is load", async || (ledger.enqueued.lock().expect("no panic").len() > before + 60).then_some(())).await;
+        signal_process(server_of(&data).await, libc::SIGKILL);
+        eventually("the server is back", async || {
+            let answer = client.request("GET", "/readyz").attempt().await?;
+            (answer.status == 200).then_some(())
+        })
+        .await;
+    }
+    eventually("there is load again", async || (ledger.completed.lock().expect("no panic").len() > 40).then_some(())).await;
+    ledger.over.store(true, Ordering::Relaxed);
+    crowd.join_all().await;
+    all_is_accounted_for(&client, &ledger).await;
+}
+
+#[tokio::test]
+async fn a_service_killed_under_load_leaves_a_sound_world() {
+    let mut w = Plan::default().start().await;
+    let ledger = Arc::new(Ledger::default());
+    for round in 0..3 {
+        ledger.over.store(false, Ordering::Relaxed);
+        let crowd = work(&w, &ledger);
+        eventually("there is load", async || (ledger.enqueued.lock().expect("no panic").len() > 60 * (round + 1)).then_some(())).await;
+        w.service.kill();
+        ledger.over.store(true, Ordering::Relaxed);
+        crowd.join_all().await;
+        w.restart().await;
+        w.check().await;
+    }
+    all_is_accounted_for(&w, &ledger).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_service_told_to_end_answers_what_is_in_hand_and_ends_well() {
+    let mut w = World::plan().behind_a_proxy().start().await;
+    let id = w.enqueue(1).await;
+    w.proxy().now(crate::world::Fault::Freeze);
+    let in_hand = tokio::spawn({
+        let client = (*w).clone();
+        async move { client.reserve_as("ann").await }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    w.service.signal(libc::SIGTERM);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    w.proxy().now(crate::world::Fault::None);
+    assert_eq!(in_hand.await.expect("answered").id, id);
+    assert!(w.service.ended().await.success());
+    assert!(w.request("GET", "/livez").attempt().await.is_none(), "nobody listens any more");
+    w.restart().await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn readiness_goes_before_the_service_does() {
+    let mut w = World::start().await;
+    assert_eq!(w.get("/readyz").await.status, 200);
+    w.service.signal(libc::SIGTERM);
+    eventually("it says that it is leaving, or has left", async || match w.request("GET", "/readyz").attempt().await {
+        Some(answer) => (answer.status == 503).then_some(()),
+        None => Some(()),
+    })
+    .await;
+    assert!(w.service.ended().await.success());
+    let said: Value = json!(w.service.said());
+    assert!(said.as_str().expect("text").contains("intray is ready on http://"));
+}

@@ -1,0 +1,364 @@
+//! What operators do and see: requeue, priorities, pause, settings, lists.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_holds, assert_told, encoded, id_of, number};
+
+#[tokio::test]
+async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
+    let w = World::start().await;
+    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 1 })).await;
+    let held = w.reserve().await;
+    w.fail_with(&held, "broken").await.is(200);
+    let (other, place) = (w.enqueue(2).await, w.place(&id).await);
+    assert_eq!(w.requeue(&id).await, 1);
+    assert!(w.place(&id).await > place.max(w.place(&other).await));
+    assert!(w.has_key(&id).await, "its key again");
+    let job = w.job(&id).await;
+    assert_holds(&job, json!({ "state": "waiting", "attempts": 0, "counts": { "failed": 1, "handed_out": 1 }, "ended_at": null }));
+    assert_eq!(job["errors"][0]["error"], "broken");
+    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "failed", "dead", "requeued"]);
+    w.extend(&held).await.lost("failed", "waiting");
+    assert_eq!(w.requeue(&id).await, 0, "a waiting job is where it should be");
+    assert_eq!(w.reserve().await.id, other);
+    let again = w.reserve().await;
+    assert_eq!((again.id.as_str(), again.number("attempt")), (id.as_str(), 1));
+    assert_eq!(w.requeue(&id).await, 0, "nor is a reserved one touched");
+    w.complete(&again).await.is(200);
+    w.post("/jobs/requeue", json!({ "id": id })).await.wrong_state("completed");
+    w.cancel(&other).await.wrong_state("reserved");
+    w.cancel_by_force(&other).await.is(200);
+    w.post("/jobs/requeue", json!({ "id": other })).await.wrong_state("cancelled");
+    w.post("/jobs/requeue", json!({ "id": "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ" })).await.refused("unknown-job");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_requeued_job_whose_key_is_taken_lives_without_one() {
+    let w = World::start().await;
+    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 1 })).await;
+    w.fail(&w.reserve().await).await.is(200);
+    let successor = w.enqueue(1).await;
+    assert_eq!(w.requeue(&id).await, 1);
+    assert!(!w.has_key(&id).await && w.has_key(&successor).await);
+    assert_eq!(id_of(&w.put(json!({ "payload": 1 })).await.is(200)), successor);
+    for _ in 0..2 {
+        w.complete(&w.reserve().await).await.is(200);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn all_the_dead_of_a_queue_rise_at_once() {
+    let w = World::start().await;
+    w.set(json!({ "max_attempts": 1 })).await;
+    w.enqueue_many((0..250).map(|n| json!({ "payload": n }))).await;
+    for _ in 0..3 {
+        w.reserve_all(json!({ "limit": 100 })).await;
+    }
+    w.pass(300_000);
+    assert_eq!(w.sweep().await["dead"], 250);
+    assert_eq!(w.requeue_all().await, 250);
+    assert_eq!(w.requeue_all().await, 0);
+    assert_holds(&w.queue().await, json!({ "counts": { "waiting": 250, "dead": 0 }, "totals": { "requeued": 250 } }));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_delayed_job_may_run_now() {
+    let w = World::start().await;
+    let rested = w.enqueue(1).await;
+    let place = w.place(&rested).await;
+    w.abandon_for(&w.reserve().await, 60_000).await.is(200);
+    let fresh = w.enqueue_as(json!({ "payload": 2, "delay_ms": 60_000 })).await;
+    let waiting = w.enqueue(3).await;
+    assert_eq!((w.requeue(&rested).await, w.requeue(&fresh).await), (1, 1));
+    assert_eq!(w.place(&rested).await, place, "it keeps the place it had");
+    assert!(w.place(&fresh).await > w.place(&waiting).await, "or gets one now");
+    assert_told(&w.story_of(&fresh).await, &["enqueued", "due"]);
+    assert!(w.job(&rested).await["due_at"].is_null());
+    w.pass(60_000);
+    assert_eq!(w.sweep().await["due"], 0);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_change_of_priority_is_a_new_arrival() {
+    let w = World::start().await;
+    let ids = w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
+    let said = w.prioritize(&ids[2], 10).await.is(200);
+    assert_eq!(said, json!({ "id": ids[2], "state": "waiting", "priority": 10 }));
+    w.prioritize(&ids[3], 10).await.is(200);
+    let place = w.place(&ids[0]).await;
+    w.prioritize(&ids[0], 50).await.is(200);
+    assert_eq!(w.place(&ids[0]).await, place, "the same priority changes nothing");
+    assert_told(&w.story_of(&ids[0]).await, &["enqueued"]);
+    w.prioritize(&ids[0], 99).await.is(200);
+    w.prioritize(&ids[0], 50).await.is(200);
+    assert!(w.place(&ids[0]).await > w.place(&ids[1]).await, "there and back is behind the others");
+    assert_told(&w.story_of(&ids[0]).await, &["enqueued", "changed", "changed"]);
+    assert_eq!(w.job(&ids[2]).await["priority"], 10);
+    let handed: Vec<_> = w.reserve_all(json!({ "limit": 4 })).await.into_iter().map(|held| (held.id, held.said["priority"].clone())).collect();
+    let expected = [(2, 10), (3, 10), (1, 50), (0, 50)].map(|(n, p): (usize, u64)| (ids[n].clone(), json!(p)));
+    assert_eq!(handed, expected);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_job_that_is_away_has_its_new_priority_when_it_comes_back() {
+    let w = World::start().await;
+    let (reserved, rested) = (w.enqueue(1).await, w.enqueue(2).await);
+    let (held, resting) = (w.reserve().await, w.reserve().await);
+    w.abandon_for(&resting, 1_000).await.is(200);
+    let fresh = w.enqueue_as(json!({ "payload": 3, "delay_ms": 1_000 })).await;
+    let waiting = w.enqueue(4).await;
+    assert_eq!(w.prioritize(&reserved, 5).await.is(200)["state"], "reserved");
+    assert_eq!(w.prioritize(&rested, 6).await.is(200)["state"], "delayed");
+    assert_eq!(w.prioritize(&fresh, 4).await.is(200)["state"], "delayed");
+    assert_eq!(w.extend(&held).await.is(200)["state"], "reserved", "its holder is not disturbed");
+    w.abandon(&held).await.is(200);
+    w.pass(1_000);
+    w.sweep().await;
+    let handed: Vec<_> = w.reserve_all(json!({ "limit": 4 })).await.into_iter().map(|held| held.id).collect();
+    assert_eq!(handed, [fresh, reserved, rested, waiting]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_ended_job_has_no_priority_to_change() {
+    let w = World::start().await;
+    for how in ["completed", "dead", "cancelled"] {
+        let id = w.enqueue_as(json!({ "payload": how, "max_attempts": 1 })).await;
+        match how {
+            "completed" => w.complete(&w.reserve().await).await,
+            "dead" => w.fail(&w.reserve().await).await,
+            _ => w.cancel(&id).await,
+        }
+        .is(200);
+        w.prioritize(&id, 1).await.wrong_state(how);
+    }
+    w.prioritize("default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 1).await.refused("unknown-job");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_paused_queue_hands_out_nothing_and_takes_everything_else() {
+    let w = World::start().await;
+    let held = { w.enqueue(1).await; w.reserve_as("ann").await };
+    assert_eq!(w.set(json!({ "paused": true })).await["paused"], true);
+    let id = w.enqueue(2).await;
+    assert_eq!(w.nothing(json!({})).await, "paused");
+    assert_eq!(w.nothing(json!({ "worker": "bob" })).await, "paused");
+    w.ask(json!({ "id": id })).await.wrong_state("waiting");
+    let resumed = w.reserve_as("ann").await;
+    assert_eq!((&resumed.id, &resumed.said["resumed"]), (&held.id, &json!(true)), "who holds a job keeps it");
+    w.extend(&resumed).await.is(200);
+    w.complete(&resumed).await.is(200);
+    w.set(json!({ "paused": null })).await;
+    assert_eq!(w.reserve().await.id, id);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn settings_are_changed_one_by_one_and_null_is_the_default() {
+    let w = World::start().await;
+    let defaults = json!({
+        "paused": false, "lease_ms": 300_000, "max_hold_ms": 86_400_000, "warn_ms": 60_000, "max_attempts": 0,
+        "backoff": null, "dedupe": true, "worker_limit": 1, "retention_ms": 3_600_000, "retention_max": 100_000,
+        "max_jobs": 0,
+    });
+    w.get("/queues/default").await.refused("unknown-queue");
+    assert_eq!(w.set(json!({})).await, defaults, "a PATCH brings a queue into being");
+    let others = json!({
+        "paused": true, "lease_ms": 1_000, "max_hold_ms": 0, "warn_ms": 0, "max_attempts": 5,
+        "backoff": { "type": "exponential", "delay_ms": 10, "max_ms": 20 }, "dedupe": false, "worker_limit": 0,
+        "retention_ms": 10_000, "retention_max": 0, "max_jobs": 7,
+    });
+    for (key, value) in others.as_object().expect("an object") {
+        let mut expected = defaults.clone();
+        expected[key] = value.clone();
+        assert_eq!(w.set(json!({ key: value })).await, expected);
+        assert_eq!(w.queue().await["settings"], expected);
+        assert_eq!(w.set(json!({ key: null })).await, defaults, "{key}");
+    }
+    assert_eq!(w.set(others.clone()).await, others);
+    assert_eq!(w.set(json!({ "backoff": { "type": "fixed", "delay_ms": 9 } })).await["backoff"], json!({ "type": "fixed", "delay_ms": 9, "max_ms": null }));
+    let wrong = json!({ "paused": 1, "lease_ms": 999, "warn_ms": -1, "retention_ms": 9_999, "lesae_ms": 1, "worker_limit": 1.5, "backoff": { "type": "slow" } });
+    w.patch("/queues/default", wrong).await.blames(&[
+        "/paused", "/lease_ms", "/warn_ms", "/retention_ms", "/lesae_ms", "/worker_limit", "/backoff/type", "/backoff/delay_ms",
+    ]);
+    w.patch("/queues/a%20b", json!({})).await.blames_by("parameter", &["queue"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_queue_says_how_it_is() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    w.pass(5_000);
+    w.enqueue_as(json!({ "payload": 2, "priority": 1 })).await;
+    w.enqueue_as(json!({ "payload": 3, "delay_ms": 10_000 })).await;
+    w.reserve_as("ann").await;
+    w.pass(1_000);
+    let queue = w.queue().await;
+    assert_holds(&queue, json!({ "name": "default", "counts": { "waiting": 1, "delayed": 1, "reserved": 1 } }));
+    let age = number(&queue, "oldest_waiting_ms");
+    assert!((6_000..30_000).contains(&age), "{age}");
+    let soonest = number(&queue["reservations"], "soonest_expires_in_ms");
+    assert!((270_000..=299_000).contains(&soonest), "{soonest}");
+    assert_holds(&queue["reservations"], json!({ "live": 1, "overdue": 0 }));
+    assert_holds(&queue["totals"], json!({ "enqueued": 3, "handed_out": 1 }));
+    w.enqueue_as(json!({ "queue": "another", "payload": 1 })).await;
+    let queues = w.get("/queues").await.is(200);
+    let names: Vec<_> = queues["queues"].as_array().expect("queues").iter().map(|queue| queue["name"].clone()).collect();
+    assert_eq!(names, ["another", "default"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn lists_are_paged_in_order_without_a_gap_or_a_repetition() {
+    let w = World::start().await;
+    let ids = w.enqueue_many((0..25).map(|n| json!({ "payload": n, "priority": n % 3 }))).await;
+    let mut sorted: Vec<_> = (0..25).collect();
+    sorted.sort_by_key(|n| n % 3);
+    let expected: Vec<_> = sorted.into_iter().map(|n: usize| ids[n].clone()).collect();
+    assert_eq!(pages(&w, "state=waiting&limit=7").await, expected);
+    assert_eq!(pages(&w, "limit=1").await, expected, "waiting is what one mostly wants");
+    assert_eq!(w.listed("waiting").await, expected);
+    w.get("/queues/nowhere/jobs").await.refused("unknown-queue");
+    for state in ["delayed", "reserved", "completed", "dead", "cancelled", "blocked"] {
+        assert_eq!(w.listed(state).await, Vec::<String>::new());
+    }
+    w.check().await;
+}
+
+/// All pages of a list, one after the other.
+async fn pages(w: &World, query: &str) -> Vec<String> {
+    let (mut ids, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = w.get(&format!("/queues/default/jobs?{query}{after}")).await.is(200);
+        ids.extend(page["jobs"].as_array().expect("jobs").iter().map(id_of));
+        let Some(next) = page["next"].as_str() else { return ids };
+        after = format!("&after={}", encoded(next));
+    }
+}
+
+#[tokio::test]
+async fn a_list_can_be_asked_for_one_client_or_one_worker() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let ids = w.enqueue_many((0..12).map(|n| json!({ "payload": n, "client": format!("c {}", n % 2) }))).await;
+    let even: Vec<_> = ids.iter().step_by(2).cloned().collect();
+    assert_eq!(pages(&w, "client=c%200&limit=2").await, even);
+    assert_eq!(pages(&w, "client=nobody").await, Vec::<String>::new());
+    let ann = w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
+    w.reserve_all(json!({ "worker": "bob", "limit": 2 })).await;
+    w.reserve_all(json!({ "limit": 2 })).await;
+    let anns: Vec<_> = ann.iter().map(|held| held.id.clone()).collect();
+    let mut listed = pages(&w, "state=reserved&worker=ann").await;
+    listed.sort();
+    assert_eq!(listed, { let mut anns = anns; anns.sort(); anns });
+    assert_eq!(pages(&w, "state=reserved&limit=1").await.len(), 6);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_feed_of_results_goes_on_where_it_was_left() {
+    let w = World::start().await;
+    let mut done = Vec::new();
+    let mut after = String::new();
+    let mut read = Vec::new();
+    for round in 0..4 {
+        for n in 0..3 {
+            w.enqueue(round * 10 + n).await;
+            let held = w.reserve().await;
+            w.complete_with(&held, n).await.is(200);
+            done.push(held.id);
+            w.pass(1);
+        }
+        w.cancel(&w.enqueue(format!("cancelled {round}")).await).await.is(200);
+        loop {
+            let page = w.get(&format!("/queues/default/jobs?state=completed&limit=2{after}")).await.is(200);
+            read.extend(page["jobs"].as_array().expect("jobs").iter().map(id_of));
+            assert!(page["jobs"].as_array().expect("jobs").iter().all(|job| !job["result"].is_null()));
+            match page["next"].as_str() {
+                Some(next) => after = format!("&after={}", encoded(next)),
+                None => break,
+            }
+        }
+        // The last cursor is kept when there is no next one: what it has given is read again, and nothing is missed.
+        read.sort();
+        read.dedup();
+    }
+    let mut expected = done.clone();
+    expected.sort();
+    assert_eq!(read, expected);
+    assert_eq!(pages(&w, "state=completed&limit=5").await, done, "in order of completion");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn one_sees_who_holds_what() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 2 })).await;
+    w.enqueue_many((0..6).map(|n| json!({ "payload": n }))).await;
+    w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
+    let bob = w.reserve_as("bob").await;
+    w.pass(10_000);
+    let ann = w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
+    w.reserve_by(json!({ "queues": ["other"], "worker": "ann" })).await;
+    let nobody = w.reserve().await;
+    let answer = w.get("/queues/default/workers").await;
+    assert!(!answer.text().contains(&ann[0].reservation), "never the reservation");
+    let workers = answer.is(200)["workers"].clone();
+    let seen: Vec<(Value, usize)> = workers.as_array().expect("workers").iter().map(|worker| (worker["worker"].clone(), worker["jobs"].as_array().expect("jobs").len())).collect();
+    assert_eq!(seen.len(), 3);
+    for expected in [(json!("ann"), 2), (json!("bob"), 1), (Value::Null, 1)] {
+        assert!(seen.contains(&expected), "{seen:?}");
+    }
+    let of = |name: Value| workers.as_array().expect("workers").iter().find(|worker| worker["worker"] == name).expect("there")["jobs"].clone();
+    assert_eq!(of(json!("bob"))[0]["id"], bob.id);
+    assert_eq!(of(Value::Null)[0]["id"], nobody.id);
+    let left = number(&of(json!("bob"))[0], "expires_in_ms");
+    assert!((260_000..=290_000).contains(&left), "{left}");
+
+    let (mut held, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = w.get(&format!("/queues/default/workers?limit=1{after}")).await.is(200);
+        held.extend(page["workers"].as_array().expect("workers").iter().flat_map(|worker| worker["jobs"].as_array().expect("jobs").iter().map(id_of)));
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={}", encoded(next));
+    }
+    held.sort();
+    held.dedup();
+    assert_eq!(held.len(), 4);
+    w.get("/queues/nowhere/workers").await.refused("unknown-queue");
+
+    let mine = async |query: &str| w.get(&format!("/workers/ann/reservations{query}")).await;
+    let reservations = mine("").await.is(200)["reservations"].clone();
+    assert_eq!(reservations.as_array().expect("a list").len(), 2);
+    assert_eq!(mine("?queue=other").await.is(200)["reservations"].as_array().expect("a list").len(), 1);
+    for both in ["?queue=default,other", "?queue=default&queue=other", "?queue=default&queue=other&queue=nowhere"] {
+        let reservations = mine(both).await;
+        assert!(!reservations.text().contains(&ann[0].reservation));
+        assert_eq!(reservations.is(200)["reservations"].as_array().expect("a list").len(), 3);
+    }
+    assert_eq!(w.get("/workers/a%20nobody/reservations").await.is(200)["reservations"], json!([]));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_sweep_says_what_it_moved_and_finds_nothing_the_second_time() {
+    let w = World::start().await;
+    w.enqueue_many((0..3).map(|n| json!({ "payload": n, "max_attempts": if n == 0 { 1 } else { 0 } }))).await;
+    w.enqueue_as(json!({ "payload": 9, "delay_ms": 5_000 })).await;
+    w.reserve_all(json!({ "limit": 3 })).await;
+    w.pass(300_000);
+    let step = w.post("/queues/default/sweep", json!({})).await.is(200);
+    assert_eq!(step, json!({ "expired": 3, "due": 1, "dead": 1, "forgotten": 0 }));
+    let step = w.request("POST", "/queues/default/sweep").send().await.is(200);
+    assert_eq!(step, json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0 }));
+    w.post("/queues/nowhere/sweep", json!({})).await.refused("unknown-queue");
+    w.post("/queues/default/sweep", json!({ "now": true })).await.blames(&["/now"]);
+    w.check().await;
+}

@@ -1,0 +1,87 @@
+//! What probes, monitoring and logs see.
+
+use serde_json::json;
+
+use crate::world::{World, eventually};
+
+#[tokio::test]
+async fn a_probe_learns_whether_the_instance_lives_and_can_serve() {
+    let w = World::start().await;
+    assert_eq!(w.get("/livez").await.text().trim(), "ok");
+    assert_eq!(w.get("/readyz").await.text().trim(), "ok");
+    let verbose = w.get("/readyz?verbose").await;
+    assert_eq!(verbose.status, 200);
+    assert!(verbose.text().lines().count() >= 4, "each check on a line: {}", verbose.text());
+
+    let _: String = w.engine.run("CONFIG SET maxmemory-policy allkeys-lru").await;
+    let answer = eventually("readiness goes", async || {
+        let answer = w.get("/readyz").await;
+        (answer.status == 503).then_some(answer)
+    })
+    .await;
+    assert!(answer.text().contains("evict"), "{}", answer.text());
+    let _: String = w.engine.run("CONFIG SET maxmemory-policy noeviction").await;
+    eventually("readiness is back", async || (w.get("/readyz").await.status == 200).then_some(())).await;
+
+    let layout: String = w.engine.run("GET intray:layout").await;
+    let _: String = w.engine.run("SET intray:layout 999").await;
+    eventually("readiness goes", async || (w.get("/readyz?verbose").await.status == 503).then_some(())).await;
+    let _: String = w.engine.run(&format!("SET intray:layout {layout}")).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
+    let w = World::plan().sweeping_every(20).start().await;
+    w.enqueue_many((0..3).map(|n| json!({ "queue": "q", "payload": n }))).await;
+    let held = w.reserve_by(json!({ "queues": ["q"], "worker": "ann-the-worker" })).await;
+    w.complete(&held).await.is(200);
+    w.get("/jobs/x").await.refused("unknown-job");
+    let text = eventually("all figures are there", async || {
+        let text = w.get("/metrics").await.text();
+        text.contains("sweep").then_some(text)
+    })
+    .await;
+    for line in [
+        r#"intray_jobs{queue="q",state="waiting"} 2"#,
+        r#"intray_jobs{queue="q",state="completed"} 1"#,
+        r#"intray_jobs{queue="q",state="dead"} 0"#,
+    ] {
+        assert!(text.contains(line), "{line} is not in {text}");
+    }
+    for name in ["http_request_duration_seconds_bucket", "intray_transitions_total", "intray_script", "intray_sweep", "intray_redis_connections", "process_"] {
+        assert!(text.lines().any(|line| line.starts_with(name)), "{name} is not in {text}");
+    }
+    assert!(text.contains(r#"route="/jobs/{id}""#), "the matched route, not the path");
+    assert!(!text.contains("ann-the-worker") && !text.contains(&held.id), "never a worker or a job");
+    let handed: Vec<_> = text.lines().filter(|line| line.starts_with("intray_transitions_total") && line.contains("completed")).collect();
+    assert_eq!(handed.len(), 1, "{handed:?}");
+    assert!(handed[0].contains(r#"queue="q""#) && handed[0].ends_with(" 1"), "{handed:?}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_contract_is_served_as_it_is() {
+    let w = World::start().await;
+    let text = w.get("/openapi.yaml").await.text();
+    assert_eq!(text, include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/openapi.yaml")));
+}
+
+#[tokio::test]
+async fn no_payload_and_no_secret_gets_into_the_log() {
+    let w = World::plan().flag("--log-format", "json").start().await;
+    w.request("POST", "/jobs").header("idempotency-key", "secret-key").json(r#"{"payload":"secret-payload"}"#).send().await.is(201);
+    let held = w.reserve_as("ann").await;
+    w.complete_with(&held, "secret-result").await.is(200);
+    w.engine.freeze();
+    w.put(json!({ "payload": "secret-payload-2" })).await.refused("unavailable");
+    w.engine.thaw();
+    let said = w.service.said();
+    let secret = held.reservation.rsplit('.').next().expect("a secret");
+    for word in ["secret-key", "secret-payload", "secret-result", secret] {
+        assert!(!said.contains(word), "{word} is in the log: {said}");
+    }
+    for line in said.lines().filter(|line| !line.contains("ready on")) {
+        assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "not JSON: {line}");
+    }
+}

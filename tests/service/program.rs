@@ -1,0 +1,123 @@
+//! The program itself: what it refuses to start with, what it checks, what it takes over.
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, End, Engine, Service, World, assert_holds, program, run};
+
+#[track_caller]
+fn refuses(end: &End, words: &[&str]) {
+    assert!(!end.status.success(), "{end:?}");
+    assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
+    for word in words {
+        assert!(end.stderr.to_lowercase().contains(word), "{word}: {end:?}");
+    }
+}
+
+fn serve(args: &[&str]) -> std::process::Command {
+    program(["serve"].iter().chain(args))
+}
+
+#[tokio::test]
+async fn it_does_not_start_where_jobs_would_be_lost_or_anybody_could_come_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), false).await;
+    let url = format!("unix://{}", engine.socket().display());
+    let listen = ["--listen", "127.0.0.1:0", "--redis-url"];
+    let with = |url: &str| serve(&[&listen[..], &[url]].concat());
+
+    refuses(&run(with("redis://127.0.0.1:1")).await, &["redis"]);
+    refuses(&run(with("unix:///nowhere/redis.sock")).await, &["redis"]);
+    refuses(&run(serve(&["--listen", "0.0.0.0:0", "--redis-url", &url])).await, &["--insecure"]);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    refuses(&run(serve(&["--listen", &address, "--redis-url", &url])).await, &[&address]);
+    let _: String = engine.run("CONFIG SET maxmemory-policy allkeys-lru").await;
+    refuses(&run(with(&url)).await, &["noeviction"]);
+    let _: String = engine.run("CONFIG SET maxmemory-policy noeviction").await;
+    let _: String = engine.run("SET intray:layout 999").await;
+    refuses(&run(with(&url)).await, &["layout"]);
+    let _: u64 = engine.run("DEL intray:layout").await;
+    let service = Service::start(with(&url)).await;
+    assert_eq!(Client::new(service.url()).get("/readyz").await.status, 200);
+    let open = Service::start(serve(&["--listen", "0.0.0.0:0", "--insecure", "--redis-url", &url])).await;
+    let port = open.url().rsplit(':').next().expect("a port");
+    let client = Client::new(&format!("http://127.0.0.1:{port}"));
+    let answer = client.request("GET", "/livez").header("host", "queue.example").send().await;
+    assert_eq!(answer.status, 200, "who listens to everybody answers to any name");
+}
+
+#[tokio::test]
+async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_same_as_flags() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), false).await;
+    let mut command = program([] as [&str; 0]);
+    command.env("INTRAY_LISTEN", "127.0.0.1:0").env("REDIS_URL", format!("unix://{}", engine.socket().display()));
+    command.env("INTRAY_PREFIX", "mine").env("INTRAY_MAX_PAYLOAD_BYTES", "5");
+    let service = Service::start(command).await;
+    let client = Client::new(service.url());
+    client.enqueue(1).await;
+    client.put(json!({ "payload": "too large" })).await.refused("too-large");
+    let keys: Vec<String> = engine.run("KEYS *").await;
+    assert!(keys.iter().all(|key| key.starts_with("mine:")), "{keys:?}");
+    let listen = client.address().to_owned();
+    assert!(run(program(["healthcheck", "--listen", &listen])).await.status.success());
+    engine.freeze();
+    assert!(!run(program(["healthcheck", "--listen", &listen])).await.status.success());
+    engine.thaw();
+}
+
+#[tokio::test]
+async fn a_check_says_what_is_wrong() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), true).await;
+    let url = format!("unix://{}", engine.socket().display());
+    let check = || run(program(["check", "--redis-url", &url]));
+    let fine = check().await;
+    assert!(fine.status.success(), "{fine:?}");
+    let _: String = engine.run("CONFIG SET maxmemory-policy allkeys-lru").await;
+    let wrong = check().await;
+    assert!(!wrong.status.success() && wrong.stdout.contains("noeviction"), "{wrong:?}");
+    let _: String = engine.run("CONFIG SET maxmemory-policy noeviction").await;
+    let _: String = engine.run("CONFIG SET appendonly no").await;
+    let warned = check().await;
+    assert!(warned.status.success() && warned.stdout.contains("warning"), "{warned:?}");
+}
+
+#[tokio::test]
+async fn a_layout_older_than_all_versions_is_adopted_with_every_job_in_it() {
+    let w = World::start().await;
+    let now = w.engine.now().await / 1_000;
+    let old = |n: u64| format!(r#"{{"n":{n}}}"#);
+    for n in 0..5 {
+        let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue").arg(now - 100 + n).arg(old(n))).await;
+    }
+    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue").arg(now).arg("not json")).await;
+    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(7))).await;
+    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(0))).await;
+    let url = format!("unix://{}", w.engine.socket().display());
+    let migrate = |more: &[&str]| run(program(["migrate", "--redis-url", &url, "--adopt", "MyQueue=default"].iter().chain(more)));
+
+    let dry = migrate(&["--dry-run"]).await;
+    assert!(dry.status.success() && dry.stdout.contains('6') && dry.stdout.contains('1'), "{dry:?}");
+    assert_eq!(w.engine.run::<u64>("ZCARD MyQueue").await, 6, "nothing was done");
+    let done = migrate(&[]).await;
+    assert!(done.status.success(), "{done:?}");
+    assert_holds(&w.queue().await["counts"], json!({ "waiting": 6, "reserved": 1 }));
+    let mut handed: Vec<Value> = Vec::new();
+    for held in w.reserve_all(json!({ "limit": 10 })).await {
+        handed.push(held.said["payload"].clone());
+    }
+    let mut expected: Vec<_> = (0..5).map(|n| json!({ "n": n })).collect();
+    expected.push(json!("not json"));
+    assert_eq!(handed, expected, "in the order of the old scores");
+    w.pass(201_000);
+    assert_eq!(w.reserve().await.said["payload"], json!({ "n": 7 }), "what was reserved is back 300 s after it was taken");
+    let mut left: Vec<String> = w.engine.run("KEYS MyQueue*").await;
+    left.sort();
+    assert_eq!(left, ["MyQueue:adopted", "MyQueue:reserved:adopted"], "renamed, not deleted");
+    let again = migrate(&[]).await;
+    assert!(again.status.success(), "{again:?}");
+    assert_holds(&w.queue().await["totals"], json!({ "enqueued": 7 }));
+    let _: u64 = w.engine.run("DEL MyQueue:adopted MyQueue:reserved:adopted").await;
+    w.check().await;
+}

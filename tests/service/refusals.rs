@@ -1,0 +1,309 @@
+//! Bad input of every kind: a problem that names the place, and nothing stored.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_holds, encoded};
+
+/// The world before and after must be the same.
+async fn footprint(w: &World) -> Vec<(String, Vec<u8>)> {
+    let mut keys: Vec<String> = w.engine.run("KEYS *").await;
+    keys.sort();
+    let mut dump = Vec::new();
+    for key in keys {
+        let bytes = w.engine.run(&format!("DUMP {key}")).await;
+        dump.push((key, bytes));
+    }
+    dump
+}
+
+#[tokio::test]
+async fn a_field_that_breaks_its_rule_is_named_and_nothing_is_stored() {
+    let w = World::start().await;
+    let id = w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    let before = footprint(&w).await;
+    let (name, key) = ("x".repeat(129), "x".repeat(257));
+    let r = || json!(held.reservation);
+    let cases: Vec<(&str, Value, &[&str])> = vec![
+        ("/jobs", json!({}), &["/payload"]),
+        ("/jobs", json!(1), &[""]),
+        ("/jobs", json!(null), &[""]),
+        ("/jobs", json!("x"), &[""]),
+        ("/jobs", json!({ "payload": 1, "queue": "" }), &["/queue"]),
+        ("/jobs", json!({ "payload": 1, "queue": "a b" }), &["/queue"]),
+        ("/jobs", json!({ "payload": 1, "queue": "x".repeat(65) }), &["/queue"]),
+        ("/jobs", json!({ "payload": 1, "queue": "a{b}" }), &["/queue"]),
+        ("/jobs", json!({ "payload": 1, "queue": 1 }), &["/queue"]),
+        ("/jobs", json!({ "payload": 1, "queue": null }), &["/queue"]),
+        ("/jobs", json!({ "payload": 1, "priority": -1 }), &["/priority"]),
+        ("/jobs", json!({ "payload": 1, "priority": 100 }), &["/priority"]),
+        ("/jobs", json!({ "payload": 1, "priority": "5" }), &["/priority"]),
+        ("/jobs", json!({ "payload": 1, "priority": 1.5 }), &["/priority"]),
+        ("/jobs", json!({ "payload": 1, "priority": null }), &["/priority"]),
+        ("/jobs", json!({ "payload": 1, "client": "" }), &["/client"]),
+        ("/jobs", json!({ "payload": 1, "client": name }), &["/client"]),
+        ("/jobs", json!({ "payload": 1, "client": "a\u{0}b" }), &["/client"]),
+        ("/jobs", json!({ "payload": 1, "client": "a\nb" }), &["/client"]),
+        ("/jobs", json!({ "payload": 1, "dedupe_key": "" }), &["/dedupe_key"]),
+        ("/jobs", json!({ "payload": 1, "dedupe_key": key }), &["/dedupe_key"]),
+        ("/jobs", json!({ "payload": 1, "dedupe": "no" }), &["/dedupe"]),
+        ("/jobs", json!({ "payload": 1, "delay_ms": -1 }), &["/delay_ms"]),
+        ("/jobs", json!({ "payload": 1, "delay_ms": 2_592_000_001_u64 }), &["/delay_ms"]),
+        ("/jobs", json!({ "payload": 1, "run_at": "tomorrow" }), &["/run_at"]),
+        ("/jobs", json!({ "payload": 1, "run_at": 5 }), &["/run_at"]),
+        ("/jobs", json!({ "payload": 1, "run_at": "9999-01-01T00:00:00Z" }), &["/run_at"]),
+        ("/jobs", json!({ "payload": 1, "run_at": "2030-01-01T00:00:00Z", "delay_ms": 1 }), &["/run_at", "/run_at"]),
+        ("/jobs", json!({ "payload": 1, "lease_ms": 999 }), &["/lease_ms"]),
+        ("/jobs", json!({ "payload": 1, "lease_ms": 86_400_001 }), &["/lease_ms"]),
+        ("/jobs", json!({ "payload": 1, "max_attempts": -1 }), &["/max_attempts"]),
+        ("/jobs", json!({ "payload": 1, "backoff": "fixed" }), &["/backoff"]),
+        ("/jobs", json!({ "payload": 1, "backoff": {} }), &["/backoff/type", "/backoff/delay_ms"]),
+        ("/jobs", json!({ "payload": 1, "backoff": { "type": "fixed", "delay_ms": 1, "x": 1 } }), &["/backoff/x"]),
+        ("/jobs", json!({ "payload": 1, "locks": [] }), &["/locks"]),
+        ("/jobs", json!({ "payload": 1, "a/b~c": 1 }), &["/a~1b~0c"]),
+        ("/jobs", json!({ "payload": 1, "queue": "?", "priority": -1, "x": 1 }), &["/queue", "/priority", "/x"]),
+        ("/jobs/reserve", json!([]), &[""]),
+        ("/jobs/reserve", json!({ "queues": [] }), &["/queues"]),
+        ("/jobs/reserve", json!({ "queues": "default" }), &["/queues"]),
+        ("/jobs/reserve", json!({ "queues": ["a", "?", "a"] }), &["/queues/1", "/queues/2"]),
+        ("/jobs/reserve", json!({ "queues": (0..17).map(|n| n.to_string()).collect::<Vec<_>>() }), &["/queues"]),
+        ("/jobs/reserve", json!({ "worker": "" }), &["/worker"]),
+        ("/jobs/reserve", json!({ "worker": name }), &["/worker"]),
+        ("/jobs/reserve", json!({ "worker": "a\u{0}" }), &["/worker"]),
+        ("/jobs/reserve", json!({ "limit": 0 }), &["/limit"]),
+        ("/jobs/reserve", json!({ "limit": 101 }), &["/limit"]),
+        ("/jobs/reserve", json!({ "wait_ms": 30_001 }), &["/wait_ms"]),
+        ("/jobs/reserve", json!({ "lease_ms": 1 }), &["/lease_ms"]),
+        ("/jobs/reserve", json!({ "id": "default-x" }), &["/id"]),
+        ("/jobs/reserve", json!({ "skip": true }), &["/skip"]),
+        ("/jobs/extend", json!({}), &["/reservation"]),
+        ("/jobs/extend", json!({ "reservation": "x" }), &["/reservation"]),
+        ("/jobs/extend", json!({ "reservation": id }), &["/reservation"]),
+        ("/jobs/extend", json!({ "reservation": held.reservation.to_lowercase() }), &["/reservation"]),
+        ("/jobs/extend", json!({ "reservation": r(), "lease_ms": 0 }), &["/lease_ms"]),
+        ("/jobs/extend", json!({ "reservation": r(), "draft": 1 }), &["/draft"]),
+        ("/jobs/complete", json!({ "result": 1 }), &["/reservation"]),
+        ("/jobs/complete", json!({ "reservation": r(), "results": 1 }), &["/results"]),
+        ("/jobs/abandon", json!({ "reservation": r(), "reason": key }), &["/reason"]),
+        ("/jobs/abandon", json!({ "reservation": r(), "reason": 1 }), &["/reason"]),
+        ("/jobs/abandon", json!({ "reservation": r(), "delay_ms": "1" }), &["/delay_ms"]),
+        ("/jobs/abandon", json!({ "reservation": r(), "grace_ms": 1 }), &["/grace_ms"]),
+        ("/jobs/fail", json!({ "reservation": r(), "error": "x".repeat(1_025) }), &["/error"]),
+        ("/jobs/fail", json!({ "reservation": r(), "error": null }), &["/error"]),
+        ("/jobs/release", json!({ "id": "x" }), &["/id"]),
+        ("/jobs/requeue", json!({ "queue": "?" }), &["/queue"]),
+        ("/jobs/requeue", json!({ "id": id, "all": true }), &["/all"]),
+    ];
+    for (path, body, pointers) in cases {
+        let answer = w.post(path, body.clone()).await;
+        assert_eq!(answer.status, 422, "{path} {body}: {}", answer.text());
+        let problem = answer.refused("invalid-request");
+        let places: Vec<_> = problem["errors"].as_array().expect("errors").iter().map(|e| e["pointer"].as_str().unwrap_or("?").to_owned()).collect();
+        for place in &places {
+            assert!(pointers.contains(&place.as_str()), "{path} {body}: {problem}");
+        }
+        for pointer in pointers {
+            assert!(places.iter().any(|place| place == pointer), "{path} {body}: {problem}");
+        }
+    }
+    for (path, body) in [
+        ("/jobs/release", json!({})),
+        ("/jobs/release", json!({ "queue": "default" })),
+        ("/jobs/release", json!({ "worker": "ann" })),
+        ("/jobs/release", json!({ "id": id, "worker": "ann" })),
+        ("/jobs/requeue", json!({})),
+        ("/jobs/requeue", json!({ "id": id, "queue": "default" })),
+        ("/jobs/reserve", json!({ "id": id, "queues": ["default"] })),
+        ("/jobs/reserve", json!({ "id": id, "limit": 2 })),
+    ] {
+        assert_eq!(w.post(path, body).await.refused("invalid-request")["status"], 422);
+    }
+    for (body, pointer) in [(json!({}), "/priority"), (json!({ "priority": 100 }), "/priority"), (json!({ "priority": 1, "paused": true }), "/paused"), (json!([]), "")] {
+        w.patch(&format!("/jobs/{id}"), body).await.blames(&[pointer]);
+    }
+    assert_eq!(footprint(&w).await, before, "not a byte has changed");
+    w.extend(&held).await.is(200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_field_given_twice_is_refused() {
+    let w = World::start().await;
+    w.post_text("/jobs", r#"{"payload":1,"payload":2}"#).await.blames(&["/payload"]);
+    w.post_text("/jobs", r#"{"payload":1,"queue":"a","queue":"a"}"#).await.blames(&["/queue"]);
+    w.post_text("/jobs/reserve", r#"{"worker":"a","worker":"b"}"#).await.blames(&["/worker"]);
+    w.post_text("/jobs/reserve", r#"{"worker":"a","worker":"b"}"#).await.blames(&["/worker"]);
+    w.get("/queues/default").await.refused("unknown-queue");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_parameter_that_breaks_its_rule_is_named() {
+    let w = World::start().await;
+    let id = w.enqueue(1).await;
+    let job = format!("/jobs/{id}");
+    let cases: Vec<(&str, String, &[&str])> = vec![
+        ("GET", format!("{job}?wait_ms=30001"), &["wait_ms"]),
+        ("GET", format!("{job}?wait=1"), &["wait"]),
+        ("DELETE", format!("{job}?force=yes"), &["force"]),
+        ("DELETE", format!("{job}?force=true&force=true"), &["force"]),
+        ("GET", "/queues/default/jobs?limit=0".into(), &["limit"]),
+        ("GET", "/queues/default/jobs?limit=101".into(), &["limit"]),
+        ("GET", "/queues/default/jobs?limit=x&state=gone&client=&after=%00&x=1".into(), &["limit", "state", "client", "after", "x"]),
+        ("GET", format!("/queues/default/jobs?worker={}", "x".repeat(129)), &["worker"]),
+        ("GET", "/queues/default/jobs?after=garbage".into(), &["after"]),
+        ("GET", "/queues/default/jobs?wait_ms=-1".into(), &["wait_ms"]),
+        ("GET", "/queues/default/workers?limit=0".into(), &["limit"]),
+        ("GET", "/queues/default/workers?after=%20".into(), &["after"]),
+        ("GET", "/queues?x=1".into(), &["x"]),
+        ("GET", "/queues/default?x=1".into(), &["x"]),
+        ("DELETE", "/queues/default".into(), &["state"]),
+        ("DELETE", "/queues/default?state=reserved".into(), &["force"]),
+        ("POST", "/queues/default/sweep?now=1".into(), &["now"]),
+        ("GET", "/workers/ann/reservations?queue=".into(), &["queue"]),
+        ("GET", "/workers/ann/reservations?queue=a%20b".into(), &["queue"]),
+        ("GET", "/workers/ann/reservations?queue=a,a".into(), &["queue"]),
+        ("GET", format!("/workers/ann/reservations?queue={}", (0..17).map(|n| n.to_string()).collect::<Vec<_>>().join(",")), &["queue"]),
+        ("GET", format!("/workers/{}/reservations", "x".repeat(129)), &["worker"]),
+        ("GET", "/workers/%00/reservations".into(), &["worker"]),
+        ("POST", "/jobs?x=1".into(), &["x"]),
+        ("POST", "/jobs/reserve?x=1".into(), &["x"]),
+        ("POST", "/jobs/complete?x=1".into(), &["x"]),
+    ];
+    for (method, path, parameters) in cases {
+        let answer = w.request(method, &path).json("{}").send().await;
+        assert_eq!(answer.status, 422, "{method} {path}: {}", answer.text());
+        answer.blames_by("parameter", parameters);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_header_that_breaks_its_rule_is_named() {
+    let w = World::start().await;
+    let keyed = |path: &str, key: &str, body: Value| w.request("POST", path).header("idempotency-key", key).json(body.to_string()).send();
+    for key in ["", "\"", "\"a", "a\"b", &"x".repeat(257)] {
+        keyed("/jobs", key, json!({ "payload": 1 })).await.blames_by("header", &["Idempotency-Key"]);
+        keyed("/jobs/reserve", key, json!({ "worker": "ann" })).await.blames_by("header", &["Idempotency-Key"]);
+    }
+    keyed("/jobs/reserve", "k", json!({})).await.blames_by("header", &["Idempotency-Key"]);
+    let odd = w.request("POST", "/jobs").header("traceparent", "nonsense").json(r#"{"payload":1}"#).send().await.is(201);
+    let id = odd["id"].as_str().expect("an id");
+    assert!(w.job(id).await["traceparent"].is_null(), "a broken trace is no trace");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_body_must_say_that_it_is_json() {
+    let w = World::start().await;
+    let held = { w.enqueue(1).await; w.reserve().await };
+    let id = &held.id;
+    let sent = async |method: &str, path: &str, kind: Option<&str>, body: &str| {
+        let request = w.request(method, path).body(body);
+        match kind {
+            Some(kind) => request.header("content-type", kind).send().await,
+            None => request.send().await,
+        }
+    };
+    let job = format!("/jobs/{id}");
+    for (method, path) in [
+        ("POST", "/jobs"), ("POST", "/jobs/reserve"), ("POST", "/jobs/release"), ("POST", "/jobs/requeue"), ("PATCH", &*job),
+        ("PATCH", "/queues/default"), ("POST", "/queues/default/sweep"),
+    ] {
+        for kind in [None, Some("text/plain"), Some("application/x-www-form-urlencoded"), Some("multipart/form-data"), Some("x")] {
+            let answer = sent(method, path, kind, "{}").await;
+            assert_eq!(answer.status, 415, "{method} {path} {kind:?}: {}", answer.text());
+            answer.refused("unsupported-media-type");
+        }
+    }
+    for call in ["extend", "complete", "abandon", "fail"] {
+        for kind in [None, Some("application/x-www-form-urlencoded"), Some("text/html")] {
+            sent("POST", &format!("/jobs/{call}"), kind, "{}").await.refused("unsupported-media-type");
+        }
+        sent("POST", &format!("/jobs/{call}"), Some("text/plain;charset=UTF-8"), "{}").await.blames(&["/reservation"]);
+        sent("POST", &format!("/jobs/{call}"), Some("text/plain"), "").await.refused("not-json");
+    }
+    for kind in ["application/json; charset=utf-8", "application/vnd.api+json", "APPLICATION/JSON"] {
+        sent("POST", "/jobs", Some(kind), &format!(r#"{{"payload":"{kind}"}}"#)).await.is(201);
+    }
+    sent("POST", "/jobs/reserve", None, "").await.is(200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_is_no_route_or_no_method_is_a_problem_too() {
+    let w = World::start().await;
+    for path in ["/", "/job", "/jobs/", "/jobs/x/y", "/queues/default/locks", "/batches", "/events", "/queues/", "/%ff", "/livez/"] {
+        let answer = w.get(path).await;
+        assert_eq!(answer.status, 404, "{path}: {}", answer.text());
+        answer.refused("not-found");
+    }
+    for (method, path, allowed) in [
+        ("GET", "/jobs", "POST"), ("PUT", "/jobs", "POST"), ("DELETE", "/jobs/reserve", "POST"), ("POST", "/queues", "GET"),
+        ("PUT", "/queues/default", "PATCH"), ("POST", "/livez", "GET"), ("BREW", "/jobs/x", "PATCH"),
+    ] {
+        let answer = w.request(method, path).send().await;
+        assert_eq!(answer.status, 405, "{method} {path}: {}", answer.text());
+        answer.refused("method-not-allowed");
+        assert!(answer.header("allow").expect("Allow").contains(allowed), "{answer:?}");
+    }
+    w.request("HEAD", "/livez").send().await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_body_has_at_most_eight_mebibytes() {
+    let w = World::start().await;
+    let item = |n: usize| json!({ "payload": format!("{n}{}", "x".repeat(250 << 10)) });
+    let fits: Vec<_> = (0..32).map(item).collect();
+    let answer = w.post("/jobs", json!(fits)).await.is(200);
+    assert!(answer["jobs"].as_array().expect("jobs").iter().all(|job| job["duplicate"] == false));
+    let too_large = w.post("/jobs", json!((0..34).map(item).collect::<Vec<_>>())).await;
+    assert_eq!(too_large.status, 413);
+    too_large.refused("too-large");
+    for path in ["/jobs/reserve", "/jobs/complete", "/jobs/release", "/queues/default/sweep"] {
+        w.post_text(path, vec![b' '; (8 << 20) + 1]).await.refused("too-large");
+    }
+    assert_eq!(w.queue().await["counts"]["waiting"], 32);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn no_input_is_a_fault_of_the_service() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    let odd = ["null", "true", "0", "-1", "1e400", "\"\"", "\"x\"", "[]", "{}", "[[]]", "[null]", "\"\\u0000\"", "\"\\ud800\"", "18446744073709551616", "0.1"];
+    let fields = ["queue", "payload", "priority", "client", "dedupe_key", "dedupe", "delay_ms", "run_at", "lease_ms", "max_attempts", "backoff",
+        "queues", "worker", "limit", "wait_ms", "id", "reservation", "result", "reason", "error", "paused", "warn_ms", "retention_ms", "max_jobs"];
+    let calls = [("POST", "/jobs"), ("POST", "/jobs/reserve"), ("POST", "/jobs/extend"), ("POST", "/jobs/complete"), ("POST", "/jobs/abandon"),
+        ("POST", "/jobs/fail"), ("POST", "/jobs/release"), ("POST", "/jobs/requeue"), ("PATCH", "/queues/default"), ("POST", "/queues/default/sweep")];
+    for (method, path) in calls {
+        let mut bodies: Vec<String> = odd.iter().map(|&odd| odd.to_owned()).collect();
+        for field in fields {
+            for odd in odd {
+                bodies.push(format!(r#"{{"{field}":{odd}}}"#));
+            }
+        }
+        let all = format!("[{}]", bodies.join(","));
+        for body in bodies.into_iter().step_by(3).chain([all]) {
+            let answer = w.request(method, path).json(body.clone()).send().await;
+            assert!(answer.status < 500, "{method} {path} {body}: {}", answer.text());
+        }
+    }
+    for name in ["%00", "%ff", "..", "a%2Fb", "%F0%9F%8E%89", "a%20b", &"x".repeat(5_000), "{default}", "*"] {
+        for path in [format!("/jobs/{name}"), format!("/queues/{name}"), format!("/queues/{name}/jobs"), format!("/workers/{name}/reservations")] {
+            let answer = w.get(&path).await;
+            assert!(answer.status < 500, "{path}: {}", answer.text());
+        }
+    }
+    for after in ["x", "0", "-1", "1-2", "1795252529123-01KAJ3V7Q2M8Z4R6T9XW5YB1CD", "nan-x", "\u{0}", "é"] {
+        for list in ["jobs", "workers"] {
+            let answer = w.get(&format!("/queues/default/{list}?after={}", encoded(after))).await;
+            assert!(answer.status < 500, "{after}: {}", answer.text());
+        }
+    }
+    w.patch("/queues/default", json!({ "paused": null, "lease_ms": null, "dedupe": null, "max_jobs": null })).await.is(200);
+    assert_holds(&w.job(&held.id).await, json!({ "payload": 1 }));
+    w.check().await;
+}

@@ -1,0 +1,138 @@
+//! Calls that are sent twice, because the first answer was lost: one effect, the same answer.
+
+use serde_json::{Value, json};
+
+use crate::world::{Answer, Fault, World, assert_holds, id_of};
+
+async fn keyed(w: &World, path: &str, key: &str, body: Value) -> Answer {
+    w.request("POST", path).header("idempotency-key", key).json(body.to_string()).send().await
+}
+
+#[tokio::test]
+async fn an_enqueue_with_the_same_key_makes_one_job_for_as_long_as_the_job_is_remembered() {
+    let w = World::start().await;
+    w.set(json!({ "retention_ms": 10_000 })).await;
+    let body = || json!({ "payload": 1, "dedupe": false });
+    let first = keyed(&w, "/jobs", "k", body()).await;
+    let said = first.is(201);
+    let id = id_of(&said);
+    let again = keyed(&w, "/jobs", "k", body()).await;
+    assert_eq!((again.is(201), again.header("location")), (said, first.header("location")), "the same answer");
+    assert_eq!(id_of(&keyed(&w, "/jobs", "\"k\"", body()).await.is(201)), id, "quoted or bare");
+    assert_eq!(w.queue().await["totals"]["enqueued"], 1);
+
+    let held = w.reserve().await;
+    assert_eq!(id_of(&keyed(&w, "/jobs", "k", body()).await.is(201)), id);
+    w.complete(&held).await.is(200);
+    assert_eq!(id_of(&keyed(&w, "/jobs", "k", body()).await.is(201)), id, "an ended job is remembered too");
+    assert_eq!(w.nothing(json!({})).await, "empty");
+    w.pass(10_000);
+    w.sweep().await;
+    keyed(&w, "/jobs", "k", body()).await.is(201);
+    assert_eq!(w.queue().await["totals"]["enqueued"], 2, "a forgotten one is made again");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn another_body_under_the_same_key_is_refused() {
+    let w = World::start().await;
+    keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(201);
+    for other in [json!({ "payload": 2 }), json!({ "payload": 1, "priority": 3 }), json!({ "payload": 1, "client": "c" })] {
+        let refusal = keyed(&w, "/jobs", "k", other).await;
+        assert_eq!((refusal.status, refusal.refused("idempotency-key-reused")["status"].clone()), (422, json!(422)));
+    }
+    keyed(&w, "/jobs", "another", json!({ "payload": 2 })).await.is(201);
+    keyed(&w, "/jobs", "k", json!({ "payload": 1, "queue": "other" })).await.is(201);
+    assert_eq!(w.queue().await["totals"]["enqueued"], 2);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_enqueue_that_met_a_twin_is_answered_the_same_after_the_twin_has_ended() {
+    let w = World::start().await;
+    let twin = w.enqueue(1).await;
+    let first = keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(200);
+    assert_eq!(first, json!({ "id": twin, "queue": "default", "state": "waiting", "duplicate": true }));
+    w.complete(&w.reserve().await).await.is(200);
+    let again = keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(200);
+    assert_eq!((&again["id"], &again["duplicate"]), (&json!(twin), &json!(true)));
+    keyed(&w, "/jobs", "k", json!({ "payload": 2 })).await.refused("idempotency-key-reused");
+    for state in ["completed", "waiting", "cancelled"] {
+        assert_eq!(w.listed(state).await.len(), usize::from(state == "completed"), "a stub is in no list");
+    }
+    assert_holds(&w.queue().await["counts"], json!({ "completed": 1, "waiting": 0 }));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_array_is_repeated_item_by_item() {
+    let w = World::start().await;
+    let body = json!([{ "payload": 1, "dedupe": false }, { "payload": 1, "dedupe": false }, { "payload": 2, "queue": "other" }, { "priority": 1 }]);
+    let first = keyed(&w, "/jobs", "k", body.clone()).await.is(200);
+    assert_ne!(first["jobs"][0]["id"], first["jobs"][1]["id"]);
+    assert_eq!(keyed(&w, "/jobs", "k", body).await.is(200), first);
+    assert_eq!(w.queue().await["totals"]["enqueued"], 2);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_reserve_repeated_under_its_key_gives_the_same_jobs_and_changes_nothing() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let ids = w.enqueue_many((0..5).map(|n| json!({ "payload": n }))).await;
+    let body = || json!({ "worker": "ann", "limit": 2 });
+    let first = keyed(&w, "/jobs/reserve", "k", body()).await.is(200);
+    let again = keyed(&w, "/jobs/reserve", "k", body()).await.is(200);
+    for (n, job) in first["jobs"].as_array().expect("jobs").iter().enumerate() {
+        let same = again["jobs"].as_array().expect("jobs").iter().find(|other| other["id"] == job["id"]).expect("the same job");
+        assert_eq!((&same["reservation"], &same["resumes"]), (&job["reservation"], &json!(0)), "{n}");
+    }
+    assert_eq!((first["jobs"].as_array().map(Vec::len), again["jobs"].as_array().map(Vec::len)), (Some(2), Some(2)));
+    assert_holds(&w.job(&ids[0]).await, json!({ "counts": { "handed_out": 1 } }));
+    assert_eq!(w.story_of(&ids[0]).await, ["enqueued", "reserved"]);
+    let other = keyed(&w, "/jobs/reserve", "k2", body()).await.is(200);
+    assert_eq!(other["jobs"].as_array().expect("jobs").len(), 2);
+    assert!(other["jobs"].as_array().expect("jobs").iter().all(|job| job["resumed"] == false), "another key is another call");
+    let bob = keyed(&w, "/jobs/reserve", "k", json!({ "worker": "bob" })).await.is(200);
+    assert_eq!(bob["jobs"][0]["id"], ids[4], "a key is its worker's");
+    keyed(&w, "/jobs/reserve", "k", json!({})).await.refused("invalid-request");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_reserve_under_a_key_whose_reservations_have_ended_is_a_new_one() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let first = keyed(&w, "/jobs/reserve", "k", json!({ "worker": "ann" })).await.is(200);
+    w.pass(300_000);
+    let second = keyed(&w, "/jobs/reserve", "k", json!({ "worker": "ann" })).await.is(200);
+    assert_eq!(first["jobs"][0]["id"], second["jobs"][0]["id"]);
+    assert_ne!(first["jobs"][0]["reservation"], second["jobs"][0]["reservation"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whoever_lost_the_answer_has_it_by_asking_again() {
+    let w = World::plan().behind_a_proxy().start().await;
+    let lost = async |path: &str, body: Value| {
+        w.proxy().now(Fault::DropReplies);
+        let answer = keyed(&w, path, "k", body.clone()).await;
+        w.proxy().now(Fault::None);
+        w.proxy().cut();
+        assert_holds(&answer.refused("unavailable"), json!({ "status": 503, "applied": "unknown" }));
+        crate::world::eventually("Redis is found again", async || {
+            let answer = keyed(&w, path, "k", body.clone()).await;
+            (answer.status != 503).then_some(answer)
+        })
+        .await
+    };
+    w.enqueue("other").await;
+    let id = id_of(&lost("/jobs", json!({ "payload": 1, "priority": 0 })).await.is(201));
+    let answer = lost("/jobs/reserve", json!({ "worker": "ann" })).await.is(200);
+    assert_eq!(answer["jobs"][0]["id"], id);
+    let reservation = answer["jobs"][0]["reservation"].clone();
+    let done = lost("/jobs/complete", json!({ "reservation": reservation, "result": 1 })).await.is(200);
+    assert_eq!(done["duplicate"], true, "it had an effect, once");
+    assert_holds(&w.queue().await["totals"], json!({ "enqueued": 2, "handed_out": 1, "completed": 1 }));
+    w.check().await;
+}
