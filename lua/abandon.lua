@@ -1,6 +1,6 @@
 -- abandon: the holder gives the job back, and it keeps its place.   reserved -> waiting | delayed
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total
+-- USES   clock write record leave dedupe back settle event total commit
 -- ARGV   per item 5: id, secret, digest of the secret, reason, delay ms (0 = none)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)}
 local STRIDE = 5
@@ -23,7 +23,5 @@ for at = 1, #ARGV, STRIDE do
   replies[#replies + 1] = abandon(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4]))
 end
 
-write()
-write_events()
-write_totals()
+commit()
 return replies

@@ -1,6 +1,6 @@
 -- cancel: a producer or operator withdraws a job.   waiting | delayed | dead | reserved (by force) -> cancelled
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe event total
+-- USES   clock write record leave dedupe event total commit
 -- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash · live hash ·
 -- KEYS   drafts hash
 -- ARGV   id, force (0 | 1)
@@ -21,10 +21,8 @@ if r.state == RESERVED then
   leave(id, r, hold, ENDED_BY_CANCEL)
 end
 r.state, r.score, r.skips = CANCELLED, -1, ''
-write()
 for _, key in ipairs({inbound, delayed, dead}) do redis.call('ZREM', key, id) end
 free_dedupe(id, header)
-write()
 redis.call('HSET', jobs, id, record:sub(1, header.stop - 1))
 redis.call('HDEL', payloads, id)
 redis.call('HDEL', drafts, id)
@@ -33,6 +31,5 @@ redis.call('ZADD', ended, now, id)
 event('cancelled', id, worker, header.client, '')
 total('cancelled')
 total('cancelled_kept')
-write_events()
-write_totals()
+commit()
 return {'cancelled'}

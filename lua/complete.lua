@@ -1,6 +1,6 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total
+-- USES   clock write record leave dedupe back settle event total commit
 -- KEYS   inbound zset · dead zset · ended zset · results hash · drafts hash
 -- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
 -- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)}
@@ -27,7 +27,7 @@ local function finish(job, id, worker, result, late)
   if result ~= '' then say(id, result) end
   add(drop_drafts, id)
   add(write_live, id, pack_live(r))
-  add(to_ended, now, id)
+  add(to_ended, digits(now), id)
   free_dedupe(id, job.header)
   event('completed', id, worker, job.header.client, late and 'late' or '')
   total('completed')
@@ -83,7 +83,5 @@ for at = 1, #ARGV, STRIDE do
   replies[#replies + 1] = complete(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
 end
 
-write()
-write_events()
-write_totals()
+commit()
 return replies

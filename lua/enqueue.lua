@@ -1,5 +1,5 @@
 -- enqueue: producers put jobs into the line.   - -> waiting | delayed
--- USES   clock write record order event total
+-- USES   clock write record order event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   payloads hash · live hash · dedupe hash · settings hash
 -- ARGV   per job 11: id, flags, priority, client, dedupe ('default' | 'on' | 'off'), digest (16 bytes or ''),
@@ -106,7 +106,6 @@ end
 
 for i = 1, n do replies[i] = store(i, (i - 1) * STRIDE + 1) end
 
-write()
-write_events()
-write_totals()
+commit()
+write_order(0)
 return replies

@@ -1,6 +1,6 @@
 -- extend: the holder goes on working; a lost reservation is never revived.   reserved -> reserved
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total
+-- USES   clock write record leave dedupe back settle event total commit
 -- KEYS   reserved zset · settings hash
 -- ARGV   per item 4: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given)
 -- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)}
@@ -26,7 +26,5 @@ for at = 1, #ARGV, STRIDE do
   replies[#replies + 1] = extend(ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]))
 end
 
-write()
-write_events()
-write_totals()
+commit()
 return replies

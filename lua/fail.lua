@@ -1,6 +1,6 @@
 -- fail: the holder reports failure, which counts an attempt.   reserved -> waiting | delayed | dead
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total
+-- USES   clock write record leave dedupe back settle event total commit
 -- KEYS   settings hash
 -- ARGV   per item 5: id, secret, digest of the secret, error, jitter (0 .. 200 thousandths of the backoff, only added)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)}
@@ -52,7 +52,5 @@ for at = 1, #ARGV, STRIDE do
   replies[#replies + 1] = fail(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4]))
 end
 
-write()
-write_events()
-write_totals()
+commit()
 return replies

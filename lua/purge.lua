@@ -1,6 +1,6 @@
 -- purge: an operator removes the jobs of one state, a bounded step at a time.   any -> gone
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe gone event total
+-- USES   clock write record leave dedupe gone event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · live hash
 -- ARGV   state, how many at the front of the set to pass over (they were looked at before and have another state)
 -- REPLY  {removed, passed over, more (0 | 1)}
@@ -43,7 +43,5 @@ for i, id in ipairs(ids) do
   end
 end
 
-write()
-write_events()
-write_totals()
+commit()
 return {removed, from + passed, #ids >= STEP and 1 or 0}

@@ -1,6 +1,6 @@
 -- release: an operator takes jobs from their holder; it is not an attempt.   reserved -> waiting
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back event total
+-- USES   clock write record leave dedupe back event total commit
 -- KEYS   held zset · jobs hash · live hash
 -- ARGV   'job' id | 'worker' name
 -- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
@@ -29,7 +29,5 @@ for i, id in ipairs(ids) do
   end
 end
 
-write()
-write_events()
-write_totals()
+commit()
 return {'released', released, #ids >= MOST and 1 or 0}

@@ -18,7 +18,7 @@ r.priority = priority
 if r.score >= 0 then r.score = new_place(priority, header.client) end
 if r.state == WAITING then redis.call('ZADD', inbound, r.score, id) end
 if raw then redis.call('HSET', live, id, pack_live(r)) end
-write()
+write_order(0)
 event('changed', id, '', header.client, '')
 write_events()
 return {'changed', STATES[r.state]}

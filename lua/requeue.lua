@@ -1,6 +1,6 @@
 -- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting
 -- FLAGS  allow-oom
--- USES   clock write record order event total
+-- USES   clock write record order event total commit
 -- KEYS   inbound zset · delayed zset · dead zset · jobs hash · live hash · dedupe hash
 -- ARGV   'job' id | 'queue' died until ms (0 = now)
 -- REPLY  {'requeued', n, more (0 | 1), died until ms} | {'unknown'} | {'state', state}: completed or cancelled
@@ -47,7 +47,6 @@ for i, id in ipairs(ids) do
   end
 end
 
-write()
-write_events()
-write_totals()
+commit()
+write_order(0)
 return {'requeued', requeued, #ids >= MOST and 1 or 0, until_ms}

@@ -1,6 +1,6 @@
 -- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back order overdue event total
+-- USES   clock write record leave dedupe back order overdue event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · held zset · jobs hash · payloads hash · live hash ·
 -- KEYS   settings hash
 -- ARGV   per call 8: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
@@ -10,7 +10,7 @@
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
 local STRIDE, STEP, BYTES, HELD = 8, 200, $RESERVE_BYTES, 200
 local _, _, _, more = overdue_step(STEP)
-write()
+write_so_far()
 local chosen = redis.call('HMGET', settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms')
 local paused, worker_limit = chosen[1] == '1', tonumber(chosen[4] or $WORKER_LIMIT)
 local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[3] or $MAX_HOLD_MS)
@@ -42,8 +42,9 @@ end
 local function holds(worker, nonce, all)
   local from = all and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
   local to = from:sub(1, -2) .. '\1'
-  local mine = {}
-  for _, member in ipairs(redis.call('ZRANGEBYLEX', held, '[' .. from, '(' .. to, 'LIMIT', 0, HELD)) do
+  local members, mine = redis.call('ZRANGEBYLEX', held, '[' .. from, '(' .. to, 'LIMIT', 0, HELD), {}
+  if #members == 0 then return mine end
+  for _, member in ipairs(members) do
     local id = member:sub(-26)
     local r = read_live(redis.call('HGET', live, id))
     mine[#mine + 1] = {id = id, record = r, hold = read_hold(r.hold)}
@@ -90,7 +91,7 @@ local function resume(job, nonce, lease)
   r.hold = pack_hold(hold)
   local deadline = math.max(now + hold.lease, tonumber(redis.call('ZSCORE', reserved, id)))
   deadline = capped(deadline, hold.reserved_at)
-  add(to_held, 0, held_member(hold, id))
+  add(to_held, '0', held_member(hold, id))
   add(to_reserved, deadline, id)
   local raw, record = pack_live(r), redis.call('HGET', jobs, id)
   add(write_live, id, raw)
@@ -117,8 +118,8 @@ local function take(id, score, record, raw, call, i)
   taken[id], handed = true, handed + 1
   local packed = pack_live(r)
   add(leave_inbound, id)
-  add(to_reserved, deadline, id)
-  add(to_held, 0, call.worker .. '\0' .. call.nonce .. '\0' .. id)
+  add(to_reserved, digits(deadline), id)
+  add(to_held, '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)
   add(write_live, id, packed)
   handed_out(score)
   event('reserved', id, call.worker, header.client, '')
@@ -171,7 +172,7 @@ end
 
 local function serve(call, mode, limit, id)
   local who = call.worker ~= '' and call.worker or call.nonce
-  if touched[who] or mode == 'this' then write() end
+  if touched[who] or mode == 'this' then write_so_far() end
   touched[who] = true
   local mine = holds(call.worker, call.nonce, call.worker ~= '' and (worker_limit > 0 or mode == 'resume'))
   local before = replay(mine, call.nonce)
@@ -196,10 +197,8 @@ for at = 1, #ARGV, STRIDE do
   replies[#replies + 1] = more and {'more'} or serve(call, ARGV[at + 4], tonumber(ARGV[at + 2]), ARGV[at + 5])
 end
 
-write()
-if handed > 0 then write_tops(handed * 2 + 8) end
-write_events()
-write_totals()
+commit()
+write_order(handed * 2 + 8)
 
 local function soonest()
   local deadline = redis.call('ZRANGE', reserved, 0, 0, 'WITHSCORES')[2]

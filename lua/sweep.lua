@@ -1,13 +1,13 @@
 -- sweep: what time brings about, one bounded step.   reserved -> waiting | dead, delayed -> waiting, ended -> forgotten
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back order overdue gone event total
+-- USES   clock write record leave dedupe back order overdue gone event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns zset ·
 -- KEYS   live hash · tops hash · settings hash · events stream
 -- ARGV   -
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
 local STEP, YOUNG, EVENTS, DAY = 200, 10000, 10000, 86400000
 local expired, due_jobs, died, more, longest_lag = overdue_step(STEP)
-write()
+write_so_far()
 
 local chosen = redis.call('HMGET', settings, 'retention_ms', 'retention_max')
 local retention, most_kept = tonumber(chosen[1] or $RETENTION_MS), tonumber(chosen[2] or $RETENTION_MAX)
@@ -66,9 +66,8 @@ local function next_ms()
 end
 
 local forgotten, more_to_forget = forget(STEP - expired - due_jobs)
-write()
-write_events()
-write_totals()
+commit()
+write_order(0)
 forget_order()
 trim_events()
 return {expired, due_jobs, died, forgotten, (more or more_to_forget) and 1 or 0, next_ms(), longest_lag}

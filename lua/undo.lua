@@ -1,6 +1,6 @@
 -- undo: the caller of a reserve is gone, so what it newly reserved was never delivered.   reserved -> waiting
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total
+-- USES   clock write record leave dedupe back settle event total commit
 -- ARGV   per item 2: id, nonce of the call
 -- REPLY  per item: {'undone'} | {'kept'}: another call has it, or it has ended
 local STRIDE = 2
@@ -21,7 +21,5 @@ end
 local replies = {}
 for at = 1, #ARGV, STRIDE do replies[#replies + 1] = undo(ARGV[at], ARGV[at + 1]) end
 
-write()
-write_events()
-write_totals()
+commit()
 return replies
