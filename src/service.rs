@@ -85,6 +85,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let parts = TaskTracker::new();
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
+    parts.spawn(backend.queues.clone().mind_connections(closing.clone()));
     parts.spawn(fold(metrics.clone(), closing.clone()));
     let router = http::router(backend.queues.clone(), policy(&options, address), metrics, leaving.clone());
     parts.spawn(listen::serve(listener, router, options.max_connections, closing.clone()));

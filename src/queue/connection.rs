@@ -12,14 +12,18 @@ use std::{
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
 use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Value, aio::MultiplexedConnection};
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 
 use super::{Applied, Fault, script::Script};
 
 /// Shared by all calls; one more is left in the pool for health checks.
 const SHARED: usize = 3;
-const CONNECT: Duration = Duration::from_millis(900);
-/// Longer than any script takes, short enough that a caller has an answer within two seconds.
-const RESPONSE: Duration = Duration::from_millis(1_500);
+/// For a connection to be there, and for an answer to come: together less than the two seconds in which a caller is
+/// answered, whatever Redis does.
+const CONNECT: Duration = Duration::from_millis(700);
+const RESPONSE: Duration = Duration::from_millis(1_100);
+/// How often the shared connections are tried, so that no caller is the one to find out that one is dead.
+const TRY_EVERY: Duration = Duration::from_millis(500);
 /// Codes of a server that will not be well on this connection: after a failover it still answers PING.
 const DROP: [&str; 4] = ["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED"];
 /// Codes that mean "not now", said before anything was run.
@@ -32,9 +36,12 @@ pub(super) struct Link {
     turn: AtomicUsize,
 }
 
+/// A shared connection and its number: a caller whose connection broke must not drop the one that came after it.
+type Numbered = (usize, MultiplexedConnection);
+
 #[derive(Default)]
 struct Slot {
-    current: RwLock<Option<MultiplexedConnection>>,
+    current: RwLock<Option<Numbered>>,
     /// Held while one is made, so that a crowd makes one connection and not a crowd of them.
     making: Mutex<Option<Connection>>,
 }
@@ -85,49 +92,68 @@ impl Link {
 
     async fn send(&self, command: &redis::Cmd) -> Result<Value, Sent> {
         let slot = &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED];
-        let mut connection = self.open(slot).await.map_err(Sent::Fault)?;
+        let (number, mut connection) = self.open(slot).await.map_err(Sent::Fault)?;
         match command.query_async(&mut connection).await {
             Ok(value) => Ok(value),
             Err(e) if e.code() == Some("NOSCRIPT") => Err(Sent::NoScript),
             Err(e) => {
                 if is_broken(&e) {
-                    self.replace(slot).await;
+                    self.replace(slot, number).await;
                 }
                 Err(Sent::Fault(judge(&e)))
             }
         }
     }
 
-    async fn open(&self, slot: &Slot) -> Result<MultiplexedConnection, Fault> {
+    /// Tries the shared connections again and again, and drops those that do not answer.
+    pub(super) async fn mind(&self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(TRY_EVERY)).await.is_some() {
+            let tries = self.slots.iter().map(|slot| async move {
+                let Some((number, mut connection)) = slot.read() else { return };
+                let pong: Result<Value, _> = redis::cmd("PING").query_async(&mut connection).await;
+                if pong.as_ref().is_err_and(is_broken) {
+                    self.replace(slot, number).await;
+                }
+            });
+            futures_util::future::join_all(tries).await;
+        }
+    }
+
+    async fn open(&self, slot: &Slot) -> Result<Numbered, Fault> {
         if let Some(open) = slot.read() {
             return Ok(open);
         }
+        tokio::time::timeout(CONNECT, self.make(slot)).await.unwrap_or_else(|_| Err(away(&"no connection in time")))
+    }
+
+    async fn make(&self, slot: &Slot) -> Result<Numbered, Fault> {
         let mut kept = slot.making.lock().await;
         if let Some(open) = slot.read() {
             return Ok(open);
         }
         let fresh = self.pool.get().await.map_err(|e| away(&e))?;
-        let shared = MultiplexedConnection::clone(&fresh);
+        let shared = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh));
         *kept = Some(fresh);
         slot.write(Some(shared.clone()));
         Ok(shared)
     }
 
     /// Takes a connection out of the pool for good; the next call makes another.
-    async fn replace(&self, slot: &Slot) {
-        slot.write(None);
-        if let Some(broken) = slot.making.lock().await.take() {
-            drop(Connection::take(broken));
+    async fn replace(&self, slot: &Slot, number: usize) {
+        let mut kept = slot.making.lock().await;
+        if slot.read().is_some_and(|(current, _)| current == number) {
+            slot.write(None);
+            kept.take().map(Connection::take);
         }
     }
 }
 
 impl Slot {
-    fn read(&self) -> Option<MultiplexedConnection> {
+    fn read(&self) -> Option<Numbered> {
         self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    fn write(&self, connection: Option<MultiplexedConnection>) {
+    fn write(&self, connection: Option<Numbered>) {
         *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) = connection;
     }
 }

@@ -41,6 +41,9 @@ const CHUNK: isize = 200;
 
 pub(super) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
     let (found, current) = (queues.layout_version().await?, STEPS.len());
+    if found == 0 && queues.names().await?.is_empty() {
+        return Ok(()); // nothing is laid out in any way yet
+    }
     match found.cmp(&current) {
         std::cmp::Ordering::Less => Err(LayoutError::Older { found, current }),
         std::cmp::Ordering::Equal => Ok(()),
@@ -54,10 +57,8 @@ impl Queues {
     /// # Errors
     /// [`LayoutError`].
     pub async fn settle_layout(&self) -> Result<(), LayoutError> {
-        if self.layout_version().await? == 0 && self.names().await?.is_empty() {
-            self.migrate(false).await?;
-        }
-        expect_current(self).await
+        expect_current(self).await?;
+        self.migrate(false).await.map(drop)
     }
 
     /// Applies the steps that are missing, and names them.

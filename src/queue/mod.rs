@@ -26,7 +26,7 @@ mod tests;
 
 use std::{collections::HashMap, collections::HashSet, sync::Arc, sync::Mutex, time::Instant};
 
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use enqueue::{Dedupe, Delay, Enqueued, NewJob};
 pub use health::Check;
@@ -105,6 +105,11 @@ impl Queues {
             tasks: TaskTracker::new(),
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Looks after the connections until it is stopped.
+    pub async fn mind_connections(self, stop: CancellationToken) {
+        self.inner.link.mind(stop).await;
     }
 
     /// Waits until everything that was begun is finished, reservations given back included.

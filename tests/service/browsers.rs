@@ -7,16 +7,27 @@ use crate::world::World;
 #[tokio::test]
 async fn a_foreign_page_changes_nothing() {
     let w = World::start().await;
-    let from = |method: &str, path: &str, origin: &str| w.request(method, path).header("origin", origin).json(r#"{"payload":1}"#).send();
+    let from = |method: &str, path: &str, origin: &str| {
+        w.request(method, path).header("origin", origin).json(r#"{"payload":1}"#).send()
+    };
     for origin in ["https://evil.example", "null", "http://localhost.evil.example", "http://127.0.0.1"] {
-        for (method, path) in [("POST", "/jobs"), ("POST", "/jobs/reserve"), ("PATCH", "/queues/default"), ("DELETE", "/queues/default"), ("POST", "/nowhere")] {
+        for (method, path) in [
+            ("POST", "/jobs"),
+            ("POST", "/jobs/reserve"),
+            ("PATCH", "/queues/default"),
+            ("DELETE", "/queues/default"),
+            ("POST", "/nowhere"),
+        ] {
             let answer = from(method, path, origin).await;
             assert_eq!(answer.status, 403, "{origin} {method} {path}");
             answer.refused("origin-not-allowed");
             assert_eq!(answer.header("access-control-allow-origin"), None);
         }
     }
-    assert_eq!(w.request("GET", "/queues").header("origin", "https://evil.example").send().await.is(200), json!({ "queues": [] }));
+    assert_eq!(
+        w.request("GET", "/queues").header("origin", "https://evil.example").send().await.is(200),
+        json!({ "queues": [] })
+    );
     let own = format!("http://{}", w.address());
     from("POST", "/jobs", &own).await.is(201);
     w.check().await;
@@ -75,13 +86,18 @@ async fn an_allowed_page_asks_before_and_reads_answers_and_refusals_alike() {
     for (method, path, body, status) in cases {
         let answer = w.request(method, path).header("origin", desk).json(body).send().await;
         assert_eq!(answer.status, status, "{method} {path} {body}");
-        assert_eq!(answer.header("access-control-allow-origin"), Some(desk), "{method} {path}: a page must be able to read it");
+        assert_eq!(
+            answer.header("access-control-allow-origin"),
+            Some(desk),
+            "{method} {path}: a page must be able to read it"
+        );
         let exposed = answer.header("access-control-expose-headers").expect("exposed").to_lowercase();
         for header in ["retry-after", "location", "x-request-id"] {
             assert!(exposed.contains(header), "{exposed}");
         }
     }
-    let unsupported = w.request("POST", "/jobs").header("origin", desk).header("content-type", "text/html").body("x").send().await;
+    let unsupported =
+        w.request("POST", "/jobs").header("origin", desk).header("content-type", "text/html").body("x").send().await;
     assert_eq!((unsupported.status, unsupported.header("access-control-allow-origin")), (415, Some(desk)));
     let foreign = w.request("POST", "/jobs").header("origin", "https://evil.example").json("{}").send().await;
     assert_eq!((foreign.status, foreign.header("access-control-allow-origin")), (403, None));
@@ -91,7 +107,8 @@ async fn an_allowed_page_asks_before_and_reads_answers_and_refusals_alike() {
 #[tokio::test]
 async fn everybody_may_be_allowed_but_never_with_credentials() {
     let w = World::plan().flag("--cors-origin", "*").start().await;
-    let answer = w.request("POST", "/jobs").header("origin", "https://any.example").json(r#"{"payload":1}"#).send().await;
+    let answer =
+        w.request("POST", "/jobs").header("origin", "https://any.example").json(r#"{"payload":1}"#).send().await;
     assert_eq!(answer.status, 201);
     assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
     assert_eq!(answer.header("access-control-allow-credentials"), None);
@@ -101,7 +118,12 @@ async fn everybody_may_be_allowed_but_never_with_credentials() {
 #[tokio::test]
 async fn a_page_that_is_closed_sends_a_beacon_of_plain_text() {
     let w = World::plan().flag("--cors-origin", "https://desk.example").start().await;
-    for (call, rest, state) in [("extend", "", "reserved"), ("abandon", r#","reason":"closed""#, "waiting"), ("fail", "", "waiting"), ("complete", r#","result":1"#, "completed")] {
+    for (call, rest, state) in [
+        ("extend", "", "reserved"),
+        ("abandon", r#","reason":"closed""#, "waiting"),
+        ("fail", "", "waiting"),
+        ("complete", r#","result":1"#, "completed"),
+    ] {
         let id = w.enqueue(call).await;
         let held = w.reserve_by(json!({ "id": id })).await;
         let beacon = w

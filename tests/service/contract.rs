@@ -50,7 +50,7 @@ async fn every_documented_answer_is_real() {
         calls.spawn(async move {
             let body = json!({
                 "/jobs": { "payload": 2 }, "/jobs/{id}": { "priority": 1 }, "/jobs/release": { "id": UNKNOWN },
-                "/jobs/requeue": { "id": UNKNOWN },
+                "/jobs/requeue": { "id": UNKNOWN }, "/queues/{queue}": {},
             });
             let mut body = body[&template].clone();
             if ["extend", "complete", "abandon", "fail"].iter().any(|call| template.ends_with(call)) {
@@ -59,7 +59,8 @@ async fn every_documented_answer_is_real() {
             let path = filled(&template, UNKNOWN);
             let path = if method == "DELETE" && path == "/queues/default" { format!("{path}?state=all") } else { path };
             let request = client.request(&method, &path);
-            let answer = if body.is_null() { request.send().await } else { request.json(body.to_string()).send().await };
+            let answer =
+                if body.is_null() { request.send().await } else { request.json(body.to_string()).send().await };
             expect(&method, &template, status, &slug, &answer);
         });
     }
@@ -136,7 +137,9 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
             send(json!({ "queue": "small", "payload": 2 })).await
         }
         "idempotency-key-reused" => {
-            let keyed = |n: u64| w.request(method, path).header("idempotency-key", "k").json(json!({ "payload": n }).to_string());
+            let keyed = |n: u64| {
+                w.request(method, path).header("idempotency-key", "k").json(json!({ "payload": n }).to_string())
+            };
             keyed(1).send().await;
             keyed(2).send().await
         }
@@ -184,7 +187,13 @@ async fn what_any_route_can_answer_any_route_does() {
     let documented = CONTRACT.document["x-any-route-responses"].as_object().expect("a table").keys();
     for status in documented.map(|status| status.parse::<u16>().expect("a status")) {
         for template in CONTRACT.document["paths"].as_object().expect("paths").keys() {
-            let method = CONTRACT.document["paths"][template].as_object().expect("methods").keys().find(|key| *key != "parameters").expect("one").to_uppercase();
+            let method = CONTRACT.document["paths"][template]
+                .as_object()
+                .expect("methods")
+                .keys()
+                .find(|key| *key != "parameters")
+                .expect("one")
+                .to_uppercase();
             let path = filled(template, UNKNOWN);
             let answer = match status {
                 403 if method == "GET" => continue,

@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::world::{Client, Held, Plan, Service, World, eventually, id_of, program, run, signal_process};
+use crate::world::{Client, Held, Plan, Service, World, eventually, id_of, is_alive, program, run, signal_process};
 
 async fn embedded(data: &Path) -> (Service, Client) {
     let data = data.to_str().expect("UTF-8");
@@ -124,8 +124,7 @@ async fn the_private_server_needs_nothing_but_a_folder_and_survives_restarts() {
     let server = server_of(&data).await;
     service.signal(libc::SIGTERM);
     assert!(service.ended().await.success());
-    // SAFETY: no memory is involved; signal 0 only asks.
-    assert_ne!(unsafe { libc::kill(server.cast_signed(), 0) }, 0, "the server ends with its service");
+    assert!(!is_alive(server), "the server ends with its service");
 
     let (mut service, client) = embedded(&data).await;
     assert_eq!(client.job(&id).await["state"], "reserved");
@@ -157,7 +156,10 @@ async fn a_service_killed_under_load_loses_nothing_that_it_acknowledged() {
         let before = ledger.enqueued.lock().expect("no panic").len();
         ledger.over.store(false, Ordering::Relaxed);
         let crowd = work(&client, &ledger);
-        eventually("there is load", async || (ledger.enqueued.lock().expect("no panic").len() > before + 60).then_some(())).await;
+        eventually("there is load", async || {
+            (ledger.enqueued.lock().expect("no panic").len() > before + 60).then_some(())
+        })
+        .await;
         service.kill();
         ledger.over.store(true, Ordering::Relaxed);
         crowd.join_all().await;
@@ -175,15 +177,23 @@ async fn a_private_server_killed_under_load_is_started_again_and_has_lost_nothin
     let crowd = work(&client, &ledger);
     for _ in 0..2 {
         let before = ledger.enqueued.lock().expect("no panic").len();
-        eventually("there is load", async || (ledger.enqueued.lock().expect("no panic").len() > before + 60).then_some(())).await;
-        signal_process(server_of(&data).await, libc::SIGKILL);
-        eventually("the server is back", async || {
-            let answer = client.request("GET", "/readyz").attempt().await?;
-            (answer.status == 200).then_some(())
+        eventually("there is load", async || {
+            (ledger.enqueued.lock().expect("no panic").len() > before + 60).then_some(())
+        })
+        .await;
+        let server = server_of(&data).await;
+        signal_process(server, libc::SIGKILL);
+        eventually("the server is gone", async || (!is_alive(server)).then_some(())).await;
+        let mut in_a_row = 0;
+        eventually("another one is there", async || {
+            let answer = client.request("GET", "/queues").attempt().await?;
+            in_a_row = if answer.status == 200 { in_a_row + 1 } else { 0 };
+            (in_a_row > 8).then_some(())
         })
         .await;
     }
-    eventually("there is load again", async || (ledger.completed.lock().expect("no panic").len() > 40).then_some(())).await;
+    eventually("there is load again", async || (ledger.completed.lock().expect("no panic").len() > 40).then_some(()))
+        .await;
     ledger.over.store(true, Ordering::Relaxed);
     crowd.join_all().await;
     all_is_accounted_for(&client, &ledger).await;
@@ -196,7 +206,10 @@ async fn a_service_killed_under_load_leaves_a_sound_world() {
     for round in 0..3 {
         ledger.over.store(false, Ordering::Relaxed);
         let crowd = work(&w, &ledger);
-        eventually("there is load", async || (ledger.enqueued.lock().expect("no panic").len() > 60 * (round + 1)).then_some(())).await;
+        eventually("there is load", async || {
+            (ledger.enqueued.lock().expect("no panic").len() > 60 * (round + 1)).then_some(())
+        })
+        .await;
         w.service.kill();
         ledger.over.store(true, Ordering::Relaxed);
         crowd.join_all().await;

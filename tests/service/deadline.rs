@@ -125,7 +125,10 @@ async fn the_last_attempt_that_expires_is_the_jobs_death() {
         assert_eq!((&swept["expired"], &swept["dead"]), (&json!(1), &json!(expired - 1)));
     }
     let job = w.job(&id).await;
-    assert_holds(&job, json!({ "state": "dead", "attempts": 2, "counts": { "handed_out": 2, "expired": 2 }, "payload": 1 }));
+    assert_holds(
+        &job,
+        json!({ "state": "dead", "attempts": 2, "counts": { "handed_out": 2, "expired": 2 }, "payload": 1 }),
+    );
     assert!(job["ended_at"].is_string());
     assert!(!w.has_key(&id).await, "the dead hold no key");
     assert_eq!(w.place(&id).await, place, "kept, to look at");

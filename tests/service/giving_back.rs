@@ -16,7 +16,10 @@ async fn an_abandoned_job_is_back_in_its_place_at_once_and_has_lost_nothing() {
     assert_eq!(answer, json!({ "id": id, "state": "waiting", "duplicate": false }));
     assert_eq!(w.place(&id).await, place);
     assert!(w.has_key(&id).await);
-    assert_holds(&w.job(&id).await, json!({ "attempts": 0, "counts": { "handed_out": 1, "abandoned": 1 }, "reserved": null }));
+    assert_holds(
+        &w.job(&id).await,
+        json!({ "attempts": 0, "counts": { "handed_out": 1, "abandoned": 1 }, "reserved": null }),
+    );
     assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "abandoned"]);
     assert_eq!(keyspace::events(&w.engine, "default").await.last().map(|event| event.note.as_str()), Some("lunch ü"));
 
@@ -181,7 +184,10 @@ async fn a_list_of_settlements_is_answered_item_by_item() {
     let unknown = format!("{}.7ZZZZZZZZZZZZZZZZZZZZZZZZZ", held[0].id);
     let of = |n: usize| json!({ "reservation": held[n].reservation });
     let answer = w
-        .post("/jobs/complete", json!([of(4), of(1), { "reservation": unknown }, of(0), { "reservation": "x" }, of(0), 7]))
+        .post(
+            "/jobs/complete",
+            json!([of(4), of(1), { "reservation": unknown }, of(0), { "reservation": "x" }, of(0), 7]),
+        )
         .await
         .is(200);
     let entries = answer["jobs"].as_array().expect("jobs");

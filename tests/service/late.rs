@@ -45,7 +45,8 @@ async fn the_same_completion_again_is_one_completion_and_another_result_is_kept_
     }
     let job = w.job(&id).await;
     assert_eq!(job["result"], 1);
-    let late: Vec<_> = job["late_results"].as_array().expect("a list").iter().map(|late| late["result"].clone()).collect();
+    let late: Vec<_> =
+        job["late_results"].as_array().expect("a list").iter().map(|late| late["result"].clone()).collect();
     assert!(late.contains(&json!(2)), "{late:?}");
     assert_eq!(late.iter().filter(|&late| *late == json!(2)).count(), 1, "a repeated one is kept once");
     assert_holds(&w.queue().await, json!({ "counts": { "completed": 1 }, "totals": { "completed": 1 } }));
@@ -113,7 +114,10 @@ async fn a_person_who_comes_back_after_somebody_else_took_the_job_changes_nothin
     let before = w.job(&id).await;
     w.complete_with(&ann, json!({ "by": "ann" })).await.lost("expired", "reserved");
     let after = w.job(&id).await;
-    assert_eq!((&after["state"], &after["reserved"], &after["counts"]), (&before["state"], &before["reserved"], &before["counts"]));
+    assert_eq!(
+        (&after["state"], &after["reserved"], &after["counts"]),
+        (&before["state"], &before["reserved"], &before["counts"])
+    );
     assert_holds(&after["late_results"], json!([{ "worker": "ann", "result": { "by": "ann" } }]));
     assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "reserved"]);
     w.extend(&bob).await.is(200);
@@ -168,7 +172,8 @@ async fn the_last_five_results_that_came_too_late_are_kept_and_go_with_the_job()
         w.complete_with(&held, n).await.lost("completed", "completed");
     }
     let job = w.job(&id).await;
-    let late: Vec<_> = job["late_results"].as_array().expect("a list").iter().map(|late| late["result"].clone()).collect();
+    let late: Vec<_> =
+        job["late_results"].as_array().expect("a list").iter().map(|late| late["result"].clone()).collect();
     assert_eq!(late, (2..7).map(Value::from).collect::<Vec<_>>());
     w.check().await;
     w.pass(10_000);
@@ -182,7 +187,10 @@ async fn a_reservation_that_never_was_is_unknown_and_leaves_no_trace() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let job = w.job(&id).await;
-    for reservation in [format!("{id}.7ZZZZZZZZZZZZZZZZZZZZZZZZZ"), "nowhere-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into()] {
+    for reservation in [
+        format!("{id}.7ZZZZZZZZZZZZZZZZZZZZZZZZZ"),
+        "nowhere-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into(),
+    ] {
         for call in ["extend", "abandon", "fail"] {
             w.post(&format!("/jobs/{call}"), json!({ "reservation": reservation })).await.unknown_reservation();
         }

@@ -60,7 +60,8 @@ async fn five_hundred_that_time_out_together_come_back_in_order_before_anything_
 async fn a_client_with_one_job_does_not_wait_behind_ten_thousand_of_another() {
     let w = World::start().await;
     for batch in 0..10 {
-        w.enqueue_many((0..1_000).map(|n| json!({ "payload": batch * 1_000 + n, "client": "big", "dedupe": false }))).await;
+        w.enqueue_many((0..1_000).map(|n| json!({ "payload": batch * 1_000 + n, "client": "big", "dedupe": false })))
+            .await;
     }
     for n in 0..5 {
         let client = w.reserve().await.said["client"].clone();

@@ -5,22 +5,22 @@ mod world;
 
 mod harness;
 
-mod enqueue;
-mod payloads;
-mod line;
-mod people;
 mod deadline;
+mod enqueue;
 mod giving_back;
 mod late;
-mod withdrawing;
+mod line;
 mod operating;
-mod repeats;
+mod payloads;
+mod people;
 mod races;
+mod repeats;
+mod withdrawing;
 
 mod browsers;
 mod contract;
-mod outage;
 mod crash;
+mod outage;
 mod probes;
 mod program;
 mod readme;

@@ -15,7 +15,10 @@ async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
     assert!(w.place(&id).await > place.max(w.place(&other).await));
     assert!(w.has_key(&id).await, "its key again");
     let job = w.job(&id).await;
-    assert_holds(&job, json!({ "state": "waiting", "attempts": 0, "counts": { "failed": 1, "handed_out": 1 }, "ended_at": null }));
+    assert_holds(
+        &job,
+        json!({ "state": "waiting", "attempts": 0, "counts": { "failed": 1, "handed_out": 1 }, "ended_at": null }),
+    );
     assert_eq!(job["errors"][0]["error"], "broken");
     assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "failed", "dead", "requeued"]);
     w.extend(&held).await.lost("failed", "waiting");
@@ -98,7 +101,12 @@ async fn a_change_of_priority_is_a_new_arrival() {
     assert!(w.place(&ids[0]).await > w.place(&ids[1]).await, "there and back is behind the others");
     assert_told(&w.story_of(&ids[0]).await, &["enqueued", "changed", "changed"]);
     assert_eq!(w.job(&ids[2]).await["priority"], 10);
-    let handed: Vec<_> = w.reserve_all(json!({ "limit": 4 })).await.into_iter().map(|held| (held.id, held.said["priority"].clone())).collect();
+    let handed: Vec<_> = w
+        .reserve_all(json!({ "limit": 4 }))
+        .await
+        .into_iter()
+        .map(|held| (held.id, held.said["priority"].clone()))
+        .collect();
     let expected = [(2, 10), (3, 10), (1, 50), (0, 50)].map(|(n, p): (usize, u64)| (ids[n].clone(), json!(p)));
     assert_eq!(handed, expected);
     w.check().await;
@@ -144,7 +152,10 @@ async fn an_ended_job_has_no_priority_to_change() {
 #[tokio::test]
 async fn a_paused_queue_hands_out_nothing_and_takes_everything_else() {
     let w = World::start().await;
-    let held = { w.enqueue(1).await; w.reserve_as("ann").await };
+    let held = {
+        w.enqueue(1).await;
+        w.reserve_as("ann").await
+    };
     assert_eq!(w.set(json!({ "paused": true })).await["paused"], true);
     let id = w.enqueue(2).await;
     assert_eq!(w.nothing(json!({})).await, "paused");
@@ -182,10 +193,20 @@ async fn settings_are_changed_one_by_one_and_null_is_the_default() {
         assert_eq!(w.set(json!({ key: null })).await, defaults, "{key}");
     }
     assert_eq!(w.set(others.clone()).await, others);
-    assert_eq!(w.set(json!({ "backoff": { "type": "fixed", "delay_ms": 9 } })).await["backoff"], json!({ "type": "fixed", "delay_ms": 9, "max_ms": null }));
+    assert_eq!(
+        w.set(json!({ "backoff": { "type": "fixed", "delay_ms": 9 } })).await["backoff"],
+        json!({ "type": "fixed", "delay_ms": 9, "max_ms": null })
+    );
     let wrong = json!({ "paused": 1, "lease_ms": 999, "warn_ms": -1, "retention_ms": 9_999, "lesae_ms": 1, "worker_limit": 1.5, "backoff": { "type": "slow" } });
     w.patch("/queues/default", wrong).await.blames(&[
-        "/paused", "/lease_ms", "/warn_ms", "/retention_ms", "/lesae_ms", "/worker_limit", "/backoff/type", "/backoff/delay_ms",
+        "/paused",
+        "/lease_ms",
+        "/warn_ms",
+        "/retention_ms",
+        "/lesae_ms",
+        "/worker_limit",
+        "/backoff/type",
+        "/backoff/delay_ms",
     ]);
     w.patch("/queues/a%20b", json!({})).await.blames_by("parameter", &["queue"]);
     w.check().await;
@@ -210,7 +231,8 @@ async fn a_queue_says_how_it_is() {
     assert_holds(&queue["totals"], json!({ "enqueued": 3, "handed_out": 1 }));
     w.enqueue_as(json!({ "queue": "another", "payload": 1 })).await;
     let queues = w.get("/queues").await.is(200);
-    let names: Vec<_> = queues["queues"].as_array().expect("queues").iter().map(|queue| queue["name"].clone()).collect();
+    let names: Vec<_> =
+        queues["queues"].as_array().expect("queues").iter().map(|queue| queue["name"].clone()).collect();
     assert_eq!(names, ["another", "default"]);
     w.check().await;
 }
@@ -257,7 +279,11 @@ async fn a_list_can_be_asked_for_one_client_or_one_worker() {
     let anns: Vec<_> = ann.iter().map(|held| held.id.clone()).collect();
     let mut listed = pages(&w, "state=reserved&worker=ann").await;
     listed.sort();
-    assert_eq!(listed, { let mut anns = anns; anns.sort(); anns });
+    assert_eq!(listed, {
+        let mut anns = anns;
+        anns.sort();
+        anns
+    });
     assert_eq!(pages(&w, "state=reserved&limit=1").await.len(), 6);
     w.check().await;
 }
@@ -311,12 +337,20 @@ async fn one_sees_who_holds_what() {
     let answer = w.get("/queues/default/workers").await;
     assert!(!answer.text().contains(&ann[0].reservation), "never the reservation");
     let workers = answer.is(200)["workers"].clone();
-    let seen: Vec<(Value, usize)> = workers.as_array().expect("workers").iter().map(|worker| (worker["worker"].clone(), worker["jobs"].as_array().expect("jobs").len())).collect();
+    let seen: Vec<(Value, usize)> = workers
+        .as_array()
+        .expect("workers")
+        .iter()
+        .map(|worker| (worker["worker"].clone(), worker["jobs"].as_array().expect("jobs").len()))
+        .collect();
     assert_eq!(seen.len(), 3);
     for expected in [(json!("ann"), 2), (json!("bob"), 1), (Value::Null, 1)] {
         assert!(seen.contains(&expected), "{seen:?}");
     }
-    let of = |name: Value| workers.as_array().expect("workers").iter().find(|worker| worker["worker"] == name).expect("there")["jobs"].clone();
+    let of = |name: Value| {
+        workers.as_array().expect("workers").iter().find(|worker| worker["worker"] == name).expect("there")["jobs"]
+            .clone()
+    };
     assert_eq!(of(json!("bob"))[0]["id"], bob.id);
     assert_eq!(of(Value::Null)[0]["id"], nobody.id);
     let left = number(&of(json!("bob"))[0], "expires_in_ms");
@@ -325,7 +359,13 @@ async fn one_sees_who_holds_what() {
     let (mut held, mut after) = (Vec::new(), String::new());
     loop {
         let page = w.get(&format!("/queues/default/workers?limit=1{after}")).await.is(200);
-        held.extend(page["workers"].as_array().expect("workers").iter().flat_map(|worker| worker["jobs"].as_array().expect("jobs").iter().map(id_of)));
+        held.extend(
+            page["workers"]
+                .as_array()
+                .expect("workers")
+                .iter()
+                .flat_map(|worker| worker["jobs"].as_array().expect("jobs").iter().map(id_of)),
+        );
         let Some(next) = page["next"].as_str() else { break };
         after = format!("&after={}", encoded(next));
     }

@@ -52,28 +52,33 @@ async fn all_are_unavailable(client: &Client, held: &Held) -> Vec<Value> {
         let client = client.clone();
         tasks.spawn(async move {
             let (answer, took) = call(&client, method, &path, &body).await;
-            assert!(took < PROMISED, "{method} {path} took {took:?}");
+            let slow = (took > PROMISED).then(|| format!("{method} {path} took {took:?}"));
             if body.is_array() {
                 assert_holds(&answer.is(200)["jobs"][0]["error"], json!({ "status": 503 }));
-                return answer.json()["jobs"][1]["error"]["applied"].clone();
+                return (slow, answer.json()["jobs"][1]["error"]["applied"].clone());
             }
             assert_eq!(answer.status, 503, "{method} {path}: {}", answer.text());
             let problem = answer.refused("unavailable");
             let header: u64 = answer.header("retry-after").expect("a header").parse().expect("seconds");
             assert_eq!(header, problem["retry_after_ms"].as_u64().expect("ms").div_ceil(1_000));
-            problem["applied"].clone()
+            (slow, problem["applied"].clone())
         });
     }
-    tasks.join_all().await
+    let (slow, said): (Vec<_>, Vec<_>) = tasks.join_all().await.into_iter().unzip();
+    let slow: Vec<_> = slow.into_iter().flatten().collect();
+    assert!(slow.is_empty(), "an answer within two seconds: {slow:#?}");
+    said
 }
 
 /// The service is well again soon, by itself.
 async fn recovers(client: &Client) {
     let begin = Instant::now();
+    let mut in_a_row = 0;
     eventually("the service is well again", async || {
         let answer = client.post("/jobs/reserve", json!({ "queues": ["nothing"] })).await;
-        let ready = client.get("/readyz").await;
-        (answer.status == 200 && ready.status == 200).then_some(())
+        let is_well = answer.status == 200 && client.get("/readyz").await.status == 200;
+        in_a_row = if is_well { in_a_row + 1 } else { 0 };
+        (in_a_row > 8).then_some(())
     })
     .await;
     assert!(begin.elapsed() < Duration::from_secs(5), "it took {:?}", begin.elapsed());
@@ -123,13 +128,44 @@ async fn connections_that_break_are_replaced() {
         w.proxy().cut();
         recovers(&w).await;
     }
+    let waiting = w.queue().await["counts"]["waiting"].clone();
     w.proxy().now(Fault::Refuse);
     w.proxy().cut();
-    let held = Held { id: "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into(), reservation: "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into(), said: Value::Null };
+    let held = Held {
+        id: "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into(),
+        reservation: "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into(),
+        said: Value::Null,
+    };
     all_are_unavailable(&w, &held).await;
     w.proxy().now(Fault::None);
     recovers(&w).await;
-    assert_eq!(w.queue().await["counts"]["waiting"], 5);
+    assert_eq!((&w.queue().await["counts"]["waiting"], &waiting), (&json!(5), &json!(5)));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_second_after_its_return_every_call_is_served() {
+    let mut w = World::plan().durable().start().await;
+    // All that the service keeps open is open.
+    for n in 0..10 {
+        w.enqueue(n).await;
+    }
+    for kind in ["killed", "frozen"] {
+        if kind == "killed" {
+            w.engine.kill();
+            w.put(json!({ "payload": "no" })).await.refused("unavailable");
+            w.engine.revive().await;
+        } else {
+            w.engine.freeze();
+            w.put(json!({ "payload": "no" })).await.refused("unavailable");
+            w.engine.thaw();
+        }
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        for n in 0..10 {
+            let answer = w.put(json!({ "payload": [kind, n] })).await;
+            assert_eq!(answer.status, 201, "{kind}, call {n}: {}", answer.text());
+        }
+    }
     w.check().await;
 }
 
@@ -145,7 +181,7 @@ async fn a_crowd_that_meets_a_frozen_redis_is_answered_in_time_and_leaves_no_que
     }
     for (answer, took) in crowd.join_all().await {
         assert_eq!(answer.status, 503);
-        assert!(took < PROMISED + Duration::from_secs(1), "{took:?}");
+        assert!(took < PROMISED, "{took:?}");
     }
     w.engine.thaw();
     recovers(&w).await;
@@ -157,10 +193,12 @@ async fn a_redis_that_became_a_replica_takes_nothing_and_the_service_says_so_unt
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
+    w.enqueue(2).await;
     let _: String = w.engine.run("REPLICAOF 127.0.0.1 1").await;
     for (method, path, body) in calls(&held).into_iter().filter(|(method, ..)| *method != "GET") {
         let (answer, took) = call(&w, method, &path, &body).await;
-        let problem = if body.is_array() { answer.is(200)["jobs"][0]["error"].clone() } else { answer.refused("unavailable") };
+        let problem =
+            if body.is_array() { answer.is(200)["jobs"][0]["error"].clone() } else { answer.refused("unavailable") };
         assert_holds(&problem, json!({ "status": 503, "applied": false }));
         assert!(took < PROMISED, "{took:?}");
     }
@@ -181,7 +219,11 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     let before: Vec<u8> = w.engine.run("DUMP intray:{default}:jobs").await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
 
-    for job in [json!({ "payload": "no" }), json!({ "payload": "x".repeat(100_000) }), json!({ "payload": 1, "queue": "unheard-of" })] {
+    for job in [
+        json!({ "payload": "no" }),
+        json!({ "payload": "x".repeat(100_000) }),
+        json!({ "payload": 1, "queue": "unheard-of" }),
+    ] {
         let refusal = w.put(job).await;
         assert_eq!(refusal.status, 507, "{}", refusal.text());
         refusal.refused("storage-full");
@@ -247,6 +289,9 @@ async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
     let problem = fault.refused("internal");
     assert!(!problem.to_string().contains("WRONGTYPE"), "what is inside stays inside: {problem}");
     w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
-    let _: u64 = w.engine.run("DEL intray:{default}:inbound intray:{default}:jobs intray:{default}:dedupe intray:{default}:turns").await;
+    let _: u64 = w
+        .engine
+        .run("DEL intray:{default}:inbound intray:{default}:jobs intray:{default}:dedupe intray:{default}:turns")
+        .await;
     w.enqueue(1).await;
 }

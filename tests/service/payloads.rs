@@ -11,8 +11,26 @@ async fn a_payload_comes_back_byte_for_byte() {
     let long = format!("\"{}\"", "ä€🎉".repeat(20_000));
     let forty_digits = "1234567890123456789012345678901234567890";
     let payloads = [
-        "[]", "{}", "0", "null", "true", "-0", "-0.0", "1.0", "1E+2", "9007199254740993", "1e400", forty_digits, r#""""#,
-        r#"{"a":1,"a":2}"#, r#"{"b":1, "a":[ 1 ,2 ] }"#, r#""\u0000\ud83d\ude00\/""#, r#""\ud800""#, "\"ü\u{2028}\u{7f}\"", &deep, &long,
+        "[]",
+        "{}",
+        "0",
+        "null",
+        "true",
+        "-0",
+        "-0.0",
+        "1.0",
+        "1E+2",
+        "9007199254740993",
+        "1e400",
+        forty_digits,
+        r#""""#,
+        r#"{"a":1,"a":2}"#,
+        r#"{"b":1, "a":[ 1 ,2 ] }"#,
+        r#""\u0000\ud83d\ude00\/""#,
+        r#""\ud800""#,
+        "\"ü\u{2028}\u{7f}\"",
+        &deep,
+        &long,
         r#"{"":{"":""}}"#,
     ];
     for payload in payloads {
@@ -47,7 +65,10 @@ async fn a_large_payload_is_kept_and_too_large_a_one_is_refused() {
         assert_eq!(answer.status, 413);
         answer.refused("too-large");
     }
-    let held = { w.enqueue(1).await; w.reserve().await };
+    let held = {
+        w.enqueue(1).await;
+        w.reserve().await
+    };
     let result = w.complete_with(&held, "x".repeat(300 << 10)).await;
     assert_eq!(result.status, 413);
     result.refused("too-large");
@@ -77,8 +98,17 @@ async fn what_is_not_json_or_too_deep_is_refused_and_stores_nothing() {
     }
     w.post_text("/jobs", deep(100_000)).await.blames(&["/payload"]);
     for body in [
-        &b"{\"payload\":\"\xff\"}"[..], b"{\"payload\":\"\xed\xa0\x80\"}", b"{\"payload\":01}", b"{\"payload\":1", b"{\"payload\":'a'}",
-        b"{\"payload\":1}{}", b"{\"payload\":NaN}", b"{\"payload\":\"\x01\"}", b"", b"\xef\xbb\xbf{\"payload\":1}", b"{\"payload\":}",
+        &b"{\"payload\":\"\xff\"}"[..],
+        b"{\"payload\":\"\xed\xa0\x80\"}",
+        b"{\"payload\":01}",
+        b"{\"payload\":1",
+        b"{\"payload\":'a'}",
+        b"{\"payload\":1}{}",
+        b"{\"payload\":NaN}",
+        b"{\"payload\":\"\x01\"}",
+        b"",
+        b"\xef\xbb\xbf{\"payload\":1}",
+        b"{\"payload\":}",
     ] {
         let answer = w.post_text("/jobs", body).await;
         assert_eq!(answer.status, 400, "{}", String::from_utf8_lossy(body));

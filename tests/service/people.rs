@@ -24,7 +24,10 @@ async fn a_hand_out_says_all_that_a_page_needs() {
     assert_eq!(job["reserved_at"], answer["server_time"]);
     let shown = w.get(&format!("/jobs/{id}")).await;
     assert!(!shown.text().contains(job["reservation"].as_str().expect("text").rsplit('.').next().expect("a secret")));
-    assert_holds(&shown.json(), json!({ "state": "reserved", "reserved": { "worker": "ann", "resumes": 0 }, "counts": { "handed_out": 1 } }));
+    assert_holds(
+        &shown.json(),
+        json!({ "state": "reserved", "reserved": { "worker": "ann", "resumes": 0 }, "counts": { "handed_out": 1 } }),
+    );
     assert_told(&w.story_of(&id).await, &["enqueued", "reserved"]);
     w.check().await;
 }
@@ -38,7 +41,10 @@ async fn a_reloaded_page_gets_its_job_again_and_nobody_collects_jobs() {
     for resumes in 1..=3 {
         let again = w.reserve_by(json!({ "worker": "ann", "limit": 5 })).await;
         assert_eq!((&again.id, &again.reservation), (&first, &held.reservation), "the same reservation");
-        assert_holds(&again.said, json!({ "resumed": true, "resumes": resumes, "attempt": 1, "expires_in_ms": 300_000 }));
+        assert_holds(
+            &again.said,
+            json!({ "resumed": true, "resumes": resumes, "attempt": 1, "expires_in_ms": 300_000 }),
+        );
         assert_eq!(again.said["reserved_at"], held.said["reserved_at"]);
     }
     assert_holds(&w.job(&first).await, json!({ "counts": { "handed_out": 1 }, "reserved": { "resumes": 3 } }));
@@ -59,7 +65,11 @@ async fn a_worker_holds_as_many_as_the_queue_allows_and_gets_the_oldest_again() 
     held.extend(w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await);
     assert_eq!(held.len(), 3, "up to the limit, no further");
     let again = w.reserve_all(json!({ "worker": "ann", "limit": 100 })).await;
-    let ids = |jobs: &[crate::world::Held]| { let mut ids: Vec<_> = jobs.iter().map(|held| held.id.clone()).collect(); ids.sort(); ids };
+    let ids = |jobs: &[crate::world::Held]| {
+        let mut ids: Vec<_> = jobs.iter().map(|held| held.id.clone()).collect();
+        ids.sort();
+        ids
+    };
     assert_eq!(ids(&again), ids(&held));
     assert_eq!(again[2].id, held[2].id, "oldest first");
     let one = w.reserve_as("ann").await;
@@ -182,7 +192,10 @@ async fn what_somebody_came_back_for_is_not_undone() {
     let id = w.enqueue(1).await;
     w.proxy().now(Fault::Freeze);
     reserve_and_leave(&w, &json!({ "worker": "ann" }), None, Duration::from_millis(100)).await;
-    let retry = tokio::spawn({ let client = (*w).clone(); async move { client.reserve_as("ann").await } });
+    let retry = tokio::spawn({
+        let client = (*w).clone();
+        async move { client.reserve_as("ann").await }
+    });
     tokio::time::sleep(Duration::from_millis(50)).await;
     w.proxy().now(Fault::None);
     let held = retry.await.expect("the retry has a job");
@@ -212,7 +225,13 @@ async fn a_page_that_aborts_a_reserve_and_retries_at_once_never_loses_the_job_th
         let held = crate::world::Held::new(&answer["jobs"][0]);
         tokio::time::sleep(Duration::from_micros(n % 7 * 300)).await;
         let extended = w.extend(&held).await;
-        assert_eq!(extended.status, 200, "try {n}, key {key:?}: {}; {:?}", extended.text(), w.story_of(&held.id).await.iter().rev().take(8).collect::<Vec<_>>());
+        assert_eq!(
+            extended.status,
+            200,
+            "try {n}, key {key:?}: {}; {:?}",
+            extended.text(),
+            w.story_of(&held.id).await.iter().rev().take(8).collect::<Vec<_>>()
+        );
         w.abandon(&held).await.is(200);
         // What the aborted call may still do, it does now: then nobody holds anything.
         eventually("nobody holds a job", async || (w.queue().await["counts"]["reserved"] == 0).then_some(())).await;

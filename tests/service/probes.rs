@@ -49,12 +49,22 @@ async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
     ] {
         assert!(text.contains(line), "{line} is not in {text}");
     }
-    for name in ["http_request_duration_seconds_bucket", "intray_transitions_total", "intray_script", "intray_sweep", "intray_redis_connections", "process_"] {
+    for name in [
+        "http_request_duration_seconds_bucket",
+        "intray_transitions_total",
+        "intray_script",
+        "intray_sweep",
+        "intray_redis_connections",
+        "process_",
+    ] {
         assert!(text.lines().any(|line| line.starts_with(name)), "{name} is not in {text}");
     }
     assert!(text.contains(r#"route="/jobs/{id}""#), "the matched route, not the path");
     assert!(!text.contains("ann-the-worker") && !text.contains(&held.id), "never a worker or a job");
-    let handed: Vec<_> = text.lines().filter(|line| line.starts_with("intray_transitions_total") && line.contains("completed")).collect();
+    let handed: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("intray_transitions_total") && line.contains("completed"))
+        .collect();
     assert_eq!(handed.len(), 1, "{handed:?}");
     assert!(handed[0].contains(r#"queue="q""#) && handed[0].ends_with(" 1"), "{handed:?}");
     w.check().await;
@@ -70,7 +80,12 @@ async fn the_contract_is_served_as_it_is() {
 #[tokio::test]
 async fn no_payload_and_no_secret_gets_into_the_log() {
     let w = World::plan().flag("--log-format", "json").start().await;
-    w.request("POST", "/jobs").header("idempotency-key", "secret-key").json(r#"{"payload":"secret-payload"}"#).send().await.is(201);
+    w.request("POST", "/jobs")
+        .header("idempotency-key", "secret-key")
+        .json(r#"{"payload":"secret-payload"}"#)
+        .send()
+        .await
+        .is(201);
     let held = w.reserve_as("ann").await;
     w.complete_with(&held, "secret-result").await.is(200);
     w.engine.freeze();

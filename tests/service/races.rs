@@ -41,6 +41,7 @@ async fn two_hundred_reserves_on_two_instances_share_a_hundred_jobs() {
 async fn a_completion_and_a_sweep_at_the_deadline_are_never_both_and_never_neither() {
     let w = World::start().await;
     let (_second, other) = w.another().await;
+    w.set(json!({ "retention_ms": 2_592_000_000_u64 })).await;
     let (mut late, mut rounds) = (0, 0);
     for round in 0..20 {
         let ids = w.enqueue_many((0..50).map(|n| json!({ "payload": round * 50 + n, "priority": 0 }))).await;
@@ -76,7 +77,10 @@ async fn a_completion_and_a_sweep_at_the_deadline_are_never_both_and_never_neith
     }
     assert_eq!(rounds, 1_000);
     assert!(late > 0, "some were late");
-    assert_holds(&w.queue().await, json!({ "counts": { "completed": 1_000, "waiting": 0 }, "totals": { "completed": 1_000 } }));
+    assert_holds(
+        &w.queue().await,
+        json!({ "counts": { "completed": 1_000, "waiting": 0 }, "totals": { "completed": 1_000 } }),
+    );
     w.check().await;
 }
 
@@ -114,7 +118,11 @@ async fn many_completions_of_one_reservation_are_one() {
             race.spawn(async move { client.complete_with(&held, n % 2).await.status });
         }
         let statuses = race.join_all().await;
-        assert_eq!(statuses.iter().filter(|&&status| status == 200).count(), 5, "one result won, its repetitions are the same");
+        assert_eq!(
+            statuses.iter().filter(|&&status| status == 200).count(),
+            5,
+            "one result won, its repetitions are the same"
+        );
         assert_eq!(w.job(&id).await["late_results"].as_array().expect("a list").len(), 1);
     }
     assert_eq!(w.queue().await["totals"]["completed"], 20);

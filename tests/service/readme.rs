@@ -25,7 +25,8 @@ async fn the_tour_of_the_readme_is_what_happens() {
     assert!(ran.status.success(), "{printed}\n{}", String::from_utf8_lossy(&ran.stderr));
     let answers: Vec<_> = printed.split(MARK).collect();
     for (expected, answer) in expected.iter().zip(&answers) {
-        let value = json::lenient(answer.trim()).unwrap_or_else(|| panic!("{answer:?} is not JSON; expected {expected}"));
+        let value =
+            json::lenient(answer.trim()).unwrap_or_else(|| panic!("{answer:?} is not JSON; expected {expected}"));
         if let Some(fault) = missing(&value, expected, "") {
             panic!("the README says {expected}\nthe service   {value}\n{fault}");
         }

@@ -44,7 +44,8 @@ async fn nobody_keeps_a_socket_by_being_slow() {
     open("slow head", "GET /livez HTTP/1.1\r\nhost: localhost\r\n", "x-a: b\r\n");
     open("half a head", "POST /jobs HT", "");
     open("idle", "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n", "");
-    let body = "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{";
+    let body =
+        "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n{";
     open("slow body", body, " ");
     open("no body", body, "");
     let chunked = "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";

@@ -59,12 +59,14 @@ impl Drop for Tied {
 }
 
 /// To a process of ours, or to one that a process of ours started.
+#[expect(unsafe_code, reason = "the standard library sends no signals but SIGKILL")]
 pub fn signal_process(pid: u32, signal: i32) {
     // SAFETY: no memory is involved.
     let failed = unsafe { libc::kill(pid.cast_signed(), signal) };
     assert_eq!(failed, 0, "cannot signal {pid}: {}", io::Error::last_os_error());
 }
 
+#[expect(unsafe_code, reason = "what happens between fork and exec is the caller's promise")]
 fn tied(mut command: Command) -> Command {
     // SAFETY: prctl is async-signal-safe, and nothing here allocates.
     unsafe {
@@ -75,4 +77,10 @@ fn tied(mut command: Command) -> Command {
         });
     }
     command
+}
+
+#[expect(unsafe_code, reason = "the standard library knows only its own children")]
+pub fn is_alive(pid: u32) -> bool {
+    // SAFETY: no memory is involved; signal 0 only asks.
+    unsafe { libc::kill(pid.cast_signed(), 0) == 0 }
 }

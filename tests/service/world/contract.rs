@@ -40,7 +40,8 @@ impl Contract {
 
     /// The pointer of what an answer with this status must look like.
     fn response(&self, method: &str, path: &str, status: u16) -> Option<String> {
-        let own = self.route(path).map(|(_, route)| format!("{route}/{}/responses/{status}", method.to_lowercase()));
+        let method = if method == "HEAD" { "get".to_owned() } else { method.to_lowercase() };
+        let own = self.route(path).map(|(_, route)| format!("{route}/{method}/responses/{status}"));
         let any = format!("/x-any-route-responses/{status}");
         let pointer = own.into_iter().chain([any]).find(|pointer| self.document.pointer(pointer).is_some())?;
         Some(self.follow(&pointer))
@@ -59,8 +60,9 @@ impl Contract {
     pub fn check(&self, method: &str, path: &str, answer: &Answer) {
         let status = answer.status;
         let call = format!("{method} {path} -> {status}");
-        let response =
-            self.response(method, path, status).unwrap_or_else(|| panic!("{call} is not documented: {}", answer.text()));
+        let response = self
+            .response(method, path, status)
+            .unwrap_or_else(|| panic!("{call} is not documented: {}", answer.text()));
         self.check_headers(&call, &response, answer);
         if method == "HEAD" {
             return;
@@ -82,7 +84,8 @@ impl Contract {
             let pointer = self.follow(&format!("{response}/headers/{name}"));
             let value = answer.header(name).unwrap_or_else(|| panic!("{call} has no {name}"));
             let is_number = self.document.pointer(&format!("{pointer}/schema/type")).is_some_and(|t| t == "integer");
-            let value = if is_number { value.parse::<u64>().map_or(Value::from(value), Value::from) } else { value.into() };
+            let value =
+                if is_number { value.parse::<u64>().map_or(Value::from(value), Value::from) } else { value.into() };
             self.check_schema(&format!("{call} {name}"), &format!("{pointer}/schema"), &value);
         }
     }
@@ -132,7 +135,8 @@ impl Contract {
 
     /// The problems that a response may be.
     pub fn problems(&self, response: &str) -> Vec<String> {
-        let schema = self.document.pointer(&format!("{response}/content/application~1problem+json/schema/properties/type"));
+        let schema =
+            self.document.pointer(&format!("{response}/content/application~1problem+json/schema/properties/type"));
         let Some(schema) = schema else { return Vec::new() };
         let words = schema["enum"].as_array().cloned().unwrap_or_else(|| vec![schema["const"].clone()]);
         words.iter().filter_map(|word| word.as_str()?.strip_prefix("/problems/").map(str::to_owned)).collect()

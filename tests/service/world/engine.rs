@@ -14,7 +14,10 @@ use super::{children::Tied, clock::Clock, eventually};
 /// `valkey-server` or `redis-server`, whichever is there.
 static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
     let is_there = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
-    ["valkey-server", "redis-server"].into_iter().find(is_there).expect("valkey-server or redis-server on PATH: make engine")
+    ["valkey-server", "redis-server"]
+        .into_iter()
+        .find(is_there)
+        .expect("valkey-server or redis-server on PATH: make engine")
 });
 
 pub struct Engine {

@@ -148,7 +148,8 @@ pub struct Event {
 }
 
 pub async fn events(engine: &Engine, queue: &str) -> Vec<Event> {
-    let entries: Vec<(String, Vec<(Bytes, Bytes)>)> = engine.run(&format!("XRANGE intray:{{{queue}}}:events - +")).await;
+    let entries: Vec<(String, Vec<(Bytes, Bytes)>)> =
+        engine.run(&format!("XRANGE intray:{{{queue}}}:events - +")).await;
     let mut events = Vec::new();
     for (count, packed) in entries.into_iter().flat_map(|(_, fields)| fields) {
         let before = events.len();

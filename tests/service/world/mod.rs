@@ -20,7 +20,7 @@ use std::{
 use tempfile::TempDir;
 
 pub use self::{
-    children::signal_process,
+    children::{is_alive, signal_process},
     engine::Engine,
     http::{Answer, Client},
     json::{assert_holds, missing},
@@ -71,7 +71,8 @@ impl Plan {
         let proxy = self.proxied.then(|| Proxy::start(folder.path(), engine.socket()));
         let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
         let socket = proxy.as_ref().map_or(engine.socket(), |proxy| proxy.socket().to_owned());
-        let mut args = ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
+        let mut args =
+            ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
         args.extend(["--redis-url".to_owned(), format!("unix://{}", socket.display())]);
         args.extend(self.flags);
         let service = Service::start(program(&args)).await;

@@ -59,10 +59,6 @@ impl Service {
         self.said.text()
     }
 
-    pub fn pid(&mut self) -> u32 {
-        self.process.child().id()
-    }
-
     pub fn signal(&self, signal: i32) {
         self.process.signal(signal);
     }
