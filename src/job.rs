@@ -1,47 +1,10 @@
 //! The words of the domain. A value that exists here is valid: each type is made by a parser that says its rule.
 
+pub mod limits;
+
 use std::{fmt, sync::Arc};
 
 use serde::Serialize;
-
-/// Every limit of the contract, by name and in one place. Durations are milliseconds, sizes are bytes.
-pub mod limits {
-    /// Characters in the name of a queue.
-    pub const QUEUE_NAME: usize = 64;
-    /// Bytes in the name of a worker or a client.
-    pub const NAME: usize = 128;
-    /// Bytes in a dedupe or idempotency key.
-    pub const KEY: usize = 256;
-    /// Bytes in the reason of an abandon.
-    pub const REASON: usize = 256;
-    /// Bytes in the error of a fail.
-    pub const ERROR: usize = 1_024;
-    /// Nested arrays and objects in a payload or result.
-    pub const DEPTH: usize = 127;
-    /// Jobs in one enqueue.
-    pub const ENQUEUE_ITEMS: usize = 1_000;
-    /// Items in one settle call.
-    pub const SETTLE_ITEMS: usize = 100;
-    /// Jobs in one reserve.
-    pub const RESERVE_JOBS: u32 = 100;
-    /// Queues in one reserve.
-    pub const RESERVE_QUEUES: usize = 16;
-    /// Payload bytes in one reserve, except that one job is always given.
-    pub const RESERVE_BYTES: usize = 1 << 20;
-    pub const BODY: usize = 8 << 20;
-    pub const WAIT_MS: u32 = 30_000;
-    pub const LEASE_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
-    /// Thirty days: the furthest that a delay may reach.
-    pub const DELAY_MS: u32 = 2_592_000_000;
-    pub const RETENTION_MS: std::ops::RangeInclusive<u32> = 10_000..=2_592_000_000;
-    /// Large enough for any real limit, small enough to stay exact everywhere.
-    pub const COUNT: u32 = 1_000_000_000;
-    pub const PRIORITY: u8 = 99;
-    /// Payloads up to this size live in the job's own record, larger ones beside it.
-    pub const INLINE_PAYLOAD: usize = 1_024;
-    /// Results over this size need memory to spare: at `maxmemory` they are refused.
-    pub const SMALL_RESULT: usize = 4_096;
-}
 
 /// Why a piece of text is not the value it was meant to be. The text is the rule, fit for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

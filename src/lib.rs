@@ -1,23 +1,23 @@
 //! intray: a work queue for people. Jobs are handed out over HTTP/JSON, kept safe in Redis by server-side Lua, taken back
 //! when somebody vanishes, never lost. The modules in reading order:
 
+/// What an operator may set.
+pub mod config;
+/// A private Redis for those who have none.
+pub mod embedded;
+/// Asks a running service whether it is ready.
+pub mod healthcheck;
+/// Requests in, answers out.
+pub mod http;
 /// The words of the domain, and every limit by name.
 pub mod job;
+/// Connections: how many, how long.
+pub mod listen;
 /// JSON that is carried and not read.
 pub mod payload;
 /// The store: a method a transition, each with its twin in `lua/`.
 pub mod queue;
-/// The background task that puts back what is overdue.
-pub mod sweeper;
-/// Requests in, answers out.
-pub mod http;
-/// Connections: how many, how long.
-pub mod listen;
 /// Starts the parts, and stops them in order.
 pub mod service;
-/// A private Redis for those who have none.
-pub mod embedded;
-/// What an operator may set.
-pub mod config;
-/// Asks a running service whether it is ready.
-pub mod healthcheck;
+/// The background task that puts back what is overdue.
+pub mod sweeper;

@@ -67,6 +67,23 @@ pub enum Enqueued {
 }
 
 impl NewJob {
+    /// A job of which nothing is said but what it is.
+    pub fn plain(id: JobId, payload: Json) -> Self {
+        Self {
+            id,
+            payload,
+            priority: Priority::default(),
+            client: None,
+            dedupe: Dedupe::QueueSetting,
+            delay: None,
+            lease_ms: None,
+            max_attempts: None,
+            backoff: None,
+            traceparent: None,
+            fingerprint: None,
+        }
+    }
+
     fn digest(&self) -> Option<[u8; 16]> {
         let mut hash = Sha256::new();
         hash.update(self.client.as_ref().map_or("", Name::as_str));

@@ -13,7 +13,7 @@ use std::{
 use redis::Value;
 use tokio::sync::oneshot;
 
-use super::{Applied, Fault, Inner, connection::Args, meter, reserve::Undo, script::Script};
+use super::{Applied, Fault, Inner, connection::Args, meter, script::Script, undo::Undo};
 use crate::job::QueueName;
 
 /// One script: long enough to share a round trip, short enough for a millisecond or two of Redis.

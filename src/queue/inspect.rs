@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use super::{
-    Fault, Queues, Settings,
+    Fault, Queues,
     connection::Args,
     read::{Fields, broken},
     record::{self, Header, Live},
@@ -128,47 +128,6 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// A queue as an operator sees it.
-#[derive(Debug)]
-pub struct QueueInfo {
-    pub name: QueueName,
-    pub counts: StateCounts,
-    /// Age of the oldest of the jobs that are first in line, one a priority.
-    pub oldest_waiting_ms: Option<u64>,
-    pub live: u64,
-    pub overdue: u64,
-    pub soonest_expires_in_ms: Option<u64>,
-    pub settings: Settings,
-    pub totals: Totals,
-}
-
-/// How many jobs are in each state now.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct StateCounts {
-    pub waiting: u64,
-    pub blocked: u64,
-    pub delayed: u64,
-    pub reserved: u64,
-    pub completed: u64,
-    pub dead: u64,
-    pub cancelled: u64,
-}
-
-/// How often each transition happened since the queue came into being. They never fall.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Totals {
-    pub enqueued: u64,
-    pub handed_out: u64,
-    pub completed: u64,
-    pub expired: u64,
-    pub failed: u64,
-    pub abandoned: u64,
-    pub released: u64,
-    pub dead: u64,
-    pub cancelled: u64,
-    pub requeued: u64,
-}
-
 impl Queues {
     /// `None`: there is no such job.
     ///
@@ -237,70 +196,6 @@ impl Queues {
         let (now, last) = (answer.time()?, answer.text()?);
         let held = answer.lists().map(|held| read_held(queue, held?)).collect::<Result<_, _>>()?;
         Ok(HeldPage { held, next: (!last.is_empty()).then_some(Cursor(last)), now })
-    }
-
-    /// `None`: there is no such queue.
-    ///
-    /// # Errors
-    /// When Redis is not well.
-    pub async fn queue(&self, queue: &QueueName) -> Result<Option<QueueInfo>, Fault> {
-        if self.exists(queue).await? { self.stats(queue).await.map(Some) } else { Ok(None) }
-    }
-
-    /// Every queue, by name.
-    ///
-    /// # Errors
-    /// When Redis is not well.
-    pub async fn queues(&self) -> Result<Vec<QueueInfo>, Fault> {
-        let names = self.names().await?;
-        let mut all = Vec::with_capacity(names.len());
-        // Some at a time: pipelined, and yet no burst that would hold others up.
-        for some in names.chunks(32) {
-            all.extend(futures_util::future::try_join_all(some.iter().map(|name| self.stats(name))).await?);
-        }
-        Ok(all)
-    }
-
-    async fn stats(&self, queue: &QueueName) -> Result<QueueInfo, Fault> {
-        let mut answer = Fields::of(self.run(&self.inner.scripts.stats, queue, &Args::default()).await?)?;
-        let now = answer.time()?;
-        let mut counts = StateCounts {
-            waiting: answer.count()?,
-            blocked: answer.count()?,
-            delayed: answer.count()?,
-            reserved: answer.count()?,
-            dead: answer.count()?,
-            ..StateCounts::default()
-        };
-        let (ended, overdue) = (answer.count()?, answer.count()?);
-        let (soonest, oldest) = (answer.maybe()?, answer.maybe()?);
-        let settings = Settings::read(&answer.list()?.pairs()?)?;
-        let totals = answer.list()?.pairs()?;
-        let total =
-            |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
-        counts.cancelled = total("cancelled_kept");
-        counts.completed = ended.saturating_sub(counts.cancelled + total("stubs"));
-        Ok(QueueInfo {
-            name: queue.clone(),
-            counts,
-            oldest_waiting_ms: oldest.map(|at| now.since(Millis(at))),
-            live: counts.reserved - overdue.min(counts.reserved),
-            overdue,
-            soonest_expires_in_ms: soonest.map(|at| Millis(at).since(now)),
-            settings,
-            totals: Totals {
-                enqueued: total("enqueued"),
-                handed_out: total("handed_out"),
-                completed: total("completed"),
-                expired: total("expired"),
-                failed: total("failed"),
-                abandoned: total("abandoned"),
-                released: total("released"),
-                dead: total("dead"),
-                cancelled: total("cancelled"),
-                requeued: total("requeued"),
-            },
-        })
     }
 }
 

@@ -3,11 +3,11 @@
 use redis::Value;
 
 use super::{
-    Dedupe, Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, derived_id,
+    Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, derived_id,
     read::{Fields, broken},
 };
 use crate::{
-    job::{Millis, Priority, QueueName},
+    job::{Millis, QueueName},
     payload::Json,
 };
 
@@ -156,19 +156,7 @@ impl Queues {
             return Ok(());
         }
         let id = derived_id(queue.clone(), &[b"adopt", member]);
-        let job = NewJob {
-            id: id.clone(),
-            payload: payload_of(member)?,
-            priority: Priority::default(),
-            client: None,
-            dedupe: Dedupe::QueueSetting,
-            delay: None,
-            lease_ms: None,
-            max_attempts: None,
-            backoff: None,
-            traceparent: None,
-            fingerprint: None,
-        };
+        let job = NewJob::plain(id.clone(), payload_of(member)?);
         match self.enqueue(vec![job]).await.pop().ok_or_else(|| broken("an answer"))?? {
             Enqueued::Stored { .. } => {}
             Enqueued::Twin { .. } => {

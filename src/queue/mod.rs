@@ -3,6 +3,7 @@
 //! An outcome is not an error: each method answers with what became of the job, and [`Fault`] is left for a machine that
 //! is broken. Each transition has a file here and its twin in `lua/`.
 
+mod answer;
 mod connection;
 mod enqueue;
 mod group;
@@ -20,9 +21,11 @@ mod reserve;
 mod script;
 mod settings;
 mod settle;
+mod stats;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod undo;
 
 use std::{collections::HashMap, collections::HashSet, sync::Arc, sync::Mutex, time::Instant};
 
@@ -32,15 +35,15 @@ pub use enqueue::{Dedupe, Delay, Enqueued, NewJob};
 pub use health::Check;
 pub(crate) use ids::between;
 pub use ids::{Nonce, derived_id, random_id};
-pub use inspect::{
-    Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult, QueueInfo, StateCounts, Totals,
-};
+pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
 pub use migrate::{Adopted, LayoutError};
 pub use operate::{Cancellation, Purge, Purged, Reprioritized, Requeued, Target};
-pub use reserve::{Handout, Reason, Reserve, ReserveOutcome, Undo};
+pub use reserve::{Handout, Reason, Reserve, ReserveOutcome};
 pub use settings::{Settings, SettingsPatch};
 pub use settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return};
+pub use stats::{QueueInfo, StateCounts, Totals};
 pub use sweep::Swept;
+pub use undo::Undo;
 
 use crate::job::QueueName;
 

@@ -1,20 +1,16 @@
 //! reserve: a person takes the next job, or gets back what they hold.
 
-use std::sync::Arc;
-
-use redis::Value;
-
 use super::{
-    Fault, Inner, Queues,
+    Fault, Queues,
+    answer::{Look, Part, finish, read_part},
     connection::Args,
-    group::{self, Answer, Item, Op},
-    ids::{self, Nonce, between},
-    meter,
+    group::{self, Item, Op},
+    ids::{self, Nonce},
     read::{Fields, broken},
-    record::{self, Header, Live},
+    undo::Undo,
 };
 use crate::{
-    job::{Code, JobId, Millis, Name, Priority, QueueName, Reservation, State},
+    job::{JobId, Millis, Name, Priority, QueueName, Reservation, State},
     payload::Json,
 };
 
@@ -80,105 +76,12 @@ pub struct Handout {
     pub traceparent: Option<String>,
 }
 
-/// What a call newly reserved. Dropped before [`Undo::disarm`], it gives the jobs back: nobody has seen them.
-#[derive(Default)]
-pub struct Undo(Vec<Taken>);
-
-struct Taken {
-    inner: Arc<Inner>,
-    queue: QueueName,
-    nonce: [u8; 16],
-    codes: Vec<Code>,
-}
-
-impl std::fmt::Debug for Undo {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Undo({})", self.0.len())
-    }
-}
-
-impl Undo {
-    /// The answer is with its caller.
-    pub fn disarm(mut self) {
-        self.0.clear();
-    }
-
-    /// For the jobs of a script's answer, if they are newly reserved.
-    pub(super) fn of(inner: &Arc<Inner>, queue: &QueueName, item: &Value) -> Option<Self> {
-        let Value::Array(parts) = item else { return None };
-        let (word, jobs) = parts.split_first()?;
-        if super::read::word(word) != Some("new") {
-            return None;
-        }
-        let (mut codes, mut nonce) = (Vec::with_capacity(jobs.len()), None);
-        for job in jobs {
-            let Value::Array(fields) = job else { return None };
-            codes.push(Code::parse(super::read::word(fields.first()?)?)?);
-            let Value::BulkString(live) = fields.get(3)? else { return None };
-            nonce = Live::parse(live).ok()?.hold.map(|hold| hold.nonce);
-        }
-        Some(Self(vec![Taken { inner: inner.clone(), queue: queue.clone(), nonce: nonce?, codes }]))
-    }
-
-    fn join(&mut self, other: Option<Self>) {
-        if let Some(mut other) = other {
-            self.0.append(&mut other.0);
-        }
-    }
-}
-
-impl Drop for Undo {
-    fn drop(&mut self) {
-        for taken in self.0.drain(..) {
-            let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-            let tasks = taken.inner.tasks.clone();
-            tasks.spawn_on(give_back(taken), &runtime);
-        }
-    }
-}
-
-async fn give_back(taken: Taken) {
-    let mut args = Args::default();
-    let nonce = Nonce::from_bytes(taken.nonce);
-    for code in &taken.codes {
-        args.push(code.as_str()).push(nonce.as_bytes());
-    }
-    let script = &taken.inner.scripts.undo;
-    let keys = taken.inner.keys_of(script, &taken.queue);
-    // If this fails too, the deadline gives the jobs back.
-    if group::timed(&taken.inner, script, &keys, &args).await.is_ok() {
-        meter::transitions(&taken.queue, "undelivered", taken.codes.len() as u64);
-        tracing::debug!(queue = %taken.queue, jobs = taken.codes.len(), "a caller was gone, its jobs are back");
-    }
-}
-
 /// How the script is to look for jobs.
 enum Mode<'m> {
     Next,
     /// What the worker holds, and nothing else.
     Resume,
     This(&'m JobId),
-}
-
-/// One queue's part of an answer.
-struct Part {
-    jobs: Vec<Handout>,
-    undo: Option<Undo>,
-    refusal: Option<ReserveOutcome>,
-    sight: Sight,
-}
-
-/// What a queue looks like to somebody who finds nothing.
-#[derive(Clone, Copy)]
-struct Sight {
-    now: Millis,
-    waiting: u64,
-    delayed: u64,
-    reserved: u64,
-    paused: bool,
-    next_ms: Option<u64>,
-    /// More was to be looked at than one call may.
-    cut_short: bool,
 }
 
 impl Queues {
@@ -209,7 +112,7 @@ impl Queues {
         for (queue, look) in call.queues.iter().zip(looks) {
             let given = parts.iter().any(|part: &Part| !part.jobs.is_empty());
             parts.push(if given || !look.can_give {
-                Part { jobs: Vec::new(), undo: None, refusal: None, sight: look.sight }
+                look.nothing()
             } else {
                 self.ask(call, queue, Mode::Next, call.limit).await?
             });
@@ -229,7 +132,7 @@ impl Queues {
                 if share > 0 {
                     return self.ask(call, queue, Mode::Resume, share).await;
                 }
-                Ok(Part { jobs: Vec::new(), undo: None, refusal: None, sight: look.sight })
+                Ok(look.nothing())
             }
         });
         Ok(finish(futures_util::future::try_join_all(asked).await?))
@@ -260,124 +163,6 @@ impl Queues {
     async fn look(&self, queue: &QueueName, worker: Option<&Name>) -> Result<Look, Fault> {
         let mut args = Args::default();
         args.push(worker.map_or("", Name::as_str));
-        let mut answer = Fields::of(self.run(&self.inner.scripts.look, queue, &args).await?)?;
-        let now = answer.time()?;
-        let (at_limit, can_give) = (answer.flag()?, answer.flag()?);
-        let (mut times, mut since) = (answer.list()?, Vec::new());
-        while !times.is_done() {
-            since.push(times.time()?);
-        }
-        Ok(Look { at_limit, can_give, since, sight: read_sight(now, answer.list()?)? })
+        Look::read(Fields::of(self.run(&self.inner.scripts.look, queue, &args).await?)?)
     }
-}
-
-struct Look {
-    at_limit: bool,
-    can_give: bool,
-    since: Vec<Millis>,
-    sight: Sight,
-}
-
-fn read_sight(now: Millis, mut fields: Fields) -> Result<Sight, Fault> {
-    Ok(Sight {
-        now,
-        waiting: fields.count()?,
-        delayed: fields.count()?,
-        reserved: fields.count()?,
-        paused: fields.flag()?,
-        next_ms: fields.maybe()?,
-        cut_short: false,
-    })
-}
-
-fn read_part(queue: &QueueName, answer: Answer) -> Result<Part, Fault> {
-    let mut shared = Fields::of(Value::Array(answer.shared.to_vec()))?;
-    let now = shared.time()?;
-    let warn_ms = shared.count()? as u32;
-    let mut sight = read_sight(now, shared.list()?)?;
-    let mut item = Fields::of(answer.item)?;
-    let (mut jobs, mut refusal) = (Vec::new(), None);
-    match item.text()?.as_str() {
-        "new" | "held" => {
-            for job in item.lists() {
-                jobs.push(read_handout(queue, warn_ms, job?)?);
-            }
-        }
-        "more" => sight.cut_short = true,
-        "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
-        "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
-        "paused" => refusal = Some(ReserveOutcome::QueuePaused),
-        "limit" => refusal = Some(ReserveOutcome::WorkerLimit),
-        _ => return Err(broken("jobs or a refusal")),
-    }
-    Ok(Part { jobs, undo: answer.undo, refusal, sight })
-}
-
-fn read_handout(queue: &QueueName, warn_ms: u32, mut job: Fields) -> Result<Handout, Fault> {
-    let code = job.code()?;
-    let header = Header::parse(&job.bytes()?)?;
-    let apart = job.bytes()?;
-    let live = Live::parse(&job.bytes()?)?;
-    let deadline = job.time()?;
-    let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
-    let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart)?) };
-    let priority = live.score.map_or(header.priority.into(), |score| score >> 46);
-    Ok(Handout {
-        reservation: Reservation { job: JobId { queue: queue.clone(), code }, secret: hold.secret },
-        payload: payload.ok_or_else(|| broken("a payload"))?,
-        attempt: live.attempts + 1,
-        deadline,
-        warn_ms,
-        reserved_at: hold.reserved_at,
-        priority: Priority::new(priority).map_err(|_| broken("a priority"))?,
-        client: header.client,
-        worker: hold.worker,
-        enqueued_at: header.enqueued_at,
-        resumes: hold.resumes,
-        traceparent: header.traceparent,
-    })
-}
-
-/// One answer out of the parts.
-fn finish(parts: Vec<Part>) -> ReserveOutcome {
-    let (mut jobs, mut undo, mut sights) = (Vec::new(), Undo::default(), Vec::new());
-    for part in parts {
-        if let Some(refusal) = part.refusal {
-            return refusal;
-        }
-        jobs.extend(part.jobs);
-        undo.join(part.undo);
-        sights.push(part.sight);
-    }
-    let now = sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0));
-    let remaining = sights.iter().map(|sight| sight.waiting).sum();
-    if jobs.is_empty() {
-        return ReserveOutcome::Nothing {
-            reason: reason(&sights),
-            retry_after_ms: retry_after(&sights),
-            remaining,
-            now,
-        };
-    }
-    jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
-    ReserveOutcome::Jobs { jobs, remaining, now, undo }
-}
-
-fn reason(sights: &[Sight]) -> Reason {
-    let of = |sight: &Sight| match sight {
-        Sight { paused: true, .. } => Reason::Paused,
-        Sight { delayed: 1.., .. } => Reason::Delayed,
-        Sight { reserved: 1.., .. } => Reason::Reserved,
-        _ => Reason::Empty,
-    };
-    sights.iter().map(of).min().unwrap_or(Reason::Empty)
-}
-
-/// The soonest expiry or due time, within bounds, with a tenth of jitter so that pages do not come back together.
-fn retry_after(sights: &[Sight]) -> u64 {
-    const SOON: u64 = 250;
-    const LATE: u64 = 5_000;
-    let soonest = sights.iter().filter_map(|sight| sight.next_ms).min().unwrap_or(LATE);
-    let wanted = if sights.iter().any(|sight| sight.cut_short) { SOON } else { soonest.clamp(SOON, LATE) };
-    between(wanted, wanted + wanted / 10).min(LATE)
 }

@@ -1,6 +1,6 @@
 //! What an operator may set of a queue.
 
-use super::{Fault, Queues, connection::Args, inspect::QueueInfo, read::broken, record};
+use super::{Fault, Queues, connection::Args, read::broken, record, stats::QueueInfo};
 use crate::job::{Backoff, QueueName};
 
 #[derive(Debug, Clone, PartialEq, Eq)]

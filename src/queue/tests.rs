@@ -10,14 +10,14 @@ use std::{
 use redis::Value;
 
 use super::{
-    Dedupe, Enqueued, NewJob, Nonce, Queues, Reserve, ReserveOutcome,
+    Enqueued, NewJob, Nonce, Queues, Reserve, ReserveOutcome,
     connection::Args,
     ids,
     read::{Fields, word},
     script::Script,
 };
 use crate::{
-    job::{Priority, QueueName, Reservation},
+    job::{QueueName, Reservation},
     payload::Json,
 };
 
@@ -128,19 +128,7 @@ fn queue() -> QueueName {
 }
 
 fn job(payload: &str) -> NewJob {
-    NewJob {
-        id: ids::random_id(queue()),
-        payload: Json::from_text(payload.to_owned()).expect("JSON"),
-        priority: Priority::default(),
-        client: None,
-        dedupe: Dedupe::QueueSetting,
-        delay: None,
-        lease_ms: None,
-        max_attempts: None,
-        backoff: None,
-        traceparent: None,
-        fingerprint: None,
-    }
+    NewJob::plain(ids::random_id(queue()), Json::from_text(payload.to_owned()).expect("JSON"))
 }
 
 /// An answer without `now`, without the words that tell a first run from a second, and without what only they mark.

@@ -7,13 +7,15 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::world::{Client, Held, Plan, Service, World, eventually, id_of, is_alive, program, run, signal_process};
+use crate::world::{
+    Client, Held, Plan, Service, World, eventually, id_of, is_alive, program, run, shim, signal_process,
+};
 
 async fn embedded(data: &Path) -> (Service, Client) {
     let data = data.to_str().expect("UTF-8");
@@ -197,6 +199,43 @@ async fn a_private_server_killed_under_load_is_started_again_and_has_lost_nothin
     ledger.over.store(true, Ordering::Relaxed);
     crowd.join_all().await;
     all_is_accounted_for(&client, &ledger).await;
+}
+
+/// Redis puts off writing its file while an fsync is under way, and answers all the same, unless it is told otherwise.
+#[tokio::test]
+async fn a_slow_disk_makes_no_difference() {
+    for victim in ["service", "server"] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path().join("data");
+        let start = async || {
+            let mut command =
+                program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")]);
+            command.env("LD_PRELOAD", &*shim::SLOW_DISK);
+            let service = Service::start(command).await;
+            let client = Client::new(service.url());
+            (service, client)
+        };
+        let (mut service, client) = start().await;
+        let mut ids = Vec::new();
+        let begin = Instant::now();
+        // Long enough for an fsync to begin, not long enough for the next.
+        while begin.elapsed() < Duration::from_millis(1_400) {
+            ids.push(client.enqueue(ids.len()).await);
+        }
+        let server = server_of(&data).await;
+        if victim == "service" {
+            service.kill();
+        } else {
+            signal_process(server, libc::SIGKILL);
+        }
+        eventually("the server is gone", async || (!is_alive(server)).then_some(())).await;
+        service.kill();
+        let (_service, client) = start().await;
+        for (n, id) in ids.iter().enumerate() {
+            let job = client.get(&format!("/jobs/{id}")).await;
+            assert_eq!(job.status, 200, "{victim} killed: job {n} of {} was acknowledged and is lost", ids.len());
+        }
+    }
 }
 
 #[tokio::test]

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, assert_told, encoded, id_of, number};
+use crate::world::{World, assert_holds, assert_told, encoded, id_of, keyspace, number};
 
 #[tokio::test]
 async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
@@ -165,8 +165,12 @@ async fn a_paused_queue_hands_out_nothing_and_takes_everything_else() {
     assert_eq!((&resumed.id, &resumed.said["resumed"]), (&held.id, &json!(true)), "who holds a job keeps it");
     w.extend(&resumed).await.is(200);
     w.complete(&resumed).await.is(200);
+    w.set(json!({ "paused": true })).await;
     w.set(json!({ "paused": null })).await;
     assert_eq!(w.reserve().await.id, id);
+    let events = keyspace::events(&w.engine, "default").await;
+    let told: Vec<_> = events.iter().map(|event| &*event.kind).filter(|kind| kind.ends_with("paused")).collect();
+    assert_eq!(told, ["paused", "unpaused"]);
     w.check().await;
 }
 

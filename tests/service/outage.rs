@@ -264,6 +264,23 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
 }
 
 #[tokio::test]
+async fn the_background_task_survives_an_outage() {
+    let mut w = World::plan().durable().sweeping_every(20).start().await;
+    let id = w.enqueue(1).await;
+    w.reserve().await;
+    w.engine.kill();
+    w.put(json!({ "payload": 2 })).await.refused("unavailable");
+    w.engine.revive().await;
+    w.pass(300_000);
+    eventually("the job is back", async || {
+        let answer = w.get(&format!("/jobs/{id}")).await;
+        (answer.status == 200 && answer.json()["state"] == "waiting").then_some(())
+    })
+    .await;
+    w.check().await;
+}
+
+#[tokio::test]
 async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
     let w = World::start().await;
     let id = w.enqueue(1).await;

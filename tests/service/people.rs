@@ -187,6 +187,37 @@ async fn a_caller_who_leaves_while_redis_works_takes_no_job() {
 }
 
 #[tokio::test]
+async fn callers_who_leave_change_nothing_for_those_who_asked_with_them() {
+    let w = World::plan().behind_a_proxy().start().await;
+    w.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
+    w.abandon(&w.reserve().await).await.is(200);
+    w.proxy().now(Fault::Freeze);
+    let mut callers = tokio::task::JoinSet::new();
+    for n in 0..10 {
+        let client = (*w).clone();
+        callers.spawn(async move {
+            if n % 2 == 0 {
+                reserve_and_leave(&client, &json!({ "limit": 2 }), None, Duration::from_millis(100)).await;
+                return Vec::new();
+            }
+            client.reserve_all(json!({ "limit": 2 })).await
+        });
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    w.proxy().now(Fault::None);
+    let held: Vec<_> = callers.join_all().await.into_iter().flatten().collect();
+    let mut ids: Vec<_> = held.iter().map(|held| held.id.clone()).collect();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((held.len(), ids.len()), (10, 10), "five who stayed, two jobs each");
+    eventually("the rest is given back", async || (w.queue().await["counts"]["waiting"] == 10).then_some(())).await;
+    for held in &held {
+        w.extend(held).await.is(200);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
 async fn what_somebody_came_back_for_is_not_undone() {
     let w = World::plan().behind_a_proxy().start().await;
     let id = w.enqueue(1).await;

@@ -5,20 +5,9 @@ use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
     process::Command,
-    sync::LazyLock,
 };
 
-/// The shim, compiled once a run.
-static SHIM: LazyLock<PathBuf> = LazyLock::new(|| {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let (shim, fresh) = (folder.join("clock.so"), folder.join(format!("clock-{}.so", std::process::id())));
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clock/shim.c");
-    let compiled = Command::new("cc").args(["-shared", "-fPIC", "-O1", "-o"]).arg(&fresh).arg(source).status();
-    assert!(compiled.expect("a C compiler, which Rust needs too").success(), "{source} does not compile");
-    // Renamed, not overwritten: another run may have the old one mapped.
-    fs::rename(&fresh, &shim).expect("a rename within a folder");
-    shim
-});
+use super::shim;
 
 /// The clock of one Redis server.
 pub struct Clock {
@@ -36,7 +25,7 @@ impl Clock {
 
     /// Makes a program see this clock.
     pub fn rule(&self, command: &mut Command) {
-        command.env("LD_PRELOAD", &*SHIM).env("INTRAY_CLOCK", &self.path);
+        command.env("LD_PRELOAD", &*shim::CLOCK).env("INTRAY_CLOCK", &self.path);
     }
 
     pub fn advance(&self, ms: i64) {

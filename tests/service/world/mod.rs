@@ -10,6 +10,7 @@ pub mod json;
 pub mod keyspace;
 mod proxy;
 mod service;
+pub mod shim;
 mod verbs;
 
 use std::{

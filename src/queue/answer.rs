@@ -1,0 +1,165 @@
+//! What reserve scripts said, queue by queue, made into one answer.
+
+use redis::Value;
+
+use super::{
+    Fault,
+    group::Answer,
+    ids::between,
+    read::{Fields, broken},
+    record::{self, Header, Live},
+    reserve::{Handout, Reason, ReserveOutcome},
+    undo::Undo,
+};
+use crate::job::{JobId, Millis, Priority, QueueName, Reservation};
+
+/// One queue's part of an answer.
+pub(super) struct Part {
+    pub(super) jobs: Vec<Handout>,
+    undo: Option<Undo>,
+    refusal: Option<ReserveOutcome>,
+    sight: Sight,
+}
+
+/// What a queue looks like to somebody who finds nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Sight {
+    now: Millis,
+    waiting: u64,
+    delayed: u64,
+    reserved: u64,
+    paused: bool,
+    next_ms: Option<u64>,
+    /// More was to be looked at than one call may.
+    cut_short: bool,
+}
+
+/// One queue, as a reserve over several looks at it first.
+pub(super) struct Look {
+    pub(super) at_limit: bool,
+    pub(super) can_give: bool,
+    /// Of each live reservation of the worker.
+    pub(super) since: Vec<Millis>,
+    sight: Sight,
+}
+
+impl Look {
+    pub(super) fn read(mut answer: Fields) -> Result<Self, Fault> {
+        let now = answer.time()?;
+        let (at_limit, can_give) = (answer.flag()?, answer.flag()?);
+        let (mut times, mut since) = (answer.list()?, Vec::new());
+        while !times.is_done() {
+            since.push(times.time()?);
+        }
+        Ok(Self { at_limit, can_give, since, sight: read_sight(now, answer.list()?)? })
+    }
+
+    /// A part that gives nothing.
+    pub(super) fn nothing(&self) -> Part {
+        Part { jobs: Vec::new(), undo: None, refusal: None, sight: self.sight }
+    }
+}
+
+fn read_sight(now: Millis, mut fields: Fields) -> Result<Sight, Fault> {
+    Ok(Sight {
+        now,
+        waiting: fields.count()?,
+        delayed: fields.count()?,
+        reserved: fields.count()?,
+        paused: fields.flag()?,
+        next_ms: fields.maybe()?,
+        cut_short: false,
+    })
+}
+
+pub(super) fn read_part(queue: &QueueName, answer: Answer) -> Result<Part, Fault> {
+    let mut shared = Fields::of(Value::Array(answer.shared.to_vec()))?;
+    let now = shared.time()?;
+    let warn_ms = shared.count()? as u32;
+    let mut sight = read_sight(now, shared.list()?)?;
+    let mut item = Fields::of(answer.item)?;
+    let (mut jobs, mut refusal) = (Vec::new(), None);
+    match item.text()?.as_str() {
+        "new" | "held" => {
+            for job in item.lists() {
+                jobs.push(read_handout(queue, warn_ms, job?)?);
+            }
+        }
+        "more" => sight.cut_short = true,
+        "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
+        "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
+        "paused" => refusal = Some(ReserveOutcome::QueuePaused),
+        "limit" => refusal = Some(ReserveOutcome::WorkerLimit),
+        _ => return Err(broken("jobs or a refusal")),
+    }
+    Ok(Part { jobs, undo: answer.undo, refusal, sight })
+}
+
+fn read_handout(queue: &QueueName, warn_ms: u32, mut job: Fields) -> Result<Handout, Fault> {
+    let code = job.code()?;
+    let header = Header::parse(&job.bytes()?)?;
+    let apart = job.bytes()?;
+    let live = Live::parse(&job.bytes()?)?;
+    let deadline = job.time()?;
+    let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
+    let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart)?) };
+    let priority = live.score.map_or(header.priority.into(), |score| score >> 46);
+    Ok(Handout {
+        reservation: Reservation { job: JobId { queue: queue.clone(), code }, secret: hold.secret },
+        payload: payload.ok_or_else(|| broken("a payload"))?,
+        attempt: live.attempts + 1,
+        deadline,
+        warn_ms,
+        reserved_at: hold.reserved_at,
+        priority: Priority::new(priority).map_err(|_| broken("a priority"))?,
+        client: header.client,
+        worker: hold.worker,
+        enqueued_at: header.enqueued_at,
+        resumes: hold.resumes,
+        traceparent: header.traceparent,
+    })
+}
+
+/// One answer out of the parts.
+pub(super) fn finish(parts: Vec<Part>) -> ReserveOutcome {
+    let (mut jobs, mut undo, mut sights) = (Vec::new(), Undo::default(), Vec::new());
+    for part in parts {
+        if let Some(refusal) = part.refusal {
+            return refusal;
+        }
+        jobs.extend(part.jobs);
+        undo.join(part.undo);
+        sights.push(part.sight);
+    }
+    let now = sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0));
+    let remaining = sights.iter().map(|sight| sight.waiting).sum();
+    if jobs.is_empty() {
+        return ReserveOutcome::Nothing {
+            reason: reason(&sights),
+            retry_after_ms: retry_after(&sights),
+            remaining,
+            now,
+        };
+    }
+    jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
+    ReserveOutcome::Jobs { jobs, remaining, now, undo }
+}
+
+fn reason(sights: &[Sight]) -> Reason {
+    let of = |sight: &Sight| match sight {
+        Sight { paused: true, .. } => Reason::Paused,
+        Sight { delayed: 1.., .. } => Reason::Delayed,
+        Sight { reserved: 1.., .. } => Reason::Reserved,
+        _ => Reason::Empty,
+    };
+    sights.iter().map(of).min().unwrap_or(Reason::Empty)
+}
+
+/// The soonest expiry or due time, within bounds, with a tenth of jitter so that pages do not come back together.
+fn retry_after(sights: &[Sight]) -> u64 {
+    const SOON: u64 = 250;
+    const LATE: u64 = 5_000;
+    let soonest = sights.iter().filter_map(|sight| sight.next_ms).min().unwrap_or(LATE);
+    let wanted = if sights.iter().any(|sight| sight.cut_short) { SOON } else { soonest.clamp(SOON, LATE) };
+    between(wanted, wanted + wanted / 10).min(LATE)
+}

@@ -1,0 +1,80 @@
+//! undo: the caller of a reserve is gone, so what it newly reserved was never delivered.
+
+use std::sync::Arc;
+
+use redis::Value;
+
+use super::{Inner, connection::Args, group, ids::Nonce, meter, read, record::Live};
+use crate::job::{Code, QueueName};
+
+/// What a call newly reserved. Dropped before [`Undo::disarm`], it gives the jobs back: nobody has seen them.
+#[derive(Default)]
+pub struct Undo(Vec<Taken>);
+
+struct Taken {
+    inner: Arc<Inner>,
+    queue: QueueName,
+    nonce: [u8; 16],
+    codes: Vec<Code>,
+}
+
+impl std::fmt::Debug for Undo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Undo({})", self.0.len())
+    }
+}
+
+impl Undo {
+    /// The answer is with its caller.
+    pub fn disarm(mut self) {
+        self.0.clear();
+    }
+
+    /// For the jobs of a script's answer, if they are newly reserved.
+    pub(super) fn of(inner: &Arc<Inner>, queue: &QueueName, item: &Value) -> Option<Self> {
+        let Value::Array(parts) = item else { return None };
+        let (word, jobs) = parts.split_first()?;
+        if read::word(word) != Some("new") {
+            return None;
+        }
+        let (mut codes, mut nonce) = (Vec::with_capacity(jobs.len()), None);
+        for job in jobs {
+            let Value::Array(fields) = job else { return None };
+            codes.push(Code::parse(read::word(fields.first()?)?)?);
+            let Value::BulkString(live) = fields.get(3)? else { return None };
+            nonce = Live::parse(live).ok()?.hold.map(|hold| hold.nonce);
+        }
+        Some(Self(vec![Taken { inner: inner.clone(), queue: queue.clone(), nonce: nonce?, codes }]))
+    }
+
+    pub(super) fn join(&mut self, other: Option<Self>) {
+        if let Some(mut other) = other {
+            self.0.append(&mut other.0);
+        }
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        for taken in self.0.drain(..) {
+            let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+            let tasks = taken.inner.tasks.clone();
+            tasks.spawn_on(give_back(taken), &runtime);
+        }
+    }
+}
+
+async fn give_back(taken: Taken) {
+    let mut args = Args::default();
+    let nonce = Nonce::from_bytes(taken.nonce);
+    for code in &taken.codes {
+        args.push(code.as_str()).push(nonce.as_bytes());
+    }
+    let script = &taken.inner.scripts.undo;
+    let keys = taken.inner.keys_of(script, &taken.queue);
+    // If this fails too, the deadline gives the jobs back.
+    if group::timed(&taken.inner, script, &keys, &args).await.is_ok() {
+        meter::transitions(&taken.queue, "undelivered", taken.codes.len() as u64);
+        tracing::debug!(queue = %taken.queue, jobs = taken.codes.len(), "a caller was gone, its jobs are back");
+    }
+}
