@@ -1,8 +1,8 @@
 -- cancel: a producer or operator withdraws a job.   waiting | delayed | dead | reserved (by force) -> cancelled
 -- FLAGS  allow-oom
 -- USES   clock write record leave dedupe event total commit
--- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash · live hash ·
--- KEYS   drafts hash
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash ·
+-- KEYS   live hash · drafts hash
 -- ARGV   id, force (0 | 1)
 -- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, or reserved without force
 local id, force = ARGV[1], ARGV[2] == '1'
@@ -11,15 +11,24 @@ local header = record and read_header(record)
 
 if not header or is_stub(header) then return {'unknown'} end
 local r = raw and read_live(raw) or new_live(WAITING, -1, header.priority)
+local overdue = r.state == RESERVED and now >= tonumber(redis.call('ZSCORE', reserved, id))
 if r.state == CANCELLED then return {'cancelled'} end
-if r.state == COMPLETED or r.state == RESERVED and not force then return {'state', STATES[r.state]} end
+if r.state == COMPLETED or r.state == RESERVED and not overdue and not force then return {'state', STATES[r.state]} end
 
 local worker = ''
-if r.state == RESERVED then
+if overdue then
+  local hold = read_hold(r.hold)
+  r.expired, r.attempts = r.expired + 1, r.attempts + 1
+  leave(id, r, hold, EXPIRED)
+  event('expired', id, hold.worker, header.client, '')
+  total('expired')
+elseif r.state == RESERVED then
   local hold = read_hold(r.hold)
   worker = hold.worker
   leave(id, r, hold, ENDED_BY_CANCEL)
 end
+local score = r.state == WAITING and tonumber(redis.call('ZSCORE', inbound, id)) or r.score
+if score >= 0 then r.priority = math.floor(score / $SPAN) end
 r.state, r.score, r.skips = CANCELLED, -1, ''
 for _, key in ipairs({inbound, delayed, dead}) do redis.call('ZREM', key, id) end
 free_dedupe(id, header)

@@ -22,6 +22,7 @@ end
 
 local function finish(job, id, worker, result, late)
   local r = job.record
+  r.priority = math.floor(r.score / $SPAN)
   r.state, r.score, r.skips = COMPLETED, -1, ''
   said[id] = false
   if result ~= '' then say(id, result) end
@@ -43,7 +44,7 @@ local function keep_late(job, id, worker, digest, result)
     if by == digest and kept:sub(stop) == result then return end
   end
   say(id .. '\0' .. r.late % LATE_RESULTS, struct.pack('>c8I6Bc0', digest, now, #worker, worker) .. result)
-  r.late = r.late + 1
+  r.late = r.late < 65535 and r.late + 1 or 60001 -- the field's end; the slot stays in step
   add(write_live, id, pack_live(r))
 end
 

@@ -14,7 +14,8 @@ local function extend(id, secret, digest, lease)
   if not job then return not_live(id, digest, nil) end
   local hold = job.hold
   local deadline = now + (lease > 0 and lease or hold.lease)
-  if max_hold > 0 then deadline = math.min(deadline, hold.reserved_at + max_hold) end
+  -- A limit that was lowered meanwhile takes nothing away that was granted before.
+  if max_hold > 0 then deadline = math.min(deadline, math.max(job.deadline, hold.reserved_at + max_hold)) end
   job.deadline = deadline
   add(to_reserved, deadline, id)
   event('extended', id, hold.worker, job.header.client, '')

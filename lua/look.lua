@@ -2,15 +2,15 @@
 -- FLAGS  no-writes
 -- USES   clock record
 -- KEYS   inbound zset · reserved zset · delayed zset · held zset · live hash · settings hash
--- ARGV   worker ('' = unnamed)
--- REPLY  {now ms, worker at the limit (0 | 1), a job can be had (0 | 1), {since ms of each live reservation of the worker …},
+-- ARGV   worker ('' = unnamed), nonce of the call
+-- REPLY  {now ms, worker at the limit (0 | 1), this very call was answered before (0 | 1), a job can be had (0 | 1), {since ms of each live reservation of the worker …},
 -- REPLY  {waiting, delayed, reserved, paused (0 | 1), next ms (-1 = never)}}
-local worker, HELD = ARGV[1], 200
+local worker, nonce, HELD = ARGV[1], ARGV[2], 200
 local chosen = redis.call('HMGET', settings, 'paused', 'worker_limit')
 local limit = tonumber(chosen[2] or $WORKER_LIMIT)
 
 local since = {}
-if worker ~= '' and limit > 0 then
+if worker ~= '' then
   for _, member in ipairs(redis.call('ZRANGEBYLEX', held, '[' .. worker .. '\0', '(' .. worker .. '\1', 'LIMIT', 0, HELD)) do
     local id = member:sub(-26)
     if tonumber(redis.call('ZSCORE', reserved, id)) > now then
@@ -18,6 +18,8 @@ if worker ~= '' and limit > 0 then
     end
   end
 end
+local own = worker .. '\0' .. nonce
+local replayed = redis.call('ZLEXCOUNT', held, '[' .. own .. '\0', '(' .. own .. '\1') > 0
 local at_limit = limit > 0 and worker ~= '' and #since >= limit
 local deadline = tonumber(redis.call('ZRANGE', reserved, 0, 0, 'WITHSCORES')[2] or math.huge)
 local due_at = tonumber(redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2] or math.huge)
@@ -26,7 +28,7 @@ local paused = chosen[1] == '1'
 local can = not paused and (waiting > 0 or next_at <= now)
 
 return {
-  now, at_limit and 1 or 0, can and 1 or 0, since,
+  now, at_limit and 1 or 0, replayed and 1 or 0, can and 1 or 0, since,
   {waiting, redis.call('ZCARD', delayed), redis.call('ZCARD', reserved), paused and 1 or 0,
     next_at < math.huge and next_at - now or -1},
 }

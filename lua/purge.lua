@@ -2,12 +2,12 @@
 -- FLAGS  allow-oom
 -- USES   clock write record leave dedupe gone event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · live hash
--- ARGV   state, how many at the front of the set to pass over (they were looked at before and have another state)
+-- ARGV   state, or 'stub' for what remembers an idempotent enqueue that met a twin; how many at the front of the set to pass over (they were looked at before and have another state)
 -- REPLY  {removed, passed over, more (0 | 1)}
 local STEP = 200
 local STATE, from = ARGV[1], tonumber(ARGV[2])
 local SETS = {
-  waiting = inbound, delayed = delayed, dead = dead, reserved = reserved, completed = ended, cancelled = ended,
+  waiting = inbound, delayed = delayed, dead = dead, reserved = reserved, completed = ended, cancelled = ended, stub = ended,
 }
 local set = SETS[STATE]
 local leave_set, removed, passed = begin('ZREM', set), 0, 0
@@ -26,6 +26,7 @@ local function remove(id, r, header)
   gone(id, r)
   add(leave_set, id)
   removed = removed + 1
+  if not r and set == ended then total('stubs', -1) end
   if r and r.state == CANCELLED then total('cancelled_kept', -1) end
   if set ~= ended then
     event('cancelled', id, worker, header.client, '')
@@ -36,11 +37,8 @@ end
 local records, headers = redis.call('HMGET', live, unpack(ids)), redis.call('HMGET', jobs, unpack(ids))
 for i, id in ipairs(ids) do
   local r, header = records[i] and read_live(records[i]), read_header(headers[i])
-  if is_stub(header) or STATES[r and r.state or WAITING] ~= STATE then
-    passed = passed + 1
-  else
-    remove(id, r, header)
-  end
+  local what = is_stub(header) and 'stub' or STATES[r and r.state or WAITING]
+  if what == STATE then remove(id, r, header) else passed = passed + 1 end
 end
 
 commit()

@@ -1,7 +1,7 @@
 -- release: an operator takes jobs from their holder; it is not an attempt.   reserved -> waiting
 -- FLAGS  allow-oom
 -- USES   clock write record leave dedupe back event total commit
--- KEYS   held zset · jobs hash · live hash
+-- KEYS   reserved zset · held zset · jobs hash · live hash
 -- ARGV   'job' id | 'worker' name
 -- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
 local MOST = 200
@@ -16,16 +16,23 @@ local records, headers = redis.call('HMGET', live, unpack(ids)), redis.call('HMG
 if not headers[1] or is_stub(read_header(headers[1])) then return {'unknown'} end
 
 local released = 0
+
+local function release(id, r, hold, header)
+  r.released = r.released + 1
+  leave(id, r, hold, RELEASED)
+  back_to_line(id, r)
+  event('released', id, hold.worker, header.client, '')
+  total('released')
+  released = released + 1
+end
+
 for i, id in ipairs(ids) do
   local r = records[i] and read_live(records[i])
   if r and r.hold ~= '' then
     local hold, header = read_hold(r.hold), read_header(headers[i])
-    r.released = r.released + 1
-    leave(id, r, hold, RELEASED)
-    back_to_line(id, r)
-    event('released', id, hold.worker, header.client, '')
-    total('released')
-    released = released + 1
+    -- Past its deadline nobody holds it any more, swept or not.
+    local overdue = now >= tonumber(redis.call('ZSCORE', reserved, id))
+    if overdue then expire(id, r, hold, header) else release(id, r, hold, header) end
   end
 end
 

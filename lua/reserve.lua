@@ -6,7 +6,8 @@
 -- ARGV   per call 8: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
 -- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job)
 -- REPLY  {now ms, warn ms, {waiting, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
--- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms} …} | {'more'} |
+-- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms} …} |
+-- REPLY  {'more'}: too much was overdue | {'later'}: the others' payloads filled the answer |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
 local STRIDE, STEP, BYTES, HELD = 8, 200, $RESERVE_BYTES, 200
 local _, _, _, more = overdue_step(STEP)
@@ -17,7 +18,7 @@ local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[
 
 local leave_inbound, to_reserved, to_held = begin('ZREM', inbound), begin('ZADD', reserved), begin('ZADD', held)
 local line, line_at, headers, records = {}, 1, {}, {}
-local taken, touched, spent, handed = {}, {}, 0, 0
+local taken, touched, known, spent, handed = {}, {}, {}, 0, 0
 
 local function capped(deadline, reserved_at)
   if max_hold > 0 then return math.min(deadline, reserved_at + max_hold) end
@@ -28,7 +29,7 @@ end
 local function read_line()
   local wanted = 0
   for at = 1, #ARGV, STRIDE do
-    if ARGV[at + 4] == 'next' then wanted = wanted + tonumber(ARGV[at + 2]) end
+    if ARGV[at + 4] ~= 'resume' then wanted = wanted + tonumber(ARGV[at + 2]) end
   end
   if wanted == 0 or paused then return end
   line = redis.call('ZRANGE', inbound, 0, math.min(wanted, STEP) - 1, 'WITHSCORES')
@@ -60,6 +61,10 @@ local function is_apart(record)
   return bit.band(struct.unpack('>I2', record, 8), APART) ~= 0
 end
 
+local function size(id, record)
+  return is_apart(record) and #record + redis.call('HSTRLEN', payloads, id) or #record
+end
+
 local function shown(id, record, raw, deadline)
   return {id, record, is_apart(record) and redis.call('HGET', payloads, id) or '', raw, deadline}
 end
@@ -89,8 +94,8 @@ local function resume(job, nonce, lease)
   hold.nonce, hold.resumes, hold.marks = nonce, hold.resumes + 1, 0
   if lease > 0 then hold.lease = lease end
   r.hold = pack_hold(hold)
-  local deadline = math.max(now + hold.lease, tonumber(redis.call('ZSCORE', reserved, id)))
-  deadline = capped(deadline, hold.reserved_at)
+  local granted = tonumber(redis.call('ZSCORE', reserved, id))
+  local deadline = math.max(granted, capped(now + hold.lease, hold.reserved_at))
   add(to_held, '0', held_member(hold, id))
   add(to_reserved, deadline, id)
   local raw, record = pack_live(r), redis.call('HGET', jobs, id)
@@ -100,8 +105,14 @@ local function resume(job, nonce, lease)
 end
 
 local function resume_all(mine, limit, nonce, lease)
-  local given = {'held'}
-  for i = 1, math.min(#mine, limit) do given[i + 1] = resume(mine[i], nonce, lease) end
+  local given, bytes = {'held'}, 0
+  for i = 1, math.min(#mine, limit) do
+    local weight = size(mine[i].id, redis.call('HGET', jobs, mine[i].id))
+    if i == 1 and spent > 0 and spent + weight > BYTES then return {'later'} end
+    if i > 1 and bytes + weight > BYTES then break end
+    bytes, spent = bytes + weight, spent + weight
+    given[i + 1] = resume(mine[i], nonce, lease)
+  end
   return given
 end
 
@@ -111,10 +122,13 @@ local function take(id, score, record, raw, call, i)
   local lease = call.lease > 0 and call.lease or header.lease or queue_lease
   local deadline = capped(now + lease, now)
   r.state, r.score, r.handed_out = RESERVED, score, r.handed_out + 1
-  r.hold = pack_hold({
+  local hold = {
     secret = call.secrets:sub(i * 26 - 25, i * 26), digest = call.digests:sub(i * 8 - 7, i * 8), nonce = call.nonce,
     reserved_at = now, lease = lease, resumes = 0, marks = 0, worker = call.worker,
-  })
+  }
+  r.hold = pack_hold(hold)
+  local mine = known[call.worker]
+  if mine then mine[#mine + 1] = {id = id, record = r, hold = hold} end
   taken[id], handed = true, handed + 1
   local packed = pack_live(r)
   add(leave_inbound, id)
@@ -125,10 +139,6 @@ local function take(id, score, record, raw, call, i)
   event('reserved', id, call.worker, header.client, '')
   total('handed_out')
   return shown(id, record, packed, deadline)
-end
-
-local function size(id, record)
-  return is_apart(record) and #record + redis.call('HSTRLEN', payloads, id) or #record
 end
 
 -- New jobs in order, as many as asked for and as the byte budget allows; one call always gets one.
@@ -143,7 +153,7 @@ local function take_next(call, want)
       local weight = size(id, record)
       if #given > 1 and bytes + weight > BYTES then break end
       if spent > 0 and spent + weight > BYTES then
-        if #given == 1 then return {'more'} end
+        if #given == 1 then return {'later'} end
         break
       end
       bytes, spent, line_at = bytes + weight, spent + weight, at + 1
@@ -174,10 +184,16 @@ local function serve(call, mode, limit, id)
   local who = call.worker ~= '' and call.worker or call.nonce
   if touched[who] or mode == 'this' then write_so_far() end
   touched[who] = true
-  local mine = holds(call.worker, call.nonce, call.worker ~= '' and (worker_limit > 0 or mode == 'resume'))
+  local all = call.worker ~= '' and (worker_limit > 0 or mode == 'resume')
+  local mine = all and known[who] or holds(call.worker, call.nonce, all)
+  if all then known[who] = mine end
   local before = replay(mine, call.nonce)
   if before then return before end
-  if mode == 'this' then return take_this(call, id, mine) end
+  if mode == 'this' then
+    local given = take_this(call, id, mine)
+    known = {} -- it read the records anew
+    return given
+  end
   if mode == 'resume' then return resume_all(mine, limit, call.nonce, call.lease) end
   if call.worker ~= '' and worker_limit > 0 then
     if #mine >= worker_limit then return resume_all(mine, limit, call.nonce, call.lease) end

@@ -6,7 +6,7 @@
 -- ARGV   -
 -- REPLY  {now ms, waiting, blocked, delayed, reserved, dead, ended, overdue, soonest deadline ms (-1 = none),
 -- REPLY  enqueued at ms of the oldest of those first in line, one a priority (-1 = none), {settings …}, {totals …}}
-local SPAN = 70368744177664
+local SPAN = $SPAN
 local oldest, from = -1, 0
 
 while true do

@@ -1,16 +1,15 @@
 -- undo: the caller of a reserve is gone, so what it newly reserved was never delivered.   reserved -> waiting
 -- FLAGS  allow-oom
 -- USES   clock write record leave dedupe back settle event total commit
--- ARGV   per item 2: id, nonce of the call
+-- ARGV   per item 2: id, secret of the reservation that was never delivered
 -- REPLY  per item: {'undone'} | {'kept'}: another call has it, or it has ended
 local STRIDE = 2
 read_items(STRIDE)
 
-local function undo(id, nonce)
-  local job = found[id]
-  local hold = job and job.hold
-  if not hold or hold.nonce ~= nonce or hold.resumes > 0 or hold.marks > 0 then return {'kept'} end
-  local worker = hold.worker
+local function undo(id, secret)
+  local job = holder(id, secret)
+  if not job or job.hold.resumes > 0 or job.hold.marks > 0 then return {'kept'} end
+  local worker = job.hold.worker
   job.record.handed_out = job.record.handed_out - 1
   let_go(job, id, nil)
   back_to_line(id, job.record)

@@ -2,11 +2,11 @@
 -- FLAGS  allow-oom
 -- USES   clock
 -- KEYS   registry zset
--- ARGV   'list' | 'forget' name
+-- ARGV   'list' how many to pass over | 'forget' name
 -- REPLY  {names …}: a name that came back into use meanwhile is not forgotten
 local DAY, MOST = 86400000, 100
 
-if ARGV[1] == 'list' then return redis.call('ZRANGEBYSCORE', registry, '-inf', now - DAY, 'LIMIT', 0, MOST) end
+if ARGV[1] == 'list' then return redis.call('ZRANGEBYSCORE', registry, '-inf', now - DAY, 'LIMIT', ARGV[2], MOST) end
 local seen = tonumber(redis.call('ZSCORE', registry, ARGV[2]) or math.huge)
 if seen > now - DAY then return {} end
 

@@ -63,8 +63,15 @@ impl Sweeper {
         }
         let due: Vec<_> = self.visits.iter().filter(|(_, at)| **at <= start).map(|(queue, _)| queue.clone()).collect();
         for queue in due {
-            let swept = self.queues.sweep(&queue).await?;
-            let wait = swept.next_ms.map_or(IDLE, Duration::from_millis).min(IDLE);
+            let wait = match self.queues.sweep(&queue).await {
+                Ok(swept) => swept.next_ms.map_or(IDLE, Duration::from_millis).min(IDLE),
+                Err(fault @ Fault::Unavailable { .. }) => return Err(fault),
+                // What is wrong with one queue is no reason to leave the others.
+                Err(fault) => {
+                    tracing::error!(%queue, %fault, "a queue cannot be swept");
+                    IDLE
+                }
+            };
             self.visits.insert(queue, Instant::now() + wait);
         }
         metrics::histogram!("intray_sweep_duration_seconds").record(start.elapsed().as_secs_f64());
@@ -76,7 +83,7 @@ impl Sweeper {
     }
 
     async fn list(&mut self) -> Result<(), Fault> {
-        let names = self.queues.names().await?;
+        let names = self.queues.names_and_ours().await?;
         self.visits.retain(|queue, _| names.binary_search(queue).is_ok());
         for queue in names {
             self.visits.entry(queue).or_insert_with(Instant::now);

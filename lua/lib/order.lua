@@ -1,7 +1,7 @@
 -- order: start-time fair queueing within a priority. score = priority * 2^46 + turn, turn = max(V, client's last) + 1.
 -- USES   write
 -- KEYS   turns zset · tops hash
-local SPAN = 70368744177664
+local SPAN = $SPAN
 local tops_seen, tops_moved, lasts_seen, lasts_moved = {}, {}, {}, {}
 
 local function priority_of(score)

@@ -24,8 +24,12 @@ local function overdue_step(most)
   if #late > 0 then
     local records, headers = redis.call('HMGET', live, unpack(late)), redis.call('HMGET', jobs, unpack(late))
     for i, id in ipairs(late) do
-      local r = read_live(records[i])
-      if expire(id, r, read_hold(r.hold), read_header(headers[i])) then died = died + 1 end
+      local r = records[i] and headers[i] and read_live(records[i])
+      if not r or r.hold == '' then
+        add(leave_reserved, id) -- nobody holds it: it must not stand in the way of the others
+      elseif expire(id, r, read_hold(r.hold), read_header(headers[i])) then
+        died = died + 1
+      end
     end
   end
   if #ready > 0 then

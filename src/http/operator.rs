@@ -121,7 +121,7 @@ pub async fn workers(
     QueueInPath(queue): QueueInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let (after, limit) = read_page(&mut query);
+    let (after, limit) = read_page(&mut query, Cursor::parse);
     query.finish(Some(()))?;
     known(&queues, &queue).await?;
     let page = queues.workers(&queue, after, limit).await.map_err(Problem::of_a_look)?;
@@ -177,7 +177,7 @@ fn read_settings(body: &RawValue) -> Result<SettingsPatch, Problem> {
             false => fields.object("backoff", rules::backoff).map(Some),
         },
         dedupe: set(&mut fields, "dedupe", rules::flag),
-        worker_limit: set(&mut fields, "worker_limit", rules::whole(counted.clone())),
+        worker_limit: set(&mut fields, "worker_limit", rules::whole(0..=limits::WORKER_LIMIT)),
         retention_ms: set(&mut fields, "retention_ms", rules::whole(limits::RETENTION_MS)),
         retention_max: set(&mut fields, "retention_max", rules::whole(counted.clone())),
         max_jobs: set(&mut fields, "max_jobs", rules::whole(counted)),
@@ -205,7 +205,7 @@ fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
 
 fn read_filter(query: &mut Query) -> JobFilter {
     let word = |word: &str| JobState::parse(word).ok_or(Invalid("must be a state"));
-    let (after, limit) = read_page(query);
+    let (after, limit) = read_page(query, Cursor::of_jobs);
     query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
     JobFilter {
         state: query.take("state", word).unwrap_or(JobState::Waiting),
@@ -216,7 +216,7 @@ fn read_filter(query: &mut Query) -> JobFilter {
     }
 }
 
-fn read_page(query: &mut Query) -> (Option<Cursor>, u32) {
-    let after = query.take("after", Cursor::parse);
+fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
+    let after = query.take("after", cursor);
     (after, query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE))
 }

@@ -30,6 +30,8 @@ pub const DELAY_MS: u32 = 2_592_000_000;
 pub const RETENTION_MS: std::ops::RangeInclusive<u32> = 10_000..=2_592_000_000;
 /// Large enough for any real limit, small enough to stay exact everywhere.
 pub const COUNT: u32 = 1_000_000_000;
+/// The largest limit of jobs that one worker holds.
+pub const WORKER_LIMIT: u32 = 100;
 pub const PRIORITY: u8 = 99;
 /// Payloads up to this size live in the job's own record, larger ones beside it.
 pub const INLINE_PAYLOAD: usize = 1_024;

@@ -37,6 +37,8 @@ pub(super) struct Sight {
 /// One queue, as a reserve over several looks at it first.
 pub(super) struct Look {
     pub(super) at_limit: bool,
+    /// This very call was given jobs before.
+    pub(super) replayed: bool,
     pub(super) can_give: bool,
     /// Of each live reservation of the worker.
     pub(super) since: Vec<Millis>,
@@ -46,12 +48,12 @@ pub(super) struct Look {
 impl Look {
     pub(super) fn read(mut answer: Fields) -> Result<Self, Fault> {
         let now = answer.time()?;
-        let (at_limit, can_give) = (answer.flag()?, answer.flag()?);
+        let (at_limit, replayed, can_give) = (answer.flag()?, answer.flag()?, answer.flag()?);
         let (mut times, mut since) = (answer.list()?, Vec::new());
         while !times.is_done() {
             since.push(times.time()?);
         }
-        Ok(Self { at_limit, can_give, since, sight: read_sight(now, answer.list()?)? })
+        Ok(Self { at_limit, replayed, can_give, since, sight: read_sight(now, answer.list()?)? })
     }
 
     /// A part that gives nothing.

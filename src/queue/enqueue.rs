@@ -157,11 +157,10 @@ impl Queues {
             by_queue.entry(&job.id.queue).or_default().push(i);
         }
         let calls = by_queue.into_iter().map(|(queue, places)| async {
-            let outcomes = match self.seen([queue]).await {
+            let outcomes = match self.seen(queue).await {
                 Err(fault) => places.iter().map(|_| Err(fault.clone())).collect(),
                 Ok(()) => {
                     let items = places.iter().map(|&i| Item { args: jobs[i].args(), jobs: 1 }).collect();
-                    self.stir(queue);
                     group::call(&self.inner, queue, Op::Enqueue, items).await
                 }
             };

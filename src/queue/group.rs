@@ -19,7 +19,9 @@ use crate::job::QueueName;
 /// One script: long enough to share a round trip, short enough for a millisecond or two of Redis.
 const MOST_JOBS: u32 = 200;
 const MOST_BYTES: usize = 1 << 20;
-/// How often a call that the budget did not reach goes to the front again.
+/// A reserve looks at what its worker holds, too.
+const MOST_RESERVES: usize = 64;
+/// How often a call that came to too much overdue work goes to the front again.
 const MOST_TRIES: u8 = 10;
 /// Everybody has an answer within two seconds, whatever Redis does.
 const PATIENCE: Duration = Duration::from_millis(1_800);
@@ -122,7 +124,8 @@ impl Lanes {
         while let Some(next) = waiting.front() {
             jobs += next.item.jobs;
             bytes += next.item.args.size();
-            if !group.is_empty() && (jobs > MOST_JOBS || bytes > MOST_BYTES) {
+            let full = lane.1 == Op::Reserve && group.len() == MOST_RESERVES;
+            if !group.is_empty() && (full || jobs > MOST_JOBS || bytes > MOST_BYTES) {
                 break;
             }
             let next = waiting.pop_front()?;
@@ -211,6 +214,8 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
         metrics::histogram!("intray_script_group_jobs", "script" => script.name)
             .record(f64::from(group.iter().map(|w| w.item.jobs).sum::<u32>()));
         let answer = timed(inner, script, &keys, &args).await.and_then(|value| split(lane.1, value, group.len()));
+        // After the script, whatever came of it: the sweep looks at what it moved.
+        inner.stir(&lane.0);
         match answer {
             Ok((items, shared)) => deliver(inner, lane, group, items, &shared),
             Err(fault) => {
@@ -250,8 +255,10 @@ fn split(op: Op, value: Value, expected: usize) -> Result<(Vec<Value>, Arc<[Valu
 fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Value>, shared: &Arc<[Value]>) {
     let (mut again, mut counts) = (Vec::new(), Vec::<(&'static str, u64)>::new());
     for (mut waiting, item) in group.into_iter().zip(items) {
-        if super::read::word(&item) == Some("more") && waiting.tries < MOST_TRIES {
-            waiting.tries += 1;
+        // "later" is bounded by the caller's patience: each script serves somebody.
+        let word = super::read::word(&item);
+        if word == Some("later") || word == Some("more") && waiting.tries < MOST_TRIES {
+            waiting.tries += u8::from(word == Some("more"));
             again.push(waiting);
             continue;
         }

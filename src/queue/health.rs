@@ -41,7 +41,7 @@ impl Queues {
         let written = field(&info, "aof_enabled") == "1";
         let scripts = self.names().await.err().map(|fault| fault.to_string());
         let mut args = super::connection::Args::default();
-        args.push("list");
+        args.push("list").push("0");
         let registry = [self.inner.keys.registry()];
         let run = super::group::timed(&self.inner, &self.inner.scripts.unseen, &registry, &args).await;
         vec![

@@ -23,10 +23,6 @@ impl Nonce {
         Self(std::array::from_fn(|i| b"0123456789abcdef"[(bits >> (60 - 4 * i)) as usize & 15]))
     }
 
-    pub(super) fn from_bytes(bytes: [u8; 16]) -> Self {
-        Self(bytes)
-    }
-
     pub(super) fn as_bytes(&self) -> &[u8] {
         &self.0
     }

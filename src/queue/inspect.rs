@@ -116,9 +116,19 @@ impl Cursor {
         String::from_utf8(bytes).map(Self).map_err(|_| Self::RULE)
     }
 
+    /// One of a list of jobs.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_jobs(text: &str) -> Result<Self, Invalid> {
+        Self::parse(text).ok().filter(|cursor| cursor.place().is_some()).ok_or(Self::RULE)
+    }
+
     /// `<score> <code>`, of a list of jobs.
     fn place(&self) -> Option<(&str, &str)> {
-        self.0.split_once(' ').filter(|(score, code)| score.parse::<f64>().is_ok() && Code::parse(code).is_some())
+        self.0
+            .split_once(' ')
+            .filter(|(score, code)| score.parse::<f64>().is_ok_and(f64::is_finite) && Code::parse(code).is_some())
     }
 }
 

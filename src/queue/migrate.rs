@@ -7,7 +7,7 @@ use super::{
     read::{Fields, broken},
 };
 use crate::{
-    job::{Millis, QueueName},
+    job::{Millis, QueueName, State},
     payload::Json,
 };
 
@@ -113,6 +113,15 @@ impl Queues {
                 return Err(Fault::Broken(format!("{key} is a {kind}, not a sorted set")));
             }
         }
+        if self.exists(queue).await? {
+            let paused = self.queue(queue).await?.is_some_and(|info| info.settings.paused);
+            if paused {
+                return Err(Fault::Broken(format!(
+                    "the queue {queue} is paused, so nothing in it can be held: unpause it"
+                )));
+            }
+            self.sweep(queue).await?;
+        }
         let mut adopted = Adopted::default();
         // The reserved were first in line when they were handed out, so they come first again.
         for (key, held) in [(reserved_key.as_str(), true), (name, false)] {
@@ -158,8 +167,9 @@ impl Queues {
         let id = derived_id(queue.clone(), &[b"adopt", member]);
         let job = NewJob::plain(id.clone(), payload_of(member)?);
         match self.enqueue(vec![job]).await.pop().ok_or_else(|| broken("an answer"))?? {
-            Enqueued::Stored { .. } => {}
-            Enqueued::Twin { .. } => {
+            Enqueued::Stored { state: State::Waiting | State::Reserved, .. } => {}
+            // Or it was adopted before, and has been worked off since.
+            Enqueued::Stored { .. } | Enqueued::Twin { .. } => {
                 adopted.twins += 1;
                 return Ok(());
             }

@@ -57,8 +57,8 @@ pub struct Purged {
     pub more: bool,
 }
 
-/// A purge looks at this many jobs a call, in steps of 200.
-const PURGE_STEPS: usize = 50;
+/// A purge removes about so many jobs a call, in steps of 200.
+const PURGE_MOST: u64 = 10_000;
 
 impl Queues {
     /// # Errors
@@ -67,7 +67,7 @@ impl Queues {
         let mut args = job(&id);
         args.number(force.into());
         let mut answer = Fields::of(self.run(&self.inner.scripts.cancel, &id.queue, &args).await?)?;
-        self.stir(&id.queue);
+        self.inner.stir(&id.queue);
         match answer.text()?.as_str() {
             "cancelled" => {
                 meter::transitions(&id.queue, "cancelled", 1);
@@ -94,7 +94,7 @@ impl Queues {
         let mut released = 0;
         loop {
             let mut answer = Fields::of(self.run(&self.inner.scripts.release, &queue, &args).await?)?;
-            self.stir(&queue);
+            self.inner.stir(&queue);
             match answer.text()?.as_str() {
                 "released" => released += answer.count()?,
                 "unknown" => return Ok(None),
@@ -122,7 +122,7 @@ impl Queues {
             let mut args = Args::default();
             args.push(kind).push(&what);
             let mut answer = Fields::of(self.run(&self.inner.scripts.requeue, &queue, &args).await?)?;
-            self.stir(&queue);
+            self.inner.stir(&queue);
             match answer.text()?.as_str() {
                 "requeued" => requeued += answer.count()?,
                 "unknown" => return Ok(Requeued::UnknownJob),
@@ -158,21 +158,22 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn purge(&self, purge: Purge) -> Result<Purged, Fault> {
-        let everything = [State::Waiting, State::Delayed, State::Dead, State::Completed, State::Cancelled];
-        let states = match purge.state {
-            Some(state) => vec![state],
-            None => everything.into_iter().chain(purge.force.then_some(State::Reserved)).collect(),
+        // The reserved only by force; and with everything go the stubs of enqueues that met a twin.
+        let kinds = match purge.state {
+            Some(State::Blocked) => vec![],
+            Some(state) => vec![state.word()],
+            None if purge.force => vec!["waiting", "delayed", "dead", "completed", "cancelled", "stub", "reserved"],
+            None => vec!["waiting", "delayed", "dead", "completed", "cancelled", "stub"],
         };
-        let (mut removed, mut steps) = (0, 0);
-        for state in states.into_iter().filter(|state| *state != State::Blocked) {
+        let mut removed = 0;
+        for kind in kinds {
             let mut passed = 0;
             loop {
-                if steps == PURGE_STEPS {
+                if removed >= PURGE_MOST {
                     return Ok(Purged { removed, more: true });
                 }
-                steps += 1;
                 let mut args = Args::default();
-                args.push(state.word()).number(passed);
+                args.push(kind).number(passed);
                 let mut answer = Fields::of(self.run(&self.inner.scripts.purge, &purge.queue, &args).await?)?;
                 removed += answer.count()?;
                 passed = answer.count()?;

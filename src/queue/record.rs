@@ -60,7 +60,6 @@ impl Header {
 /// A reservation that is out.
 pub(super) struct Hold {
     pub(super) secret: Code,
-    pub(super) nonce: [u8; 16],
     pub(super) reserved_at: Millis,
     pub(super) resumes: u32,
     pub(super) worker: Option<Name>,
@@ -112,12 +111,12 @@ impl Hold {
         let mut bytes = Bytes(raw);
         let secret = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a secret"))?;
         bytes.take(8)?;
-        let nonce = bytes.take(16)?.try_into().map_err(|_| broken("a nonce"))?;
+        bytes.take(16)?; // the nonce
         let reserved_at = Millis(bytes.uint(6)?);
         let _lease = bytes.uint(4)?;
         let resumes = bytes.uint(4)? as u32;
         let _marks = bytes.uint(1)?;
-        Ok(Self { secret, nonce, reserved_at, resumes, worker: bytes.name()? })
+        Ok(Self { secret, reserved_at, resumes, worker: bytes.name()? })
     }
 }
 

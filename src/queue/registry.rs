@@ -7,40 +7,47 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Fault, Queues, connection::Args, group, read::Fields};
+use super::{Fault, Inner, Queues, connection::Args, group, read::Fields};
 use crate::job::QueueName;
 
 const TELL_AGAIN: Duration = Duration::from_secs(60);
 
+impl Inner {
+    /// Notes that a job of the queue has been moved here.
+    pub(super) fn stir(&self, queue: &QueueName) {
+        let mut stirred = self.stirred.lock().unwrap_or_else(PoisonError::into_inner);
+        if !stirred.contains(queue) {
+            stirred.insert(queue.clone());
+        }
+    }
+}
+
 impl Queues {
-    pub(super) async fn seen<const N: usize>(&self, queues: [&QueueName; N]) -> Result<(), Fault> {
-        let mut args = Args::default();
-        let fresh: Vec<_> = queues.into_iter().filter(|queue| !self.is_registered(queue)).collect();
-        if fresh.is_empty() {
+    /// Sees to it that the registry knows a queue that is about to be used.
+    pub(super) async fn seen(&self, queue: &QueueName) -> Result<(), Fault> {
+        if self.is_registered(queue) {
             return Ok(());
         }
-        for queue in &fresh {
+        let queue = std::slice::from_ref(queue);
+        self.tell(queue).await?;
+        let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        registered.retain(|_, at| at.elapsed() < TELL_AGAIN);
+        registered.extend(queue.iter().map(|queue| (queue.clone(), Instant::now())));
+        Ok(())
+    }
+
+    async fn tell(&self, queues: &[QueueName]) -> Result<(), Fault> {
+        let mut args = Args::default();
+        for queue in queues {
             args.push(queue.as_str());
         }
         let script = &self.inner.scripts.seen;
-        group::timed(&self.inner, script, &[self.inner.keys.registry()], &args).await?;
-        let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
-        registered.retain(|_, at| at.elapsed() < TELL_AGAIN);
-        registered.extend(fresh.into_iter().map(|queue| (queue.clone(), Instant::now())));
-        Ok(())
+        group::timed(&self.inner, script, &[self.inner.keys.registry()], &args).await.map(drop)
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {
         let registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
         registered.get(queue).is_some_and(|at| at.elapsed() < TELL_AGAIN)
-    }
-
-    /// Notes that a job of the queue has been moved here.
-    pub(super) fn stir(&self, queue: &QueueName) {
-        let mut stirred = self.inner.stirred.lock().unwrap_or_else(PoisonError::into_inner);
-        if !stirred.contains(queue) {
-            stirred.insert(queue.clone());
-        }
     }
 
     /// The queues that this instance has moved jobs of since it was last asked.
@@ -57,6 +64,24 @@ impl Queues {
         command.arg(self.inner.keys.registry()).arg(0).arg(-1);
         let mut names = names_in(Fields::of(self.inner.link.plain(&command).await?)?)?;
         names.sort();
+        Ok(names)
+    }
+
+    /// Every queue, and those of this instance that the registry has lost: it is told of them again.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn names_and_ours(&self) -> Result<Vec<QueueName>, Fault> {
+        let mut names = self.names().await?;
+        let ours: Vec<_> = {
+            let registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
+            registered.keys().filter(|queue| names.binary_search(queue).is_err()).cloned().collect()
+        };
+        if !ours.is_empty() {
+            self.tell(&ours).await?;
+            names.extend(ours);
+            names.sort();
+        }
         Ok(names)
     }
 
@@ -78,18 +103,28 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn retire_unseen(&self) -> Result<(), Fault> {
-        let (registry, unseen) = ([self.inner.keys.registry()], &self.inner.scripts.unseen);
-        let mut list = Args::default();
-        list.push("list");
-        for queue in names_in(Fields::of(group::timed(&self.inner, unseen, &registry, &list).await?)?)? {
-            let kept = self.run(&self.inner.scripts.retire, &queue, &Args::default()).await?;
-            if super::read::word(&kept) == Some("retired") {
-                let mut forget = Args::default();
-                forget.push("forget").push(queue.as_str());
-                group::timed(&self.inner, unseen, &registry, &forget).await?;
+        let mut kept = 0;
+        loop {
+            let unseen = self.unseen("list", &kept.to_string()).await?;
+            if unseen.is_empty() {
+                return Ok(());
+            }
+            for queue in unseen {
+                let outcome = self.run(&self.inner.scripts.retire, &queue, &Args::default()).await?;
+                if super::read::word(&outcome) == Some("retired") {
+                    self.unseen("forget", queue.as_str()).await?;
+                } else {
+                    kept += 1;
+                }
             }
         }
-        Ok(())
+    }
+
+    async fn unseen(&self, word: &str, what: &str) -> Result<Vec<QueueName>, Fault> {
+        let mut args = Args::default();
+        args.push(word).push(what);
+        let (script, registry) = (&self.inner.scripts.unseen, [self.inner.keys.registry()]);
+        names_in(Fields::of(group::timed(&self.inner, script, &registry, &args).await?)?)
     }
 }
 

@@ -103,8 +103,11 @@ impl Queues {
 
     /// Looks at all queues at once, then asks one after the other until one gives.
     async fn reserve_of_many(&self, call: &Reserve) -> Result<ReserveOutcome, Fault> {
-        let looks = call.queues.iter().map(|queue| self.look(queue, call.worker.as_ref()));
+        let looks = call.queues.iter().map(|queue| self.look(queue, call));
         let looks = futures_util::future::try_join_all(looks).await?;
+        if looks.iter().any(|look| look.replayed) {
+            return self.replay(call, &looks).await;
+        }
         if looks.iter().any(|look| look.at_limit) {
             return self.resume(call, &looks).await;
         }
@@ -118,6 +121,17 @@ impl Queues {
             });
         }
         Ok(finish(parts))
+    }
+
+    /// The same call again: the same jobs.
+    async fn replay(&self, call: &Reserve, looks: &[Look]) -> Result<ReserveOutcome, Fault> {
+        let asked = call.queues.iter().zip(looks).map(|(queue, look)| async move {
+            match look.replayed {
+                true => self.ask(call, queue, Mode::Resume, call.limit).await,
+                false => Ok(look.nothing()),
+            }
+        });
+        Ok(finish(futures_util::future::try_join_all(asked).await?))
     }
 
     /// All that the worker holds in the queues, the oldest first, as many as were asked for.
@@ -155,14 +169,13 @@ impl Queues {
             digests.extend(ids::secret_digest(&secret));
         }
         args.push(secrets).push(digests);
-        self.stir(queue);
         let answer = group::call(&self.inner, queue, Op::Reserve, vec![Item { args, jobs: limit }]).await.pop();
         read_part(queue, answer.ok_or_else(|| broken("an answer"))??)
     }
 
-    async fn look(&self, queue: &QueueName, worker: Option<&Name>) -> Result<Look, Fault> {
+    async fn look(&self, queue: &QueueName, call: &Reserve) -> Result<Look, Fault> {
         let mut args = Args::default();
-        args.push(worker.map_or("", Name::as_str));
+        args.push(call.worker.as_ref().map_or("", Name::as_str)).push(call.nonce.as_bytes());
         Look::read(Fields::of(self.run(&self.inner.scripts.look, queue, &args).await?)?)
     }
 }

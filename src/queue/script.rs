@@ -7,7 +7,8 @@ use super::keys::{KEYS, REGISTRY};
 use crate::job::limits;
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 10] = [
+const CONSTANTS: [(&str, u64); 11] = [
+    ("SPAN", 1 << 46),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
     ("RETENTION_MAX", super::settings::DEFAULT.retention_max as u64),
     ("RETENTION_MS", super::settings::DEFAULT.retention_ms as u64),

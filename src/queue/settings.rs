@@ -120,7 +120,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn set(&self, queue: &QueueName, patch: SettingsPatch) -> Result<QueueInfo, Fault> {
-        self.seen([queue]).await?;
+        self.seen(queue).await?;
         self.run(&self.inner.scripts.set, queue, &patch.write()).await?;
         self.queue(queue).await?.ok_or_else(|| broken("a queue that was just set"))
     }

@@ -148,7 +148,6 @@ impl Queues {
         }
         async move {
             let sent = lanes.into_iter().map(|((queue, _), (op, places, items))| async move {
-                self.stir(&queue);
                 (places, group::call(&self.inner, &queue, op, items).await)
             });
             let mut outcomes: Vec<Option<Result<O, Fault>>> = std::iter::repeat_with(|| None).take(count).collect();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redis::Value;
 
-use super::{Inner, connection::Args, group, ids::Nonce, meter, read, record::Live};
+use super::{Inner, connection::Args, group, meter, read, record::Live};
 use crate::job::{Code, QueueName};
 
 /// What a call newly reserved. Dropped before [`Undo::disarm`], it gives the jobs back: nobody has seen them.
@@ -14,8 +14,8 @@ pub struct Undo(Vec<Taken>);
 struct Taken {
     inner: Arc<Inner>,
     queue: QueueName,
-    nonce: [u8; 16],
-    codes: Vec<Code>,
+    /// Each job, and the secret of its reservation.
+    jobs: Vec<(Code, Code)>,
 }
 
 impl std::fmt::Debug for Undo {
@@ -37,14 +37,14 @@ impl Undo {
         if read::word(word) != Some("new") {
             return None;
         }
-        let (mut codes, mut nonce) = (Vec::with_capacity(jobs.len()), None);
-        for job in jobs {
+        let taken = jobs.iter().map(|job| {
             let Value::Array(fields) = job else { return None };
-            codes.push(Code::parse(read::word(fields.first()?)?)?);
             let Value::BulkString(live) = fields.get(3)? else { return None };
-            nonce = Live::parse(live).ok()?.hold.map(|hold| hold.nonce);
-        }
-        Some(Self(vec![Taken { inner: inner.clone(), queue: queue.clone(), nonce: nonce?, codes }]))
+            let code = Code::parse(read::word(fields.first()?)?)?;
+            Some((code, Live::parse(live).ok()?.hold?.secret))
+        });
+        let jobs: Option<Vec<_>> = taken.collect();
+        Some(Self(vec![Taken { inner: inner.clone(), queue: queue.clone(), jobs: jobs? }]))
     }
 
     pub(super) fn join(&mut self, other: Option<Self>) {
@@ -66,15 +66,14 @@ impl Drop for Undo {
 
 async fn give_back(taken: Taken) {
     let mut args = Args::default();
-    let nonce = Nonce::from_bytes(taken.nonce);
-    for code in &taken.codes {
-        args.push(code.as_str()).push(nonce.as_bytes());
+    for (code, secret) in &taken.jobs {
+        args.push(code.as_str()).push(secret.as_str());
     }
     let script = &taken.inner.scripts.undo;
     let keys = taken.inner.keys_of(script, &taken.queue);
     // If this fails too, the deadline gives the jobs back.
     if group::timed(&taken.inner, script, &keys, &args).await.is_ok() {
-        meter::transitions(&taken.queue, "undelivered", taken.codes.len() as u64);
-        tracing::debug!(queue = %taken.queue, jobs = taken.codes.len(), "a caller was gone, its jobs are back");
+        meter::transitions(&taken.queue, "undelivered", taken.jobs.len() as u64);
+        tracing::debug!(queue = %taken.queue, jobs = taken.jobs.len(), "a caller was gone, its jobs are back");
     }
 }
