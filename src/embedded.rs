@@ -6,6 +6,7 @@ mod folder;
 mod keeper;
 mod output;
 mod probe;
+mod syncer;
 
 use std::{
     future::pending,

@@ -54,7 +54,7 @@ impl Engine {
             ["--unixsocketperm", "700"],
             ["--port", "0"],
             ["--appendonly", "yes"],
-            ["--appendfsync", "everysec"],
+            ["--appendfsync", "no"], // see syncer
             ["--save", ""],
             ["--maxmemory-policy", "noeviction"],
             ["--daemonize", "no"],

@@ -16,7 +16,13 @@ use std::{
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
-use super::{GaveUp, engine::Engine, folder::Folder, output::Output};
+use super::{
+    GaveUp,
+    engine::Engine,
+    folder::Folder,
+    output::Output,
+    syncer::{self, Syncer},
+};
 
 /// So many deaths within [`WINDOW`] are one too many.
 pub(super) const DEATHS: usize = 5;
@@ -42,6 +48,13 @@ impl Keeper {
     pub(super) fn start(engine: Engine, folder: Folder) -> io::Result<Self> {
         let control = Arc::new(Control::default());
         let (said, phase) = watch::channel(Phase::Keeping);
+        let (data, syncing) = (folder.data().to_owned(), Arc::clone(&control));
+        thread::Builder::new().name("engine-syncer".to_owned()).spawn(move || {
+            let mut files = Syncer::default();
+            while syncing.pause(syncer::EVERY) {
+                files.sync(&data);
+            }
+        })?;
         let hand = Arc::clone(&control);
         thread::Builder::new().name("engine-keeper".to_owned()).spawn(move || {
             let end = keep(&engine, &folder, &hand);
