@@ -1,6 +1,6 @@
 -- abandon: the holder gives the job back, and it keeps its place.   reserved -> waiting | delayed
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total commit
+-- USES   clock write record leave dedupe back settle lapse event total commit
 -- ARGV   per item 5: id, secret, digest of the secret, reason, delay ms (0 = none)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)}
 local STRIDE = 5

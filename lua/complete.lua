@@ -1,12 +1,13 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total commit
--- KEYS   inbound zset · dead zset · ended zset · results hash · drafts hash
+-- USES   clock write record leave dedupe settle event total commit
+-- KEYS   inbound zset · dead zset · ended zset · live hash · results hash · drafts hash
 -- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
 -- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)}
 local STRIDE, LATE_RESULTS = 4, 5
 read_items(STRIDE)
 local leave_inbound, leave_dead, to_ended = begin('ZREM', inbound), begin('ZREM', dead), begin('ZADD', ended)
+local write_live = begin('HSET', live)
 local write_results, drop_drafts = begin('HSET', results), begin('HDEL', drafts)
 local said = {} -- what this list has put into `results`
 

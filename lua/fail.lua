@@ -1,6 +1,6 @@
 -- fail: the holder reports failure, which counts an attempt.   reserved -> waiting | delayed | dead
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total commit
+-- USES   clock write record leave dedupe back settle lapse event total commit
 -- KEYS   settings hash
 -- ARGV   per item 5: id, secret, digest of the secret, error, jitter (0 .. 200 thousandths of the backoff, only added)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)}

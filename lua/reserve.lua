@@ -1,22 +1,27 @@
 -- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back order overdue event total commit
+-- USES   clock write record leave order event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · held zset · jobs hash · payloads hash · live hash ·
 -- KEYS   settings hash
 -- ARGV   per call 8: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
 -- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job)
 -- REPLY  {now ms, warn ms, {waiting, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
 -- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms} …} |
--- REPLY  {'more'}: too much was overdue | {'later'}: the others' payloads filled the answer |
+-- REPLY  {'overdue'}: sweep first | {'later'}: the others' payloads filled the answer |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
-local STRIDE, STEP, BYTES, HELD = 8, 200, $RESERVE_BYTES, 200
-local _, _, _, more = overdue_step(STEP)
-write_so_far()
+local STRIDE, LINE, BYTES, HELD = 8, 200, $RESERVE_BYTES, 200
+
+local function first_of(set)
+  return tonumber(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2] or math.huge)
+end
+-- What is overdue goes back to its place before anything is handed out: 300 s means 300 s, and the oldest comes first.
+local overdue = math.min(first_of(reserved), first_of(delayed)) <= now
 local chosen = redis.call('HMGET', settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms')
 local paused, worker_limit = chosen[1] == '1', tonumber(chosen[4] or $WORKER_LIMIT)
 local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[3] or $MAX_HOLD_MS)
 
 local leave_inbound, to_reserved, to_held = begin('ZREM', inbound), begin('ZADD', reserved), begin('ZADD', held)
+local write_live = begin('HSET', live)
 local line, line_at, headers, records = {}, 1, {}, {}
 local taken, touched, known, spent, handed = {}, {}, {}, 0, 0
 
@@ -32,7 +37,7 @@ local function read_line()
     if ARGV[at + 4] ~= 'resume' then wanted = wanted + tonumber(ARGV[at + 2]) end
   end
   if wanted == 0 or paused then return end
-  line = redis.call('ZRANGE', inbound, 0, math.min(wanted, STEP) - 1, 'WITHSCORES')
+  line = redis.call('ZRANGE', inbound, 0, math.min(wanted, LINE) - 1, 'WITHSCORES')
   local ids = {}
   for i = 1, #line, 2 do ids[#ids + 1] = line[i] end
   if #ids == 0 then return end
@@ -203,27 +208,26 @@ local function serve(call, mode, limit, id)
   return take_next(call, limit)
 end
 
-local replies = {}
-if not more then read_line() end
+local replies, hungry = {}, false
+if not overdue then read_line() end
 for at = 1, #ARGV, STRIDE do
   local call = {
     worker = ARGV[at], nonce = ARGV[at + 1], lease = tonumber(ARGV[at + 3]), secrets = ARGV[at + 6],
     digests = ARGV[at + 7],
   }
-  replies[#replies + 1] = more and {'more'} or serve(call, ARGV[at + 4], tonumber(ARGV[at + 2]), ARGV[at + 5])
+  local reply = overdue and {'overdue'} or serve(call, ARGV[at + 4], tonumber(ARGV[at + 2]), ARGV[at + 5])
+  hungry = hungry or #reply == 1
+  replies[#replies + 1] = reply
 end
 
 commit()
 write_order(handed * 2 + 8)
 
-local function soonest()
-  local deadline = redis.call('ZRANGE', reserved, 0, 0, 'WITHSCORES')[2]
-  local due_at = redis.call('ZRANGE', delayed, 0, 0, 'WITHSCORES')[2]
-  local next_at = math.min(tonumber(deadline or math.huge), tonumber(due_at or math.huge))
-  return next_at < math.huge and next_at - now or -1
+-- Why there is nothing is looked up only for somebody who was given nothing.
+local waiting, later, held_now, next_ms = redis.call('ZCARD', inbound), 0, 0, -1
+if hungry then
+  later, held_now = redis.call('ZCARD', delayed), redis.call('ZCARD', reserved)
+  local next_at = math.min(first_of(reserved), first_of(delayed))
+  if next_at < math.huge then next_ms = next_at - now end
 end
-return {
-  now, tonumber(chosen[5] or $WARN_MS), {
-    redis.call('ZCARD', inbound), redis.call('ZCARD', delayed), redis.call('ZCARD', reserved), paused and 1 or 0, soonest(),
-  }, replies,
-}
+return {now, tonumber(chosen[5] or $WARN_MS), {waiting, later, held_now, paused and 1 or 0, next_ms}, replies}

@@ -1,5 +1,5 @@
 -- settle: finds what the reservation of each item stands for.
--- USES   clock record leave back
+-- USES   record leave
 -- KEYS   reserved zset · jobs hash · live hash
 local ids, found = {}, {}
 
@@ -28,24 +28,4 @@ end
 local function let_go(job, id, how)
   leave(id, job.record, job.hold, how)
   job.hold = nil
-end
-
--- The job, if `secret` is live. One that is overdue and not yet swept expires here.
-local function live_holder(id, secret)
-  local job = holder(id, secret)
-  if not job then return end
-  if now < job.deadline then return job end
-  expire(id, job.record, job.hold, job.header)
-  job.hold = nil
-end
-
--- The answer for a reservation that is not live: the same call again if it ended by `how`, lost otherwise.
-local function not_live(id, digest, how)
-  local job = found[id]
-  local entry, ending = nil, nil
-  if job then entry, ending = recall(job.record.ring, digest) end
-  if not entry then return {'lost', 'unknown', ''} end
-  local state = STATES[job.record.state]
-  if ending == how then return {'again', state} end
-  return {'lost', ENDINGS[ending], state}
 end

@@ -87,7 +87,7 @@ pub(super) fn read_part(queue: &QueueName, answer: Answer) -> Result<Part, Fault
                 jobs.push(read_handout(queue, warn_ms, job?)?);
             }
         }
-        "more" => sight.cut_short = true,
+        "overdue" | "later" => sight.cut_short = true,
         "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
         "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
         "paused" => refusal = Some(ReserveOutcome::QueuePaused),

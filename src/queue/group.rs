@@ -217,7 +217,13 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
         // After the script, whatever came of it: the sweep looks at what it moved.
         inner.stir(&lane.0);
         match answer {
-            Ok((items, shared)) => deliver(inner, lane, group, items, &shared),
+            Ok((items, shared)) => {
+                if items.first().and_then(super::read::word) == Some("overdue") {
+                    // Before the group goes again. If it fails, so will the group.
+                    let _ = inner.sweep_step(&lane.0).await;
+                }
+                deliver(inner, lane, group, items, &shared);
+            }
             Err(fault) => {
                 for waiting in group {
                     let _ = waiting.reply.send(Err(fault.clone()));
@@ -257,8 +263,8 @@ fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Valu
     for (mut waiting, item) in group.into_iter().zip(items) {
         // "later" is bounded by the caller's patience: each script serves somebody.
         let word = super::read::word(&item);
-        if word == Some("later") || word == Some("more") && waiting.tries < MOST_TRIES {
-            waiting.tries += u8::from(word == Some("more"));
+        if word == Some("later") || word == Some("overdue") && waiting.tries < MOST_TRIES {
+            waiting.tries += u8::from(word == Some("overdue"));
             again.push(waiting);
             continue;
         }

@@ -70,7 +70,7 @@ macro_rules! libs {
 }
 
 // In the order in which they stand in a script: a helper comes after those that it uses.
-libs! { "clock" "write" "record" "event" "total" "commit" "leave" "dedupe" "back" "order" "overdue" "settle" "gone" "view" }
+libs! { "clock" "write" "record" "event" "total" "commit" "leave" "dedupe" "back" "order" "overdue" "settle" "lapse" "gone" "view" }
 
 impl Script {
     /// `spare`: works at `maxmemory` too, as far as the file's own flags allow.

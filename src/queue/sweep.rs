@@ -1,6 +1,6 @@
 //! sweep: what time brings about, in bounded steps.
 
-use super::{Fault, Queues, connection::Args, meter, read::Fields};
+use super::{Fault, Inner, Queues, connection::Args, group, meter, read::Fields};
 use crate::job::QueueName;
 
 /// What a sweep moved.
@@ -23,7 +23,7 @@ impl Queues {
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
         let mut swept = Swept::default();
         loop {
-            let (step, more) = self.sweep_step(queue).await?;
+            let (step, more) = self.inner.sweep_step(queue).await?;
             swept.expired += step.expired;
             swept.due += step.due;
             swept.dead += step.dead;
@@ -34,13 +34,14 @@ impl Queues {
             }
         }
     }
+}
 
+impl Inner {
     /// One bounded step, and whether there is more to do at once.
-    ///
-    /// # Errors
-    /// When Redis is not well.
-    pub async fn sweep_step(&self, queue: &QueueName) -> Result<(Swept, bool), Fault> {
-        let mut answer = Fields::of(self.run(&self.inner.scripts.sweep, queue, &Args::default()).await?)?;
+    pub(super) async fn sweep_step(&self, queue: &QueueName) -> Result<(Swept, bool), Fault> {
+        let script = &self.scripts.sweep;
+        let answer = group::timed(self, script, &self.keys_of(script, queue), &Args::default()).await?;
+        let mut answer = Fields::of(answer)?;
         let (expired, due) = (answer.count()?, answer.count()?);
         let (dead, forgotten) = (answer.count()?, answer.count()?);
         let more = answer.flag()?;

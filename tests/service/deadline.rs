@@ -34,6 +34,30 @@ async fn at_299_seconds_a_job_is_still_reserved_and_at_300_it_is_back_in_its_pla
 }
 
 #[tokio::test]
+async fn a_reservation_lives_to_the_last_millisecond_and_not_one_longer() {
+    let w = World::start().await;
+    w.stop_the_clock().await;
+    let delayed = w.enqueue_as(json!({ "payload": 1, "delay_ms": 299_999 })).await;
+    w.enqueue_many((2..6).map(|n| json!({ "payload": n, "priority": n }))).await;
+    let held = w.reserve_all(json!({ "limit": 4 })).await;
+    w.pass(299_998);
+    assert_eq!(w.sweep().await["due"], 0);
+    w.pass(1);
+    assert_eq!(w.sweep().await, json!({ "expired": 0, "due": 1, "dead": 0, "forgotten": 0 }), "due at t is ready at t");
+    assert_eq!(w.reserve().await.id, delayed);
+    assert_eq!(w.nothing(json!({})).await, "reserved");
+    assert_holds(&w.queue().await["reservations"], json!({ "live": 5, "overdue": 0, "soonest_expires_in_ms": 1 }));
+    assert_eq!(w.complete(&held[0]).await.is(200)["late"], false);
+    w.pass(1);
+    assert_holds(&w.queue().await["reservations"], json!({ "live": 1, "overdue": 3 }));
+    w.extend(&held[1]).await.lost("expired", "waiting");
+    assert_eq!(w.complete(&held[2]).await.is(200)["late"], true);
+    assert_eq!(w.reserve().await.id, held[1].id);
+    w.fail(&held[3]).await.lost("expired", "waiting");
+    w.check().await;
+}
+
+#[tokio::test]
 async fn nobody_needs_a_sweep_for_300_seconds_to_mean_300_seconds() {
     let w = World::start().await;
     let id = w.enqueue(1).await;

@@ -74,6 +74,20 @@ async fn a_client_with_one_job_does_not_wait_behind_ten_thousand_of_another() {
 }
 
 #[tokio::test]
+async fn an_endless_stream_of_new_clients_does_not_starve_the_one_who_was_there_first() {
+    let w = World::start().await;
+    w.enqueue_many((0..40).map(|n| json!({ "payload": n, "client": "first" }))).await;
+    let mut firsts = 0;
+    for n in 0..30 {
+        w.enqueue_as(json!({ "payload": n, "client": format!("new {n}") })).await;
+        firsts += usize::from(w.reserve().await.said["client"] == "first");
+    }
+    // Each of the others is one of many by then, and so is the first: its share shrinks, but it has one.
+    assert!(firsts >= 4, "{firsts} of 30");
+    w.check().await;
+}
+
+#[tokio::test]
 async fn fifty_clients_with_a_job_each_are_all_served_by_fifty_reserves() {
     let w = World::start().await;
     w.enqueue_many((0..500).map(|n| json!({ "payload": n, "client": "greedy" }))).await;

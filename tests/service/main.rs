@@ -15,11 +15,16 @@ mod payloads;
 mod people;
 mod races;
 mod repeats;
+mod seeing;
+mod twins;
 mod withdrawing;
 
 mod browsers;
 mod contract;
 mod crash;
+mod full;
+mod leaving;
+mod malformed;
 mod outage;
 mod probes;
 mod program;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, Fault, Held, World, assert_holds, eventually, id_of};
+use crate::world::{Answer, Client, Fault, Held, World, assert_holds, eventually};
 
 /// What the contract promises, and a little for a machine that is busy with other stories.
 const PROMISED: Duration = Duration::from_millis(2_500);
@@ -211,59 +211,6 @@ async fn a_redis_that_became_a_replica_takes_nothing_and_the_service_says_so_unt
 }
 
 #[tokio::test]
-async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
-    let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
-    w.enqueue_many((0..8).map(|n| json!({ "payload": n, "max_attempts": if n == 3 { 1 } else { 0 } }))).await;
-    let held = w.reserve_all(json!({ "worker": "ann", "limit": 5 })).await;
-    let before: Vec<u8> = w.engine.run("DUMP intray:{default}:jobs").await;
-    let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
-
-    for job in [
-        json!({ "payload": "no" }),
-        json!({ "payload": "x".repeat(100_000) }),
-        json!({ "payload": 1, "queue": "unheard-of" }),
-    ] {
-        let refusal = w.put(job).await;
-        assert_eq!(refusal.status, 507, "{}", refusal.text());
-        refusal.refused("storage-full");
-    }
-    let array = w.post("/jobs", json!([{ "payload": "a" }, { "payload": "b" }])).await.is(200);
-    assert!(array["jobs"].as_array().expect("jobs").iter().all(|entry| entry["error"]["status"] == 507), "{array}");
-    let after: Vec<u8> = w.engine.run("DUMP intray:{default}:jobs").await;
-    assert_eq!(before, after, "nothing was stored");
-
-    let large = w.complete_with(&held[0], "x".repeat(5_000)).await;
-    assert_eq!(large.status, 507, "{}", large.text());
-    assert_eq!(w.extend(&held[0]).await.is(200)["state"], "reserved", "the reservation is as it was");
-    assert_eq!(w.complete_with(&held[0], "x".repeat(4_000)).await.is(200)["state"], "completed");
-    assert_eq!(w.abandon(&held[1]).await.is(200)["state"], "waiting");
-    assert_eq!(w.fail(&held[2]).await.is(200)["state"], "waiting");
-    assert_eq!(w.fail(&held[3]).await.is(200)["state"], "dead");
-    assert_eq!(w.abandon_for(&held[4], 1_000).await.is(200)["state"], "delayed");
-    let taken = w.reserve_as("bob").await;
-    assert_eq!(w.release(&taken.id).await, 1);
-    let taken = w.reserve_as("bob").await;
-    w.pass(300_000);
-    let swept = w.sweep().await;
-    assert_eq!((&swept["expired"], &swept["due"]), (&json!(1), &json!(1)));
-    assert_eq!(w.complete(&taken).await.is(200)["late"], true);
-    assert_eq!(w.requeue_all().await, 1);
-    w.cancel(&id_of(&w.get("/queues/default/jobs").await.is(200)["jobs"][0])).await.is(200);
-    w.prioritize(&id_of(&w.get("/queues/default/jobs").await.is(200)["jobs"][0]), 1).await.is(200);
-    let mut left = 0;
-    while !w.ask(json!({})).await.is(200)["jobs"].as_array().expect("jobs").is_empty() {
-        left += 1;
-    }
-    assert!(left > 0);
-    assert_eq!(w.delete("/queues/default?state=all&force=true").await.is(200)["more"], false);
-
-    let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
-    w.enqueue("yes").await;
-    w.check().await;
-}
-
-#[tokio::test]
 async fn the_background_task_survives_an_outage() {
     let mut w = World::plan().durable().sweeping_every(20).start().await;
     let id = w.enqueue(1).await;
@@ -278,37 +225,4 @@ async fn the_background_task_survives_an_outage() {
     })
     .await;
     w.check().await;
-}
-
-#[tokio::test]
-async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
-    let w = World::start().await;
-    let id = w.enqueue(1).await;
-    let held = w.reserve().await;
-    for step in 0..4 {
-        let _: String = w.engine.run("SCRIPT FLUSH").await;
-        match step {
-            0 => drop(w.enqueue(2).await),
-            1 => drop(w.extend(&held).await.is(200)),
-            2 => drop(w.complete(&held).await.is(200)),
-            _ => assert_eq!(w.state(&id).await, "completed"),
-        }
-    }
-    w.check().await;
-}
-
-#[tokio::test]
-async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
-    let w = World::start().await;
-    let _: String = w.engine.run("SET intray:{default}:inbound nonsense").await;
-    let fault = w.put(json!({ "payload": 1 })).await;
-    assert_eq!(fault.status, 500, "{}", fault.text());
-    let problem = fault.refused("internal");
-    assert!(!problem.to_string().contains("WRONGTYPE"), "what is inside stays inside: {problem}");
-    w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
-    let _: u64 = w
-        .engine
-        .run("DEL intray:{default}:inbound intray:{default}:jobs intray:{default}:dedupe intray:{default}:turns")
-        .await;
-    w.enqueue(1).await;
 }

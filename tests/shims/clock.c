@@ -1,5 +1,6 @@
-/* Moves the wall clock of one process: LD_PRELOAD this, and the number of milliseconds in the file that INTRAY_CLOCK names
- * is added to what the kernel says. Tests move Redis's clock with it instead of sleeping. */
+/* Moves the wall clock of one process: LD_PRELOAD this. The file that INTRAY_CLOCK names holds two numbers of milliseconds:
+ * the first is added to what the kernel says; if the second is not 0, the clock stands there. Tests move Redis's clock with
+ * it instead of sleeping. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <stdint.h>
@@ -10,19 +11,20 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile int64_t none, *offset = &none;
+static volatile int64_t none[2], *shift = none;
 
 __attribute__((constructor)) static void look_up(void) {
     const char *path = getenv("INTRAY_CLOCK");
     int file = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
-    void *map = file < 0 ? MAP_FAILED : mmap(NULL, sizeof *offset, PROT_READ, MAP_SHARED, file, 0);
-    if (map != MAP_FAILED) offset = map;
+    void *map = file < 0 ? MAP_FAILED : mmap(NULL, sizeof none, PROT_READ, MAP_SHARED, file, 0);
+    if (map != MAP_FAILED) shift = map;
 }
 
 int clock_gettime(clockid_t clock, struct timespec *t) {
     int failed = syscall(SYS_clock_gettime, clock, t);
     if (failed || (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)) return failed;
-    int64_t ms = *offset, ns = t->tv_nsec + ms % 1000 * 1000000;
+    if (shift[1]) *t = (struct timespec){0, 0};
+    int64_t ms = shift[1] ? shift[1] : shift[0], ns = t->tv_nsec + ms % 1000 * 1000000;
     t->tv_sec += ms / 1000 + ns / 1000000000;
     t->tv_nsec = ns % 1000000000;
     return 0;

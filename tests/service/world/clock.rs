@@ -11,16 +11,16 @@ use super::shim;
 
 /// The clock of one Redis server.
 pub struct Clock {
-    offset: fs::File,
+    file: fs::File,
     path: PathBuf,
 }
 
 impl Clock {
     pub fn new(folder: &Path) -> Self {
         let path = folder.join("clock");
-        fs::write(&path, 0_i64.to_ne_bytes()).expect("a file for the clock");
-        let offset = fs::File::options().read(true).write(true).open(&path).expect("the clock's file");
-        Self { offset, path }
+        fs::write(&path, [0; 16]).expect("a file for the clock");
+        let file = fs::File::options().read(true).write(true).open(&path).expect("the clock's file");
+        Self { file, path }
     }
 
     /// Makes a program see this clock.
@@ -29,16 +29,24 @@ impl Clock {
     }
 
     pub fn advance(&self, ms: i64) {
-        self.set(self.offset() + ms);
+        self.write(0, self.read(0) + ms);
+        if self.read(1) != 0 {
+            self.write(1, self.read(1) + ms);
+        }
     }
 
-    fn offset(&self) -> i64 {
+    /// From now on time passes only by [`Self::advance`].
+    pub fn stop_at(&self, ms: u64) {
+        self.write(1, i64::try_from(ms).expect("a time"));
+    }
+
+    fn read(&self, field: u64) -> i64 {
         let mut bytes = [0; 8];
-        self.offset.read_exact_at(&mut bytes, 0).expect("the clock's file");
+        self.file.read_exact_at(&mut bytes, field * 8).expect("the clock's file");
         i64::from_ne_bytes(bytes)
     }
 
-    fn set(&self, ms: i64) {
-        self.offset.write_all_at(&ms.to_ne_bytes(), 0).expect("the clock's file");
+    fn write(&self, field: u64, ms: i64) {
+        self.file.write_all_at(&ms.to_ne_bytes(), field * 8).expect("the clock's file");
     }
 }

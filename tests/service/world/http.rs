@@ -163,7 +163,8 @@ impl Answer {
         let errors = problem["errors"].as_array().expect("errors");
         let mut found: Vec<_> = errors.iter().map(|error| error[kind].as_str().unwrap_or("?").to_owned()).collect();
         let mut names: Vec<_> = names.iter().map(|&name| name.to_owned()).collect();
-        (found.sort(), names.sort());
+        found.sort();
+        names.sort();
         assert_eq!(found, names, "{problem}");
     }
 

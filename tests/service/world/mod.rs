@@ -114,6 +114,11 @@ impl World {
         self.engine.clock.advance(i64::try_from(ms).expect("a human length of time"));
     }
 
+    /// Time stands still; it passes only by [`Self::pass`].
+    pub async fn stop_the_clock(&self) {
+        self.engine.clock.stop_at(self.engine.now().await);
+    }
+
     pub fn proxy(&self) -> &Proxy {
         self.proxy.as_ref().expect("planned with a proxy")
     }

@@ -1,0 +1,180 @@
+//! What operators and producers see: queues, lists and their pages, the feed of results, who holds what.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_holds, encoded, id_of, number};
+
+#[tokio::test]
+async fn a_queue_says_how_it_is() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    w.pass(5_000);
+    w.enqueue_as(json!({ "payload": 2, "priority": 1 })).await;
+    w.enqueue_as(json!({ "payload": 3, "delay_ms": 10_000 })).await;
+    w.reserve_as("ann").await;
+    w.pass(1_000);
+    let queue = w.queue().await;
+    assert_holds(&queue, json!({ "name": "default", "counts": { "waiting": 1, "delayed": 1, "reserved": 1 } }));
+    let age = number(&queue, "oldest_waiting_ms");
+    assert!((6_000..30_000).contains(&age), "{age}");
+    let soonest = number(&queue["reservations"], "soonest_expires_in_ms");
+    assert!((270_000..=299_000).contains(&soonest), "{soonest}");
+    assert_holds(&queue["reservations"], json!({ "live": 1, "overdue": 0 }));
+    assert_holds(&queue["totals"], json!({ "enqueued": 3, "handed_out": 1 }));
+    w.enqueue_as(json!({ "queue": "another", "payload": 1 })).await;
+    let queues = w.get("/queues").await.is(200);
+    let names: Vec<_> =
+        queues["queues"].as_array().expect("queues").iter().map(|queue| queue["name"].clone()).collect();
+    assert_eq!(names, ["another", "default"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn lists_are_paged_in_order_without_a_gap_or_a_repetition() {
+    let w = World::start().await;
+    let ids = w.enqueue_many((0..25).map(|n| json!({ "payload": n, "priority": n % 3 }))).await;
+    let mut sorted: Vec<_> = (0..25).collect();
+    sorted.sort_by_key(|n| n % 3);
+    let expected: Vec<_> = sorted.into_iter().map(|n: usize| ids[n].clone()).collect();
+    assert_eq!(pages(&w, "state=waiting&limit=7").await, expected);
+    assert_eq!(pages(&w, "limit=1").await, expected, "waiting is what one mostly wants");
+    assert_eq!(w.listed("waiting").await, expected);
+    w.get("/queues/nowhere/jobs").await.refused("unknown-queue");
+    for state in ["delayed", "reserved", "completed", "dead", "cancelled", "blocked"] {
+        assert_eq!(w.listed(state).await, Vec::<String>::new());
+    }
+    w.check().await;
+}
+
+/// All pages of a list, one after the other.
+async fn pages(w: &World, query: &str) -> Vec<String> {
+    let (mut ids, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = w.get(&format!("/queues/default/jobs?{query}{after}")).await.is(200);
+        ids.extend(page["jobs"].as_array().expect("jobs").iter().map(id_of));
+        let Some(next) = page["next"].as_str() else { return ids };
+        after = format!("&after={}", encoded(next));
+    }
+}
+
+#[tokio::test]
+async fn a_list_can_be_asked_for_one_client_or_one_worker() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let ids = w.enqueue_many((0..12).map(|n| json!({ "payload": n, "client": format!("c {}", n % 2) }))).await;
+    let even: Vec<_> = ids.iter().step_by(2).cloned().collect();
+    assert_eq!(pages(&w, "client=c%200&limit=2").await, even);
+    assert_eq!(pages(&w, "client=nobody").await, Vec::<String>::new());
+    let ann = w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
+    w.reserve_all(json!({ "worker": "bob", "limit": 2 })).await;
+    w.reserve_all(json!({ "limit": 2 })).await;
+    let anns: Vec<_> = ann.iter().map(|held| held.id.clone()).collect();
+    let mut listed = pages(&w, "state=reserved&worker=ann").await;
+    listed.sort();
+    assert_eq!(listed, {
+        let mut anns = anns;
+        anns.sort();
+        anns
+    });
+    assert_eq!(pages(&w, "state=reserved&limit=1").await.len(), 6);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_feed_of_results_goes_on_where_it_was_left() {
+    let w = World::start().await;
+    let mut done = Vec::new();
+    let mut after = String::new();
+    let mut read = Vec::new();
+    for round in 0..4 {
+        for n in 0..3 {
+            w.enqueue(round * 10 + n).await;
+            let held = w.reserve().await;
+            w.complete_with(&held, n).await.is(200);
+            done.push(held.id);
+            w.pass(1);
+        }
+        w.cancel(&w.enqueue(format!("cancelled {round}")).await).await.is(200);
+        loop {
+            let page = w.get(&format!("/queues/default/jobs?state=completed&limit=2{after}")).await.is(200);
+            read.extend(page["jobs"].as_array().expect("jobs").iter().map(id_of));
+            assert!(page["jobs"].as_array().expect("jobs").iter().all(|job| !job["result"].is_null()));
+            match page["next"].as_str() {
+                Some(next) => after = format!("&after={}", encoded(next)),
+                None => break,
+            }
+        }
+        // The last cursor is kept when there is no next one: what it has given is read again, and nothing is missed.
+        read.sort();
+        read.dedup();
+    }
+    let mut expected = done.clone();
+    expected.sort();
+    assert_eq!(read, expected);
+    assert_eq!(pages(&w, "state=completed&limit=5").await, done, "in order of completion");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn one_sees_who_holds_what() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 2 })).await;
+    w.enqueue_many((0..6).map(|n| json!({ "payload": n }))).await;
+    w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
+    let bob = w.reserve_as("bob").await;
+    w.pass(10_000);
+    let ann = w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
+    w.reserve_by(json!({ "queues": ["other"], "worker": "ann" })).await;
+    let nobody = w.reserve().await;
+    let answer = w.get("/queues/default/workers").await;
+    assert!(!answer.text().contains(&ann[0].reservation), "never the reservation");
+    let workers = answer.is(200)["workers"].clone();
+    let seen: Vec<(Value, usize)> = workers
+        .as_array()
+        .expect("workers")
+        .iter()
+        .map(|worker| (worker["worker"].clone(), worker["jobs"].as_array().expect("jobs").len()))
+        .collect();
+    assert_eq!(seen.len(), 3);
+    for expected in [(json!("ann"), 2), (json!("bob"), 1), (Value::Null, 1)] {
+        assert!(seen.contains(&expected), "{seen:?}");
+    }
+    let of = |name: Value| {
+        workers.as_array().expect("workers").iter().find(|worker| worker["worker"] == name).expect("there")["jobs"]
+            .clone()
+    };
+    assert_eq!(of(json!("bob"))[0]["id"], bob.id);
+    assert_eq!(of(Value::Null)[0]["id"], nobody.id);
+    let left = number(&of(json!("bob"))[0], "expires_in_ms");
+    assert!((260_000..=290_000).contains(&left), "{left}");
+
+    let (mut held, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = w.get(&format!("/queues/default/workers?limit=1{after}")).await.is(200);
+        held.extend(
+            page["workers"]
+                .as_array()
+                .expect("workers")
+                .iter()
+                .flat_map(|worker| worker["jobs"].as_array().expect("jobs").iter().map(id_of)),
+        );
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={}", encoded(next));
+    }
+    held.sort();
+    held.dedup();
+    assert_eq!(held.len(), 4);
+    w.get("/queues/nowhere/workers").await.refused("unknown-queue");
+
+    let mine = async |query: &str| w.get(&format!("/workers/ann/reservations{query}")).await;
+    let reservations = mine("").await.is(200)["reservations"].clone();
+    assert_eq!(reservations.as_array().expect("a list").len(), 2);
+    assert_eq!(mine("?queue=other").await.is(200)["reservations"].as_array().expect("a list").len(), 1);
+    for both in ["?queue=default,other", "?queue=default&queue=other", "?queue=default&queue=other&queue=nowhere"] {
+        let reservations = mine(both).await;
+        assert!(!reservations.text().contains(&ann[0].reservation));
+        assert_eq!(reservations.is(200)["reservations"].as_array().expect("a list").len(), 3);
+    }
+    assert_eq!(w.get("/workers/a%20nobody/reservations").await.is(200)["reservations"], json!([]));
+    w.check().await;
+}

@@ -1,0 +1,108 @@
+//! Which jobs are the same: by payload, by key, by client and queue, or never.
+
+use serde_json::json;
+
+use crate::world::{World, assert_told, id_of};
+
+#[tokio::test]
+async fn the_same_payload_is_the_same_job_while_it_lives() {
+    let w = World::start().await;
+    let first = w.enqueue_as(json!({ "payload": { "a": 1, "b": [1, 2] } })).await;
+    let place = w.place(&first).await;
+    w.enqueue(2).await;
+    let twin = w.post_text("/jobs", r#"{"payload":{ "b" : [1,2],"a":1 },"priority":1}"#).await;
+    assert_eq!(twin.is(200), json!({ "id": first, "queue": "default", "state": "waiting", "duplicate": true }));
+    assert_eq!(w.place(&first).await, place, "the twin's place does not change");
+    assert_eq!(w.get(&format!("/jobs/{first}")).await.text_at("/payload"), r#"{"a":1,"b":[1,2]}"#, "nor its payload");
+    assert_told(&w.story_of(&first).await, &["enqueued"]);
+
+    let held = w.reserve().await;
+    assert_eq!(held.id, first);
+    let said = w.put(json!({ "payload": { "a": 1, "b": [1, 2] } })).await.is(200);
+    assert_eq!((&said["state"], &said["duplicate"]), (&json!("reserved"), &json!(true)));
+    w.abandon_for(&held, 5_000).await.is(200);
+    assert_eq!(w.put(json!({ "payload": { "a": 1, "b": [1, 2] } })).await.is(200)["state"], "delayed");
+    w.pass(5_000);
+    let held = w.reserve_by(json!({ "id": first })).await;
+    w.complete(&held).await.is(200);
+    let new = w.enqueue_as(json!({ "payload": { "a": 1, "b": [1, 2] } })).await;
+    assert_ne!(new, first, "an ended job holds no key");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn payloads_are_the_same_by_their_text_and_not_by_what_a_parser_makes_of_it() {
+    let w = World::start().await;
+    let id = async |payload: &str| {
+        let answer = w.post_text("/jobs", format!(r#"{{"payload":{payload}}}"#)).await;
+        assert!(matches!(answer.status, 200 | 201), "{}", answer.text());
+        id_of(&answer.json())
+    };
+    let different = [
+        r#"{"id":9007199254740992}"#,
+        r#"{"id":9007199254740993}"#,
+        r#"{"id":9007199254740993.0}"#,
+        "1",
+        "1.0",
+        "1e0",
+        r#""1""#,
+        r#""a b""#,
+        r#""a  b""#,
+        "[1,2]",
+        "[2,1]",
+        "{}",
+        "[]",
+        "null",
+        r#"{"a":1,"b":2}"#,
+        r#"{"a":1,"b":2,"c":3}"#,
+    ];
+    let mut seen = Vec::new();
+    for payload in different {
+        let id = id(payload).await;
+        assert!(!seen.contains(&id), "{payload} is a job of its own");
+        seen.push(id);
+    }
+    assert_eq!(id(r#"{ "b":2, "a":1 }"#).await, seen[14]);
+    assert_eq!(id("[ 1,\n\t2 ]").await, seen[9]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_key_of_a_job_is_its_clients_and_its_queues() {
+    let w = World::start().await;
+    let mut ids = Vec::new();
+    for job in [
+        json!({ "payload": 1 }),
+        json!({ "payload": 1, "client": "a" }),
+        json!({ "payload": 1, "client": "b" }),
+        json!({ "payload": 1, "queue": "other" }),
+        json!({ "payload": 1, "dedupe_key": "1" }),
+        json!({ "payload": 1, "dedupe_key": "1", "client": "a" }),
+        json!({ "payload": 1, "dedupe": false }),
+        json!({ "payload": 1, "dedupe": false }),
+    ] {
+        ids.push(w.enqueue_as(job).await);
+    }
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), 8);
+    let twin = w.put(json!({ "payload": "something else", "dedupe_key": "1" })).await.is(200);
+    assert_eq!(twin["duplicate"], true, "a key says more than the payload");
+    let twin = w.put(json!({ "payload": 1, "client": "b" })).await.is(200);
+    assert_eq!(w.job(&id_of(&twin)).await["client"], "b");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_queue_may_do_without_deduplication() {
+    let w = World::start().await;
+    w.set(json!({ "dedupe": false })).await;
+    let (first, second) = (w.enqueue(1).await, w.enqueue(1).await);
+    assert_ne!(first, second);
+    let asked = w.enqueue_as(json!({ "payload": 1, "dedupe": true })).await;
+    let twin = w.put(json!({ "payload": 1, "dedupe": true })).await.is(200);
+    assert_eq!(id_of(&twin), asked);
+    let keyed = w.enqueue_as(json!({ "payload": 1, "dedupe_key": "k" })).await;
+    assert_eq!(id_of(&w.put(json!({ "payload": 2, "dedupe_key": "k" })).await.is(200)), keyed);
+    w.check().await;
+}
