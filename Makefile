@@ -1,13 +1,13 @@
 # `make run` serves on 127.0.0.1:7070, `make test` tests. Both bring what they need, Rust excepted.
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 
-.PHONY: run test fmt lint deny image engine rust
+.PHONY: run test fmt lint deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
 	exec cargo run --quiet --release --locked
 
-test: rust engine
+test: rust engine curl
 	cargo test --locked
 
 fmt: rust
@@ -23,6 +23,10 @@ deny: rust
 # The container image, built and run without a container engine: see the script for what it needs.
 image: rust
 	tests/image.sh
+
+# The README's tour is run as it is printed, and needs a curl that knows --json: 7.82 or newer.
+curl:
+	@curl --help all 2>/dev/null | grep -q -- --json || scripts/curl.sh
 
 engine:
 	@scripts/engine.sh

@@ -206,7 +206,10 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
     let _driver = Driver(&inner.lanes, lane);
     let script = lane.1.script(inner);
     let keys = inner.keys_of(script, &lane.0);
-    while let Some(group) = inner.lanes.next(lane) {
+    loop {
+        // Whoever is ready to join does so first; when nobody is, this costs nothing.
+        tokio::task::yield_now().await;
+        let Some(group) = inner.lanes.next(lane) else { return };
         let mut args = Args::default();
         for waiting in &group {
             args.append(&waiting.item.args);

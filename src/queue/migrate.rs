@@ -21,6 +21,8 @@ pub enum LayoutError {
     Newer { found: usize, current: usize },
     #[error("the layout in Redis has version {found}, this program needs {current}: run `intray migrate`")]
     Older { found: usize, current: usize },
+    #[error("{0}")]
+    Refused(String),
     #[error(transparent)]
     Fault(#[from] Fault),
 }
@@ -99,29 +101,10 @@ impl Queues {
     /// ids are derived from the members. At the end the old keys are renamed to `…:adopted`.
     ///
     /// # Errors
-    /// When Redis is not well, or was adopted from before.
-    pub async fn adopt(&self, name: &str, queue: &QueueName, dry_run: bool) -> Result<Adopted, Fault> {
+    /// [`LayoutError::Refused`] when it cannot be done, otherwise when Redis is not well.
+    pub async fn adopt(&self, name: &str, queue: &QueueName, dry_run: bool) -> Result<Adopted, LayoutError> {
         let reserved_key = format!("{name}:reserved");
-        for key in [name, &reserved_key] {
-            if self.key_type(&format!("{key}:adopted")).await? != "none" {
-                return Err(Fault::Broken(format!(
-                    "{key}:adopted is there from an earlier adoption: rename or remove it"
-                )));
-            }
-            let kind = self.key_type(key).await?;
-            if !matches!(kind.as_str(), "none" | "zset") {
-                return Err(Fault::Broken(format!("{key} is a {kind}, not a sorted set")));
-            }
-        }
-        if self.exists(queue).await? {
-            let paused = self.queue(queue).await?.is_some_and(|info| info.settings.paused);
-            if paused {
-                return Err(Fault::Broken(format!(
-                    "the queue {queue} is paused, so nothing in it can be held: unpause it"
-                )));
-            }
-            self.sweep(queue).await?;
-        }
+        self.can_adopt([name, &reserved_key], queue).await?;
         let mut adopted = Adopted::default();
         // The reserved were first in line when they were handed out, so they come first again.
         for (key, held) in [(reserved_key.as_str(), true), (name, false)] {
@@ -150,6 +133,33 @@ impl Queues {
             }
         }
         Ok(adopted)
+    }
+
+    /// One that was cut short between its two renames may go on: what is renamed is not there any more.
+    async fn can_adopt(&self, keys: [&str; 2], queue: &QueueName) -> Result<(), LayoutError> {
+        let refused = |line: String| Err(LayoutError::Refused(line));
+        let mut found = false;
+        for key in keys {
+            match self.key_type(key).await?.as_str() {
+                "none" => continue,
+                "zset" => found = true,
+                kind => return refused(format!("{key} is a {kind}, not a sorted set")),
+            }
+            if self.key_type(&format!("{key}:adopted")).await? != "none" {
+                return refused(format!("{key}:adopted is there from an earlier adoption: rename or remove it"));
+            }
+        }
+        if !found {
+            let [name, reserved] = keys;
+            return refused(format!("there is neither {name} nor {reserved}: perhaps they were adopted before"));
+        }
+        if self.exists(queue).await? {
+            if self.queue(queue).await?.is_some_and(|info| info.settings.paused) {
+                return refused(format!("the queue {queue} is paused, so nothing in it can be held: unpause it"));
+            }
+            self.sweep(queue).await?;
+        }
+        Ok(())
     }
 
     async fn adopt_one(

@@ -15,7 +15,7 @@ async fn a_service_told_to_end_answers_what_is_in_hand_and_ends_well() {
         let client = (*w).clone();
         async move { client.reserve_as("ann").await }
     });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    eventually("the call is on its way", async || w.proxy().withholds().then_some(())).await;
     w.service.signal(libc::SIGTERM);
     tokio::time::sleep(Duration::from_millis(200)).await;
     w.proxy().now(Fault::None);

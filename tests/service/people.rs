@@ -151,17 +151,23 @@ async fn a_deep_link_gives_one_very_job() {
     w.check().await;
 }
 
-/// Sends a reserve on a connection of its own, and leaves without reading the answer.
-async fn reserve_and_leave(client: &Client, body: &Value, key: Option<&str>, stay: Duration) {
+/// Sends a reserve on a connection of its own, and does not read the answer.
+async fn ask_alone(client: &Client, body: &Value, key: Option<&str>) -> TcpStream {
     let mut socket = TcpStream::connect(client.address()).await.expect("the service listens");
     let body = body.to_string();
     let key = key.map_or(String::new(), |key| format!("idempotency-key: {key}\r\n"));
     let head = format!("POST /jobs/reserve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{key}");
     let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
     socket.write_all(request.as_bytes()).await.expect("the service reads");
+    socket
+}
+
+async fn reserve_and_leave(client: &Client, body: &Value, key: Option<&str>, stay: Duration) {
+    let call = ask_alone(client, body, key).await;
     if !stay.is_zero() {
         tokio::time::sleep(stay).await;
     }
+    drop(call);
 }
 
 #[tokio::test]
@@ -173,7 +179,11 @@ async fn a_caller_who_leaves_while_redis_works_takes_no_job() {
     w.pass(300_000);
     w.sweep().await;
     w.proxy().now(Fault::Freeze);
-    reserve_and_leave(&w, &json!({}), None, Duration::from_millis(100)).await;
+    let call = ask_alone(&w, &json!({}), None).await;
+    eventually("the call is on its way", async || w.proxy().withholds().then_some(())).await;
+    drop(call);
+    // For the service to see that the caller has gone.
+    tokio::time::sleep(Duration::from_millis(300)).await;
     w.proxy().now(Fault::None);
     eventually("the job is given back", async || {
         w.story_of(&id).await.ends_with(&["reserved".into(), "abandoned undelivered".into()]).then_some(())
@@ -222,7 +232,9 @@ async fn what_somebody_came_back_for_is_not_undone() {
     let w = World::plan().behind_a_proxy().start().await;
     let id = w.enqueue(1).await;
     w.proxy().now(Fault::Freeze);
-    reserve_and_leave(&w, &json!({ "worker": "ann" }), None, Duration::from_millis(100)).await;
+    let call = ask_alone(&w, &json!({ "worker": "ann" }), None).await;
+    eventually("the call is on its way", async || w.proxy().withholds().then_some(())).await;
+    drop(call);
     let retry = tokio::spawn({
         let client = (*w).clone();
         async move { client.reserve_as("ann").await }
