@@ -2,7 +2,7 @@
 -- FLAGS  allow-oom
 -- USES   clock write record leave dedupe event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash ·
--- KEYS   live hash · drafts hash
+-- KEYS   live hash
 -- ARGV   id, force (0 | 1)
 -- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, or reserved without force
 local id, force = ARGV[1], ARGV[2] == '1'
@@ -34,7 +34,6 @@ for _, key in ipairs({inbound, delayed, dead}) do redis.call('ZREM', key, id) en
 free_dedupe(id, header)
 redis.call('HSET', jobs, id, record:sub(1, header.stop - 1))
 redis.call('HDEL', payloads, id)
-redis.call('HDEL', drafts, id)
 redis.call('HSET', live, id, pack_live(r))
 redis.call('ZADD', ended, now, id)
 event('cancelled', id, worker, header.client, '')

@@ -1,14 +1,14 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
 -- FLAGS  allow-oom
 -- USES   clock write record leave dedupe settle event total commit
--- KEYS   inbound zset · dead zset · ended zset · live hash · results hash · drafts hash
+-- KEYS   inbound zset · dead zset · ended zset · live hash · results hash
 -- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
 -- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)}
 local STRIDE, LATE_RESULTS = 4, 5
 read_items(STRIDE)
 local leave_inbound, leave_dead, to_ended = begin('ZREM', inbound), begin('ZREM', dead), begin('ZADD', ended)
 local write_live = begin('HSET', live)
-local write_results, drop_drafts = begin('HSET', results), begin('HDEL', drafts)
+local write_results = begin('HSET', results)
 local said = {} -- what this list has put into `results`
 
 local function result_of(field)
@@ -27,7 +27,6 @@ local function finish(job, id, worker, result, late)
   r.state, r.score, r.skips = COMPLETED, -1, ''
   said[id] = false
   if result ~= '' then say(id, result) end
-  add(drop_drafts, id)
   add(write_live, id, pack_live(r))
   add(to_ended, digits(now), id)
   free_dedupe(id, job.header)

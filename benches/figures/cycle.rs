@@ -15,7 +15,9 @@ const MEASURED: Duration = Duration::from_secs(8);
 
 pub async fn run() {
     let rig = Rig::start();
-    println!("connections  cycles/s  service µs/cycle  redis µs/cycle  p50 ms  p99 ms  (a cycle is three requests)");
+    println!(
+        "connections  cycles/s  service µs/cycle  redis µs/cycle  jobs/script  p50 ms  p99 ms  (a cycle is three requests)"
+    );
     for connections in [1, 16, 64, 256] {
         measure(&rig, connections, &Cell::new(u64::from(connections) << 40)).await;
     }
@@ -27,10 +29,11 @@ async fn measure(rig: &Rig, connections: u32, next: &Cell<u64>) {
     let (measuring, end) = (start + WARM_UP, start + WARM_UP + MEASURED);
     let used = async {
         tokio::time::sleep_until(measuring.into()).await;
-        let before = rig.cpu();
+        let (before, groups) = (rig.cpu(), rig.groups());
         tokio::time::sleep_until(end.into()).await;
-        let after = rig.cpu();
-        (after.0 - before.0, after.1 - before.1)
+        let (after, groups_after) = (rig.cpu(), rig.groups());
+        let jobs_per_script = (groups_after.0 - groups.0) / (groups_after.1 - groups.1);
+        (after.0 - before.0, after.1 - before.1, jobs_per_script)
     };
     let clients = join_all((0..connections).map(|_| work(rig, next, measuring, end)));
     let (used, latencies) = tokio::join!(used, clients);
@@ -39,10 +42,11 @@ async fn measure(rig: &Rig, connections: u32, next: &Cell<u64>) {
     let n = latencies.len() as f64;
     let at = |share: f64| latencies[(n * share) as usize].as_secs_f64() * 1e3;
     println!(
-        "{connections:>11}  {:>8.0}  {:>16.1}  {:>14.1}  {:>6.2}  {:>6.2}",
+        "{connections:>11}  {:>8.0}  {:>16.1}  {:>14.1}  {:>11.1}  {:>6.2}  {:>6.2}",
         n / MEASURED.as_secs_f64(),
         used.0 / n,
         used.1 / n,
+        used.2,
         at(0.5),
         at(0.99)
     );

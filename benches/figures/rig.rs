@@ -89,6 +89,20 @@ impl Rig {
         answer
     }
 
+    /// Jobs and scripts so far, by the service's own figures.
+    pub fn groups(&self) -> (f64, f64) {
+        let mut stream = std::net::TcpStream::connect(self.address).expect("the service");
+        let host = self.address;
+        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("sent");
+        let mut text = String::new();
+        stream.read_to_string(&mut text).expect("figures");
+        let sum = |name: &str| {
+            let lines = text.lines().filter(|line| line.starts_with(&format!("intray_script_group_jobs_{name}{{")));
+            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
+        };
+        (sum("sum"), sum("count"))
+    }
+
     pub fn used_memory(&self) -> u64 {
         let info = self.redis("INFO memory");
         let line = info.lines().find_map(|line| line.strip_prefix("used_memory:"));

@@ -16,8 +16,8 @@ use tokio::sync::oneshot;
 use super::{Applied, Fault, Inner, connection::Args, meter, script::Script, undo::Undo};
 use crate::job::QueueName;
 
-/// One script: long enough to share a round trip, short enough for a millisecond or two of Redis.
-const MOST_JOBS: u32 = 200;
+/// One script: long enough to share a round trip, short enough for about a millisecond of Redis.
+const MOST_JOBS: u32 = 100;
 const MOST_BYTES: usize = 1 << 20;
 /// A reserve looks at what its worker holds, too.
 const MOST_RESERVES: usize = 64;
