@@ -43,8 +43,9 @@ impl Undo {
             let code = Code::parse(read::word(fields.first()?)?)?;
             Some((code, Live::parse(live).ok()?.hold?.secret))
         });
-        let jobs: Option<Vec<_>> = taken.collect();
-        Some(Self(vec![Taken { inner: inner.clone(), queue: queue.clone(), jobs: jobs? }]))
+        let jobs: Vec<_> = taken.collect::<Option<_>>()?;
+        let taken = Taken { inner: inner.clone(), queue: queue.clone(), jobs };
+        (!taken.jobs.is_empty()).then(|| Self(vec![taken]))
     }
 
     pub(super) fn join(&mut self, other: Option<Self>) {

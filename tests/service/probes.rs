@@ -70,6 +70,23 @@ async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
     w.check().await;
 }
 
+/// Faults are counted and logged; a healthy service has none, also when there is nothing to do.
+#[tokio::test]
+async fn an_ordinary_day_has_no_faults() {
+    let w = World::plan().sweeping_every(20).start().await;
+    for worker in [json!(null), json!("ann")] {
+        let ask = if worker.is_null() { json!({}) } else { json!({ "worker": worker }) };
+        w.post("/jobs/reserve", ask).await.is(200);
+    }
+    w.enqueue(1).await;
+    let held = w.reserve().await;
+    w.complete(&held).await.is(200);
+    tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+    let text = w.get("/metrics").await.text();
+    assert!(!text.contains("intray_script_faults_total"), "{text}");
+    w.check().await;
+}
+
 #[tokio::test]
 async fn the_contract_is_served_as_it_is() {
     let w = World::start().await;

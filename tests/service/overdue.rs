@@ -1,0 +1,103 @@
+//! What is overdue: nobody holds it any more, and the background task comes for it in time, whatever else is wrong.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::world::{Fault, World, assert_holds, assert_told, eventually};
+
+#[tokio::test]
+async fn a_release_finds_nobody_to_take_an_overdue_job_from() {
+    let w = World::start().await;
+    let id = w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    w.pass(300_000);
+    assert_eq!(w.release(&id).await, 0);
+    assert_holds(
+        &w.job(&id).await,
+        json!({ "state": "waiting", "attempts": 1, "counts": { "expired": 1, "released": 0 } }),
+    );
+    assert_holds(&w.queue().await["totals"], json!({ "expired": 1, "released": 0 }));
+    w.check().await;
+    assert_holds(&w.complete_with(&held, "done").await.is(200), json!({ "state": "completed", "late": true }));
+    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "completed late"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_release_of_all_that_a_worker_holds_counts_only_what_they_still_hold() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let ids = w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
+    w.reserve_by(json!({ "worker": "ann", "lease_ms": 1_000 })).await;
+    w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
+    w.pass(1_000);
+    assert_eq!(w.release_from("ann").await, 2);
+    for (id, [expired, released]) in ids.iter().zip([[1, 0], [0, 1], [0, 1]]) {
+        assert_holds(
+            &w.job(id).await,
+            json!({ "state": "waiting", "counts": { "expired": expired, "released": released } }),
+        );
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_overdue_job_is_withdrawn_without_force() {
+    let w = World::start().await;
+    w.stop_the_clock().await;
+    let id = w.enqueue(1).await;
+    let held = w.reserve().await;
+    w.pass(299_999);
+    w.cancel(&id).await.wrong_state("reserved");
+    w.pass(1);
+    assert_eq!(w.cancel(&id).await.is(200)["state"], "cancelled");
+    assert_holds(&w.job(&id).await, json!({ "state": "cancelled", "counts": { "expired": 1 } }));
+    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "cancelled"]);
+    w.complete(&held).await.lost("expired", "cancelled");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_falls_due_in_a_second_is_not_left_for_ten() {
+    let w = World::plan().behind_a_proxy().sweeping_every(400).start().await;
+    let ids = w.enqueue_many((0..2).map(|n| json!({ "payload": n }))).await;
+    w.proxy().now(Fault::Freeze);
+    let reserve = |request: Value| {
+        let client = (*w).clone();
+        tokio::spawn(async move { client.reserve_by(request).await })
+    };
+    let first = reserve(json!({}));
+    eventually("the first is on its way", async || w.proxy().withholds().then_some(())).await;
+    let second = reserve(json!({ "lease_ms": 1_000 }));
+    // The background task comes by between the two: it sees that there is nothing to do for a long time.
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    w.proxy().now(Fault::None);
+    first.await.expect("the first has a job");
+    assert_eq!(second.await.expect("and so has the second").id, ids[1]);
+    let begin = Instant::now();
+    eventually("it is back", async || (w.state(&ids[1]).await == "waiting").then_some(())).await;
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_queue_that_cannot_be_swept_does_not_keep_the_others_from_it() {
+    let w = World::plan().sweeping_every(100).start().await;
+    let sound: Vec<_> = (0..40).map(|n| json!({ "queue": format!("q{n}"), "payload": n, "delay_ms": 1_000 })).collect();
+    let broken = w.enqueue_as(json!({ "queue": "broken", "payload": 1 })).await;
+    w.reserve_by(json!({ "queues": ["broken"], "lease_ms": 1_000 })).await;
+    let (key, code) = ("intray:{broken}:live", &broken["broken-".len()..]);
+    let record: Vec<u8> = w.engine.run(&format!("HGET {key} {code}")).await;
+    let _: u64 = w.engine.run(&format!("HSET {key} {code} nonsense")).await;
+    let sound = w.enqueue_many(sound).await;
+    w.pass(1_000);
+    for id in &sound {
+        eventually("the others are swept", async || (w.state(id).await == "waiting").then_some(())).await;
+    }
+    w.post("/queues/broken/sweep", json!({})).await.refused("internal");
+    let _: u64 = w.engine.ask(redis::cmd("HSET").arg(key).arg(code).arg(record)).await;
+    let swept: Value = w.post("/queues/broken/sweep", json!({})).await.is(200);
+    assert!(swept["expired"] == 1 || w.state(&broken).await == "waiting", "{swept}");
+    w.check().await;
+}

@@ -1,0 +1,52 @@
+//! One reserve over several queues is one call, whatever each of them allows.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_holds};
+
+async fn in_queue(w: &World, queue: &str, worker_limit: u64, payload: &str) -> String {
+    w.patch(&format!("/queues/{queue}"), json!({ "worker_limit": worker_limit })).await.is(200);
+    w.enqueue_as(json!({ "queue": queue, "payload": payload })).await
+}
+
+async fn of_both_under_a_key(w: &World, key: &str) -> Vec<Value> {
+    let body = json!({ "queues": ["m1", "m2"], "worker": "ann" }).to_string();
+    let request = w.request("POST", "/jobs/reserve").header("idempotency-key", key).json(body);
+    request.send().await.is(200)["jobs"].as_array().expect("jobs").clone()
+}
+
+#[tokio::test]
+async fn a_reserve_repeated_under_its_key_stays_with_the_queue_that_gave() {
+    for worker_limit in [0, 2] {
+        let w = World::start().await;
+        in_queue(&w, "m1", worker_limit, "a").await;
+        let other = in_queue(&w, "m2", worker_limit, "b").await;
+        let first = of_both_under_a_key(&w, "k").await;
+        assert_eq!(first[0]["payload"], "a");
+        for _ in 0..2 {
+            let again = of_both_under_a_key(&w, "k").await;
+            assert_eq!((again.len(), &again[0]["reservation"]), (1, &first[0]["reservation"]), "limit {worker_limit}");
+        }
+        assert_eq!(w.state(&other).await, "waiting", "limit {worker_limit}");
+        let next = of_both_under_a_key(&w, "k2").await;
+        assert_eq!((next.len(), &next[0]["id"]), (1, &json!(other)), "another key is another call");
+        w.check().await;
+    }
+}
+
+#[tokio::test]
+async fn a_worker_at_the_limit_of_one_queue_gets_what_they_hold_in_one_without_a_limit_too() {
+    let w = World::start().await;
+    let first = in_queue(&w, "x1", 1, "a").await;
+    let second = in_queue(&w, "x2", 0, "b").await;
+    for queue in ["x1", "x2"] {
+        w.reserve_by(json!({ "queues": [queue], "worker": "ann" })).await;
+        w.pass(10);
+    }
+    let again = w.reserve_all(json!({ "queues": ["x1", "x2"], "worker": "ann", "limit": 10 })).await;
+    assert_eq!(again.iter().map(|job| &job.id).collect::<Vec<_>>(), [&first, &second]);
+    for job in &again {
+        assert_holds(&job.said, json!({ "resumed": true, "resumes": 1, "attempt": 1 }));
+    }
+    w.check().await;
+}
