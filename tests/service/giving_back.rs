@@ -208,3 +208,24 @@ async fn a_list_of_settlements_is_answered_item_by_item() {
     assert_eq!(w.post("/jobs/fail", json!([of(3)])).await.is(200)["jobs"][0]["state"], "waiting");
     w.check().await;
 }
+
+#[tokio::test]
+async fn so_many_attempts_are_so_many_hand_outs() {
+    let w = World::start().await;
+    for attempts in [1, 4] {
+        let id = w.enqueue_as(json!({ "payload": attempts, "max_attempts": attempts })).await;
+        for n in 1..=attempts {
+            let held = w.reserve().await;
+            assert_eq!(held.id, id, "hand-out {n} of {attempts}");
+            if n % 2 == 0 {
+                w.fail(&held).await.is(200);
+            } else {
+                w.pass(300_000);
+                w.sweep().await;
+            }
+        }
+        assert_eq!(w.state(&id).await, "dead");
+        w.nothing(json!({})).await;
+    }
+    w.check().await;
+}

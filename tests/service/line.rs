@@ -172,3 +172,34 @@ async fn an_answer_stops_at_a_mebibyte_of_payloads_but_always_gives_one() {
     assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 3);
     w.check().await;
 }
+
+#[tokio::test]
+async fn clients_share_the_line_whatever_they_have_in_it() {
+    let w = World::start().await;
+    for (client, jobs) in [("a", 1_000), ("b", 1_000), ("c", 10)] {
+        w.enqueue_many((0..jobs).map(|n| json!({ "payload": n, "client": client }))).await;
+    }
+    let mut served = std::collections::BTreeMap::<String, i64>::new();
+    for _ in 0..3 {
+        for job in w.ask(json!({ "limit": 100 })).await.is(200)["jobs"].as_array().expect("jobs") {
+            *served.entry(job["client"].as_str().expect("a client").to_owned()).or_default() += 1;
+        }
+    }
+    for (client, share) in [("a", 145), ("b", 145), ("c", 10)] {
+        assert!((served[client] - share).abs() <= 2, "{client} has {} of {share}: {served:?}", served[client]);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn every_priority_is_served_in_order() {
+    let w = World::start().await;
+    let ids = w.enqueue_many((0..100).rev().map(|priority| json!({ "payload": priority, "priority": priority }))).await;
+    let handed: Vec<_> = w.reserve_all(json!({ "limit": 100 })).await.into_iter().map(|held| held.id).collect();
+    assert_eq!(handed, ids.into_iter().rev().collect::<Vec<_>>());
+    for wrong in [json!(100), json!(-1), json!(1.5), json!("high")] {
+        w.put(json!({ "payload": 1, "priority": wrong })).await.refused("invalid-request");
+    }
+    assert_eq!(w.queue().await["totals"]["enqueued"], 100);
+    w.check().await;
+}

@@ -58,8 +58,8 @@ async fn an_overdue_job_is_withdrawn_without_force() {
     w.check().await;
 }
 
-#[tokio::test]
-async fn what_falls_due_in_a_second_is_not_left_for_ten() {
+/// A reserve waits for another to be answered, and the background task comes by between the two.
+async fn a_short_lease_that_begins_behind_the_background_task_ends_in_time() {
     let w = World::plan().behind_a_proxy().sweeping_every(400).start().await;
     let ids = w.enqueue_many((0..2).map(|n| json!({ "payload": n }))).await;
     w.proxy().now(Fault::Freeze);
@@ -70,7 +70,7 @@ async fn what_falls_due_in_a_second_is_not_left_for_ten() {
     let first = reserve(json!({}));
     eventually("the first is on its way", async || w.proxy().withholds().then_some(())).await;
     let second = reserve(json!({ "lease_ms": 1_000 }));
-    // The background task comes by between the two: it sees that there is nothing to do for a long time.
+    // What the background task is to see now is that there is nothing to do for a long time.
     tokio::time::sleep(Duration::from_millis(600)).await;
     w.proxy().now(Fault::None);
     first.await.expect("the first has a job");
@@ -79,6 +79,13 @@ async fn what_falls_due_in_a_second_is_not_left_for_ten() {
     eventually("it is back", async || (w.state(&ids[1]).await == "waiting").then_some(())).await;
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     w.check().await;
+}
+
+#[tokio::test]
+async fn what_falls_due_in_a_second_is_not_left_for_ten() {
+    // Whether it does come between them is chance: in one of several worlds it does.
+    let story = a_short_lease_that_begins_behind_the_background_task_ends_in_time;
+    tokio::join!(story(), story(), story(), story());
 }
 
 #[tokio::test]
