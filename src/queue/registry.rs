@@ -113,6 +113,8 @@ impl Queues {
                 let outcome = self.run(&self.inner.scripts.retire, &queue, &Args::default()).await?;
                 if super::read::word(&outcome) == Some("retired") {
                     self.unseen("forget", queue.as_str()).await?;
+                    // Lest this instance tells the registry of it again.
+                    self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner).remove(&queue);
                 } else {
                     kept += 1;
                 }

@@ -1,4 +1,4 @@
-//! The registry of queues, and lists that are asked for wrongly.
+//! The registry of queues: what it lost is put back.
 
 use serde_json::json;
 
