@@ -17,11 +17,7 @@ if r.state == COMPLETED or r.state == RESERVED and not overdue and not force the
 
 local worker = ''
 if overdue then
-  local hold = read_hold(r.hold)
-  r.expired, r.attempts = r.expired + 1, r.attempts + 1
-  leave(id, r, hold, EXPIRED)
-  event('expired', id, hold.worker, header.client, '')
-  total('expired')
+  run_out(id, r, read_hold(r.hold), header)
 elseif r.state == RESERVED then
   local hold = read_hold(r.hold)
   worker = hold.worker

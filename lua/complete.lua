@@ -4,7 +4,7 @@
 -- KEYS   inbound zset · dead zset · ended zset · live hash · results hash
 -- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
 -- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)}
-local STRIDE, LATE_RESULTS = 4, 5
+local STRIDE = 4
 read_items(STRIDE)
 local leave_inbound, leave_dead, to_ended = begin('ZREM', inbound), begin('ZREM', dead), begin('ZADD', ended)
 local write_live = begin('HSET', live)
@@ -38,12 +38,12 @@ end
 -- The result that came too late is kept beside the job, once: a person's work is never thrown away.
 local function keep_late(job, id, worker, digest, result)
   local r = job.record
-  for slot = 0, math.min(r.late, LATE_RESULTS) - 1 do
+  for slot = 0, math.min(r.late, $LATE_RESULTS) - 1 do
     local kept = result_of(id .. '\0' .. slot)
     local by, _, _, stop = struct.unpack('>c8I6Bc0', kept)
     if by == digest and kept:sub(stop) == result then return end
   end
-  say(id .. '\0' .. r.late % LATE_RESULTS, struct.pack('>c8I6Bc0', digest, now, #worker, worker) .. result)
+  say(id .. '\0' .. r.late % $LATE_RESULTS, struct.pack('>c8I6Bc0', digest, now, #worker, worker) .. result)
   r.late = r.late < 65535 and r.late + 1 or 60001 -- the field's end; the slot stays in step
   add(write_live, id, pack_live(r))
 end

@@ -38,10 +38,7 @@ end
 
 -- A reservation past its deadline. Answers whether the job is dead by it.
 local function expire(id, r, hold, header)
-  r.expired, r.attempts = r.expired + 1, r.attempts + 1
-  leave(id, r, hold, EXPIRED)
-  event('expired', id, hold.worker, header.client, '')
-  total('expired')
+  run_out(id, r, hold, header)
   if out_of_attempts(r, header) then
     die(id, r, header, hold.worker)
     return true

@@ -9,5 +9,5 @@ local function gone(id, r)
   add(drop_payloads, id)
   add(drop_live, id)
   add(drop_results, id)
-  for slot = 0, math.min(r and r.late or 0, 5) - 1 do add(drop_results, id .. '\0' .. slot) end
+  for slot = 0, math.min(r and r.late or 0, $LATE_RESULTS) - 1 do add(drop_results, id .. '\0' .. slot) end
 end

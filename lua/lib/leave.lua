@@ -1,6 +1,6 @@
 -- leave: a reservation ends. What expiry, abandon, fail, release, cancel and complete share.
--- USES   clock write record
--- KEYS   reserved zset · ended zset · held zset
+-- USES   clock write record event total
+-- KEYS   reserved zset · held zset
 local EXPIRED, ABANDONED, FAILED, RELEASED, ENDED_BY_CANCEL, DONE, DONE_LATE = 1, 2, 3, 4, 5, 6, 7
 local ENDINGS = {'expired', 'abandoned', 'failed', 'released', 'cancelled', 'completed', 'completed'}
 local RING = 5
@@ -20,8 +20,8 @@ end
 local function recall(ring, digest)
   local at, entry = 1, 1
   while at <= #ring do
-    local ended, how, _, worker, stop = struct.unpack('>c8BI6Bc0', ring, at)
-    if ended == digest then return entry, how, worker end
+    local entry_digest, how, _, worker, stop = struct.unpack('>c8BI6Bc0', ring, at)
+    if entry_digest == digest then return entry, how, worker end
     at, entry = stop, entry + 1
   end
 end
@@ -32,4 +32,12 @@ local function leave(id, r, hold, how)
   add(leave_held, held_member(hold, id))
   if how then r.ring = remember(r.ring, hold.digest, how, hold.worker) end
   r.hold = ''
+end
+
+-- A reservation ends by its deadline, which counts an attempt.
+local function run_out(id, r, hold, header)
+  r.expired, r.attempts = r.expired + 1, r.attempts + 1
+  leave(id, r, hold, EXPIRED)
+  event('expired', id, hold.worker, header.client, '')
+  total('expired')
 end

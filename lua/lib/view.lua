@@ -15,7 +15,7 @@ local function view(id)
     id, record, bit.band(header.flags, APART) ~= 0 and redis.call('HGET', payloads, id) or '', raw,
     redis.call('HGET', results, id) or '', set and redis.call('ZSCORE', set, id) or '',
   }
-  local kept = math.min(r.late, 5)
-  for n = r.late - kept, r.late - 1 do shown[#shown + 1] = redis.call('HGET', results, id .. '\0' .. n % 5) end
+  local kept = math.min(r.late, $LATE_RESULTS)
+  for n = r.late - kept, r.late - 1 do shown[#shown + 1] = redis.call('HGET', results, id .. '\0' .. n % $LATE_RESULTS) end
   return shown
 end

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     job::{Invalid, JobId, Name, QueueName, State as JobState, limits},
-    queue::{Cursor, JobFilter, Purge, Queues, Requeued, SettingsPatch, Target},
+    queue::{Cursor, JobFilter, Purge, Queues, Release, Requeue, Requeued, SettingsPatch},
 };
 
 /// Jobs on a page that does not say how many.
@@ -136,11 +136,11 @@ async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Problem> {
     if known { Ok(()) } else { Err(Problem::unknown_queue()) }
 }
 
-fn read_holder(body: &RawValue) -> Result<Target, Problem> {
+fn read_holder(body: &RawValue) -> Result<Release, Problem> {
     let mut fields = Fields::of(body)?;
     if fields.has("id") {
         let id = fields.take("id", rules::parsed(JobId::parse));
-        return fields.finish(id.map(Target::Job));
+        return fields.finish(id.map(Release::Job));
     }
     if !fields.has("queue") && !fields.has("worker") {
         let target = fields.blame("id", "is required, or queue and worker");
@@ -148,15 +148,15 @@ fn read_holder(body: &RawValue) -> Result<Target, Problem> {
     }
     let queue = fields.need("queue", rules::parsed(QueueName::parse));
     let worker = fields.need("worker", rules::parsed(Name::parse));
-    fields.finish(queue.zip(worker).map(|(queue, worker)| Target::Worker(queue, worker)))
+    fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
 }
 
-fn read_ended(body: &RawValue) -> Result<Target, Problem> {
+fn read_ended(body: &RawValue) -> Result<Requeue, Problem> {
     let mut fields = Fields::of(body)?;
     let target = if fields.has("id") {
-        fields.take("id", rules::parsed(JobId::parse)).map(Target::Job)
+        fields.take("id", rules::parsed(JobId::parse)).map(Requeue::Job)
     } else if fields.has("queue") {
-        fields.take("queue", rules::parsed(QueueName::parse)).map(Target::Queue)
+        fields.take("queue", rules::parsed(QueueName::parse)).map(Requeue::Queue)
     } else {
         fields.blame("id", "is required, or queue")
     };

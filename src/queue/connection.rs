@@ -25,7 +25,7 @@ const RESPONSE: Duration = Duration::from_millis(1_100);
 /// How often the shared connections are tried, so that no caller is the one to find out that one is dead.
 const TRY_EVERY: Duration = Duration::from_millis(500);
 /// Codes of a server that will not be well on this connection: after a failover it still answers PING.
-const DROP: [&str; 4] = ["READONLY", "MASTERDOWN", "LOADING", "UNBLOCKED"];
+const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
 /// Codes that mean "not now", said before anything was run.
 const REFUSED: [&str; 9] =
     ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH"];

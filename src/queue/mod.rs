@@ -37,7 +37,7 @@ pub(crate) use ids::between;
 pub use ids::{Nonce, derived_id, random_id};
 pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
 pub use migrate::{Adopted, LayoutError};
-pub use operate::{Cancellation, Purge, Purged, Reprioritized, Requeued, Target};
+pub use operate::{Cancellation, Purge, Purged, Release, Reprioritized, Requeue, Requeued};
 pub use reserve::{Handout, Reason, Reserve, ReserveOutcome};
 pub use settings::{Settings, SettingsPatch};
 pub use settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return};

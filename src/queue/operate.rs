@@ -8,11 +8,19 @@ use super::{
 };
 use crate::job::{JobId, Name, Priority, QueueName, State};
 
-/// Whom a release or requeue is about.
+/// What an operator takes from its holder.
 #[derive(Debug, Clone)]
-pub enum Target {
+pub enum Release {
     Job(JobId),
+    /// All that a worker holds in a queue.
     Worker(QueueName, Name),
+}
+
+/// What an operator gives another life.
+#[derive(Debug, Clone)]
+pub enum Requeue {
+    Job(JobId),
+    /// All that is dead in a queue.
     Queue(QueueName),
 }
 
@@ -83,11 +91,10 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn release(&self, target: Target) -> Result<Option<u64>, Fault> {
-        let (queue, kind, what) = match target {
-            Target::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
-            Target::Worker(queue, worker) => (queue, "worker", worker.as_str().to_owned()),
-            Target::Queue(_) => return Err(broken("a job or a worker")),
+    pub async fn release(&self, what: Release) -> Result<Option<u64>, Fault> {
+        let (queue, kind, what) = match what {
+            Release::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
+            Release::Worker(queue, worker) => (queue, "worker", worker.as_str().to_owned()),
         };
         let mut args = Args::default();
         args.push(kind).push(what);
@@ -111,11 +118,10 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn requeue(&self, target: Target) -> Result<Requeued, Fault> {
-        let (queue, kind, what) = match target {
-            Target::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
-            Target::Queue(queue) => (queue, "queue", "0".to_owned()),
-            Target::Worker(..) => return Err(broken("a job or a queue")),
+    pub async fn requeue(&self, what: Requeue) -> Result<Requeued, Fault> {
+        let (queue, kind, what) = match what {
+            Requeue::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
+            Requeue::Queue(queue) => (queue, "queue", "0".to_owned()),
         };
         let (mut requeued, mut what) = (0, what);
         loop {
