@@ -1,6 +1,6 @@
--- abandon: the holder gives the job back, and it keeps its place.   reserved -> waiting | delayed
+-- abandon: the holder gives the job back, and it keeps its place.   reserved -> waiting | blocked | delayed
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle lapse event total commit
+-- USES   clock write record batch gate leave dedupe ending back settle lapse event total commit
 -- ARGV   per item 5: id, secret, digest of the secret, reason, delay ms (0 = none)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)}
 local STRIDE = 5
@@ -12,8 +12,8 @@ local function abandon(id, secret, digest, reason, delay)
   local r, worker = job.record, job.hold.worker
   r.abandoned = r.abandoned + 1
   let_go(job, id, ABANDONED)
-  if delay > 0 then back_to_delay(id, r, delay) else back_to_line(id, r) end
   event('abandoned', id, worker, job.header.client, reason)
+  if delay > 0 then back_to_delay(id, r, job.header, delay) else back_to_line(id, r, job.header) end
   total('abandoned')
   return {'back', STATES[r.state]}
 end

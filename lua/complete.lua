@@ -1,13 +1,11 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe settle event total commit
--- KEYS   inbound zset · dead zset · ended zset · live hash · results hash
+-- USES   clock write record batch gate leave dedupe ending settle event total commit
+-- KEYS   results hash
 -- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
 -- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)}
 local STRIDE = 4
 read_items(STRIDE)
-local leave_inbound, leave_dead, to_ended = begin('ZREM', inbound), begin('ZREM', dead), begin('ZADD', ended)
-local write_live = begin('HSET', live)
 local write_results = begin('HSET', results)
 local said = {} -- what this list has put into `results`
 
@@ -22,14 +20,9 @@ local function say(field, value)
 end
 
 local function finish(job, id, worker, result, late)
-  local r = job.record
-  r.priority = math.floor(r.score / $SPAN)
-  r.state, r.score, r.skips = COMPLETED, -1, ''
   said[id] = false
   if result ~= '' then say(id, result) end
-  add(write_live, id, pack_live(r))
-  add(to_ended, digits(now), id)
-  free_dedupe(id, job.header)
+  end_job(id, job.record, job.header, COMPLETED)
   event('completed', id, worker, job.header.client, late and 'late' or '')
   total('completed')
   return {'done', late and 1 or 0}
@@ -45,14 +38,21 @@ local function keep_late(job, id, worker, digest, result)
   end
   say(id .. '\0' .. r.late % $LATE_RESULTS, struct.pack('>c8I6Bc0', digest, now, #worker, worker) .. result)
   r.late = r.late < 65535 and r.late + 1 or 60001 -- the field's end; the slot stays in step
-  add(write_live, id, pack_live(r))
+  keep(id, r, job.header)
 end
 
 local function complete_late(job, id, worker, result)
   local r = job.record
-  if r.state == DEAD then add(leave_dead, id) else add(leave_inbound, id) end
+  leave_set(id, r, job.header)
   r.ring = r.ring:sub(1, 8) .. string.char(DONE_LATE) .. r.ring:sub(10)
   return finish(job, id, worker, result, true)
+end
+
+-- Nobody has the job, and what its batch came to is not written yet.
+local function is_open(job, id)
+  local state = job.record.state
+  if state == DEAD then return not is_member(job.header) or not is_over(read_batch(batch_of(id))) end
+  return state == WAITING or state == BLOCKED
 end
 
 local function complete(id, secret, digest, result)
@@ -71,10 +71,7 @@ local function complete(id, secret, digest, result)
   if job then entry, how, worker = recall(job.record.ring, digest) end
   if not entry then return {'lost', 'unknown', ''} end
   if how >= DONE and (result_of(id) or '') == result then return {'again', how == DONE_LATE and 1 or 0} end
-  local state = job.record.state
-  if how == EXPIRED and entry == 1 and (state == WAITING or state == DEAD) then
-    return complete_late(job, id, worker, result)
-  end
+  if how == EXPIRED and entry == 1 and is_open(job, id) then return complete_late(job, id, worker, result) end
   keep_late(job, id, worker, digest, result)
   return {'lost', ENDINGS[how], STATES[job.record.state]}
 end

@@ -1,6 +1,6 @@
 -- extend: the holder goes on working; a lost reservation is never revived.   reserved -> reserved
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle lapse event total commit
+-- USES   clock write record batch gate leave dedupe ending back settle lapse event total commit
 -- KEYS   reserved zset · settings hash
 -- ARGV   per item 4: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given)
 -- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)}

@@ -1,6 +1,6 @@
--- fail: the holder reports failure, which counts an attempt.   reserved -> waiting | delayed | dead
+-- fail: the holder reports failure, which counts an attempt.   reserved -> waiting | blocked | delayed | dead
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle lapse event total commit
+-- USES   clock write record batch gate leave dedupe ending back settle lapse event total commit
 -- KEYS   settings hash
 -- ARGV   per item 5: id, secret, digest of the secret, error, jitter (0 .. 200 thousandths of the backoff, only added)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)}
@@ -43,7 +43,7 @@ local function fail(id, secret, digest, text, jitter)
     return {'back', STATES[r.state]}
   end
   local delay = backoff(r, header, jitter)
-  if delay > 0 then back_to_delay(id, r, delay) else back_to_line(id, r) end
+  if delay > 0 then back_to_delay(id, r, header, delay) else back_to_line(id, r, header) end
   return {'back', STATES[r.state]}
 end
 

@@ -1,17 +1,19 @@
 -- look: what a reserve over several queues needs to know of one.   reads only
 -- FLAGS  no-writes
 -- USES   clock record
--- KEYS   inbound zset · reserved zset · delayed zset · held zset · live hash · settings hash
+-- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · live hash · settings hash
 -- ARGV   worker ('' = unnamed), nonce of the call
--- REPLY  {now ms, worker at the limit (0 | 1), this very call was answered before (0 | 1), a job can be had (0 | 1), {since ms of each live reservation of the worker …},
--- REPLY  {waiting, delayed, reserved, paused (0 | 1), next ms (-1 = never)}}
+-- REPLY  {now ms, worker at the limit (0 | 1), this very call was answered before (0 | 1), a job can be had (0 | 1),
+-- REPLY  {since ms of each live reservation of the worker …},
+-- REPLY  {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}}
 local worker, nonce, HELD = ARGV[1], ARGV[2], 200
 local chosen = redis.call('HMGET', settings, 'paused', 'worker_limit')
 local limit = tonumber(chosen[2] or $WORKER_LIMIT)
 
 local since = {}
 if worker ~= '' then
-  for _, member in ipairs(redis.call('ZRANGEBYLEX', held, '[' .. worker .. '\0', '(' .. worker .. '\1', 'LIMIT', 0, HELD)) do
+  local mine = redis.call('ZRANGEBYLEX', held, '[' .. worker .. '\0', '(' .. worker .. '\1', 'LIMIT', 0, HELD)
+  for _, member in ipairs(mine) do
     local id = member:sub(-26)
     if tonumber(redis.call('ZSCORE', reserved, id)) > now then
       since[#since + 1] = read_hold(read_live(redis.call('HGET', live, id)).hold).reserved_at
@@ -29,6 +31,6 @@ local can = not paused and (waiting > 0 or next_at <= now)
 
 return {
   now, at_limit and 1 or 0, replayed and 1 or 0, can and 1 or 0, since,
-  {waiting, redis.call('ZCARD', delayed), redis.call('ZCARD', reserved), paused and 1 or 0,
+  {waiting, redis.call('ZCARD', parked), redis.call('ZCARD', delayed), redis.call('ZCARD', reserved), paused and 1 or 0,
     next_at < math.huge and next_at - now or -1},
 }

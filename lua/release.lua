@@ -1,6 +1,6 @@
--- release: an operator takes jobs from their holder; it is not an attempt.   reserved -> waiting
+-- release: an operator takes jobs from their holder; it is not an attempt.   reserved -> waiting | blocked
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back event total commit
+-- USES   clock write record batch gate leave dedupe ending back event total commit
 -- KEYS   reserved zset · held zset · jobs hash · live hash
 -- ARGV   'job' id | 'worker' name
 -- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
@@ -19,9 +19,9 @@ local released = 0
 
 local function release(id, r, hold, header)
   r.released = r.released + 1
-  leave(id, r, hold, RELEASED)
-  back_to_line(id, r)
+  leave(id, r, hold, RELEASED, header)
   event('released', id, hold.worker, header.client, '')
+  back_to_line(id, r, header)
   total('released')
   released = released + 1
 end

@@ -1,6 +1,7 @@
--- reprioritize: an operator changes how urgent a job is; a reserved one has it on its return.   waiting | reserved | delayed
+-- reprioritize: an operator changes how urgent a job is; a reserved one has it on its return.
+--        waiting | blocked | reserved | delayed, blocked -> waiting if it has come before others
 -- FLAGS  allow-oom
--- USES   write record order event
+-- USES   clock write record batch gate order event total commit
 -- KEYS   inbound zset · jobs hash · live hash
 -- ARGV   id, priority
 -- REPLY  {'changed', state} | {'unknown'} | {'state', state}: the job has ended
@@ -14,11 +15,22 @@ if r.state == COMPLETED or r.state == DEAD or r.state == CANCELLED then return {
 local before = r.score < 0 and r.priority or priority_of(r.score)
 if before == priority then return {'changed', STATES[r.state]} end
 
+local gate = r.gate
+if r.state == BLOCKED then unpark(id, r) end
 r.priority = priority
 if r.score >= 0 then r.score = new_place(priority, header.client) end
-if r.state == WAITING then redis.call('ZADD', inbound, r.score, id) end
 if raw then redis.call('HSET', live, id, pack_live(r)) end
-write_order(0)
+if r.state == WAITING then
+  redis.call('ZADD', inbound, r.score, id)
+  -- Somebody who is parked at one of its gates may be before it now.
+  if is_gated(header) then pass_batons(id, header) end
+elseif r.state == BLOCKED then
+  park(id, r, header, gate)
+  -- If it is the first one there now, and there is room, it is the one to be put back.
+  in_hand[id] = {record = r}
+  if first_parked(gate):sub(-26) == id then pass_baton(gate) end
+end
 event('changed', id, '', header.client, '')
-write_events()
+commit()
+write_order(0)
 return {'changed', STATES[r.state]}

@@ -1,24 +1,36 @@
--- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting
+-- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting | blocked
 -- FLAGS  allow-oom
--- USES   clock write record order event total commit
+-- USES   clock write record batch gate order event total commit
 -- KEYS   inbound zset · delayed zset · dead zset · jobs hash · live hash · dedupe hash
--- ARGV   'job' id | 'queue' died until ms (0 = now)
--- REPLY  {'requeued', n, more (0 | 1), died until ms} | {'unknown'} | {'state', state}: completed or cancelled
+-- ARGV   'job' id | 'queue' died until ms (0 = now), how many of the dead to pass over (their batch is over)
+-- REPLY  {'requeued', n, more (0 | 1), died until ms, passed over} | {'unknown'} |
+-- REPLY  {'state', state}: completed, cancelled, or dead in a batch that is over or cancelled
 local MOST = 200
-local ids, until_ms = {ARGV[2]}, now
+local ids, until_ms, passed = {ARGV[2]}, now, tonumber(ARGV[3] or 0)
 
 if ARGV[1] == 'queue' then
   if ARGV[2] ~= '0' then until_ms = tonumber(ARGV[2]) end
-  ids = redis.call('ZRANGEBYSCORE', dead, '-inf', until_ms, 'LIMIT', 0, MOST)
-  if #ids == 0 then return {'requeued', 0, 0, until_ms} end
+  ids = redis.call('ZRANGEBYSCORE', dead, '-inf', until_ms, 'LIMIT', passed, MOST)
+  if #ids == 0 then return {'requeued', 0, 0, until_ms, passed} end
 end
 local records, headers = redis.call('HMGET', live, unpack(ids)), redis.call('HMGET', jobs, unpack(ids))
 if not headers[1] or is_stub(read_header(headers[1])) then return {'unknown'} end
-local state = records[1] and read_live(records[1]).state or WAITING
-if state == COMPLETED or state == CANCELLED then return {'state', STATES[state]} end
+
+-- Dead for good: its batch is over, or called off.
+local function is_kept(id, r, header)
+  local b = r.state == DEAD and is_member(header) and read_batch(batch_of(id))
+  return b and (is_over(b) or is_marked(b, TO_CANCEL))
+end
+
+if ARGV[1] == 'job' and records[1] then
+  local r = read_live(records[1])
+  if r.state == COMPLETED or r.state == CANCELLED or is_kept(ids[1], r, read_header(headers[1])) then
+    return {'state', STATES[r.state]}
+  end
+end
 
 local leave_dead, leave_delayed, to_inbound = begin('ZREM', dead), begin('ZREM', delayed), begin('ZADD', inbound)
-local write_live, requeued = begin('HSET', live), 0
+local requeued = 0
 
 -- Its dedupe key again, if nobody has taken it since.
 local function revive(id, r, header)
@@ -38,15 +50,21 @@ end
 
 for i, id in ipairs(ids) do
   local r, header = records[i] and read_live(records[i]), read_header(headers[i])
-  if r and (r.state == DEAD or r.state == DELAYED) then
+  if r and is_kept(id, r, header) then
+    passed = passed + 1
+  elseif r and (r.state == DEAD or r.state == DELAYED) then
     if r.state == DEAD then revive(id, r, header) else run_now(id, r, header) end
-    r.state = WAITING
-    add(to_inbound, r.score, id)
-    add(write_live, id, pack_live(r))
+    if is_gated(header) then
+      line_up(id, r, header)
+    else
+      r.state = WAITING
+      add(to_inbound, r.score, id)
+      keep(id, r, header)
+    end
     requeued = requeued + 1
   end
 end
 
 commit()
 write_order(0)
-return {'requeued', requeued, #ids >= MOST and 1 or 0, until_ms}
+return {'requeued', requeued, #ids >= MOST and 1 or 0, until_ms, passed}

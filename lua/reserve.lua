@@ -1,15 +1,16 @@
--- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved
+-- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
--- USES   clock write record leave order event total commit
--- KEYS   inbound zset · reserved zset · delayed zset · held zset · jobs hash · payloads hash · live hash ·
--- KEYS   settings hash
+-- USES   clock write record batch gate leave order event total commit
+-- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · jobs hash · payloads hash ·
+-- KEYS   live hash · settings hash
 -- ARGV   per call 8: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
 -- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job)
--- REPLY  {now ms, warn ms, {waiting, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
+-- REPLY  {now ms, warn ms, {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
 -- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms} …} |
 -- REPLY  {'overdue'}: sweep first | {'later'}: the others' payloads filled the answer |
+-- REPLY  {'more'}: all that was looked at is blocked now, and there is more to look at |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
-local STRIDE, LINE, BYTES, HELD = 8, 200, $RESERVE_BYTES, 200
+local STRIDE, LINE, BYTES, HELD, CHUNK = 8, 200, $RESERVE_BYTES, 200, 50
 
 local function first_of(set)
   return tonumber(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2] or math.huge)
@@ -22,26 +23,51 @@ local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[
 
 local leave_inbound, to_reserved, to_held = begin('ZREM', inbound), begin('ZADD', reserved), begin('ZADD', held)
 local write_live = begin('HSET', live)
-local line, line_at, headers, records = {}, 1, {}, {}
-local taken, touched, known, spent, handed = {}, {}, {}, 0, 0
+-- The head of the line: ids, places, headers and live records, side by side; `line_at` is who is next, `line_ends`
+-- whether nobody comes behind.
+local ids, places, headers, records, line_at, line_ends = {}, {}, {}, {}, 1, true
+local touched, known, spent, handed, looked = {}, {}, 0, 0, 0
 
 local function capped(deadline, reserved_at)
   if max_hold > 0 then return math.min(deadline, reserved_at + max_hold) end
   return deadline
 end
 
+local function read_line(most)
+  local line = redis.call('ZRANGE', inbound, 0, most - 1, 'WITHSCORES')
+  ids, places, line_at, line_ends = {}, {}, 1, #line < most * 2
+  for i = 1, #line, 2 do ids[#ids + 1], places[#places + 1] = line[i], tonumber(line[i + 1]) end
+  if #ids == 0 then return end
+  headers, records = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', live, unpack(ids))
+end
+
 -- Everything that the calls can want, read at once.
-local function read_line()
+local function read_what_is_wanted()
   local wanted = 0
   for at = 1, #ARGV, STRIDE do
     if ARGV[at + 4] ~= 'resume' then wanted = wanted + tonumber(ARGV[at + 2]) end
   end
-  if wanted == 0 or paused then return end
-  line = redis.call('ZRANGE', inbound, 0, math.min(wanted, LINE) - 1, 'WITHSCORES')
-  local ids = {}
-  for i = 1, #line, 2 do ids[#ids + 1] = line[i] end
-  if #ids == 0 then return end
-  headers, records = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', live, unpack(ids))
+  if wanted > 0 and not paused then read_line(math.min(wanted, LINE)) end
+end
+
+-- Is there somebody to look at? Jobs that turned out to be blocked make room for others behind them.
+local function has_next()
+  if line_at > #ids and not line_ends and looked < LINE then
+    write_so_far()
+    read_line(math.min(CHUNK, LINE - looked))
+  end
+  return line_at <= #ids
+end
+
+-- A job that the baton put back has its place in line, and is read with those behind it or stands among those ahead.
+put_back = function(id, r, raw)
+  local at = line_at
+  while at <= #ids and (places[at] < r.score or places[at] == r.score and ids[at] < id) do at = at + 1 end
+  if at > #ids and not line_ends then return end
+  table.insert(ids, at, id)
+  table.insert(places, at, r.score)
+  table.insert(headers, at, raw)
+  table.insert(records, at, pack_live(r))
 end
 
 -- All that a worker holds, or only what this very call was given before: {id, live record, hold} each, oldest first.
@@ -57,6 +83,7 @@ local function holds(worker, nonce, all)
   end
   table.sort(mine, function(a, b)
     if a.hold.reserved_at ~= b.hold.reserved_at then return a.hold.reserved_at < b.hold.reserved_at end
+    if a.record.score ~= b.record.score then return a.record.score < b.record.score end
     return a.id < b.id
   end)
   return mine
@@ -121,12 +148,27 @@ local function resume_all(mine, limit, nonce, lease)
   return given
 end
 
-local function take(id, score, record, raw, call, i)
+-- The job, and the first of its gates that has no room.
+local function look_at(id, score, record, raw)
   local header = read_header(record)
-  local r = raw and read_live(raw) or new_live(RESERVED, score, header.priority)
+  local r = raw and read_live(raw) or new_live(WAITING, score, header.priority)
+  r.score = score
+  return r, header, is_gated(header) and full_gate(id, header)
+end
+
+local function block(id, r, header, gate)
+  redis.call('ZREM', inbound, id)
+  park(id, r, header, gate)
+  pass_batons(id, header)
+  event('blocked', id, '', header.client, '')
+end
+
+local function take(id, r, header, record, call, i)
   local lease = call.lease > 0 and call.lease or header.lease or queue_lease
   local deadline = capped(now + lease, now)
-  r.state, r.score, r.handed_out = RESERVED, score, r.handed_out + 1
+  enter(id, r, header, RESERVED)
+  r.handed_out = r.handed_out + 1
+  if is_gated(header) then occupy(id, header) end
   local hold = {
     secret = call.secrets:sub(i * 26 - 25, i * 26), digest = call.digests:sub(i * 8 - 7, i * 8), nonce = call.nonce,
     reserved_at = now, lease = lease, resumes = 0, marks = 0, worker = call.worker,
@@ -134,13 +176,13 @@ local function take(id, score, record, raw, call, i)
   r.hold = pack_hold(hold)
   local mine = known[call.worker]
   if mine then mine[#mine + 1] = {id = id, record = r, hold = hold} end
-  taken[id], handed = true, handed + 1
+  handed = handed + 1
   local packed = pack_live(r)
   add(leave_inbound, id)
   add(to_reserved, digits(deadline), id)
   add(to_held, '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)
   add(write_live, id, packed)
-  handed_out(score)
+  handed_out(r.score)
   event('reserved', id, call.worker, header.client, '')
   total('handed_out')
   return shown(id, record, packed, deadline)
@@ -149,23 +191,35 @@ end
 -- New jobs in order, as many as asked for and as the byte budget allows; one call always gets one.
 local function take_next(call, want)
   local given, bytes = {'new'}, 0
-  while #given <= want and line_at <= #headers do
+  while #given <= want and has_next() do
     local at = line_at
-    local id, record = line[at * 2 - 1], headers[at]
-    if taken[id] then
-      line_at = at + 1
+    local id, record = ids[at], headers[at]
+    local r, header, full = look_at(id, places[at], record, records[at])
+    local weight = full and 0 or size(id, record)
+    if #given > 1 and bytes + weight > BYTES then break end
+    if spent > 0 and spent + weight > BYTES then
+      if #given == 1 then return {'later'} end
+      break
+    end
+    bytes, spent, line_at = bytes + weight, spent + weight, at + 1
+    if full then
+      looked = looked + 1
+      block(id, r, header, full)
     else
-      local weight = size(id, record)
-      if #given > 1 and bytes + weight > BYTES then break end
-      if spent > 0 and spent + weight > BYTES then
-        if #given == 1 then return {'later'} end
-        break
-      end
-      bytes, spent, line_at = bytes + weight, spent + weight, at + 1
-      given[#given + 1] = take(id, tonumber(line[at * 2]), record, records[at], call, #given)
+      given[#given + 1] = take(id, r, header, record, call, #given)
     end
   end
+  if #given == 1 and line_at > #ids and not line_ends then return {'more'} end
   return given
+end
+
+local function drop_from_line(id)
+  for at = line_at, #ids do
+    if ids[at] == id then
+      for _, column in ipairs({ids, places, headers, records}) do table.remove(column, at) end
+      return
+    end
+  end
 end
 
 local function take_this(call, id, mine)
@@ -182,7 +236,12 @@ local function take_this(call, id, mine)
   if r and r.state ~= WAITING then return {'state', STATES[r.state]} end
   if paused then return {'paused'} end
   if call.worker ~= '' and worker_limit > 0 and #mine >= worker_limit then return {'limit'} end
-  return {'new', take(id, tonumber(redis.call('ZSCORE', inbound, id)), record, raw, call, 1)}
+  local header, full
+  r, header, full = look_at(id, tonumber(redis.call('ZSCORE', inbound, id)), record, raw)
+  drop_from_line(id)
+  if not full then return {'new', take(id, r, header, record, call, 1)} end
+  block(id, r, header, full)
+  return {'state', STATES[r.state]}
 end
 
 local function serve(call, mode, limit, id)
@@ -209,7 +268,7 @@ local function serve(call, mode, limit, id)
 end
 
 local replies, hungry = {}, false
-if not overdue then read_line() end
+if not overdue then read_what_is_wanted() end
 for at = 1, #ARGV, STRIDE do
   local call = {
     worker = ARGV[at], nonce = ARGV[at + 1], lease = tonumber(ARGV[at + 3]), secrets = ARGV[at + 6],
@@ -224,10 +283,10 @@ commit()
 write_order(handed * 2 + 8)
 
 -- Why there is nothing is looked up only for somebody who was given nothing.
-local waiting, later, held_now, next_ms = redis.call('ZCARD', inbound), 0, 0, -1
+local waiting, blocked, later, held_now, next_ms = redis.call('ZCARD', inbound), 0, 0, 0, -1
 if hungry then
-  later, held_now = redis.call('ZCARD', delayed), redis.call('ZCARD', reserved)
+  blocked, later, held_now = redis.call('ZCARD', parked), redis.call('ZCARD', delayed), redis.call('ZCARD', reserved)
   local next_at = math.min(first_of(reserved), first_of(delayed))
   if next_at < math.huge then next_ms = next_at - now end
 end
-return {now, tonumber(chosen[5] or $WARN_MS), {waiting, later, held_now, paused and 1 or 0, next_ms}, replies}
+return {now, tonumber(chosen[5] or $WARN_MS), {waiting, blocked, later, held_now, paused and 1 or 0, next_ms}, replies}

@@ -1,8 +1,9 @@
--- sweep: what time brings about, one bounded step.   reserved -> waiting | dead, delayed -> waiting, ended -> forgotten
+-- sweep: what time brings about, one bounded step.   reserved -> waiting | blocked | dead,
+--        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back order overdue gone event total commit
+-- USES   clock write record batch gate leave dedupe ending back order overdue gone stage event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns zset ·
--- KEYS   live hash · tops hash · settings hash · events stream
+-- KEYS   live hash · timers zset · tops hash · settings hash · events stream
 -- ARGV   -
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
 local STEP, YOUNG, EVENTS, DAY = 200, 10000, 10000, 86400000
@@ -33,6 +34,13 @@ local function forget(most)
   return #ids, #ids >= most
 end
 
+-- A step on the first batch whose timer has run out, if nothing else was to be done.
+local function look_at_batches(done_already)
+  local code = redis.call('ZRANGEBYSCORE', timers, '-inf', now, 'LIMIT', 0, 1)[1]
+  if not code then return 0, false end
+  return done_already == 0 and stage_step(code, read_batch(code), true) or 0, true
+end
+
 local function is_empty(...)
   for _, key in ipairs({...}) do
     if redis.call('EXISTS', key) == 1 then return false end
@@ -58,7 +66,7 @@ end
 
 local function next_ms()
   local soonest = math.huge
-  for key, wait in pairs({[reserved] = 0, [delayed] = 0, [ended] = retention}) do
+  for key, wait in pairs({[reserved] = 0, [delayed] = 0, [ended] = retention, [timers] = 0}) do
     local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
     if first then soonest = math.min(soonest, tonumber(first) + wait) end
   end
@@ -66,8 +74,10 @@ local function next_ms()
 end
 
 local forgotten, more_to_forget = forget(STEP - expired - due_jobs)
+local removed, more_of_batches = look_at_batches(expired + due_jobs + forgotten)
 commit()
 write_order(0)
 forget_order()
 trim_events()
-return {expired, due_jobs, died, forgotten, (more or more_to_forget) and 1 or 0, next_ms(), longest_lag}
+more = more or more_to_forget or more_of_batches
+return {expired, due_jobs, died, forgotten + removed, more and 1 or 0, next_ms(), longest_lag}

@@ -1,6 +1,6 @@
--- undo: the caller of a reserve is gone, so what it newly reserved was never delivered.   reserved -> waiting
+-- undo: the caller of a reserve is gone, so what it newly reserved was never delivered.   reserved -> waiting | blocked
 -- FLAGS  allow-oom
--- USES   clock write record leave dedupe back settle event total commit
+-- USES   clock write record batch gate leave dedupe ending back settle event total commit
 -- ARGV   per item 2: id, secret of the reservation that was never delivered
 -- REPLY  per item: {'undone'} | {'kept'}: another call has it, or it has ended
 local STRIDE = 2
@@ -12,8 +12,8 @@ local function undo(id, secret)
   local worker = job.hold.worker
   job.record.handed_out = job.record.handed_out - 1
   let_go(job, id, nil)
-  back_to_line(id, job.record)
   event('abandoned', id, worker, job.header.client, 'undelivered')
+  back_to_line(id, job.record, job.header)
   return {'undone'}
 end
 

@@ -55,6 +55,7 @@ pub struct Code([u8; Code::LEN]);
 
 impl Code {
     pub const LEN: usize = 26;
+    const TAIL: u128 = (1 << 20) - 1;
 
     pub fn from_bits(bits: u128) -> Self {
         let mut text = [0; Self::LEN];
@@ -71,6 +72,20 @@ impl Code {
 
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("Crockford's alphabet is ASCII")
+    }
+
+    /// The last four digits: 20 bits.
+    fn tail(&self) -> u32 {
+        (self.bits() & Self::TAIL) as u32
+    }
+
+    /// The same code with other last four digits.
+    pub fn with_tail(&self, tail: u32) -> Self {
+        Self::from_bits(self.bits() & !Self::TAIL | u128::from(tail) & Self::TAIL)
+    }
+
+    fn bits(&self) -> u128 {
+        ulid::Ulid::from_string(self.as_str()).expect("it was made of a code").0
     }
 }
 
@@ -100,9 +115,43 @@ impl JobId {
         let queue = rest.strip_suffix('-').ok_or(Self::RULE)?;
         Ok(Self { queue: QueueName::parse(queue).map_err(|_| Self::RULE)?, code })
     }
+
+    /// The batch that it belongs to, if it belongs to one: an id alone does not tell.
+    pub fn batch(&self) -> BatchId {
+        BatchId { queue: self.queue.clone(), code: self.code.with_tail(0) }
+    }
 }
 
 impl fmt::Display for JobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.queue, self.code.as_str())
+    }
+}
+
+/// `<queue>-<26 characters>`, the last four `0000`. The ids of its jobs count on from there.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BatchId {
+    pub queue: QueueName,
+    pub code: Code,
+}
+
+impl BatchId {
+    pub const RULE: Invalid = Invalid("must be a batch id: <queue>-<22 characters>0000");
+
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let JobId { queue, code } = JobId::parse(text).map_err(|_| Self::RULE)?;
+        if code.tail() == 0 { Ok(Self { queue, code }) } else { Err(Self::RULE) }
+    }
+
+    /// The id of one of its jobs, counted from 0.
+    pub fn member(&self, index: u32) -> JobId {
+        JobId { queue: self.queue.clone(), code: self.code.with_tail(index + 1) }
+    }
+}
+
+impl fmt::Display for BatchId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}", self.queue, self.code.as_str())
     }
@@ -155,6 +204,25 @@ impl Name {
     /// [`Self::RULE`].
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let fits = (1..=limits::NAME).contains(&text.len());
+        if fits && !text.chars().any(char::is_control) { Ok(Self(text.into())) } else { Err(Self::RULE) }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A name within a queue: of the jobs that share it, one is reserved at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LockName(Arc<str>);
+
+impl LockName {
+    pub const RULE: Invalid = Invalid("must be 1 to 256 bytes of text without control characters");
+
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let fits = (1..=limits::KEY).contains(&text.len());
         if fits && !text.chars().any(char::is_control) { Ok(Self(text.into())) } else { Err(Self::RULE) }
     }
 
@@ -218,6 +286,31 @@ impl State {
 
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.word() == word)
+    }
+}
+
+/// How far a batch has come. The last three are written once and never change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BatchState {
+    /// More jobs may come.
+    Open,
+    Sealed,
+    Completed,
+    /// Over, and at least one of its jobs is dead.
+    Failed,
+    Cancelled,
+}
+
+impl BatchState {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Sealed => "sealed",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 -- back: where a job goes when its reservation has ended: to its place, to a delay, or to the dead.
--- USES   clock write record leave dedupe event total
--- KEYS   inbound zset · delayed zset · dead zset · live hash · settings hash
+-- USES   clock write record batch gate leave dedupe ending event total
+-- KEYS   inbound zset · delayed zset · dead zset · settings hash
 local to_inbound, to_delayed, to_dead = begin('ZADD', inbound), begin('ZADD', delayed), begin('ZADD', dead)
-local write_live = begin('HSET', live)
 local queue_max_attempts
 
 -- A job without a limit of its own has the queue's; 0 is none.
@@ -15,22 +14,30 @@ local function out_of_attempts(r, header)
   return most > 0 and r.attempts >= most
 end
 
-local function back_to_line(id, r)
-  r.state = WAITING
-  add(to_inbound, r.score, id)
-  add(write_live, id, pack_live(r))
+-- The jobs of a batch that was cancelled do not come back.
+local function is_called_off(id, header)
+  return is_member(header) and is_marked(read_batch(batch_of(id)), TO_CANCEL)
 end
 
-local function back_to_delay(id, r, delay)
-  r.state = DELAYED
+local function back_to_line(id, r, header)
+  if is_called_off(id, header) then return cancel_job(id, r, header, '') end
+  if is_gated(header) then return line_up(id, r, header) end
+  r.state = WAITING
+  add(to_inbound, r.score, id)
+  keep(id, r, header)
+end
+
+local function back_to_delay(id, r, header, delay)
+  if is_called_off(id, header) then return cancel_job(id, r, header, '') end
+  enter(id, r, header, DELAYED)
   add(to_delayed, now + delay, id)
-  add(write_live, id, pack_live(r))
+  keep(id, r, header)
 end
 
 local function die(id, r, header, worker)
-  r.state = DEAD
+  enter(id, r, header, DEAD)
   add(to_dead, now, id)
-  add(write_live, id, pack_live(r))
+  keep(id, r, header)
   free_dedupe(id, header)
   event('dead', id, worker, header.client, '')
   total('dead')
@@ -43,6 +50,6 @@ local function expire(id, r, hold, header)
     die(id, r, header, hold.worker)
     return true
   end
-  back_to_line(id, r)
+  back_to_line(id, r, header)
   return false
 end

@@ -1,7 +1,8 @@
 -- commit: the end of a script that changes jobs: what was decided is written, told and counted.
--- USES   write event total
+-- USES   write batch event total
 local function commit()
   write()
+  write_batches()
   write_events()
   write_totals()
 end

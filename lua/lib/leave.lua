@@ -1,5 +1,5 @@
 -- leave: a reservation ends. What expiry, abandon, fail, release, cancel and complete share.
--- USES   clock write record event total
+-- USES   clock write record gate event total
 -- KEYS   reserved zset · held zset
 local EXPIRED, ABANDONED, FAILED, RELEASED, ENDED_BY_CANCEL, DONE, DONE_LATE = 1, 2, 3, 4, 5, 6, 7
 local ENDINGS = {'expired', 'abandoned', 'failed', 'released', 'cancelled', 'completed', 'completed'}
@@ -27,17 +27,18 @@ local function recall(ring, digest)
 end
 
 -- `how` is nil for an undo: such a reservation was never delivered, so nobody can ask for it.
-local function leave(id, r, hold, how)
+local function leave(id, r, hold, how, header)
   add(leave_reserved, id)
   add(leave_held, held_member(hold, id))
   if how then r.ring = remember(r.ring, hold.digest, how, hold.worker) end
   r.hold = ''
+  if is_gated(header) then free_gates(id, header) end
 end
 
 -- A reservation ends by its deadline, which counts an attempt.
 local function run_out(id, r, hold, header)
   r.expired, r.attempts = r.expired + 1, r.attempts + 1
-  leave(id, r, hold, EXPIRED)
+  leave(id, r, hold, EXPIRED, header)
   event('expired', id, hold.worker, header.client, '')
   total('expired')
 end

@@ -6,7 +6,7 @@ local leave_delayed = begin('ZREM', delayed)
 local function due(id, r, header)
   if r.score < 0 then r.score = new_place(r.priority, header.client) end
   add(leave_delayed, id)
-  back_to_line(id, r)
+  back_to_line(id, r, header)
   event('due', id, '', header.client, '')
 end
 

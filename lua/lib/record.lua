@@ -3,11 +3,20 @@
 local WAITING, BLOCKED, DELAYED, RESERVED, COMPLETED, DEAD, CANCELLED = 1, 2, 3, 4, 5, 6, 7
 local STATES = {'waiting', 'blocked', 'delayed', 'reserved', 'completed', 'dead', 'cancelled'}
 local APART, CLIENT, DIGEST, FINGERPRINT, LEASE, ATTEMPTS, BACKOFF, TRACE, STUB = 1, 2, 4, 8, 16, 32, 64, 128, 256
+local LOCKS, MEMBER = 512, 1024
+
+local function read_locks(raw, stop)
+  local locks, count = {}, raw:byte(stop)
+  stop = stop + 1
+  for i = 1, count do locks[i], stop = struct.unpack('>I2c0', raw, stop) end
+  return locks, stop
+end
 
 -- A header's fields; `stop` is where the payload begins.
 local function read_header(raw)
   local _, at, flags, priority, stop = struct.unpack('>BI6I2B', raw)
-  local client, digest, fingerprint, lease, max_attempts, backoff, backoff_delay, backoff_max = ''
+  local client, digest, fingerprint, lease, max_attempts = ''
+  local backoff, backoff_delay, backoff_max, locks
   if bit.band(flags, CLIENT) ~= 0 then client, stop = struct.unpack('>Bc0', raw, stop) end
   if bit.band(flags, DIGEST) ~= 0 then digest, stop = struct.unpack('>c16', raw, stop) end
   if bit.band(flags, FINGERPRINT) ~= 0 then fingerprint, stop = struct.unpack('>c8', raw, stop) end
@@ -15,10 +24,11 @@ local function read_header(raw)
   if bit.band(flags, ATTEMPTS) ~= 0 then max_attempts, stop = struct.unpack('>I4', raw, stop) end
   if bit.band(flags, BACKOFF) ~= 0 then backoff, backoff_delay, backoff_max, stop = struct.unpack('>BI4I4', raw, stop) end
   if bit.band(flags, TRACE) ~= 0 then stop = stop + 55 end
+  if bit.band(flags, LOCKS) ~= 0 then locks, stop = read_locks(raw, stop) end
   return {
     enqueued_at = at, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint,
     lease = lease, max_attempts = max_attempts, backoff = backoff, backoff_delay = backoff_delay,
-    backoff_max = backoff_max, stop = stop,
+    backoff_max = backoff_max, locks = locks, stop = stop,
   }
 end
 
@@ -26,7 +36,8 @@ local function is_stub(header)
   return bit.band(header.flags, STUB) ~= 0
 end
 
--- `score` is the job's place in the order, -1 while it has none; `hold` is the reservation that is out, '' for none.
+-- `score` is the job's place in the order, -1 while it has none; of a batch's job that has ended, it is when (ms).
+-- `hold` is the reservation that is out, '' for none; `gate` is where a blocked job is parked.
 local LIVE = '>BBdBI4I4I4I4I4I4I2Bc0I2c0I2c0I2c0I2c0'
 
 local function new_live(state, score, priority)
@@ -52,7 +63,7 @@ local function pack_live(r)
     r.attempts, r.late, #r.hold, r.hold, #r.ring, r.ring, #r.errors, r.errors, #r.gate, r.gate, #r.skips, r.skips)
 end
 
--- The reservation that is out: secret, digest of the secret, nonce of the call that was given it, since when, for how long.
+-- The reservation that is out: secret, digest of the secret, nonce of the call that was given it, since when, how long.
 -- Marks: a replayed one was given twice to the same call.
 local REPLAYED = 2
 local HOLD = '>c26c8c16I6I4I4BBc0'

@@ -1,7 +1,7 @@
 -- settle: finds what the reservation of each item stands for.
--- USES   record leave
+-- USES   record gate leave
 -- KEYS   reserved zset · jobs hash · live hash
-local ids, found = {}, {}
+local ids, found = {}, in_hand
 
 -- Reads everything about the items at once; `stride` is the number of arguments an item has, its id first.
 local function read_items(stride)
@@ -26,6 +26,6 @@ local function holder(id, secret)
 end
 
 local function let_go(job, id, how)
-  leave(id, job.record, job.hold, how)
+  leave(id, job.record, job.hold, how, job.header)
   job.hold = nil
 end

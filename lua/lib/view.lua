@@ -1,5 +1,5 @@
 -- view: everything about a job, to read.
--- USES   record
+-- USES   write record
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash ·
 -- KEYS   live hash · results hash
 
@@ -11,11 +11,15 @@ local function view(id)
   local raw = redis.call('HGET', live, id) or ''
   local r = raw ~= '' and read_live(raw) or new_live(WAITING, -1, header.priority)
   local set = ({inbound, nil, delayed, reserved, ended, dead, ended})[r.state]
+  local at = set and redis.call('ZSCORE', set, id)
+  if not at and (r.state == COMPLETED or r.state == CANCELLED) then at = digits(r.score) end
   local shown = {
     id, record, bit.band(header.flags, APART) ~= 0 and redis.call('HGET', payloads, id) or '', raw,
-    redis.call('HGET', results, id) or '', set and redis.call('ZSCORE', set, id) or '',
+    redis.call('HGET', results, id) or '', at or '',
   }
   local kept = math.min(r.late, $LATE_RESULTS)
-  for n = r.late - kept, r.late - 1 do shown[#shown + 1] = redis.call('HGET', results, id .. '\0' .. n % $LATE_RESULTS) end
+  for n = r.late - kept, r.late - 1 do
+    shown[#shown + 1] = redis.call('HGET', results, id .. '\0' .. n % $LATE_RESULTS)
+  end
   return shown
 end

@@ -14,9 +14,9 @@ use super::{
     headers::IdempotencyKey,
     items::Items,
     problem::{Failure, Problem},
-    producer::check_size,
     query::{NoQuery, Query},
     rules, shapes,
+    task::check_size,
 };
 use crate::{
     job::{JobId, Name, QueueName, Reservation, State as JobState, limits},
@@ -98,7 +98,7 @@ fn read_reserve(body: &RawValue, key: Option<String>) -> Result<Reserve, Problem
         fields.blame::<()>("queues", "does not go together with id");
     }
     let id = fields.take("id", rules::parsed(JobId::parse));
-    let named = fields.list("queues", limits::RESERVE_QUEUES, rules::parsed(QueueName::parse));
+    let named = fields.list("queues", 1..=limits::RESERVE_QUEUES, rules::parsed(QueueName::parse));
     let limit = fields.take("limit", rules::whole(1..=limits::RESERVE_JOBS)).unwrap_or(1);
     if id.is_some() && limit > 1 {
         fields.blame::<()>("limit", "is 1 together with id");

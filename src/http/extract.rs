@@ -16,7 +16,7 @@ use super::{
     place::Place,
     problem::{Failure, Problem},
 };
-use crate::job::{JobId, Name, QueueName, limits};
+use crate::job::{BatchId, JobId, Name, QueueName, limits};
 
 /// For the whole body, however it trickles in.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -108,6 +108,9 @@ fn is_json(essence: &str) -> bool {
 /// The job of a path. An id that no job can have is as unknown as one that no job has.
 pub struct JobInPath(pub JobId);
 
+/// The batch of a path, likewise.
+pub struct BatchInPath(pub BatchId);
+
 /// The queue of a path that can be asked about: one that no queue can be named is unknown.
 pub struct QueueInPath(pub QueueName);
 
@@ -123,6 +126,15 @@ impl<S: Send + Sync> FromRequestParts<S> for JobInPath {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let id = segment(parts).await.and_then(|text| JobId::parse(&text).ok());
         id.map(Self).ok_or_else(Problem::unknown_job)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for BatchInPath {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let id = segment(parts).await.and_then(|text| BatchId::parse(&text).ok());
+        id.map(Self).ok_or_else(Problem::unknown_batch)
     }
 }
 

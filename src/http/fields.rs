@@ -1,7 +1,7 @@
 //! A reader of JSON objects that is not satisfied with the first mistake: fields are taken one by one, each by its rule,
 //! and what is wrong is collected with its place. What is left over at the end is wrong too.
 
-use std::fmt;
+use std::{fmt, ops::RangeInclusive};
 
 use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Deserializer, value::RawValue};
@@ -13,6 +13,8 @@ use super::{
 
 /// More than any request has; a bound on how much an answer can complain.
 const MOST_FIELDS: usize = 32;
+/// After so many, the rest of a list is not looked at.
+const MOST_MISTAKES: usize = 20;
 
 pub struct Fields<'b> {
     /// The JSON pointer of the object itself.
@@ -58,7 +60,11 @@ impl<'b> Fields<'b> {
     /// An object within this one, read by the same means.
     pub fn object<T>(&mut self, key: &str, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
         let value = self.pull(key)?;
-        match Self::at(self.pointer(key), value) {
+        self.inner(self.pointer(key), value, read)
+    }
+
+    fn inner<T>(&mut self, at: String, value: &'b RawValue, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
+        match Self::at(at, value) {
             Ok(mut inner) => {
                 let value = read(&mut inner);
                 self.errors.extend(inner.close());
@@ -71,16 +77,16 @@ impl<'b> Fields<'b> {
         }
     }
 
-    /// A list of 1 to `most` values, each by the rule and none twice.
+    /// A list of so many values, each by the rule and none twice.
     pub fn list<T: PartialEq>(
         &mut self,
         key: &str,
-        most: usize,
+        count: RangeInclusive<usize>,
         rule: impl Fn(&RawValue) -> Result<T, Rule>,
     ) -> Option<Vec<T>> {
-        let elements = self.take(key, |raw| match elements(raw, most) {
-            Some(Some(elements)) if !elements.is_empty() => Ok(elements),
-            _ => Err(format!("must be an array of 1 to {most}").into()),
+        let elements = self.take(key, |raw| match elements(raw, *count.end()) {
+            Some(Some(elements)) if elements.len() >= *count.start() => Ok(elements),
+            _ => Err(format!("must be an array of {} to {}", count.start(), count.end()).into()),
         })?;
         let mut list = Vec::with_capacity(elements.len());
         for (i, element) in elements.into_iter().enumerate() {
@@ -95,6 +101,34 @@ impl<'b> Fields<'b> {
             self.blame::<()>(&format!("{key}/{i}"), broken);
         }
         Some(list)
+    }
+
+    /// A list of so many objects, each read like this one. Who makes mistakes by the thousand is told of the first.
+    ///
+    /// # Errors
+    /// A problem, when there are too many.
+    pub fn objects<T>(
+        &mut self,
+        key: &str,
+        count: RangeInclusive<usize>,
+        mut read: impl FnMut(&mut Self) -> Option<T>,
+    ) -> Result<Option<Vec<T>>, Problem> {
+        let (least, most) = count.into_inner();
+        let elements = self.take(key, |raw| match elements(raw, most) {
+            Some(Some(elements)) if elements.len() < least => Err(format!("must have at least {least}").into()),
+            Some(elements) => Ok(elements),
+            None => Err("must be an array".into()),
+        });
+        let Some(elements) = elements else { return Ok(None) };
+        let elements = elements.ok_or_else(|| Problem::too_many_items(most))?;
+        let mut list = Vec::with_capacity(elements.len());
+        for (i, element) in elements.into_iter().enumerate() {
+            list.extend(self.inner(format!("{}/{i}", self.pointer(key)), element, &mut read));
+            if self.errors.len() >= MOST_MISTAKES {
+                break;
+            }
+        }
+        Ok(Some(list))
     }
 
     /// Takes a field that is `null`; leaves it when it is anything else.
@@ -251,7 +285,7 @@ mod tests {
     fn lists_say_which_element_is_wrong() {
         let list = |text: &'static str| {
             let mut fields = Fields::of(raw(text)).expect("an object");
-            let list = fields.list("q", 2, rules::whole(0..=9));
+            let list = fields.list("q", 1..=2, rules::whole(0..=9));
             fields.finish(list).map_err(errors)
         };
         assert_eq!(list(r#"{"q":[3,4]}"#), Ok(vec![3, 4]));
@@ -260,6 +294,26 @@ mod tests {
         for text in [r#"{"q":[]}"#, r#"{"q":[1,2,3]}"#, r#"{"q":3}"#] {
             assert_eq!(list(text), Err("/q must be an array of 1 to 2".to_owned()));
         }
+    }
+
+    #[test]
+    fn mistakes_in_a_list_of_objects_have_their_places_and_the_first_are_enough() {
+        let read = |text: &str| {
+            let mut fields = Fields::of(raw(text)).expect("an object");
+            let list = fields.objects("q", 1..=30, |item| item.need("n", rules::whole(0..=9)))?;
+            fields.finish(list)
+        };
+        assert_eq!(read(r#"{"q":[{"n":3},{"n":3}]}"#).expect("right"), [3, 3]);
+        assert_eq!(
+            errors(read(r#"{"q":[{"n":3},4,{"n":"5","m":0}],"r":0}"#).expect_err("mistakes")),
+            "/q/1 must be an object, /q/2/n must be a whole number from 0 to 9, /q/2/m is not a field of this request, \
+             /r is not a field of this request"
+        );
+        assert_eq!(errors(read(r#"{"q":[]}"#).expect_err("none")), "/q must have at least 1");
+        assert_eq!(errors(read(r#"{"q":{}}"#).expect_err("no array")), "/q must be an array");
+        let many = |n: usize| format!(r#"{{"q":[{}]}}"#, vec!["{}"; n].join(","));
+        assert_eq!(errors(read(&many(30)).expect_err("mistakes")).split(", ").count(), MOST_MISTAKES);
+        assert_eq!(serde_json::to_value(read(&many(31)).expect_err("too many")).expect("JSON")["status"], 413);
     }
 
     #[test]

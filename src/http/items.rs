@@ -7,11 +7,7 @@ use axum::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{
-    fields,
-    place::Place,
-    problem::{Failure, Problem},
-};
+use super::{fields, place::Place, problem::Problem};
 use crate::queue::Fault;
 
 pub struct Items<'b> {
@@ -35,7 +31,7 @@ impl<'b> Items<'b> {
                 Err(Problem::invalid(vec![Place::pointer("", "must be an object, or an array with at least one")]))
             }
             Some(Some(list)) => Ok(Self { list, many: true }),
-            Some(None) => Err(Problem::new(Failure::TooManyItems, format!("an array has at most {most} items here"))),
+            Some(None) => Err(Problem::too_many_items(most)),
         }
     }
 

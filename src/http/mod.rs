@@ -1,5 +1,6 @@
 //! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
 
+mod batches;
 mod consumer;
 mod deliver;
 mod extract;
@@ -16,6 +17,7 @@ mod producer;
 mod query;
 mod rules;
 mod shapes;
+mod task;
 #[cfg(test)]
 mod tests;
 
@@ -61,6 +63,11 @@ pub fn router(queues: Queues, policy: Policy, metrics: PrometheusHandle, leaving
     let routes = Router::new()
         .route("/jobs", post(producer::enqueue).with_state(sized.clone()))
         .route("/jobs/{id}", get(producer::inspect).delete(producer::cancel).patch(producer::reprioritize))
+        .route("/batches", post(batches::create).with_state(sized.clone()).get(batches::list))
+        .route("/batches/{id}", get(batches::inspect).delete(batches::cancel))
+        .route("/batches/{id}/jobs", post(batches::append).with_state(sized.clone()))
+        .route("/batches/{id}/seal", post(batches::seal))
+        .route("/batches/{id}/results", get(batches::results))
         .route("/jobs/reserve", post(consumer::reserve))
         .route("/jobs/extend", post(consumer::extend))
         .route("/jobs/complete", post(consumer::complete).with_state(sized))
@@ -74,6 +81,7 @@ pub fn router(queues: Queues, policy: Policy, metrics: PrometheusHandle, leaving
         .route("/queues/{queue}/sweep", post(operator::sweep))
         .route("/queues/{queue}/jobs", get(operator::jobs))
         .route("/queues/{queue}/workers", get(operator::workers))
+        .route("/queues/{queue}/locks", get(operator::locks))
         .route("/livez", get(pages::livez))
         .route("/readyz", get(pages::readyz).with_state(readiness))
         .route("/metrics", get(pages::metrics).with_state(figures))

@@ -16,7 +16,7 @@ use super::{
     rules, shapes,
 };
 use crate::{
-    job::{Invalid, JobId, Name, QueueName, State as JobState, limits},
+    job::{BatchId, Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
     queue::{Cursor, JobFilter, Purge, Queues, Release, Requeue, Requeued, SettingsPatch},
 };
 
@@ -130,8 +130,24 @@ pub async fn workers(
         .into_response())
 }
 
+/// `GET /queues/{queue}/locks`
+pub async fn locks(
+    State(queues): State<Queues>,
+    QueueInPath(queue): QueueInPath,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let lock = query.take("lock", LockName::parse);
+    let (after, limit) = read_page(&mut query, Cursor::of_jobs);
+    query.finish(Some(()))?;
+    known(&queues, &queue).await?;
+    let page = queues.locks(&queue, lock, after, limit).await.map_err(Problem::of_a_look)?;
+    let locks = page.locks.iter().map(|held| shapes::Lock::new(held, page.now)).collect();
+    let (next, server_time) = (page.next.map(shapes::Text), page.now.into());
+    Ok(Json(shapes::LockPage { locks, next, server_time }).into_response())
+}
+
 /// Asking about a queue does not bring it into being.
-async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Problem> {
+pub(super) async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Problem> {
     let known = queues.exists(queue).await.map_err(Problem::of_a_look)?;
     if known { Ok(()) } else { Err(Problem::unknown_queue()) }
 }
@@ -211,12 +227,13 @@ fn read_filter(query: &mut Query) -> JobFilter {
         state: query.take("state", word).unwrap_or(JobState::Waiting),
         client: query.take("client", Name::parse),
         worker: query.take("worker", Name::parse),
+        batch: query.take("batch", BatchId::parse),
         after,
         limit,
     }
 }
 
-fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
+pub(super) fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
     let after = query.take("after", cursor);
     (after, query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE))
 }

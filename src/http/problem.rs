@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::place::{Place, Rule};
 use crate::{
-    job::{Ending, State},
+    job::{BatchState, Ending, State},
     queue::{Applied, Fault, Lost},
 };
 
@@ -22,11 +22,13 @@ pub enum Failure {
     NotFound,
     UnknownJob,
     UnknownQueue,
+    UnknownBatch,
     MethodNotAllowed,
     RequestTimeout,
     ReservationLost,
     WrongState,
     WorkerLimit,
+    OffsetMismatch,
     TooLarge,
     TooManyItems,
     UnsupportedMediaType,
@@ -48,11 +50,13 @@ impl Failure {
             Self::NotFound => (404, "not-found", "There is no such route"),
             Self::UnknownJob => (404, "unknown-job", "There is no such job"),
             Self::UnknownQueue => (404, "unknown-queue", "There is no such queue"),
+            Self::UnknownBatch => (404, "unknown-batch", "There is no such batch"),
             Self::MethodNotAllowed => (405, "method-not-allowed", "The route does not have this method"),
             Self::RequestTimeout => (408, "request-timeout", "The request took too long"),
             Self::ReservationLost => (409, "reservation-lost", "The reservation has ended"),
-            Self::WrongState => (409, "wrong-state", "The job's state does not allow it"),
+            Self::WrongState => (409, "wrong-state", "The state does not allow it"),
             Self::WorkerLimit => (409, "worker-limit", "The worker holds as many jobs as allowed"),
+            Self::OffsetMismatch => (409, "offset-mismatch", "The batch does not go on there"),
             Self::TooLarge => (413, "too-large", "Too large"),
             Self::TooManyItems => (413, "too-many-items", "Too many items"),
             Self::UnsupportedMediaType => (415, "unsupported-media-type", "The content type is not supported"),
@@ -74,6 +78,8 @@ pub struct Problem {
     errors: Vec<Place>,
     reason: Option<Ending>,
     job_state: Option<State>,
+    batch_state: Option<BatchState>,
+    total: Option<u32>,
     applied: Option<Applied>,
     retry_after_ms: Option<u32>,
 }
@@ -81,8 +87,8 @@ pub struct Problem {
 impl Problem {
     pub fn new(failure: Failure, detail: impl Into<Rule>) -> Self {
         let detail = detail.into();
-        let (errors, reason, job_state, applied, retry_after_ms) = Default::default();
-        Self { failure, detail, errors, reason, job_state, applied, retry_after_ms }
+        let (errors, reason, job_state, batch_state, total, applied, retry_after_ms) = Default::default();
+        Self { failure, detail, errors, reason, job_state, batch_state, total, applied, retry_after_ms }
     }
 
     /// Values that break rules, each at its place.
@@ -103,9 +109,33 @@ impl Problem {
         Self::new(Failure::UnknownQueue, "nothing was ever put into this queue, or it is forgotten")
     }
 
+    pub fn unknown_batch() -> Self {
+        Self::new(Failure::UnknownBatch, "no batch has this id, or it is forgotten")
+    }
+
+    pub fn too_many_items(most: usize) -> Self {
+        Self::new(Failure::TooManyItems, format!("an array has at most {most} items here"))
+    }
+
+    pub fn key_reused() -> Self {
+        Self::new(Failure::IdempotencyKeyReused, "another body came with this Idempotency-Key")
+    }
+
     pub fn wrong_state(state: State) -> Self {
         let detail = format!("the job is {}", state.word());
         Self { job_state: Some(state), ..Self::new(Failure::WrongState, detail) }
+    }
+
+    pub fn wrong_batch_state(state: BatchState) -> Self {
+        let detail = format!("the batch is {}", state.word());
+        Self { batch_state: Some(state), ..Self::new(Failure::WrongState, detail) }
+    }
+
+    /// The jobs of an append do not go where its offset says.
+    pub fn offset_mismatch(total: u32) -> Self {
+        let detail =
+            format!("the batch has {total} jobs, and these do not follow or repeat what it has from the offset on");
+        Self { total: Some(total), ..Self::new(Failure::OffsetMismatch, detail) }
     }
 
     /// The job itself would be there for the taking.
@@ -186,6 +216,12 @@ impl Serialize for Problem {
         }
         if let Some(state) = self.job_state {
             map.serialize_entry("job_state", &state)?;
+        }
+        if let Some(state) = self.batch_state {
+            map.serialize_entry("batch_state", &state)?;
+        }
+        if let Some(total) = self.total {
+            map.serialize_entry("total", &total)?;
         }
         match self.applied {
             Some(Applied::No) => map.serialize_entry("applied", &false)?,

@@ -6,23 +6,22 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use bytes::Bytes;
+use serde::Serialize;
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 use super::{
     extract::{JobInPath, JsonBody},
     fields::Fields,
     headers::{IdempotencyKey, Traceparent},
     items::{Answers, Items},
-    problem::{Failure, Problem},
+    problem::Problem,
     query::{NoQuery, Query},
     rules, shapes,
+    task::{Repeat, check_size, read_task},
 };
 use crate::{
-    job::{JobId, Name, Priority, QueueName, State as JobState, limits},
-    payload::Json as Payload,
-    queue::{self, Cancellation, Dedupe, Delay, Enqueued, NewJob, Queues, Reprioritized},
+    job::{Name, QueueName, State as JobState, limits},
+    queue::{self, Cancellation, Dedupe, Enqueued, NewJob, Queues, Reprioritized},
 };
 
 /// `POST /jobs`
@@ -37,7 +36,7 @@ pub async fn enqueue(
     let mut call = Call { repeat: key.map(|key| Repeat::new(key, &body.0)), traceparent, max_payload, index: 0 };
     let answers = items.each(|item| call.job(item), |jobs| queues.enqueue(jobs), |(), outcome| enqueued(outcome)).await;
     Ok(match answers {
-        Answers::One(Ok(job)) if !job.duplicate => created(job),
+        Answers::One(Ok(job)) if !job.duplicate => created(format!("/jobs/{}", job.id.0), job),
         answers => answers.into_response(),
     })
 }
@@ -86,14 +85,6 @@ pub async fn reprioritize(
     }
 }
 
-/// A payload or a result is as large as the operator allows.
-pub(super) fn check_size(field: &str, json: &Payload, most: usize) -> Result<(), Problem> {
-    if json.len() <= most {
-        return Ok(());
-    }
-    Err(Problem::new(Failure::TooLarge, format!("{field}: has at most {most} bytes")))
-}
-
 /// What the jobs of one call have in common.
 struct Call {
     repeat: Option<Repeat>,
@@ -103,51 +94,24 @@ struct Call {
     index: usize,
 }
 
-/// An idempotency key, and what tells its call from another under the same key.
-struct Repeat {
-    key: String,
-    fingerprint: [u8; 8],
-}
-
-impl Repeat {
-    fn new(key: String, body: &Bytes) -> Self {
-        let digest = Sha256::digest(body);
-        Self { key, fingerprint: std::array::from_fn(|i| digest[i]) }
-    }
-
-    fn id(&self, queue: QueueName, index: usize) -> JobId {
-        let (name, index) = (queue.to_string(), index.to_string());
-        // First the credential, of which there is none yet, then the route.
-        let parts = ["", "POST /jobs", &name, &self.key, &index];
-        queue::derived_id(queue, &parts.map(str::as_bytes))
-    }
-}
-
 impl Call {
     fn job(&mut self, item: &RawValue) -> Result<((), NewJob), Problem> {
         let index = self.index;
         self.index += 1;
         let mut fields = Fields::of(item)?;
         let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
-        let payload = fields.need("payload", rules::json);
-        let job = NewJob {
-            id: match &self.repeat {
-                Some(repeat) => repeat.id(queue, index),
-                None => queue::random_id(queue),
-            },
-            priority: fields.take("priority", rules::priority).unwrap_or_else(Priority::default),
-            client: fields.take("client", rules::parsed(Name::parse)),
-            dedupe: dedupe(&mut fields),
-            delay: delay(&mut fields),
-            lease_ms: fields.take("lease_ms", rules::whole(limits::LEASE_MS)),
-            max_attempts: fields.take("max_attempts", rules::whole(0..=limits::COUNT)),
-            backoff: fields.object("backoff", rules::backoff),
-            traceparent: self.traceparent.clone(),
-            fingerprint: self.repeat.as_ref().map(|repeat| repeat.fingerprint),
-            payload: fields.finish(payload)?,
+        let id = match &self.repeat {
+            Some(repeat) => repeat.job(queue, index),
+            None => queue::random_id(queue),
         };
-        check_size("payload", &job.payload, self.max_payload)?;
-        Ok(((), job))
+        let task = read_task(&mut fields, self.traceparent.clone());
+        let priority = fields.take("priority", rules::priority).unwrap_or_default();
+        let client = fields.take("client", rules::parsed(Name::parse));
+        let dedupe = dedupe(&mut fields);
+        let task = fields.finish(task)?;
+        check_size("payload", &task.payload, self.max_payload)?;
+        let fingerprint = self.repeat.as_ref().map(|repeat| repeat.fingerprint);
+        Ok(((), NewJob { id, task, priority, client, dedupe, fingerprint }))
     }
 }
 
@@ -162,25 +126,17 @@ fn dedupe(fields: &mut Fields<'_>) -> Dedupe {
     }
 }
 
-fn delay(fields: &mut Fields<'_>) -> Option<Delay> {
-    let both = fields.has("delay_ms") && fields.has("run_at");
-    let delay = fields.take("delay_ms", rules::whole(0..=limits::DELAY_MS)).map(Delay::For);
-    let until = fields.take("run_at", rules::time).map(Delay::Until);
-    if both { fields.blame("run_at", "does not go together with delay_ms") } else { delay.or(until) }
-}
-
 fn enqueued(outcome: Enqueued) -> Result<shapes::Enqueued, Problem> {
     match outcome {
         Enqueued::Stored { id, state } => Ok(shapes::Enqueued::new(id, state, false)),
         Enqueued::Twin { id, state } => Ok(shapes::Enqueued::new(id, state, true)),
-        Enqueued::KeyReused => {
-            Err(Problem::new(Failure::IdempotencyKeyReused, "another body came with this Idempotency-Key"))
-        }
+        Enqueued::KeyReused => Err(Problem::key_reused()),
         Enqueued::QueueFull => Err(Problem::queue_full()),
     }
 }
 
-fn created(job: shapes::Enqueued) -> Response {
-    let place = HeaderValue::try_from(format!("/jobs/{}", job.id.0)).expect("an id is ASCII");
-    (StatusCode::CREATED, [(header::LOCATION, place)], Json(job)).into_response()
+/// What was made, and where it can be looked at.
+pub(super) fn created(place: String, answer: impl Serialize) -> Response {
+    let place = HeaderValue::try_from(place).expect("an id is ASCII");
+    (StatusCode::CREATED, [(header::LOCATION, place)], Json(answer)).into_response()
 }

@@ -1,5 +1,6 @@
 //! What answers look like. Every field is always there; a value that does not exist is `null`.
 
+mod batch;
 mod job;
 mod queue;
 
@@ -9,8 +10,9 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 
 pub use self::{
+    batch::{Batch, BatchPage, ResultPage},
     job::{Handout, Handouts, Job, JobPage, NothingToReserve},
-    queue::{Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
+    queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
 use crate::job::{Backoff as Pause, JobId, Millis, Name, Priority, QueueName, State};
 

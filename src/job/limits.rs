@@ -4,7 +4,7 @@
 pub const QUEUE_NAME: usize = 64;
 /// Bytes in the name of a worker or a client.
 pub const NAME: usize = 128;
-/// Bytes in a dedupe or idempotency key.
+/// Bytes in a dedupe or idempotency key, and in the name of a lock.
 pub const KEY: usize = 256;
 /// Bytes in the reason of an abandon.
 pub const REASON: usize = 256;
@@ -12,8 +12,18 @@ pub const REASON: usize = 256;
 pub const ERROR: usize = 1_024;
 /// Nested arrays and objects in a payload or result.
 pub const DEPTH: usize = 127;
-/// Jobs in one enqueue.
+/// Jobs in one enqueue, and in one append to a batch.
 pub const ENQUEUE_ITEMS: usize = 1_000;
+/// Locks of one job.
+pub const LOCKS: usize = 8;
+/// Jobs in one append to a batch: one script puts them there, all or none.
+pub const APPEND_JOBS: usize = 200;
+/// Jobs in one batch creation.
+pub const BATCH_JOBS: usize = 10_000;
+/// Jobs of one batch, however they came into it: the last four digits of an id count them.
+pub const BATCH_TOTAL: u32 = 1_048_575;
+/// Results on one page.
+pub const RESULTS: u32 = 1_000;
 /// Items in one settle call.
 pub const SETTLE_ITEMS: usize = 100;
 /// Jobs in one reserve.

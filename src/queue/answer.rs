@@ -26,6 +26,7 @@ pub(super) struct Part {
 pub(super) struct Sight {
     now: Millis,
     waiting: u64,
+    blocked: u64,
     delayed: u64,
     reserved: u64,
     paused: bool,
@@ -66,6 +67,7 @@ fn read_sight(now: Millis, mut fields: Fields) -> Result<Sight, Fault> {
     Ok(Sight {
         now,
         waiting: fields.count()?,
+        blocked: fields.count()?,
         delayed: fields.count()?,
         reserved: fields.count()?,
         paused: fields.flag()?,
@@ -87,7 +89,7 @@ pub(super) fn read_part(queue: &QueueName, answer: Answer) -> Result<Part, Fault
                 jobs.push(read_handout(queue, warn_ms, job?)?);
             }
         }
-        "overdue" | "later" => sight.cut_short = true,
+        "overdue" | "later" | "more" => sight.cut_short = true,
         "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
         "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
         "paused" => refusal = Some(ReserveOutcome::QueuePaused),
@@ -97,17 +99,17 @@ pub(super) fn read_part(queue: &QueueName, answer: Answer) -> Result<Part, Fault
     Ok(Part { jobs, undo: answer.undo, refusal, sight })
 }
 
-fn read_handout(queue: &QueueName, warn_ms: u32, mut job: Fields) -> Result<Handout, Fault> {
-    let code = job.code()?;
-    let header = Header::parse(&job.bytes()?)?;
-    let apart = job.bytes()?;
-    let live = Live::parse(&job.bytes()?)?;
-    let deadline = job.time()?;
+fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields) -> Result<Handout, Fault> {
+    let job = JobId { queue: queue.clone(), code: answer.code()? };
+    let header = Header::parse(&answer.bytes()?)?;
+    let apart = answer.bytes()?;
+    let live = Live::parse(&answer.bytes()?)?;
+    let deadline = answer.time()?;
     let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
     let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart)?) };
     let priority = live.score.map_or(header.priority.into(), |score| score >> 46);
     Ok(Handout {
-        reservation: Reservation { job: JobId { queue: queue.clone(), code }, secret: hold.secret },
+        reservation: Reservation { job: job.clone(), secret: hold.secret },
         payload: payload.ok_or_else(|| broken("a payload"))?,
         attempt: live.attempts + 1,
         deadline,
@@ -115,6 +117,8 @@ fn read_handout(queue: &QueueName, warn_ms: u32, mut job: Fields) -> Result<Hand
         reserved_at: hold.reserved_at,
         priority: Priority::new(priority).map_err(|_| broken("a priority"))?,
         client: header.client,
+        locks: header.locks,
+        batch: header.is_member.then(|| job.batch()),
         worker: hold.worker,
         enqueued_at: header.enqueued_at,
         resumes: hold.resumes,
@@ -150,6 +154,7 @@ pub(super) fn finish(parts: Vec<Part>) -> ReserveOutcome {
 fn reason(sights: &[Sight]) -> Reason {
     let of = |sight: &Sight| match sight {
         Sight { paused: true, .. } => Reason::Paused,
+        Sight { blocked: 1.., .. } => Reason::Blocked,
         Sight { delayed: 1.., .. } => Reason::Delayed,
         Sight { reserved: 1.., .. } => Reason::Reserved,
         _ => Reason::Empty,

@@ -10,26 +10,21 @@ use super::{
     connection::Args,
     group::{self, Item, Op},
     read::{Fields, broken},
-    record::{self, flags},
+    task::Task,
 };
 use crate::{
-    job::{Backoff, JobId, Millis, Name, Priority, QueueName, State, limits},
+    job::{JobId, Name, Priority, QueueName, State},
     payload::Json,
 };
 
-/// A job as its producer describes it. What is absent is read from the queue's settings when it matters.
+/// A job as its producer describes it.
 #[derive(Debug, Clone)]
 pub struct NewJob {
     pub id: JobId,
-    pub payload: Json,
+    pub task: Task,
     pub priority: Priority,
     pub client: Option<Name>,
     pub dedupe: Dedupe,
-    pub delay: Option<Delay>,
-    pub lease_ms: Option<u32>,
-    pub max_attempts: Option<u32>,
-    pub backoff: Option<Backoff>,
-    pub traceparent: Option<String>,
     /// With an idempotency key: tells the same call from another under the same key.
     pub fingerprint: Option<[u8; 8]>,
 }
@@ -42,12 +37,6 @@ pub enum Dedupe {
     Payload,
     Key(String),
     Off,
-}
-
-#[derive(Debug, Clone, Copy)]
-pub enum Delay {
-    For(u32),
-    Until(Millis),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,19 +58,8 @@ pub enum Enqueued {
 impl NewJob {
     /// A job of which nothing is said but what it is.
     pub fn plain(id: JobId, payload: Json) -> Self {
-        Self {
-            id,
-            payload,
-            priority: Priority::default(),
-            client: None,
-            dedupe: Dedupe::QueueSetting,
-            delay: None,
-            lease_ms: None,
-            max_attempts: None,
-            backoff: None,
-            traceparent: None,
-            fingerprint: None,
-        }
+        let (priority, client, fingerprint) = Default::default();
+        Self { id, task: Task::plain(payload), priority, client, dedupe: Dedupe::QueueSetting, fingerprint }
     }
 
     fn digest(&self) -> Option<[u8; 16]> {
@@ -95,7 +73,7 @@ impl NewJob {
             }
             Dedupe::QueueSetting | Dedupe::Payload => {
                 hash.update(b"\0p\0");
-                self.payload.canonical(&mut hash);
+                self.task.payload.canonical(&mut hash);
             }
         }
         let digest = hash.finalize();
@@ -103,35 +81,7 @@ impl NewJob {
     }
 
     pub(super) fn args(&self) -> Args {
-        let (mut has, mut rest) = (0, Vec::with_capacity(self.payload.len() + TAIL));
-        if let Some(lease) = self.lease_ms {
-            has |= flags::LEASE;
-            rest.extend(lease.to_be_bytes());
-        }
-        if let Some(attempts) = self.max_attempts {
-            has |= flags::ATTEMPTS;
-            rest.extend(attempts.to_be_bytes());
-        }
-        if let Some(backoff) = self.backoff {
-            has |= flags::BACKOFF;
-            let (kind, delay, most) = record::backoff_parts(backoff);
-            rest.push(kind);
-            rest.extend(delay.to_be_bytes());
-            rest.extend(most.to_be_bytes());
-        }
-        if let Some(trace) = self.traceparent.as_ref().filter(|t| t.len() == record::TRACE_LEN) {
-            has |= flags::TRACE;
-            rest.extend(trace.as_bytes());
-        }
-        let apart = self.payload.len() > limits::INLINE_PAYLOAD;
-        if !apart {
-            rest.extend(self.payload.as_str().as_bytes());
-        }
-        let (delay, run_at) = match self.delay {
-            None => (0, 0),
-            Some(Delay::For(ms)) => (u64::from(ms), 0),
-            Some(Delay::Until(at)) => (0, at.0),
-        };
+        let (has, rest) = self.task.pack();
         let mode = match self.dedupe {
             Dedupe::QueueSetting => "default",
             Dedupe::Payload | Dedupe::Key(_) => "on",
@@ -141,13 +91,10 @@ impl NewJob {
         args.push(self.id.code.as_str()).number(has.into()).number(self.priority.get().into());
         args.push(self.client.as_ref().map_or("", Name::as_str)).push(mode);
         args.push(self.digest().as_ref().map_or(&[][..], |d| d)).push(self.fingerprint.as_ref().map_or(&[][..], |f| f));
-        args.number(delay).number(run_at).push(rest).push(if apart { self.payload.as_str() } else { "" });
+        self.task.push_end(rest, &mut args);
         args
     }
 }
-
-/// The longest record before its payload, roughly.
-const TAIL: usize = 80;
 
 impl Queues {
     /// Puts jobs into their queues; an answer for each, in order. What is bad about one does not hinder the others.

@@ -21,7 +21,7 @@ const MOST_JOBS: u32 = 100;
 const MOST_BYTES: usize = 1 << 20;
 /// A reserve looks at what its worker holds, too.
 const MOST_RESERVES: usize = 64;
-/// How often a call that came to too much overdue work goes to the front again.
+/// How often a call that came to too much overdue work, or to too many blocked jobs, goes to the front again.
 const MOST_TRIES: u8 = 10;
 /// Everybody has an answer within two seconds, whatever Redis does.
 const PATIENCE: Duration = Duration::from_millis(1_800);
@@ -266,8 +266,9 @@ fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Valu
     for (mut waiting, item) in group.into_iter().zip(items) {
         // "later" is bounded by the caller's patience: each script serves somebody.
         let word = super::read::word(&item);
-        if word == Some("later") || word == Some("overdue") && waiting.tries < MOST_TRIES {
-            waiting.tries += u8::from(word == Some("overdue"));
+        let unlucky = matches!(word, Some("overdue" | "more"));
+        if word == Some("later") || unlucky && waiting.tries < MOST_TRIES {
+            waiting.tries += u8::from(unlucky);
             again.push(waiting);
             continue;
         }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::job::{Code, JobId, QueueName};
+use crate::job::{BatchId, Code, JobId, QueueName};
 
 /// Names one reserve call: 16 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +40,16 @@ pub fn derived_id(queue: QueueName, parts: &[&[u8]]) -> JobId {
     JobId { queue, code: Code::from_bits(bits) }
 }
 
+/// A batch id that nobody has.
+pub fn random_batch(queue: QueueName) -> BatchId {
+    random_id(queue).batch()
+}
+
+/// The same parts make the same batch.
+pub fn derived_batch(queue: QueueName, parts: &[&[u8]]) -> BatchId {
+    derived_id(queue, parts).batch()
+}
+
 /// 128 unguessable bits.
 pub(super) fn random_code() -> Code {
     Code::from_bits(u128::from_be_bytes(random()))
@@ -61,7 +71,7 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-fn random<const N: usize>() -> [u8; N] {
+pub(super) fn random<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system has randomness");
     bytes

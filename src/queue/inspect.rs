@@ -11,7 +11,7 @@ use super::{
     record::{self, Header, Live},
 };
 use crate::{
-    job::{Backoff, Code, Invalid, JobId, Millis, Name, Priority, QueueName, State},
+    job::{Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, State},
     payload::Json,
 };
 
@@ -28,6 +28,8 @@ pub struct Job {
     pub lease_ms: Option<u32>,
     pub max_attempts: Option<u32>,
     pub backoff: Option<Backoff>,
+    pub locks: Vec<LockName>,
+    pub batch: Option<BatchId>,
     /// Hand-outs since the last requeue that ended in fail or expiry.
     pub attempts: u32,
     pub counts: Counts,
@@ -81,6 +83,7 @@ pub struct JobFilter {
     pub state: State,
     pub client: Option<Name>,
     pub worker: Option<Name>,
+    pub batch: Option<BatchId>,
     pub after: Option<Cursor>,
     pub limit: u32,
 }
@@ -121,14 +124,30 @@ impl Cursor {
     /// # Errors
     /// [`Self::RULE`].
     pub fn of_jobs(text: &str) -> Result<Self, Invalid> {
+        let finite = |(score, _): (&str, &str)| score.parse().is_ok_and(f64::is_finite);
+        Self::parse(text).ok().filter(|cursor| cursor.place().is_some_and(finite)).ok_or(Self::RULE)
+    }
+
+    /// One of a list of batches, some of which no timer will move.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_batches(text: &str) -> Result<Self, Invalid> {
         Self::parse(text).ok().filter(|cursor| cursor.place().is_some()).ok_or(Self::RULE)
     }
 
-    /// `<score> <code>`, of a list of jobs.
-    fn place(&self) -> Option<(&str, &str)> {
-        self.0
-            .split_once(' ')
-            .filter(|(score, code)| score.parse::<f64>().is_ok_and(f64::is_finite) && Code::parse(code).is_some())
+    /// Behind a member of a sorted set; none when there is nothing behind it, and the score is empty.
+    pub(super) fn after(score: &str, member: &str) -> Option<Self> {
+        (!score.is_empty()).then(|| Self(format!("{score} {member}")))
+    }
+
+    /// The score and the member, which ends in a code.
+    pub(super) fn place(&self) -> Option<(&str, &str)> {
+        let ends_in_code = |member: &str| {
+            member.len().checked_sub(Code::LEN).and_then(|cut| member.get(cut..)).and_then(Code::parse).is_some()
+        };
+        let fits = |score: &str| score.parse::<f64>().is_ok_and(|score| !score.is_nan());
+        self.0.split_once(' ').filter(|(score, member)| fits(score) && ends_in_code(member))
     }
 }
 
@@ -162,12 +181,13 @@ impl Queues {
         args.push(filter.state.word()).number(filter.limit.into());
         args.push(filter.client.as_ref().map_or("", Name::as_str));
         args.push(filter.worker.as_ref().map_or("", Name::as_str));
-        let (score, code) = filter.after.as_ref().and_then(Cursor::place).unwrap_or_default();
-        args.push(score).push(code);
+        args.push(filter.batch.as_ref().map_or("", |batch| batch.code.as_str()));
+        let (score, member) = filter.after.as_ref().and_then(Cursor::place).unwrap_or_default();
+        args.push(score).push(member);
         let mut answer = Fields::of(self.run(&self.inner.scripts.list, queue, &args).await?)?;
-        let (score, code) = (answer.text()?, answer.text()?);
+        let next = Cursor::after(&answer.text()?, &answer.text()?);
         let jobs = answer.list()?.lists().map(|job| read_job(queue, job?)).collect::<Result<_, _>>()?;
-        Ok(JobPage { jobs, next: (!score.is_empty()).then(|| Cursor(format!("{score} {code}"))) })
+        Ok(JobPage { jobs, next })
     }
 
     /// What a worker holds in some queues, overdue or not, the oldest first.
@@ -204,7 +224,7 @@ impl Queues {
         args.number(limit.into());
         let mut answer = Fields::of(self.run(&self.inner.scripts.holders, queue, &args).await?)?;
         let (now, last) = (answer.time()?, answer.text()?);
-        let held = answer.lists().map(|held| read_held(queue, held?)).collect::<Result<_, _>>()?;
+        let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;
         Ok(HeldPage { held, next: (!last.is_empty()).then_some(Cursor(last)), now })
     }
 }
@@ -219,10 +239,15 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
         let (at, worker, result) = record::late_result(&fields.bytes()?)?;
         late_results.push(LateResult { at, worker, result });
     }
+    let batch = header.is_member.then(|| id.batch());
     let score = if score.is_empty() { None } else { Some(score.parse::<f64>().map_err(|_| broken("a score"))? as u64) };
     let state = live.as_ref().map_or(State::Waiting, |live| live.state);
     let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
-    let place = if state == State::Waiting { score } else { live.as_ref().and_then(|live| live.score) };
+    let place = match state {
+        State::Waiting => score,
+        State::Completed | State::Cancelled => None,
+        State::Blocked | State::Delayed | State::Reserved | State::Dead => live.as_ref().and_then(|live| live.score),
+    };
     let priority = place.map(|place| place >> 46).or(live.as_ref().map(|live| live.priority.into()));
     let deadline = at(&[State::Reserved]);
     let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| Held {
@@ -243,6 +268,8 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
         lease_ms: header.lease_ms,
         max_attempts: header.max_attempts,
         backoff: header.backoff,
+        locks: header.locks,
+        batch,
         attempts: live.as_ref().map_or(0, |live| live.attempts),
         counts: Counts { handed_out, expired, failed, abandoned, released },
         reserved,
@@ -257,7 +284,7 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
     })
 }
 
-fn read_held(queue: &QueueName, mut fields: Fields) -> Result<Held, Fault> {
+pub(super) fn read_held(queue: &QueueName, fields: &mut Fields) -> Result<Held, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
     Ok(Held { id, worker: hold.worker, reserved_at: hold.reserved_at, deadline: fields.time()?, resumes: hold.resumes })

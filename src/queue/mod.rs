@@ -4,6 +4,7 @@
 //! is broken. Each transition has a file here and its twin in `lua/`.
 
 mod answer;
+mod batch;
 mod connection;
 mod enqueue;
 mod group;
@@ -11,6 +12,7 @@ mod health;
 mod ids;
 mod inspect;
 mod keys;
+mod locks;
 mod meter;
 mod migrate;
 mod operate;
@@ -23,6 +25,7 @@ mod settings;
 mod settle;
 mod stats;
 mod sweep;
+mod task;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -31,11 +34,15 @@ use std::{collections::HashMap, collections::HashSet, sync::Arc, sync::Mutex, ti
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use enqueue::{Dedupe, Delay, Enqueued, NewJob};
+pub use batch::{
+    Appended, Batch, BatchCancellation, BatchCreation, BatchPage, MemberResult, NewBatch, NewMember, ResultPage,
+};
+pub use enqueue::{Dedupe, Enqueued, NewJob};
 pub use health::Check;
 pub(crate) use ids::between;
-pub use ids::{Nonce, derived_id, random_id};
+pub use ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
+pub use locks::{HeldLock, LockPage};
 pub use migrate::{Adopted, LayoutError};
 pub use operate::{Cancellation, Purge, Purged, Release, Reprioritized, Requeue, Requeued};
 pub use reserve::{Handout, Reason, Reserve, ReserveOutcome};
@@ -43,6 +50,7 @@ pub use settings::{Settings, SettingsPatch};
 pub use settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return};
 pub use stats::{QueueInfo, StateCounts, Totals};
 pub use sweep::Swept;
+pub use task::{Delay, Task};
 pub use undo::Undo;
 
 use crate::job::QueueName;

@@ -123,10 +123,10 @@ impl Queues {
             Requeue::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
             Requeue::Queue(queue) => (queue, "queue", "0".to_owned()),
         };
-        let (mut requeued, mut what) = (0, what);
+        let (mut requeued, mut what, mut passed) = (0, what, 0);
         loop {
             let mut args = Args::default();
-            args.push(kind).push(&what);
+            args.push(kind).push(&what).number(passed);
             let mut answer = Fields::of(self.run(&self.inner.scripts.requeue, &queue, &args).await?)?;
             self.inner.stir(&queue);
             match answer.text()?.as_str() {
@@ -140,6 +140,7 @@ impl Queues {
                 return Ok(Requeued::Count(requeued));
             }
             what = answer.count()?.to_string();
+            passed = answer.count()?;
         }
     }
 
@@ -166,10 +167,11 @@ impl Queues {
     pub async fn purge(&self, purge: Purge) -> Result<Purged, Fault> {
         // The reserved only by force; and with everything go the stubs of enqueues that met a twin.
         let kinds = match purge.state {
-            Some(State::Blocked) => vec![],
             Some(state) => vec![state.word()],
-            None if purge.force => vec!["waiting", "delayed", "dead", "completed", "cancelled", "stub", "reserved"],
-            None => vec!["waiting", "delayed", "dead", "completed", "cancelled", "stub"],
+            None if purge.force => {
+                vec!["blocked", "waiting", "delayed", "dead", "completed", "cancelled", "stub", "reserved"]
+            }
+            None => vec!["blocked", "waiting", "delayed", "dead", "completed", "cancelled", "stub"],
         };
         let mut removed = 0;
         for kind in kinds {

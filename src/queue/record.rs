@@ -2,7 +2,7 @@
 
 use super::{Fault, read::broken};
 use crate::{
-    job::{Backoff, Code, Millis, Name, State},
+    job::{Backoff, Code, LockName, Millis, Name, State},
     payload::Json,
 };
 
@@ -15,6 +15,8 @@ pub(super) mod flags {
     pub(crate) const ATTEMPTS: u16 = 32;
     pub(crate) const BACKOFF: u16 = 64;
     pub(crate) const TRACE: u16 = 128;
+    pub(crate) const LOCKS: u16 = 512;
+    pub(crate) const MEMBER: u16 = 1024;
 }
 
 /// Length of a `traceparent`, by W3C Trace Context.
@@ -29,6 +31,9 @@ pub(super) struct Header {
     pub(super) max_attempts: Option<u32>,
     pub(super) backoff: Option<Backoff>,
     pub(super) traceparent: Option<String>,
+    pub(super) locks: Vec<LockName>,
+    /// Of a batch, which its id tells.
+    pub(super) is_member: bool,
     /// `None` when it lives apart, or is gone because the job was cancelled.
     pub(super) payload: Option<Json>,
 }
@@ -52,8 +57,21 @@ impl Header {
         let max_attempts = if when(flags::ATTEMPTS) { Some(bytes.uint(4)? as u32) } else { None };
         let backoff = if when(flags::BACKOFF) { Some(bytes.backoff()?) } else { None };
         let traceparent = if when(flags::TRACE) { Some(bytes.text(TRACE_LEN)?) } else { None };
+        let locks = if when(flags::LOCKS) { bytes.locks()? } else { Vec::new() };
+        let is_member = when(flags::MEMBER);
         let payload = if bytes.0.is_empty() { None } else { Some(json(bytes.0.to_vec())?) };
-        Ok(Self { enqueued_at, priority, client, lease_ms, max_attempts, backoff, traceparent, payload })
+        Ok(Self {
+            enqueued_at,
+            priority,
+            client,
+            lease_ms,
+            max_attempts,
+            backoff,
+            traceparent,
+            locks,
+            is_member,
+            payload,
+        })
     }
 }
 
@@ -130,6 +148,15 @@ pub(super) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Js
     Ok((at, worker, result))
 }
 
+/// How many, then each with its length.
+pub(super) fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
+    into.push(locks.len() as u8);
+    for lock in locks {
+        into.extend((lock.as_str().len() as u16).to_be_bytes());
+        into.extend(lock.as_str().as_bytes());
+    }
+}
+
 pub(super) fn json(text: Vec<u8>) -> Result<Json, Fault> {
     String::from_utf8(text).ok().and_then(Json::from_text).ok_or_else(|| broken("JSON"))
 }
@@ -150,7 +177,8 @@ pub(super) fn backoff_of((kind, delay_ms, max_ms): (u8, u32, u32)) -> Backoff {
     }
 }
 
-struct Bytes<'b>(&'b [u8]);
+/// A record, read from its start.
+pub(super) struct Bytes<'b>(pub(super) &'b [u8]);
 
 impl<'b> Bytes<'b> {
     fn take(&mut self, n: usize) -> Result<&'b [u8], Fault> {
@@ -159,7 +187,7 @@ impl<'b> Bytes<'b> {
         Ok(head)
     }
 
-    fn uint(&mut self, width: usize) -> Result<u64, Fault> {
+    pub(super) fn uint(&mut self, width: usize) -> Result<u64, Fault> {
         Ok(self.take(width)?.iter().fold(0, |n, &byte| n << 8 | u64::from(byte)))
     }
 
@@ -172,10 +200,19 @@ impl<'b> Bytes<'b> {
         String::from_utf8(self.take(length)?.to_vec()).map_err(|_| broken("UTF-8"))
     }
 
-    fn name(&mut self) -> Result<Option<Name>, Fault> {
+    pub(super) fn name(&mut self) -> Result<Option<Name>, Fault> {
         let length = self.uint(1)? as usize;
         let text = self.text(length)?;
         if text.is_empty() { Ok(None) } else { Name::parse(&text).map(Some).map_err(|_| broken("a name")) }
+    }
+
+    fn locks(&mut self) -> Result<Vec<LockName>, Fault> {
+        let count = self.uint(1)?;
+        let lock = |_| {
+            let length = self.uint(2)? as usize;
+            LockName::parse(&self.text(length)?).map_err(|_| broken("a lock"))
+        };
+        (0..count).map(lock).collect()
     }
 
     fn backoff(&mut self) -> Result<Backoff, Fault> {

@@ -10,7 +10,7 @@ use super::{
     undo::Undo,
 };
 use crate::{
-    job::{JobId, Millis, Name, Priority, QueueName, Reservation, State},
+    job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
     payload::Json,
 };
 
@@ -40,6 +40,7 @@ pub enum ReserveOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     Paused,
+    Blocked,
     Delayed,
     Reserved,
     Empty,
@@ -49,6 +50,7 @@ impl Reason {
     pub fn word(self) -> &'static str {
         match self {
             Self::Paused => "paused",
+            Self::Blocked => "blocked",
             Self::Delayed => "delayed",
             Self::Reserved => "reserved",
             Self::Empty => "empty",
@@ -69,6 +71,8 @@ pub struct Handout {
     pub reserved_at: Millis,
     pub priority: Priority,
     pub client: Option<Name>,
+    pub locks: Vec<LockName>,
+    pub batch: Option<BatchId>,
     pub worker: Option<Name>,
     pub enqueued_at: Millis,
     /// How often its holder has come back for it.

@@ -7,7 +7,7 @@ use super::keys::{KEYS, REGISTRY};
 use crate::job::limits;
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 11] = [
+const CONSTANTS: [(&str, u64); 12] = [
     ("SPAN", 1 << 46),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
     ("RETENTION_MAX", super::settings::DEFAULT.retention_max as u64),
@@ -18,6 +18,7 @@ const CONSTANTS: [(&str, u64); 11] = [
     ("LEASE_MS", super::settings::DEFAULT.lease_ms as u64),
     ("WORKER_LIMIT", super::settings::DEFAULT.worker_limit as u64),
     ("WARN_MS", super::settings::DEFAULT.warn_ms as u64),
+    ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
     ("LATE_RESULTS", 5),
 ];
 
@@ -60,7 +61,8 @@ macro_rules! scripts {
 
 scripts! {
     enqueue reserve look undo extend complete abandon fail cancel release requeue reprioritize sweep purge
-    job list holders stats set seen unseen retire
+    create append stage seal withdraw batch batches results
+    job list holders locks stats set seen unseen retire
 }
 
 macro_rules! libs {
@@ -70,7 +72,10 @@ macro_rules! libs {
 }
 
 // In the order in which they stand in a script: a helper comes after those that it uses.
-libs! { "clock" "write" "record" "event" "total" "commit" "leave" "dedupe" "back" "order" "overdue" "settle" "lapse" "gone" "view" }
+libs! {
+    "clock" "write" "record" "event" "total" "batch" "commit" "gate" "leave" "dedupe" "ending" "back" "order" "store"
+    "overdue" "settle" "lapse" "gone" "stage" "view"
+}
 
 impl Script {
     /// `spare`: works at `maxmemory` too, as far as the file's own flags allow.

@@ -86,8 +86,9 @@ impl Queues {
         let totals = answer.list()?.pairs()?;
         let total =
             |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
-        counts.cancelled = total("cancelled_kept");
-        counts.completed = ended.saturating_sub(counts.cancelled + total("stubs"));
+        let cancelled = total("cancelled_kept");
+        counts.cancelled = cancelled + total("batch_cancelled_kept");
+        counts.completed = ended.saturating_sub(cancelled + total("stubs")) + total("batch_completed_kept");
         Ok(QueueInfo {
             name: queue.clone(),
             counts,

@@ -1,6 +1,8 @@
 //! Each script against a real Redis, run twice: a cluster client sends a script again when its answer was lost, so the
 //! second run must give the same answer and change nothing.
 
+mod gates;
+
 use std::{
     path::PathBuf,
     process::{Child, Command, Stdio},

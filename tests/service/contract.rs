@@ -1,5 +1,7 @@
 //! Every answer that the contract documents is provoked here, and held against it: what is written is real.
 
+mod batches;
+
 use serde_json::{Value, json};
 
 use crate::world::{Answer, Client, World, contract::CONTRACT};
@@ -28,7 +30,8 @@ async fn every_documented_answer_is_real() {
         let slugs = if problems.is_empty() { vec![String::new()] } else { problems };
         for slug in slugs {
             provoked += 1;
-            let operation = Operation { method: &method, template: &template, path: filled(&template, UNKNOWN) };
+            let operation =
+                Operation { method: &method, template: &template, path: filled(&template, unknown(&template)) };
             let answer = match status {
                 200 | 201 => succeed(&w, &operation, status).await,
                 503 => {
@@ -50,13 +53,14 @@ async fn every_documented_answer_is_real() {
         calls.spawn(async move {
             let body = json!({
                 "/jobs": { "payload": 2 }, "/jobs/{id}": { "priority": 1 }, "/jobs/release": { "id": UNKNOWN },
-                "/jobs/requeue": { "id": UNKNOWN }, "/queues/{queue}": {},
+                "/jobs/requeue": { "id": UNKNOWN }, "/queues/{queue}": {}, "/batches": batches::items(),
+                "/batches/{id}/jobs": batches::items(),
             });
             let mut body = body[&template].clone();
             if ["extend", "complete", "abandon", "fail"].iter().any(|call| template.ends_with(call)) {
                 body = json!({ "reservation": format!("{UNKNOWN}.7ZZZZZZZZZZZZZZZZZZZZZZZZZ") });
             }
-            let path = filled(&template, UNKNOWN);
+            let path = filled(&template, unknown(&template));
             let path = if method == "DELETE" && path == "/queues/default" { format!("{path}?state=all") } else { path };
             let request = client.request(&method, &path);
             let answer =
@@ -81,12 +85,20 @@ fn filled(template: &str, id: &str) -> String {
     template.replace("{id}", id).replace("{queue}", "default").replace("{worker}", "ann")
 }
 
+/// The id of what such a path names, which is not there.
+fn unknown(template: &str) -> &'static str {
+    if template.starts_with("/batches") { batches::UNKNOWN } else { UNKNOWN }
+}
+
 /// A job that nobody else touches.
 async fn fresh(w: &Client) -> String {
     w.enqueue_as(json!({ "payload": 1, "dedupe": false, "priority": 0, "max_attempts": 1 })).await
 }
 
 async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
+    if operation.template.starts_with("/batches") {
+        return batches::succeed(w, operation).await;
+    }
     let id = fresh(w).await;
     let held = w.reserve_by(json!({ "id": id })).await;
     let reservation = json!({ "reservation": held.reservation });
@@ -122,8 +134,9 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
         "not-json" => w.request(method, path).json("{").send().await,
         "unsupported-media-type" => w.request(method, path).header("content-type", "text/html").body("{}").send().await,
         "too-large" => w.request(method, path).json(vec![b' '; (8 << 20) + 1]).send().await,
-        "too-many-items" => send(json!(vec![0; 1_001])).await,
         "invalid-request" => w.request(method, &format!("{path}?nonsense=1")).json("{}").send().await,
+        _ if template.starts_with("/batches") => batches::refuse(w, operation, slug).await,
+        "too-many-items" => send(json!(vec![0; 1_001])).await,
         "unknown-queue" => {
             let unknown = path.replace("default", "nowhere");
             let unknown = if *method == "DELETE" { format!("{unknown}?state=all") } else { unknown };
@@ -168,8 +181,11 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
 async fn full(w: &World, operation: &Operation<'_>) -> Answer {
     let id = fresh(w).await;
     let held = w.reserve_by(json!({ "id": id })).await;
+    let open = batches::open(w, "default").await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
     let answer = match operation.template {
+        "/batches" => w.post("/batches", batches::items()).await,
+        "/batches/{id}/jobs" => w.post(&filled(operation.template, &open), batches::items()).await,
         "/jobs" => w.put(json!({ "payload": "no room" })).await,
         "/jobs/complete" => w.complete_with(&held, "x".repeat(5_000)).await,
         other => panic!("nobody fills Redis for {other}"),
@@ -194,7 +210,7 @@ async fn what_any_route_can_answer_any_route_does() {
                 .find(|key| *key != "parameters")
                 .expect("one")
                 .to_uppercase();
-            let path = filled(template, UNKNOWN);
+            let path = filled(template, unknown(template));
             let answer = match status {
                 403 if method == "GET" => continue,
                 403 => w.request(&method, &path).header("origin", "https://evil.example").json("{}").send().await,

@@ -58,7 +58,7 @@ async fn a_field_that_breaks_its_rule_is_named_and_nothing_is_stored() {
         ("/jobs", json!({ "payload": 1, "backoff": "fixed" }), &["/backoff"]),
         ("/jobs", json!({ "payload": 1, "backoff": {} }), &["/backoff/type", "/backoff/delay_ms"]),
         ("/jobs", json!({ "payload": 1, "backoff": { "type": "fixed", "delay_ms": 1, "x": 1 } }), &["/backoff/x"]),
-        ("/jobs", json!({ "payload": 1, "locks": [] }), &["/locks"]),
+        ("/jobs", json!({ "payload": 1, "locks": ["a", ""] }), &["/locks/1"]),
         ("/jobs", json!({ "payload": 1, "a/b~c": 1 }), &["/a~1b~0c"]),
         ("/jobs", json!({ "payload": 1, "queue": "?", "priority": -1, "x": 1 }), &["/queue", "/priority", "/x"]),
         ("/jobs/reserve", json!([]), &[""]),

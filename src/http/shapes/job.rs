@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::{Backoff, Text, Time, name};
 use crate::{
-    job::{JobId, Millis, Priority, State},
+    job::{BatchId, JobId, LockName, Millis, Priority, State},
     payload::Json,
     queue,
 };
@@ -38,6 +38,8 @@ pub struct Handout<'a> {
     reserved_at: Time,
     priority: Priority,
     client: Option<&'a str>,
+    locks: Vec<&'a str>,
+    batch: Option<Text<&'a BatchId>>,
     worker: Option<&'a str>,
     enqueued_at: Time,
     resumed: bool,
@@ -60,6 +62,8 @@ impl<'a> Handout<'a> {
             reserved_at: handout.reserved_at.into(),
             priority: handout.priority,
             client: name(handout.client.as_ref()),
+            locks: handout.locks.iter().map(LockName::as_str).collect(),
+            batch: handout.batch.as_ref().map(Text),
             worker: name(handout.worker.as_ref()),
             enqueued_at: handout.enqueued_at.into(),
             resumed: handout.resumes > 0,
@@ -82,6 +86,8 @@ pub struct Job<'a> {
     lease_ms: Option<u32>,
     max_attempts: Option<u32>,
     backoff: Option<Backoff>,
+    locks: Vec<&'a str>,
+    batch: Option<Text<&'a BatchId>>,
     attempts: u32,
     counts: &'a queue::Counts,
     reserved: Option<Holder<'a>>,
@@ -128,6 +134,8 @@ impl<'a> Job<'a> {
             lease_ms: job.lease_ms,
             max_attempts: job.max_attempts,
             backoff: job.backoff.and_then(Backoff::new),
+            locks: job.locks.iter().map(LockName::as_str).collect(),
+            batch: job.batch.as_ref().map(Text),
             attempts: job.attempts,
             counts: &job.counts,
             reserved: job.reserved.as_ref().map(Holder::new),

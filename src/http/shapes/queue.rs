@@ -143,3 +143,37 @@ impl<'a> Worker<'a> {
         same.map(|held| Self { worker: name(held[0].worker.as_ref()), jobs: held.iter().map(job).collect() }).collect()
     }
 }
+
+#[derive(Serialize)]
+pub struct LockPage<'a> {
+    pub locks: Vec<Lock<'a>>,
+    pub next: Option<Text<queue::Cursor>>,
+    pub server_time: Time,
+}
+
+/// A lock that somebody holds, by the job that they hold.
+#[derive(Serialize)]
+pub struct Lock<'a> {
+    lock: &'a str,
+    id: Text<&'a JobId>,
+    worker: Option<&'a str>,
+    reserved_at: Time,
+    expires_at: Time,
+    expires_in_ms: u64,
+    blocked: u64,
+}
+
+impl<'a> Lock<'a> {
+    pub fn new(lock: &'a queue::HeldLock, now: Millis) -> Self {
+        let held = &lock.held;
+        Self {
+            lock: lock.lock.as_str(),
+            id: Text(&held.id),
+            worker: name(held.worker.as_ref()),
+            reserved_at: held.reserved_at.into(),
+            expires_at: held.deadline.into(),
+            expires_in_ms: held.deadline.since(now),
+            blocked: lock.blocked,
+        }
+    }
+}

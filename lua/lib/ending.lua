@@ -1,0 +1,41 @@
+-- ending: a job is completed or cancelled. What is known of it is kept for a while; of a batch's job, as long as that.
+-- USES   clock write record batch gate leave dedupe event total
+-- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash
+local to_ended = begin('ZADD', ended)
+
+local function end_job(id, r, header, state)
+  if r.score >= 0 then r.priority = math.floor(r.score / $SPAN) end
+  enter(id, r, header, state)
+  if is_member(header) then
+    r.score = now
+    total(state == COMPLETED and 'batch_completed_kept' or 'batch_cancelled_kept')
+  else
+    r.score = -1
+    add(to_ended, digits(now), id)
+    if state == CANCELLED then total('cancelled_kept') end
+  end
+  r.skips = ''
+  keep(id, r, header)
+  free_dedupe(id, header)
+end
+
+-- A job that nobody holds leaves the set it is in; one that was in line passes the batons of its gates.
+local function leave_set(id, r, header)
+  if r.state == BLOCKED then
+    unpark(id, r)
+  elseif r.state == WAITING then
+    redis.call('ZREM', inbound, id)
+    if is_gated(header) then pass_batons(id, header) end
+  else
+    redis.call('ZREM', r.state == DELAYED and delayed or dead, id)
+  end
+end
+
+-- A job that is in no set any more; its payload goes at once.
+local function cancel_job(id, r, header, worker)
+  end_job(id, r, header, CANCELLED)
+  redis.call('HSET', jobs, id, redis.call('HGET', jobs, id):sub(1, header.stop - 1))
+  redis.call('HDEL', payloads, id)
+  event('cancelled', id, worker, header.client, '')
+  total('cancelled')
+end

@@ -1,0 +1,174 @@
+//! For the service that splits one request into many jobs, and wants their results together.
+
+use axum::{
+    Json,
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde_json::value::RawValue;
+
+use super::{
+    extract::{BatchInPath, JsonBody},
+    fields::Fields,
+    headers::{IdempotencyKey, Traceparent},
+    operator::{known, read_page},
+    problem::{Failure, Problem},
+    producer::created,
+    query::{NoQuery, Query},
+    rules, shapes,
+    task::{Repeat, check_size, read_task},
+};
+use crate::{
+    job::{Name, QueueName, limits},
+    queue::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
+};
+
+/// Results on a page that does not say how many.
+const RESULTS: u32 = 100;
+
+/// `POST /batches`
+pub async fn create(
+    State((queues, max_payload)): State<(Queues, usize)>,
+    _: NoQuery,
+    IdempotencyKey(key): IdempotencyKey,
+    Traceparent(traceparent): Traceparent,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let repeat = key.map(|key| Repeat::new(key, &body.0));
+    let new = read_batch(body.json()?, repeat.as_ref(), traceparent.as_ref())?;
+    check_sizes(&new.jobs, max_payload)?;
+    match queues.create_batch(new).await? {
+        BatchCreation::Created(batch) => Ok(created(format!("/batches/{}", batch.id), shapes::Batch::new(&batch))),
+        BatchCreation::KeyReused => Err(Problem::key_reused()),
+        BatchCreation::QueueFull => Err(Problem::queue_full()),
+    }
+}
+
+/// `GET /batches`
+pub async fn list(State(queues): State<Queues>, mut query: Query) -> Result<Response, Problem> {
+    let queue = query.take("queue", QueueName::parse).unwrap_or_default();
+    let (after, limit) = read_page(&mut query, Cursor::of_batches);
+    query.finish(Some(()))?;
+    known(&queues, &queue).await?;
+    let page = queues.batches(&queue, after, limit).await.map_err(Problem::of_a_look)?;
+    let batches = page.batches.iter().map(shapes::Batch::new).collect();
+    Ok(Json(shapes::BatchPage { batches, next: page.next.map(shapes::Text) }).into_response())
+}
+
+/// `GET /batches/{id}`
+pub async fn inspect(
+    State(queues): State<Queues>,
+    BatchInPath(id): BatchInPath,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
+    query.finish(Some(()))?;
+    let batch = queues.batch(&id).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_batch)?;
+    Ok(answer(&batch))
+}
+
+/// `DELETE /batches/{id}`
+pub async fn cancel(
+    State(queues): State<Queues>,
+    BatchInPath(id): BatchInPath,
+    _: NoQuery,
+) -> Result<Response, Problem> {
+    match queues.cancel_batch(&id).await? {
+        BatchCancellation::Cancelled(batch) => Ok(answer(&batch)),
+        BatchCancellation::UnknownBatch => Err(Problem::unknown_batch()),
+        BatchCancellation::Over(state) => Err(Problem::wrong_batch_state(state)),
+    }
+}
+
+/// `POST /batches/{id}/jobs`
+pub async fn append(
+    State((queues, max_payload)): State<(Queues, usize)>,
+    BatchInPath(id): BatchInPath,
+    _: NoQuery,
+    Traceparent(traceparent): Traceparent,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let (jobs, offset) = read_append(body.json()?, traceparent.as_ref())?;
+    check_sizes(&jobs, max_payload)?;
+    match queues.append(&id, &jobs, offset).await? {
+        Appended::Batch(batch) => Ok(answer(&batch)),
+        Appended::UnknownBatch => Err(Problem::unknown_batch()),
+        Appended::Misfit { total } => Err(Problem::offset_mismatch(total)),
+        Appended::NotOpen(state) => Err(Problem::wrong_batch_state(state)),
+        Appended::QueueFull => Err(Problem::queue_full()),
+        Appended::TooLong => {
+            let detail = format!("a batch has at most {} jobs in all", limits::BATCH_TOTAL);
+            Err(Problem::new(Failure::TooManyItems, detail))
+        }
+    }
+}
+
+/// `POST /batches/{id}/seal`
+pub async fn seal(
+    State(queues): State<Queues>,
+    BatchInPath(id): BatchInPath,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    Fields::of(body.json_or_nothing()?)?.finish(Some(()))?;
+    let batch = queues.seal(&id).await?.ok_or_else(Problem::unknown_batch)?;
+    Ok(answer(&batch))
+}
+
+/// `GET /batches/{id}/results`
+pub async fn results(
+    State(queues): State<Queues>,
+    BatchInPath(id): BatchInPath,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let after = query.take("after", rules::whole_text(0..=limits::BATCH_TOTAL));
+    let limit = query.take("limit", rules::whole_text(1..=limits::RESULTS)).unwrap_or(RESULTS);
+    query.finish(Some(()))?;
+    let from = after.map_or(0, |index| index + 1);
+    let page = queues.results(&id, from, limit).await.map_err(Problem::of_a_look)?;
+    Ok(Json(shapes::ResultPage::new(&page.ok_or_else(Problem::unknown_batch)?)).into_response())
+}
+
+fn answer(batch: &queue::Batch) -> Response {
+    Json(shapes::Batch::new(batch)).into_response()
+}
+
+fn read_batch(body: &RawValue, repeat: Option<&Repeat>, trace: Option<&String>) -> Result<NewBatch, Problem> {
+    let mut fields = Fields::of(body)?;
+    let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
+    let concurrency = fields.take("concurrency", rules::whole(1..=limits::COUNT));
+    let priority = fields.take("priority", rules::priority).unwrap_or_default();
+    let client = fields.take("client", rules::parsed(Name::parse));
+    let sealed = fields.take("sealed", rules::flag).unwrap_or(true);
+    if sealed && !fields.has("jobs") {
+        fields.blame::<()>("jobs", "is required unless sealed is false");
+    }
+    let jobs = fields.objects("jobs", 0..=limits::BATCH_JOBS, |item| read_member(item, trace))?.unwrap_or_default();
+    fields.finish(Some(()))?;
+    let id = match repeat {
+        Some(repeat) => repeat.batch(queue),
+        None => queue::random_batch(queue),
+    };
+    let fingerprint = repeat.map(|repeat| repeat.fingerprint);
+    Ok(NewBatch { id, concurrency, priority, client, sealed, jobs, fingerprint })
+}
+
+fn read_append(body: &RawValue, trace: Option<&String>) -> Result<(Vec<NewMember>, Option<u32>), Problem> {
+    let mut fields = Fields::of(body)?;
+    let offset = fields.take("offset", rules::whole(0..=limits::BATCH_TOTAL));
+    if !fields.has("jobs") {
+        fields.blame::<()>("jobs", "is required");
+    }
+    let jobs = fields.objects("jobs", 1..=limits::APPEND_JOBS, |item| read_member(item, trace))?;
+    Ok((fields.finish(jobs)?, offset))
+}
+
+fn read_member(item: &mut Fields<'_>, trace: Option<&String>) -> Option<NewMember> {
+    let priority = item.take("priority", rules::priority);
+    Some(NewMember { task: read_task(item, trace.cloned())?, priority })
+}
+
+fn check_sizes(jobs: &[NewMember], most: usize) -> Result<(), Problem> {
+    let mut sizes = jobs.iter().enumerate();
+    sizes.try_for_each(|(i, job)| check_size(&format!("jobs/{i}/payload"), &job.task.payload, most))
+}

@@ -1,0 +1,67 @@
+//! What jobs say of themselves, alone or in a batch, and what tells the call that brings them from others.
+
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+
+use super::{
+    fields::Fields,
+    problem::{Failure, Problem},
+    rules,
+};
+use crate::{
+    job::{BatchId, JobId, LockName, QueueName, limits},
+    payload::Json,
+    queue::{self, Delay, Task},
+};
+
+/// An idempotency key, and what tells its call from another under the same key.
+pub struct Repeat {
+    key: String,
+    pub fingerprint: [u8; 8],
+}
+
+impl Repeat {
+    pub fn new(key: String, body: &Bytes) -> Self {
+        let digest = Sha256::digest(body);
+        Self { key, fingerprint: std::array::from_fn(|i| digest[i]) }
+    }
+
+    // Of the parts, the first is the credential, of which there is none yet.
+
+    /// The id of a job of the call.
+    pub fn job(&self, queue: QueueName, index: usize) -> JobId {
+        let (name, index) = (queue.to_string(), index.to_string());
+        queue::derived_id(queue, &["", "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
+    }
+
+    /// The id of the batch that the call makes.
+    pub fn batch(&self, queue: QueueName) -> BatchId {
+        let name = queue.to_string();
+        queue::derived_batch(queue, &["", "POST /batches", &name, &self.key].map(str::as_bytes))
+    }
+}
+
+pub fn read_task(fields: &mut Fields<'_>, traceparent: Option<String>) -> Option<Task> {
+    let payload = fields.need("payload", rules::json);
+    let delay = delay(fields);
+    let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
+    let max_attempts = fields.take("max_attempts", rules::whole(0..=limits::COUNT));
+    let backoff = fields.object("backoff", rules::backoff);
+    let locks = fields.list("locks", 0..=limits::LOCKS, rules::parsed(LockName::parse)).unwrap_or_default();
+    Some(Task { payload: payload?, delay, lease_ms, max_attempts, backoff, locks, traceparent })
+}
+
+fn delay(fields: &mut Fields<'_>) -> Option<Delay> {
+    let both = fields.has("delay_ms") && fields.has("run_at");
+    let delay = fields.take("delay_ms", rules::whole(0..=limits::DELAY_MS)).map(Delay::For);
+    let until = fields.take("run_at", rules::time).map(Delay::Until);
+    if both { fields.blame("run_at", "does not go together with delay_ms") } else { delay.or(until) }
+}
+
+/// A payload or a result is as large as the operator allows.
+pub fn check_size(field: &str, json: &Json, most: usize) -> Result<(), Problem> {
+    if json.len() <= most {
+        return Ok(());
+    }
+    Err(Problem::new(Failure::TooLarge, format!("{field}: has at most {most} bytes")))
+}

@@ -1,0 +1,53 @@
+//! Who holds which lock. A lock lives exactly as long as the reservation of its job.
+
+use super::{
+    Fault, Queues,
+    connection::Args,
+    inspect::{Cursor, Held, read_held},
+    read::{Fields, broken},
+};
+use crate::job::{LockName, Millis, QueueName};
+
+#[derive(Debug)]
+pub struct HeldLock {
+    pub lock: LockName,
+    pub held: Held,
+    /// Jobs that are parked there.
+    pub blocked: u64,
+}
+
+#[derive(Debug)]
+pub struct LockPage {
+    /// By deadline.
+    pub locks: Vec<HeldLock>,
+    pub next: Option<Cursor>,
+    pub now: Millis,
+}
+
+impl Queues {
+    /// The locks that are held, a page at a time, or a certain one. All locks of a job are on one page.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn locks(
+        &self,
+        queue: &QueueName,
+        lock: Option<LockName>,
+        after: Option<Cursor>,
+        limit: u32,
+    ) -> Result<LockPage, Fault> {
+        let (score, code) = after.as_ref().and_then(Cursor::place).unwrap_or_default();
+        let mut args = Args::default();
+        args.push(lock.as_ref().map_or("", LockName::as_str)).number(limit.into()).push(score).push(code);
+        let mut answer = Fields::of(self.run(&self.inner.scripts.locks, queue, &args).await?)?;
+        let (now, next) = (answer.time()?, Cursor::after(&answer.text()?, &answer.text()?));
+        let locks = answer.lists().map(|fields| read_lock(queue, fields?)).collect::<Result<_, _>>()?;
+        Ok(LockPage { locks, next, now })
+    }
+}
+
+fn read_lock(queue: &QueueName, mut fields: Fields) -> Result<HeldLock, Fault> {
+    let lock = LockName::parse(&fields.text()?).map_err(|_| broken("a lock"))?;
+    let held = read_held(queue, &mut fields)?;
+    Ok(HeldLock { lock, held, blocked: fields.count()? })
+}
