@@ -99,7 +99,9 @@ pub async fn queues(engine: &Engine) -> Vec<String> {
 pub struct Header {
     pub is_stub: bool,
     pub is_apart: bool,
+    pub is_member: bool,
     pub digest: Option<Bytes>,
+    pub locks: Vec<Bytes>,
 }
 
 impl Header {
@@ -110,7 +112,22 @@ impl Header {
             at += 1 + usize::from(raw[at]);
         }
         let digest = (flags & 4 != 0).then(|| raw[at..at + 16].to_vec());
-        Self { is_stub: flags & 256 != 0, is_apart: flags & 1 != 0, digest }
+        // digest, fingerprint, lease, attempts, backoff, trace
+        for (flag, size) in [(4, 16), (8, 8), (16, 4), (32, 4), (64, 9), (128, 55)] {
+            at += if flags & flag != 0 { size } else { 0 };
+        }
+        let mut locks = Vec::new();
+        if flags & 512 != 0 {
+            let mut rest = &raw[at + 1..];
+            locks = (0..raw[at]).map(|_| long(&mut rest).to_vec()).collect();
+        }
+        Self { is_stub: flags & 256 != 0, is_apart: flags & 1 != 0, is_member: flags & 1024 != 0, digest, locks }
+    }
+
+    /// What a job must have a unit of: its batch, then its locks.
+    pub fn gates(&self, id: &[u8]) -> Vec<Bytes> {
+        let batch = self.is_member.then(|| [b"\0", &id[..22], b"0000"].concat());
+        batch.into_iter().chain(self.locks.iter().cloned()).collect()
     }
 }
 
@@ -122,18 +139,45 @@ pub struct Live {
     pub late: usize,
     /// `worker NUL nonce` of the reservation that is out.
     pub holder: Option<Bytes>,
+    /// Where it is parked.
+    pub gate: Bytes,
 }
 
 impl Live {
     pub fn read(raw: &[u8]) -> Self {
         const STATES: [&str; 7] = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
         let hold = &raw[38..38 + usize::from(raw[37])];
+        let mut rest = &raw[38 + hold.len()..];
+        let (_ring, _errors, gate) = (long(&mut rest), long(&mut rest), long(&mut rest));
         Self {
             state: STATES[usize::from(raw[1]) - 1],
             score: f64::from_be_bytes(raw[2..10].try_into().expect("eight bytes")),
             late: usize::from(u16::from_be_bytes([raw[35], raw[36]])),
+            gate: gate.to_vec(),
             holder: (!hold.is_empty()).then(|| [&hold[66..], b"\0", &hold[34..50]].concat()),
         }
+    }
+}
+
+/// The record of a batch.
+#[derive(Debug)]
+pub struct Batch {
+    pub stage: u8,
+    pub total: u32,
+    pub concurrency: u32,
+    /// By state: waiting, blocked, delayed, reserved, completed, dead, cancelled.
+    pub counts: [u32; 7],
+}
+
+impl Batch {
+    pub const OPENING: u8 = 2;
+    pub const SEALED: u8 = 4;
+    pub const REMOVING: u8 = 8;
+
+    pub fn read(raw: &[u8]) -> Self {
+        let number = |at: usize| u32::from_be_bytes(raw[at..at + 4].try_into().expect("four bytes"));
+        let counts = std::array::from_fn(|state| number(38 + 4 * state));
+        Self { stage: raw[1], total: number(26), concurrency: number(34), counts }
     }
 }
 
@@ -171,6 +215,11 @@ fn cut<'b>(rest: &mut &'b [u8], length: usize) -> &'b [u8] {
     let (head, tail) = rest.split_at(length);
     *rest = tail;
     head
+}
+
+fn long<'b>(rest: &mut &'b [u8]) -> &'b [u8] {
+    let length = u16::from_be_bytes(cut(rest, 2).try_into().expect("two bytes"));
+    cut(rest, length.into())
 }
 
 fn short(rest: &mut &[u8]) -> String {
