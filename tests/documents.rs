@@ -107,3 +107,20 @@ fn the_readme_lists_the_problems_of_the_contract() {
         .collect();
     assert_eq!(in_readme, in_contract);
 }
+
+#[test]
+fn the_readme_names_stories_that_are_told() {
+    let readme = read("README.md");
+    let table = readme.lines().skip_while(|line| *line != "| seed | what it asked | the call | the story |").skip(2);
+    let mut told = 0;
+    for row in table.take_while(|line| line.starts_with('|')) {
+        let story = row.split('|').nth(4).unwrap_or_default().trim().trim_matches('`');
+        assert!(!story.is_empty() || row.contains("not yet") || row.contains("figures"), "nothing shows {row}");
+        if let Some((file, name)) = story.split_once("::") {
+            let stories = read(&format!("tests/service/{file}.rs"));
+            assert!(stories.contains(&format!("fn {name}(")), "nobody tells {story}");
+            told += 1;
+        }
+    }
+    assert!(told > 50, "{told} stories");
+}

@@ -1,5 +1,6 @@
 //! A world of one's own for each story: a Redis, the service in front of it, a client that trusts neither.
 
+pub mod batch_verbs;
 mod check;
 mod children;
 mod clock;

@@ -1,0 +1,211 @@
+//! Ten thousand jobs at once: whole or not at all, whoever dies meanwhile and however full Redis is.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::world::{
+    Answer, Client, World, assert_holds,
+    batch_verbs::{items, member},
+    eventually, id_of,
+};
+
+async fn attempt(client: &Client, key: &str, batch: &Value) -> Option<Answer> {
+    client.request("POST", "/batches").header("idempotency-key", key).json(batch.to_string()).attempt().await
+}
+
+/// Comes back when so many jobs of a creation that is under way are stored, seen or unseen.
+async fn stored(w: &World, count: usize) -> usize {
+    let begin = Instant::now();
+    loop {
+        let records = w.records().await;
+        if records >= count {
+            return records;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "only {records} are stored");
+        tokio::time::sleep(Duration::from_micros(200)).await;
+    }
+}
+
+#[tokio::test]
+async fn ten_thousand_are_stored_at_once_and_worked_off_in_order() {
+    let w = World::start().await;
+    let id = w.create_batch(json!({ "jobs": items(0..10_000) })).await;
+    assert_eq!(w.recounted(&id).await["counts"]["total"], 10_000);
+    let done = w.work_off().await;
+    assert!(done.into_iter().eq((0..10_000).map(|n| member(&id, n))));
+    let ended = w.recounted(&id).await;
+    assert_holds(&ended, json!({ "state": "completed", "counts": { "completed": 10_000 } }));
+    for limit in [1_000, 999] {
+        let results = w.results(&id, limit).await;
+        assert!(results.iter().enumerate().all(|(n, result)| result["result"] == n));
+    }
+    w.pass(3_600_000);
+    w.sweep_until("nothing is left", async || w.leftovers().await.is_empty()).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn one_bad_job_of_ten_thousand_and_nothing_is_stored() {
+    let w = World::start().await;
+    for bad in [0, 4_999, 9_999] {
+        let mut jobs = items(0..10_000);
+        jobs[bad]["priority"] = json!(100);
+        w.post("/batches", json!({ "jobs": jobs })).await.blames(&[&format!("/jobs/{bad}/priority")]);
+    }
+    w.post("/batches", json!({ "jobs": items(0..10_001) })).await.refused("too-many-items");
+    assert_eq!(w.leftovers().await, Vec::<String>::new());
+    w.set(json!({ "max_jobs": 9_999 })).await;
+    let full = w.post("/batches", json!({ "jobs": items(0..10_000) })).await;
+    assert_eq!((full.status, full.refused("queue-full")["status"].clone()), (429, json!(429)));
+    assert_eq!((w.records().await, w.leftovers().await), (0, Vec::<String>::new()));
+    assert_eq!(w.nothing(json!({})).await, "empty");
+    w.create_batch(json!({ "jobs": items(0..9_999) })).await;
+    assert_eq!(w.put(json!({ "payload": 1 })).await.status, 429);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn nobody_gets_a_job_of_a_batch_that_is_not_whole() {
+    let w = World::start().await;
+    let (_second, other) = w.another().await;
+    for concurrency in [json!(7), Value::Null] {
+        let mut batch = json!({ "jobs": items(0..10_000) });
+        if !concurrency.is_null() {
+            batch["concurrency"] = concurrency.clone();
+        }
+        let creation = tokio::spawn({
+            let client = (*w).clone();
+            async move { id_of(&client.post("/batches", batch).await.is(201)) }
+        });
+        // As long as it is not whole there is nothing; the first hand-out finds every job stored.
+        let mut asked = 0;
+        let held = loop {
+            let before = w.records().await;
+            let held = other.reserve_all(json!({ "limit": 100 })).await;
+            if !held.is_empty() {
+                assert_eq!(w.records().await, 10_000, "handed out before it was whole");
+                break held;
+            }
+            asked += usize::from(before > 0);
+            for path in ["/queues/default/jobs?state=waiting", "/queues/default/jobs?state=blocked"] {
+                let page = other.get(path).await;
+                if page.status == 200 && page.json()["jobs"].as_array().is_some_and(|jobs| !jobs.is_empty()) {
+                    assert_eq!(w.records().await, 10_000, "seen before it was whole");
+                }
+            }
+        };
+        let id = creation.await.expect("created");
+        assert!(asked > 0, "somebody asked while it was being made");
+        assert_eq!(held[0].id, member(&id, 0));
+        assert!(concurrency.is_null() || held.len() <= 7);
+        assert_eq!(w.recounted(&id).await["counts"]["total"], 10_000);
+        w.check().await;
+        w.cancel_batch(&id).await.is(200);
+        w.pass(300_000);
+        w.sweep_until("it is over", async || w.batch(&id).await["state"] == "cancelled").await;
+        w.pass(3_600_000);
+        w.sweep_until("it is gone", async || w.records().await == 0).await;
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_creation_whose_service_is_killed_is_removed_when_it_has_stalled_for_a_minute() {
+    let mut w = World::start().await;
+    w.set(json!({ "retention_ms": 10_000 })).await;
+    for (round, count) in [1, 4_000, 8_000].into_iter().enumerate() {
+        let creation = tokio::spawn({
+            let client = (*w).clone();
+            async move { attempt(&client, "k", &json!({ "concurrency": 5, "jobs": items(0..10_000) })).await }
+        });
+        stored(&w, count).await;
+        w.service.kill();
+        creation.await.expect("no answer is an answer");
+        w.restart().await;
+        let records = w.records().await;
+        assert!((1..10_000).contains(&records), "killed in the middle: {records}");
+        assert!(w.reserve_all(json!({ "limit": 100 })).await.is_empty(), "nobody gets any of it");
+        assert_eq!(w.get("/batches?queue=default").await.is(200)["batches"], json!([]), "nobody sees any of it");
+        assert_eq!(w.listed("waiting").await, Vec::<String>::new());
+        assert_eq!(w.listed("blocked").await, Vec::<String>::new());
+        assert_eq!(w.queue().await["counts"]["waiting"], 0);
+        w.pass(50_000);
+        w.sweep().await;
+        assert_eq!(w.records().await, records, "somebody may still be at it");
+        w.check().await;
+        w.pass(11_000);
+        w.sweep_until("nothing is left", async || w.leftovers().await.is_empty()).await;
+        assert_eq!(w.times("batch-completed").await, 0, "round {round}");
+        w.check().await;
+    }
+}
+
+#[tokio::test]
+async fn a_creation_that_was_cut_off_is_made_whole_by_the_same_call() {
+    let mut w = World::start().await;
+    let batch = json!({ "concurrency": 5, "jobs": items(0..10_000) });
+    let creation = tokio::spawn({
+        let (client, batch) = ((*w).clone(), batch.clone());
+        async move { attempt(&client, "k", &batch).await }
+    });
+    stored(&w, 3_000).await;
+    w.service.kill();
+    creation.await.expect("no answer is an answer");
+    assert!(w.records().await < 10_000);
+    w.restart().await;
+    let made = eventually("the same call makes it", async || {
+        let answer = attempt(&w, "k", &batch).await?;
+        if answer.status != 201 {
+            w.pass(10_000);
+            w.post("/queues/default/sweep", json!({})).await;
+        }
+        (answer.status == 201).then(|| answer.json())
+    })
+    .await;
+    assert_holds(&made, json!({ "state": "sealed", "counts": { "total": 10_000 } }));
+    let id = id_of(&made);
+    assert_eq!((w.recounted(&id).await["counts"].clone(), w.records().await), (made["counts"].clone(), 10_000));
+    assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 5);
+    w.pass(120_000);
+    w.sweep().await;
+    assert_eq!(w.recounted(&id).await["counts"]["total"], 10_000, "what is made is not taken for stalled");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_creation_that_fills_redis_is_refused_and_nothing_of_it_is_left() {
+    let w = World::start().await;
+    w.enqueue("before").await;
+    let used = async || -> u64 {
+        let info: String = w.engine.run("INFO memory").await;
+        let line = info.lines().find_map(|line| line.strip_prefix("used_memory:")).expect("a line of INFO");
+        line.trim().parse().expect("a number")
+    };
+    let jobs: Vec<_> = (0..10_000).map(|n| json!({ "payload": { "n": n, "text": "x".repeat(300) } })).collect();
+    let limit = used().await + (3 << 20);
+    let _: String = w.engine.run(&format!("CONFIG SET maxmemory {limit}")).await;
+    let full = w.post("/batches", json!({ "concurrency": 5, "jobs": jobs })).await;
+    assert_eq!(full.status, 507, "{}", full.text());
+    full.refused("storage-full");
+    let held = w.reserve_all(json!({ "limit": 100 })).await;
+    assert_eq!(held.len(), 1, "only what was there before");
+    assert_eq!(w.get("/batches?queue=default").await.is(200)["batches"], json!([]));
+    w.pass(61_000);
+    w.sweep_until("nothing of it is left", async || w.records().await == 1).await;
+    w.complete(&held[0]).await.is(200);
+    let open = json!({ "sealed": false, "jobs": items(0..2) });
+    let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
+    let refused = w.post("/batches", open.clone()).await;
+    assert_eq!(refused.status, 507, "{}", refused.text());
+    let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
+    let id = w.create_batch(open).await;
+    let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
+    assert_eq!(w.append(&id, &items(2..4)).await.status, 507);
+    assert_eq!(w.recounted(&id).await["counts"]["total"], 2);
+    assert_eq!(w.seal(&id).await.is(200)["state"], "sealed", "what empties a queue goes on");
+    assert_eq!(w.work_off().await.len(), 2);
+    assert_eq!(w.batch(&id).await["state"], "completed");
+    let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
+    w.check().await;
+}

@@ -1,0 +1,216 @@
+//! The turn at a free lock: whoever has it and goes another way passes it on, and it goes in the order of places.
+
+use serde_json::json;
+
+use crate::world::{Held, World, assert_told};
+
+/// Somebody holds the lock, and three wait for it, in this order. The lock is free then, and the first of the three has the
+/// turn, unless the story says otherwise.
+struct Line {
+    w: World,
+    held: Held,
+    ids: [String; 3],
+}
+
+impl Line {
+    async fn start() -> Self {
+        let w = World::start().await;
+        w.enqueue_locked("holder", &["site"]).await;
+        let held = w.reserve().await;
+        let ids = [
+            w.enqueue_locked("first", &["site"]).await,
+            w.enqueue_locked("second", &["site"]).await,
+            w.enqueue_locked("third", &["site"]).await,
+        ];
+        let line = Self { w, held, ids };
+        line.is(["blocked"; 3]).await;
+        line
+    }
+
+    /// The lock becomes free.
+    async fn free(&self) {
+        self.w.complete(&self.held).await.is(200);
+    }
+
+    async fn is(&self, states: [&str; 3]) {
+        for (n, (id, state)) in self.ids.iter().zip(states).enumerate() {
+            assert_eq!(self.w.state(id).await, state, "number {n}");
+        }
+    }
+
+    /// Everybody is served one by one, in this order, and then there is nothing.
+    async fn serves(&self, order: &[usize]) {
+        for &n in order {
+            let held = self.w.reserve_all(json!({ "limit": 3 })).await;
+            assert_eq!(held.iter().map(|held| &held.id).collect::<Vec<_>>(), [&self.ids[n]]);
+            self.w.complete(&held[0]).await.is(200);
+        }
+        assert_eq!(self.w.nothing(json!({})).await, "empty");
+        self.w.check().await;
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_has_the_turn_and_is_cancelled_passes_it_on() {
+    let line = Line::start().await;
+    line.free().await;
+    line.is(["waiting", "blocked", "blocked"]).await;
+    line.w.cancel(&line.ids[0]).await.is(200);
+    line.is(["cancelled", "waiting", "blocked"]).await;
+    line.serves(&[1, 2]).await;
+}
+
+#[tokio::test]
+async fn a_job_that_has_the_turn_and_is_purged_passes_it_on() {
+    let line = Line::start().await;
+    line.free().await;
+    let removed = line.w.delete("/queues/default?state=waiting").await.is(200);
+    assert_eq!(removed, json!({ "removed": 1, "more": false }), "only one is waiting");
+    line.w.get(&format!("/jobs/{}", line.ids[0])).await.refused("unknown-job");
+    assert_eq!(line.w.state(&line.ids[1]).await, "waiting");
+    line.serves(&[1, 2]).await;
+}
+
+#[tokio::test]
+async fn a_job_that_has_the_turn_and_becomes_less_urgent_passes_it_on() {
+    let line = Line::start().await;
+    line.free().await;
+    assert_eq!(line.w.prioritize(&line.ids[0], 99).await.is(200)["state"], "waiting");
+    assert_eq!(line.w.state(&line.ids[1]).await, "waiting");
+    line.serves(&[1, 2, 0]).await;
+}
+
+#[tokio::test]
+async fn a_job_that_has_the_turn_and_is_requeued_stays_where_it_is() {
+    let line = Line::start().await;
+    line.free().await;
+    assert_eq!(line.w.requeue(&line.ids[0]).await, 0);
+    line.is(["waiting", "blocked", "blocked"]).await;
+    line.serves(&[0, 1, 2]).await;
+}
+
+/// The first of the three has run out of time, and another holds the lock now: the first may still be completed late.
+async fn somebody_else_has_the_lock(line: &Line) -> (Held, Held) {
+    line.free().await;
+    let lost = line.w.reserve().await;
+    assert_eq!(lost.id, line.ids[0]);
+    line.w.pass(300_000);
+    line.w.sweep().await;
+    line.is(["waiting", "waiting", "blocked"]).await;
+    let urgent = line.w.enqueue_as(json!({ "payload": "urgent", "priority": 0, "locks": ["site"] })).await;
+    let other = line.w.reserve().await;
+    assert_eq!(other.id, urgent);
+    assert_eq!(line.w.nothing(json!({})).await, "blocked");
+    line.is(["blocked"; 3]).await;
+    (lost, other)
+}
+
+#[tokio::test]
+async fn a_job_that_is_completed_late_while_it_has_the_turn_passes_it_on() {
+    let line = Line::start().await;
+    let (lost, other) = somebody_else_has_the_lock(&line).await;
+    line.w.complete(&other).await.is(200);
+    line.is(["waiting", "blocked", "blocked"]).await;
+    assert_eq!(line.w.complete(&lost).await.is(200)["late"], true);
+    line.is(["completed", "waiting", "blocked"]).await;
+    line.serves(&[1, 2]).await;
+}
+
+#[tokio::test]
+async fn a_job_that_is_completed_late_while_it_is_blocked_leaves_the_line() {
+    let line = Line::start().await;
+    let (lost, other) = somebody_else_has_the_lock(&line).await;
+    assert_eq!(line.w.complete(&lost).await.is(200)["late"], true);
+    line.is(["completed", "blocked", "blocked"]).await;
+    assert_eq!(line.w.locks().await[0]["blocked"], 2);
+    line.w.complete(&other).await.is(200);
+    line.is(["completed", "waiting", "blocked"]).await;
+    line.serves(&[1, 2]).await;
+}
+
+#[tokio::test]
+async fn a_blocked_job_that_is_cancelled_leaves_the_line() {
+    let line = Line::start().await;
+    line.w.cancel(&line.ids[0]).await.is(200);
+    line.is(["cancelled", "blocked", "blocked"]).await;
+    assert_eq!(line.w.locks().await[0]["blocked"], 2);
+    line.free().await;
+    line.is(["cancelled", "waiting", "blocked"]).await;
+    line.serves(&[1, 2]).await;
+}
+
+#[tokio::test]
+async fn all_the_blocked_may_be_purged() {
+    let line = Line::start().await;
+    let removed = line.w.delete("/queues/default?state=blocked").await.is(200);
+    assert_eq!(removed, json!({ "removed": 3, "more": false }));
+    assert_eq!(line.w.locks().await[0]["blocked"], 0);
+    line.w.check().await;
+    let new = line.w.enqueue_locked("new", &["site"]).await;
+    line.free().await;
+    assert_eq!(line.w.work_off().await, [new]);
+    line.w.check().await;
+}
+
+#[tokio::test]
+async fn a_blocked_job_waits_where_its_new_priority_puts_it() {
+    let line = Line::start().await;
+    let said = line.w.prioritize(&line.ids[2], 10).await.is(200);
+    assert_eq!(said, json!({ "id": line.ids[2], "state": "blocked", "priority": 10 }));
+    assert_eq!(line.w.prioritize(&line.ids[0], 90).await.is(200)["state"], "blocked");
+    assert_told(&line.w.story_of(&line.ids[2]).await, &["enqueued", "changed"]);
+    line.w.check().await;
+    line.free().await;
+    line.is(["blocked", "blocked", "waiting"]).await;
+    line.serves(&[2, 1, 0]).await;
+}
+
+#[tokio::test]
+async fn a_blocked_job_that_becomes_the_most_urgent_at_a_free_lock_has_the_turn_at_once() {
+    let line = Line::start().await;
+    line.free().await;
+    line.is(["waiting", "blocked", "blocked"]).await;
+    assert_eq!(line.w.prioritize(&line.ids[2], 10).await.is(200)["state"], "waiting");
+    line.w.check().await;
+    line.serves(&[2, 0, 1]).await;
+}
+
+#[tokio::test]
+async fn a_dead_job_that_is_requeued_waits_behind_those_who_wait_for_its_lock() {
+    let w = World::start().await;
+    let dead = w.enqueue_as(json!({ "payload": "dead", "locks": ["site"], "max_attempts": 1 })).await;
+    w.fail(&w.reserve().await).await.is(200);
+    let (holder, next) = (w.enqueue_locked(1, &["site"]).await, w.enqueue_locked(2, &["site"]).await);
+    let held = w.reserve().await;
+    assert_eq!(held.id, holder);
+    assert_eq!(w.nothing(json!({})).await, "blocked");
+    assert_eq!(w.requeue_all().await, 1);
+    assert_eq!((w.state(&dead).await, w.state(&next).await), ("blocked".into(), "blocked".into()));
+    w.check().await;
+    w.complete(&held).await.is(200);
+    assert_eq!((w.state(&dead).await, w.state(&next).await), ("blocked".into(), "waiting".into()));
+    assert_eq!(w.work_off().await, [next, dead]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whoever_finds_another_of_its_locks_busy_passes_the_turn_on_in_the_same_call() {
+    let w = World::start().await;
+    w.enqueue_locked("x", &["l"]).await;
+    w.enqueue_locked("y", &["m"]).await;
+    let held = w.reserve_all(json!({ "limit": 2 })).await;
+    let both = w.enqueue_locked("both", &["l", "m"]).await;
+    let (one, two) = (w.enqueue_locked("one", &["l"]).await, w.enqueue_locked("two", &["l"]).await);
+    w.complete(&held[0]).await.is(200);
+    assert_eq!(w.state(&both).await, "waiting", "its turn at the one that is free");
+    let next = w.reserve().await;
+    assert_eq!(next.id, one, "but the other is busy, and the call goes on to the next");
+    assert_eq!((w.state(&both).await, w.state(&two).await), ("blocked".into(), "blocked".into()));
+    assert_told(&w.story_of(&both).await, &["enqueued", "blocked"]);
+    w.check().await;
+    w.cancel(&both).await.is(200);
+    w.complete(&held[1]).await.is(200);
+    w.complete(&next).await.is(200);
+    assert_eq!(w.work_off().await, [two]);
+    w.check().await;
+}

@@ -1,0 +1,63 @@
+//! The examples, each run as it is printed: what it shows does happen, and happens again.
+
+use std::{fs, path::Path, process::Command};
+
+use crate::world::World;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples");
+const NAMES: [&str; 5] =
+    ["people-and-cron", "stalled-consumer", "locking-jobs", "requests-from-a-file", "poison-and-clients"];
+
+/// Twice, because an earlier run must not matter to a later one.
+async fn shows_what_it_says(name: &str) {
+    let w = World::plan().sweeping_every(1_000).start().await;
+    for run in 1..=2 {
+        let mut shell = Command::new("sh");
+        shell.arg(Path::new(FOLDER).join(format!("{name}.sh")));
+        shell.env("INTRAY", w.base()).env("TMPDIR", w.folder()).current_dir(w.folder());
+        let ran = tokio::task::spawn_blocking(move || shell.output()).await.expect("a thread").expect("sh");
+        let (printed, complaints) = (String::from_utf8_lossy(&ran.stdout), String::from_utf8_lossy(&ran.stderr));
+        assert!(ran.status.success(), "{name}, run {run}:\n{printed}\n{complaints}");
+        assert_eq!(complaints, "", "{name}, run {run}:\n{printed}");
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn people_and_a_cron_job() {
+    shows_what_it_says("people-and-cron").await;
+}
+
+#[tokio::test]
+async fn a_stalled_consumer() {
+    shows_what_it_says("stalled-consumer").await;
+}
+
+#[tokio::test]
+async fn jobs_that_lock_each_other_out() {
+    shows_what_it_says("locking-jobs").await;
+}
+
+#[tokio::test]
+async fn requests_from_a_file() {
+    shows_what_it_says("requests-from-a-file").await;
+}
+
+#[tokio::test]
+async fn poison_and_clients() {
+    shows_what_it_says("poison-and-clients").await;
+}
+
+#[test]
+fn no_example_is_forgotten() {
+    let files = fs::read_dir(FOLDER).expect("the examples").flatten();
+    let mut scripts: Vec<_> = files.map(|file| file.file_name().to_string_lossy().into_owned()).collect();
+    scripts.sort();
+    let mut expected: Vec<_> = NAMES.iter().chain(&["intray"]).map(|name| format!("{name}.sh")).collect();
+    expected.sort();
+    assert_eq!(scripts, expected);
+    for script in scripts {
+        let text = fs::read_to_string(Path::new(FOLDER).join(&script)).expect("a script");
+        assert!(text.lines().count() <= 80, "{script} can be read at a glance");
+    }
+}

@@ -1,0 +1,125 @@
+//! Many at once: each item has an answer of its own, in the order of the list, whatever becomes of the others.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, assert_holds, id_of};
+
+#[tokio::test]
+async fn a_thousand_are_put_a_hundred_taken_and_a_hundred_settled_each_with_its_own_answer() {
+    let w = World::start().await;
+    // Every seventh is bad, every eleventh is the twin of the one before.
+    let item = |n: u64| match (n % 7, n % 11) {
+        (3, _) => json!({ "payload": n, "priority": 1_000 }),
+        (_, 10) => json!({ "payload": n - 1, "priority": 3, "locks": [format!("lock {n}")] }),
+        _ => json!({ "payload": n, "locks": [format!("lock {n}")] }),
+    };
+    let said = w.post("/jobs", (0..1_000).map(item).collect()).await.is(200);
+    let said = said["jobs"].as_array().expect("jobs");
+    assert_eq!(said.len(), 1_000);
+    let mut line = Vec::new();
+    for (n, said) in said.iter().enumerate() {
+        let before_is_bad = n > 0 && (n - 1) % 7 == 3;
+        match (n % 7, n % 11) {
+            (3, _) => assert_holds(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/priority" }] })),
+            (_, 10) if !before_is_bad => {
+                assert_eq!((&said["id"], &said["duplicate"]), (line.last().expect("a twin"), &json!(true)))
+            }
+            _ => {
+                assert_eq!(said["duplicate"], false, "{n}: {said}");
+                line.push(said["id"].clone());
+            }
+        }
+    }
+    let held = w.reserve_all(json!({ "limit": 100 })).await;
+    assert_eq!(held.len(), 100);
+
+    let unknown = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    let lost = w.reserve().await;
+    w.cancel_by_force(&lost.id).await.is(200);
+    let settle = |n: usize| match n % 10 {
+        3 => json!({ "reservation": unknown }),
+        5 => json!({ "reservation": "nonsense" }),
+        7 => json!({ "reservation": held[n - 1].reservation, "result": n - 1 }),
+        8 => json!({ "reservation": held[n].reservation, "reslut": 1 }),
+        9 => json!({ "reservation": lost.reservation, "result": n }),
+        _ => json!({ "reservation": held[n].reservation, "result": n }),
+    };
+    let said = w.post("/jobs/complete", (0..100).map(settle).collect()).await.is(200);
+    let said = said["jobs"].as_array().expect("jobs");
+    assert_eq!(said.len(), 100);
+    for (n, said) in said.iter().enumerate() {
+        match n % 10 {
+            3 => assert_holds(&said["error"], json!({ "status": 409, "reason": "unknown" })),
+            5 => assert_holds(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reservation" }] })),
+            7 => assert_holds(said, json!({ "id": held[n - 1].id, "state": "completed", "duplicate": true })),
+            8 => assert_holds(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reslut" }] })),
+            9 => {
+                assert_holds(&said["error"], json!({ "status": 409, "reason": "cancelled", "job_state": "cancelled" }))
+            }
+            _ => assert_holds(said, json!({ "id": held[n].id, "state": "completed", "duplicate": false })),
+        }
+    }
+    assert_holds(&w.queue().await["counts"], json!({ "completed": 50, "reserved": 50, "cancelled": 1 }));
+    assert_eq!(w.job(&held[42].id).await["result"], 42);
+    assert_eq!(w.locks().await.len() as u64, w.queue().await["counts"]["reserved"].as_u64().expect("a count"));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_job_without_a_limit_of_attempts_never_dies() {
+    let w = World::start().await;
+    w.set(json!({ "max_attempts": 1 })).await;
+    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 0, "locks": ["site"] })).await;
+    let place = w.place(&id).await;
+    for attempt in 1..=50 {
+        let held = w.reserve().await;
+        assert_eq!((held.id.as_str(), held.number("attempt")), (id.as_str(), attempt));
+        if attempt % 3 == 0 {
+            w.pass(300_000);
+            w.sweep().await;
+        } else {
+            assert_eq!(w.fail(&held).await.is(200)["state"], "waiting");
+        }
+        assert_eq!(w.place(&id).await, place);
+    }
+    assert_holds(
+        &w.job(&id).await,
+        json!({ "state": "waiting", "attempts": 50, "counts": { "failed": 34, "expired": 16 } }),
+    );
+    assert_eq!(w.work_off().await, [id]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn several_workers_take_several_each_and_what_is_bad_in_one_call_hurts_no_other() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 20 })).await;
+    let ids = w.enqueue_many((0..100).map(|n| json!({ "payload": n, "client": format!("c{}", n % 5) }))).await;
+    let mut taken: Vec<String> = Vec::new();
+    for n in 0..5 {
+        let held = w.reserve_all(json!({ "worker": format!("w{n}"), "limit": 50 })).await;
+        assert_eq!(held.len(), 20);
+        for call in ["fail", "abandon", "extend"] {
+            let half = held.iter().map(|held| json!({ "reservation": held.reservation })).take(10);
+            let bad = [json!({ "reservation": "x" }), Value::Null];
+            let answer = w.post(&format!("/jobs/{call}"), bad.into_iter().chain(half).collect()).await.is(200);
+            let said = answer["jobs"].as_array().expect("jobs");
+            assert_eq!(
+                (said.len(), &said[0]["error"]["status"], &said[1]["error"]["status"]),
+                (12, &json!(422), &json!(422))
+            );
+            let expected = if call == "fail" { "waiting" } else { "reservation-lost" };
+            for said in &said[2..] {
+                let found = if call == "fail" { &said["state"] } else { &said["error"]["type"] };
+                assert!(found.as_str().is_some_and(|found| found.ends_with(expected)), "{call}: {said}");
+            }
+        }
+        taken.extend(held[10..].iter().map(|held| held.id.clone()));
+        let rest = held[10..].iter().map(|held| json!({ "reservation": held.reservation })).collect();
+        let answer = w.post("/jobs/complete", rest).await.is(200);
+        let said: Vec<_> = answer["jobs"].as_array().expect("jobs").iter().map(id_of).collect();
+        assert_eq!(said, taken[taken.len() - 10..], "in the order of the list");
+    }
+    assert_eq!(w.work_off().await.len() + taken.len(), ids.len());
+    w.check().await;
+}
