@@ -16,15 +16,15 @@ done
 call POST /jobs "[${jobs%,}]" >/dev/null
 
 # One of each team can be out, whoever asks for more; the others are skipped, not waited for.
-crashed=$(call POST /jobs/reserve "{\"queues\":[\"$queue\"],\"limit\":100,\"lease_ms\":1000}")
+crashed=$(call POST /jobs/reserve "{\"queues\":[\"$queue\"],\"limit\":100,\"lease_ms\":3000}")
 expect 'jobs out at once' "$(printf '%s' "$crashed" | handed_out | wc -l | tr -d ' ')" 3
 holds 'the rest' "$(call POST /jobs/reserve "{\"queues\":[\"$queue\"]}")" '"reason":"blocked"'
 locks=$(call GET "/queues/$queue/locks")
 holds 'who holds what can be seen' "$locks" '"lock":"team 1"'
 holds 'and how many wait for it' "$locks" '"blocked":3'
 
-# That worker is never heard of again. Its locks end with its reservations, a second later; there is no clock of their own.
-# Meanwhile four others work, each until nothing is left.
+# That worker is never heard of again. Its locks end with its reservations, three seconds later; they have no clock of their
+# own. Meanwhile four others work, each until nothing is left.
 work() {
     while :; do
         answer=$(call POST /jobs/reserve "{\"queues\":[\"$queue\"],\"worker\":\"$1\"}")

@@ -25,14 +25,14 @@ expect 'enqueued twice is the same job' "$(printf '%s' "$twin" | text id)" "$fir
 holds 'and is said to be' "$twin" '"duplicate":true'
 
 # reserve: whoever asks gets the oldest, and nobody else gets it.
-ann=$(reserve ann 1000)
+ann=$(reserve ann 3000)
 expect 'Ann has the oldest' "$(printf '%s' "$ann" | text id)" "$first"
 bob=$(reserve bob 300000)
 expect 'Bob has the next' "$(printf '%s' "$bob" | text id)" "$second"
 holds 'and for Cy there is nothing' "$(reserve cy 1000)" '"reason":"reserved"'
 
 # Ann goes to lunch. clear: the sweep comes by itself once a second; a cron job may call it too.
-sleep 2
+sleep 4
 call POST "/queues/$queue/sweep" >/dev/null
 expect 'what Ann left lying is back' "$(state "$first")" waiting
 
@@ -53,4 +53,4 @@ holds 'Bob is done' "$(done_by "$bob")" '"state":"completed"'
 # delete(key, INBOUND_QUEUE): out of the line before anybody had it.
 third=$(call GET "/queues/$queue/jobs?state=waiting" | text id)
 holds 'withdrawn' "$(call DELETE "/jobs/$third")" '"state":"cancelled"'
-holds 'nothing is left' "$(reserve ann 1000)" '"reason":"empty"'
+holds 'nothing is left' "$(reserve ann 3000)" '"reason":"empty"'

@@ -23,19 +23,19 @@ for id in 123 45; do push "$id" >/dev/null; done
 holds 'an ID that is there already is not put twice' "$(push 45)" '"duplicate":true'
 
 # 123 is taken by a consumer that processes it and stalls before it can say so.
-stalled=$(take stalled 1000)
+stalled=$(take stalled 3000)
 expect 'the first in is the first out' "$(printf '%s' "$stalled" | text payload)" 123
 : >"$processed/123"
 
 # Younger than its timeout, it is not given to anybody else: there is nothing to discard and no list to rotate.
-other=$(take other 1000)
+other=$(take other 3000)
 expect 'the other consumer has the other item' "$(printf '%s' "$other" | text payload)" 45
 nothing=$(take third 1000)
 holds 'and a third one has none' "$nothing" '"jobs":[]'
 [ "$(printf '%s' "$nothing" | number retry_after_ms)" -le 5000 ]
 
 # Nobody else has taken 45 when its consumer comes back late: its work counts.
-sleep 2
+sleep 4
 holds 'late, and nobody minds' "$(finish "$other" 'by the other')" '"late":true'
 
 # 123 timed out: it comes round again, marked as such, and the next consumer checks in its own way whether it was processed.

@@ -177,8 +177,8 @@ async fn the_dead_of_a_batch_that_was_called_off_do_not_rise() {
     let held = w.reserve_all(json!({ "limit": 2 })).await;
     w.fail(&held[0]).await.is(200);
     w.cancel_batch(&id).await.is(200);
+    w.post("/jobs/requeue", json!({ "id": held[0].id })).await.wrong_state("dead");
     assert_eq!(w.requeue_all().await, 0);
-    w.post("/jobs/requeue", json!({ "id": held[0].id })).await;
     assert_eq!(w.nothing(json!({})).await, "reserved", "nothing of it is handed out");
     w.recounted(&id).await;
     w.check().await;

@@ -188,3 +188,35 @@ async fn many_who_create_the_same_batch_at_once_make_one() {
     assert_eq!(held.len(), 5);
     w.check().await;
 }
+
+/// What a client that is watched says of each call: another one for each try.
+fn trace(n: usize) -> String {
+    format!("00-4bf92f3577b34da6a3ce929d0e0e4736-{:016x}-01", n + 1)
+}
+
+#[tokio::test]
+async fn a_call_that_is_sent_again_with_another_trace_is_the_same_call() {
+    let w = World::start().await;
+    let (_second, other) = w.another().await;
+    let batch = json!({ "sealed": false, "jobs": items(0..900) }).to_string();
+    let mut crowd = JoinSet::new();
+    for n in 0..8 {
+        let (client, batch) = (if n % 2 == 0 { (*w).clone() } else { other.clone() }, batch.clone());
+        crowd.spawn(async move {
+            let request = client.request("POST", "/batches").header("idempotency-key", "k");
+            id_of(&request.header("traceparent", &trace(n)).json(batch).send().await.is(201))
+        });
+    }
+    let mut ids = crowd.join_all().await;
+    ids.dedup();
+    assert_eq!(ids.len(), 1, "{ids:?}");
+    let path = format!("/batches/{}/jobs", ids[0]);
+    for n in 0..3 {
+        let jobs = json!({ "jobs": items(900..1_000), "offset": 900 }).to_string();
+        let said = w.request("POST", &path).header("traceparent", &trace(n)).json(jobs).send().await.is(200);
+        assert_eq!(said["counts"]["total"], 1_000, "try {n}");
+    }
+    assert_eq!(w.job(&member(&ids[0], 950)).await["traceparent"], trace(0), "the first that came is kept");
+    assert_eq!(w.recounted(&ids[0]).await["counts"]["total"], 1_000);
+    w.check().await;
+}

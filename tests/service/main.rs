@@ -33,6 +33,7 @@ mod lock_races;
 mod locks;
 
 mod batch_cancel;
+mod batch_crashes;
 mod batch_creation;
 mod batch_races;
 mod batch_rules;

@@ -1,0 +1,201 @@
+//! A service that is killed in the middle of a long work on a batch, or of anything else that has to do with gates: nothing is
+//! left half-done, and nobody is stranded.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::world::{
+    Answer, Client, Held, World, assert_holds,
+    batch_verbs::{items, member},
+    eventually, id_of, number,
+};
+
+async fn attempt(client: &Client, key: &str, batch: &Value) -> Option<Answer> {
+    client.request("POST", "/batches").header("idempotency-key", key).json(batch.to_string()).attempt().await
+}
+
+/// Comes back when so many jobs of a creation that is under way are stored, seen or unseen.
+async fn stored(w: &World, count: usize) -> usize {
+    let begin = Instant::now();
+    loop {
+        let records = w.records().await;
+        if records >= count {
+            return records;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(30), "only {records} are stored");
+        tokio::time::sleep(Duration::from_micros(200)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_creation_whose_service_is_killed_is_removed_when_it_has_stalled_for_a_minute() {
+    let mut w = World::start().await;
+    w.set(json!({ "retention_ms": 10_000 })).await;
+    for (round, count) in [1, 4_000, 8_000].into_iter().enumerate() {
+        let creation = tokio::spawn({
+            let client = (*w).clone();
+            async move { attempt(&client, "k", &json!({ "concurrency": 5, "jobs": items(0..10_000) })).await }
+        });
+        stored(&w, count).await;
+        w.service.kill();
+        creation.await.expect("no answer is an answer");
+        w.restart().await;
+        let records = w.records().await;
+        assert!((1..10_000).contains(&records), "killed in the middle: {records}");
+        assert!(w.reserve_all(json!({ "limit": 100 })).await.is_empty(), "nobody gets any of it");
+        assert_eq!(w.get("/batches?queue=default").await.is(200)["batches"], json!([]), "nobody sees any of it");
+        assert_eq!(w.listed("waiting").await, Vec::<String>::new());
+        assert_eq!(w.listed("blocked").await, Vec::<String>::new());
+        assert_eq!(w.queue().await["counts"]["waiting"], 0);
+        w.pass(50_000);
+        w.sweep().await;
+        assert_eq!(w.records().await, records, "somebody may still be at it");
+        w.check().await;
+        w.pass(11_000);
+        w.sweep_until("nothing is left", async || w.leftovers().await.is_empty()).await;
+        assert_eq!(w.times("batch-completed").await, 0, "round {round}");
+        w.check().await;
+    }
+}
+
+#[tokio::test]
+async fn a_creation_that_was_cut_off_is_made_whole_by_the_same_call() {
+    let mut w = World::start().await;
+    let batch = json!({ "concurrency": 5, "jobs": items(0..10_000) });
+    let creation = tokio::spawn({
+        let (client, batch) = ((*w).clone(), batch.clone());
+        async move { attempt(&client, "k", &batch).await }
+    });
+    stored(&w, 3_000).await;
+    w.service.kill();
+    creation.await.expect("no answer is an answer");
+    assert!(w.records().await < 10_000);
+    w.restart().await;
+    let made = eventually("the same call makes it", async || {
+        let answer = attempt(&w, "k", &batch).await?;
+        if answer.status != 201 {
+            w.pass(10_000);
+            w.post("/queues/default/sweep", json!({})).await;
+        }
+        (answer.status == 201).then(|| answer.json())
+    })
+    .await;
+    assert_holds(&made, json!({ "state": "sealed", "counts": { "total": 10_000 } }));
+    let id = id_of(&made);
+    assert_eq!((w.recounted(&id).await["counts"].clone(), w.records().await), (made["counts"].clone(), 10_000));
+    assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 5);
+    w.pass(120_000);
+    w.sweep().await;
+    assert_eq!(w.recounted(&id).await["counts"]["total"], 10_000, "what is made is not taken for stalled");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_batch_whose_service_is_killed_when_all_of_it_is_stored_is_opened_by_the_sweep() {
+    let mut w = World::start().await;
+    for concurrency in [json!(1_000), Value::Null] {
+        let mut batch = json!({ "jobs": items(0..10_000) });
+        if !concurrency.is_null() {
+            batch["concurrency"] = concurrency.clone();
+        }
+        let creation = tokio::spawn({
+            let client = (*w).clone();
+            async move { attempt(&client, &concurrency.to_string(), &batch).await }
+        });
+        stored(&w, 10_000).await;
+        w.service.kill();
+        creation.await.expect("no answer is an answer");
+        w.restart().await;
+        w.check().await;
+        w.sweep_until("it is open", async || {
+            let batches = w.get("/batches?queue=default").await.is(200);
+            batches["batches"].as_array().is_some_and(|batches| batches.iter().any(|batch| batch["state"] == "sealed"))
+        })
+        .await;
+        for _ in 0..60 {
+            w.sweep().await;
+        }
+        w.check().await;
+        let done = w.work_off().await;
+        let id = format!("{}0000", &done[0][..done[0].len() - 4]);
+        assert!(done.into_iter().eq((0..10_000).map(|n| member(&id, n))));
+        assert_eq!(w.recounted(&id).await["state"], "completed");
+        w.pass(3_600_000);
+        w.sweep_until("nothing is left", async || w.leftovers().await.is_empty()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_batch_whose_service_is_killed_while_it_is_called_off_is_called_off_by_the_sweep() {
+    let mut w = World::start().await;
+    let id = w.create_batch(json!({ "concurrency": 3, "jobs": items(0..10_000) })).await;
+    let held = w.reserve_all(json!({ "limit": 100 })).await;
+    let begun = tokio::spawn({
+        let (client, id) = ((*w).clone(), id.clone());
+        async move { client.request("DELETE", &format!("/batches/{id}")).attempt().await.is_some() }
+    });
+    eventually("it has begun", async || {
+        let length: u64 = w.engine.run("XLEN intray:{default}:events").await;
+        let state = w.state(&member(&id, 5)).await;
+        (length > 0 && state == "cancelled").then_some(())
+    })
+    .await;
+    w.service.kill();
+    let _ = begun.await;
+    w.restart().await;
+    w.check().await;
+    assert_eq!(w.complete(&held[0]).await.is(200)["state"], "completed");
+    w.sweep_until("all is cancelled", async || number(&w.batch(&id).await["counts"], "cancelled") == 9_997).await;
+    assert!(w.reserve_all(json!({ "limit": 100 })).await.is_empty());
+    w.complete(&held[1]).await.is(200);
+    w.abandon(&held[2]).await.is(200);
+    let counts = json!({ "completed": 2, "cancelled": 9_998, "total": 10_000 });
+    assert_holds(&w.recounted(&id).await, json!({ "state": "cancelled", "counts": counts }));
+    w.check().await;
+}
+
+/// Takes and completes, each call as often as it takes, until nobody listens any more.
+async fn work(client: Client, n: usize) {
+    let ask = json!({ "worker": format!("w{n}") }).to_string();
+    loop {
+        let Some(answer) = client.request("POST", "/jobs/reserve").json(ask.clone()).attempt().await else { return };
+        let Some(job) = answer.json()["jobs"].get(0).cloned() else {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            continue;
+        };
+        let held = Held::new(&job);
+        let done = json!({ "reservation": held.reservation, "result": job["payload"] }).to_string();
+        if client.request("POST", "/jobs/complete").json(done).attempt().await.is_none() {
+            return;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_service_killed_under_load_strands_nobody_at_a_lock_or_in_a_batch() {
+    let mut w = World::start().await;
+    let locked = |n: usize| json!({ "payload": n, "locks": [format!("l{}", n % 3), format!("m{}", n % 4)] });
+    let ids = w.enqueue_many((0..300).map(locked)).await;
+    let id = w.create_batch(json!({ "concurrency": 4, "jobs": (0..300).map(locked).collect::<Vec<_>>() })).await;
+    for round in 1..=3 {
+        let mut crowd = JoinSet::new();
+        for n in 0..10 {
+            crowd.spawn(work((*w).clone(), n));
+        }
+        eventually("there is load", async || (w.times("completed").await > round * 50).then_some(())).await;
+        w.service.kill();
+        crowd.join_all().await;
+        w.restart().await;
+        w.check().await;
+    }
+    w.pass(300_000);
+    w.work_off().await;
+    for job in &ids {
+        assert_eq!(w.state(job).await, "completed");
+    }
+    assert_eq!((w.recounted(&id).await["state"].clone(), w.times("batch-completed").await), (json!("completed"), 1));
+    assert_eq!(w.locks().await, Vec::<Value>::new());
+    w.check().await;
+}
