@@ -1,0 +1,101 @@
+//! A proxy before Redis that edits scripts as they pass: so a fault is planted without a seam in the program. An edited
+//! script has another digest, so Redis never knows the one that is asked for, and the program sends the text each time.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{UnixListener, UnixStream, unix::OwnedReadHalf, unix::OwnedWriteHalf},
+};
+
+/// In every script: this text, and what stands there instead.
+#[derive(Debug, Clone, Copy)]
+pub struct Edit {
+    pub from: &'static str,
+    pub to: &'static str,
+}
+
+pub struct Editor {
+    pub socket: PathBuf,
+    /// Some script held the text.
+    has_edited: Arc<AtomicBool>,
+}
+
+impl Editor {
+    pub fn start(folder: &Path, server: PathBuf, edit: Edit) -> Self {
+        let socket = folder.join("editor.sock");
+        let listener = UnixListener::bind(&socket).expect("a socket for the editor");
+        let has_edited = Arc::new(AtomicBool::new(false));
+        let mark = has_edited.clone();
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(carry(client, server.clone(), edit, mark.clone()));
+            }
+        });
+        Self { socket, has_edited }
+    }
+
+    pub fn has_edited(&self) -> bool {
+        self.has_edited.load(Ordering::Relaxed)
+    }
+}
+
+async fn carry(client: UnixStream, server: PathBuf, edit: Edit, mark: Arc<AtomicBool>) {
+    let Ok(server) = UnixStream::connect(server).await else { return };
+    let (from_client, mut to_client) = client.into_split();
+    let (mut from_server, to_server) = server.into_split();
+    tokio::select! {
+        () = edited(from_client, to_server, edit, &mark) => {}
+        _ = tokio::io::copy(&mut from_server, &mut to_client) => {}
+    }
+}
+
+async fn edited(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, edit: Edit, mark: &AtomicBool) {
+    let mut buffer = Vec::new();
+    while let Ok(1..) = from.read_buf(&mut buffer).await {
+        let mut out = Vec::new();
+        while let Some((mut words, length)) = command(&buffer) {
+            buffer.drain(..length);
+            if words.first().is_some_and(|word| word == b"EVAL") {
+                let script = String::from_utf8_lossy(&words[1]).into_owned();
+                mark.fetch_or(script.contains(edit.from), Ordering::Relaxed);
+                words[1] = script.replace(edit.from, edit.to).into_bytes();
+            }
+            out.extend(format!("*{}\r\n", words.len()).bytes());
+            for word in words {
+                out.extend(format!("${}\r\n", word.len()).bytes());
+                out.extend(word);
+                out.extend(b"\r\n");
+            }
+        }
+        if to.write_all(&out).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The first command in the buffer and its length; `None` when it is not all there.
+fn command(buffer: &[u8]) -> Option<(Vec<Vec<u8>>, usize)> {
+    let (count, mut at) = number(buffer, 0, b'*')?;
+    let mut words = Vec::with_capacity(count);
+    for _ in 0..count {
+        let (length, start) = number(buffer, at, b'$')?;
+        words.push(buffer.get(start..start + length)?.to_vec());
+        at = start + length + 2;
+    }
+    (at <= buffer.len()).then_some((words, at))
+}
+
+/// A line of the protocol that holds a number, and where the next begins.
+fn number(buffer: &[u8], at: usize, mark: u8) -> Option<(usize, usize)> {
+    let line = buffer.get(at..)?;
+    let end = line.iter().position(|&byte| byte == b'\r').filter(|end| line.len() > end + 1)?;
+    assert_eq!(line[0], mark, "a command is an array of strings");
+    Some((std::str::from_utf8(&line[1..end]).ok()?.parse().ok()?, at + end + 2))
+}

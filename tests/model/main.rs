@@ -1,0 +1,100 @@
+//! The model test: random sequences of everything that can happen to a queue, done to a plain model in memory and to the
+//! real queue, which must answer and look alike after each step.
+//!
+//! `cargo test --test model` runs 2,000 sequences of 60 steps from a fixed seed. A long run, from a seed of its own that
+//! it prints:
+//!
+//! ```sh
+//! MODEL_SEED=random MODEL_CASES=50000 MODEL_STEPS=200 cargo test --test model -- --nocapture
+//! ```
+//!
+//! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
+//! again. The sequences are drawn and made smaller by proptest; its state machines are not used, as the model has to look
+//! at what the real queue did to go on: secrets and the jitter of a backoff are its own.
+
+mod chance;
+mod editing;
+mod ops;
+mod planted;
+mod real;
+mod reference;
+mod run;
+mod smaller;
+mod walk;
+mod words;
+
+/// The Redis with a movable clock is the stories' own.
+#[path = "../service/world"]
+mod world {
+    #![expect(dead_code, reason = "the stories use more of it")]
+
+    mod children;
+    mod clock;
+    mod engine;
+    mod shim;
+
+    pub use engine::Engine;
+
+    /// Waits for a condition, with a deadline that only a broken program meets.
+    async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+        for _ in 0..6_000 {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        panic!("it never happened: {what}")
+    }
+}
+
+#[test]
+fn the_queue_does_what_the_model_says() {
+    let plan = run::Plan::from_environment();
+    println!("{plan}");
+    let met = run::run(&plan).unwrap_or_else(|difference| panic!("{difference}"));
+    for (what, times) in &met {
+        println!("{times:8} {what}");
+    }
+    let missed: Vec<_> = MUST_BE_MET.iter().filter(|what| !met.contains_key(**what)).collect();
+    assert!(plan.cases < 1_000 || plan.case.is_some() || missed.is_empty(), "never met: {missed:?}");
+}
+
+/// A run that has not met one of these proves nothing about it.
+const MUST_BE_MET: [&str; 29] = [
+    "event abandoned",
+    "event abandoned undelivered",
+    "event batch-completed",
+    "event blocked",
+    "event cancelled",
+    "event changed",
+    "event completed",
+    "event completed late",
+    "event dead",
+    "event due",
+    "event expired",
+    "event extended",
+    "event failed",
+    "event paused",
+    "event released",
+    "event requeued",
+    "event reserved",
+    "event resumed",
+    "append Misfit",
+    "batch KeyReused",
+    "enqueue KeyReused",
+    "enqueue QueueFull",
+    "enqueue Twin",
+    "reserve NotWaiting(Blocked",
+    "reserve Paused",
+    "reserve WorkerLimit",
+    "sweep forgot jobs",
+    "sweep forgot a batch",
+    "retired",
+];
+
+/// Whatever is done to hundreds of jobs is done in steps, and nobody sees them.
+#[test]
+fn large_batches_are_no_different() {
+    let plan = run::Plan { cases: 40, steps: 30, theme: Some(chance::Theme::Many), ..run::Plan::from_environment() };
+    run::run(&plan).unwrap_or_else(|difference| panic!("of many: {difference}"));
+}

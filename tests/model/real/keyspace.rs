@@ -1,0 +1,162 @@
+//! What lies in Redis, read in one go.
+
+use std::collections::BTreeMap;
+
+use intray::job::{Code, QueueName};
+use redis::Value;
+
+use super::{
+    batch::BatchRow,
+    record::{Bytes, Header, Live, Row, plain},
+};
+use crate::{reference::Event, words::SPAN};
+
+/// Every key that a queue may have, by type.
+const SETS: [&str; 9] = ["inbound", "reserved", "delayed", "dead", "ended", "parked", "held", "turns", "timers"];
+const HASHES: [&str; 11] =
+    ["jobs", "payloads", "live", "results", "drafts", "dedupe", "gates", "batches", "tops", "settings", "totals"];
+/// In which of the sets jobs are, by themselves.
+const PLACES: [&str; 5] = ["inbound", "reserved", "delayed", "dead", "ended"];
+
+pub struct Keyspace {
+    sets: BTreeMap<&'static str, BTreeMap<Vec<u8>, u64>>,
+    hashes: BTreeMap<&'static str, BTreeMap<Vec<u8>, Vec<u8>>>,
+    pub registry: BTreeMap<String, u64>,
+    pub keys: Vec<String>,
+    /// Since the one before.
+    pub events: Vec<Event>,
+    /// Id of the last entry of the stream.
+    pub last_event: String,
+}
+
+impl Keyspace {
+    pub fn read(connection: &mut redis::Connection, queue: &QueueName, last_event: &str) -> Result<Self, String> {
+        let key = |name: &str| format!("intray:{{{queue}}}:{name}");
+        let mut pipe = redis::pipe();
+        for set in SETS {
+            pipe.cmd("ZRANGE").arg(key(set)).arg(0).arg(-1).arg("WITHSCORES");
+        }
+        for hash in HASHES {
+            pipe.cmd("HGETALL").arg(key(hash));
+        }
+        pipe.cmd("ZRANGE").arg("intray:queues").arg(0).arg(-1).arg("WITHSCORES");
+        pipe.cmd("XRANGE").arg(key("events")).arg(format!("({last_event}")).arg("+");
+        pipe.cmd("KEYS").arg("*");
+        let answers: Vec<Value> = pipe.query(connection).map_err(|e| format!("Redis: {e}"))?;
+        let mut answers = answers.into_iter();
+        let mut next = || items(answers.next());
+        let mut found = Self {
+            sets: SETS.into_iter().map(|set| (set, scores(next()))).collect(),
+            hashes: HASHES.into_iter().map(|hash| (hash, pairs(next()).collect())).collect(),
+            registry: scores(next()).into_iter().map(|(name, at)| (plain(&name), at)).collect(),
+            keys: Vec::new(),
+            events: Vec::new(),
+            last_event: last_event.to_owned(),
+        };
+        for entry in next() {
+            found.read_entry(items(Some(entry)))?;
+        }
+        for name in next().into_iter().map(|name| plain(&bytes(name))) {
+            let own = name.strip_prefix(&key(""));
+            let is_known = own.is_some_and(|own| own == "events" || SETS.contains(&own) || HASHES.contains(&own));
+            found.keys.push(name.clone());
+            if !is_known && name != "intray:queues" {
+                return Err(format!("{name} is a stray key"));
+            }
+        }
+        Ok(found)
+    }
+
+    /// One entry of the stream, which may tell of many transitions.
+    fn read_entry(&mut self, mut entry: Vec<Value>) -> Result<(), String> {
+        let fields = items(entry.pop());
+        self.last_event = plain(&bytes(entry.pop().unwrap_or(Value::Nil)));
+        for (count, packed) in pairs(fields) {
+            let before = self.events.len();
+            let mut rest = Bytes(&packed);
+            while !rest.0.is_empty() {
+                let kind = rest.text(1)?;
+                let job = plain(rest.take(Code::LEN)?);
+                let (worker, client, note) = (rest.text(1)?, rest.text(1)?, rest.text(2)?);
+                self.events.push(Event { job, kind, worker, client, note });
+            }
+            if plain(&count) != (self.events.len() - before).to_string() {
+                return Err(format!("an entry says that it holds {} transitions", plain(&count)));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn set(&self, name: &str) -> &BTreeMap<Vec<u8>, u64> {
+        &self.sets[name]
+    }
+
+    pub fn hash(&self, name: &str) -> &BTreeMap<Vec<u8>, Vec<u8>> {
+        &self.hashes[name]
+    }
+
+    pub fn batches(&self) -> Result<BTreeMap<String, BatchRow>, String> {
+        let timers = self.set("timers");
+        let row =
+            |(code, raw): (&Vec<u8>, &Vec<u8>)| Ok((plain(code), BatchRow::read(raw, timers.get(code).copied())?));
+        self.hash("batches").iter().map(row).collect()
+    }
+
+    /// Gate, place and job of each that is parked, in the order of the set.
+    pub fn parked(&self) -> Result<Vec<(String, u64, String)>, String> {
+        let read = |member: &Vec<u8>| {
+            let member = plain(member);
+            let (rest, id) = member.split_at_checked(member.len().checked_sub(Code::LEN)?)?;
+            let (gate, place) = rest.strip_suffix('\0')?.rsplit_once('\0')?;
+            Some((gate.to_owned(), u64::from_str_radix(place, 16).ok()?, id.to_owned()))
+        };
+        self.set("parked").keys().map(|member| read(member).ok_or(format!("{member:?} is parked"))).collect()
+    }
+
+    /// Every job and stub, with all that hangs on it.
+    pub fn rows(&self) -> Result<BTreeMap<String, Row>, String> {
+        let mut rows = BTreeMap::new();
+        for (id, raw) in self.hash("jobs") {
+            let sets: Vec<_> = PLACES.iter().filter_map(|set| Some((*set, *self.set(set).get(id)?))).collect();
+            let header = Header::read(raw)?;
+            let live = match (self.hash("live").get(id), self.set("inbound").get(id)) {
+                (Some(raw), _) => Live::read(raw)?,
+                (None, Some(&place)) => Live::untouched(Some(place), (place / SPAN) as u8),
+                (None, None) => Live::untouched(None, header.priority),
+            };
+            let apart = self.hash("payloads").get(id).map(|payload| plain(payload));
+            let own = self.hash("results").range(id.clone()..).take_while(|(field, _)| field.starts_with(id));
+            let results = own.map(|(field, value)| (plain(&field[Code::LEN..]), value.clone())).collect();
+            rows.insert(plain(id), Row { sets, header, apart, live, results });
+        }
+        for (_, place, id) in self.parked()? {
+            rows.get_mut(&id).ok_or(format!("{id} is parked and no job"))?.sets.push(("parked", place));
+        }
+        Ok(rows)
+    }
+}
+
+fn items(value: Option<Value>) -> Vec<Value> {
+    match value {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn bytes(value: Value) -> Vec<u8> {
+    match value {
+        Value::BulkString(bytes) => bytes,
+        _ => Vec::new(),
+    }
+}
+
+fn pairs(values: Vec<Value>) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
+    let mut values = values.into_iter().map(bytes);
+    std::iter::from_fn(move || Some((values.next()?, values.next()?)))
+}
+
+/// Scores are whole numbers below 2^53.
+fn scores(values: Vec<Value>) -> BTreeMap<Vec<u8>, u64> {
+    let score = |text: Vec<u8>| plain(&text).parse::<f64>().map_or(u64::MAX, |score| score as u64);
+    pairs(values).map(|(member, text)| (member, score(text))).collect()
+}

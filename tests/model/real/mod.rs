@@ -1,0 +1,76 @@
+//! The real queue: a Redis whose clock stands still until it is moved, the handle on it, and eyes of the test's own.
+
+pub mod batch;
+pub mod keyspace;
+pub mod record;
+
+use std::path::Path;
+
+use intray::{job::QueueName, queue::Queues};
+use tempfile::TempDir;
+
+use self::keyspace::Keyspace;
+use crate::{
+    editing::{Edit, Editor},
+    world::Engine,
+};
+
+/// Some instant.
+const BEGIN_MS: u64 = 1_800_000_000_000;
+
+pub struct Real {
+    pub handle: Queues,
+    pub queue: QueueName,
+    /// Between the handle and Redis, if a fault is planted.
+    pub editor: Option<Editor>,
+    engine: Engine,
+    eyes: redis::Connection,
+    now: u64,
+    round: u64,
+    _folder: TempDir,
+}
+
+impl Real {
+    pub async fn start(edit: Option<Edit>) -> Self {
+        let folder = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
+        let engine = Engine::start(folder.path(), false).await;
+        engine.clock.stop_at(BEGIN_MS);
+        let editor = edit.map(|edit| Editor::start(folder.path(), engine.socket(), edit));
+        let url = |socket: &Path| format!("unix://{}", socket.display());
+        let handle = url(editor.as_ref().map_or(&engine.socket(), |editor| &editor.socket));
+        let handle = Queues::new(&handle, "intray").expect("a handle");
+        let eyes = redis::Client::open(url(&engine.socket())).and_then(|client| client.get_connection());
+        let queue = QueueName::default();
+        Self {
+            handle,
+            queue,
+            editor,
+            engine,
+            eyes: eyes.expect("a connection"),
+            now: BEGIN_MS,
+            round: 0,
+            _folder: folder,
+        }
+    }
+
+    /// Nothing is left of what was. The queue has another name each time, as the handle remembers whom it told of which.
+    pub fn begin(&mut self) {
+        self.round += 1;
+        self.queue = QueueName::parse(&format!("q{}", self.round)).expect("a name");
+        redis::cmd("FLUSHALL").exec(&mut self.eyes).expect("Redis forgets");
+    }
+
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub fn pass(&mut self, ms: u64) {
+        self.now += ms;
+        self.engine.clock.stop_at(self.now);
+    }
+
+    /// What lies in Redis, and what the stream has told since the keyspace before.
+    pub fn look(&mut self, last_event: &str) -> Result<Keyspace, String> {
+        Keyspace::read(&mut self.eyes, &self.queue, last_event)
+    }
+}

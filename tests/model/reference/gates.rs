@@ -1,0 +1,79 @@
+//! Locks and batch limits are one thing: a gate, a name with a capacity. Its use is the number of reserved jobs that need
+//! it, counted anew each time.
+
+use std::collections::BTreeMap;
+
+use intray::job::{Code, State};
+
+use super::{Gate, Job, Queue};
+
+impl Queue {
+    pub fn used(&self, gate: Gate) -> u32 {
+        self.jobs.values().filter(|job| job.hold.is_some() && job.gates().contains(&gate)).count() as u32
+    }
+
+    /// `None`: no limit.
+    pub fn capacity(&self, gate: Gate) -> Option<u32> {
+        match gate {
+            Gate::Lock(_) => Some(1),
+            Gate::Batch(batch) => self.batches[&batch].capacity(),
+        }
+    }
+
+    fn has_room(&self, gate: Gate) -> bool {
+        self.capacity(gate).is_none_or(|capacity| self.used(gate) < capacity)
+    }
+
+    pub(super) fn full_gate(&self, job: &Job) -> Option<Gate> {
+        job.gates().into_iter().find(|gate| !self.has_room(*gate))
+    }
+
+    /// Ready: into the line, or parked at the first gate without room.
+    pub(super) fn ready(&mut self, id: Code) {
+        let gate = self.full_gate(&self.jobs[&id]);
+        let job = self.job(id);
+        job.state = if gate.is_some() { State::Blocked } else { State::Waiting };
+        job.parked_at = gate;
+    }
+
+    /// The baton: if there is room, the first job parked at the gate goes back to its place.
+    pub(super) fn baton(&mut self, gate: Gate) {
+        if let Some(id) = self.first_parked(gate).filter(|_| self.has_room(gate)) {
+            let job = self.job(id);
+            (job.state, job.parked_at) = (State::Waiting, None);
+        }
+    }
+
+    pub(super) fn first_parked(&self, gate: Gate) -> Option<Code> {
+        let parked = self.jobs.iter().filter(|(_, job)| job.parked_at == Some(gate));
+        parked.min_by_key(|(id, job)| (job.place, **id)).map(|(id, _)| *id)
+    }
+
+    /// A job has left the line unreserved, or has given its units back: the baton at each of its gates.
+    pub(super) fn batons(&mut self, id: Code) {
+        for gate in self.jobs[&id].gates() {
+            self.baton(gate);
+        }
+    }
+
+    /// A job met with a full gate.
+    pub(super) fn block(&mut self, id: Code, gate: Gate) {
+        let job = self.job(id);
+        (job.state, job.parked_at) = (State::Blocked, Some(gate));
+        self.batons(id);
+        self.tell("blocked", id, "", "");
+    }
+
+    /// What is handed out next is the first that can be: nobody before it, in line or parked, could have been taken.
+    pub(super) fn promise_order(&mut self, id: Code) {
+        let place = self.jobs[&id].place;
+        let is_before = |job: &&Job| matches!(job.state, State::Waiting | State::Blocked) && job.place < place;
+        let mut rooms = BTreeMap::new();
+        let mut has_room = |gate: Gate| *rooms.entry(gate).or_insert_with(|| self.has_room(gate));
+        let mut before = self.jobs.values().filter(is_before);
+        let passed = before.find(|job| job.gates().into_iter().all(&mut has_room));
+        if let Some(passed) = passed {
+            self.broken = Some(format!("{} is handed out, and {passed:?} could be", id.as_str()));
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! A job and all that is known of it.
+
+use intray::{
+    job::{Backoff, Code, State},
+    queue::Counts,
+};
+
+use crate::words::SPAN;
+
+/// What producers say alike of a job, whichever way it comes.
+#[derive(Debug, Clone)]
+pub struct Said {
+    pub payload: &'static str,
+    /// 0: at once.
+    pub due: u64,
+    pub lease_ms: Option<u32>,
+    pub max_attempts: Option<u32>,
+    pub backoff: Option<Backoff>,
+    pub locks: Vec<&'static str>,
+    pub traced: bool,
+}
+
+/// A name with a capacity.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gate {
+    Batch(Code),
+    Lock(&'static str),
+}
+
+#[derive(Debug, Clone)]
+pub struct Job {
+    // What its enqueue said.
+    pub enqueued_at: u64,
+    pub wanted_priority: u8,
+    pub client: &'static str,
+    pub key: Option<[u8; 16]>,
+    pub fingerprint: Option<[u8; 8]>,
+    pub said: Said,
+    /// Its batch, if it is of one.
+    pub batch: Option<Code>,
+    /// Of a batch's job: what it was when it was appended under an offset.
+    pub mark: Option<String>,
+
+    // What changes.
+    pub state: State,
+    /// `false` once cancelled.
+    pub has_payload: bool,
+    pub priority: u8,
+    /// Its order score; `None` before it was first ready, and after its end.
+    pub place: Option<u64>,
+    /// Where it is blocked.
+    pub parked_at: Option<Gate>,
+    /// When it is due, died or ended.
+    pub at: u64,
+    /// How much later than `at` it may be due: a backoff has jitter.
+    pub jitter: u64,
+    pub counts: Counts,
+    /// Since the last requeue.
+    pub attempts: u32,
+    pub hold: Option<Hold>,
+    /// The last five ended reservations, newest first.
+    pub ring: Vec<Ended>,
+    /// The last five, newest first.
+    pub errors: Vec<Note>,
+    pub result: Option<&'static str>,
+    /// All that came too late; the last five are kept.
+    pub late: Vec<Late>,
+}
+
+/// A reservation that is out.
+#[derive(Debug, Clone)]
+pub struct Hold {
+    /// The program makes it; the model learns it from the answer.
+    pub secret: Option<Code>,
+    pub nonce: String,
+    /// "" is nobody in particular.
+    pub worker: &'static str,
+    pub reserved_at: u64,
+    pub lease_ms: u32,
+    pub deadline: u64,
+    pub resumes: u32,
+    /// The call that was given it was given it again.
+    pub replayed: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    Expired,
+    Abandoned,
+    Failed,
+    Released,
+    Cancelled,
+    Done,
+    DoneLate,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    pub digest: [u8; 8],
+    pub how: How,
+    pub at: u64,
+    pub worker: &'static str,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    pub at: u64,
+    pub worker: &'static str,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Late {
+    pub digest: [u8; 8],
+    pub at: u64,
+    pub worker: &'static str,
+    pub result: &'static str,
+}
+
+/// An enqueue that met a twin; what it was answered.
+#[derive(Debug, Clone)]
+pub struct Stub {
+    pub at: u64,
+    pub fingerprint: [u8; 8],
+    pub twin: Code,
+    pub state: State,
+}
+
+impl Job {
+    /// What the set of its state is ordered by.
+    pub fn score(&self) -> u64 {
+        match self.state {
+            State::Waiting | State::Blocked => self.place.unwrap_or(0),
+            State::Reserved => self.hold.as_ref().map_or(0, |hold| hold.deadline),
+            State::Delayed | State::Dead | State::Completed | State::Cancelled => self.at,
+        }
+    }
+
+    pub fn put(&mut self, place: u64) {
+        self.place = Some(place);
+        self.priority = u8::try_from(place / SPAN).expect("a priority");
+    }
+
+    pub fn end(&mut self, state: State, now: u64) {
+        (self.state, self.at, self.place, self.parked_at) = (state, now, None, None);
+    }
+
+    /// Its batch first, then its locks in the order in which they were given.
+    pub fn gates(&self) -> Vec<Gate> {
+        let locks = self.said.locks.iter().map(|lock| Gate::Lock(lock));
+        self.batch.map(Gate::Batch).into_iter().chain(locks).collect()
+    }
+
+    pub fn is_live(&self, now: u64) -> bool {
+        self.hold.as_ref().is_some_and(|hold| now < hold.deadline)
+    }
+
+    pub fn is_overdue(&self, now: u64) -> bool {
+        self.hold.is_some() && !self.is_live(now)
+    }
+
+    pub fn worker(&self) -> &'static str {
+        self.hold.as_ref().map_or("", |hold| hold.worker)
+    }
+
+    pub fn is_held_by(&self, secret: &Code) -> bool {
+        self.hold.as_ref().is_some_and(|hold| hold.secret == Some(*secret))
+    }
+
+    /// Where in the ring a reservation is: 0 is the job's latest.
+    pub fn recall(&self, digest: &[u8; 8]) -> Option<usize> {
+        self.ring.iter().position(|ended| ended.digest == *digest)
+    }
+}

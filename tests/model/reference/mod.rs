@@ -1,0 +1,131 @@
+//! The queue as it is meant: plain structs in memory, moved as the contract says, in no hurry.
+
+mod batch_ends;
+mod batch_view;
+mod batches;
+mod gates;
+mod job;
+mod operate;
+mod order;
+mod produce;
+mod reserve;
+mod settings;
+mod settle;
+mod time;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use intray::{
+    job::{Code, State},
+    queue::Settings,
+};
+
+pub use self::{
+    batches::{Appending, Batch, CallingOff, Creation, NewBatch, NewMember},
+    job::{Ended, Gate, How, Job, Late, Note, Said, Stub},
+    produce::New,
+    reserve::{Asked, Given, Shown},
+};
+
+/// One queue.
+pub struct Queue {
+    pub now: u64,
+    pub settings: Settings,
+    /// Settings that are not left to their defaults.
+    pub chosen: BTreeSet<&'static str>,
+    pub jobs: BTreeMap<Code, Job>,
+    /// What remembers an enqueue with an idempotency key that met a twin.
+    pub stubs: BTreeMap<Code, Stub>,
+    pub batches: BTreeMap<Code, Batch>,
+    /// Dedupe digest to the job that has it.
+    pub keys: BTreeMap<[u8; 16], Code>,
+    /// V of each priority.
+    pub tops: BTreeMap<u8, u64>,
+    /// The last turn that a client was given, by priority.
+    pub turns: BTreeMap<(u8, &'static str), u64>,
+    pub totals: BTreeMap<&'static str, i64>,
+    /// What happened since it was last asked.
+    pub told: Vec<Event>,
+    /// Since when the registry knows the queue.
+    pub registered: Option<u64>,
+    /// A promise that the model itself broke: then it is the contract that is wrong.
+    pub broken: Option<String>,
+}
+
+/// A transition, as the stream tells it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Event {
+    pub job: String,
+    pub kind: String,
+    pub worker: String,
+    pub client: String,
+    pub note: String,
+}
+
+impl Queue {
+    pub fn new(now: u64) -> Self {
+        Self {
+            now,
+            settings: settings::DEFAULT,
+            chosen: BTreeSet::new(),
+            jobs: BTreeMap::new(),
+            stubs: BTreeMap::new(),
+            batches: BTreeMap::new(),
+            keys: BTreeMap::new(),
+            tops: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            totals: BTreeMap::new(),
+            told: Vec::new(),
+            registered: None,
+            broken: None,
+        }
+    }
+
+    pub fn be_known(&mut self) {
+        self.registered.get_or_insert(self.now);
+    }
+
+    fn job(&mut self, id: Code) -> &mut Job {
+        self.jobs.get_mut(&id).expect("a job that was just found")
+    }
+
+    fn tell(&mut self, kind: &str, id: Code, worker: &str, note: &str) {
+        let client = self.jobs[&id].client.to_owned();
+        let (job, kind, worker, note) = (id.as_str().to_owned(), kind.to_owned(), worker.to_owned(), note.to_owned());
+        self.told.push(Event { job, kind, worker, client, note });
+    }
+
+    fn count(&mut self, total: &'static str) {
+        *self.totals.entry(total).or_default() += 1;
+    }
+
+    /// An ended job frees its dedupe key, if the key is its own.
+    fn free_key(&mut self, id: Code) {
+        if let Some(key) = self.jobs[&id].key
+            && self.keys.get(&key) == Some(&id)
+        {
+            self.keys.remove(&key);
+        }
+    }
+
+    /// The jobs of one state, in the order of their set.
+    pub fn in_state(&self, state: State) -> Vec<Code> {
+        let mut found: Vec<_> = self.jobs.iter().filter(|(_, job)| job.state == state).collect();
+        found.sort_by_key(|(id, job)| (job.score(), **id));
+        found.into_iter().map(|(id, _)| *id).collect()
+    }
+
+    /// How many more jobs the queue takes; below zero if its limit was lowered.
+    fn room(&self) -> i64 {
+        let ended = self.number(&[State::Completed, State::Cancelled]);
+        match u64::from(self.settings.max_jobs) {
+            0 => i64::MAX,
+            most => most.cast_signed() - (self.jobs.len() as u64 - ended).cast_signed(),
+        }
+    }
+
+    pub fn number(&self, states: &[State]) -> u64 {
+        self.jobs.values().filter(|job| states.contains(&job.state)).count() as u64
+    }
+}

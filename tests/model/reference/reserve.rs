@@ -1,0 +1,258 @@
+//! Reserve: the next job in line, what a worker holds already, or what the same call was given before.
+
+use intray::{
+    job::{Code, State},
+    queue::{Reason, Swept},
+};
+
+use super::{How, Queue, job::Hold};
+
+/// Jobs that one script may find blocked.
+const CANDIDATES: usize = 200;
+
+pub struct Asked {
+    /// "" is nobody in particular.
+    pub worker: &'static str,
+    pub nonce: String,
+    pub limit: usize,
+    pub lease_ms: Option<u32>,
+    pub id: Option<Code>,
+}
+
+#[derive(Debug)]
+pub enum Given {
+    /// In this order. None of them: there is nothing.
+    New(Vec<Shown>),
+    /// The worker has them already.
+    Held(Vec<Shown>),
+    UnknownJob,
+    NotWaiting(State),
+    Paused,
+    WorkerLimit,
+}
+
+/// A job as it is handed out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    pub id: Code,
+    /// `None`: it is not known yet.
+    pub secret: Option<Code>,
+    pub payload: &'static str,
+    pub attempt: u32,
+    pub deadline: u64,
+    pub reserved_at: u64,
+    pub priority: u8,
+    pub client: &'static str,
+    pub worker: &'static str,
+    pub enqueued_at: u64,
+    pub resumes: u32,
+    pub locks: Vec<&'static str>,
+    pub batch: Option<Code>,
+    pub traced: bool,
+}
+
+impl Queue {
+    /// One call. Of jobs that were reserved in one instant none is the oldest: they come as they came in `answer`.
+    pub fn reserve(&mut self, asked: &Asked, answer: &[Code]) -> Given {
+        self.sweep_if_overdue();
+        let mine = self.held_in_order(asked.worker, answer);
+        let again: Vec<_> = mine.iter().copied().filter(|id| self.nonce_of(*id) == asked.nonce).collect();
+        if !again.is_empty() {
+            return Given::Held(again.into_iter().map(|id| self.replay(id)).collect());
+        }
+        let limit = match asked.worker {
+            "" => usize::MAX,
+            _ if self.settings.worker_limit == 0 => usize::MAX,
+            _ => self.settings.worker_limit as usize,
+        };
+        if let Some(id) = asked.id {
+            return self.reserve_this(id, asked, mine.len() >= limit);
+        }
+        if mine.len() >= limit {
+            return Given::Held(mine.into_iter().take(asked.limit).map(|id| self.resume(id, asked)).collect());
+        }
+        let (mut given, mut blocked) = (Vec::new(), 0);
+        while !self.settings.paused && given.len() < asked.limit.min(limit - mine.len()) {
+            let Some(id) = self.next() else { break };
+            if let Some(gate) = self.full_gate(&self.jobs[&id]) {
+                self.block(id, gate);
+                blocked += 1;
+                // As many as a script looks at: whoever has something by then is not looked on for.
+                if blocked >= CANDIDATES && !given.is_empty() {
+                    break;
+                }
+                continue;
+            }
+            self.promise_order(id);
+            given.push(self.take(id, asked));
+        }
+        Given::New(given)
+    }
+
+    /// A call that names another queue too looks first, and moves nothing that is overdue unless something can be had.
+    pub fn reserve_with_another(&mut self, asked: &Asked, answer: &[Code]) -> Given {
+        let live: Vec<_> =
+            self.held_by(asked.worker).into_iter().filter(|id| self.jobs[id].is_live(self.now)).collect();
+        let is_again = self.held_by(asked.worker).iter().any(|id| self.nonce_of(*id) == asked.nonce);
+        let most = if asked.worker.is_empty() { 0 } else { self.settings.worker_limit as usize };
+        let is_at_limit = most > 0 && live.len() >= most;
+        let can_give = self.number(&[State::Waiting]) > 0 || self.is_anything_overdue();
+        if !is_again && !is_at_limit && (self.settings.paused || !can_give) {
+            return Given::New(Vec::new());
+        }
+        self.sweep_if_overdue();
+        if !is_again && !is_at_limit {
+            return self.reserve(asked, answer);
+        }
+        let mine = self.held_in_order(asked.worker, answer);
+        let again: Vec<_> = mine.iter().copied().filter(|id| self.nonce_of(*id) == asked.nonce).collect();
+        if !again.is_empty() {
+            return Given::Held(again.into_iter().map(|id| self.replay(id)).collect());
+        }
+        let mine = if asked.worker.is_empty() { Vec::new() } else { mine };
+        Given::Held(mine.into_iter().take(asked.limit).map(|id| self.resume(id, asked)).collect())
+    }
+
+    /// The lowest place.
+    fn next(&self) -> Option<Code> {
+        self.in_state(State::Waiting).first().copied()
+    }
+
+    fn reserve_this(&mut self, id: Code, asked: &Asked, is_at_limit: bool) -> Given {
+        let Some(job) = self.jobs.get(&id) else { return Given::UnknownJob };
+        if job.hold.is_some() && !asked.worker.is_empty() && job.worker() == asked.worker {
+            return Given::Held(vec![self.resume(id, asked)]);
+        }
+        match job.state {
+            State::Waiting if self.settings.paused => Given::Paused,
+            State::Waiting if is_at_limit => Given::WorkerLimit,
+            State::Waiting => match self.full_gate(job) {
+                None => Given::New(vec![self.take(id, asked)]),
+                Some(gate) => {
+                    self.block(id, gate);
+                    Given::NotWaiting(State::Blocked)
+                }
+            },
+            state => Given::NotWaiting(state),
+        }
+    }
+
+    fn take(&mut self, id: Code, asked: &Asked) -> Shown {
+        let lease_ms = asked.lease_ms.or(self.jobs[&id].said.lease_ms).unwrap_or(self.settings.lease_ms);
+        let hold = Hold {
+            secret: None,
+            nonce: asked.nonce.clone(),
+            worker: asked.worker,
+            reserved_at: self.now,
+            lease_ms,
+            deadline: self.capped(self.now + u64::from(lease_ms), self.now),
+            resumes: 0,
+            replayed: false,
+        };
+        let job = self.job(id);
+        job.hold = Some(hold);
+        job.state = State::Reserved;
+        job.counts.handed_out += 1;
+        let place = job.place.expect("it is in line");
+        self.handed_out(place);
+        self.tell("reserved", id, asked.worker, "");
+        self.count("handed_out");
+        self.shown(id)
+    }
+
+    /// The same reservation for the same person.
+    fn resume(&mut self, id: Code, asked: &Asked) -> Shown {
+        let hold = self.jobs[&id].hold.clone().expect("somebody holds it");
+        let lease_ms = asked.lease_ms.unwrap_or(hold.lease_ms);
+        let deadline = self.capped(self.now + u64::from(lease_ms), hold.reserved_at).max(hold.deadline);
+        let (nonce, resumes) = (asked.nonce.clone(), hold.resumes + 1);
+        self.job(id).hold = Some(Hold { nonce, lease_ms, deadline, resumes, replayed: false, ..hold });
+        self.tell("resumed", id, asked.worker, "");
+        self.shown(id)
+    }
+
+    /// The same call again. It is noted, lest the end of a first try takes the job from the second.
+    fn replay(&mut self, id: Code) -> Shown {
+        self.job(id).hold.as_mut().expect("somebody holds it").replayed = true;
+        self.shown(id)
+    }
+
+    fn capped(&self, deadline: u64, reserved_at: u64) -> u64 {
+        match u64::from(self.settings.max_hold_ms) {
+            0 => deadline,
+            most => deadline.min(reserved_at + most),
+        }
+    }
+
+    /// The caller is gone: what it newly reserved was never delivered, if nobody else has it by now.
+    pub fn undo(&mut self, id: Code, secret: &Code) {
+        let Some(job) = self.jobs.get(&id).filter(|job| job.is_held_by(secret)) else { return };
+        let Some(hold) = job.hold.clone().filter(|hold| hold.resumes == 0 && !hold.replayed) else { return };
+        self.let_go(id, None::<How>);
+        self.job(id).counts.handed_out -= 1;
+        self.tell("abandoned", id, hold.worker, "undelivered");
+        self.come_back(id);
+    }
+
+    /// What is overdue goes first. One step is enough: none of the sets is long.
+    fn sweep_if_overdue(&mut self) {
+        if self.is_anything_overdue() {
+            self.sweep_step(&mut Swept::default());
+        }
+    }
+
+    fn held_in_order(&self, worker: &str, answer: &[Code]) -> Vec<Code> {
+        let mut held = self.held_by(worker);
+        let since = |id: &Code| self.jobs[id].hold.as_ref().map(|hold| hold.reserved_at);
+        held.sort_by_key(|id| (since(id), answer.iter().position(|known| known == id).unwrap_or(usize::MAX)));
+        held
+    }
+
+    /// What a worker holds, the oldest first.
+    pub fn held_by(&self, worker: &str) -> Vec<Code> {
+        let held = self.jobs.iter().filter_map(|(id, job)| Some((job.hold.as_ref()?, *id)));
+        let mut held: Vec<_> = held.filter(|(hold, _)| hold.worker == worker).collect();
+        held.sort_by_key(|(hold, id)| (hold.reserved_at, *id));
+        held.into_iter().map(|(_, id)| id).collect()
+    }
+
+    fn nonce_of(&self, id: Code) -> &str {
+        self.jobs[&id].hold.as_ref().map_or("", |hold| &hold.nonce)
+    }
+
+    fn shown(&self, id: Code) -> Shown {
+        let job = &self.jobs[&id];
+        let hold = job.hold.as_ref().expect("somebody holds it");
+        Shown {
+            id,
+            secret: hold.secret,
+            payload: job.said.payload,
+            attempt: job.attempts + 1,
+            deadline: hold.deadline,
+            reserved_at: hold.reserved_at,
+            priority: job.priority,
+            client: job.client,
+            worker: hold.worker,
+            enqueued_at: job.enqueued_at,
+            resumes: hold.resumes,
+            locks: job.said.locks.clone(),
+            batch: job.batch,
+            traced: job.said.traced,
+        }
+    }
+
+    /// Why there is nothing.
+    pub fn reason(&self) -> Reason {
+        if self.settings.paused {
+            Reason::Paused
+        } else if self.number(&[State::Blocked]) > 0 {
+            Reason::Blocked
+        } else if self.number(&[State::Delayed]) > 0 {
+            Reason::Delayed
+        } else if self.number(&[State::Reserved]) > 0 {
+            Reason::Reserved
+        } else {
+            Reason::Empty
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Many walks on a few threads, each with a Redis of its own; and the smallest walk that fails.
+
+use std::{
+    cell::RefCell,
+    collections::BTreeMap,
+    env, fmt,
+    hash::{BuildHasher, RandomState},
+    iter::{repeat, repeat_n},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
+};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::{
+    chance::{self, Theme},
+    editing::{Edit, Editor},
+    ops::Op,
+    real::Real,
+    smaller,
+    walk::{NO_ANSWER, Walk},
+};
+
+/// How much, and from where.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub seed: u64,
+    /// Only this one, if it is said.
+    pub case: Option<u64>,
+    pub cases: u64,
+    pub steps: usize,
+    pub threads: usize,
+    /// Of all; otherwise one in four is of few jobs, and the others of everything.
+    pub theme: Option<Theme>,
+}
+
+impl Plan {
+    /// What runs when nobody says otherwise.
+    pub fn fixed() -> Self {
+        Self { seed: 7, case: None, cases: 2_000, steps: 60, threads: 2, theme: None }
+    }
+
+    pub fn from_environment() -> Self {
+        let said = |name: &str| env::var(name).ok().map(|text| number(name, &text));
+        let fixed = Self::fixed();
+        Self {
+            seed: match env::var("MODEL_SEED").as_deref() {
+                Ok("random") => RandomState::new().hash_one(0),
+                _ => said("MODEL_SEED").unwrap_or(fixed.seed),
+            },
+            case: said("MODEL_CASE"),
+            cases: said("MODEL_CASES").unwrap_or(fixed.cases),
+            steps: said("MODEL_STEPS").map_or(fixed.steps, |steps| steps as usize),
+            threads: said("MODEL_THREADS").map_or(fixed.threads, |threads| threads as usize),
+            ..fixed
+        }
+    }
+}
+
+fn number(name: &str, text: &str) -> u64 {
+    text.parse().unwrap_or_else(|_| panic!("{name} must be a number, not {text}"))
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MODEL_SEED={} MODEL_STEPS={}", self.seed, self.steps)?;
+        match self.case {
+            Some(case) => write!(f, " MODEL_CASE={case}"),
+            None => write!(f, " MODEL_CASES={}", self.cases),
+        }
+    }
+}
+
+/// How often what was met.
+pub type Tally = BTreeMap<String, u64>;
+
+/// Runs all of it. An error is the first difference that was found, at its smallest.
+pub fn run(plan: &Plan) -> Result<Tally, String> {
+    let (next, found) = (AtomicU64::new(0), Mutex::new(Ok(Tally::new())));
+    let work = || {
+        let bench = Bench::new(None);
+        loop {
+            let case = next.fetch_add(1, Ordering::Relaxed);
+            if case >= plan.cases || plan.case.is_some() && case > 0 {
+                break;
+            }
+            let plan = Plan { case: plan.case.or(Some(case)), ..plan.clone() };
+            let outcome = bench.case(&plan);
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            match (outcome, found.as_mut()) {
+                (Ok(met), Ok(all)) => met.into_iter().for_each(|(what, n)| *all.entry(what).or_default() += n),
+                (Err(difference), Ok(_)) => {
+                    next.store(u64::MAX / 2, Ordering::Relaxed);
+                    *found = Err(difference);
+                }
+                (_, Err(_)) => {}
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..plan.threads {
+            scope.spawn(work);
+        }
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Which sequence is the first that fails, and why. An error: the fault could not be planted.
+pub fn first_failure(plan: &Plan, edit: Edit) -> Result<Option<(u64, String)>, &'static str> {
+    let bench = Bench::new(Some(edit));
+    let failure = (0..plan.cases).find_map(|case| {
+        let trees = draw(&Plan { case: Some(case), ..plan.clone() });
+        Some((case, bench.walk(&trees.iter().map(ValueTree::current).collect::<Vec<_>>()).err()?))
+    });
+    let is_planted = bench.real.borrow().editor.as_ref().is_some_and(Editor::has_edited);
+    if is_planted { Ok(failure) } else { Err("no script holds the text") }
+}
+
+/// So many operations at first see to it that there are jobs.
+const START: usize = 2;
+
+fn draw(plan: &Plan) -> Vec<impl ValueTree<Value = Op> + use<>> {
+    let mut seed = [0; 32];
+    seed[..8].copy_from_slice(&plan.seed.to_be_bytes());
+    seed[8..16].copy_from_slice(&plan.case.unwrap_or(0).to_be_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
+    let mut runner = TestRunner::new_with_rng(Config { failure_persistence: None, ..Config::default() }, rng);
+    let by_turns = if plan.case.is_some_and(|case| case % 4 == 3) { Theme::FewJobs } else { Theme::Everything };
+    let op = chance::op(plan.theme.unwrap_or(by_turns));
+    let start = chance::start().boxed();
+    let ops = repeat_n(start, START).chain(repeat(op)).take(plan.steps);
+    ops.map(|op| op.new_tree(&mut runner).expect("an operation")).collect()
+}
+
+/// For one sequence: a queue that goes round in circles fails too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One thread's Redis and the runtime that speaks to it.
+struct Bench {
+    runtime: Runtime,
+    real: RefCell<Real>,
+}
+
+impl Bench {
+    fn new(edit: Option<Edit>) -> Self {
+        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let real = RefCell::new(runtime.block_on(Real::start(edit)));
+        Self { runtime, real }
+    }
+
+    fn walk(&self, ops: &[Op]) -> Result<Tally, String> {
+        let mut real = self.real.borrow_mut();
+        let walk = Walk::new(&mut real).run(ops);
+        self.runtime.block_on(async { tokio::time::timeout(PATIENCE, walk).await.unwrap_or(Err("no end".to_owned())) })
+    }
+
+    /// One sequence; if it fails, the smallest of it that does.
+    fn case(&self, plan: &Plan) -> Result<Tally, String> {
+        let whole = draw(plan);
+        let ops: Vec<_> = whole.iter().map(ValueTree::current).collect();
+        let outcome = match self.walk(&ops) {
+            // A busy machine may keep Redis from answering in time: that happens once, whatever else happens again.
+            Err(difference) if difference.starts_with(NO_ANSWER) => self.walk(&ops),
+            outcome => outcome,
+        };
+        outcome.map_err(|_| {
+            let smallest = smaller::smallest(whole, |ops| self.walk(ops).is_err());
+            let story = self.runtime.block_on(Walk::new(&mut self.real.borrow_mut()).tell(&smallest));
+            let steps = smallest.len();
+            format!("{plan} cargo test --test model\n\nin {steps} steps of {}:\n{story}", plan.steps)
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! What lies in Redis, against the model.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use intray::job::State;
+
+use super::{Walk, recount};
+use crate::{
+    real::{
+        keyspace::Keyspace,
+        record::{Row, plain},
+    },
+    words::{SPAN, Verdict, same},
+};
+
+impl Walk<'_> {
+    pub(super) fn compare(&mut self) -> Verdict {
+        let found = self.real.look(&self.last_event)?;
+        self.last_event.clone_from(&found.last_event);
+        if let Some(promise) = self.model.broken.take() {
+            return Err(promise);
+        }
+        let rows = found.rows()?;
+        self.learn_jitter(&found)?;
+        compare_rows(&rows, &self.model.rows())?;
+        let held: Vec<_> = found.set("held").keys().map(|member| plain(member)).collect();
+        same("who is in `held`", &held, &self.model.held())?;
+        let keys = found.hash("dedupe").iter().map(|(digest, id)| (digest.clone(), plain(id)));
+        let expected = self.model.keys.iter().map(|(digest, id)| (digest.to_vec(), id.as_str().to_owned()));
+        same("the dedupe keys", &keys.collect::<BTreeMap<_, _>>(), &expected.collect())?;
+        same("the batches", &found.batches()?, &self.model.batch_rows())?;
+        let gates = found.hash("gates").iter().map(|(gate, use_of_it)| (plain(gate), use_of_it.clone()));
+        same("the gates", &gates.collect::<BTreeMap<_, _>>(), &self.model.gate_rows())?;
+        self.compare_order(&found)?;
+        self.compare_totals(&found)?;
+        let chosen: BTreeSet<_> = found.hash("settings").keys().map(|name| plain(name)).collect();
+        same("the settings", &chosen, &self.model.chosen.iter().map(|name| (*name).to_owned()).collect())?;
+        let registered = found.registry.get(self.real.queue.as_str()).copied();
+        same("the registry", &(registered, found.registry.len()), &(self.model.registered, registered.iter().len()))?;
+        self.compare_events(found.events.clone())?;
+        recount::check(&found, &rows)
+    }
+
+    /// A backoff has jitter: when such a job is due is read, and must be in its range.
+    fn learn_jitter(&mut self, found: &Keyspace) -> Verdict {
+        for (id, job) in self.model.jobs.iter_mut().filter(|(_, job)| job.jitter > 0) {
+            let due = found.set("delayed").get(id.as_str().as_bytes()).copied();
+            if let (State::Delayed, Some(due)) = (job.state, due) {
+                if !(job.at..=job.at + job.jitter).contains(&due) {
+                    return Err(format!("{} is due at {due}, not within {} of {}", id.as_str(), job.jitter, job.at));
+                }
+                job.at = due;
+            }
+            job.jitter = 0;
+        }
+        Ok(())
+    }
+
+    /// V exactly; of the turns, those at or below V may have been forgotten.
+    fn compare_order(&self, found: &Keyspace) -> Verdict {
+        let tops = found.hash("tops").iter().map(|(priority, top)| (plain(priority), plain(top)));
+        let expected = self.model.tops.iter().map(|(priority, top)| (priority.to_string(), top.to_string()));
+        same("V", &tops.collect::<BTreeMap<_, _>>(), &expected.collect())?;
+        let turns = found.set("turns");
+        for ((priority, client), turn) in &self.model.turns {
+            let kept = turns.get(format!("{priority} {client}").as_bytes()).map(|score| score % SPAN);
+            let may_be_gone = self.model.tops.get(priority).is_some_and(|top| turn <= top);
+            if kept.is_some() || !may_be_gone {
+                same(&format!("the last turn of {client:?} at {priority}"), &kept, &Some(*turn))?;
+            }
+        }
+        let is_known = |member: &&Vec<u8>| {
+            let member = plain(member);
+            !self.model.turns.keys().any(|(priority, client)| member == format!("{priority} {client}"))
+        };
+        same("turns of nobody", &turns.keys().find(is_known), &None)
+    }
+
+    fn compare_totals(&self, found: &Keyspace) -> Verdict {
+        let totals = found.hash("totals").iter().map(|(name, n)| (plain(name), plain(n)));
+        let totals: BTreeMap<_, _> = totals.filter(|(_, n)| n != "0").collect();
+        let expected = self.model.totals.iter().filter(|(_, n)| **n != 0);
+        same("the totals", &totals, &expected.map(|(name, n)| ((*name).to_owned(), n.to_string())).collect())
+    }
+
+    /// The same story of each job, in order.
+    fn compare_events(&mut self, mut told: Vec<crate::reference::Event>) -> Verdict {
+        let mut expected = std::mem::take(&mut self.model.told);
+        for event in &expected {
+            let note = if ["late", "undelivered"].contains(&&*event.note) { &event.note } else { "" };
+            self.met(format!("event {} {note}", event.kind));
+        }
+        told.sort_by(|a, b| a.job.cmp(&b.job));
+        expected.sort_by(|a, b| a.job.cmp(&b.job));
+        same("the events", &told, &expected)
+    }
+}
+
+fn compare_rows(rows: &BTreeMap<String, Row>, expected: &BTreeMap<String, Row>) -> Verdict {
+    for (id, row) in expected {
+        same(&format!("the job {id}"), &rows.get(id), &Some(row))?;
+    }
+    let stray = rows.keys().find(|id| !expected.contains_key(*id));
+    same("a job that should not be", &stray, &None)
+}

@@ -1,0 +1,177 @@
+//! What must be true of the keyspace at any instant, whatever the model says: recounted from what lies there.
+
+use std::collections::BTreeMap;
+
+use intray::{job::State, queue::StateCounts};
+
+use crate::{
+    real::{
+        keyspace::Keyspace,
+        record::{Bytes, Row, plain},
+    },
+    words::Verdict,
+};
+
+pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    each_job_is_in_one_state(found, rows)?;
+    who_holds_is_held(found, rows)?;
+    keys_point_at_live_jobs(found, rows)?;
+    gates_are_a_recount(found, rows)?;
+    nobody_is_stranded(found, rows)?;
+    batches_are_a_recount(found, rows)?;
+    nothing_is_left_over(found, rows)
+}
+
+fn claim(holds: bool, what: impl Fn() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(what()) }
+}
+
+fn set_of(state: State) -> &'static str {
+    match state {
+        State::Waiting => "inbound",
+        State::Blocked => "parked",
+        State::Delayed => "delayed",
+        State::Reserved => "reserved",
+        State::Dead => "dead",
+        State::Completed | State::Cancelled => "ended",
+    }
+}
+
+fn each_job_is_in_one_state(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    for (id, row) in rows {
+        let sets: Vec<_> = row.sets.iter().map(|(set, _)| *set).collect();
+        let expected = if row.header.is_stub { "ended" } else { set_of(row.live.state) };
+        // What a batch's jobs came to is in its results, not in the feed.
+        let is_in_its_set = sets == [expected] || row.header.is_member && expected == "ended" && sets.is_empty();
+        claim(is_in_its_set, || format!("{id} says that it is {expected} and is in {sets:?}"))?;
+        let place = row.sets.first().map(|(_, score)| *score).filter(|_| expected == "inbound");
+        claim(place.is_none() || place == row.live.place, || format!("{id} is not in its place"))?;
+    }
+    for set in ["inbound", "reserved", "delayed", "dead", "ended"] {
+        let stray = found.set(set).keys().map(|id| plain(id)).find(|id| !rows.contains_key(id));
+        claim(stray.is_none(), || format!("{set} holds {stray:?}, which is no job"))?;
+    }
+    Ok(())
+}
+
+fn who_holds_is_held(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    let holders = rows.values().filter(|row| row.live.hold.is_some()).count();
+    let counts = (found.set("held").len(), found.set("reserved").len(), holders);
+    claim(counts.0 == counts.1 && counts.1 == counts.2, || format!("held, reserved, holders: {counts:?}"))
+}
+
+fn keys_point_at_live_jobs(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    let dedupe = found.hash("dedupe");
+    let is_live =
+        |row: &&Row| matches!(row.live.state, State::Waiting | State::Blocked | State::Delayed | State::Reserved);
+    for (digest, id) in dedupe {
+        let owner = rows.get(&plain(id)).filter(is_live);
+        let is_named = owner.is_some_and(|row| row.header.digest.as_ref() == Some(digest));
+        claim(is_named, || format!("a dedupe key points at {}: {owner:?}", plain(id)))?;
+    }
+    // Not the other way round: a job that was requeued while another had its key has none.
+    Ok(())
+}
+
+fn nothing_is_left_over(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    for hash in ["payloads", "live", "results", "drafts"] {
+        let stray = found.hash(hash).keys().map(|id| plain(&id[..26])).find(|id| !rows.contains_key(id));
+        claim(stray.is_none(), || format!("{hash} holds {stray:?}, which is gone"))?;
+    }
+    Ok(())
+}
+
+/// The gates of a job: the field of each in `gates`.
+fn gates_of(id: &str, row: &Row) -> Vec<String> {
+    let batch = row.header.is_member.then(|| format!("\0{}", batch_of(id)));
+    batch.into_iter().chain(row.header.locks.iter().cloned()).collect()
+}
+
+fn batch_of(id: &str) -> String {
+    format!("{}0000", &id[..22])
+}
+
+/// A lock is its holder; a batch with a limit is its use and its capacity. At one without, nobody has to be parked.
+fn room(found: &Keyspace, gate: &str) -> u32 {
+    match found.hash("gates").get(gate.as_bytes()).map(Vec::as_slice) {
+        None if gate.starts_with('\0') => u32::MAX,
+        None => 1,
+        Some(use_of_it) if gate.starts_with('\0') => {
+            let mut use_of_it = Bytes(use_of_it);
+            let used = use_of_it.uint(4).unwrap_or(0);
+            use_of_it.uint(4).unwrap_or(0).saturating_sub(used) as u32
+        }
+        Some(_) => 0,
+    }
+}
+
+/// Who needs each gate: those that hold a job, and how many are in line.
+fn who_needs_what(rows: &BTreeMap<String, Row>) -> BTreeMap<String, (Vec<&str>, usize)> {
+    let mut gates = BTreeMap::<_, (Vec<&str>, usize)>::new();
+    for (id, row) in rows {
+        for gate in gates_of(id, row) {
+            let (holders, in_line) = gates.entry(gate).or_default();
+            if row.live.hold.is_some() {
+                holders.push(id);
+            }
+            *in_line += usize::from(row.live.state == State::Waiting);
+        }
+    }
+    gates
+}
+
+fn gates_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    let needs = who_needs_what(rows);
+    for (gate, use_of_it) in found.hash("gates") {
+        let gate = plain(gate);
+        let holders = needs.get(&gate).map_or(&[][..], |(holders, _)| holders);
+        let is_right = match gate.starts_with('\0') {
+            true => Bytes(use_of_it).uint(4) == Ok(holders.len() as u64) && use_of_it.len() == 8,
+            false => matches!(holders, [holder] if holder.as_bytes() == use_of_it),
+        };
+        claim(is_right, || format!("the gate {gate:?} is {use_of_it:?} and held by {holders:?}"))?;
+    }
+    let is_free = |gate: &str| !gate.starts_with('\0') && !found.hash("gates").contains_key(gate.as_bytes());
+    let free = needs.iter().find(|(gate, (holders, _))| !holders.is_empty() && is_free(gate));
+    claim(free.is_none(), || format!("a lock is free and held: {free:?}"))
+}
+
+/// At each gate nothing is parked, or as many jobs in line need it as it has room.
+fn nobody_is_stranded(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    let needs = who_needs_what(rows);
+    for (gate, _, id) in found.parked()? {
+        let names_it = rows.get(&id).is_some_and(|row| row.live.gate == gate && gates_of(&id, row).contains(&gate));
+        claim(names_it, || format!("{id} is parked at {gate:?}, and says otherwise"))?;
+        let in_line = needs.get(&gate).map_or(0, |(_, in_line)| *in_line);
+        let room = room(found, &gate);
+        claim(in_line >= room as usize, || format!("{id} is parked at {gate:?}, room {room}, in line {in_line}"))?;
+    }
+    Ok(())
+}
+
+fn batches_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    let batches = found.batches()?;
+    for (code, batch) in &batches {
+        let members = rows.iter().filter(|(id, row)| row.header.is_member && batch_of(id) == *code);
+        let mut counts = StateCounts::default();
+        for (_, row) in members {
+            match row.live.state {
+                State::Waiting => counts.waiting += 1,
+                State::Blocked => counts.blocked += 1,
+                State::Delayed => counts.delayed += 1,
+                State::Reserved => counts.reserved += 1,
+                State::Completed => counts.completed += 1,
+                State::Dead => counts.dead += 1,
+                State::Cancelled => counts.cancelled += 1,
+            }
+        }
+        claim(counts == batch.counts, || format!("{code} counts {:?}, and there are {counts:?}", batch.counts))?;
+        let c = counts;
+        let sum = c.waiting + c.blocked + c.delayed + c.reserved + c.completed + c.dead + c.cancelled;
+        claim(sum == u64::from(batch.total), || format!("{code} has {} jobs, and there are {sum}", batch.total))?;
+    }
+    let orphan = rows.iter().find(|(id, row)| row.header.is_member && !batches.contains_key(&batch_of(id)));
+    claim(orphan.is_none(), || format!("{orphan:?} is of a batch that is not there"))?;
+    let timers = found.set("timers").len();
+    claim(timers == batches.len(), || format!("{timers} timers and {} batches", batches.len()))
+}

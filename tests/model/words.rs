@@ -1,0 +1,90 @@
+//! The small world in which the sequences happen: few of everything, so that things meet.
+
+use std::fmt::Debug;
+
+use intray::{
+    job::{Code, LockName, Name, Priority},
+    payload::Json,
+    queue::Nonce,
+};
+use sha2::{Digest, Sha256};
+
+pub const WORKERS: [&str; 3] = ["ann", "bob", "cyd"];
+/// Jobs of nobody in particular are the client "".
+pub const CLIENTS: [&str; 3] = ["", "a", "b"];
+/// The third begins like the first.
+pub const LOCKS: [&str; 3] = ["l", "m", "l2"];
+pub const KEYS: [&str; 2] = ["k1", "k2"];
+pub const RESULTS: [&str; 3] = ["", "1", r#"{"ok":true}"#];
+pub const PRIORITIES: [u8; 4] = [50, 10, 99, 0];
+pub const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+pub const SPAN: u64 = 1 << 46;
+
+/// Each payload and what makes it the same as another. The first two are the same; the last is too large for a record.
+pub static PAYLOADS: [(&str, &str); 4] = [
+    (r#"{"a":1,"b":[2]}"#, r#"{"a":1,"b":[2]}"#),
+    (r#"{ "b" : [ 2 ], "a" : 1 }"#, r#"{"a":1,"b":[2]}"#),
+    (r#""x""#, r#""x""#),
+    (LARGE, LARGE),
+];
+const LARGE: &str = {
+    const TEXT: [u8; 1_100] = {
+        let mut text = [b'7'; 1_100];
+        text[0] = b'"';
+        text[1_099] = b'"';
+        text
+    };
+    match std::str::from_utf8(&TEXT) {
+        Ok(text) => text,
+        Err(_) => panic!("ASCII"),
+    }
+};
+
+pub fn json(text: &str) -> Json {
+    Json::from_text(text.to_owned()).expect("JSON")
+}
+
+pub fn locks(names: &[&str]) -> Vec<LockName> {
+    names.iter().map(|name| LockName::parse(name).expect("a lock")).collect()
+}
+
+/// "" is nobody.
+pub fn name(text: &str) -> Option<Name> {
+    (!text.is_empty()).then(|| Name::parse(text).expect("a name"))
+}
+
+pub fn text(name: Option<&Name>) -> &str {
+    name.map_or("", Name::as_str)
+}
+
+pub fn priority(value: u8) -> Priority {
+    Priority::new(value.into()).expect("a priority")
+}
+
+/// Names a reserve call; the second is how it is written.
+pub fn nonce(number: u64) -> (Nonce, String) {
+    let mut hash = Sha256::new();
+    hash.update(8_u64.to_be_bytes());
+    hash.update(number.to_be_bytes());
+    let written = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    (Nonce::derived(&[&number.to_be_bytes()]), written)
+}
+
+/// What the job remembers of an ended reservation.
+pub fn secret_digest(secret: &Code) -> [u8; 8] {
+    let digest = Sha256::digest(secret.as_str());
+    std::array::from_fn(|i| digest[i])
+}
+
+/// The key under which a client's jobs are the same: `k` and a key, or `p` and a payload.
+pub fn dedupe_digest(client: &str, kind: char, what: &str) -> [u8; 16] {
+    let digest = Sha256::digest(format!("{client}\0{kind}\0{what}"));
+    std::array::from_fn(|i| digest[i])
+}
+
+/// Whether the queue does as the model says; if not, what was different.
+pub type Verdict = Result<(), String>;
+
+pub fn same<T: PartialEq + Debug>(what: &str, real: &T, expected: &T) -> Verdict {
+    if real == expected { Ok(()) } else { Err(format!("{what}\n  the model: {expected:?}\n  the queue: {real:?}")) }
+}
