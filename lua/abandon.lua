@@ -12,7 +12,7 @@ local function abandon(id, secret, digest, reason, delay)
   local r, worker = job.record, job.hold.worker
   r.abandoned = r.abandoned + 1
   let_go(job, id, ABANDONED)
-  event('abandoned', id, worker, job.header.client, reason)
+  event('abandoned', id, worker, job.header, reason)
   if delay > 0 then back_to_delay(id, r, job.header, delay) else back_to_line(id, r, job.header) end
   total('abandoned')
   return {'back', STATES[r.state]}

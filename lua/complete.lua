@@ -23,7 +23,7 @@ local function finish(job, id, worker, result, late)
   said[id] = false
   if result ~= '' then say(id, result) end
   end_job(id, job.record, job.header, COMPLETED)
-  event('completed', id, worker, job.header.client, late and 'late' or '')
+  event('completed', id, worker, job.header, late and 'late' or '')
   total('completed')
   return {'done', late and 1 or 0}
 end

@@ -18,7 +18,7 @@ local function extend(id, secret, digest, lease)
   if max_hold > 0 then deadline = math.min(deadline, math.max(job.deadline, hold.reserved_at + max_hold)) end
   job.deadline = deadline
   add(to_reserved, deadline, id)
-  event('extended', id, hold.worker, job.header.client, '')
+  event('extended', id, hold.worker, job.header, '')
   return {'extended', deadline, now}
 end
 

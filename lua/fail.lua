@@ -36,7 +36,7 @@ local function fail(id, secret, digest, text, jitter)
   r.failed, r.attempts = r.failed + 1, r.attempts + 1
   r.errors = note(r.errors, worker, text)
   let_go(job, id, FAILED)
-  event('failed', id, worker, header.client, text)
+  event('failed', id, worker, header, text)
   total('failed')
   if out_of_attempts(r, header) then
     die(id, r, header, worker)

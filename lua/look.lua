@@ -32,5 +32,5 @@ local can = not paused and (waiting > 0 or next_at <= now)
 return {
   now, at_limit and 1 or 0, replayed and 1 or 0, can and 1 or 0, since,
   {waiting, redis.call('ZCARD', parked), redis.call('ZCARD', delayed), redis.call('ZCARD', reserved), paused and 1 or 0,
-    next_at < math.huge and next_at - now or -1},
+    next_at < math.huge and math.max(next_at - now, 0) or -1},
 }

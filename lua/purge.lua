@@ -42,7 +42,7 @@ local function remove(id, r, header)
   if is_member(header) then return cancel_job(id, r, header, worker) end
   free_dedupe(id, header)
   gone(id, r)
-  event('cancelled', id, worker, header.client, '')
+  event('cancelled', id, worker, header, '')
   total('cancelled')
 end
 

@@ -20,7 +20,7 @@ local released = 0
 local function release(id, r, hold, header)
   r.released = r.released + 1
   leave(id, r, hold, RELEASED, header)
-  event('released', id, hold.worker, header.client, '')
+  event('released', id, hold.worker, header, '')
   back_to_line(id, r, header)
   total('released')
   released = released + 1

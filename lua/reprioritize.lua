@@ -30,7 +30,7 @@ elseif r.state == BLOCKED then
   in_hand[id] = {record = r}
   if first_parked(gate):sub(-26) == id then pass_baton(gate) end
 end
-event('changed', id, '', header.client, '')
+event('changed', id, '', header, '')
 commit()
 write_order(0)
 return {'changed', STATES[r.state]}

@@ -38,14 +38,14 @@ local function revive(id, r, header)
   r.attempts, r.skips = 0, ''
   r.score = new_place(r.score < 0 and r.priority or priority_of(r.score), header.client)
   add(leave_dead, id)
-  event('requeued', id, '', header.client, '')
+  event('requeued', id, '', header, '')
   total('requeued')
 end
 
 local function run_now(id, r, header)
   if r.score < 0 then r.score = new_place(r.priority, header.client) end
   add(leave_delayed, id)
-  event('due', id, '', header.client, '')
+  event('due', id, '', header, '')
 end
 
 for i, id in ipairs(ids) do
@@ -59,6 +59,7 @@ for i, id in ipairs(ids) do
     else
       r.state = WAITING
       add(to_inbound, r.score, id)
+      became_ready(1)
       keep(id, r, header)
     end
     requeued = requeued + 1

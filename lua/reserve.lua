@@ -132,7 +132,7 @@ local function resume(job, nonce, lease)
   add(to_reserved, deadline, id)
   local raw, record = pack_live(r), redis.call('HGET', jobs, id)
   add(write_live, id, raw)
-  event('resumed', id, hold.worker, read_header(record).client, '')
+  event('resumed', id, hold.worker, read_header(record), '')
   return shown(id, record, raw, deadline)
 end
 
@@ -160,7 +160,7 @@ local function block(id, r, header, gate)
   redis.call('ZREM', inbound, id)
   park(id, r, header, gate)
   pass_batons(id, header)
-  event('blocked', id, '', header.client, '')
+  event('blocked', id, '', header, '')
 end
 
 local function take(id, r, header, record, call, i)
@@ -183,7 +183,7 @@ local function take(id, r, header, record, call, i)
   add(to_held, '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)
   add(write_live, id, packed)
   handed_out(r.score)
-  event('reserved', id, call.worker, header.client, '')
+  event('reserved', id, call.worker, header, '')
   total('handed_out')
   return shown(id, record, packed, deadline)
 end

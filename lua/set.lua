@@ -1,7 +1,7 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
--- USES   event
--- KEYS   settings hash
+-- USES   event hint
+-- KEYS   inbound zset · settings hash
 -- ARGV   per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}
 local was = redis.call('HGET', settings, 'paused') == '1'
@@ -16,7 +16,9 @@ end
 
 local is = redis.call('HGET', settings, 'paused') == '1'
 if is ~= was then
-  event(is and 'paused' or 'unpaused', string.rep('0', 26), '', '', '')
+  event(is and 'paused' or 'unpaused', string.rep('0', 26), '', {flags = 0, client = ''}, '')
   write_events()
+  if was then became_ready(redis.call('ZCARD', inbound)) end
+  write_hint()
 end
 return {'set'}

@@ -12,7 +12,7 @@ local function undo(id, secret)
   local worker = job.hold.worker
   job.record.handed_out = job.record.handed_out - 1
   let_go(job, id, nil)
-  event('abandoned', id, worker, job.header.client, 'undelivered')
+  event('abandoned', id, worker, job.header, 'undelivered')
   back_to_line(id, job.record, job.header)
   return {'undone'}
 end

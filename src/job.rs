@@ -287,6 +287,11 @@ impl State {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|s| s.word() == word)
     }
+
+    /// Nobody is given it any more, unless it is requeued.
+    pub fn is_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Dead | Self::Cancelled)
+    }
 }
 
 /// How far a batch has come. The last three are written once and never change.
@@ -311,6 +316,11 @@ impl BatchState {
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
         }
+    }
+
+    /// It never changes again.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }
 

@@ -21,3 +21,5 @@ pub mod queue;
 pub mod service;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
+/// Who waits for jobs, and who is woken.
+pub mod waiting;

@@ -13,6 +13,7 @@ use crate::{
     http, listen,
     queue::{Check, Queues},
     sweeper,
+    waiting::Waiting,
 };
 
 /// From when the service says that it is leaving until it stops to accept: time for a load balancer to notice.
@@ -87,7 +88,9 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
     parts.spawn(backend.queues.clone().mind_connections(closing.clone()));
     parts.spawn(fold(metrics.clone(), closing.clone()));
-    let router = http::router(backend.queues.clone(), policy(&options, address), metrics, leaving.clone());
+    let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
+    parts.spawn(waiting.clone().run());
+    let router = http::router(backend.queues.clone(), waiting, policy(&options, address), metrics, leaving.clone());
     parts.spawn(listen::serve(listener, router, options.max_connections, closing.clone()));
     announce(address);
 

@@ -24,6 +24,7 @@ local function back_to_line(id, r, header)
   if is_gated(header) then return line_up(id, r, header) end
   r.state = WAITING
   add(to_inbound, r.score, id)
+  became_ready(1)
   keep(id, r, header)
 end
 
@@ -39,7 +40,7 @@ local function die(id, r, header, worker)
   add(to_dead, now, id)
   keep(id, r, header)
   free_dedupe(id, header)
-  event('dead', id, worker, header.client, '')
+  event('dead', id, worker, header, '')
   total('dead')
 end
 

@@ -83,7 +83,7 @@ local function end_batch(code, b)
   redis.call('HDEL', gates, '\0' .. code)
   set_timer(code, now + tonumber(redis.call('HGET', settings, 'retention_ms') or $RETENTION_MS))
   local note = ({[ALL_DONE] = 'completed', [SOME_DEAD] = 'failed', [WITHDRAWN] = 'cancelled'})[b.stage]
-  event('batch-completed', code, '', b.client, note)
+  event('batch-completed', code, '', {flags = 0, client = b.client}, note)
 end
 
 local function seal(code, b)

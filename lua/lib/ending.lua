@@ -36,6 +36,6 @@ local function cancel_job(id, r, header, worker)
   end_job(id, r, header, CANCELLED)
   redis.call('HSET', jobs, id, redis.call('HGET', jobs, id):sub(1, header.stop - 1))
   redis.call('HDEL', payloads, id)
-  event('cancelled', id, worker, header.client, '')
+  event('cancelled', id, worker, header, '')
   total('cancelled')
 end

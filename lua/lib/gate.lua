@@ -2,7 +2,7 @@
 -- room. Jobs that met a full one are parked there. After every step nothing is parked at a gate, or inbound holds at
 -- least as many jobs that need it as it has room; one act keeps that, the baton.
 -- What happens to such a job is written at once: the next one of a list may meet it again.
--- USES   write record batch
+-- USES   write record batch hint
 -- KEYS   inbound zset · parked zset · jobs hash · live hash · gates hash
 local keep_live = begin('HSET', live)
 local in_hand = {} -- id -> {record, header} that a script has read: the baton finds the same ones
@@ -88,6 +88,7 @@ local function pass_baton(gate)
   unpark(id, r)
   enter(id, r, header, WAITING)
   redis.call('ZADD', inbound, r.score, id)
+  became_ready(1)
   keep(id, r, header)
   if put_back then put_back(id, r, raw) end
   return true
@@ -116,5 +117,6 @@ local function line_up(id, r, header)
   if gate then return park(id, r, header, gate) end
   enter(id, r, header, WAITING)
   redis.call('ZADD', inbound, r.score, id)
+  became_ready(1)
   keep(id, r, header)
 end

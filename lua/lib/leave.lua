@@ -39,6 +39,6 @@ end
 local function run_out(id, r, hold, header)
   r.expired, r.attempts = r.expired + 1, r.attempts + 1
   leave(id, r, hold, EXPIRED, header)
-  event('expired', id, hold.worker, header.client, '')
+  event('expired', id, hold.worker, header, '')
   total('expired')
 end

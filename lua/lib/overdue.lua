@@ -7,7 +7,7 @@ local function due(id, r, header)
   if r.score < 0 then r.score = new_place(r.priority, header.client) end
   add(leave_delayed, id)
   back_to_line(id, r, header)
-  event('due', id, '', header.client, '')
+  event('due', id, '', header, '')
 end
 
 -- How long ago the first of a set should have been moved.

@@ -75,7 +75,7 @@ local function remove_step(code, b)
       else
         leave_set(job.id, r, job.header)
         if r.state ~= DEAD then
-          event('cancelled', job.id, '', job.header.client, '')
+          event('cancelled', job.id, '', job.header, '')
           total('cancelled')
         end
       end

@@ -30,6 +30,7 @@ local function first_place(id, record, flags, priority, client, due)
     return BLOCKED
   end
   add(new_to_inbound, score, id)
+  became_ready(1)
   return WAITING
 end
 
@@ -49,7 +50,7 @@ local function store(id, flags, priority, client, digest, fingerprint, delay, ru
   local record = struct.pack('>BI6I2B', 1, now, flags, priority) .. head .. digest .. fingerprint .. rest
   add(write_jobs, id, record)
   local state = first_place(id, record, flags, priority, client, math.max(run_at, now + delay))
-  event('enqueued', id, '', client, '')
+  event('enqueued', id, '', {flags = flags, client = client}, '')
   total('enqueued')
   return record, STATES[state]
 end

@@ -14,13 +14,14 @@ use super::{
     operator::{known, read_page},
     problem::{Failure, Problem},
     producer::created,
-    query::{NoQuery, Query},
+    query::{NoQuery, Query, read_wait},
     rules, shapes,
     task::{Repeat, check_size, read_task},
 };
 use crate::{
     job::{Name, QueueName, limits},
     queue::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
+    waiting::Waiting,
 };
 
 /// Results on a page that does not say how many.
@@ -57,13 +58,13 @@ pub async fn list(State(queues): State<Queues>, mut query: Query) -> Result<Resp
 
 /// `GET /batches/{id}`
 pub async fn inspect(
-    State(queues): State<Queues>,
+    State(waiting): State<Waiting>,
     BatchInPath(id): BatchInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
-    query.finish(Some(()))?;
-    let batch = queues.batch(&id).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_batch)?;
+    let wait = read_wait(&mut query);
+    let wait = query.finish(Some(wait))?;
+    let batch = waiting.batch(&id, wait).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_batch)?;
     Ok(answer(&batch))
 }
 

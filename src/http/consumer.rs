@@ -1,5 +1,7 @@
 //! For the page or program that does the work.
 
+use std::time::Duration;
+
 use axum::{
     Json,
     extract::State,
@@ -21,17 +23,18 @@ use super::{
 use crate::{
     job::{JobId, Name, QueueName, Reservation, State as JobState, limits},
     queue::{Abandon, Complete, Completion, Extend, Extension, Fail, Nonce, Queues, Reserve, ReserveOutcome, Return},
+    waiting::Waiting,
 };
 
 /// `POST /jobs/reserve`
 pub async fn reserve(
-    State(queues): State<Queues>,
+    State(waiting): State<Waiting>,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let call = read_reserve(body.json_or_nothing()?, key)?;
-    match queues.reserve(call).await? {
+    let (call, wait) = read_reserve(body.json_or_nothing()?, key)?;
+    match waiting.reserve(call, wait).await? {
         ReserveOutcome::Jobs { jobs, remaining, now, undo } => {
             let jobs = jobs.iter().map(|job| shapes::Handout::new(job, now)).collect();
             let text = serde_json::to_vec(&shapes::Handouts { jobs, remaining, server_time: now.into() });
@@ -91,7 +94,7 @@ pub async fn reservations(
     Ok(Json(shapes::Reservations { reservations, server_time: now.into() }).into_response())
 }
 
-fn read_reserve(body: &RawValue, key: Option<String>) -> Result<Reserve, Problem> {
+fn read_reserve(body: &RawValue, key: Option<String>) -> Result<(Reserve, Duration), Problem> {
     let mut fields = Fields::of(body)?;
     let worker = fields.take("worker", rules::parsed(Name::parse));
     if fields.has("id") && fields.has("queues") {
@@ -103,7 +106,7 @@ fn read_reserve(body: &RawValue, key: Option<String>) -> Result<Reserve, Problem
     if id.is_some() && limit > 1 {
         fields.blame::<()>("limit", "is 1 together with id");
     }
-    fields.take("wait_ms", rules::whole(0..=limits::WAIT_MS));
+    let wait_ms = fields.take("wait_ms", rules::whole(0..=limits::WAIT_MS)).unwrap_or(0);
     let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
     fields.finish(Some(()))?;
     let own = id.as_ref().map(|id: &JobId| id.queue.clone());
@@ -114,10 +117,10 @@ fn read_reserve(body: &RawValue, key: Option<String>) -> Result<Reserve, Problem
         (Some(key), Some(worker)) => Nonce::derived(&["", worker.as_str(), &key].map(str::as_bytes)),
         (Some(_), None) => return Err(IdempotencyKey::problem("needs a worker to belong to")),
     };
-    Ok(Reserve { queues, worker, limit, lease_ms, nonce, id })
+    Ok((Reserve { queues, worker, limit, lease_ms, nonce, id }, Duration::from_millis(wait_ms.into())))
 }
 
-fn read_queues(query: &mut Query) -> Vec<QueueName> {
+pub(super) fn read_queues(query: &mut Query) -> Vec<QueueName> {
     let mut names = Vec::new();
     for text in query.all("queue").iter().flat_map(|list| list.split(',')) {
         match QueueName::parse(text) {

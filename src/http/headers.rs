@@ -1,17 +1,22 @@
-//! The two headers that a call may carry for its jobs.
+//! The headers that a call may carry for its jobs, or to go on where it was.
 
 use axum::{
     extract::FromRequestParts,
     http::{HeaderMap, request::Parts},
 };
 
-use super::{place::Place, problem::Problem, rules};
+use super::{events::parse_places, place::Place as Pointed, problem::Problem, rules};
+use crate::{job::QueueName, queue::Place};
 
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+pub const LAST_EVENT_ID: &str = "last-event-id";
 pub const TRACEPARENT: &str = "traceparent";
 
 /// Makes a call safe to repeat: the text of the `Idempotency-Key`, which is a quoted string or bare.
 pub struct IdempotencyKey(pub Option<String>);
+
+/// Where a reader of events was before it was cut: the last `id:` that it saw.
+pub struct LastEventId(pub Vec<(QueueName, Place)>);
 
 /// The producer's W3C trace context. One that is malformed is as good as none: that is the standard's own rule.
 pub struct Traceparent(pub Option<String>);
@@ -19,7 +24,7 @@ pub struct Traceparent(pub Option<String>);
 impl IdempotencyKey {
     /// A problem with the header, by its usual name.
     pub fn problem(rule: &'static str) -> Problem {
-        Problem::invalid(vec![Place::header("Idempotency-Key", rule)])
+        Problem::invalid(vec![Pointed::header("Idempotency-Key", rule)])
     }
 }
 
@@ -36,6 +41,20 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
             },
             Lone::Not => Err(Self::problem("must be given once, in UTF-8")),
         }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for LastEventId {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let places = match lone(&parts.headers, LAST_EVENT_ID) {
+            Lone::Absent | Lone::Is("") => Some(Vec::new()),
+            Lone::Is(text) => parse_places(text),
+            Lone::Not => None,
+        };
+        let rule = "must be the id of an event";
+        places.map(Self).ok_or_else(|| Problem::invalid(vec![Pointed::header("Last-Event-ID", rule)]))
     }
 }
 

@@ -3,6 +3,7 @@
 mod batches;
 mod consumer;
 mod deliver;
+mod events;
 mod extract;
 mod fields;
 mod headers;
@@ -40,7 +41,7 @@ use self::{
     pages::{Figures, Readiness},
     problem::{Failure, Problem},
 };
-use crate::queue::Queues;
+use crate::{queue::Queues, waiting::Waiting};
 
 /// What an operator decides about requests.
 #[derive(Debug, Clone)]
@@ -55,20 +56,29 @@ pub struct Policy {
 }
 
 /// All routes, and what lies around them. `leaving` takes the readiness away.
-pub fn router(queues: Queues, policy: Policy, metrics: PrometheusHandle, leaving: CancellationToken) -> Router {
+pub fn router(
+    queues: Queues,
+    waiting: Waiting,
+    policy: Policy,
+    metrics: PrometheusHandle,
+    leaving: CancellationToken,
+) -> Router {
     let sized = (queues.clone(), policy.max_payload);
-    let readiness = Readiness::new(queues.clone(), leaving);
+    let readiness = Readiness::new(queues.clone(), leaving.clone());
     let figures = Figures::new(queues.clone(), metrics);
 
     let routes = Router::new()
         .route("/jobs", post(producer::enqueue).with_state(sized.clone()))
-        .route("/jobs/{id}", get(producer::inspect).delete(producer::cancel).patch(producer::reprioritize))
+        .route(
+            "/jobs/{id}",
+            get(producer::inspect).with_state(waiting.clone()).delete(producer::cancel).patch(producer::reprioritize),
+        )
         .route("/batches", post(batches::create).with_state(sized.clone()).get(batches::list))
-        .route("/batches/{id}", get(batches::inspect).delete(batches::cancel))
+        .route("/batches/{id}", get(batches::inspect).with_state(waiting.clone()).delete(batches::cancel))
         .route("/batches/{id}/jobs", post(batches::append).with_state(sized.clone()))
         .route("/batches/{id}/seal", post(batches::seal))
         .route("/batches/{id}/results", get(batches::results))
-        .route("/jobs/reserve", post(consumer::reserve))
+        .route("/jobs/reserve", post(consumer::reserve).with_state(waiting.clone()))
         .route("/jobs/extend", post(consumer::extend))
         .route("/jobs/complete", post(consumer::complete).with_state(sized))
         .route("/jobs/abandon", post(consumer::abandon))
@@ -79,9 +89,10 @@ pub fn router(queues: Queues, policy: Policy, metrics: PrometheusHandle, leaving
         .route("/queues", get(operator::queues))
         .route("/queues/{queue}", delete(operator::purge).get(operator::queue).patch(operator::configure))
         .route("/queues/{queue}/sweep", post(operator::sweep))
-        .route("/queues/{queue}/jobs", get(operator::jobs))
+        .route("/queues/{queue}/jobs", get(operator::jobs).with_state((queues.clone(), waiting.clone())))
         .route("/queues/{queue}/workers", get(operator::workers))
         .route("/queues/{queue}/locks", get(operator::locks))
+        .route("/events", get(events::events).with_state((waiting, leaving.clone())))
         .route("/livez", get(pages::livez))
         .route("/readyz", get(pages::readyz).with_state(readiness))
         .route("/metrics", get(pages::metrics).with_state(figures))

@@ -12,12 +12,13 @@ use super::{
     fields::Fields,
     place::Rule,
     problem::Problem,
-    query::{NoQuery, Query},
+    query::{NoQuery, Query, read_wait},
     rules, shapes,
 };
 use crate::{
     job::{BatchId, Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
     queue::{Cursor, JobFilter, Purge, Queues, Release, Requeue, Requeued, SettingsPatch},
+    waiting::Waiting,
 };
 
 /// Jobs on a page that does not say how many.
@@ -103,14 +104,14 @@ pub async fn sweep(
 
 /// `GET /queues/{queue}/jobs`
 pub async fn jobs(
-    State(queues): State<Queues>,
+    State((queues, waiting)): State<(Queues, Waiting)>,
     QueueInPath(queue): QueueInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let filter = read_filter(&mut query);
-    let filter = query.finish(Some(filter))?;
+    let asked = (read_filter(&mut query), read_wait(&mut query));
+    let (filter, wait) = query.finish(Some(asked))?;
     known(&queues, &queue).await?;
-    let page = queues.jobs(&queue, filter).await.map_err(Problem::of_a_look)?;
+    let page = waiting.jobs(&queue, filter, wait).await.map_err(Problem::of_a_look)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
     Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text) }).into_response())
 }
@@ -222,7 +223,6 @@ fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
 fn read_filter(query: &mut Query) -> JobFilter {
     let word = |word: &str| JobState::parse(word).ok_or(Invalid("must be a state"));
     let (after, limit) = read_page(query, Cursor::of_jobs);
-    query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
     JobFilter {
         state: query.take("state", word).unwrap_or(JobState::Waiting),
         client: query.take("client", Name::parse),

@@ -13,7 +13,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
     Policy,
-    headers::{IDEMPOTENCY_KEY, TRACEPARENT},
+    headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT},
     observe::REQUEST_ID,
     problem::{Failure, Problem},
 };
@@ -37,7 +37,7 @@ pub(super) fn cors(origins: &Origins) -> Option<CorsLayer> {
         Origins::Listed(list) if list.is_empty() => return None,
         Origins::Listed(list) => AllowOrigin::list(list.iter().filter_map(|origin| HeaderValue::from_str(origin).ok())),
     };
-    let custom = [IDEMPOTENCY_KEY, TRACEPARENT, REQUEST_ID].map(HeaderName::from_static);
+    let custom = [IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT, REQUEST_ID].map(HeaderName::from_static);
     let cors = CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])

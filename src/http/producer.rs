@@ -15,13 +15,14 @@ use super::{
     headers::{IdempotencyKey, Traceparent},
     items::{Answers, Items},
     problem::Problem,
-    query::{NoQuery, Query},
+    query::{NoQuery, Query, read_wait},
     rules, shapes,
     task::{Repeat, check_size, read_task},
 };
 use crate::{
     job::{Name, QueueName, State as JobState, limits},
     queue::{self, Cancellation, Dedupe, Enqueued, NewJob, Queues, Reprioritized},
+    waiting::Waiting,
 };
 
 /// `POST /jobs`
@@ -43,13 +44,13 @@ pub async fn enqueue(
 
 /// `GET /jobs/{id}`
 pub async fn inspect(
-    State(queues): State<Queues>,
+    State(waiting): State<Waiting>,
     JobInPath(id): JobInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
-    query.finish(Some(()))?;
-    let job = queues.job(id).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
+    let wait = read_wait(&mut query);
+    let wait = query.finish(Some(wait))?;
+    let job = waiting.job(&id, wait).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
     Ok(Json(shapes::Job::new(&job)).into_response())
 }
 

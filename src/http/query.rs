@@ -1,5 +1,7 @@
 //! The query of an address, read like a body: parameters are taken one by one, and every mistake is collected.
 
+use std::time::Duration;
+
 use axum::{
     extract::{FromRequestParts, Query as Pairs},
     http::request::Parts,
@@ -8,7 +10,9 @@ use axum::{
 use super::{
     place::{Place, Rule},
     problem::Problem,
+    rules,
 };
+use crate::job::limits;
 
 pub struct Query {
     pairs: Vec<(String, String)>,
@@ -61,6 +65,12 @@ impl Query {
             _ => Err(Problem::invalid(self.errors)),
         }
     }
+}
+
+/// How long the answer may wait for news.
+pub fn read_wait(query: &mut Query) -> Duration {
+    let ms = query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
+    Duration::from_millis(ms.unwrap_or(0).into())
 }
 
 impl<S: Sync> FromRequestParts<S> for Query {

@@ -1,6 +1,7 @@
 //! What answers look like. Every field is always there; a value that does not exist is `null`.
 
 mod batch;
+mod event;
 mod job;
 mod queue;
 
@@ -11,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 pub use self::{
     batch::{Batch, BatchPage, ResultPage},
+    event::{Event, Gap},
     job::{Handout, Handouts, Job, JobPage, NothingToReserve},
     queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
@@ -44,6 +46,10 @@ impl Serialize for Time {
 fn name(name: Option<&Name>) -> Option<&str> {
     name.map(Name::as_str)
 }
+
+/// `{}`
+#[derive(Serialize)]
+pub struct Nothing {}
 
 #[derive(Serialize)]
 pub struct Enqueued {

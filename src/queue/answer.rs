@@ -22,15 +22,16 @@ pub(super) struct Part {
 }
 
 /// What a queue looks like to somebody who finds nothing.
-#[derive(Clone, Copy)]
-pub(super) struct Sight {
+#[derive(Debug, Clone, Copy)]
+pub struct Sight {
     now: Millis,
-    waiting: u64,
+    pub waiting: u64,
     blocked: u64,
     delayed: u64,
     reserved: u64,
-    paused: bool,
-    next_ms: Option<u64>,
+    pub paused: bool,
+    /// Until something expires or falls due.
+    pub next_ms: Option<u64>,
     /// More was to be looked at than one call may.
     cut_short: bool,
 }
@@ -43,7 +44,7 @@ pub(super) struct Look {
     pub(super) can_give: bool,
     /// Of each live reservation of the worker.
     pub(super) since: Vec<Millis>,
-    sight: Sight,
+    pub(super) sight: Sight,
 }
 
 impl Look {
@@ -60,6 +61,26 @@ impl Look {
     /// A part that gives nothing.
     pub(super) fn nothing(&self) -> Part {
         Part { jobs: Vec::new(), undo: None, refusal: None, sight: self.sight }
+    }
+}
+
+impl Sight {
+    /// The same, so long after.
+    #[must_use]
+    pub fn aged(mut self, ms: u64) -> Self {
+        self.now = Millis(self.now.0 + ms);
+        self.next_ms = self.next_ms.map(|next| next.saturating_sub(ms));
+        self
+    }
+
+    /// What somebody is told who finds nothing in queues that look so.
+    pub fn nothing(sights: &[Self]) -> ReserveOutcome {
+        ReserveOutcome::Nothing {
+            reason: reason(sights),
+            retry_after_ms: retry_after(sights),
+            remaining: sights.iter().map(|sight| sight.waiting).sum(),
+            now: sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0)),
+        }
     }
 }
 
@@ -137,16 +158,11 @@ pub(super) fn finish(parts: Vec<Part>) -> ReserveOutcome {
         undo.join(part.undo);
         sights.push(part.sight);
     }
+    if jobs.is_empty() {
+        return Sight::nothing(&sights);
+    }
     let now = sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0));
     let remaining = sights.iter().map(|sight| sight.waiting).sum();
-    if jobs.is_empty() {
-        return ReserveOutcome::Nothing {
-            reason: reason(&sights),
-            retry_after_ms: retry_after(&sights),
-            remaining,
-            now,
-        };
-    }
     jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
     ReserveOutcome::Jobs { jobs, remaining, now, undo }
 }

@@ -3,7 +3,7 @@
 use crate::job::QueueName;
 
 /// What a queue keeps in Redis: a fixed set of keys that share one hash tag, with the type of each.
-pub(super) const KEYS: [(&str, &str); 21] = [
+pub(super) const KEYS: [(&str, &str); 22] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -25,8 +25,12 @@ pub(super) const KEYS: [(&str, &str); 21] = [
     ("settings", "hash"),
     ("totals", "hash"),
     ("events", "stream"),
+    // No key, but named like one: on a cluster a channel belongs to a slot, too.
+    (HINTS, "channel"),
 ];
 
+/// Where hints are published.
+pub(super) const HINTS: &str = "hints";
 /// The one key of scripts that work on no queue.
 pub(super) const REGISTRY: &str = "registry";
 

@@ -7,8 +7,10 @@ mod answer;
 mod batch;
 mod connection;
 mod enqueue;
+mod events;
 mod group;
 mod health;
+mod hints;
 mod ids;
 mod inspect;
 mod keys;
@@ -34,11 +36,14 @@ use std::{collections::HashMap, collections::HashSet, sync::Arc, sync::Mutex, ti
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use answer::Sight;
 pub use batch::{
     Appended, Batch, BatchCancellation, BatchCreation, BatchPage, MemberResult, NewBatch, NewMember, ResultPage,
 };
 pub use enqueue::{Dedupe, Enqueued, NewJob};
+pub use events::{Event, KINDS, Passage, Place, Subject};
 pub use health::Check;
+pub use hints::{Hint, Wanted};
 pub(crate) use ids::between;
 pub use ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
@@ -84,6 +89,7 @@ pub struct Queues {
 
 struct Inner {
     link: connection::Link,
+    hints: hints::Source,
     scripts: script::Scripts,
     keys: keys::Keys,
     lanes: group::Lanes,
@@ -108,6 +114,7 @@ impl Queues {
     pub fn new(url: &str, prefix: &str) -> Result<Self, redis::RedisError> {
         let inner = Inner {
             link: connection::Link::new(url)?,
+            hints: hints::Source::new(url)?,
             scripts: script::Scripts::load(),
             keys: keys::Keys::new(prefix),
             lanes: group::Lanes::default(),

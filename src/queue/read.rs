@@ -78,6 +78,10 @@ impl Fields {
         Self::of(self.0.next().ok_or_else(|| broken("a list"))?)
     }
 
+    pub(super) fn skip(&mut self) {
+        self.0.next();
+    }
+
     pub(super) fn is_done(&self) -> bool {
         self.0.len() == 0
     }

@@ -196,7 +196,7 @@ impl<'b> Bytes<'b> {
         self.take(length)
     }
 
-    fn text(&mut self, length: usize) -> Result<String, Fault> {
+    pub(super) fn text(&mut self, length: usize) -> Result<String, Fault> {
         String::from_utf8(self.take(length)?.to_vec()).map_err(|_| broken("UTF-8"))
     }
 

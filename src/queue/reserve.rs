@@ -2,7 +2,7 @@
 
 use super::{
     Fault, Queues,
-    answer::{Look, Part, finish, read_part},
+    answer::{Look, Part, Sight, finish, read_part},
     connection::Args,
     group::{self, Item, Op},
     ids::{self, Nonce},
@@ -44,6 +44,10 @@ pub enum Reason {
     Delayed,
     Reserved,
     Empty,
+    /// While it waited: the same worker waits elsewhere now.
+    Replaced,
+    /// While it waited: this instance stops.
+    Shutdown,
 }
 
 impl Reason {
@@ -54,6 +58,8 @@ impl Reason {
             Self::Delayed => "delayed",
             Self::Reserved => "reserved",
             Self::Empty => "empty",
+            Self::Replaced => "replaced",
+            Self::Shutdown => "shutdown",
         }
     }
 }
@@ -177,9 +183,21 @@ impl Queues {
         read_part(queue, answer.ok_or_else(|| broken("an answer"))??)
     }
 
+    /// What a queue looks like to somebody who holds nothing of it.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn glance(&self, queue: &QueueName) -> Result<Sight, Fault> {
+        self.look_as(queue, None, Nonce::random()).await.map(|look| look.sight)
+    }
+
     async fn look(&self, queue: &QueueName, call: &Reserve) -> Result<Look, Fault> {
+        self.look_as(queue, call.worker.as_ref(), call.nonce).await
+    }
+
+    async fn look_as(&self, queue: &QueueName, worker: Option<&Name>, nonce: Nonce) -> Result<Look, Fault> {
         let mut args = Args::default();
-        args.push(call.worker.as_ref().map_or("", Name::as_str)).push(call.nonce.as_bytes());
+        args.push(worker.map_or("", Name::as_str)).push(nonce.as_bytes());
         Look::read(Fields::of(self.run(&self.inner.scripts.look, queue, &args).await?)?)
     }
 }

@@ -73,7 +73,7 @@ macro_rules! libs {
 
 // In the order in which they stand in a script: a helper comes after those that it uses.
 libs! {
-    "clock" "write" "record" "event" "total" "batch" "commit" "gate" "leave" "dedupe" "ending" "back" "order" "store"
+    "clock" "write" "record" "event" "total" "hint" "batch" "commit" "gate" "leave" "dedupe" "ending" "back" "order" "store"
     "overdue" "settle" "lapse" "gone" "stage" "view"
 }
 
@@ -127,7 +127,9 @@ fn known_keys(named: &[&'static str]) -> Vec<&'static str> {
 fn header(source: &'static str, title: &str) -> Vec<&'static str> {
     let lines = source.lines().take_while(|line| line.starts_with("--"));
     let body = lines.filter_map(|line| line.strip_prefix("-- ")?.strip_prefix(title)?.strip_prefix(' '));
-    body.flat_map(str::split_whitespace).filter(|word| !matches!(*word, "·" | "zset" | "hash" | "stream")).collect()
+    body.flat_map(str::split_whitespace)
+        .filter(|word| !matches!(*word, "·" | "zset" | "hash" | "stream" | "channel"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,149 @@
+//! What happens in some queues, as server-sent events (WHATWG HTML, section 9.2).
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    body::Body,
+    extract::State,
+    http::{HeaderName, HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use futures_util::stream;
+use http_body::Frame;
+use http_body_util::StreamBody;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use super::{consumer::read_queues, headers::LastEventId, problem::Problem, query::Query, shapes};
+use crate::{
+    job::{BatchId, Invalid, Name, QueueName},
+    queue::{Event, KINDS, Place, Subject, between},
+    waiting::{Feed, Told, Waiting},
+};
+
+/// Something is said so often, whatever happens, so that a dead connection is noticed.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// `GET /events`
+pub async fn events(
+    State((waiting, leaving)): State<(Waiting, CancellationToken)>,
+    LastEventId(places): LastEventId,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let queues = read_queues(&mut query);
+    let filter = Filter::read(&mut query);
+    let filter = query.finish(Some(filter))?;
+    let place_in = |queue: &QueueName| places.iter().find(|(known, _)| known == queue).map(|(_, place)| *place);
+    let from = queues.into_iter().map(|queue| (place_in(&queue), queue)).map(|(place, queue)| (queue, place)).collect();
+    let feed = waiting.feed(from).await.map_err(Problem::of_a_look)?;
+    Ok(Reader::new(feed, filter, leaving).into_response())
+}
+
+/// Which events are wanted.
+struct Filter {
+    kinds: Vec<String>,
+    batch: Option<BatchId>,
+    client: Option<Name>,
+    worker: Option<Name>,
+}
+
+impl Filter {
+    fn read(query: &mut Query) -> Self {
+        let mut kinds = Vec::new();
+        for kind in query.all("type").iter().flat_map(|list| list.split(',')) {
+            match KINDS.contains(&kind) {
+                true => kinds.push(kind.to_owned()),
+                false => query.blame("type", Invalid("must be a type of event")),
+            }
+        }
+        Self {
+            kinds,
+            batch: query.take("batch", BatchId::parse),
+            client: query.take("client", Name::parse),
+            worker: query.take("worker", Name::parse),
+        }
+    }
+
+    fn wants(&self, event: &Event) -> bool {
+        let of_batch = |batch: &BatchId| match &event.subject {
+            Subject::Member(job) => job.batch() == *batch,
+            Subject::Batch(own) => own == batch,
+            Subject::Job(_) | Subject::Queue => false,
+        };
+        (self.kinds.is_empty() || self.kinds.contains(&event.kind))
+            && self.batch.as_ref().is_none_or(of_batch)
+            && self.client.as_ref().is_none_or(|client| event.client.as_ref() == Some(client))
+            && self.worker.as_ref().is_none_or(|worker| event.worker.as_ref() == Some(worker))
+    }
+}
+
+/// One connection. It is asked for more only when the last has gone out: nothing piles up here.
+struct Reader {
+    feed: Feed,
+    filter: Filter,
+    heartbeat: Interval,
+    leaving: CancellationToken,
+    is_over: bool,
+}
+
+impl Reader {
+    fn new(feed: Feed, filter: Filter, leaving: CancellationToken) -> Self {
+        // The first is said at once: it has an id to come back with.
+        let mut heartbeat = tokio::time::interval_at(Instant::now(), HEARTBEAT);
+        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { feed, filter, heartbeat, leaving, is_over: false }
+    }
+
+    async fn next(&mut self) -> Option<String> {
+        while !self.is_over {
+            tokio::select! {
+                told = self.feed.next() => match told {
+                    Ok(Told::Event(event)) if self.filter.wants(&event) => {
+                        return Some(self.message(&event.kind, &shapes::Event::new(&event)));
+                    }
+                    Ok(Told::Event(_)) => {}
+                    Ok(Told::Gap(queue)) => return Some(self.message("gap", &shapes::Gap { queue: shapes::Text(queue) })),
+                    // Who is cut comes back with the last id, and misses nothing that is kept.
+                    Err(_) => self.is_over = true,
+                },
+                _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::Nothing {})),
+                () = self.leaving.cancelled() => {
+                    self.is_over = true;
+                    return Some(format!("retry: {}\n\n", between(500, 2_000)));
+                }
+            }
+        }
+        None
+    }
+
+    fn message(&self, kind: &str, data: &impl serde::Serialize) -> String {
+        let places: Vec<_> = self.feed.places().iter().map(|(queue, place)| format!("{queue}@{place}")).collect();
+        let data = serde_json::to_string(data).unwrap_or_default();
+        format!("id: {}\nevent: {kind}\ndata: {data}\n\n", places.join(","))
+    }
+}
+
+impl IntoResponse for Reader {
+    fn into_response(self) -> Response {
+        let messages = stream::unfold(self, |mut reader| async move {
+            let message = reader.next().await?;
+            Some((Ok::<_, Infallible>(Frame::data(Bytes::from(message))), reader))
+        });
+        let headers = [
+            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
+            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+            (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+        ];
+        (headers, Body::new(StreamBody::new(messages))).into_response()
+    }
+}
+
+/// `queue@place`, joined by commas, as `id:` said it.
+pub(super) fn parse_places(text: &str) -> Option<Vec<(QueueName, Place)>> {
+    let place = |part: &str| {
+        let (queue, place) = part.split_once('@')?;
+        Some((QueueName::parse(queue).ok()?, Place::parse(place)?))
+    };
+    text.split(',').map(place).collect()
+}

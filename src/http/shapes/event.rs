@@ -1,0 +1,49 @@
+//! A transition, as `GET /events` tells it.
+
+use serde::Serialize;
+
+use super::{Text, Time, name};
+use crate::{
+    job::{BatchId, JobId, QueueName},
+    queue::{self, Subject},
+};
+
+#[derive(Serialize)]
+pub struct Event<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    queue: &'a str,
+    job: Option<Text<&'a JobId>>,
+    batch: Option<Text<BatchId>>,
+    worker: Option<&'a str>,
+    client: Option<&'a str>,
+    reason: Option<&'a str>,
+    at: Time,
+}
+
+impl<'a> Event<'a> {
+    pub fn new(event: &'a queue::Event) -> Self {
+        let (job, batch) = match &event.subject {
+            Subject::Job(job) => (Some(job), None),
+            Subject::Member(job) => (Some(job), Some(job.batch())),
+            Subject::Batch(batch) => (None, Some(batch.clone())),
+            Subject::Queue => (None, None),
+        };
+        Self {
+            kind: &event.kind,
+            queue: event.queue.as_str(),
+            job: job.map(Text),
+            batch: batch.map(Text),
+            worker: name(event.worker.as_ref()),
+            client: name(event.client.as_ref()),
+            reason: Some(event.note.as_str()).filter(|note| !note.is_empty()),
+            at: event.time().into(),
+        }
+    }
+}
+
+/// Some events of a queue are not kept any more.
+#[derive(Serialize)]
+pub struct Gap {
+    pub queue: Text<QueueName>,
+}

@@ -1,0 +1,146 @@
+//! Waiting for a job without polling. Who waits is registered first, then looks, then sleeps until a hint, the safety tick
+//! or their own deadline. Nobody who waits has a connection of their own.
+
+mod feed;
+mod table;
+mod tail;
+mod until;
+mod watch;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::mpsc, time::Instant};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+pub use self::{
+    feed::Feed,
+    tail::{Following, Told, TooSlow},
+};
+use self::{
+    table::{Place, Table},
+    tail::Tails,
+};
+use crate::{
+    job::QueueName,
+    queue::{Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Sight, Wanted, between},
+};
+
+/// A cheap handle on all who wait at this instance.
+#[derive(Clone)]
+pub struct Waiting {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    queues: Queues,
+    table: Table,
+    tails: Tails,
+    wanted: Wanted,
+    watches: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Waiting {
+    /// `stop` answers everybody who waits.
+    pub fn new(queues: Queues, stop: CancellationToken) -> Self {
+        let (table, tails, wanted, watches) = Default::default();
+        Self { inner: Arc::new(Inner { queues, table, tails, wanted, watches, stop }) }
+    }
+
+    /// Hears hints and passes them on until it is stopped.
+    pub async fn run(self) {
+        let (sender, mut hints) = mpsc::unbounded_channel();
+        let inner = &self.inner;
+        let pass_on = async {
+            while let Some(hint) = hints.recv().await {
+                match hint {
+                    Hint::Ready(queue, n) => {
+                        inner.table.wake(&queue, n);
+                        inner.tails.news(&queue);
+                    }
+                    Hint::Listening(queue) => {
+                        inner.table.tick(&queue);
+                        inner.tails.news(&queue);
+                    }
+                    Hint::Deaf => inner.table.tick_all(),
+                }
+            }
+        };
+        tokio::join!(inner.queues.listen(&inner.wanted, sender, inner.stop.clone()), pass_on);
+        inner.watches.close();
+        inner.watches.wait().await;
+    }
+
+    /// Hands out jobs as [`Queues::reserve`] does, and waits until there are some.
+    ///
+    /// # Errors
+    /// When Redis is not well; who waits goes on waiting over it.
+    pub async fn reserve(&self, call: Reserve, wait: Duration) -> Result<ReserveOutcome, Fault> {
+        if wait.is_zero() || call.id.is_some() {
+            return self.inner.queues.reserve(call).await;
+        }
+        let place = self.enter(&call);
+        let deadline = Instant::now() + wait;
+        loop {
+            let looked = Instant::now();
+            let seen = match self.inner.queues.reserve(call.clone()).await {
+                nothing @ Ok(ReserveOutcome::Nothing { .. }) => nothing,
+                Err(fault @ Fault::Unavailable { .. }) => {
+                    place.is_troubled();
+                    Err(fault)
+                }
+                served_or_refused => {
+                    place.is_served(&served_or_refused);
+                    return served_or_refused;
+                }
+            };
+            tokio::select! {
+                () = place.sleep() => {}
+                () = tokio::time::sleep_until(deadline) => {
+                    // What its own call may have reserved unheard, it hears of now.
+                    return match seen {
+                        Ok(_) => self.what_is_true(&call.queues, looked, seen),
+                        Err(_) => self.inner.queues.reserve(call).await,
+                    };
+                }
+                () = self.inner.stop.cancelled() => return seen.map(|seen| cut_short(Reason::Shutdown, seen)),
+            }
+            if place.is_replaced() {
+                return seen.map(|seen| cut_short(Reason::Replaced, seen));
+            }
+        }
+    }
+
+    fn enter(&self, call: &Reserve) -> Place<'_> {
+        for queue in self.inner.table.join_lines(&call.queues) {
+            self.inner.wanted.add(&queue);
+            let inner = self.inner.clone();
+            self.inner.watches.spawn(async move { watch::watch(&inner, queue).await });
+        }
+        self.inner.table.enter(&call.queues, call.worker.as_ref())
+    }
+
+    /// For somebody whose time is up: as the queues were seen last, by whomever.
+    fn what_is_true(
+        &self,
+        queues: &[QueueName],
+        looked: Instant,
+        seen: Result<ReserveOutcome, Fault>,
+    ) -> Result<ReserveOutcome, Fault> {
+        let later: Option<Vec<_>> = queues.iter().map(|queue| self.inner.table.sight_after(queue, looked)).collect();
+        match later {
+            Some(sights) => Ok(Sight::nothing(&sights.into_iter().collect::<Result<Vec<_>, _>>()?)),
+            None => seen,
+        }
+    }
+}
+
+/// The end of a wait that is over for another reason than a job or its deadline.
+fn cut_short(why: Reason, seen: ReserveOutcome) -> ReserveOutcome {
+    match seen {
+        ReserveOutcome::Nothing { remaining, now, .. } => {
+            ReserveOutcome::Nothing { reason: why, retry_after_ms: between(250, 1_000), remaining, now }
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,250 @@
+//! Who waits where. The longest-waiting is woken first, and as many as there are jobs.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use tokio::{sync::Notify, time::Instant};
+
+use crate::{
+    job::{Name, QueueName},
+    queue::{Fault, ReserveOutcome, Sight},
+};
+
+#[derive(Default)]
+pub(super) struct Table(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    waiters: HashMap<u64, Waiter>,
+    lines: HashMap<QueueName, Line>,
+    /// One wait a named worker and set of queues.
+    workers: HashMap<(Name, Arc<[QueueName]>), u64>,
+}
+
+struct Waiter {
+    bell: Arc<Bell>,
+    queues: Arc<[QueueName]>,
+    worker: Option<Name>,
+}
+
+#[derive(Default)]
+struct Bell {
+    rung: Notify,
+    replaced: AtomicBool,
+}
+
+/// One queue, with those who wait for it, by age.
+#[derive(Default)]
+struct Line {
+    asleep: BTreeSet<u64>,
+    awake: BTreeSet<u64>,
+    /// Those whose last look Redis did not answer: it may have reserved a job for them all the same.
+    troubled: BTreeSet<u64>,
+    /// Asks the queue's watch to look now.
+    tick: Arc<Notify>,
+    seen: Option<(Instant, Result<Sight, Fault>)>,
+}
+
+/// Somebody's place in the table; dropped when they leave.
+pub(super) struct Place<'t> {
+    table: &'t Table,
+    number: u64,
+    bell: Arc<Bell>,
+    served: AtomicBool,
+}
+
+impl Table {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes lines where there are none; answers those that need a watch.
+    pub(super) fn join_lines(&self, queues: &[QueueName]) -> Vec<QueueName> {
+        let mut state = self.state();
+        let new: Vec<_> = queues.iter().filter(|queue| !state.lines.contains_key(*queue)).cloned().collect();
+        for queue in &new {
+            state.lines.insert(queue.clone(), Line::default());
+        }
+        new
+    }
+
+    /// Awake at first: who enters looks before they sleep.
+    pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> Place<'_> {
+        let mut state = self.state();
+        state.next += 1;
+        let (number, bell, queues) = (state.next, Arc::new(Bell::default()), Arc::<[QueueName]>::from(queues));
+        for queue in queues.iter() {
+            state.lines.entry(queue.clone()).or_default().awake.insert(number);
+        }
+        if let Some(worker) = worker {
+            let older = state.workers.insert((worker.clone(), sorted(&queues)), number);
+            if let Some(older) = older.and_then(|older| state.waiters.get(&older)) {
+                older.bell.replaced.store(true, Ordering::Release);
+                older.bell.rung.notify_one();
+            }
+        }
+        state.waiters.insert(number, Waiter { bell: bell.clone(), queues, worker: worker.cloned() });
+        Place { table: self, number, bell, served: AtomicBool::new(false) }
+    }
+
+    /// Wakes as many as there are jobs, those first who wait longest. Who is awake looks once more before they sleep.
+    pub(super) fn wake(&self, queue: &QueueName, jobs: u64) {
+        let mut state = self.state();
+        let Some(line) = state.lines.get(queue) else { return };
+        let jobs = usize::try_from(jobs).unwrap_or(usize::MAX);
+        // Who is awake may have looked before the job was there.
+        let awake = line.awake.iter().filter(|_| jobs > 0);
+        let chosen: Vec<u64> = line.asleep.iter().take(jobs).chain(awake).copied().collect();
+        for number in chosen {
+            state.rouse(number);
+        }
+    }
+
+    /// Has all watches look now.
+    pub(super) fn tick_all(&self) {
+        self.state().lines.values().for_each(|line| line.tick.notify_one());
+    }
+
+    /// Has the queue's watch look now.
+    pub(super) fn tick(&self, queue: &QueueName) {
+        if let Some(line) = self.state().lines.get(queue) {
+            line.tick.notify_one();
+        }
+    }
+
+    pub(super) fn ticks_of(&self, queue: &QueueName) -> Arc<Notify> {
+        self.state().lines.entry(queue.clone()).or_default().tick.clone()
+    }
+
+    /// What the watch saw.
+    pub(super) fn saw(&self, queue: &QueueName, sight: Result<Sight, Fault>) {
+        let mut state = self.state();
+        let Some(line) = state.lines.get_mut(queue) else { return };
+        let recovered = if sight.is_ok() { std::mem::take(&mut line.troubled) } else { BTreeSet::new() };
+        line.seen = Some((Instant::now(), sight));
+        for number in recovered {
+            state.rouse(number);
+        }
+    }
+
+    /// As the watch saw the queue last; `None` if it has not looked since.
+    pub(super) fn sight_after(&self, queue: &QueueName, then: Instant) -> Option<Result<Sight, Fault>> {
+        let state = self.state();
+        let (at, sight) = state.lines.get(queue)?.seen.clone().filter(|(at, _)| *at > then)?;
+        let age = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Some(sight.map(|sight| sight.aged(age)))
+    }
+
+    pub(super) fn is_deserted(&self, queue: &QueueName) -> bool {
+        self.state().lines.get(queue).is_none_or(Line::is_deserted)
+    }
+
+    /// Takes the line away if nobody has come meanwhile.
+    pub(super) fn close_line(&self, queue: &QueueName) -> bool {
+        let mut state = self.state();
+        let deserted = state.lines.get(queue).is_none_or(Line::is_deserted);
+        if deserted {
+            state.lines.remove(queue);
+        }
+        deserted
+    }
+}
+
+/// A set of queues, however it was named.
+fn sorted(queues: &[QueueName]) -> Arc<[QueueName]> {
+    let mut queues = queues.to_vec();
+    queues.sort_unstable();
+    queues.into()
+}
+
+impl Line {
+    fn is_deserted(&self) -> bool {
+        self.asleep.is_empty() && self.awake.is_empty()
+    }
+}
+
+impl State {
+    fn rouse(&mut self, number: u64) {
+        self.shift(number, |line| (&mut line.asleep, &mut line.awake));
+        if let Some(waiter) = self.waiters.get(&number) {
+            waiter.bell.rung.notify_one();
+        }
+    }
+
+    /// From one set of each of its lines to the other.
+    fn shift(&mut self, number: u64, sets: impl Fn(&mut Line) -> (&mut BTreeSet<u64>, &mut BTreeSet<u64>)) {
+        let Some(waiter) = self.waiters.get(&number) else { return };
+        for queue in waiter.queues.iter() {
+            if let Some((from, to)) = self.lines.get_mut(queue).map(&sets) {
+                from.remove(&number);
+                to.insert(number);
+            }
+        }
+    }
+}
+
+impl Place<'_> {
+    /// Until somebody rings. A bell that rang since the last look has it over at once.
+    pub(super) async fn sleep(&self) {
+        self.table.state().shift(self.number, |line| (&mut line.awake, &mut line.asleep));
+        self.bell.rung.notified().await;
+        self.table.state().shift(self.number, |line| (&mut line.asleep, &mut line.awake));
+    }
+
+    pub(super) fn is_replaced(&self) -> bool {
+        self.bell.replaced.load(Ordering::Acquire)
+    }
+
+    /// Redis did not answer; when it is back, this one looks again.
+    pub(super) fn is_troubled(&self) {
+        let mut state = self.table.state();
+        let queues = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone());
+        for queue in queues.iter().flat_map(|queues| queues.iter()) {
+            if let Some(line) = state.lines.get_mut(queue) {
+                line.troubled.insert(self.number);
+                line.tick.notify_one();
+            }
+        }
+    }
+
+    /// Whoever leaves so passes nothing on, unless there is more: it may have been woken for that.
+    pub(super) fn is_served(&self, outcome: &Result<ReserveOutcome, Fault>) {
+        let left = matches!(outcome, Ok(ReserveOutcome::Jobs { remaining: 1.., .. }));
+        self.served.store(!left, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut state = self.table.state();
+        let Some(waiter) = state.waiters.remove(&self.number) else { return };
+        if let Some(worker) = &waiter.worker {
+            let key = (worker.clone(), sorted(&waiter.queues));
+            if state.workers.get(&key) == Some(&self.number) {
+                state.workers.remove(&key);
+            }
+        }
+        let mut was_awake = false;
+        for queue in waiter.queues.iter() {
+            if let Some(line) = state.lines.get_mut(queue) {
+                line.asleep.remove(&self.number);
+                line.troubled.remove(&self.number);
+                was_awake |= line.awake.remove(&self.number);
+            }
+        }
+        // Woken for a job and gone without it: the next one is to look.
+        if was_awake && !self.served.load(Ordering::Relaxed) {
+            let next: BTreeSet<u64> =
+                waiter.queues.iter().filter_map(|queue| state.lines.get(queue)?.asleep.first().copied()).collect();
+            for number in next {
+                state.rouse(number);
+            }
+        }
+    }
+}

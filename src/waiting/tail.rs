@@ -1,0 +1,208 @@
+//! What happens in a queue, read once an instance for all who watch it there.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::{Notify, broadcast, watch},
+    time::Instant,
+};
+
+use super::{Inner, Waiting};
+use crate::{
+    job::QueueName,
+    queue::{Applied, Event, Fault, Place},
+};
+
+/// Who is further behind than this does not catch up.
+const KEPT: usize = 4_096;
+/// A look without a hint: hints may be lost.
+const TICK: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(250);
+/// What happens together is looked at together.
+const BREATH: Duration = Duration::from_millis(5);
+/// How long a queue is read on after the last one who watched has left.
+const LINGER: Duration = Duration::from_secs(15);
+/// For the first look at a stream.
+const PATIENCE: Duration = Duration::from_millis(1_800);
+
+#[derive(Default)]
+pub(super) struct Tails(Mutex<HashMap<QueueName, Arc<Tail>>>);
+
+struct Tail {
+    told: broadcast::Sender<Told>,
+    news: Notify,
+    /// It knows where the stream ended when it began.
+    begun: watch::Sender<bool>,
+}
+
+/// What happens in a queue from now on.
+pub struct Following(broadcast::Receiver<Told>);
+
+/// What who follows a queue is told.
+#[derive(Debug, Clone)]
+pub enum Told {
+    Event(Arc<Event>),
+    /// Some of what happened in the queue is not kept any more.
+    Gap(QueueName),
+}
+
+/// The reader is too slow for what happens.
+#[derive(Debug)]
+pub struct TooSlow;
+
+impl Following {
+    /// The next event.
+    ///
+    /// # Errors
+    /// When some were missed.
+    pub async fn next(&mut self) -> Result<Told, TooSlow> {
+        self.0.recv().await.map_err(|_| TooSlow)
+    }
+
+    /// Until something happens that matters. What happened with it is passed over: one look sees it all.
+    async fn something(&mut self, matters: impl Fn(&Event) -> bool) {
+        while self.next().await.is_ok_and(|told| matches!(told, Told::Event(event) if !matters(&event))) {}
+        tokio::time::sleep(BREATH).await;
+        self.0 = self.0.resubscribe();
+    }
+}
+
+impl Tails {
+    pub(super) fn news(&self, queue: &QueueName) {
+        if let Some(tail) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(queue) {
+            tail.news.notify_one();
+        }
+    }
+
+    /// Takes the tail away if nobody listens to it.
+    fn close(&self, queue: &QueueName) -> bool {
+        let mut tails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let deserted = tails.get(queue).is_none_or(|tail| tail.told.receiver_count() == 0);
+        if deserted {
+            tails.remove(queue);
+        }
+        deserted
+    }
+}
+
+impl Waiting {
+    /// Everything that happens in a queue after this is answered.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn follow(&self, queue: &QueueName) -> Result<Following, Fault> {
+        let (following, mut begun) = self.join_tail(queue);
+        let in_time = tokio::time::timeout(PATIENCE, begun.wait_for(|begun| *begun)).await;
+        match in_time {
+            Ok(Ok(_)) => Ok(following),
+            _ => Err(Fault::Unavailable { applied: Applied::No, why: "the events cannot be read".to_owned() }),
+        }
+    }
+
+    fn join_tail(&self, queue: &QueueName) -> (Following, watch::Receiver<bool>) {
+        let mut tails = self.inner.tails.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = tails.entry(queue.clone()).or_insert_with(|| {
+            let tail = Arc::new(Tail {
+                told: broadcast::Sender::new(KEPT),
+                news: Notify::new(),
+                begun: watch::Sender::new(false),
+            });
+            self.inner.wanted.add(queue);
+            let (inner, tail_of, queue) = (self.inner.clone(), tail.clone(), queue.clone());
+            self.inner.watches.spawn(async move { read(&inner, &tail_of, queue).await });
+            tail
+        });
+        (Following(tail.told.subscribe()), tail.begun.subscribe())
+    }
+
+    /// Looks, and looks again when something happened that matters, until it is enough or the time is up.
+    ///
+    /// # Errors
+    /// When Redis is not well at the end.
+    pub async fn until<T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        queue: &QueueName,
+        wait: Duration,
+        look: impl Fn() -> F,
+        enough: impl Fn(&T) -> bool,
+        matters: impl Fn(&Event) -> bool,
+    ) -> Result<T, Fault> {
+        let deadline = Instant::now() + wait;
+        let mut seen = look().await;
+        if wait.is_zero() || seen.as_ref().is_ok_and(&enough) {
+            return seen;
+        }
+        let mut following = None;
+        loop {
+            if following.is_none() {
+                following = self.follow(queue).await.ok();
+            }
+            // It may have happened before it was followed.
+            seen = look().await;
+            if seen.as_ref().is_ok_and(&enough) {
+                return seen;
+            }
+            let something = async {
+                match (&seen, &mut following) {
+                    (Ok(_), Some(following)) => following.something(&matters).await,
+                    _ => tokio::time::sleep(PAUSE).await,
+                }
+            };
+            tokio::select! {
+                () = something => {}
+                () = tokio::time::sleep_until(deadline) => return look().await,
+                () = self.inner.stop.cancelled() => return seen,
+            }
+        }
+    }
+}
+
+/// Reads on until nobody has listened for a while.
+async fn read(inner: &Arc<Inner>, tail: &Tail, queue: QueueName) {
+    let (mut last, mut deserted) = (None, None);
+    loop {
+        let pause = match catch_up(inner, tail, &queue, &mut last).await {
+            Ok(()) => TICK,
+            Err(_) => PAUSE,
+        };
+        tokio::select! {
+            () = tail.news.notified() => {}
+            () = tokio::time::sleep(pause) => {}
+            () = inner.stop.cancelled() => break,
+        }
+        if tail.told.receiver_count() > 0 {
+            deserted = None;
+        } else if deserted.get_or_insert_with(Instant::now).elapsed() >= LINGER && inner.tails.close(&queue) {
+            break;
+        }
+    }
+    inner.wanted.remove(&queue);
+}
+
+async fn catch_up(inner: &Inner, tail: &Tail, queue: &QueueName, last: &mut Option<Place>) -> Result<(), Fault> {
+    let mut place = match *last {
+        Some(place) => place,
+        None => inner.queues.last_event(queue).await?,
+    };
+    *last = Some(place);
+    tail.begun.send_replace(true);
+    loop {
+        let passage = inner.queues.events_after(queue, place).await?;
+        if !passage.whole {
+            let _ = tail.told.send(Told::Gap(queue.clone()));
+            place = Place::default();
+        }
+        for event in passage.events {
+            place = event.at;
+            let _ = tail.told.send(Told::Event(Arc::new(event)));
+        }
+        *last = Some(place);
+        if !passage.more {
+            return Ok(());
+        }
+    }
+}

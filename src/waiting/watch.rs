@@ -1,0 +1,61 @@
+//! A queue that somebody waits for is looked at now and then, once for all of them: hints may be lost, and time itself
+//! makes jobs ready.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+
+use super::Inner;
+use crate::{
+    job::QueueName,
+    queue::{Sight, between},
+};
+
+/// The safety tick, up to a tenth earlier.
+const TICK: Duration = Duration::from_secs(5);
+/// At least this lies between two looks that nobody asked for.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long the hints of a queue are heard after the last one who waited has left: pages come back.
+const LINGER: Duration = Duration::from_secs(15);
+
+/// Looks until nobody has waited for a while.
+pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
+    let ticks = inner.table.ticks_of(&queue);
+    let mut deserted = None;
+    let mut pause = PAUSE;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            () = ticks.notified() => {}
+            () = inner.stop.cancelled() => break,
+        }
+        pause = look(inner, &queue).await;
+        if !inner.table.is_deserted(&queue) {
+            deserted = None;
+        } else if deserted.get_or_insert_with(Instant::now).elapsed() >= LINGER && inner.table.close_line(&queue) {
+            break;
+        }
+    }
+    inner.wanted.remove(&queue);
+}
+
+/// Wakes as many as there are jobs; answers when to look again.
+async fn look(inner: &Arc<Inner>, queue: &QueueName) -> Duration {
+    let tick = Duration::from_millis(between(TICK.as_millis() as u64 * 9 / 10, TICK.as_millis() as u64));
+    let sight = inner.queues.glance(queue).await;
+    inner.table.saw(queue, sight.clone());
+    match sight {
+        Ok(Sight { next_ms: Some(0), .. }) => {
+            // What the sweep makes ready, its own hint tells.
+            let swept = inner.queues.sweep(queue).await;
+            if swept.is_ok() { PAUSE } else { tick }
+        }
+        Ok(sight) => {
+            if !sight.paused {
+                inner.table.wake(queue, sight.waiting);
+            }
+            sight.next_ms.map_or(tick, |next| Duration::from_millis(next.max(1)).min(tick))
+        }
+        Err(_) => Duration::from_millis(between(250, 500)),
+    }
+}
