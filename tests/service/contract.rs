@@ -123,6 +123,7 @@ async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
         ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
         ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
         ("DELETE", "/queues/{queue}") => w.delete(&format!("{path}?state=dead")).await,
+        ("GET", "/events") => w.hear_of("").await,
         (method, _) => w.request(method, &path).send().await,
     }
 }

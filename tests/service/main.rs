@@ -25,6 +25,17 @@ mod together;
 mod twins;
 mod withdrawing;
 
+mod waiting;
+mod waiting_causes;
+mod waiting_crowds;
+mod waiting_faults;
+mod waiting_leavers;
+mod waiting_until;
+
+mod events;
+mod events_kept;
+mod events_resumed;
+
 mod baton;
 mod behind_a_lock;
 mod endings;

@@ -75,7 +75,9 @@ impl Keyspace {
             let before = self.events.len();
             let mut rest = Bytes(&packed);
             while !rest.0.is_empty() {
-                let kind = rest.text(1)?;
+                // The first bit says that the job belongs to a batch.
+                let length = rest.uint(1)? as usize & 127;
+                let kind = plain(rest.take(length)?);
                 let job = plain(rest.take(Code::LEN)?);
                 let (worker, client, note) = (rest.text(1)?, rest.text(1)?, rest.text(2)?);
                 self.events.push(Event { job, kind, worker, client, note });

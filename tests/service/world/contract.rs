@@ -1,5 +1,7 @@
 //! `openapi.yaml`, which every answer that any test gets is held against.
 
+mod messages;
+
 use std::{
     collections::HashMap,
     sync::{Arc, LazyLock, Mutex},

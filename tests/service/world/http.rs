@@ -1,10 +1,13 @@
 //! A client over a real socket that believes no answer before the contract does.
 
+mod listener;
+
 use std::time::Duration;
 
 use reqwest::{Method, header::HeaderMap};
 use serde_json::Value;
 
+pub use self::listener::{Listener, Message};
 use super::{contract::CONTRACT, json};
 
 #[derive(Clone)]

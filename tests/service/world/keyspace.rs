@@ -199,7 +199,9 @@ pub async fn events(engine: &Engine, queue: &str) -> Vec<Event> {
         let before = events.len();
         let mut rest = packed.as_slice();
         while !rest.is_empty() {
-            let kind = short(&mut rest);
+            // The first bit says that the job belongs to a batch.
+            let length = cut(&mut rest, 1)[0] & 127;
+            let kind = text(cut(&mut rest, length.into()));
             let job = text(cut(&mut rest, 26));
             let (worker, client) = (short(&mut rest), short(&mut rest));
             let length = u16::from_be_bytes(cut(&mut rest, 2).try_into().expect("two bytes"));

@@ -9,10 +9,13 @@ mod engine;
 pub mod http;
 pub mod json;
 pub mod keyspace;
+pub mod page;
 mod proxy;
 mod service;
 pub mod shim;
 mod verbs;
+pub mod waiters;
+pub mod wire;
 
 use std::{
     ops::Deref,

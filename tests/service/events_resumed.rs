@@ -1,0 +1,263 @@
+//! A reader who comes back: behind what they heard last, at any instance, after whatever has happened.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{task::JoinSet, time::sleep};
+
+use crate::{
+    events::{as_in_redis, assert_all_told},
+    world::{Client, World, batch_verbs::items, eventually, http::Message, wire::Ear},
+};
+
+#[tokio::test]
+async fn from_any_event_on_the_stream_can_be_had_again_at_any_instance() {
+    let w = World::start().await;
+    let (_second, other) = w.another().await;
+    let query = "?queue=default,more";
+    let mut listener = w.listen(query).await;
+    // Many in one step of Redis, one alone, several in another queue.
+    w.enqueue_many((0..7).map(|n| json!({ "payload": n }))).await;
+    let held = w.reserve_all(json!({ "limit": 3 })).await;
+    w.enqueue_many((0..3).map(|n| json!({ "queue": "more", "payload": n }))).await;
+    w.complete(&held[0]).await.is(200);
+    let mut heard: Vec<Message> = Vec::new();
+    while heard.len() < 14 {
+        heard.push(listener.next_event().await.expect("an event"));
+    }
+    for (n, message) in heard.iter().enumerate() {
+        let client = if n % 2 == 0 { &other } else { &*w };
+        let mut again = client.listen_after(query, &message.id).await;
+        let mut rest = again.hear(heard.len() - n - 1).await;
+        let mut expected: Vec<_> = heard[n + 1..].iter().map(|message| message.data.clone()).collect();
+        for events in [&mut rest, &mut expected] {
+            events.sort_by_key(|event| event["queue"].to_string());
+        }
+        assert_eq!(rest, expected, "behind the {n}th");
+    }
+    // A queue that the id does not name starts now, one that is not asked for does not matter.
+    let mut narrow = other.listen_after("?queue=default,third", &heard[0].id).await;
+    assert_eq!(narrow.hear(10).await.len(), 10);
+    w.enqueue_as(json!({ "queue": "third", "payload": 1 })).await;
+    assert_eq!(narrow.hear(1).await[0]["queue"], "third");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_stream_outlives_the_service_and_its_redis() {
+    let mut w = World::plan().durable().start().await;
+    let mut listener = w.listen("").await;
+    let mut told = Vec::new();
+    for (n, end) in ["restarted", "killed", "Redis restarted"].iter().enumerate() {
+        w.enqueue_many((0..3).map(|m| json!({ "payload": [n, m] }))).await;
+        told.extend(listener.hear(2).await);
+        match *end {
+            "restarted" => {
+                w.service.signal(libc::SIGTERM);
+                told.extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                w.service.ended().await;
+                w.restart().await;
+            }
+            "killed" => {
+                w.service.kill();
+                told.extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                w.restart().await;
+            }
+            _ => {
+                w.engine.kill();
+                w.engine.revive().await;
+                eventually("Redis is back", async || (w.get("/queues").await.status == 200).then_some(())).await;
+            }
+        }
+        w.enqueue(json!([end])).await;
+        listener = w.listen_after("", &listener.last_id).await;
+    }
+    w.set(json!({ "paused": true })).await;
+    told.extend(listener.hear(w.events().await.len() - told.len()).await);
+    assert_all_told(&w, "default", &told).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_service_that_leaves_ends_its_streams_and_says_when_to_come_back() {
+    let w = World::start().await;
+    let (mut second, other) = w.another().await;
+    let mut listeners = Vec::new();
+    for _ in 0..8 {
+        listeners.push(other.listen("").await);
+    }
+    w.enqueue(1).await;
+    for listener in &mut listeners {
+        listener.hear(1).await;
+    }
+    second.signal(libc::SIGTERM);
+    let mut pauses = Vec::new();
+    for listener in &mut listeners {
+        let last = listener.rest().await.pop().expect("a last word");
+        pauses.push(last.retry.expect("when to come back"));
+    }
+    assert!(pauses.iter().all(|ms| (100..=5_000).contains(ms)), "{pauses:?}");
+    pauses.sort();
+    pauses.dedup();
+    assert!(pauses.len() > 2, "not all at once: {pauses:?}");
+    assert!(second.ended().await.success());
+    let id = w.enqueue(2).await;
+    for listener in listeners {
+        let mut again = w.listen_after("", &listener.last_id).await;
+        assert_eq!(again.hear(1).await[0]["job"], id.as_str(), "behind what it had heard");
+    }
+    w.check().await;
+}
+
+/// Reads until the mark, coming back at another instance after a random number of messages, mostly in the middle.
+async fn reads_on_and_off(clients: [Client; 2], query: &'static str, seed: u64) -> Vec<Value> {
+    let (mut told, mut random, mut last_id) = (Vec::new(), seed, None::<String>);
+    loop {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let client = &clients[(random >> 60) as usize % 2];
+        let mut listener = match &last_id {
+            Some(id) => client.listen_after(query, id).await,
+            None => client.listen(query).await,
+        };
+        for _ in 0..random >> 33 & 63 {
+            let Some(message) = listener.next().await else { break };
+            assert_ne!(message.kind, "gap");
+            last_id = Some(message.id);
+            match message.kind.as_str() {
+                "unpaused" => return told,
+                "heartbeat" | "" => {}
+                _ => told.push(message.data),
+            }
+        }
+        sleep(Duration::from_millis(random >> 40 & 15)).await;
+    }
+}
+
+/// Takes and settles whatever there is, in every way.
+async fn consume(client: Client, turn: usize, over: Arc<AtomicBool>) {
+    let mut n = turn;
+    while !over.load(Ordering::Relaxed) {
+        let queue = ["default", "more"][n % 2];
+        let request = json!({ "limit": 1 + n % 5, "wait_ms": 50, "queues": [queue] });
+        for held in client.reserve_all(request).await {
+            n += 1;
+            let _ = match n % 5 {
+                0 => client.abandon(&held).await,
+                1 => client.fail(&held).await,
+                2 => client.extend(&held).await,
+                _ => client.complete(&held).await,
+            };
+        }
+        n += 1;
+    }
+}
+
+#[tokio::test]
+async fn readers_who_come_and_go_under_load_miss_nothing_and_hear_nothing_twice() {
+    const QUERY: &str = "?queue=default,more";
+    let w = World::plan().sweeping_every(50).start().await;
+    let (_second, other) = w.another().await;
+    let mut readers = JoinSet::new();
+    let mut first = Vec::new();
+    for seed in 0..6 {
+        let clients = [(*w).clone(), other.clone()];
+        // All of them are there before anything happens.
+        first.push(w.listen(QUERY).await);
+        readers.spawn(reads_on_and_off(clients, QUERY, seed + 1));
+    }
+    sleep(Duration::from_millis(300)).await;
+    let over = Arc::new(AtomicBool::new(false));
+    let mut crowd = JoinSet::new();
+    for n in 0..4 {
+        crowd.spawn(consume(if n % 2 == 0 { (*w).clone() } else { other.clone() }, n, over.clone()));
+    }
+    for n in 0..60 {
+        let queue = ["default", "more"][n % 2];
+        w.enqueue_many(
+            (0..1 + n % 7 * 4).map(|m| json!({ "queue": queue, "payload": [n, m], "locks": [format!("{}", m % 9)] })),
+        )
+        .await;
+        if n % 10 == 0 {
+            w.create_batch(json!({ "queue": queue, "concurrency": 2, "jobs": items(0..5) })).await;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    over.store(true, Ordering::Relaxed);
+    crowd.join_all().await;
+    for queue in ["more", "default"] {
+        w.patch(&format!("/queues/{queue}"), json!({ "paused": true })).await.is(200);
+    }
+    // Of both queues, so that whoever hears the second mark has heard all.
+    for listener in &mut first {
+        let mut marks = 0;
+        let mut told = Vec::new();
+        while marks < 2 {
+            let event = listener.hear(1).await.remove(0);
+            marks += usize::from(event["type"] == "paused");
+            told.push(event);
+        }
+        assert_all_told(&w, "default", &told).await;
+        assert_all_told(&w, "more", &told).await;
+    }
+    sleep(Duration::from_millis(500)).await;
+    w.set(json!({ "paused": false })).await;
+    let mut total = 0;
+    for told in readers.join_all().await {
+        for queue in ["default", "more"] {
+            let happened: Vec<_> = crate::world::keyspace::events(&w.engine, queue)
+                .await
+                .into_iter()
+                .filter(|event| event.kind != "unpaused")
+                .collect();
+            let mine: Vec<_> = told.iter().filter(|event| event["queue"] == queue).map(as_in_redis).collect();
+            let differs = mine.iter().zip(&happened).position(|(told, happened)| told != happened);
+            assert_eq!((differs, mine.len()), (None, happened.len()), "{queue}");
+            total += mine.len();
+        }
+    }
+    eprintln!("{total} events were told to six readers");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_over_the_outages_of_its_instance() {
+    let w = World::start().await;
+    let wired = w.over_a_wire().await;
+    let mut listener = wired.listen("").await;
+    let mut told = Vec::new();
+    let mut say = 0;
+    for what in ["well", "killed", "refused", "deaf", "silent", "frozen", "well"] {
+        match what {
+            "killed" => drop(w.engine.run::<u64>("CLIENT KILL TYPE pubsub").await),
+            "refused" => wired.ear(Ear::Refused),
+            "deaf" => wired.ear(Ear::Deaf),
+            "silent" => wired.deafen(),
+            "frozen" => wired.freeze(true),
+            _ => {}
+        }
+        for _ in 0..3 {
+            say += 1;
+            w.enqueue(say).await;
+        }
+        if what == "frozen" {
+            sleep(Duration::from_millis(2_500)).await;
+            wired.freeze(false);
+        }
+        // Whether the stream was ended by it or not, the reader has everything in the end.
+        while told.len() < say {
+            match listener.next_event().await {
+                Some(message) => told.push(message.data),
+                None => listener = wired.listen_after("", &listener.last_id.clone()).await,
+            }
+        }
+        wired.ear(Ear::Open);
+    }
+    assert_all_told(&w, "default", &told).await;
+    w.check().await;
+}

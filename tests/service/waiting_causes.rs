@@ -1,0 +1,269 @@
+//! Everything that makes a job ready wakes somebody who waits, at whichever instance, with no new enqueue to help.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::world::{Client, Held, World, waiters::AT_ONCE};
+
+/// How long what has ended is kept.
+const HOUR: u64 = 3_600_000;
+
+/// What may happen in the queue `default`.
+enum Step {
+    /// A job: its attributes, but for the payload.
+    Put(Value),
+    PutMany(usize),
+    /// Somebody takes the next one.
+    Take,
+    Complete,
+    Abandon,
+    AbandonFor(u64),
+    Fail,
+    Release,
+    ReleaseFrom,
+    /// By force, if need be.
+    Cancel,
+    Purge(&'static str),
+    Requeue,
+    RequeueAll,
+    Set(Value),
+    /// A batch of so many jobs, and what else it says.
+    Create(usize, Value),
+    Append(usize),
+    /// So many ms pass.
+    Pass(u64),
+}
+use Step::*;
+
+/// What it is, what happens before somebody waits, and what frees a job then.
+type Row = (&'static str, Vec<Step>, Step);
+
+/// What has come of the steps so far.
+#[derive(Default)]
+struct Story {
+    payload: u64,
+    ids: Vec<String>,
+    held: Vec<Held>,
+    batch: String,
+}
+
+impl Story {
+    async fn goes_on(&mut self, w: &World, step: &Step) {
+        match step {
+            Put(job) => {
+                let mut job = job.clone();
+                job["payload"] = json!(self.payload);
+                self.ids.push(w.enqueue_as(job).await);
+            }
+            PutMany(n) => self.ids = w.enqueue_many((0..*n).map(|n| json!({ "payload": ["many", n] }))).await,
+            Take => self.held.push(w.reserve_as("ann").await),
+            Complete => drop(w.complete(&self.held[0]).await.is(200)),
+            Abandon => drop(w.abandon(&self.held[0]).await.is(200)),
+            AbandonFor(ms) => drop(w.abandon_for(&self.held[0], *ms).await.is(200)),
+            Fail => drop(w.fail(&self.held[0]).await.is(200)),
+            Release => assert_eq!(w.release(&self.held[0].id).await, 1),
+            ReleaseFrom => assert_eq!(w.release_from("ann").await, 1),
+            Cancel => drop(w.cancel_by_force(&self.ids[0]).await.is(200)),
+            Purge(state) => drop(w.delete(&format!("/queues/default?state={state}&force=true")).await.is(200)),
+            Requeue => assert_eq!(w.requeue(&self.ids[0]).await, 1),
+            RequeueAll => assert_eq!(w.requeue_all().await, 1),
+            Set(settings) => drop(w.set(settings.clone()).await),
+            Create(n, batch) => {
+                let mut batch = batch.clone();
+                batch["jobs"] = crate::world::batch_verbs::items(0..*n).into();
+                self.batch = w.create_batch(batch).await;
+            }
+            Append(n) => drop(w.append(&self.batch, &crate::world::batch_verbs::items(0..*n)).await.is(200)),
+            Pass(ms) => w.pass(*ms),
+        }
+        self.payload += 1;
+    }
+}
+
+/// Somebody sleeps after the steps; then the last one happens, and they have a job.
+async fn wakes(what: &str, before: &[Step], cause: &Step) {
+    let w = World::start().await;
+    let (_second, other) = w.another().await;
+    let clients: [(&str, &Client); 2] = [("the same instance", &w), ("another instance", &other)];
+    for (place, client) in clients {
+        let mut story = Story::default();
+        for step in before {
+            story.goes_on(&w, step).await;
+        }
+        let waiter = client.waits(json!({ "worker": "bob" })).await;
+        let begin = Instant::now();
+        story.goes_on(&w, cause).await;
+        let (held, at) = waiter.job_at().await;
+        let took = at - begin;
+        assert!(took < AT_ONCE, "{what}, at {place}: it took {took:?}");
+        assert_eq!(held.said["resumed"], false);
+        w.check().await;
+        // The next round begins with nothing.
+        if !story.batch.is_empty() {
+            w.cancel_batch(&story.batch).await;
+        }
+        w.set(json!({ "paused": null, "backoff": null, "max_attempts": null })).await;
+        while w.delete("/queues/default?state=all&force=true").await.is(200)["more"] == true {}
+        w.pass(HOUR + 60_000);
+        w.sweep_until("nothing is left", async || w.records().await == 0).await;
+    }
+}
+
+fn locked() -> Step {
+    Put(json!({ "locks": ["l"] }))
+}
+
+fn plain() -> Step {
+    Put(json!({}))
+}
+
+#[tokio::test]
+async fn whatever_brings_a_job_into_line_wakes_somebody() {
+    let delayed = || Put(json!({ "delay_ms": 60_000 }));
+    let mortal = || Put(json!({ "max_attempts": 1 }));
+    let rows: Vec<Row> = vec![
+        ("an enqueue", vec![], plain()),
+        ("an enqueue of many", vec![], PutMany(1_000)),
+        ("a creation of a batch", vec![], Create(300, json!({}))),
+        ("a creation of a batch with a limit", vec![], Create(3, json!({ "concurrency": 1 }))),
+        ("a creation of an open batch", vec![], Create(1, json!({ "sealed": false }))),
+        ("an append", vec![Create(0, json!({ "sealed": false, "concurrency": 1 }))], Append(1)),
+        ("an abandon", vec![plain(), Take], Abandon),
+        ("a fail", vec![plain(), Take], Fail),
+        ("a release of a job", vec![plain(), Take], Release),
+        ("a release from a worker", vec![plain(), Take], ReleaseFrom),
+        ("a requeue of a job", vec![mortal(), Take, Fail], Requeue),
+        ("a requeue of all that is dead", vec![mortal(), Take, Fail], RequeueAll),
+        ("a delayed job that is run now", vec![delayed()], Requeue),
+        ("an unpause", vec![Set(json!({ "paused": true })), plain()], Set(json!({ "paused": false }))),
+        (
+            "a pause that is back to its default",
+            vec![Set(json!({ "paused": true })), plain()],
+            Set(json!({ "paused": null })),
+        ),
+    ];
+    for (what, before, cause) in rows {
+        wakes(what, &before, &cause).await;
+    }
+}
+
+#[tokio::test]
+async fn whatever_frees_a_lock_or_a_place_in_a_batch_wakes_somebody() {
+    let gates = [
+        ("a lock", vec![locked(), Take, locked()]),
+        ("a place in a batch", vec![Create(2, json!({ "concurrency": 1 })), Take]),
+    ];
+    for (gate, held) in gates {
+        for (how, cause) in [
+            ("complete", Complete),
+            ("abandon", Abandon),
+            ("abandon with a delay", AbandonFor(60_000)),
+            ("fail", Fail),
+            ("release", Release),
+            ("purge", Purge("reserved")),
+        ] {
+            wakes(&format!("{gate}, freed by {how}"), &held, &cause).await;
+        }
+    }
+    let doomed = || Put(json!({ "locks": ["l"], "max_attempts": 1 }));
+    wakes("a lock, freed by the last failure", &[doomed(), Take, locked()], &Fail).await;
+    wakes("a lock, freed by a cancel", &[locked(), Take, locked()], &Cancel).await;
+    let rest = || Set(json!({ "backoff": { "type": "fixed", "delay_ms": 60_000 } }));
+    wakes("a lock, freed by a failure that rests", &[rest(), locked(), Take, locked()], &Fail).await;
+}
+
+/// Time that passes while somebody sleeps: a sweep of anybody's tells them.
+#[tokio::test]
+async fn what_a_sweep_puts_back_wakes_somebody() {
+    let rows: Vec<(&str, Vec<Step>, u64)> = vec![
+        ("a lease that is over", vec![plain(), Take], 300_000),
+        ("a delay that is over", vec![Put(json!({ "delay_ms": 60_000 }))], 60_000),
+        ("an abandon's delay that is over", vec![plain(), Take, AbandonFor(60_000)], 60_000),
+        (
+            "a backoff that is over",
+            vec![Set(json!({ "backoff": { "type": "fixed", "delay_ms": 60_000 } })), plain(), Take, Fail],
+            72_000,
+        ),
+        ("a lock whose holder ran out of time", vec![locked(), Take, locked()], 300_000),
+        (
+            "a lock whose holder died of it",
+            vec![Put(json!({ "locks": ["l"], "max_attempts": 1 })), Take, locked()],
+            300_000,
+        ),
+        ("a place in a batch", vec![Create(2, json!({ "concurrency": 1 })), Take], 300_000),
+    ];
+    for (what, before, ms) in rows {
+        let w = World::start().await;
+        let (_second, other) = w.another().await;
+        let mut story = Story::default();
+        for step in &before {
+            story.goes_on(&w, step).await;
+        }
+        let waiter = other.waits(json!({ "worker": "bob" })).await;
+        // The instance has looked on its own, and does not look again so soon.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        let begin = Instant::now();
+        w.pass(ms);
+        w.sweep().await;
+        let (_, at) = waiter.job_at().await;
+        assert!(at - begin < AT_ONCE, "{what}: it took {:?}", at - begin);
+        w.check().await;
+    }
+}
+
+/// No sweep runs here: the instance at which somebody waits knows when something falls due.
+#[tokio::test]
+async fn what_time_alone_makes_ready_comes_to_who_waits_when_it_is_time() {
+    const LEFT: u64 = 700;
+    let rows: Vec<(&str, Vec<Step>)> = vec![
+        ("a delay", vec![Put(json!({ "delay_ms": LEFT }))]),
+        ("a lease", vec![plain(), Take, Pass(300_000 - LEFT)]),
+        ("an abandon's delay", vec![plain(), Take, AbandonFor(LEFT)]),
+        ("a lock whose holder runs out of time", vec![locked(), Take, locked(), Pass(300_000 - LEFT)]),
+        ("a delay that is not the first to be over", vec![plain(), Take, Put(json!({ "delay_ms": LEFT }))]),
+    ];
+    for (what, before) in rows {
+        let w = World::start().await;
+        let mut story = Story::default();
+        for step in &before {
+            story.goes_on(&w, step).await;
+        }
+        let waiter = w.asks(json!({ "worker": "bob" }));
+        let (answer, took) = waiter.waited().await;
+        assert_eq!(answer.is(200)["jobs"].as_array().map(Vec::len), Some(1), "{what}: after {took:?}");
+        assert!(took < Duration::from_millis(LEFT) + AT_ONCE, "{what}: it took {took:?}");
+        w.check().await;
+    }
+}
+
+/// A delay that somebody sets while others sleep already is known to their instance, too.
+#[tokio::test]
+async fn a_short_delay_that_begins_while_somebody_waits_is_not_late() {
+    let rows: Vec<Row> = vec![
+        ("an enqueue with a delay", vec![], Put(json!({ "delay_ms": 500 }))),
+        ("an abandon with a delay", vec![plain(), Take], AbandonFor(500)),
+        (
+            "a failure that rests",
+            vec![Set(json!({ "backoff": { "type": "fixed", "delay_ms": 500 } })), plain(), Take],
+            Fail,
+        ),
+    ];
+    for (what, before, cause) in rows {
+        // As in production: the sweep runs once a second.
+        let w = World::plan().sweeping_every(1_000).start().await;
+        let (_second, other) = w.another().await;
+        let mut story = Story::default();
+        for step in &before {
+            story.goes_on(&w, step).await;
+        }
+        let waiter = other.waits(json!({ "worker": "bob" })).await;
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        let begin = Instant::now();
+        story.goes_on(&w, &cause).await;
+        let (_, at) = waiter.job_at().await;
+        assert!(at - begin < Duration::from_millis(500) + AT_ONCE * 2, "{what}: it took {:?}", at - begin);
+        w.check().await;
+    }
+}

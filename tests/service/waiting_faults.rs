@@ -1,0 +1,234 @@
+//! Waiting while the connection that hears hints, or Redis itself, is not what it should be.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::json;
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep},
+};
+
+use crate::world::{
+    World, eventually,
+    waiters::{AT_ONCE, LONG},
+    wire::Ear,
+};
+
+/// Without any hint.
+const SAFETY_TICK: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_the_safety_tick() {
+    const CONSUMERS: usize = 10;
+    let w = World::start().await;
+    let (_second, other) = w.another().await;
+    let over = Arc::new(AtomicBool::new(false));
+    let mut crowd = JoinSet::new();
+    for _ in 0..CONSUMERS {
+        let (client, over) = (other.clone(), over.clone());
+        crowd.spawn(async move {
+            let mut held = Vec::new();
+            while !over.load(Ordering::Relaxed) {
+                let (answer, at) = client.asks(json!({ "wait_ms": 2_000 })).answer().await;
+                let answer = answer.is(200);
+                for job in answer["jobs"].as_array().expect("jobs") {
+                    held.push((job["payload"].as_u64().expect("a number"), at));
+                    client.complete(&crate::world::Held::new(job)).await.is(200);
+                }
+            }
+            held
+        });
+    }
+    let (mut enqueued, mut killed) = (Vec::new(), 0);
+    let begin = Instant::now();
+    let mut next_kill = begin;
+    while begin.elapsed() < Duration::from_secs(6) {
+        if next_kill.elapsed() > Duration::ZERO {
+            killed += w.engine.run::<u64>("CLIENT KILL TYPE pubsub").await;
+            next_kill += Duration::from_millis(200);
+        }
+        enqueued.push(Instant::now());
+        w.enqueue(enqueued.len() - 1).await;
+        sleep(Duration::from_millis(15)).await;
+    }
+    assert!(killed > 10, "{killed} were killed");
+    eventually("all jobs are done", async || (w.queue().await["counts"]["completed"] == enqueued.len()).then_some(()))
+        .await;
+    over.store(true, Ordering::Relaxed);
+    let held: Vec<_> = crowd.join_all().await.into_iter().flatten().collect();
+    assert_eq!(held.len(), enqueued.len());
+    let mut took: Vec<_> = held.iter().map(|(n, at)| *at - enqueued[*n as usize]).collect();
+    took.sort();
+    let (median, worst) = (took[took.len() / 2], took[took.len() - 1]);
+    eprintln!("{killed} kills, {} jobs: median {median:?}, worst {worst:?}", took.len());
+    assert!(worst < SAFETY_TICK + Duration::from_millis(100), "{worst:?}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_came_while_nobody_listened_is_found_as_soon_as_somebody_does() {
+    let w = World::start().await;
+    let wired = w.over_a_wire().await;
+    for n in 0..5 {
+        let waiter = wired.waits(json!({})).await;
+        sleep(Duration::from_millis(100)).await;
+        wired.ear(Ear::Refused);
+        // The connection is known to be gone, and is not made again.
+        eventually("nobody listens", async || {
+            let listeners: (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:hints").await;
+            (listeners.1 == 0).then_some(())
+        })
+        .await;
+        w.enqueue(n).await;
+        sleep(Duration::from_millis(400)).await;
+        let since = Instant::now();
+        wired.ear(Ear::Open);
+        let (_, at) = waiter.job_at().await;
+        assert!(at.saturating_duration_since(since) < AT_ONCE, "{:?}", at - since);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_connection_that_is_dead_without_a_word_is_found_out() {
+    let w = World::start().await;
+    let wired = w.over_a_wire().await;
+    let waiter = wired.waits(json!({})).await;
+    sleep(Duration::from_millis(100)).await;
+    wired.deafen();
+    let since = Instant::now();
+    w.enqueue(1).await;
+    let (_, at) = waiter.job_at().await;
+    eprintln!("a new connection: {:?}", at - since);
+    assert!(at - since < Duration::from_secs(4), "before the safety tick: {:?}", at - since);
+
+    // Nor does a new one help: then it is the safety tick.
+    let waiter = wired.waits(json!({})).await;
+    wired.ear(Ear::Deaf);
+    let since = Instant::now();
+    w.enqueue(2).await;
+    let (_, at) = waiter.job_at().await;
+    eprintln!("no connection: {:?}", at - since);
+    assert!(at - since < SAFETY_TICK + AT_ONCE, "{:?}", at - since);
+    wired.ear(Ear::Open);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_return() {
+    for how in ["killed", "frozen"] {
+        let mut w = World::plan().durable().start().await;
+        let waiters = w.wait_together(vec![json!({}); 3]).await;
+        sleep(Duration::from_millis(100)).await;
+        match how {
+            "killed" => w.engine.kill(),
+            _ => w.engine.freeze(),
+        }
+        sleep(Duration::from_millis(3_500)).await;
+        let late = [w.asks(json!({})), w.asks(json!({ "worker": "ann", "queues": ["default", "other"] }))];
+        sleep(Duration::from_millis(2_500)).await;
+        assert!(waiters.iter().chain(&late).all(|waiter| !waiter.is_answered()), "{how}: they go on waiting");
+        match how {
+            "killed" => w.engine.revive().await,
+            _ => w.engine.thaw(),
+        }
+        let since = Instant::now();
+        // As soon as Redis takes it; one more than there are to be served, lest an unlucky try counted twice.
+        let mut n = 0;
+        while n < 5 {
+            n += u64::from(w.put(json!({ "payload": n, "dedupe_key": n.to_string() })).await.status == 201);
+        }
+        for waiter in waiters.into_iter().chain(late) {
+            let (_, at) = waiter.job_at().await;
+            assert!(at - since < Duration::from_secs(3), "{how}: {:?}", at - since);
+        }
+        // And hints are heard again.
+        sleep(Duration::from_millis(500)).await;
+        let waiter = w.waits(json!({})).await;
+        let since = Instant::now();
+        w.enqueue("news").await;
+        let (_, at) = waiter.job_at().await;
+        assert!(at - since < AT_ONCE, "{how}: {:?}", at - since);
+        w.check().await;
+    }
+}
+
+#[tokio::test]
+async fn who_waits_longer_than_redis_is_away_gets_what_came_meanwhile() {
+    let w = World::start().await;
+    let wired = w.over_a_wire().await;
+    for away in [300, 1_500, 3_000] {
+        let waiter = wired.waits(json!({})).await;
+        wired.freeze(true);
+        w.enqueue(away).await;
+        sleep(Duration::from_millis(away)).await;
+        assert!(!waiter.is_answered());
+        wired.freeze(false);
+        let since = Instant::now();
+        let (_, at) = waiter.job_at().await;
+        eprintln!("away for {away} ms: {:?} after its return", at - since);
+        assert!(at - since < Duration::from_secs(2), "away for {away} ms: {:?}", at - since);
+    }
+    w.check().await;
+}
+
+/// The call has got as far as Redis, which has it and does not say so: the job is the waiter's, and nobody else's.
+#[tokio::test]
+async fn a_job_that_was_on_its_way_when_redis_froze_comes_to_who_waits_for_it() {
+    let w = World::start().await;
+    // Connections are open, scripts are known.
+    w.enqueue("warm").await;
+    w.complete(&w.reserve().await).await.is(200);
+    for round in 0..3 {
+        let id = w.enqueue(round).await;
+        w.engine.freeze();
+        let waiter = w.asks(json!({}));
+        sleep(Duration::from_millis(2_500)).await;
+        assert!(!waiter.is_answered());
+        w.engine.thaw();
+        let since = Instant::now();
+        let (held, at) = waiter.job_at().await;
+        assert_eq!(held.id, id);
+        eprintln!("{:?} after the return of Redis", at - since);
+        assert!(at - since < Duration::from_secs(3), "{:?}", at - since);
+        w.complete(&held).await.is(200);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whose_time_is_over_while_redis_is_still_away_is_told_so() {
+    let w = World::start().await;
+    let id = w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
+    const WAIT: u64 = 4_000;
+    let patient = w.waits(json!({ "wait_ms": LONG })).await;
+    let before = w.waits(json!({ "wait_ms": WAIT })).await;
+    sleep(Duration::from_millis(200)).await;
+    w.engine.freeze();
+    let during = w.asks(json!({ "wait_ms": WAIT }));
+    let look = {
+        let (client, path) = ((*w).clone(), format!("/jobs/{id}?wait_ms={WAIT}"));
+        crate::world::waiters::Waiter::send(async move { client.get(&path).await })
+    };
+    for (what, waiter) in [("before", before), ("during", during), ("a look", look)] {
+        let (answer, took) = waiter.waited().await;
+        assert_eq!(answer.status, 503, "{what}: {}", answer.text());
+        answer.refused("unavailable");
+        let bound = Duration::from_millis(WAIT);
+        assert!(took >= bound - Duration::from_millis(300), "{what}: it does not give up early: {took:?}");
+        assert!(took < bound + Duration::from_millis(2_500), "{what}: {took:?}");
+    }
+    assert!(!patient.is_answered());
+    w.engine.thaw();
+    let since = Instant::now();
+    eventually("Redis takes a job", async || (w.put(json!({ "payload": 2 })).await.status < 300).then_some(())).await;
+    let (_, at) = patient.job_at().await;
+    assert!(at - since < Duration::from_secs(3), "{:?}", at - since);
+    w.check().await;
+}

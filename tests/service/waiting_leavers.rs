@@ -1,0 +1,136 @@
+//! A page that is gone takes nothing, whenever it goes.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use serde_json::json;
+use tokio::{task::JoinSet, time::sleep};
+
+use crate::world::{
+    World, assert_holds, assert_told, eventually, id_of,
+    page::Page,
+    waiters::{AT_ONCE, LONG},
+};
+
+/// Those who wait, as pages do.
+async fn pages(w: &World, n: usize) -> Vec<Page> {
+    let looked = w.scripts("reserve").await;
+    let mut pages = Vec::new();
+    for _ in 0..n {
+        pages.push(Page::asks(w, &json!({ "wait_ms": LONG })).await);
+    }
+    eventually("they have looked", async || (w.scripts("reserve").await > looked).then_some(())).await;
+    sleep(Duration::from_millis(100)).await;
+    pages
+}
+
+#[tokio::test]
+async fn pages_that_are_closed_while_they_wait_are_forgotten() {
+    let w = World::start().await;
+    let gone = pages(&w, 50).await;
+    let stays = w.waits(json!({})).await;
+    drop(gone);
+    sleep(Duration::from_millis(200)).await;
+    let before = w.scripts("reserve").await;
+    let id = w.enqueue(1).await;
+    assert_eq!(stays.job().await.id, id);
+    let looks = w.scripts("reserve").await - before;
+    assert!(looks <= 3, "{looks} looks for one who is there and fifty who are not");
+    assert_told(&w.story_of(&id).await, &["enqueued", "reserved"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_page_that_goes_while_its_job_is_on_the_way_leaves_it_to_the_next() {
+    let w = World::start().await;
+    let wired = w.over_a_wire().await;
+    for round in 0..5 {
+        let looked = wired.scripts("reserve").await;
+        let first = Page::asks(&wired, &json!({ "wait_ms": LONG })).await;
+        eventually("it has looked", async || (wired.scripts("reserve").await > looked).then_some(())).await;
+        let second = wired.waits(json!({})).await;
+        wired.hold_calls(true);
+        let id = w.enqueue(round).await;
+        // The hint is heard, and the first, who has waited longest, asks for the job. Pings are calls as well.
+        sleep(Duration::from_millis(150)).await;
+        drop(first);
+        sleep(Duration::from_millis(100)).await;
+        assert!(!second.is_answered());
+        wired.hold_calls(false);
+        let (held, _) = tokio::time::timeout(AT_ONCE, second.job_at()).await.expect("at once");
+        assert_eq!(held.id, id);
+        assert_holds(
+            &w.job(&id).await,
+            json!({ "attempts": 0, "counts": { "handed_out": 1, "abandoned": 0, "expired": 0, "failed": 0 } }),
+        );
+        w.complete(&held).await.is(200);
+    }
+    w.check().await;
+}
+
+/// The turn of events at any moment: asleep, woken, in the script, before the answer is out, after.
+#[tokio::test]
+async fn a_thousand_pages_that_are_closed_at_any_moment_keep_nothing_and_cost_nothing() {
+    const PAGES: u64 = 1_000;
+    let w = World::start().await;
+    let (_second, other) = w.another().await;
+    let jobs = tokio::spawn({
+        let client = (*w).clone();
+        async move {
+            let mut ids = Vec::new();
+            for n in 0..400 {
+                ids.push(client.enqueue(n).await);
+                sleep(Duration::from_millis(n % 7)).await;
+            }
+            ids
+        }
+    });
+    let (mut crowd, mut delivered) = (JoinSet::new(), BTreeMap::new());
+    for n in 0..PAGES {
+        let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
+        crowd.spawn(async move {
+            let page = Page::asks(&client, &json!({ "wait_ms": LONG, "limit": 1 + n % 2 })).await;
+            // As random as the scheduler, and spread over 50 ms.
+            sleep(Duration::from_micros(n * 7_919 % 50_000)).await;
+            page.hangs_up().await
+        });
+        while crowd.len() >= 40 {
+            let heard = crowd.join_next().await.expect("a crowd").expect("no panic");
+            note(&mut delivered, heard);
+        }
+    }
+    while let Some(heard) = crowd.join_next().await {
+        note(&mut delivered, heard.expect("no panic"));
+    }
+    let ids = jobs.await.expect("enqueued");
+    let (taken, left) = (delivered.len() as u64, (ids.len() - delivered.len()) as u64);
+    eprintln!("{PAGES} pages were closed, {taken} answers had been out by then");
+    tokio::time::timeout(
+        Duration::from_secs(2),
+        eventually("what was not delivered is back", async || {
+            let counts = w.queue().await["counts"].clone();
+            (counts["reserved"] == taken && counts["waiting"] == left).then_some(())
+        }),
+    )
+    .await
+    .expect("within two seconds");
+    for id in ids {
+        let handed_out = u64::from(delivered.contains_key(&id));
+        assert_holds(
+            &w.job(&id).await,
+            json!({
+                "state": if handed_out > 0 { "reserved" } else { "waiting" },
+                "attempts": 0,
+                "counts": { "handed_out": handed_out, "expired": 0, "failed": 0, "abandoned": 0, "released": 0 },
+            }),
+        );
+    }
+    w.check().await;
+}
+
+fn note(delivered: &mut BTreeMap<String, usize>, heard: Option<serde_json::Value>) {
+    for job in heard.iter().flat_map(|answer| answer["jobs"].as_array().expect("jobs")) {
+        let times = delivered.entry(id_of(job)).or_default();
+        *times += 1;
+        assert_eq!(*times, 1, "{job} went to two");
+    }
+}

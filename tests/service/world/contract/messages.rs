@@ -1,0 +1,26 @@
+//! The messages of the stream of events, which `openapi.yaml` describes beside the stream.
+
+use serde_json::{Value, json};
+
+use super::Contract;
+
+impl Contract {
+    /// # Panics
+    /// When the data of a message is not what the contract says.
+    pub fn check_message(&self, kind: &str, data: &Value) {
+        match kind {
+            "heartbeat" => assert_eq!(data, &json!({}), "the data of a heartbeat"),
+            "gap" => self.check_schema("a gap", "/components/schemas/EventGap", data),
+            kind => {
+                self.check_schema(kind, "/components/schemas/Event", data);
+                assert_eq!(data["type"], kind, "{data}");
+            }
+        }
+    }
+
+    /// Every type of event that is documented.
+    pub fn event_types(&self) -> Vec<String> {
+        let words = self.document.pointer("/components/schemas/EventType/enum").and_then(Value::as_array);
+        words.expect("types").iter().map(|word| word.as_str().expect("a word").to_owned()).collect()
+    }
+}

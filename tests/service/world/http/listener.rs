@@ -1,0 +1,156 @@
+//! Somebody who listens to what happens: a stream that is read message by message, and believed no more than an answer.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::{Answer, CONTRACT, Client};
+
+/// For anything that a loaded machine may take its time for; the next heartbeat is nearer.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Of a whole stream.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// The open answer of `GET /events`.
+pub struct Listener {
+    answer: reqwest::Response,
+    unread: Vec<u8>,
+    /// Of the message that was read last.
+    pub last_id: String,
+}
+
+/// A message of a stream.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// Empty for the last of a stream, which says `retry` and nothing else.
+    pub id: String,
+    pub kind: String,
+    pub data: Value,
+    pub retry: Option<u64>,
+}
+
+impl Client {
+    /// Listens from now on; `query` is what stands behind `/events`.
+    pub async fn listen(&self, query: &str) -> Listener {
+        self.try_to_listen(query, None).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
+    }
+
+    /// Goes on behind a message that was read before.
+    pub async fn listen_after(&self, query: &str, id: &str) -> Listener {
+        self.try_to_listen(query, Some(id)).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
+    }
+
+    /// # Errors
+    /// The refusal.
+    pub async fn try_to_listen(&self, query: &str, after: Option<&str>) -> Result<Listener, Answer> {
+        let path = format!("/events{query}");
+        let mut request = self.http.get(format!("{}{path}", self.base)).timeout(LONGEST);
+        if let Some(id) = after {
+            request = request.header("last-event-id", id);
+        }
+        let mut answer = request.send().await.unwrap_or_else(|e| panic!("GET {path}: {e:?}"));
+        let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
+        if status != 200 {
+            let body = answer.bytes().await.unwrap_or_else(|e| panic!("GET {path}: {e:?}")).to_vec();
+            let refusal = Answer { status, headers, body };
+            CONTRACT.check("GET", &path, &refusal);
+            return Err(refusal);
+        }
+        // Something is said at once.
+        let unread = said(&mut answer).await.expect("a first message");
+        CONTRACT.check("GET", &path, &Answer { status, headers, body: unread.clone() });
+        Ok(Listener { answer, unread, last_id: after.unwrap_or_default().to_owned() })
+    }
+
+    /// The head of a stream and its beginning, as if that were the whole answer.
+    pub async fn hear_of(&self, query: &str) -> Answer {
+        let listener = self.listen(query).await;
+        Answer { status: 200, headers: listener.answer.headers().clone(), body: listener.unread }
+    }
+}
+
+/// What comes next; `None` when nothing does any more.
+async fn said(answer: &mut reqwest::Response) -> Option<Vec<u8>> {
+    let chunk = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("a heartbeat at least");
+    chunk.ok().flatten().map(|bytes| bytes.to_vec())
+}
+
+impl Listener {
+    /// The next message; `None` when the stream has ended, whoever ended it. What was not said to its end was not said.
+    pub async fn next(&mut self) -> Option<Message> {
+        loop {
+            if let Some(end) = self.unread.windows(2).position(|pair| pair == b"\n\n") {
+                let text: Vec<u8> = self.unread.drain(..end + 2).collect();
+                let message = Message::read(std::str::from_utf8(&text[..end]).expect("UTF-8"));
+                if !message.id.is_empty() {
+                    self.last_id.clone_from(&message.id);
+                }
+                return Some(message);
+            }
+            self.unread.extend(said(&mut self.answer).await?);
+        }
+    }
+
+    /// The next that is no heartbeat.
+    pub async fn next_event(&mut self) -> Option<Message> {
+        loop {
+            let message = self.next().await?;
+            if message.kind != "heartbeat" {
+                return Some(message);
+            }
+        }
+    }
+
+    /// The data of the next so many events.
+    pub async fn hear(&mut self, n: usize) -> Vec<Value> {
+        let mut heard = Vec::with_capacity(n);
+        for _ in 0..n {
+            heard.push(self.next_event().await.expect("the stream goes on").data);
+        }
+        heard
+    }
+
+    /// The data of all events up to the first of this type, without it.
+    pub async fn hear_until(&mut self, kind: &str) -> Vec<Value> {
+        let mut heard = Vec::new();
+        loop {
+            let message = self.next_event().await.expect("the stream goes on");
+            if message.kind == kind {
+                return heard;
+            }
+            heard.push(message.data);
+        }
+    }
+
+    /// Everything until the stream ends.
+    pub async fn rest(&mut self) -> Vec<Message> {
+        let mut rest = Vec::new();
+        while let Some(message) = self.next().await {
+            rest.push(message);
+        }
+        rest
+    }
+}
+
+impl Message {
+    /// As WHATWG HTML says it, but that nothing else than what is documented may be there.
+    fn read(text: &str) -> Self {
+        let mut message = Self { id: String::new(), kind: String::new(), data: Value::Null, retry: None };
+        for line in text.split('\n') {
+            match line.split_once(": ").unwrap_or_else(|| panic!("{line:?} in {text:?}")) {
+                ("id", id) => id.clone_into(&mut message.id),
+                ("event", kind) => kind.clone_into(&mut message.kind),
+                ("data", data) => message.data = serde_json::from_str(data).expect("data is JSON"),
+                ("retry", ms) => message.retry = Some(ms.parse().expect("milliseconds")),
+                _ => panic!("{line:?} in {text:?}"),
+            }
+        }
+        if message.retry.is_some() {
+            assert!(message.id.is_empty() && message.kind.is_empty(), "{text}");
+        } else {
+            assert!(!message.id.is_empty(), "a message that one cannot come back to: {text}");
+            CONTRACT.check_message(&message.kind, &message.data);
+        }
+        message
+    }
+}

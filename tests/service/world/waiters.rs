@@ -1,0 +1,120 @@
+//! People who wait for work.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::{task::JoinHandle, time::Instant};
+
+use super::{
+    eventually,
+    http::{Answer, Client},
+    verbs::Held,
+};
+
+/// The longest that a call may wait.
+pub const LONG: u64 = 30_000;
+/// The longest that something takes for which nobody should have to wait; the safety tick is far beyond.
+pub const AT_ONCE: Duration = Duration::from_secs(1);
+
+/// A call that has not been answered yet.
+pub struct Waiter {
+    since: Instant,
+    call: JoinHandle<(Answer, Instant)>,
+}
+
+impl Waiter {
+    pub fn send(call: impl Future<Output = Answer> + Send + 'static) -> Self {
+        let call = async move { (call.await, Instant::now()) };
+        Self { since: Instant::now(), call: tokio::spawn(call) }
+    }
+
+    pub fn is_answered(&self) -> bool {
+        self.call.is_finished()
+    }
+
+    /// The answer, and when it came.
+    pub async fn answer(self) -> (Answer, Instant) {
+        self.call.await.expect("an answer")
+    }
+
+    /// The answer, and how long it took.
+    pub async fn waited(self) -> (Answer, Duration) {
+        let since = self.since;
+        let (answer, at) = self.answer().await;
+        (answer, at - since)
+    }
+
+    /// The one job that was waited for.
+    pub async fn job(self) -> Held {
+        self.job_at().await.0
+    }
+
+    /// The one job that was waited for, and when it came.
+    pub async fn job_at(self) -> (Held, Instant) {
+        let (answer, at) = self.answer().await;
+        let answer = answer.is(200);
+        assert_eq!(answer["jobs"].as_array().map(Vec::len), Some(1), "{answer}");
+        (Held::new(&answer["jobs"][0]), at)
+    }
+
+    /// There was nothing, and this is why.
+    pub async fn nothing(self) -> String {
+        let answer = self.answer().await.0.is(200);
+        assert_eq!(answer["jobs"], json!([]), "{answer}");
+        let retry_after_ms = answer["retry_after_ms"].as_u64().expect("a number");
+        assert!((250..=5_000).contains(&retry_after_ms), "{answer}");
+        answer["reason"].as_str().expect("a reason").to_owned()
+    }
+}
+
+impl Client {
+    /// A figure of `/metrics`, as it is written there but for its value; 0 if it is not there.
+    pub async fn figure(&self, name: &str) -> f64 {
+        let text = self.get("/metrics").await.text();
+        let value = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0.0, |value| value.parse().expect("a number"))
+    }
+
+    /// How many scripts of this kind the instance has run.
+    pub async fn scripts(&self, name: &str) -> u64 {
+        self.figure(&format!(r#"intray_script_duration_seconds_count{{script="{name}"}}"#)).await as u64
+    }
+
+    /// How often somebody at this instance has looked for a job, one each; only of looks that have been answered.
+    async fn looks(&self) -> Option<u64> {
+        let of = |what: &str| format!(r#"intray_script_group_jobs_{what}{{script="reserve"}}"#);
+        let (looks, begun) = (self.figure(&of("sum")).await, self.figure(&of("count")).await as u64);
+        (begun == self.scripts("reserve").await).then_some(looks as u64)
+    }
+
+    /// Somebody who asks for work in one queue, and is asleep now.
+    pub async fn waits(&self, request: Value) -> Waiter {
+        self.wait_together(vec![request]).await.remove(0)
+    }
+
+    /// People who ask for work in one queue each, one after the other, and are all asleep now.
+    pub async fn wait_together(&self, requests: Vec<Value>) -> Vec<Waiter> {
+        let before = eventually("nobody looks", async || self.looks().await).await;
+        let expected = before + requests.len() as u64;
+        let waiters: Vec<_> = requests.into_iter().map(|request| self.asks(request)).collect();
+        eventually("everybody has looked", async || self.looks().await.filter(|looks| *looks >= expected)).await;
+        assert!(waiters.iter().all(|waiter| !waiter.is_answered()), "there is nothing to be had");
+        waiters
+    }
+
+    /// Somebody who has asked for work and may wait as long as anybody; whether they sleep yet, nobody knows.
+    pub fn asks(&self, mut request: Value) -> Waiter {
+        let client = self.clone();
+        if request["wait_ms"].is_null() {
+            request["wait_ms"] = json!(LONG);
+        }
+        Waiter::send(async move { client.ask(request).await })
+    }
+
+    /// A look at something that waits for it to change.
+    pub fn watches(&self, path: &str) -> Waiter {
+        let (client, begin) = (self.clone(), if path.contains('?') { '&' } else { '?' });
+        let path = format!("{path}{begin}wait_ms={LONG}");
+        Waiter::send(async move { client.get(&path).await })
+    }
+}
