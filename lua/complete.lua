@@ -60,8 +60,9 @@ local function complete(id, secret, digest, result)
   if job then
     local late, hold = now >= job.deadline, job.hold
     if late then
-      job.record.expired = job.record.expired + 1
-      total('expired')
+      local cause = is_marked_hold(hold, GRACE) and 'abandoned' or 'expired'
+      job.record[cause] = job.record[cause] + 1
+      total(cause)
     end
     let_go(job, id, late and DONE_LATE or DONE)
     return finish(job, id, hold.worker, result, late)
@@ -71,7 +72,9 @@ local function complete(id, secret, digest, result)
   if job then entry, how, worker = recall(job.record.ring, digest) end
   if not entry then return {'lost', 'unknown', ''} end
   if how >= DONE and (result_of(id) or '') == result then return {'again', how == DONE_LATE and 1 or 0} end
-  if how == EXPIRED and entry == 1 and is_open(job, id) then return complete_late(job, id, worker, result) end
+  if (how == EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(job, id) then
+    return complete_late(job, id, worker, result)
+  end
   keep_late(job, id, worker, digest, result)
   return {'lost', ENDINGS[how], STATES[job.record.state]}
 end

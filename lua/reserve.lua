@@ -1,44 +1,37 @@
 -- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave order event total commit
+-- USES   clock write record batch gate line leave order event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · jobs hash · payloads hash ·
--- KEYS   live hash · settings hash
--- ARGV   per call 8: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
--- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job)
+-- KEYS   live hash · drafts hash · settings hash
+-- ARGV   per call 10: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
+-- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job), place and id of the job to go on
+-- ARGV   behind ('' = from the front)
 -- REPLY  {now ms, warn ms, {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
--- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms} …} |
+-- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms, draft ('' = none)} …} |
 -- REPLY  {'overdue'}: sweep first | {'later'}: the others' payloads filled the answer |
--- REPLY  {'more'}: all that was looked at is blocked now, and there is more to look at |
+-- REPLY  {'more', place, id}: nothing among those looked at; go on behind that one ('' = from the front) |
+-- REPLY  {'skipped'}: all that is there, this worker has skipped |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
-local STRIDE, LINE, BYTES, HELD, CHUNK = 8, 200, $RESERVE_BYTES, 200, 50
+local STRIDE, BYTES, HELD = 10, $RESERVE_BYTES, 200
 
 local function first_of(set)
   return tonumber(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2] or math.huge)
 end
 -- What is overdue goes back to its place before anything is handed out: 300 s means 300 s, and the oldest comes first.
 local overdue = math.min(first_of(reserved), first_of(delayed)) <= now
-local chosen = redis.call('HMGET', settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms')
+local chosen = redis.call('HMGET', settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms',
+  'share_drafts')
 local paused, worker_limit = chosen[1] == '1', tonumber(chosen[4] or $WORKER_LIMIT)
+local shares_drafts = chosen[6] == '1'
 local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[3] or $MAX_HOLD_MS)
 
 local leave_inbound, to_reserved, to_held = begin('ZREM', inbound), begin('ZADD', reserved), begin('ZADD', held)
 local write_live = begin('HSET', live)
--- The head of the line: ids, places, headers and live records, side by side; `line_at` is who is next, `line_ends`
--- whether nobody comes behind.
-local ids, places, headers, records, line_at, line_ends = {}, {}, {}, {}, 1, true
-local touched, known, spent, handed, looked = {}, {}, 0, 0, 0
+local touched, known, spent, handed = {}, {}, 0, 0
 
 local function capped(deadline, reserved_at)
   if max_hold > 0 then return math.min(deadline, reserved_at + max_hold) end
   return deadline
-end
-
-local function read_line(most)
-  local line = redis.call('ZRANGE', inbound, 0, most - 1, 'WITHSCORES')
-  ids, places, line_at, line_ends = {}, {}, 1, #line < most * 2
-  for i = 1, #line, 2 do ids[#ids + 1], places[#places + 1] = line[i], tonumber(line[i + 1]) end
-  if #ids == 0 then return end
-  headers, records = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', live, unpack(ids))
 end
 
 -- Everything that the calls can want, read at once.
@@ -47,27 +40,7 @@ local function read_what_is_wanted()
   for at = 1, #ARGV, STRIDE do
     if ARGV[at + 4] ~= 'resume' then wanted = wanted + tonumber(ARGV[at + 2]) end
   end
-  if wanted > 0 and not paused then read_line(math.min(wanted, LINE)) end
-end
-
--- Is there somebody to look at? Jobs that turned out to be blocked make room for others behind them.
-local function has_next()
-  if line_at > #ids and not line_ends and looked < LINE then
-    write_so_far()
-    read_line(math.min(CHUNK, LINE - looked))
-  end
-  return line_at <= #ids
-end
-
--- A job that the baton put back has its place in line, and is read with those behind it or stands among those ahead.
-put_back = function(id, r, raw)
-  local at = line_at
-  while at <= #ids and (places[at] < r.score or places[at] == r.score and ids[at] < id) do at = at + 1 end
-  if at > #ids and not line_ends then return end
-  table.insert(ids, at, id)
-  table.insert(places, at, r.score)
-  table.insert(headers, at, raw)
-  table.insert(records, at, pack_live(r))
+  if wanted > 0 and not paused then read_from('', '', math.min(wanted, CANDIDATES)) end
 end
 
 -- All that a worker holds, or only what this very call was given before: {id, live record, hold} each, oldest first.
@@ -97,8 +70,19 @@ local function size(id, record)
   return is_apart(record) and #record + redis.call('HSTRLEN', payloads, id) or #record
 end
 
-local function shown(id, record, raw, deadline)
-  return {id, record, is_apart(record) and redis.call('HGET', payloads, id) or '', raw, deadline}
+-- What was typed is given back to who typed it, or to whoever comes next if the queue shares drafts.
+local function draft_for(id, worker)
+  local kept = redis.call('HGET', drafts, id)
+  if not kept then return '' end
+  local owner, stop = struct.unpack('>Bc0', kept)
+  if shares_drafts or owner == worker and worker ~= '' then return kept:sub(stop) end
+  return ''
+end
+
+-- `fresh`: nobody had it before, so nobody has typed anything.
+local function shown(id, record, raw, deadline, worker, fresh)
+  local apart = is_apart(record) and redis.call('HGET', payloads, id) or ''
+  return {id, record, apart, raw, deadline, fresh and '' or draft_for(id, worker)}
 end
 
 -- The same call again is given the same jobs. They are marked, lest the undo of a first try takes them from the second.
@@ -113,7 +97,7 @@ local function replay(mine, nonce)
         add(write_live, job.id, pack_live(r))
       end
       given[#given + 1] = shown(job.id, redis.call('HGET', jobs, job.id), pack_live(job.record),
-        tonumber(redis.call('ZSCORE', reserved, job.id)))
+        tonumber(redis.call('ZSCORE', reserved, job.id)), hold.worker)
     end
   end
   return #given > 1 and given or nil
@@ -133,7 +117,7 @@ local function resume(job, nonce, lease)
   local raw, record = pack_live(r), redis.call('HGET', jobs, id)
   add(write_live, id, raw)
   event('resumed', id, hold.worker, read_header(record), '')
-  return shown(id, record, raw, deadline)
+  return shown(id, record, raw, deadline, hold.worker)
 end
 
 local function resume_all(mine, limit, nonce, lease)
@@ -185,41 +169,49 @@ local function take(id, r, header, record, call, i)
   handed_out(r.score)
   event('reserved', id, call.worker, header, '')
   total('handed_out')
-  return shown(id, record, packed, deadline)
+  return shown(id, record, packed, deadline, call.worker, r.handed_out == 1)
+end
+
+local function has_skipped(r, worker)
+  local at = 1
+  while at <= #r.skips do
+    local name, stop = struct.unpack('>Bc0', r.skips, at)
+    if name == worker then return true end
+    at = stop
+  end
+  return false
 end
 
 -- New jobs in order, as many as asked for and as the byte budget allows; one call always gets one.
 local function take_next(call, want)
-  local given, bytes = {'new'}, 0
-  while #given <= want and has_next() do
-    local at = line_at
-    local id, record = ids[at], headers[at]
-    local r, header, full = look_at(id, places[at], record, records[at])
-    local weight = full and 0 or size(id, record)
-    if #given > 1 and bytes + weight > BYTES then break end
-    if spent > 0 and spent + weight > BYTES then
-      if #given == 1 then return {'later'} end
-      break
-    end
-    bytes, spent, line_at = bytes + weight, spent + weight, at + 1
-    if full then
+  local given, bytes, passed = {'new'}, 0, nil
+  cursor = line_at
+  while #given <= want and somebody() do
+    local id, place, record, raw = unpack(line[cursor])
+    local r, header, full = look_at(id, place, record, raw)
+    if r.skips ~= '' and has_skipped(r, call.worker) then
+      cursor, looked, passed = cursor + 1, looked + 1, {place, id}
+    elseif full then
       looked = looked + 1
+      drop()
       block(id, r, header, full)
     else
+      local weight = size(id, record)
+      if #given > 1 and bytes + weight > BYTES then break end
+      if spent > 0 and spent + weight > BYTES then
+        if #given == 1 then return {'later'} end
+        break
+      end
+      bytes, spent = bytes + weight, spent + weight
+      drop()
       given[#given + 1] = take(id, r, header, record, call, #given)
     end
   end
-  if #given == 1 and line_at > #ids and not line_ends then return {'more'} end
-  return given
-end
-
-local function drop_from_line(id)
-  for at = line_at, #ids do
-    if ids[at] == id then
-      for _, column in ipairs({ids, places, headers, records}) do table.remove(column, at) end
-      return
-    end
+  if #given > 1 then return given end
+  if cursor > #line and not line_ends then
+    return {'more', passed and digits(passed[1]) or '', passed and passed[2] or ''}
   end
+  return passed and {'skipped'} or given
 end
 
 local function take_this(call, id, mine)
@@ -238,7 +230,7 @@ local function take_this(call, id, mine)
   if call.worker ~= '' and worker_limit > 0 and #mine >= worker_limit then return {'limit'} end
   local header, full
   r, header, full = look_at(id, tonumber(redis.call('ZSCORE', inbound, id)), record, raw)
-  drop_from_line(id)
+  drop_id(id)
   if not full then return {'new', take(id, r, header, record, call, 1)} end
   block(id, r, header, full)
   return {'state', STATES[r.state]}
@@ -264,7 +256,13 @@ local function serve(call, mode, limit, id)
     limit = math.min(limit, worker_limit - #mine)
   end
   if paused then return {'new'} end
-  return take_next(call, limit)
+  if call.from == '' then return take_next(call, limit) end
+  write_so_far()
+  read_from(call.from_place, call.from, CHUNK)
+  local given = take_next(call, limit)
+  write_so_far()
+  read_from('', '', CHUNK)
+  return given
 end
 
 local replies, hungry = {}, false
@@ -272,10 +270,10 @@ if not overdue then read_what_is_wanted() end
 for at = 1, #ARGV, STRIDE do
   local call = {
     worker = ARGV[at], nonce = ARGV[at + 1], lease = tonumber(ARGV[at + 3]), secrets = ARGV[at + 6],
-    digests = ARGV[at + 7],
+    digests = ARGV[at + 7], from_place = ARGV[at + 8], from = ARGV[at + 9],
   }
   local reply = overdue and {'overdue'} or serve(call, ARGV[at + 4], tonumber(ARGV[at + 2]), ARGV[at + 5])
-  hungry = hungry or #reply == 1
+  hungry = hungry or type(reply[2]) ~= 'table'
   replies[#replies + 1] = reply
 end
 

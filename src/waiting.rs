@@ -84,7 +84,13 @@ impl Waiting {
         loop {
             let looked = Instant::now();
             let seen = match self.inner.queues.reserve(call.clone()).await {
-                nothing @ Ok(ReserveOutcome::Nothing { .. }) => nothing,
+                Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
+                    if let ReserveOutcome::Nothing { reason: Reason::Skipped, .. } = nothing {
+                        // What this one has skipped is somebody else's.
+                        place.pass_on();
+                    }
+                    Ok(nothing)
+                }
                 Err(fault @ Fault::Unavailable { .. }) => {
                     place.is_troubled();
                     Err(fault)
@@ -129,6 +135,8 @@ impl Waiting {
     ) -> Result<ReserveOutcome, Fault> {
         let later: Option<Vec<_>> = queues.iter().map(|queue| self.inner.table.sight_after(queue, looked)).collect();
         match later {
+            // That is of this worker alone.
+            _ if matches!(seen, Ok(ReserveOutcome::Nothing { reason: Reason::Skipped, .. })) => seen,
             Some(sights) => Ok(Sight::nothing(&sights.into_iter().collect::<Result<Vec<_>, _>>()?)),
             None => seen,
         }

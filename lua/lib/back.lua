@@ -47,7 +47,7 @@ end
 -- A reservation past its deadline. Answers whether the job is dead by it.
 local function expire(id, r, hold, header)
   run_out(id, r, hold, header)
-  if out_of_attempts(r, header) then
+  if not is_marked_hold(hold, GRACE) and out_of_attempts(r, header) then
     die(id, r, header, hold.worker)
     return true
   end

@@ -15,8 +15,8 @@ local function read_batch(code)
     b = {counts = {}}
     local _
     _, b.stage, b.marks, b.priority, b.created_at, b.sealed_at, b.ended_at, b.expected, b.total, b.cursor,
-      b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6], b.counts[7], b.fingerprint,
-      b.client = struct.unpack(RECORD, raw)
+      b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6], b.counts[7],
+      b.fingerprint, b.client = struct.unpack(RECORD, raw)
   end
   batches_seen[code] = b
   return b
@@ -24,8 +24,8 @@ end
 
 local function pack_batch(b)
   return struct.pack(RECORD, 1, b.stage, b.marks, b.priority, b.created_at, b.sealed_at, b.ended_at, b.expected,
-    b.total, b.cursor, b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6], b.counts[7],
-    b.fingerprint, #b.client, b.client)
+    b.total, b.cursor, b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6],
+    b.counts[7], b.fingerprint, #b.client, b.client)
 end
 
 local function is_member(header)
@@ -43,7 +43,7 @@ local function member_id(code, index)
   local n, tail = index + 1, ''
   for _ = 1, 4 do
     local digit = n % 32 + 1
-    n, tail = math.floor(n / 32), DIGITS:sub(digit, digit) .. tail
+    n, tail = math.floor(n / 32), string.sub(DIGITS, digit, digit) .. tail
   end
   return code:sub(1, 22) .. tail
 end

@@ -1,7 +1,7 @@
 -- ending: a job is completed or cancelled. What is known of it is kept for a while; of a batch's job, as long as that.
 -- USES   clock write record batch gate leave dedupe event total
--- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash
-local to_ended = begin('ZADD', ended)
+-- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash · drafts hash
+local to_ended, drop_drafts = begin('ZADD', ended), begin('HDEL', drafts)
 
 local function end_job(id, r, header, state)
   if r.score >= 0 then r.priority = math.floor(r.score / $SPAN) end
@@ -15,6 +15,7 @@ local function end_job(id, r, header, state)
     if state == CANCELLED then total('cancelled_kept') end
   end
   r.skips = ''
+  add(drop_drafts, id)
   keep(id, r, header)
   free_dedupe(id, header)
 end

@@ -16,6 +16,6 @@ local function not_live(id, digest, how)
   if job then entry, ending = recall(job.record.ring, digest) end
   if not entry then return {'lost', 'unknown', ''} end
   local state = STATES[job.record.state]
-  if ending == how then return {'again', state} end
+  if ending == how or ending == GRACE_OVER and how == ABANDONED then return {'again', state} end
   return {'lost', ENDINGS[ending], state}
 end

@@ -1,8 +1,10 @@
 -- leave: a reservation ends. What expiry, abandon, fail, release, cancel and complete share.
 -- USES   clock write record gate event total
 -- KEYS   reserved zset · held zset
-local EXPIRED, ABANDONED, FAILED, RELEASED, ENDED_BY_CANCEL, DONE, DONE_LATE = 1, 2, 3, 4, 5, 6, 7
-local ENDINGS = {'expired', 'abandoned', 'failed', 'released', 'cancelled', 'completed', 'completed'}
+local EXPIRED, ABANDONED, FAILED, RELEASED, ENDED_BY_CANCEL, DONE, DONE_LATE, GRACE_OVER = 1, 2, 3, 4, 5, 6, 7, 8
+local ENDINGS = {
+  'expired', 'abandoned', 'failed', 'released', 'cancelled', 'completed', 'completed', 'abandoned',
+}
 local RING = 5
 local leave_reserved, leave_held = begin('ZREM', reserved), begin('ZREM', held)
 
@@ -35,8 +37,30 @@ local function leave(id, r, hold, how, header)
   if is_gated(header) then free_gates(id, header) end
 end
 
--- A reservation ends by its deadline, which counts an attempt.
+-- The last sixteen who skipped a job, newest first.
+local SKIPPED = 16
+
+local function skip(r, worker)
+  local stop, entries = 1, 1
+  while stop <= #r.skips and entries < SKIPPED do
+    stop, entries = stop + 1 + r.skips:byte(stop), entries + 1
+  end
+  r.skips = string.char(#worker) .. worker .. r.skips:sub(1, stop - 1)
+end
+
+local function is_marked_hold(hold, mark)
+  return bit.band(hold.marks, mark) ~= 0
+end
+
+-- A reservation ends by its deadline, which counts an attempt; or by the end of a grace, which counts as abandoned.
 local function run_out(id, r, hold, header)
+  if is_marked_hold(hold, GRACE) then
+    r.abandoned = r.abandoned + 1
+    if is_marked_hold(hold, SKIPS) then skip(r, hold.worker) end
+    leave(id, r, hold, GRACE_OVER, header)
+    event('abandoned', id, hold.worker, header, 'grace')
+    return total('abandoned')
+  end
   r.expired, r.attempts = r.expired + 1, r.attempts + 1
   leave(id, r, hold, EXPIRED, header)
   event('expired', id, hold.worker, header, '')

@@ -22,7 +22,9 @@ local function read_header(raw)
   if bit.band(flags, FINGERPRINT) ~= 0 then fingerprint, stop = struct.unpack('>c8', raw, stop) end
   if bit.band(flags, LEASE) ~= 0 then lease, stop = struct.unpack('>I4', raw, stop) end
   if bit.band(flags, ATTEMPTS) ~= 0 then max_attempts, stop = struct.unpack('>I4', raw, stop) end
-  if bit.band(flags, BACKOFF) ~= 0 then backoff, backoff_delay, backoff_max, stop = struct.unpack('>BI4I4', raw, stop) end
+  if bit.band(flags, BACKOFF) ~= 0 then
+    backoff, backoff_delay, backoff_max, stop = struct.unpack('>BI4I4', raw, stop)
+  end
   if bit.band(flags, TRACE) ~= 0 then stop = stop + 55 end
   if bit.band(flags, LOCKS) ~= 0 then locks, stop = read_locks(raw, stop) end
   return {
@@ -64,8 +66,9 @@ local function pack_live(r)
 end
 
 -- The reservation that is out: secret, digest of the secret, nonce of the call that was given it, since when, how long.
--- Marks: a replayed one was given twice to the same call.
-local REPLAYED = 2
+-- Marks: it ends by grace, as abandoned; it was given twice to the same call; when it ends by grace its worker has
+-- skipped the job.
+local GRACE, REPLAYED, SKIPS = 1, 2, 4
 local HOLD = '>c26c8c16I6I4I4BBc0'
 
 local function read_hold(raw)

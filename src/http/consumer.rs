@@ -15,6 +15,7 @@ use super::{
     fields::Fields,
     headers::IdempotencyKey,
     items::Items,
+    place::Place,
     problem::{Failure, Problem},
     query::{NoQuery, Query},
     rules, shapes,
@@ -22,6 +23,7 @@ use super::{
 };
 use crate::{
     job::{JobId, Name, QueueName, Reservation, State as JobState, limits},
+    payload::Json as Payload,
     queue::{Abandon, Complete, Completion, Extend, Extension, Fail, Nonce, Queues, Reserve, ReserveOutcome, Return},
     waiting::Waiting,
 };
@@ -34,6 +36,8 @@ pub async fn reserve(
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let (call, wait) = read_reserve(body.json_or_nothing()?, key)?;
+    // It is part of the connection's read buffer, 8 KiB, of which those who wait shall not keep two.
+    drop(body);
     match waiting.reserve(call, wait).await? {
         ReserveOutcome::Jobs { jobs, remaining, now, undo } => {
             let jobs = jobs.iter().map(|job| shapes::Handout::new(job, now)).collect();
@@ -53,9 +57,14 @@ pub async fn reserve(
 }
 
 /// `POST /jobs/extend`
-pub async fn extend(State(queues): State<Queues>, _: NoQuery, body: BeaconBody) -> Result<Response, Problem> {
+pub async fn extend(
+    State((queues, max_draft)): State<(Queues, usize)>,
+    _: NoQuery,
+    body: BeaconBody,
+) -> Result<Response, Problem> {
     let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
-    Ok(items.each(read_extend, |calls| queues.extend(calls), extended).await.into_response())
+    let read = |item| read_extend(item, max_draft);
+    Ok(items.each(read, |calls| queues.extend(calls), extended).await.into_response())
 }
 
 /// `POST /jobs/complete`
@@ -70,9 +79,14 @@ pub async fn complete(
 }
 
 /// `POST /jobs/abandon`
-pub async fn abandon(State(queues): State<Queues>, _: NoQuery, body: BeaconBody) -> Result<Response, Problem> {
+pub async fn abandon(
+    State((queues, max_draft)): State<(Queues, usize)>,
+    _: NoQuery,
+    body: BeaconBody,
+) -> Result<Response, Problem> {
     let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
-    Ok(items.each(read_abandon, |calls| queues.abandon(calls), returned).await.into_response())
+    let read = |item| read_abandon(item, max_draft);
+    Ok(items.each(read, |calls| queues.abandon(calls), returned).await.into_response())
 }
 
 /// `POST /jobs/fail`
@@ -135,15 +149,21 @@ pub(super) fn read_queues(query: &mut Query) -> Vec<QueueName> {
     if names.is_empty() { vec![QueueName::default()] } else { names }
 }
 
+fn check_size_if(field: &str, json: Option<&Payload>, most: usize) -> Result<(), Problem> {
+    json.map_or(Ok(()), |json| check_size(field, json, most))
+}
+
 /// An item of a settle call, with the id that its answer names.
 type Read<C> = Result<(JobId, C), Problem>;
 
-fn read_extend(item: &RawValue) -> Read<Extend> {
+fn read_extend(item: &RawValue, max_draft: usize) -> Read<Extend> {
     let mut fields = Fields::of(item)?;
     let reservation = fields.need("reservation", rules::parsed(Reservation::parse));
     let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
+    let draft = fields.take("draft", rules::json);
     let reservation = fields.finish(reservation)?;
-    Ok((reservation.job.clone(), Extend { reservation, lease_ms }))
+    check_size_if("draft", draft.as_ref(), max_draft)?;
+    Ok((reservation.job.clone(), Extend { reservation, lease_ms, draft }))
 }
 
 fn read_complete(item: &RawValue, max_result: usize) -> Read<Complete> {
@@ -151,19 +171,26 @@ fn read_complete(item: &RawValue, max_result: usize) -> Read<Complete> {
     let reservation = fields.need("reservation", rules::parsed(Reservation::parse));
     let result = fields.take("result", rules::json);
     let reservation = fields.finish(reservation)?;
-    if let Some(result) = &result {
-        check_size("result", result, max_result)?;
-    }
+    check_size_if("result", result.as_ref(), max_result)?;
     Ok((reservation.job.clone(), Complete { reservation, result }))
 }
 
-fn read_abandon(item: &RawValue) -> Read<Abandon> {
+fn read_abandon(item: &RawValue, max_draft: usize) -> Read<Abandon> {
     let mut fields = Fields::of(item)?;
     let reservation = fields.need("reservation", rules::parsed(Reservation::parse));
     let reason = fields.take("reason", rules::words(limits::REASON));
+    if fields.has("delay_ms") && fields.has("grace_ms") {
+        fields.blame::<()>("grace_ms", "does not go together with delay_ms");
+    }
     let delay_ms = fields.take("delay_ms", rules::whole(0..=limits::DELAY_MS));
+    let skip = fields.take("skip", rules::flag).unwrap_or(false);
+    let grace_ms = fields.take("grace_ms", rules::whole(0..=*limits::LEASE_MS.end()));
+    let resumes = fields.take("resumes", rules::whole(0..=limits::COUNT));
+    let draft = fields.take("draft", rules::json);
     let reservation = fields.finish(reservation)?;
-    Ok((reservation.job.clone(), Abandon { reservation, reason, delay_ms }))
+    check_size_if("draft", draft.as_ref(), max_draft)?;
+    let job = reservation.job.clone();
+    Ok((job, Abandon { reservation, reason, delay_ms, skip, grace_ms, resumes, draft }))
 }
 
 fn read_fail(item: &RawValue) -> Read<Fail> {
@@ -196,6 +223,8 @@ fn completed(id: JobId, outcome: Completion) -> Result<shapes::Completed, Proble
 fn returned(id: JobId, outcome: Return) -> Result<shapes::Returned, Problem> {
     match outcome {
         Return::Returned { state, duplicate } => Ok(shapes::Returned { id: shapes::Text(id), state, duplicate }),
+        Return::Stays => Ok(shapes::Returned { id: shapes::Text(id), state: JobState::Reserved, duplicate: false }),
+        Return::NobodySkips => Err(Problem::invalid(vec![Place::pointer("/skip", "needs a named worker")])),
         Return::Lost(lost) => Err(lost.into()),
     }
 }

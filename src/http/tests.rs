@@ -79,7 +79,7 @@ async fn a_preflight_is_answered_for_two_hours() {
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.headers["access-control-max-age"], "7200");
     assert_eq!(answer.headers["access-control-allow-methods"], "GET,POST,PATCH,DELETE");
-    let named = "content-type,authorization,idempotency-key,traceparent,x-request-id";
+    let named = "content-type,authorization,idempotency-key,last-event-id,traceparent,x-request-id";
     assert_eq!(answer.headers["access-control-allow-headers"], named);
     assert!(!answer.headers.contains_key("access-control-allow-credentials"));
 }

@@ -32,6 +32,8 @@ pub struct Sight {
     pub paused: bool,
     /// Until something expires or falls due.
     pub next_ms: Option<u64>,
+    /// All that is there, the worker has skipped.
+    skipped: bool,
     /// More was to be looked at than one call may.
     cut_short: bool,
 }
@@ -93,6 +95,7 @@ fn read_sight(now: Millis, mut fields: Fields) -> Result<Sight, Fault> {
         reserved: fields.count()?,
         paused: fields.flag()?,
         next_ms: fields.maybe()?,
+        skipped: false,
         cut_short: false,
     })
 }
@@ -110,7 +113,12 @@ pub(super) fn read_part(queue: &QueueName, answer: Answer) -> Result<Part, Fault
                 jobs.push(read_handout(queue, warn_ms, job?)?);
             }
         }
-        "overdue" | "later" | "more" => sight.cut_short = true,
+        "overdue" | "later" => sight.cut_short = true,
+        "more" => {
+            sight.cut_short = true;
+            sight.skipped = !item.bytes()?.is_empty();
+        }
+        "skipped" => sight.skipped = true,
         "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
         "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
         "paused" => refusal = Some(ReserveOutcome::QueuePaused),
@@ -126,6 +134,7 @@ fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields) -> Result<H
     let apart = answer.bytes()?;
     let live = Live::parse(&answer.bytes()?)?;
     let deadline = answer.time()?;
+    let draft = answer.bytes()?;
     let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
     let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart)?) };
     let priority = live.score.map_or(header.priority.into(), |score| score >> 46);
@@ -143,6 +152,7 @@ fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields) -> Result<H
         worker: hold.worker,
         enqueued_at: header.enqueued_at,
         resumes: hold.resumes,
+        draft: if draft.is_empty() { None } else { Some(record::json(draft)?) },
         traceparent: header.traceparent,
     })
 }
@@ -170,6 +180,7 @@ pub(super) fn finish(parts: Vec<Part>) -> ReserveOutcome {
 fn reason(sights: &[Sight]) -> Reason {
     let of = |sight: &Sight| match sight {
         Sight { paused: true, .. } => Reason::Paused,
+        Sight { skipped: true, .. } => Reason::Skipped,
         Sight { blocked: 1.., .. } => Reason::Blocked,
         Sight { delayed: 1.., .. } => Reason::Delayed,
         Sight { reserved: 1.., .. } => Reason::Reserved,

@@ -222,6 +222,13 @@ impl Args {
         self.ends.extend(other.ends.iter().map(|end| base + end));
     }
 
+    /// Without the last so many.
+    pub(super) fn without_last(&mut self, count: usize) -> &mut Self {
+        self.ends.truncate(self.ends.len() - count);
+        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
+        self
+    }
+
     pub(super) fn size(&self) -> usize {
         self.bytes.len()
     }

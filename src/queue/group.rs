@@ -27,14 +27,16 @@ const MOST_TRIES: u8 = 10;
 const PATIENCE: Duration = Duration::from_millis(1_800);
 
 /// Which script a lane runs; calls of one lane share scripts.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Op {
     Enqueue,
     Reserve,
     Extend,
+    ExtendLarge,
     Complete,
     CompleteLarge,
     Abandon,
+    AbandonLarge,
     Fail,
 }
 
@@ -44,9 +46,11 @@ impl Op {
             Self::Enqueue => &inner.scripts.enqueue,
             Self::Reserve => &inner.scripts.reserve,
             Self::Extend => &inner.scripts.extend,
+            Self::ExtendLarge => &inner.scripts.extend_large,
             Self::Complete => &inner.scripts.complete,
             Self::CompleteLarge => &inner.scripts.complete_large,
             Self::Abandon => &inner.scripts.abandon,
+            Self::AbandonLarge => &inner.scripts.abandon_large,
             Self::Fail => &inner.scripts.fail,
         }
     }
@@ -269,6 +273,9 @@ fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Valu
         let unlucky = matches!(word, Some("overdue" | "more"));
         if word == Some("later") || unlucky && waiting.tries < MOST_TRIES {
             waiting.tries += u8::from(unlucky);
+            if let Some(behind) = go_on_behind(&item) {
+                super::reserve::go_on_behind(&mut waiting.item.args, behind);
+            }
             again.push(waiting);
             continue;
         }
@@ -287,6 +294,19 @@ fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Valu
     }
     if !again.is_empty() {
         inner.lanes.first_again(lane, again);
+    }
+}
+
+/// Where a reserve that looked at as many as it may goes on: place and id.
+fn go_on_behind(item: &Value) -> Option<(&[u8], &[u8])> {
+    match item {
+        Value::Array(parts) => match parts.as_slice() {
+            [Value::BulkString(word), Value::BulkString(place), Value::BulkString(id)] if word == b"more" => {
+                Some((place, id))
+            }
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -40,6 +40,8 @@ pub enum ReserveOutcome {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     Paused,
+    /// All that is there, this worker has skipped.
+    Skipped,
     Blocked,
     Delayed,
     Reserved,
@@ -54,6 +56,7 @@ impl Reason {
     pub fn word(self) -> &'static str {
         match self {
             Self::Paused => "paused",
+            Self::Skipped => "skipped",
             Self::Blocked => "blocked",
             Self::Delayed => "delayed",
             Self::Reserved => "reserved",
@@ -83,6 +86,8 @@ pub struct Handout {
     pub enqueued_at: Millis,
     /// How often its holder has come back for it.
     pub resumes: u32,
+    /// What its holder, or with shared drafts anybody, has typed so far.
+    pub draft: Option<Json>,
     pub traceparent: Option<String>,
 }
 
@@ -92,6 +97,11 @@ enum Mode<'m> {
     /// What the worker holds, and nothing else.
     Resume,
     This(&'m JobId),
+}
+
+/// The arguments of a call end with the place and id of the job behind which it goes on.
+pub(super) fn go_on_behind(args: &mut Args, (place, id): (&[u8], &[u8])) {
+    args.without_last(2).push(place).push(id);
 }
 
 impl Queues {
@@ -178,7 +188,7 @@ impl Queues {
             secrets.extend(secret.as_str().as_bytes());
             digests.extend(ids::secret_digest(&secret));
         }
-        args.push(secrets).push(digests);
+        args.push(secrets).push(digests).push("").push("");
         let answer = group::call(&self.inner, queue, Op::Reserve, vec![Item { args, jobs: limit }]).await.pop();
         read_part(queue, answer.ok_or_else(|| broken("an answer"))??)
     }

@@ -1,8 +1,11 @@
 //! The Lua files, carried in the binary. A file's header says what it needs, and the loader puts it together: flags, the
 //! names of its keys as locals in the order of KEYS, the helpers of `lua/lib/`, and `$NAME` for the limits of `job.rs`.
 
+mod fold;
+
 use std::fmt::Write;
 
+use self::fold::fold;
 use super::keys::{KEYS, REGISTRY};
 use crate::job::limits;
 
@@ -37,8 +40,10 @@ macro_rules! scripts {
         /// One field a file of `lua/`.
         pub(super) struct Scripts {
             $(pub(super) $name: Script,)*
-            /// `complete` for results that need memory to spare: refused at `maxmemory`.
+            /// The same for results and drafts that need memory to spare: refused at `maxmemory`.
             pub(super) complete_large: Script,
+            pub(super) extend_large: Script,
+            pub(super) abandon_large: Script,
         }
 
         impl Scripts {
@@ -48,6 +53,8 @@ macro_rules! scripts {
                         stringify!($name), include_str!(concat!("../../lua/", stringify!($name), ".lua")), true,
                     ),)*
                     complete_large: Script::load("complete", include_str!("../../lua/complete.lua"), false),
+                    extend_large: Script::load("extend", include_str!("../../lua/extend.lua"), false),
+                    abandon_large: Script::load("abandon", include_str!("../../lua/abandon.lua"), false),
                 }
             }
 
@@ -74,7 +81,7 @@ macro_rules! libs {
 // In the order in which they stand in a script: a helper comes after those that it uses.
 libs! {
     "clock" "write" "record" "event" "total" "hint" "batch" "commit" "gate" "leave" "dedupe" "ending" "back" "order" "store"
-    "overdue" "settle" "lapse" "gone" "stage" "view"
+    "line" "overdue" "settle" "lapse" "draft" "gone" "stage" "view"
 }
 
 impl Script {
@@ -101,6 +108,7 @@ impl Script {
         for (constant, value) in CONSTANTS {
             code = code.replace(&format!("${constant}"), &value.to_string());
         }
+        let code = fold(&code);
         let sha = redis::Script::new(&code).get_hash().to_owned();
         Self { name, keys, code, sha }
     }

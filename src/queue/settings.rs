@@ -16,6 +16,8 @@ pub struct Settings {
     pub dedupe: bool,
     /// 0 = no limit
     pub worker_limit: u32,
+    /// What somebody typed is given to whoever has the job next.
+    pub share_drafts: bool,
     pub retention_ms: u32,
     pub retention_max: u32,
     /// 0 = no limit
@@ -32,6 +34,7 @@ pub(super) const DEFAULT: Settings = Settings {
     backoff: Backoff::None,
     dedupe: true,
     worker_limit: 1,
+    share_drafts: false,
     retention_ms: 3_600_000,
     retention_max: 100_000,
     max_jobs: 0,
@@ -48,6 +51,7 @@ pub struct SettingsPatch {
     pub backoff: Option<Option<Backoff>>,
     pub dedupe: Option<Option<bool>>,
     pub worker_limit: Option<Option<u32>>,
+    pub share_drafts: Option<Option<bool>>,
     pub retention_ms: Option<Option<u32>>,
     pub retention_max: Option<Option<u32>>,
     pub max_jobs: Option<Option<u32>>,
@@ -68,6 +72,7 @@ impl Settings {
                 "backoff" => settings.backoff = read_backoff(value).ok_or_else(|| broken("a backoff"))?,
                 "dedupe" => settings.dedupe = value == "1",
                 "worker_limit" => settings.worker_limit = number()?,
+                "share_drafts" => settings.share_drafts = value == "1",
                 "retention_ms" => settings.retention_ms = number()?,
                 "retention_max" => settings.retention_max = number()?,
                 "max_jobs" => settings.max_jobs = number()?,
@@ -96,6 +101,7 @@ impl SettingsPatch {
         put("backoff", self.backoff.map(|set| set.map(write_backoff)));
         put("dedupe", flag(self.dedupe));
         put("worker_limit", number(self.worker_limit));
+        put("share_drafts", flag(self.share_drafts));
         put("retention_ms", number(self.retention_ms));
         put("retention_max", number(self.retention_max));
         put("max_jobs", number(self.max_jobs));

@@ -22,6 +22,8 @@ pub struct Extend {
     pub reservation: Reservation,
     /// From now on; absent: as long as the reservation was given.
     pub lease_ms: Option<u32>,
+    /// What was typed so far; JSON's null takes it away.
+    pub draft: Option<Json>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +53,14 @@ pub struct Abandon {
     pub reservation: Reservation,
     pub reason: Option<String>,
     pub delay_ms: Option<u32>,
+    /// It is not offered to this worker again.
+    pub skip: bool,
+    /// Not now, but when the holder has not come back for so long.
+    pub grace_ms: Option<u32>,
+    /// Only if the holder has not come back more often than this.
+    pub resumes: Option<u32>,
+    /// What was typed so far; JSON's null takes it away.
+    pub draft: Option<Json>,
 }
 
 /// The holder reports failure.
@@ -68,6 +78,10 @@ pub enum Return {
         state: State,
         duplicate: bool,
     },
+    /// The reservation goes on: for its grace, or because its holder has come back since.
+    Stays,
+    /// Nobody has a name, so nobody can be remembered to have skipped it.
+    NobodySkips,
     Lost(Lost),
 }
 
@@ -86,7 +100,8 @@ impl Queues {
         let item = |call: Extend| {
             let mut args = handle(&call.reservation);
             args.number(call.lease_ms.unwrap_or(0).into());
-            (call.reservation.job.queue, Op::Extend, args)
+            let op = push_draft(&mut args, call.draft.as_ref(), Op::Extend, Op::ExtendLarge);
+            (call.reservation.job.queue, op, args)
         };
         self.settle(calls.into_iter().map(item).collect(), |word, answer| match word {
             "extended" => Ok(Extension::Extended { deadline: answer.time()?, now: answer.time()? }),
@@ -119,7 +134,10 @@ impl Queues {
         let item = |call: Abandon| {
             let mut args = handle(&call.reservation);
             args.push(call.reason.unwrap_or_default()).number(call.delay_ms.unwrap_or(0).into());
-            (call.reservation.job.queue, Op::Abandon, args)
+            args.number(call.skip.into()).number(call.grace_ms.unwrap_or(0).into());
+            args.push(call.resumes.map_or("-1".to_owned(), |resumes| resumes.to_string()));
+            let op = push_draft(&mut args, call.draft.as_ref(), Op::Abandon, Op::AbandonLarge);
+            (call.reservation.job.queue, op, args)
         };
         self.settle(calls.into_iter().map(item).collect(), returned).await
     }
@@ -140,14 +158,14 @@ impl Queues {
         items: Vec<(QueueName, Op, Args)>,
         read: impl Fn(&str, &mut Fields) -> Result<O, Fault> + Send,
     ) -> impl Future<Output = Vec<Result<O, Fault>>> + Send {
-        let (count, mut lanes) = (items.len(), BTreeMap::<(QueueName, bool), (Op, Vec<usize>, Vec<Item>)>::new());
+        let (count, mut lanes) = (items.len(), BTreeMap::<(QueueName, Op), (Vec<usize>, Vec<Item>)>::new());
         for (i, (queue, op, args)) in items.into_iter().enumerate() {
-            let (_, places, lane) = lanes.entry((queue, op == Op::CompleteLarge)).or_insert((op, vec![], vec![]));
+            let (places, lane) = lanes.entry((queue, op)).or_default();
             places.push(i);
             lane.push(Item { args, jobs: 1 });
         }
         async move {
-            let sent = lanes.into_iter().map(|((queue, _), (op, places, items))| async move {
+            let sent = lanes.into_iter().map(|((queue, op), (places, items))| async move {
                 (places, group::call(&self.inner, &queue, op, items).await)
             });
             let mut outcomes: Vec<Option<Result<O, Fault>>> = std::iter::repeat_with(|| None).take(count).collect();
@@ -175,12 +193,21 @@ fn handle(reservation: &Reservation) -> Args {
     args
 }
 
+/// Ends the arguments of an item; answers which script takes it.
+fn push_draft(args: &mut Args, draft: Option<&Json>, small: Op, large: Op) -> Op {
+    let draft = draft.map_or("", Json::as_str);
+    args.push(draft);
+    if draft.len() > limits::SMALL_RESULT { large } else { small }
+}
+
 fn returned(word: &str, answer: &mut Fields) -> Result<Return, Fault> {
     match word {
         "back" => Ok(Return::Returned { state: answer.state()?, duplicate: false }),
         "again" => Ok(Return::Returned { state: answer.state()?, duplicate: true }),
+        "grace" | "resumed" => Ok(Return::Stays),
+        "unnamed" => Ok(Return::NobodySkips),
         "lost" => lost(answer).map(Return::Lost),
-        _ => Err(broken("back, again or lost")),
+        _ => Err(broken("what became of a job that was given back")),
     }
 }
 

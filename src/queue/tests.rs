@@ -185,7 +185,7 @@ async fn reserve_twice_gives_the_same_jobs() {
     }
     let (mut args, secret) = (Args::default(), ids::random_code());
     args.push("ann").push(Nonce::random().as_bytes()).number(1).number(0).push("next").push("");
-    args.push(secret.as_str()).push(ids::secret_digest(&secret));
+    args.push(secret.as_str()).push(ids::secret_digest(&secret)).push("").push("");
     // The second run marks the job, so that an undo of the first does not take it: only that may change.
     let first = redis.queues.run(&scripts.reserve, &queue(), &args).await.expect("first");
     let second = redis.queues.run(&scripts.reserve, &queue(), &args).await.expect("second");
@@ -204,12 +204,17 @@ async fn each_end_of_a_reservation_twice_is_one() {
     }
     let done = redis.twice(&scripts.complete, &settle(&redis.reserve().await, &[r#"{"ok":true}"#])).await;
     assert!(without_times(&done).starts_with("done"));
-    let abandoned = redis.twice(&scripts.abandon, &settle(&redis.reserve().await, &["lunch", "60000"])).await;
+    let abandoned =
+        redis.twice(&scripts.abandon, &settle(&redis.reserve().await, &["lunch", "60000", "0", "0", "-1", ""])).await;
     assert_eq!(without_times(&abandoned), "done,delayed");
     let failed = redis.twice(&scripts.fail, &settle(&redis.reserve().await, &["boom", "0"])).await;
     assert_eq!(without_times(&failed), "done,waiting");
     let held = redis.reserve().await;
-    redis.queues.run(&scripts.abandon, &queue(), &settle(&held, &["", "0"])).await.expect("abandoned");
+    redis
+        .queues
+        .run(&scripts.abandon, &queue(), &settle(&held, &["", "0", "0", "0", "-1", ""]))
+        .await
+        .expect("abandoned");
     let other = redis.reserve().await;
     assert_eq!(other.job, held.job);
     let lost = redis.twice(&scripts.complete, &settle(&held, &["42"])).await;

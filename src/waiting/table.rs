@@ -197,6 +197,20 @@ impl Place<'_> {
         self.table.state().shift(self.number, |line| (&mut line.asleep, &mut line.awake));
     }
 
+    /// Wakes the next in each line, for a job that is not for this one.
+    pub(super) fn pass_on(&self) {
+        let mut state = self.table.state();
+        let queues = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone());
+        let next: BTreeSet<u64> = queues
+            .iter()
+            .flat_map(|queues| queues.iter())
+            .filter_map(|queue| state.lines.get(queue)?.asleep.range(self.number..).next().copied())
+            .collect();
+        for number in next {
+            state.rouse(number);
+        }
+    }
+
     pub(super) fn is_replaced(&self) -> bool {
         self.bell.replaced.load(Ordering::Acquire)
     }

@@ -154,7 +154,8 @@ impl Waiting {
             };
             tokio::select! {
                 () = something => {}
-                () = tokio::time::sleep_until(deadline) => return look().await,
+                // What Redis did not answer until now is not asked once more.
+                () = tokio::time::sleep_until(deadline) => return if seen.is_ok() { look().await } else { seen },
                 () = self.inner.stop.cancelled() => return seen,
             }
         }

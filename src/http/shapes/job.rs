@@ -44,6 +44,7 @@ pub struct Handout<'a> {
     enqueued_at: Time,
     resumed: bool,
     resumes: u32,
+    draft: Option<&'a Json>,
     traceparent: Option<&'a str>,
 }
 
@@ -68,6 +69,7 @@ impl<'a> Handout<'a> {
             enqueued_at: handout.enqueued_at.into(),
             resumed: handout.resumes > 0,
             resumes: handout.resumes,
+            draft: handout.draft.as_ref(),
             traceparent: handout.traceparent.as_deref(),
         }
     }

@@ -1,0 +1,62 @@
+-- line: the head of the line, as far as a script has read it. Who is taken or blocked leaves it; whom somebody has
+-- skipped stays for the others.
+-- USES   write record gate
+-- KEYS   inbound zset · jobs hash · live hash
+local CANDIDATES, CHUNK = 200, 50
+local line, line_at = {}, 1               -- {id, place, record, live record or false}; the first that is still in it
+local line_from, line_ends = 0, true      -- how many stand before it; whether nobody stands behind it
+local cursor, looked = 1, 0               -- who is looked at; how many could not be given
+
+local function read_on(most)
+  local from = line_from + #line - line_at + 1
+  local entries, ids = redis.call('ZRANGE', inbound, from, from + most - 1, 'WITHSCORES'), {}
+  line_ends = #entries < most * 2
+  if #entries == 0 then return end
+  for i = 1, #entries, 2 do ids[#ids + 1] = entries[i] end
+  local headers, records = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', live, unpack(ids))
+  for i, id in ipairs(ids) do line[#line + 1] = {id, tonumber(entries[i * 2]), headers[i], records[i]} end
+end
+
+-- Begins anew behind a job that was looked at before, which may have left meanwhile; or at the front.
+local function read_from(place, id, most)
+  line, line_at, line_from = {}, 1, 0
+  if id ~= '' then
+    local rank = tonumber(redis.call('ZSCORE', inbound, id)) == tonumber(place) and redis.call('ZRANK', inbound, id)
+    line_from = rank and rank + 1 or redis.call('ZCOUNT', inbound, '-inf', '(' .. place)
+  end
+  read_on(most)
+end
+
+-- Is there somebody to look at? Others are read in, as long as the script may look at more.
+local function somebody()
+  if cursor > #line and not line_ends and looked < CANDIDATES then
+    write_so_far()
+    read_on(math.min(CHUNK, CANDIDATES - looked))
+  end
+  return cursor <= #line
+end
+
+-- Whoever is looked at leaves the line.
+local function drop()
+  if cursor ~= line_at then return table.remove(line, cursor) end
+  line[line_at], line_at = false, line_at + 1
+  cursor = line_at
+end
+
+local function drop_id(id)
+  for at = line_at, #line do
+    if line[at][1] == id then
+      cursor = at
+      return drop()
+    end
+  end
+end
+
+-- A job that the baton put back has its place among those that were read, or is read with those behind them.
+put_back = function(id, r, record)
+  local at = line_at
+  while at <= #line and (line[at][2] < r.score or line[at][2] == r.score and line[at][1] < id) do at = at + 1 end
+  if at > #line and not line_ends then return end
+  table.insert(line, at, {id, r.score, record, pack_live(r)})
+  cursor = math.min(cursor, at)
+end
