@@ -18,13 +18,17 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("a reservation is live at its very deadline", "if now < job.deadline then", "if now <= job.deadline then"),
     ("V falls", "if turn > top(priority) then", "if turn ~= top(priority) then"),
     ("a client's turn is not remembered", "lasts_moved[member] = score, true", "lasts_moved[member] = score, nil"),
-    ("a result before the latest reservation's is taken", "how == EXPIRED and entry == 1 and", "how == EXPIRED and"),
+    (
+        "a result before the latest reservation's is taken",
+        "(how == 1 or how == 8) and entry == 1 and",
+        "(how == 1 or how == 8) and",
+    ),
     ("a replayed reservation is undone", " or job.hold.marks > 0", ""),
     ("late results outlive their job", r"add(drop_results, id .. '\0' .. slot)", ""),
     (
         "the gates of an expired reservation are not freed",
         "if is_gated(header) then free_gates(id, header) end",
-        "if is_gated(header) and how ~= EXPIRED then free_gates(id, header) end",
+        "if is_gated(header) and how ~= 1 then free_gates(id, header) end",
     ),
     (
         "no baton is passed when a reservation ends",
@@ -44,19 +48,15 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("two hold one lock", "if is_lock(gate) then return false end", "if is_lock(gate) then return true end"),
     (
         "a cancelled job stays parked",
-        "if r.state == BLOCKED then\n    unpark(id, r)\n  elseif",
-        "if r.state == BLOCKED then\n    r.gate = ''\n  elseif",
+        "if r.state == 2 then\n    unpark(id, r)\n  elseif",
+        "if r.state == 2 then\n    r.gate = ''\n  elseif",
     ),
     ("a job of a batch is counted where it was", "if from then b.counts[from] = b.counts[from] - 1 end", ""),
-    (
-        "a batch ends while somebody holds a job of it",
-        " + b.counts[DELAYED] + b.counts[RESERVED]",
-        " + b.counts[DELAYED]",
-    ),
+    ("a batch ends while somebody holds a job of it", " + b.counts[3] + b.counts[4]", " + b.counts[3]"),
     ("the gate of a batch that is over stays", r"redis.call('HDEL', gates, '\0' .. code)", ""),
     (
         "a job of a cancelled batch comes back",
-        "return is_member(header) and is_marked(read_batch(batch_of(id)), TO_CANCEL)",
+        "return is_member(header) and is_marked(read_batch(batch_of(id)), 2)",
         "return false",
     ),
 ];

@@ -189,6 +189,9 @@ async fn full(w: &World, operation: &Operation<'_>) -> Answer {
         "/batches/{id}/jobs" => w.post(&filled(operation.template, &open), batches::items()).await,
         "/jobs" => w.put(json!({ "payload": "no room" })).await,
         "/jobs/complete" => w.complete_with(&held, "x".repeat(5_000)).await,
+        typed @ ("/jobs/extend" | "/jobs/abandon") => {
+            w.post(typed, json!({ "reservation": held.reservation, "draft": "x".repeat(5_000) })).await
+        }
         other => panic!("nobody fills Redis for {other}"),
     };
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;

@@ -159,7 +159,8 @@ async fn a_listener_hears_what_they_asked_for_and_nothing_else() {
         ("?batch=", |event, batch| event["batch"] == batch),
         ("?type=batch-completed&batch=", |event, batch| event["type"] == "batch-completed" && event["batch"] == batch),
         ("?client=acme&worker=ann&type=completed", |event, _| {
-            event["type"] == "completed" && event["client"] == "acme" && event["worker"] == "ann"
+            let (kind, client, worker) = (&event["type"], &event["client"], &event["worker"]);
+            event["queue"] == "default" && kind == "completed" && client == "acme" && worker == "ann"
         }),
     ];
     let (batch, another) = (

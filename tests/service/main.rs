@@ -6,6 +6,7 @@ mod world;
 mod harness;
 
 mod deadline;
+mod desk;
 mod ended;
 mod enqueue;
 mod giving_back;

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::world::{
-    World, id_of, number,
+    World,
+    batch_verbs::items,
+    id_of, number,
     waiters::{AT_ONCE, LONG, Waiter},
 };
 
@@ -66,6 +68,7 @@ async fn who_waits_in_vain_is_told_why_when_their_time_is_over() {
         assert_eq!(number(&answer, "remaining"), u64::from(reason == "paused"), "{answer}");
         assert!(took >= WAIT && took < WAIT + AT_ONCE, "{reason}: {took:?}");
     }
+    w.get("/queues/empty").await.refused("unknown-queue");
     w.check().await;
 }
 
@@ -121,6 +124,42 @@ async fn a_page_that_asks_again_takes_the_place_of_its_older_self() {
     let newer = w.asks(json!({ "worker": "cat", "queues": ["b", "a"] }));
     assert_eq!(older.nothing().await, "replaced");
     assert!(!there.is_answered() && !newer.is_answered());
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_waits_for_several_jobs_gets_what_there_is_as_soon_as_there_is_any() {
+    let w = World::start().await;
+    let waiter = w.waits(json!({ "limit": 5 })).await;
+    let id = w.enqueue(1).await;
+    assert_eq!(waiter.job().await.id, id);
+    w.set(json!({ "worker_limit": 3 })).await;
+    let waiter = w.waits(json!({ "limit": 5, "worker": "ann" })).await;
+    let batch = w.create_batch(json!({ "jobs": items(0..8) })).await;
+    let answer = waiter.answer().await.0.is(200);
+    let jobs = answer["jobs"].as_array().expect("jobs");
+    assert!((1..=3).contains(&jobs.len()), "as many as were there, and no more than ann may hold: {answer}");
+    assert!(jobs.iter().all(|job| job["batch"] == batch.as_str()));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_wait_may_be_sent_again_under_its_key() {
+    let w = World::start().await;
+    let call = || {
+        let request = w.request("POST", "/jobs/reserve").header("idempotency-key", "tab-7");
+        Waiter::send(request.json(json!({ "worker": "ann", "wait_ms": LONG }).to_string()).send())
+    };
+    let first = call();
+    sleep(Duration::from_millis(100)).await;
+    let second = call();
+    assert_eq!(first.nothing().await, "replaced");
+    let id = w.enqueue(1).await;
+    let held = second.job().await;
+    assert_eq!(held.id, id);
+    let third = call().job().await;
+    assert_eq!((&third.reservation, &third.said["resumed"]), (&held.reservation, &json!(false)), "the same answer");
+    assert_eq!(w.job(&id).await["counts"]["handed_out"], 1);
     w.check().await;
 }
 

@@ -92,7 +92,14 @@ async fn wakes(what: &str, before: &[Step], cause: &Step) {
         for step in before {
             story.goes_on(&w, step).await;
         }
-        let waiter = client.waits(json!({ "worker": "bob" })).await;
+        let waiter = if place == "another instance" {
+            let waiter = client.asks(json!({ "worker": "bob", "queues": ["elsewhere", "default"] }));
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            assert!(!waiter.is_answered(), "{what}: there is nothing to be had");
+            waiter
+        } else {
+            client.waits(json!({ "worker": "bob" })).await
+        };
         let begin = Instant::now();
         story.goes_on(&w, cause).await;
         let (held, at) = waiter.job_at().await;

@@ -232,3 +232,27 @@ async fn whose_time_is_over_while_redis_is_still_away_is_told_so() {
     assert!(at - since < Duration::from_secs(3), "{:?}", at - since);
     w.check().await;
 }
+
+/// As a user of Redis 7 is, unless somebody says more: all keys that it needs, and no channel.
+#[tokio::test]
+async fn a_redis_that_lets_nobody_speak_or_listen_costs_time_and_nothing_else() {
+    let w = World::start().await;
+    let (_service, limited) = w.as_user("~intray* +@all").await;
+    let id = limited.enqueue(1).await;
+    let held = limited.reserve().await;
+    assert_eq!(held.id, id);
+    w.set(json!({ "paused": true })).await;
+    limited.patch("/queues/default", json!({ "paused": false })).await.is(200);
+    limited.complete(&held).await.is(200);
+    let waiter = limited.waits(json!({})).await;
+    sleep(Duration::from_millis(100)).await;
+    let looks = limited.scripts("look").await;
+    let since = Instant::now();
+    let id = limited.enqueue(2).await;
+    let (held, at) = waiter.job_at().await;
+    assert_eq!(held.id, id);
+    assert!(at - since < SAFETY_TICK + AT_ONCE, "{:?}", at - since);
+    let looks = limited.scripts("look").await - looks;
+    assert!(looks <= 10, "{looks} looks: it is a tick, and no polling");
+    w.check().await;
+}

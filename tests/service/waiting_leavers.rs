@@ -1,6 +1,13 @@
 //! A page that is gone takes nothing, whenever it goes.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use serde_json::json;
 use tokio::{task::JoinSet, time::sleep};
@@ -73,13 +80,14 @@ async fn a_thousand_pages_that_are_closed_at_any_moment_keep_nothing_and_cost_no
     const PAGES: u64 = 1_000;
     let w = World::start().await;
     let (_second, other) = w.another().await;
+    let over = Arc::new(AtomicBool::new(false));
     let jobs = tokio::spawn({
-        let client = (*w).clone();
+        let (client, over) = ((*w).clone(), over.clone());
         async move {
             let mut ids = Vec::new();
-            for n in 0..400 {
-                ids.push(client.enqueue(n).await);
-                sleep(Duration::from_millis(n % 7)).await;
+            while !over.load(Ordering::Relaxed) {
+                ids.push(client.enqueue(ids.len()).await);
+                sleep(Duration::from_millis(ids.len() as u64 % 3)).await;
             }
             ids
         }
@@ -93,7 +101,7 @@ async fn a_thousand_pages_that_are_closed_at_any_moment_keep_nothing_and_cost_no
             sleep(Duration::from_micros(n * 7_919 % 50_000)).await;
             page.hangs_up().await
         });
-        while crowd.len() >= 40 {
+        while crowd.len() >= 60 {
             let heard = crowd.join_next().await.expect("a crowd").expect("no panic");
             note(&mut delivered, heard);
         }
@@ -101,9 +109,11 @@ async fn a_thousand_pages_that_are_closed_at_any_moment_keep_nothing_and_cost_no
     while let Some(heard) = crowd.join_next().await {
         note(&mut delivered, heard.expect("no panic"));
     }
+    over.store(true, Ordering::Relaxed);
     let ids = jobs.await.expect("enqueued");
     let (taken, left) = (delivered.len() as u64, (ids.len() - delivered.len()) as u64);
-    eprintln!("{PAGES} pages were closed, {taken} answers had been out by then");
+    let undone = w.times("abandoned").await;
+    eprintln!("{PAGES} pages were closed; of {} jobs {taken} had got there, {undone} were taken back", ids.len());
     tokio::time::timeout(
         Duration::from_secs(2),
         eventually("what was not delivered is back", async || {
@@ -124,6 +134,47 @@ async fn a_thousand_pages_that_are_closed_at_any_moment_keep_nothing_and_cost_no
             }),
         );
     }
+    w.check().await;
+}
+
+/// Each time the older page is closed and the newer asks, at any moment of either.
+#[tokio::test]
+async fn a_page_that_is_reloaded_again_and_again_holds_one_job_in_the_end() {
+    let w = World::start().await;
+    let ask = json!({ "worker": "ann", "wait_ms": LONG });
+    let jobs = tokio::spawn({
+        let client = (*w).clone();
+        async move {
+            for n in 0..20 {
+                sleep(Duration::from_millis(20 + n * 7 % 30)).await;
+                client.enqueue(n).await;
+            }
+        }
+    });
+    let mut page = Page::asks(&w, &ask).await;
+    for n in 0..200_u64 {
+        sleep(Duration::from_micros(n * 7_919 % 6_000)).await;
+        if n % 2 == 0 {
+            // A new tab before the old one is closed, and the other way round.
+            page = Page::asks(&w, &ask).await;
+        } else {
+            drop(page);
+            page = Page::asks(&w, &ask).await;
+        }
+    }
+    jobs.await.expect("enqueued");
+    drop(page);
+    let held = w.reserve_by(ask).await;
+    eventually("the rest is in line", async || {
+        let counts = w.queue().await["counts"].clone();
+        (counts["reserved"] == 1 && counts["waiting"] == 19).then_some(())
+    })
+    .await;
+    assert_holds(
+        &w.job(&held.id).await,
+        json!({ "attempts": 0, "counts": { "handed_out": 1, "expired": 0, "abandoned": 0 } }),
+    );
+    w.complete(&held).await.is(200);
     w.check().await;
 }
 

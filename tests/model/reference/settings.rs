@@ -14,6 +14,7 @@ pub(super) const DEFAULT: Settings = Settings {
     backoff: Backoff::None,
     dedupe: true,
     worker_limit: 1,
+    share_drafts: false,
     retention_ms: 3_600_000,
     retention_max: 100_000,
     max_jobs: 0,

@@ -124,7 +124,7 @@ impl Walk<'_> {
         same("reserve says that it is", &end.now, &Millis(self.model.now))?;
         let Some((reason, retry_after_ms)) = end.nothing else { return Ok(()) };
         same("reserve gives nothing because", &reason, &self.model.reason())?;
-        let soon = self.model.next_overdue().and_then(|moment| moment.checked_sub(self.model.now));
+        let soon = self.model.next_overdue().map(|moment| moment.saturating_sub(self.model.now));
         let next = soon.unwrap_or(5_000).clamp(250, 5_000);
         match (next..=(next + next / 10).min(5_000)).contains(&retry_after_ms) {
             true => Ok(()),

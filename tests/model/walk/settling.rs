@@ -13,8 +13,10 @@ const ERROR: &str = "boom";
 
 impl Walk<'_> {
     pub(super) async fn extend(&mut self, items: &[(Handle, Option<u32>)]) -> Verdict {
-        let calls: Vec<_> =
-            items.iter().map(|&(handle, lease_ms)| Extend { reservation: self.handle(handle), lease_ms }).collect();
+        let calls: Vec<_> = items
+            .iter()
+            .map(|&(handle, lease_ms)| Extend { reservation: self.handle(handle), lease_ms, draft: None })
+            .collect();
         for (call, answer) in calls.iter().zip(all(self.real.handle.extend(calls.clone()).await)?) {
             let expected = self.model.extend(call.reservation.job.code, &call.reservation.secret, call.lease_ms);
             self.note(|| format!("  {answer:?}"));
@@ -44,6 +46,10 @@ impl Walk<'_> {
             reservation: walk.handle(handle),
             reason: Some(REASON.to_owned()),
             delay_ms,
+            skip: false,
+            grace_ms: None,
+            resumes: None,
+            draft: None,
         };
         let calls: Vec<_> = items.iter().map(|item| call(self, item)).collect();
         for (call, answer) in calls.iter().zip(all(self.real.handle.abandon(calls.clone()).await)?) {

@@ -51,6 +51,21 @@ impl Deref for Wired {
 }
 
 impl World {
+    /// Another instance, which Redis knows as a user who may do so much.
+    pub async fn as_user(&self, rights: &str) -> (Service, Client) {
+        let _: String = self.engine.run(&format!("ACL SETUSER app reset on nopass {rights}")).await;
+        let service = self.instance_at(&format!("unix://{}?user=app&pass=any", self.engine.socket().display())).await;
+        let client = Client::new(service.url());
+        (service, client)
+    }
+
+    async fn instance_at(&self, redis: &str) -> Service {
+        let at = self.args.iter().position(|arg| arg == "--redis-url").expect("a Redis") + 1;
+        let mut args = self.args.clone();
+        redis.clone_into(&mut args[at]);
+        Service::start(program(&args)).await
+    }
+
     /// Another instance on the same Redis.
     pub async fn over_a_wire(&self) -> Wired {
         let socket = self.folder().join("wire.sock");
@@ -62,10 +77,7 @@ impl World {
                 tokio::spawn(carry(client, server.clone(), told.clone()));
             }
         });
-        let at = self.args.iter().position(|arg| arg == "--redis-url").expect("a Redis") + 1;
-        let mut args = self.args.clone();
-        args[at] = format!("unix://{}", socket.display());
-        let service = Service::start(program(&args)).await;
+        let service = self.instance_at(&format!("unix://{}", socket.display())).await;
         Wired { client: Client::new(service.url()), orders, _service: service }
     }
 }

@@ -91,14 +91,15 @@ impl Listener {
         }
     }
 
-    /// The next that is no heartbeat.
+    /// The next that is no heartbeat. Three of those in a row: nothing will come.
     pub async fn next_event(&mut self) -> Option<Message> {
-        loop {
+        for _ in 0..3 {
             let message = self.next().await?;
             if message.kind != "heartbeat" {
                 return Some(message);
             }
         }
+        panic!("nothing but heartbeats");
     }
 
     /// The data of the next so many events.
