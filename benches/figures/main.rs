@@ -1,8 +1,9 @@
-//! The figures of the README: `cargo bench` for all, `cargo bench -- cycle` or `-- memory` for one.
+//! The figures of the README: `cargo bench` for all, `cargo bench -- cycle`, `-- memory` or `-- waiters` for one.
 
 mod cycle;
 mod memory;
 mod rig;
+mod waiters;
 
 /// On one thread: what the clients use is not the service's.
 #[tokio::main(flavor = "current_thread")]
@@ -14,5 +15,8 @@ async fn main() {
     }
     if is_wanted("memory") {
         memory::run().await;
+    }
+    if is_wanted("waiters") {
+        waiters::run().await;
     }
 }

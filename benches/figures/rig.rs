@@ -103,6 +103,17 @@ impl Rig {
         (sum("sum"), sum("count"))
     }
 
+    /// Commands that the service has sent to Redis so far: scripts, whatever is in them, and its own questions.
+    pub fn commands(&self) -> u64 {
+        const SENT: [&str; 5] = ["evalsha", "evalsha_ro", "ping", "ssubscribe", "subscribe"];
+        let info = self.redis("INFO commandstats");
+        let calls = |line: &str| {
+            let (name, figures) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+            SENT.contains(&name).then(|| figures.split(',').next()?.parse::<u64>().ok())?
+        };
+        info.lines().filter_map(calls).sum()
+    }
+
     pub fn used_memory(&self) -> u64 {
         let info = self.redis("INFO memory");
         let line = info.lines().find_map(|line| line.strip_prefix("used_memory:"));
