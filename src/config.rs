@@ -1,21 +1,29 @@
 //! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
 
 mod redis_url;
+mod secrets;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
     Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::BoolishValueParser,
-    builder::RangedU64ValueParser, value_parser,
+    builder::NonEmptyStringValueParser, builder::RangedU64ValueParser, value_parser,
 };
 
-use self::redis_url::{UrlFileParser, UrlParser};
 pub use self::{
     redis_url::{RedisUrl, Secret},
+    secrets::TokenSecret,
     values::{Adoption, HostName, Listen, Origin, Prefix},
 };
-use crate::job::limits;
+use self::{
+    redis_url::{UrlFileParser, UrlParser},
+    secrets::{SecretFile, SecretFileParser, SecretParser},
+};
+use crate::{
+    access::{KeyName, Pattern, Role},
+    job::{Name, limits},
+};
 
 /// A work queue for people: jobs handed out over HTTP/JSON, kept safe in Redis.
 ///
@@ -37,6 +45,10 @@ pub enum Command {
     Migrate(Migrate),
     /// Test the configuration and Redis, and say what is wrong
     Check(Serve),
+    /// Make a token for a worker, signed by the first secret
+    Token(Token),
+    /// Make an API key: the key itself, then its line for the keys file
+    Key(Key),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
 }
@@ -75,6 +87,18 @@ pub struct Serve {
     /// An origin whose pages may call, like https://desk.example, or *; repeatable, or a comma list
     #[arg(long, env = "INTRAY_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     pub cors_origin: Vec<Origin>,
+    #[command(flatten)]
+    pub signing: Signing,
+    /// The API keys, each a line: <name> <worker|producer|operator> <pattern> <sha256 in hex>; read again when it changes
+    #[arg(long, env = "INTRAY_KEYS_FILE", value_name = "FILE")]
+    pub keys_file: Option<PathBuf>,
+    /// The public keys of outside issuers of tokens, as a JSON Web Key Set; read again when it changes
+    #[arg(long, env = "INTRAY_JWKS_FILE", value_name = "FILE")]
+    pub jwks_file: Option<PathBuf>,
+    /// Calls a second of each key or token; 0: no limit
+    #[arg(long, env = "INTRAY_RATE_LIMIT", value_name = "N", default_value_t = 0)]
+    #[arg(value_parser = value_parser!(u32).range(0..=1_000_000))]
+    pub rate_limit: u32,
     /// Serve without access control on an address that others can reach
     #[arg(long, env = "INTRAY_INSECURE", value_parser = BoolishValueParser::new())]
     pub insecure: bool,
@@ -89,6 +113,50 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_MAX_PAYLOAD_BYTES", value_name = "N", default_value_t = 262_144)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::BODY as u64))]
     pub max_payload_bytes: usize,
+}
+
+/// What tokens are signed with.
+#[derive(Debug, Args)]
+pub struct Signing {
+    /// A secret for tokens, of at least 32 bytes; repeatable, or a comma list: the first signs, all verify
+    #[arg(long, env = "INTRAY_TOKEN_SECRET", value_name = "SECRET", value_delimiter = ',', value_parser = SecretParser)]
+    token_secret: Vec<TokenSecret>,
+    /// A file of such secrets, one a line, behind those of --token-secret; repeatable, or a comma list
+    #[arg(long, env = "INTRAY_TOKEN_SECRET_FILE", value_name = "FILE", value_delimiter = ',')]
+    #[arg(value_parser = SecretFileParser)]
+    token_secret_file: Vec<SecretFile>,
+    /// The issuer that tokens must name, and ours do
+    #[arg(long, env = "INTRAY_JWT_ISSUER", value_name = "NAME", default_value = "intray")]
+    #[arg(value_parser = NonEmptyStringValueParser::new())]
+    pub jwt_issuer: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Token {
+    /// Whose token it is
+    #[arg(long, value_parser = |text: &str| Name::parse(text))]
+    pub worker: Name,
+    /// A queue that the worker may work in, or a pattern with *; repeatable, or a comma list
+    #[arg(long, required = true, value_delimiter = ',', value_parser = |text: &str| Pattern::parse(text))]
+    pub queue: Vec<Pattern>,
+    /// How long it lasts
+    #[arg(long, value_name = "MS", default_value_t = limits::TOKEN_DEFAULT_MS)]
+    #[arg(value_parser = RangedU64ValueParser::<u32>::new().range(1_000..=86_400_000))]
+    pub ttl_ms: u32,
+    #[command(flatten)]
+    pub signing: Signing,
+}
+
+#[derive(Debug, Args)]
+pub struct Key {
+    /// Whose key it is; two keys of one name are one caller, while one replaces the other
+    pub name: KeyName,
+    /// worker, producer or operator
+    #[arg(value_parser = |text: &str| Role::parse(text).ok_or("must be worker, producer or operator"))]
+    pub role: Role,
+    /// The queues that it is for: a name, or a pattern with *
+    #[arg(default_value = "*", value_parser = |text: &str| Pattern::parse(text))]
+    pub pattern: Pattern,
 }
 
 #[derive(Debug, Args)]
@@ -139,19 +207,31 @@ impl Store {
     }
 }
 
+impl Signing {
+    /// The first signs, all verify.
+    pub fn secrets(&self) -> impl Iterator<Item = &TokenSecret> {
+        self.token_secret.iter().chain(self.token_secret_file.iter().flat_map(|file| &file.0))
+    }
+}
+
 impl Serve {
+    /// Whether there is anything that lets somebody in.
+    pub fn has_access_control(&self) -> bool {
+        self.keys_file.is_some() || self.jwks_file.is_some() || self.signing.secrets().next().is_some()
+    }
+
     /// Without access control, only this machine may reach the service, unless the operator says otherwise.
     ///
     /// # Errors
     /// One line for the operator.
     pub fn exposure(&self) -> Result<(), String> {
-        if self.insecure || self.listen.is_loopback() {
+        if self.insecure || self.has_access_control() || self.listen.is_loopback() {
             return Ok(());
         }
         let listen = &self.listen;
         Err(format!(
             "{listen} can be reached from other machines and there is no access control: \
-             listen on 127.0.0.1, or say --insecure (INTRAY_INSECURE=true) if something in front keeps strangers out"
+             give it keys (--keys-file), listen on 127.0.0.1, or say --insecure (INTRAY_INSECURE=true) if something in front keeps strangers out"
         ))
     }
 }

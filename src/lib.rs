@@ -1,6 +1,8 @@
 //! intray: a work queue for people. Jobs are handed out over HTTP/JSON, kept safe in Redis by server-side Lua, taken back
 //! when somebody vanishes, never lost. The modules in reading order:
 
+/// Who calls, and what they may.
+pub mod access;
 /// What an operator may set.
 pub mod config;
 /// A private Redis for those who have none.

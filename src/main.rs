@@ -1,9 +1,11 @@
 //! The program: arguments, signals, run.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::Duration};
 
+use anyhow::anyhow;
 use intray::{
-    config::{Cli, Command, LogFormat, Migrate, Serve},
+    access::{self, Signer},
+    config::{Cli, Command, Key, LogFormat, Migrate, Serve, Token},
     healthcheck,
     queue::Check,
     service::{self, Backend},
@@ -14,6 +16,11 @@ use tracing_subscriber::{EnvFilter, fmt};
 fn main() -> ExitCode {
     let outcome = match Cli::read() {
         Command::Healthcheck(options) => healthcheck::run(&options.listen).map_err(anyhow::Error::msg),
+        Command::Token(options) => token(&options),
+        Command::Key(options) => {
+            key(&options);
+            Ok(())
+        }
         Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
         Command::Check(options) => block_on(check(options)),
@@ -52,6 +59,25 @@ async fn serve(options: Serve) -> anyhow::Result<()> {
     .await
 }
 
+/// Only the token goes to standard output.
+fn token(options: &Token) -> anyhow::Result<()> {
+    let secret = options.signing.secrets().next();
+    let secret =
+        secret.ok_or_else(|| anyhow!("there is nothing to sign with: --token-secret or --token-secret-file"))?;
+    let signer = Signer::new(secret.expose(), options.signing.jwt_issuer.clone());
+    let ttl = Duration::from_millis(options.ttl_ms.into());
+    let token = signer.sign(&options.worker, &options.queue, ttl).ok_or_else(|| anyhow!("it cannot be signed"))?;
+    println!("{}", token.token);
+    Ok(())
+}
+
+/// The key and its line, each a line of standard output; what they are is said beside them.
+fn key(options: &Key) {
+    let made = access::make(&options.name, options.role, &options.pattern);
+    eprintln!("The key, which is not kept anywhere, and its line for the keys file:");
+    println!("{}\n{}", made.key, made.line);
+}
+
 async fn migrate(options: Migrate) -> anyhow::Result<()> {
     let backend = Backend::open(&options.store).await?;
     let outcome = migrate_with(&backend, &options).await;
@@ -81,8 +107,9 @@ async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()
 
 async fn check(options: Serve) -> anyhow::Result<()> {
     let exposure = Check { name: "listen", problem: options.exposure().err(), is_warning: false };
+    let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
     let backend = Backend::open(&options.store).await?;
-    let mut checks = vec![exposure];
+    let mut checks = vec![exposure, access];
     checks.extend(backend.queues.ready().await);
     checks.extend(backend.queues.durable().await);
     backend.close().await;
@@ -97,5 +124,5 @@ async fn check(options: Serve) -> anyhow::Result<()> {
             }
         }
     }
-    if wrong > 0 { Err(anyhow::anyhow!("{wrong} checks failed")) } else { Ok(()) }
+    if wrong > 0 { Err(anyhow!("{wrong} checks failed")) } else { Ok(()) }
 }

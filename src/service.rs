@@ -8,6 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
+    access::{Access, Sources},
     config::{Origin, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
     http, listen,
@@ -71,6 +72,7 @@ impl Backend {
 /// One line for the operator.
 pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     options.exposure().map_err(|line| anyhow!(line))?;
+    let access = access(&options).map_err(|line| anyhow!(line))?;
     let listener = TcpListener::bind(options.listen.address())
         .await
         .with_context(|| format!("cannot listen on {}", options.listen))?;
@@ -90,7 +92,9 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(fold(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
-    let router = http::router(backend.queues.clone(), waiting, policy(&options, address), metrics, leaving.clone());
+    parts.spawn(access.clone().run(closing.clone()));
+    let policy = policy(&options, address);
+    let router = http::router(backend.queues.clone(), waiting, access, policy, metrics, leaving.clone());
     parts.spawn(listen::serve(listener, router, options.max_connections, closing.clone()));
     announce(address);
 
@@ -145,6 +149,20 @@ async fn fold(metrics: PrometheusHandle, stop: CancellationToken) {
     while stop.run_until_cancelled(tokio::time::sleep(UPKEEP)).await.is_some() {
         metrics.run_upkeep();
     }
+}
+
+/// Who may come in, as the operator decided.
+///
+/// # Errors
+/// One line for the operator.
+pub fn access(options: &Serve) -> Result<Access, String> {
+    Access::open(Sources {
+        keys_file: options.keys_file.clone(),
+        jwks_file: options.jwks_file.clone(),
+        secrets: options.signing.secrets().map(|secret| secret.expose().to_vec()).collect(),
+        issuer: options.signing.jwt_issuer.clone(),
+        rate: options.rate_limit,
+    })
 }
 
 /// What the operator decided about requests, in HTTP's own words.

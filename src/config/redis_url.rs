@@ -127,7 +127,7 @@ impl TypedValueParser for UrlFileParser {
     }
 }
 
-fn refusal(cmd: &Command, arg: Option<&Arg>, why: &dyn fmt::Display) -> clap::Error {
+pub(super) fn refusal(cmd: &Command, arg: Option<&Arg>, why: &dyn fmt::Display) -> clap::Error {
     let name = arg.map(ToString::to_string).unwrap_or_default();
     clap::Error::raw(ErrorKind::ValueValidation, format!("{name}: {why}\n")).with_cmd(cmd)
 }

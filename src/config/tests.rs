@@ -95,6 +95,19 @@ fn values_that_cannot_work_are_refused() {
         "migrate --adopt =q",
         "migrate --adopt a=b/c",
         "migrate --insecure",
+        "--token-secret short",
+        "--token-secret-file /nowhere",
+        "--jwt-issuer=",
+        "--rate-limit -1",
+        "key",
+        "key web",
+        "key web admin",
+        "key a/b operator",
+        "key web operator a?",
+        "token --worker ann",
+        "token --queue q",
+        "token --worker ann --queue ?",
+        "token --worker ann --queue q --ttl-ms 86400001",
         "--redis-url localhost",
         "--redis-url redis://",
         "--redis-url redis://h:x",
@@ -156,6 +169,50 @@ fn strangers_are_kept_out_unless_the_operator_says_otherwise() {
         let said = serve(line).exposure().expect_err(line);
         assert!(said.contains("--insecure") && !said.contains('\n'), "{said}");
     }
+}
+
+#[test]
+fn whoever_can_let_somebody_in_may_listen_to_all() {
+    let (secret, folder) = ("x".repeat(32), tempfile::tempdir().expect("a folder"));
+    let path = folder.path().join("secrets");
+    fs::write(&path, format!("{}\n\n  {}\n", "a".repeat(32), "b".repeat(40))).expect("written");
+    let open = |line: &str| serve(&format!("--listen 0.0.0.0:1 {line}"));
+    for line in [
+        "--keys-file /keys",
+        "--jwks-file /jwks",
+        &format!("--token-secret {secret}"),
+        &format!("--token-secret-file {}", path.display()),
+    ] {
+        assert!(open(line).has_access_control() && open(line).exposure().is_ok(), "{line}");
+    }
+    assert!(!open("--rate-limit 5 --jwt-issuer me").has_access_control());
+    let both = open(&format!("--token-secret-file {} --token-secret {secret},{}", path.display(), "y".repeat(33)));
+    let first: Vec<_> = both.signing.secrets().map(|secret| (secret.expose()[0], secret.expose().len())).collect();
+    assert_eq!(first, [(b'x', 32), (b'y', 33), (b'a', 32), (b'b', 40)], "the first signs");
+    assert!(!format!("{both:?}").contains("xxx") && !format!("{both:?}").contains("bbb"));
+}
+
+#[test]
+fn a_secret_that_is_refused_is_not_printed() {
+    let short = "hunter2-hunter2-hunter2-hunter2";
+    for line in [format!("--token-secret {short}"), format!("token --worker w --queue q --token-secret {short}")] {
+        let said = refusal(&line);
+        assert!(said.contains("--token-secret") && said.contains("32 bytes") && !said.contains("hunter2"), "{said}");
+    }
+    for (text, word) in [(short, "32 bytes"), ("\n \n", "no secret")] {
+        let path = file("short", text);
+        let said = refusal(&format!("--token-secret-file {}", path.display()));
+        assert!(said.contains(word) && !said.contains("hunter2"), "{said}");
+        fs::remove_file(path).expect("our file");
+    }
+}
+
+#[test]
+fn a_key_and_a_token_are_asked_for_in_words() {
+    assert!(matches!(parse("key web producer"), Ok(Command::Key(key)) if key.pattern == Pattern::all()));
+    assert!(matches!(parse("key web worker a*"), Ok(Command::Key(key)) if key.role == Role::Worker));
+    assert!(matches!(parse("token --worker ann --queue a,b* --queue c"), Ok(Command::Token(token))
+        if token.queue.len() == 3 && token.ttl_ms == 3_600_000));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use super::{
     extract::{BatchInPath, JsonBody},
     fields::Fields,
+    guard,
     headers::{IdempotencyKey, Traceparent},
     operator::{known, read_page},
     problem::{Failure, Problem},
@@ -19,6 +20,7 @@ use super::{
     task::{Repeat, check_size, read_task},
 };
 use crate::{
+    access::Caller,
     job::{Name, QueueName, limits},
     queue::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
     waiting::Waiting,
@@ -30,13 +32,15 @@ const RESULTS: u32 = 100;
 /// `POST /batches`
 pub async fn create(
     State((queues, max_payload)): State<(Queues, usize)>,
+    caller: Caller,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,
     Traceparent(traceparent): Traceparent,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let repeat = key.map(|key| Repeat::new(key, &body.0));
+    let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
     let new = read_batch(body.json()?, repeat.as_ref(), traceparent.as_ref())?;
+    guard::queue(&caller, &new.id.queue)?;
     check_sizes(&new.jobs, max_payload)?;
     match queues.create_batch(new).await? {
         BatchCreation::Created(batch) => Ok(created(format!("/batches/{}", batch.id), shapes::Batch::new(&batch))),
@@ -46,10 +50,11 @@ pub async fn create(
 }
 
 /// `GET /batches`
-pub async fn list(State(queues): State<Queues>, mut query: Query) -> Result<Response, Problem> {
+pub async fn list(State(queues): State<Queues>, caller: Caller, mut query: Query) -> Result<Response, Problem> {
     let queue = query.take("queue", QueueName::parse).unwrap_or_default();
     let (after, limit) = read_page(&mut query, Cursor::of_batches);
     query.finish(Some(()))?;
+    guard::queue(&caller, &queue)?;
     known(&queues, &queue).await?;
     let page = queues.batches(&queue, after, limit).await.map_err(Problem::of_a_look)?;
     let batches = page.batches.iter().map(shapes::Batch::new).collect();

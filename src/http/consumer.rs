@@ -13,6 +13,7 @@ use super::{
     deliver::Delivery,
     extract::{BeaconBody, JsonBody, WorkerInPath},
     fields::Fields,
+    guard,
     headers::IdempotencyKey,
     items::Items,
     place::Place,
@@ -22,6 +23,7 @@ use super::{
     task::check_size,
 };
 use crate::{
+    access::Caller,
     job::{JobId, Name, QueueName, Reservation, State as JobState, limits},
     payload::Json as Payload,
     queue::{Abandon, Complete, Completion, Extend, Extension, Fail, Nonce, Queues, Reserve, ReserveOutcome, Return},
@@ -31,11 +33,12 @@ use crate::{
 /// `POST /jobs/reserve`
 pub async fn reserve(
     State(waiting): State<Waiting>,
+    caller: Caller,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let (call, wait) = read_reserve(body.json_or_nothing()?, key)?;
+    let (call, wait) = read_reserve(body.json_or_nothing()?, key, &caller)?;
     // It is part of the connection's read buffer, 8 KiB, of which those who wait shall not keep two.
     drop(body);
     match waiting.reserve(call, wait).await? {
@@ -98,17 +101,21 @@ pub async fn fail(State(queues): State<Queues>, _: NoQuery, body: BeaconBody) ->
 /// `GET /workers/{worker}/reservations`
 pub async fn reservations(
     State(queues): State<Queues>,
+    caller: Caller,
     WorkerInPath(worker): WorkerInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let names = read_queues(&mut query);
+    let names = read_queues(&mut query, &caller);
     let names = query.finish(Some(names))?;
+    guard::worker(&caller, Some(&worker))?;
+    names.iter().try_for_each(|queue| guard::queue(&caller, queue))?;
     let (held, now) = queues.reservations(&names, &worker).await.map_err(Problem::of_a_look)?;
-    let reservations = held.iter().map(|held| shapes::Reservation::new(held, now)).collect();
+    let is_own = caller.worker.as_ref() == Some(&worker);
+    let reservations = held.iter().map(|held| shapes::Reservation::new(held, now, is_own)).collect();
     Ok(Json(shapes::Reservations { reservations, server_time: now.into() }).into_response())
 }
 
-fn read_reserve(body: &RawValue, key: Option<String>) -> Result<(Reserve, Duration), Problem> {
+fn read_reserve(body: &RawValue, key: Option<String>, caller: &Caller) -> Result<(Reserve, Duration), Problem> {
     let mut fields = Fields::of(body)?;
     let worker = fields.take("worker", rules::parsed(Name::parse));
     if fields.has("id") && fields.has("queues") {
@@ -123,18 +130,30 @@ fn read_reserve(body: &RawValue, key: Option<String>) -> Result<(Reserve, Durati
     let wait_ms = fields.take("wait_ms", rules::whole(0..=limits::WAIT_MS)).unwrap_or(0);
     let lease_ms = fields.take("lease_ms", rules::whole(limits::LEASE_MS));
     fields.finish(Some(()))?;
-    let own = id.as_ref().map(|id: &JobId| id.queue.clone());
-    let queues = named.unwrap_or_else(|| vec![own.unwrap_or_default()]);
-    let nonce = match (key, &worker) {
-        (None, _) => Nonce::random(),
-        // The first part is the credential, of which there is none yet.
-        (Some(key), Some(worker)) => Nonce::derived(&["", worker.as_str(), &key].map(str::as_bytes)),
-        (Some(_), None) => return Err(IdempotencyKey::problem("needs a worker to belong to")),
+    guard::worker(caller, worker.as_ref())?;
+    let worker = worker.or_else(|| caller.worker.clone());
+    let queues = match &id {
+        Some(JobId { queue, .. }) => vec![queue.clone()],
+        None => named.unwrap_or_else(|| usual_queues(caller)),
+    };
+    match &id {
+        Some(id) => guard::job(caller, id)?,
+        None => queues.iter().try_for_each(|queue| guard::queue(caller, queue))?,
+    }
+    let nonce = match (key, worker.as_ref().map_or("", Name::as_str), caller.credential()) {
+        (None, ..) => Nonce::random(),
+        (Some(_), "", "") => return Err(IdempotencyKey::problem("needs a worker to belong to")),
+        (Some(key), worker, credential) => Nonce::derived(&[credential, worker, &key].map(str::as_bytes)),
     };
     Ok((Reserve { queues, worker, limit, lease_ms, nonce, id }, Duration::from_millis(wait_ms.into())))
 }
 
-pub(super) fn read_queues(query: &mut Query) -> Vec<QueueName> {
+/// Of a call that does not name any.
+fn usual_queues(caller: &Caller) -> Vec<QueueName> {
+    caller.own_queues().unwrap_or_else(|| vec![QueueName::default()])
+}
+
+pub(super) fn read_queues(query: &mut Query, caller: &Caller) -> Vec<QueueName> {
     let mut names = Vec::new();
     for text in query.all("queue").iter().flat_map(|list| list.split(',')) {
         match QueueName::parse(text) {
@@ -146,7 +165,7 @@ pub(super) fn read_queues(query: &mut Query) -> Vec<QueueName> {
     if names.len() > limits::RESERVE_QUEUES {
         query.blame("queue", format!("must name at most {} queues", limits::RESERVE_QUEUES));
     }
-    if names.is_empty() { vec![QueueName::default()] } else { names }
+    if names.is_empty() { usual_queues(caller) } else { names }
 }
 
 fn check_size_if(field: &str, json: Option<&Payload>, most: usize) -> Result<(), Problem> {

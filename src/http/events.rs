@@ -15,8 +15,9 @@ use http_body_util::StreamBody;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::{consumer::read_queues, headers::LastEventId, problem::Problem, query::Query, shapes};
+use super::{consumer::read_queues, guard, headers::LastEventId, problem::Problem, query::Query, shapes};
 use crate::{
+    access::Caller,
     job::{BatchId, Invalid, Name, QueueName},
     queue::{Event, KINDS, Place, Subject, between},
     waiting::{Feed, Told, Waiting},
@@ -28,12 +29,14 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// `GET /events`
 pub async fn events(
     State((waiting, leaving)): State<(Waiting, CancellationToken)>,
+    caller: Caller,
     LastEventId(places): LastEventId,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let queues = read_queues(&mut query);
+    let queues = read_queues(&mut query, &caller);
     let filter = Filter::read(&mut query);
     let filter = query.finish(Some(filter))?;
+    queues.iter().try_for_each(|queue| guard::queue(&caller, queue))?;
     let place_in = |queue: &QueueName| places.iter().find(|(known, _)| known == queue).map(|(_, place)| *place);
     let from = queues.into_iter().map(|queue| (place_in(&queue), queue)).map(|(place, queue)| (queue, place)).collect();
     let feed = waiting.feed(from).await.map_err(Problem::of_a_look)?;

@@ -13,10 +13,14 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
 
 use super::{
+    guard,
     place::Place,
     problem::{Failure, Problem},
 };
-use crate::job::{BatchId, JobId, Name, QueueName, limits};
+use crate::{
+    access::Caller,
+    job::{BatchId, JobId, Name, QueueName, limits},
+};
 
 /// For the whole body, however it trickles in.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -105,7 +109,7 @@ fn is_json(essence: &str) -> bool {
     essence == "application/json" || essence.split_once('/').is_some_and(|(_, subtype)| subtype.ends_with("+json"))
 }
 
-/// The job of a path. An id that no job can have is as unknown as one that no job has.
+/// The job of a path. An id that no job can have is as unknown as one that no job has, or that is not the caller's business.
 pub struct JobInPath(pub JobId);
 
 /// The batch of a path, likewise.
@@ -124,8 +128,9 @@ impl<S: Send + Sync> FromRequestParts<S> for JobInPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let id = segment(parts).await.and_then(|text| JobId::parse(&text).ok());
-        id.map(Self).ok_or_else(Problem::unknown_job)
+        let caller = Caller::from_request_parts(parts, &()).await?;
+        let id = segment(parts).await.and_then(|text| JobId::parse(&text).ok()).ok_or_else(Problem::unknown_job)?;
+        guard::job(&caller, &id).map(|()| Self(id))
     }
 }
 
@@ -133,8 +138,9 @@ impl<S: Send + Sync> FromRequestParts<S> for BatchInPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let id = segment(parts).await.and_then(|text| BatchId::parse(&text).ok());
-        id.map(Self).ok_or_else(Problem::unknown_batch)
+        let caller = Caller::from_request_parts(parts, &()).await?;
+        let id = segment(parts).await.and_then(|text| BatchId::parse(&text).ok()).ok_or_else(Problem::unknown_batch)?;
+        guard::batch(&caller, &id).map(|()| Self(id))
     }
 }
 
@@ -143,7 +149,8 @@ impl<S: Send + Sync> FromRequestParts<S> for QueueInPath {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let queue = segment(parts).await.and_then(|text| QueueName::parse(&text).ok());
-        queue.map(Self).ok_or_else(Problem::unknown_queue)
+        let queue = queue.ok_or_else(Problem::unknown_queue)?;
+        guard::queue(&Caller::from_request_parts(parts, &()).await?, &queue).map(|()| Self(queue))
     }
 }
 
@@ -152,7 +159,8 @@ impl<S: Send + Sync> FromRequestParts<S> for NewQueueInPath {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let queue = segment(parts).await.and_then(|text| QueueName::parse(&text).ok());
-        queue.map(Self).ok_or_else(|| Problem::invalid(vec![Place::parameter("queue", QueueName::RULE)]))
+        let queue = queue.ok_or_else(|| Problem::invalid(vec![Place::parameter("queue", QueueName::RULE)]))?;
+        guard::queue(&Caller::from_request_parts(parts, &()).await?, &queue).map(|()| Self(queue))
     }
 }
 

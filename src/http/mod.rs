@@ -6,6 +6,7 @@ mod deliver;
 mod events;
 mod extract;
 mod fields;
+mod guard;
 mod headers;
 mod items;
 mod observe;
@@ -21,6 +22,7 @@ mod shapes;
 mod task;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::{any::Any, sync::Arc};
 
@@ -41,7 +43,7 @@ use self::{
     pages::{Figures, Readiness},
     problem::{Failure, Problem},
 };
-use crate::{queue::Queues, waiting::Waiting};
+use crate::{access::Access, queue::Queues, waiting::Waiting};
 
 /// What an operator decides about requests.
 #[derive(Debug, Clone)]
@@ -59,6 +61,7 @@ pub struct Policy {
 pub fn router(
     queues: Queues,
     waiting: Waiting,
+    access: Access,
     policy: Policy,
     metrics: PrometheusHandle,
     leaving: CancellationToken,
@@ -84,6 +87,7 @@ pub fn router(
         .route("/jobs/abandon", post(consumer::abandon).with_state(sized))
         .route("/jobs/fail", post(consumer::fail))
         .route("/workers/{worker}/reservations", get(consumer::reservations))
+        .route("/tokens", post(tokens::mint).with_state(access.clone()))
         .route("/jobs/release", post(operator::release))
         .route("/jobs/requeue", post(operator::requeue))
         .route("/queues", get(operator::queues))
@@ -98,11 +102,11 @@ pub fn router(
         .route("/metrics", get(pages::metrics).with_state(figures))
         .route("/openapi.yaml", get(pages::openapi))
         .with_state(queues);
-    guarded(routes, policy)
+    guarded(routes, access, policy)
 }
 
 /// What every request passes on its way in and out.
-fn guarded(routes: Router, policy: Policy) -> Router {
+fn guarded(routes: Router, access: Access, policy: Policy) -> Router {
     let (set_id, echo_id) = observe::request_ids();
     let cors = origin::cors(&policy.cors);
     let routes = routes.fallback(no_such_route).method_not_allowed_fallback(no_such_method);
@@ -115,6 +119,7 @@ fn guarded(routes: Router, policy: Policy) -> Router {
         option_layer(cors),
         CatchPanicLayer::custom(panicked),
         from_fn_with_state(Arc::new(policy), origin::check),
+        from_fn_with_state(access, guard::check),
     ))
 }
 

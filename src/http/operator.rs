@@ -10,12 +10,14 @@ use serde_json::value::RawValue;
 use super::{
     extract::{JsonBody, NewQueueInPath, QueueInPath},
     fields::Fields,
+    guard,
     place::Rule,
     problem::Problem,
     query::{NoQuery, Query, read_wait},
     rules, shapes,
 };
 use crate::{
+    access::{Caller, Role},
     job::{BatchId, Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
     queue::{Cursor, JobFilter, Purge, Queues, Release, Requeue, Requeued, SettingsPatch},
     waiting::Waiting,
@@ -28,10 +30,15 @@ const MOST_ON_A_PAGE: u32 = 100;
 /// `POST /jobs/release`
 pub async fn release(
     State(queues): State<Queues>,
+    caller: Caller,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Json<shapes::Released>, Problem> {
     let target = read_holder(body.json()?)?;
+    match &target {
+        Release::Job(id) => guard::job(&caller, id)?,
+        Release::Worker(queue, _) => guard::queue(&caller, queue)?,
+    }
     let released = queues.release(target).await?.ok_or_else(Problem::unknown_job)?;
     Ok(Json(shapes::Released { released }))
 }
@@ -39,10 +46,16 @@ pub async fn release(
 /// `POST /jobs/requeue`
 pub async fn requeue(
     State(queues): State<Queues>,
+    caller: Caller,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Json<shapes::Requeued>, Problem> {
-    match queues.requeue(read_ended(body.json()?)?).await? {
+    let target = read_ended(body.json()?)?;
+    match &target {
+        Requeue::Job(id) => guard::job(&caller, id)?,
+        Requeue::Queue(queue) => guard::queue(&caller, queue)?,
+    }
+    match queues.requeue(target).await? {
         Requeued::Count(requeued) => Ok(Json(shapes::Requeued { requeued })),
         Requeued::UnknownJob => Err(Problem::unknown_job()),
         Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
@@ -50,8 +63,9 @@ pub async fn requeue(
 }
 
 /// `GET /queues`
-pub async fn queues(State(queues): State<Queues>, _: NoQuery) -> Result<Response, Problem> {
-    let all = queues.queues().await.map_err(Problem::of_a_look)?;
+pub async fn queues(State(queues): State<Queues>, caller: Caller, _: NoQuery) -> Result<Response, Problem> {
+    let mut all = queues.queues().await.map_err(Problem::of_a_look)?;
+    all.retain(|info| caller.sees(&info.name));
     Ok(Json(shapes::QueueList { queues: all.iter().map(shapes::Queue::new).collect() }).into_response())
 }
 
@@ -105,11 +119,15 @@ pub async fn sweep(
 /// `GET /queues/{queue}/jobs`
 pub async fn jobs(
     State((queues, waiting)): State<(Queues, Waiting)>,
+    caller: Caller,
     QueueInPath(queue): QueueInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let asked = (read_filter(&mut query), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;
+    if caller.role == Role::Producer && filter.state != JobState::Completed {
+        return Err(Problem::forbidden("a producer reads the results of a queue: state=completed"));
+    }
     known(&queues, &queue).await?;
     let page = waiting.jobs(&queue, filter, wait).await.map_err(Problem::of_a_look)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();

@@ -18,6 +18,8 @@ const RETRY_AFTER_MS: u32 = 1_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     NotJson,
+    Unauthorized,
+    Forbidden,
     OriginNotAllowed,
     NotFound,
     UnknownJob,
@@ -36,6 +38,7 @@ pub enum Failure {
     InvalidRequest,
     IdempotencyKeyReused,
     QueueFull,
+    RateLimited,
     Internal,
     Unavailable,
     StorageFull,
@@ -46,6 +49,8 @@ impl Failure {
     fn row(self) -> (u16, &'static str, &'static str) {
         match self {
             Self::NotJson => (400, "not-json", "The body is not JSON"),
+            Self::Unauthorized => (401, "unauthorized", "A key or a token is needed"),
+            Self::Forbidden => (403, "forbidden", "The key or token is not for this"),
             Self::OriginNotAllowed => (403, "origin-not-allowed", "The origin is not allowed"),
             Self::NotFound => (404, "not-found", "There is no such route"),
             Self::UnknownJob => (404, "unknown-job", "There is no such job"),
@@ -64,6 +69,7 @@ impl Failure {
             Self::InvalidRequest => (422, "invalid-request", "The request breaks a rule"),
             Self::IdempotencyKeyReused => (422, "idempotency-key-reused", "The idempotency key was used before"),
             Self::QueueFull => (429, "queue-full", "The queue is full"),
+            Self::RateLimited => (429, "rate-limited", "Too many calls"),
             Self::Internal => (500, "internal", "A fault of the service"),
             Self::Unavailable => (503, "unavailable", "Redis is not available"),
             Self::StorageFull => (507, "storage-full", "Redis is full"),
@@ -146,6 +152,15 @@ impl Problem {
     pub fn queue_full() -> Self {
         let full = Self::new(Failure::QueueFull, "the queue holds as many jobs as max_jobs allows");
         Self { retry_after_ms: Some(RETRY_AFTER_MS), ..full }
+    }
+
+    pub fn forbidden(detail: impl Into<Rule>) -> Self {
+        Self::new(Failure::Forbidden, detail)
+    }
+
+    pub fn rate_limited(retry_after_ms: u32) -> Self {
+        let limited = Self::new(Failure::RateLimited, "this key or token calls more often than it may");
+        Self { retry_after_ms: Some(retry_after_ms), ..limited }
     }
 
     /// Looking changes nothing, whether or not Redis has looked.
@@ -242,6 +257,9 @@ impl IntoResponse for Problem {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(ms) = self.retry_after_ms {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000)));
+        }
+        if self.failure == Failure::Unauthorized {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response
     }

@@ -12,6 +12,7 @@ use serde_json::value::RawValue;
 use super::{
     extract::{JobInPath, JsonBody},
     fields::Fields,
+    guard,
     headers::{IdempotencyKey, Traceparent},
     items::{Answers, Items},
     problem::Problem,
@@ -20,6 +21,7 @@ use super::{
     task::{Repeat, check_size, read_task},
 };
 use crate::{
+    access::Caller,
     job::{Name, QueueName, State as JobState, limits},
     queue::{self, Cancellation, Dedupe, Enqueued, NewJob, Queues, Reprioritized},
     waiting::Waiting,
@@ -28,13 +30,15 @@ use crate::{
 /// `POST /jobs`
 pub async fn enqueue(
     State((queues, max_payload)): State<(Queues, usize)>,
+    caller: Caller,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,
     Traceparent(traceparent): Traceparent,
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let items = Items::of(body.json()?, limits::ENQUEUE_ITEMS)?;
-    let mut call = Call { repeat: key.map(|key| Repeat::new(key, &body.0)), traceparent, max_payload, index: 0 };
+    let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
+    let mut call = Call { caller, repeat, traceparent, max_payload, index: 0 };
     let answers = items.each(|item| call.job(item), |jobs| queues.enqueue(jobs), |(), outcome| enqueued(outcome)).await;
     Ok(match answers {
         Answers::One(Ok(job)) if !job.duplicate => created(format!("/jobs/{}", job.id.0), job),
@@ -88,6 +92,7 @@ pub async fn reprioritize(
 
 /// What the jobs of one call have in common.
 struct Call {
+    caller: Caller,
     repeat: Option<Repeat>,
     traceparent: Option<String>,
     max_payload: usize,
@@ -110,6 +115,7 @@ impl Call {
         let client = fields.take("client", rules::parsed(Name::parse));
         let dedupe = dedupe(&mut fields);
         let task = fields.finish(task)?;
+        guard::queue(&self.caller, &id.queue)?;
         check_size("payload", &task.payload, self.max_payload)?;
         let fingerprint = self.repeat.as_ref().map(|repeat| repeat.fingerprint);
         Ok(((), NewJob { id, task, priority, client, dedupe, fingerprint }))

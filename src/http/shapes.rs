@@ -123,6 +123,12 @@ impl Backoff {
 }
 
 #[derive(Serialize)]
+pub struct Token {
+    pub token: String,
+    pub expires_at: Time,
+}
+
+#[derive(Serialize)]
 pub struct Released {
     pub released: u64,
 }

@@ -9,6 +9,7 @@ use super::{
     rules,
 };
 use crate::{
+    access::Caller,
     job::{BatchId, JobId, LockName, QueueName, limits},
     payload::Json,
     queue::{self, Delay, Task},
@@ -16,28 +17,29 @@ use crate::{
 
 /// An idempotency key, and what tells its call from another under the same key.
 pub struct Repeat {
+    /// Whose key it is: another caller's is another.
+    credential: String,
     key: String,
     pub fingerprint: [u8; 8],
 }
 
 impl Repeat {
-    pub fn new(key: String, body: &Bytes) -> Self {
+    pub fn new(key: String, body: &Bytes, caller: &Caller) -> Self {
         let digest = Sha256::digest(body);
-        Self { key, fingerprint: std::array::from_fn(|i| digest[i]) }
+        let credential = caller.credential().to_owned();
+        Self { credential, key, fingerprint: std::array::from_fn(|i| digest[i]) }
     }
-
-    // Of the parts, the first is the credential, of which there is none yet.
 
     /// The id of a job of the call.
     pub fn job(&self, queue: QueueName, index: usize) -> JobId {
         let (name, index) = (queue.to_string(), index.to_string());
-        queue::derived_id(queue, &["", "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
+        queue::derived_id(queue, &[&self.credential, "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
     }
 
     /// The id of the batch that the call makes.
     pub fn batch(&self, queue: QueueName) -> BatchId {
         let name = queue.to_string();
-        queue::derived_batch(queue, &["", "POST /batches", &name, &self.key].map(str::as_bytes))
+        queue::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key].map(str::as_bytes))
     }
 }
 

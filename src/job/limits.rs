@@ -30,6 +30,14 @@ pub const SETTLE_ITEMS: usize = 100;
 pub const RESERVE_JOBS: u32 = 100;
 /// Queues in one reserve.
 pub const RESERVE_QUEUES: usize = 16;
+/// Queues, or patterns of them, in one token.
+pub const TOKEN_QUEUES: usize = 16;
+/// How long a token may last.
+pub const TOKEN_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
+/// How long a token lasts that does not say it.
+pub const TOKEN_DEFAULT_MS: u32 = 3_600_000;
+/// Bytes of the header that holds a key or a token.
+pub const AUTHORIZATION: usize = 8 << 10;
 /// Payload bytes in one reserve, except that one job is always given.
 pub const RESERVE_BYTES: usize = 1 << 20;
 pub const BODY: usize = 8 << 20;

@@ -1,4 +1,4 @@
-//! Looking at jobs, holders and queues. Nothing here changes anything, and no reservation's secret leaves.
+//! Looking at jobs, holders and queues. Nothing here changes anything.
 
 use std::fmt;
 
@@ -8,10 +8,10 @@ use super::{
     Fault, Queues,
     connection::Args,
     read::{Fields, broken},
-    record::{self, Header, Live},
+    record::{self, Header, Hold, Live},
 };
 use crate::{
-    job::{Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, State},
+    job::{Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
     payload::Json,
 };
 
@@ -71,6 +71,8 @@ pub struct LateResult {
 #[derive(Debug, Clone)]
 pub struct Held {
     pub id: JobId,
+    /// For its own worker alone.
+    pub reservation: Reservation,
     pub worker: Option<Name>,
     pub reserved_at: Millis,
     pub deadline: Millis,
@@ -252,6 +254,7 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
     let deadline = at(&[State::Reserved]);
     let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| Held {
         id: id.clone(),
+        reservation: Reservation { job: id.clone(), secret: hold.secret },
         worker: hold.worker.clone(),
         reserved_at: hold.reserved_at,
         deadline: deadline.unwrap_or(hold.reserved_at),
@@ -287,5 +290,7 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
 pub(super) fn read_held(queue: &QueueName, fields: &mut Fields) -> Result<Held, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
-    Ok(Held { id, worker: hold.worker, reserved_at: hold.reserved_at, deadline: fields.time()?, resumes: hold.resumes })
+    let reservation = Reservation { job: id.clone(), secret: hold.secret };
+    let Hold { reserved_at, resumes, worker, .. } = hold;
+    Ok(Held { id, reservation, worker, reserved_at, deadline: fields.time()?, resumes })
 }

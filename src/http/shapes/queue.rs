@@ -83,10 +83,12 @@ pub struct Reservations<'a> {
     pub server_time: Time,
 }
 
-/// What somebody holds, without the secret.
+/// What somebody holds.
 #[derive(Serialize)]
 pub struct Reservation<'a> {
     id: Text<&'a JobId>,
+    /// For nobody but its own worker.
+    reservation: Option<String>,
     queue: &'a str,
     worker: Option<&'a str>,
     reserved_at: Time,
@@ -96,9 +98,10 @@ pub struct Reservation<'a> {
 }
 
 impl<'a> Reservation<'a> {
-    pub fn new(held: &'a queue::Held, now: Millis) -> Self {
+    pub fn new(held: &'a queue::Held, now: Millis, is_own: bool) -> Self {
         Self {
             id: Text(&held.id),
+            reservation: is_own.then(|| held.reservation.reveal()),
             queue: held.id.queue.as_str(),
             worker: name(held.worker.as_ref()),
             reserved_at: held.reserved_at.into(),

@@ -1,0 +1,219 @@
+//! Who calls and what they may: keys, tokens, roles, queues. No HTTP in here, and no credential ever leaves it.
+
+mod keys;
+mod pattern;
+mod rate;
+mod tokens;
+mod watched;
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use tokio_util::sync::CancellationToken;
+
+use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
+pub use self::{
+    keys::{KeyName, MadeKey, make},
+    pattern::Pattern,
+    tokens::{SECRET_BYTES, Signer, Token},
+};
+use crate::job::{Name, QueueName};
+
+/// How often the files are looked at for changes.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// What a credential is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Worker,
+    Producer,
+    Operator,
+}
+
+/// Whom a call is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Nobody in particular: no credential is looked at.
+    Anyone,
+    Worker,
+    Producer,
+    Operator,
+}
+
+impl Role {
+    pub const ALL: [Self; 3] = [Self::Worker, Self::Producer, Self::Operator];
+
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::Producer => "producer",
+            Self::Operator => "operator",
+        }
+    }
+
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.word() == word)
+    }
+
+    pub fn may(self, who: Who) -> bool {
+        match (self, who) {
+            (_, Who::Anyone) | (Self::Operator, _) | (Self::Worker, Who::Worker) | (Self::Producer, Who::Producer) => {
+                true
+            }
+            (Self::Worker, Who::Producer | Who::Operator) | (Self::Producer, Who::Worker | Who::Operator) => false,
+        }
+    }
+}
+
+/// Who makes a call. Nothing in it is secret.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    pub role: Role,
+    /// The only worker that this caller may be; a key may name any.
+    pub worker: Option<Name>,
+    queues: Arc<[Pattern]>,
+    credential: Arc<str>,
+}
+
+impl Caller {
+    /// Whoever calls a service without access control.
+    pub fn everybody() -> Self {
+        Self::new(Role::Operator, None, vec![Pattern::all()], "")
+    }
+
+    fn new(role: Role, worker: Option<Name>, queues: Vec<Pattern>, credential: &str) -> Self {
+        Self { role, worker, queues: queues.into(), credential: credential.into() }
+    }
+
+    /// Whether a queue is any of this caller's business.
+    pub fn sees(&self, queue: &QueueName) -> bool {
+        self.queues.iter().any(|pattern| pattern.matches(queue))
+    }
+
+    /// Whether all queues of a pattern are.
+    pub fn covers(&self, pattern: &Pattern) -> bool {
+        self.queues.iter().any(|own| own.covers(pattern))
+    }
+
+    /// The queues that a token names one by one: where its worker looks for work without saying so.
+    pub fn own_queues(&self) -> Option<Vec<QueueName>> {
+        self.worker.as_ref()?;
+        self.queues.iter().map(Pattern::exact).collect()
+    }
+
+    /// Tells callers apart where their calls must not meet. Empty without access control.
+    pub fn credential(&self) -> &str {
+        &self.credential
+    }
+}
+
+/// Why a call is not let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// A credential that is none, or is not any more. It is never said which.
+    Bad,
+    TooMany {
+        retry_after_ms: u32,
+    },
+}
+
+/// Where credentials come from.
+pub struct Sources {
+    pub keys_file: Option<PathBuf>,
+    pub jwks_file: Option<PathBuf>,
+    /// The first signs, all verify.
+    pub secrets: Vec<Vec<u8>>,
+    /// What `iss` must be, and is in our own tokens.
+    pub issuer: String,
+    /// Calls a second of each credential; 0 = no limit.
+    pub rate: u32,
+}
+
+/// A cheap handle. Off, it lets everybody do everything.
+#[derive(Clone)]
+pub struct Access(Option<Arc<Control>>);
+
+struct Control {
+    keys: Option<Watched<Keys>>,
+    issuers: Option<Watched<KeySet>>,
+    tokens: Tokens,
+    rate: Option<Rate>,
+}
+
+impl Access {
+    pub fn off() -> Self {
+        Self(None)
+    }
+
+    /// On as soon as there is one source of credentials.
+    ///
+    /// # Errors
+    /// One line for the operator: which file is not what it should be, and where.
+    pub fn open(sources: Sources) -> Result<Self, String> {
+        let Sources { keys_file, jwks_file, secrets, issuer, rate } = sources;
+        if keys_file.is_none() && jwks_file.is_none() && secrets.is_empty() {
+            return Ok(Self::off());
+        }
+        let keys = keys_file.map(|path| Watched::open(path, Keys::parse)).transpose()?;
+        let issuers = jwks_file.map(|path| Watched::open(path, KeySet::parse)).transpose()?;
+        let (tokens, rate) = (Tokens::new(&secrets, issuer), Rate::new(rate));
+        Ok(Self(Some(Arc::new(Control { keys, issuers, tokens, rate }))))
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Who comes with this key or token, if their call is one that may be made now.
+    ///
+    /// # Errors
+    /// Why not.
+    pub fn admit(&self, credential: &str) -> Result<Caller, Refusal> {
+        let Some(control) = &self.0 else { return Ok(Caller::everybody()) };
+        let caller = control.identify(credential).ok_or(Refusal::Bad)?;
+        match &control.rate {
+            Some(rate) => rate.take(&caller.credential, Instant::now()).map(|()| caller),
+            None => Ok(caller),
+        }
+    }
+
+    /// What signs tokens. `None`: there is no secret to do it with.
+    pub fn signer(&self) -> Option<&Signer> {
+        self.0.as_ref()?.tokens.signer()
+    }
+
+    /// Reads the files again when they have changed, until `stop`.
+    pub async fn run(self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
+            let access = self.clone();
+            // A file can be on a disk that does not answer.
+            if tokio::task::spawn_blocking(move || access.look()).await.is_err() {
+                tracing::error!("the files of keys cannot be looked at");
+            }
+        }
+    }
+
+    /// One look at the files.
+    pub fn look(&self) {
+        let Some(control) = &self.0 else { return };
+        if let Some(keys) = &control.keys {
+            keys.look();
+        }
+        if let Some(issuers) = &control.issuers {
+            issuers.look();
+        }
+    }
+}
+
+impl Control {
+    fn identify(&self, credential: &str) -> Option<Caller> {
+        let by_key = self.keys.as_ref().and_then(|keys| keys.now().find(credential));
+        by_key.or_else(|| {
+            let issuers = self.issuers.as_ref().map(Watched::now);
+            self.tokens.verify(credential, issuers.as_deref())
+        })
+    }
+}

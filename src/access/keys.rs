@@ -1,0 +1,172 @@
+//! API keys. Only their hashes are kept: a key is long and random, so a fast hash is enough.
+
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::{Caller, Pattern, Role};
+use crate::job::Invalid;
+
+type Hash = [u8; 32];
+
+/// Says whose a key is, in the file and in figures. Two keys of one name are one credential: so a key is replaced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyName(String);
+
+impl KeyName {
+    const RULE: Invalid = Invalid("must be 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'");
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::str::FromStr for KeyName {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let clean = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
+        if (1..=64).contains(&text.len()) && clean { Ok(Self(text.to_owned())) } else { Err(Self::RULE) }
+    }
+}
+
+/// The file's content.
+pub(super) struct Keys(Vec<Key>);
+
+struct Key {
+    hash: Hash,
+    caller: Caller,
+}
+
+impl Keys {
+    /// `<name> <role> <pattern> <sha256 in hex>` a line; empty lines and what begins with `#` say nothing.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let mut keys: Vec<Key> = Vec::new();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            // Never a word of the line: a key may stand there by mistake.
+            let key = read(line).map_err(|rule| format!("line {}: {rule}", index + 1))?;
+            if keys.iter().any(|other| other.hash == key.hash) {
+                return Err(format!("line {}: the same key is on a line before", index + 1));
+            }
+            keys.push(key);
+        }
+        Ok(Self(keys))
+    }
+
+    /// Every hash is compared, and each in constant time.
+    pub(super) fn find(&self, key: &str) -> Option<Caller> {
+        let hash: Hash = Sha256::digest(key).into();
+        let mut found = None;
+        for key in &self.0 {
+            if bool::from(key.hash.ct_eq(&hash)) {
+                found = Some(&key.caller);
+            }
+        }
+        found.cloned()
+    }
+}
+
+impl super::watched::Counted for Keys {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+fn read(line: &str) -> Result<Key, String> {
+    let words: Vec<_> = line.split_whitespace().collect();
+    let [name, role, pattern, hash] = words.as_slice() else {
+        return Err("must be a name, a role, a pattern and the SHA-256 of a key".to_owned());
+    };
+    let name: KeyName = name.parse().map_err(|rule| format!("the name {rule}"))?;
+    let role = Role::parse(role).ok_or("the role must be worker, producer or operator")?;
+    let pattern = Pattern::parse(pattern).map_err(|rule| format!("the pattern {rule}"))?;
+    let hash = unhex(hash).ok_or("the SHA-256 must be 64 hex digits")?;
+    let caller = Caller::new(role, None, vec![pattern], &format!("key\n{}", name.as_str()));
+    Ok(Key { hash, caller })
+}
+
+fn unhex(text: &str) -> Option<Hash> {
+    let digit = |byte: u8| (byte as char).to_digit(16).map(|digit| digit as u8);
+    let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
+    let bytes: Option<Vec<u8>> = pairs.iter().map(|&[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
+    bytes?.try_into().ok()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A new key, and what stands of it in the file.
+pub struct MadeKey {
+    pub key: String,
+    pub line: String,
+}
+
+/// 256 random bits. The prefix lets scanners of repositories find one that got lost.
+pub fn make(name: &KeyName, role: Role, pattern: &Pattern) -> MadeKey {
+    let mut bits = [0; 32];
+    getrandom::fill(&mut bits).expect("the operating system has randomness");
+    let key = format!("intray_{}", hex(&bits));
+    let line = format!("{} {} {} {}", name.as_str(), role.word(), pattern.as_str(), hex(&Sha256::digest(&key)));
+    MadeKey { key, line }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::QueueName;
+
+    fn made(name: &str, role: Role, pattern: &str) -> MadeKey {
+        make(&name.parse().expect("a name"), role, &Pattern::parse(pattern).expect("a pattern"))
+    }
+
+    fn refusal(text: &str) -> String {
+        Keys::parse(text).err().expect("a refusal")
+    }
+
+    #[test]
+    fn a_key_that_was_made_is_found_by_its_line() {
+        let (web, old) = (made("web", Role::Producer, "reviews*"), made("web", Role::Producer, "*"));
+        assert_ne!(web.key, old.key);
+        let file = format!(
+            "# ours\n\n  {}\n{}\n",
+            web.line.replace(' ', "\t"),
+            old.line.to_uppercase().replace("WEB PRODUCER", "web producer")
+        );
+        let keys = Keys::parse(&file).expect("a file");
+        let caller = keys.find(&web.key).expect("known");
+        assert_eq!((caller.role, caller.credential()), (Role::Producer, "key\nweb"));
+        assert!(caller.sees(&QueueName::parse("reviews-de").expect("a queue")) && !caller.sees(&QueueName::default()));
+        assert!(keys.find(&old.key).is_some(), "two keys of one name, while one replaces the other");
+        for wrong in ["", "web", &web.line, &web.key[1..], &format!("{} ", web.key), &web.key.to_uppercase()] {
+            assert!(keys.find(wrong).is_none(), "{wrong}");
+        }
+        assert!(Keys::parse("# nobody\n").expect("a file").find(&web.key).is_none());
+    }
+
+    #[test]
+    fn a_line_that_is_wrong_is_named_and_not_repeated() {
+        let good = made("a", Role::Operator, "*");
+        let hash = good.line.rsplit(' ').next().expect("a hash");
+        for (line, word) in [
+            (format!("secret operator {hash}"), "must be a name"),
+            (format!("secret operator * {hash} more"), "must be a name"),
+            (format!("sécret operator * {hash}"), "name"),
+            (format!("a secret * {hash}"), "role"),
+            (format!("a Operator * {hash}"), "role"),
+            (format!("a operator secret? {hash}"), "pattern"),
+            ("a operator * secret".to_owned(), "SHA-256"),
+            (format!("a operator * {}", &hash[1..]), "SHA-256"),
+            (format!("a operator * {}é", &hash[2..]), "SHA-256"),
+            (good.key.clone(), "must be a name"),
+        ] {
+            let said = refusal(&format!("{}\n# comment\n{line}\n", made("b", Role::Worker, "*").line));
+            assert!(said.starts_with("line 3: ") && said.contains(word), "{line}: {said}");
+            assert!(!said.contains("secret") && !said.contains(&good.key) && !said.contains(hash), "{said}");
+        }
+        assert_eq!(refusal(&format!("{0}\n{0}", good.line)), "line 2: the same key is on a line before");
+    }
+}

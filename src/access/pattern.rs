@@ -1,0 +1,133 @@
+//! Which queues a credential is for.
+
+use std::fmt;
+
+use crate::job::{Invalid, QueueName, limits};
+
+/// The name of a queue in which `*` stands for any characters, or for none.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Pattern(String);
+
+impl Pattern {
+    pub const RULE: Invalid = Invalid("must be 1 to 64 characters of A-Z, a-z, 0-9, '.', '_', '-' and '*'");
+
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let fits = (1..=limits::QUEUE_NAME).contains(&text.len());
+        let clean = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | b'*'));
+        if fits && clean { Ok(Self(text.to_owned())) } else { Err(Self::RULE) }
+    }
+
+    pub fn all() -> Self {
+        Self("*".to_owned())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn matches(&self, queue: &QueueName) -> bool {
+        glob(self.0.as_bytes(), queue.as_str().as_bytes())
+    }
+
+    /// Whether it matches whatever the other does. A `*` of the other is a character that only a `*` can match.
+    pub fn covers(&self, other: &Self) -> bool {
+        glob(self.0.as_bytes(), other.0.as_bytes())
+    }
+
+    /// The queue, if it is only one.
+    pub fn exact(&self) -> Option<QueueName> {
+        QueueName::parse(&self.0).ok()
+    }
+}
+
+impl fmt::Debug for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// In time of at most one length times the other: only the last star is ever tried again.
+fn glob(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t, mut retry) = (0, 0, None);
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                retry = Some((p, t));
+                p += 1;
+            }
+            Some(byte) if *byte == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            Some(_) | None => {
+                let Some((star, from)) = retry else { return false };
+                retry = Some((star, from + 1));
+                p = star + 1;
+                t = from + 1;
+            }
+        }
+    }
+    pattern[p..].iter().all(|&byte| byte == b'*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(text: &str) -> Pattern {
+        Pattern::parse(text).expect(text)
+    }
+
+    #[test]
+    fn a_star_is_anything_and_everything_else_is_itself() {
+        for (text, queue, is) in [
+            ("a", "a", true),
+            ("a", "A", false),
+            ("a", "ab", false),
+            ("a.c", "abc", false),
+            ("*", "any", true),
+            ("a*", "a", true),
+            ("a*", "abc", true),
+            ("a*", "ba", false),
+            ("*a", "bca", true),
+            ("*a", "ab", false),
+            ("a*b*c", "axxbyyc", true),
+            ("a*b*c", "abbc", true),
+            ("a*b*c", "acb", false),
+            ("*ab", "aab", true),
+            ("**", "x", true),
+        ] {
+            let queue = QueueName::parse(queue).expect("a queue");
+            assert_eq!(pattern(text).matches(&queue), is, "{text} {queue}");
+        }
+        let long = QueueName::parse(&"a".repeat(64)).expect("a queue");
+        assert!(!pattern(&format!("{}b", "*a".repeat(31))).matches(&long), "and that soon");
+    }
+
+    #[test]
+    fn nobody_gives_away_more_than_they_have() {
+        for (own, given, is) in [
+            ("*", "*", true),
+            ("*", "a", true),
+            ("a*", "a*", true),
+            ("a*", "ab*c", true),
+            ("a*", "*", false),
+            ("a*", "*a", false),
+            ("a", "a*", false),
+            ("a", "a", true),
+            ("a*c", "abc", true),
+            ("a*c", "a*", false),
+        ] {
+            assert_eq!(pattern(own).covers(&pattern(given)), is, "{own} {given}");
+        }
+    }
+
+    #[test]
+    fn what_no_queue_can_be_named_is_no_pattern() {
+        for wrong in ["", "a b", "a,b", "a?", "[ab]", "é", &"x".repeat(65)] {
+            assert_eq!(Pattern::parse(wrong), Err(Pattern::RULE), "{wrong}");
+        }
+    }
+}

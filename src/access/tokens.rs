@@ -1,0 +1,211 @@
+//! Tokens: JSON Web Tokens for one worker and some queues, signed by us or by an issuer whose public keys are in a file.
+
+use std::{collections::HashMap, time::Duration};
+
+use jsonwebtoken::{
+    Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode, get_current_timestamp,
+};
+use serde::{Deserialize, Serialize};
+
+use super::{Caller, Pattern, Role, watched::Counted};
+use crate::job::{Millis, Name, limits};
+
+/// A secret has at least so many bytes: as many as HS256 has of state.
+pub const SECRET_BYTES: usize = 32;
+/// Every token says that it is for this service.
+const AUDIENCE: &str = "intray";
+/// How far the clocks of an issuer and of this service may be apart, in seconds.
+const LEEWAY: u64 = 5;
+/// An RSA key of fewer bits is no protection: 2048 bits are so many characters.
+const RSA_CHARACTERS: usize = 342;
+
+/// What a token must say, and nothing else is read.
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    sub: String,
+    queues: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct NewClaims<'a> {
+    iss: &'a str,
+    sub: &'a str,
+    aud: &'a str,
+    iat: u64,
+    exp: u64,
+    queues: Vec<&'a str>,
+}
+
+/// The public keys of outside issuers, each for one algorithm.
+pub(super) struct KeySet(HashMap<String, (Algorithm, DecodingKey)>);
+
+/// A JSON Web Key as RFC 7517 has it, as far as it matters.
+#[derive(Deserialize)]
+struct Jwk {
+    kty: String,
+    kid: Option<String>,
+    #[serde(rename = "use")]
+    usage: Option<String>,
+    alg: Option<String>,
+    crv: Option<String>,
+    n: Option<String>,
+    e: Option<String>,
+    x: Option<String>,
+    y: Option<String>,
+}
+
+impl KeySet {
+    /// A JWKS. What is for something else than signing, or by another algorithm, is passed over.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Jwks {
+            keys: Vec<Jwk>,
+        }
+        // Where it is wrong, and not what stands there.
+        let wrong = |error: serde_json::Error| format!("line {}: it is not a JSON Web Key Set", error.line());
+        let jwks: Jwks = serde_json::from_str(text).map_err(wrong)?;
+        let mut keys = HashMap::new();
+        for (index, jwk) in jwks.keys.iter().enumerate() {
+            let named = |why: &str| format!("key {}: {why}", index + 1);
+            if jwk.kty == "oct" {
+                return Err(named("it is a shared secret, which belongs into --token-secret"));
+            }
+            let Some(key) = jwk.key().map_err(named)? else { continue };
+            let kid = jwk.kid.clone().ok_or_else(|| named("it has no kid"))?;
+            if keys.insert(kid, key).is_some() {
+                return Err(named("its kid is another key's"));
+            }
+        }
+        if keys.is_empty() { Err("it has no key for RS256, ES256 or EdDSA".to_owned()) } else { Ok(Self(keys)) }
+    }
+}
+
+impl Counted for KeySet {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+}
+
+impl Jwk {
+    /// The kind of the key says its algorithm, whatever a token says. `None`: it is not for us.
+    fn key(&self) -> Result<Option<(Algorithm, DecodingKey)>, &'static str> {
+        let (algorithm, word) = match (self.kty.as_str(), self.crv.as_deref()) {
+            ("RSA", None) => (Algorithm::RS256, "RS256"),
+            ("EC", Some("P-256")) => (Algorithm::ES256, "ES256"),
+            ("OKP", Some("Ed25519")) => (Algorithm::EdDSA, "EdDSA"),
+            _ => return Ok(None),
+        };
+        let signs = self.usage.as_deref().is_none_or(|usage| usage == "sig");
+        let alg = self.alg.as_deref().unwrap_or(word);
+        if !signs || alg != word && !(word == "EdDSA" && alg == "Ed25519") {
+            return Ok(None);
+        }
+        let key = match (algorithm, self) {
+            (Algorithm::RS256, Self { n: Some(n), e: Some(e), .. }) => {
+                if n.len() < RSA_CHARACTERS {
+                    return Err("an RSA key must have at least 2048 bits");
+                }
+                DecodingKey::from_rsa_components(n, e)
+            }
+            (Algorithm::ES256, Self { x: Some(x), y: Some(y), .. }) => DecodingKey::from_ec_components(x, y),
+            (Algorithm::EdDSA, Self { x: Some(x), .. }) => DecodingKey::from_ed_components(x),
+            _ => return Err("a part of it is missing"),
+        };
+        key.map(|key| Some((algorithm, key))).map_err(|_| "a part of it is not in base64url")
+    }
+}
+
+/// Our own secrets, and the rules for everybody's tokens.
+pub(super) struct Tokens {
+    issuer: String,
+    secrets: Vec<DecodingKey>,
+    signer: Option<Signer>,
+}
+
+impl Tokens {
+    pub(super) fn new(secrets: &[Vec<u8>], issuer: String) -> Self {
+        let signer = secrets.first().map(|secret| Signer::new(secret, issuer.clone()));
+        Self { issuer, secrets: secrets.iter().map(|secret| DecodingKey::from_secret(secret)).collect(), signer }
+    }
+
+    pub(super) fn signer(&self) -> Option<&Signer> {
+        self.signer.as_ref()
+    }
+
+    /// The token only says which key it wants; the key says by which algorithm it is used.
+    pub(super) fn verify(&self, token: &str, issuers: Option<&KeySet>) -> Option<Caller> {
+        let header = decode_header(token).ok()?;
+        // Something must be understood that we do not know (RFC 7515, 4.1.11).
+        if header.crit.is_some() {
+            return None;
+        }
+        let claims = match header.alg {
+            Algorithm::HS256 => {
+                let rules = self.rules(Algorithm::HS256);
+                self.secrets.iter().find_map(|secret| decode::<Claims>(token, secret, &rules).ok())?
+            }
+            named => {
+                let (algorithm, key) = issuers?.0.get(header.kid.as_deref()?)?;
+                if *algorithm != named {
+                    return None;
+                }
+                decode::<Claims>(token, key, &self.rules(*algorithm)).ok()?
+            }
+        };
+        self.caller(&claims.claims)
+    }
+
+    fn rules(&self, algorithm: Algorithm) -> Validation {
+        let mut rules = Validation::new(algorithm);
+        rules.set_required_spec_claims(&["exp", "iss", "aud", "sub"]);
+        rules.set_issuer(&[&self.issuer]);
+        rules.set_audience(&[AUDIENCE]);
+        rules.validate_nbf = true;
+        rules.leeway = LEEWAY;
+        rules
+    }
+
+    /// A token is for a worker, whoever signed it.
+    fn caller(&self, claims: &Claims) -> Option<Caller> {
+        let Claims { iss, sub, queues } = claims;
+        let worker = Name::parse(sub).ok()?;
+        if *iss != self.issuer || !(1..=limits::TOKEN_QUEUES).contains(&queues.len()) {
+            return None;
+        }
+        let queues = queues.iter().map(|queue| Pattern::parse(queue).ok()).collect::<Option<Vec<_>>>()?;
+        let credential = format!("token\n{iss}\n{sub}");
+        Some(Caller::new(Role::Worker, Some(worker), queues, &credential))
+    }
+}
+
+/// Signs tokens by the first of our secrets.
+pub struct Signer {
+    key: EncodingKey,
+    issuer: String,
+}
+
+/// A new token, and when it ends.
+pub struct Token {
+    pub token: String,
+    pub expires_at: Millis,
+}
+
+impl Signer {
+    pub fn new(secret: &[u8], issuer: String) -> Self {
+        Self { key: EncodingKey::from_secret(secret), issuer }
+    }
+
+    /// A token that lasts so long, to the second. `None`: it could not be signed, which does not happen.
+    pub fn sign(&self, worker: &Name, queues: &[Pattern], ttl: Duration) -> Option<Token> {
+        let iat = get_current_timestamp();
+        let exp = iat + ttl.as_millis().div_ceil(1_000) as u64;
+        let queues = queues.iter().map(Pattern::as_str).collect();
+        let claims = NewClaims { iss: &self.issuer, sub: worker.as_str(), aud: AUDIENCE, iat, exp, queues };
+        let token = encode(&Header::new(Algorithm::HS256), &claims, &self.key).ok()?;
+        Some(Token { token, expires_at: Millis(exp * 1_000) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! For the service that knows its people: a token lets a page work for one of them.
+
+use std::time::Duration;
+
+use axum::{
+    Json,
+    extract::State,
+    http::{HeaderValue, header},
+    response::{IntoResponse, Response},
+};
+use serde_json::value::RawValue;
+
+use super::{
+    extract::JsonBody,
+    fields::Fields,
+    problem::{Failure, Problem},
+    query::NoQuery,
+    rules, shapes,
+};
+use crate::{
+    access::{Access, Caller, Pattern},
+    job::{Name, limits},
+};
+
+/// `POST /tokens`
+pub async fn mint(
+    State(access): State<Access>,
+    caller: Caller,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let (worker, queues, ttl) = read(body.json()?)?;
+    if let Some(beyond) = queues.iter().find(|queue| !caller.covers(queue)) {
+        return Err(Problem::forbidden(format!("this is not for the queue {}", beyond.as_str())));
+    }
+    let unsigned = || Problem::new(Failure::NotFound, "this service has no --token-secret to sign tokens with");
+    let signer = access.signer().ok_or_else(unsigned)?;
+    let token = signer.sign(&worker, &queues, ttl).ok_or_else(Problem::internal)?;
+    let answer = shapes::Token { token: token.token, expires_at: token.expires_at.into() };
+    Ok(([(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], Json(answer)).into_response())
+}
+
+fn read(body: &RawValue) -> Result<(Name, Vec<Pattern>, Duration), Problem> {
+    let mut fields = Fields::of(body)?;
+    let worker = fields.need("worker", rules::parsed(Name::parse));
+    if !fields.has("queues") {
+        fields.blame::<()>("queues", "is required");
+    }
+    let queues = fields.list("queues", 1..=limits::TOKEN_QUEUES, rules::parsed(Pattern::parse));
+    let ttl = fields.take("ttl_ms", rules::whole(limits::TOKEN_MS)).unwrap_or(limits::TOKEN_DEFAULT_MS);
+    let ttl = Duration::from_millis(ttl.into());
+    fields.finish(worker.zip(queues).map(|(worker, queues)| (worker, queues, ttl)))
+}
