@@ -4,7 +4,7 @@ mod batches;
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, World, contract::CONTRACT};
+use crate::world::{Answer, Client, World, access::SECRET, contract::CONTRACT, eventually};
 
 /// A method, and a path with its parameters filled in.
 struct Operation<'a> {
@@ -21,6 +21,8 @@ const HEALTH: [&str; 4] = ["/livez", "/readyz", "/metrics", "/openapi.yaml"];
 async fn every_documented_answer_is_real() {
     let w = World::start().await;
     w.set(json!({ "worker_limit": 1 })).await;
+    let issuing = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
+    let limited = World::plan().with_keys(&[]).flag("--rate-limit", "1").start().await;
     let frozen = World::start().await;
     frozen.enqueue(1).await;
     let mut while_frozen = Vec::new();
@@ -32,14 +34,16 @@ async fn every_documented_answer_is_real() {
             provoked += 1;
             let operation =
                 Operation { method: &method, template: &template, path: filled(&template, unknown(&template)) };
+            let w = if template == "/tokens" { &issuing } else { &w };
             let answer = match status {
-                200 | 201 => succeed(&w, &operation, status).await,
+                200 | 201 => succeed(w, &operation, status).await,
                 503 => {
                     while_frozen.push((method.clone(), template.clone(), status, slug));
                     continue;
                 }
-                507 => full(&w, &operation).await,
-                _ => refuse(&w, &operation, &slug).await,
+                507 => full(w, &operation).await,
+                429 if slug == "rate-limited" => too_often(&limited, &operation).await,
+                _ => refuse(w, &operation, &slug).await,
             };
             expect(&method, &template, status, &slug, &answer);
         }
@@ -90,12 +94,25 @@ fn unknown(template: &str) -> &'static str {
     if template.starts_with("/batches") { batches::UNKNOWN } else { UNKNOWN }
 }
 
+/// So many calls at the same time that one of them is too many.
+async fn too_often(limited: &Client, operation: &Operation<'_>) -> Answer {
+    let call = || limited.request(operation.method, &operation.path).json("{}").send();
+    eventually("somebody calls too often", async || {
+        let answers = tokio::join!(call(), call(), call());
+        [answers.0, answers.1, answers.2].into_iter().find(|answer| answer.status == 429)
+    })
+    .await
+}
+
 /// A job that nobody else touches.
 async fn fresh(w: &Client) -> String {
     w.enqueue_as(json!({ "payload": 1, "dedupe": false, "priority": 0, "max_attempts": 1 })).await
 }
 
 async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
+    if operation.template == "/tokens" {
+        return w.post("/tokens", json!({ "worker": "ann", "queues": ["default"] })).await;
+    }
     if operation.template.starts_with("/batches") {
         return batches::succeed(w, operation).await;
     }
@@ -201,6 +218,8 @@ async fn full(w: &World, operation: &Operation<'_>) -> Answer {
 #[tokio::test]
 async fn what_any_route_can_answer_any_route_does() {
     let w = World::plan().start().await;
+    let guarded = World::plan().with_keys(&[]).flag("--rate-limit", "1").start().await;
+    let nobody = guarded.without_credential();
     let broken = World::start().await;
     let _: String = broken.engine.run("SET intray:{default}:jobs nonsense").await;
     let _: u64 = broken.engine.run("ZADD intray:queues 1 default").await;
@@ -215,7 +234,12 @@ async fn what_any_route_can_answer_any_route_does() {
                 .expect("one")
                 .to_uppercase();
             let path = filled(template, unknown(template));
+            let operation = CONTRACT.document["paths"][template][method.to_lowercase()].clone();
+            let is_open = operation["security"] == json!([]);
             let answer = match status {
+                401 | 429 if is_open => continue,
+                401 => nobody.request(&method, &path).json("{}").send().await,
+                429 => too_often(&guarded, &Operation { method: &method, template, path: path.clone() }).await,
                 403 if method == "GET" => continue,
                 403 => w.request(&method, &path).header("origin", "https://evil.example").json("{}").send().await,
                 404 => w.get(&format!("{path}/nowhere/at/all")).await,

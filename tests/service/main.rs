@@ -52,6 +52,9 @@ mod batch_rules;
 mod batch_streams;
 mod batches;
 
+mod access;
+mod access_tokens;
+
 mod adopting;
 mod browsers;
 mod contract;

@@ -14,6 +14,8 @@ use super::{contract::CONTRACT, json};
 pub struct Client {
     base: String,
     http: reqwest::Client,
+    /// A key or a token, sent with every call.
+    bearer: Option<String>,
 }
 
 /// What is asked; sent when it is awaited by [`Request::send`].
@@ -33,7 +35,21 @@ pub struct Answer {
 impl Client {
     pub fn new(base: &str) -> Self {
         let http = reqwest::Client::builder().timeout(Duration::from_secs(60)).no_proxy().build().expect("a client");
-        Self { base: base.to_owned(), http }
+        Self { base: base.to_owned(), http, bearer: None }
+    }
+
+    /// The same service, called by somebody else.
+    pub fn bearing(&self, credential: &str) -> Self {
+        Self { bearer: Some(credential.to_owned()), ..self.clone() }
+    }
+
+    pub fn without_credential(&self) -> Self {
+        Self { bearer: None, ..self.clone() }
+    }
+
+    /// The same caller at another service.
+    pub fn at(&self, base: &str) -> Self {
+        Self { base: base.to_owned(), ..self.clone() }
     }
 
     pub fn base(&self) -> &str {
@@ -48,7 +64,11 @@ impl Client {
     pub fn request(&self, method: &str, path: &str) -> Request {
         let method: Method = method.parse().expect("a method");
         let inner = self.http.request(method.clone(), format!("{}{path}", self.base));
-        Request { inner, method, path: path.to_owned() }
+        let request = Request { inner, method, path: path.to_owned() };
+        match &self.bearer {
+            Some(bearer) => request.header("authorization", &format!("Bearer {bearer}")),
+            None => request,
+        }
     }
 
     pub async fn get(&self, path: &str) -> Answer {

@@ -1,5 +1,6 @@
 //! A world of one's own for each story: a Redis, the service in front of it, a client that trusts neither.
 
+pub mod access;
 pub mod batch_verbs;
 mod check;
 mod children;
@@ -44,11 +45,28 @@ pub struct Plan {
     sweep_interval_ms: Option<u32>,
     durable: bool,
     proxied: bool,
+    /// Lines of the keys file.
+    keys: Vec<String>,
+    talkative: bool,
 }
 
 impl Plan {
+    /// With access control: a key for an operator, which is the world's own, and for each of these (name, role, pattern).
+    /// The key of `web` is `key-of-web`.
+    pub fn with_keys(mut self, keys: &[(&str, &str, &str)]) -> Self {
+        let all = [("root", "operator", "*")];
+        self.keys = all.iter().chain(keys).map(|(name, role, pattern)| access::line(name, role, pattern)).collect();
+        self
+    }
+
     pub fn flag(mut self, name: &str, value: &str) -> Self {
         self.flags.extend([name.to_owned(), value.to_owned()]);
+        self
+    }
+
+    /// The service logs all it can.
+    pub fn talkative(mut self) -> Self {
+        self.talkative = true;
         self
     }
 
@@ -80,8 +98,18 @@ impl Plan {
             ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
         args.extend(["--redis-url".to_owned(), format!("unix://{}", socket.display())]);
         args.extend(self.flags);
-        let service = Service::start(program(&args)).await;
+        if !self.keys.is_empty() {
+            let file = folder.path().join("keys");
+            std::fs::write(&file, self.keys.join("\n")).expect("a file of keys");
+            args.extend(["--keys-file".to_owned(), file.display().to_string()]);
+        }
+        let mut command = program(&args);
+        if self.talkative {
+            command.env("RUST_LOG", "trace");
+        }
+        let service = Service::start(command).await;
         let client = Client::new(service.url());
+        let client = if self.keys.is_empty() { client } else { client.bearing(&access::key("root")) };
         World { client, service, proxy, engine, args, folder }
     }
 }
@@ -134,14 +162,20 @@ impl World {
     /// Another instance on the same Redis.
     pub async fn another(&self) -> (Service, Client) {
         let service = Service::start(program(&self.args)).await;
-        let client = Client::new(service.url());
+        let client = self.client.at(service.url());
         (service, client)
+    }
+
+    /// For the next start: another value of a flag that was planned.
+    pub fn set_flag(&mut self, name: &str, value: &str) {
+        let at = self.args.iter().position(|arg| arg == name).expect("a flag of the plan");
+        self.args[at + 1] = value.to_owned();
     }
 
     /// After its end, the service is started again.
     pub async fn restart(&mut self) {
         self.service = Service::start(program(&self.args)).await;
-        self.client = Client::new(self.service.url());
+        self.client = self.client.at(self.service.url());
     }
 
     /// Where a job stands in line, or will stand when it comes back.

@@ -55,7 +55,7 @@ impl World {
     pub async fn as_user(&self, rights: &str) -> (Service, Client) {
         let _: String = self.engine.run(&format!("ACL SETUSER app reset on nopass {rights}")).await;
         let service = self.instance_at(&format!("unix://{}?user=app&pass=any", self.engine.socket().display())).await;
-        let client = Client::new(service.url());
+        let client = self.client.at(service.url());
         (service, client)
     }
 
@@ -78,7 +78,7 @@ impl World {
             }
         });
         let service = self.instance_at(&format!("unix://{}", socket.display())).await;
-        Wired { client: Client::new(service.url()), orders, _service: service }
+        Wired { client: self.client.at(service.url()), orders, _service: service }
     }
 }
 

@@ -45,6 +45,9 @@ impl Client {
     pub async fn try_to_listen(&self, query: &str, after: Option<&str>) -> Result<Listener, Answer> {
         let path = format!("/events{query}");
         let mut request = self.http.get(format!("{}{path}", self.base)).timeout(LONGEST);
+        if let Some(bearer) = &self.bearer {
+            request = request.header("authorization", format!("Bearer {bearer}"));
+        }
         if let Some(id) = after {
             request = request.header("last-event-id", id);
         }
@@ -62,10 +65,12 @@ impl Client {
         Ok(Listener { answer, unread, last_id: after.unwrap_or_default().to_owned() })
     }
 
-    /// The head of a stream and its beginning, as if that were the whole answer.
+    /// The head of a stream and its beginning, as if that were the whole answer; or the refusal.
     pub async fn hear_of(&self, query: &str) -> Answer {
-        let listener = self.listen(query).await;
-        Answer { status: 200, headers: listener.answer.headers().clone(), body: listener.unread }
+        match self.try_to_listen(query, None).await {
+            Ok(heard) => Answer { status: 200, headers: heard.answer.headers().clone(), body: heard.unread },
+            Err(refusal) => refusal,
+        }
     }
 }
 

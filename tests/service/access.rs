@@ -1,0 +1,262 @@
+//! Who may call what: every route with every credential, and what is nobody else's business.
+
+use serde_json::{Value, json};
+
+use crate::world::{
+    Answer, Client, World,
+    access::{SECRET, key, signed},
+    contract::CONTRACT,
+    eventually, id_of,
+};
+
+const KEYS: [(&str, &str, &str); 6] = [
+    ("worker", "worker", "*"),
+    ("producer", "producer", "*"),
+    ("operator", "operator", "*"),
+    ("worker-elsewhere", "worker", "else*"),
+    ("producer-elsewhere", "producer", "else*"),
+    ("operator-elsewhere", "operator", "else*"),
+];
+
+async fn guarded() -> World {
+    World::plan().with_keys(&KEYS).flag("--token-secret", SECRET).start().await
+}
+
+fn method_of(path: &str, key: &str) -> Option<(String, String)> {
+    (key != "parameters").then(|| (key.to_uppercase(), path.to_owned()))
+}
+
+/// Method and path template of everything that the contract has.
+fn operations() -> Vec<(String, String)> {
+    let paths = CONTRACT.document["paths"].as_object().expect("paths");
+    let each = paths.iter().flat_map(|(path, item)| {
+        item.as_object().expect("operations").keys().filter_map(|method| method_of(path, method))
+    });
+    each.collect()
+}
+
+/// A call that would do something, on things of the queue `default` that are there.
+async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answer {
+    if template == "/events" {
+        return client.hear_of("").await;
+    }
+    let job = id_of(&w.put(json!({ "payload": 1, "dedupe": false })).await.is(201));
+    let batch = id_of(&w.post("/batches", json!({ "sealed": false, "jobs": [{ "payload": 1 }] })).await.is(201));
+    let id = if template.starts_with("/batches") { &batch } else { &job };
+    let path = template.replace("{id}", id).replace("{queue}", "default").replace("{worker}", "ann");
+    let (path, body) = match (method, template) {
+        ("POST", "/jobs") => (path, json!({ "payload": 1, "dedupe": false })),
+        ("POST", "/batches") => (path, json!({ "jobs": [{ "payload": 1 }] })),
+        ("POST", "/batches/{id}/jobs") => (path, json!({ "jobs": [{ "payload": 1 }] })),
+        ("POST", "/tokens") => (path, json!({ "worker": "ann", "queues": ["default"] })),
+        ("POST", "/jobs/reserve") => (path, json!({ "queues": ["default"] })),
+        ("POST", "/jobs/release" | "/jobs/requeue") => (path, json!({ "id": job })),
+        ("PATCH", "/jobs/{id}") => (path, json!({ "priority": 1 })),
+        ("POST", "/jobs/extend" | "/jobs/complete" | "/jobs/abandon" | "/jobs/fail") => {
+            let held = w.reserve_by(json!({ "id": job })).await;
+            (path, json!({ "reservation": held.reservation }))
+        }
+        ("GET", "/workers/{worker}/reservations") => (format!("{path}?queue=default"), Value::Null),
+        ("GET", "/queues/{queue}/jobs") => (format!("{path}?state=completed"), Value::Null),
+        ("DELETE", "/queues/{queue}") => (format!("{path}?state=dead"), Value::Null),
+        ("PATCH", _) | ("POST", _) => (path, json!({})),
+        _ => (path, Value::Null),
+    };
+    let request = client.request(method, &path);
+    if body.is_null() { request.send().await } else { request.json(body.to_string()).send().await }
+}
+
+#[track_caller]
+fn refused(answer: &Answer, status: u16, slug: &str, what: &str) {
+    assert_eq!(answer.status, status, "{what}: {}", answer.text());
+    answer.refused(slug);
+}
+
+#[tokio::test]
+async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
+    let w = guarded().await;
+    let token = signed(SECRET, json!({}));
+    let elsewhere = signed(SECRET, json!({ "queues": ["elsewhere"] }));
+    let nobody: [Option<String>; 6] = [
+        None,
+        Some("nonsense".to_owned()),
+        Some(key("nobody")),
+        Some(signed("a secret that the service has not got", json!({}))),
+        Some(signed(SECRET, json!({ "exp": 1 }))),
+        Some("x".repeat(9_000)),
+    ];
+    let known = [
+        ("worker", key("worker"), key("worker-elsewhere")),
+        ("producer", key("producer"), key("producer-elsewhere")),
+        ("operator", key("operator"), key("operator-elsewhere")),
+        ("worker", token, elsewhere),
+    ];
+    let (mut operations, mut walked) = (operations(), 0);
+    operations.sort();
+    for (method, template) in &operations {
+        let security = &CONTRACT.document["paths"][template][method.to_lowercase()]["security"];
+        let role = security[0]["bearer"][0].as_str();
+        assert!(role.is_some() || *security == json!([]), "{method} {template} does not say whom it is for");
+        let what = |who: &str| format!("{method} {template} by {who}");
+        for credential in &nobody {
+            let client = credential.as_ref().map_or(w.without_credential(), |credential| w.bearing(credential));
+            let answer = call(&w, &client, method, template).await;
+            match role {
+                Some(_) => refused(&answer, 401, "unauthorized", &what("nobody")),
+                None => assert_eq!(answer.status, 200, "{}: {}", what("nobody"), answer.text()),
+            }
+            walked += 1;
+        }
+        for (own, here, elsewhere) in &known {
+            let may = role.is_none_or(|role| role == *own || *own == "operator");
+            let answer = call(&w, &w.bearing(here), method, template).await;
+            match may {
+                true => assert!([200, 201].contains(&answer.status), "{}: {}", what(own), answer.text()),
+                false => refused(&answer, 403, "forbidden", &what(own)),
+            }
+            let answer = call(&w, &w.bearing(elsewhere), method, template).await;
+            let of_queue = format!("{own} of another queue");
+            match (may, template.as_str()) {
+                (false, _) => refused(&answer, 403, "forbidden", &what(&of_queue)),
+                (true, _) if role.is_none() => assert_eq!(answer.status, 200, "{}", answer.text()),
+                (true, "/queues") => assert_eq!(answer.is(200), json!({ "queues": [] })),
+                (true, "/metrics") => assert_eq!(answer.status, 200),
+                (true, "/jobs/{id}" | "/jobs/release" | "/jobs/requeue") => {
+                    refused(&answer, 404, "unknown-job", &what(&of_queue));
+                }
+                (true, path) if path.starts_with("/batches/{id}") => {
+                    refused(&answer, 404, "unknown-batch", &what(&of_queue));
+                }
+                (true, _) => refused(&answer, 403, "forbidden", &what(&of_queue)),
+            }
+            walked += 2;
+        }
+        // A method that the route does not have is nothing that somebody without a credential learns.
+        let role_of_put = w.without_credential().request("PUT", template).send().await;
+        refused(&role_of_put, 401, "unauthorized", &what("nobody, by PUT"));
+        assert_eq!(w.request("PUT", template).send().await.status, 405);
+    }
+    assert!(operations.len() > 25 && walked > 350, "{walked} calls");
+    refused(&w.without_credential().get("/nowhere").await, 404, "not-found", "no route");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_is_somebody_elses_cannot_be_told_from_what_is_not_there() {
+    let w = guarded().await;
+    let there = w.enqueue(1).await;
+    let batch = id_of(&w.post("/batches", json!({ "jobs": [{ "payload": 1 }] })).await.is(201));
+    let absent = |id: &str, tail: &str| format!("{}{tail}", &id[..id.len() - tail.len()]);
+    let (no_job, no_batch) = (absent(&there, "7ZZZZZZZZZZZ"), absent(&batch, "ZZZZ0000"));
+    let plain = |answer: &Answer| {
+        let mut headers: Vec<_> = answer.headers.iter().map(|(n, v)| (n.to_string(), v.clone())).collect();
+        headers.retain(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
+        headers.sort_by(|a, b| a.0.cmp(&b.0));
+        (answer.status, headers, answer.text())
+    };
+    for (who, method, path, body) in [
+        ("producer-elsewhere", "GET", "/jobs/{job}", Value::Null),
+        ("producer-elsewhere", "DELETE", "/jobs/{job}?force=true", Value::Null),
+        ("operator-elsewhere", "PATCH", "/jobs/{job}", json!({ "priority": 1 })),
+        ("operator-elsewhere", "POST", "/jobs/release", json!({ "id": "{job}" })),
+        ("operator-elsewhere", "POST", "/jobs/requeue", json!({ "id": "{job}" })),
+        ("worker-elsewhere", "POST", "/jobs/reserve", json!({ "id": "{job}" })),
+        ("producer-elsewhere", "GET", "/batches/{batch}", Value::Null),
+        ("producer-elsewhere", "DELETE", "/batches/{batch}", Value::Null),
+        ("producer-elsewhere", "GET", "/batches/{batch}/results", Value::Null),
+        ("producer-elsewhere", "POST", "/batches/{batch}/jobs", json!({ "jobs": [{ "payload": 1 }] })),
+        ("producer-elsewhere", "POST", "/batches/{batch}/seal", json!({})),
+    ] {
+        let client = w.bearing(&key(who));
+        let all = w.bearing(&key("operator"));
+        let ask = async |client: &Client, job: &str, batch: &str| {
+            let fill = |text: &str| text.replace("{job}", job).replace("{batch}", batch);
+            let request = client.request(method, &fill(path));
+            let body = if body.is_null() { None } else { Some(fill(&body.to_string())) };
+            match body {
+                Some(body) => request.json(body).send().await,
+                None => request.send().await,
+            }
+        };
+        let (elses, none) = (ask(&client, &there, &batch).await, ask(&client, &no_job, &no_batch).await);
+        assert_eq!(elses.status, 404, "{method} {path}: {}", elses.text());
+        assert_eq!(plain(&elses), plain(&none), "{method} {path}");
+        assert_eq!(plain(&elses), plain(&ask(&all, &no_job, &no_batch).await), "as one who may see all is told");
+    }
+    assert_eq!(w.state(&there).await, "waiting");
+    let feed = w.bearing(&key("producer")).get("/queues/default/jobs").await;
+    refused(&feed, 403, "forbidden", "all jobs of a queue by a producer");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn each_item_is_for_a_queue_that_is_its_callers() {
+    let w = guarded().await;
+    let producer = w.bearing(&key("producer-elsewhere"));
+    let answer = producer.post("/jobs", json!([{ "payload": 1 }, { "queue": "else", "payload": 2 }])).await.is(200);
+    assert_eq!(answer["jobs"][0]["error"]["type"], "/problems/forbidden");
+    assert_eq!(answer["jobs"][1]["queue"], "else");
+    w.get("/queues/default").await.refused("unknown-queue");
+    let asked = |body: Value| producer.post("/tokens", body);
+    for (queues, status) in [
+        (json!(["else"]), 200),
+        (json!(["else*", "elsewhere*"]), 200),
+        (json!(["else", "default"]), 403),
+        (json!(["*"]), 403),
+        (json!(["els*"]), 403),
+        (json!([]), 422),
+        (json!(["a b"]), 422),
+    ] {
+        let answer = asked(json!({ "worker": "ann", "queues": queues })).await;
+        assert_eq!(answer.status, status, "{queues}: {}", answer.text());
+    }
+    asked(json!({})).await.blames(&["/worker", "/queues"]);
+    asked(json!({ "worker": "ann", "queues": ["else"], "ttl_ms": 86_400_001 })).await.blames(&["/ttl_ms"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_same_idempotency_key_is_another_with_another_credential() {
+    let w = World::plan().with_keys(&[
+        ("a", "producer", "*"),
+        ("b", "producer", "*"),
+        ("c", "worker", "*"),
+        ("d", "worker", "*"),
+    ]);
+    let w = w.start().await;
+    let put = async |who: &str, payload: u32| {
+        let request = w.bearing(&key(who)).request("POST", "/jobs").header("idempotency-key", "k");
+        request.json(json!({ "payload": payload, "dedupe": false }).to_string()).send().await
+    };
+    let first = id_of(&put("a", 1).await.is(201));
+    assert_eq!(id_of(&put("a", 1).await.is(201)), first);
+    put("a", 2).await.refused("idempotency-key-reused");
+    assert_ne!(id_of(&put("b", 2).await.is(201)), first);
+    // A key alone is enough to find an unnamed caller's reservation again.
+    let reserve = async |who: &str| {
+        let request = w.bearing(&key(who)).request("POST", "/jobs/reserve").header("idempotency-key", "r");
+        request.json("{}").send().await.is(200)["jobs"][0]["reservation"].clone()
+    };
+    let (by_c, by_d) = (reserve("c").await, reserve("d").await);
+    assert!(by_c.is_string() && by_d.is_string() && by_c != by_d);
+    assert_eq!(reserve("c").await, by_c);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_calls_too_often_waits_and_nobody_else_does() {
+    let keys = [("a", "producer", "*"), ("b", "producer", "*")];
+    let w = World::plan().with_keys(&keys).flag("--rate-limit", "3").start().await;
+    let (a, b) = (w.bearing(&key("a")), w.bearing(&key("b")));
+    let refusal = eventually("somebody calls too often", async || {
+        let answer = a.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await;
+        (answer.status != 404).then_some(answer)
+    })
+    .await;
+    assert_eq!(refusal.status, 429, "{}", refusal.text());
+    let wait = refusal.refused("rate-limited")["retry_after_ms"].as_u64().expect("a time");
+    assert!((1..=334).contains(&wait) && refusal.header("retry-after") == Some("1"), "{wait}");
+    b.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await.refused("unknown-job");
+    tokio::time::sleep(std::time::Duration::from_millis(wait + 20)).await;
+    a.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await.refused("unknown-job");
+}
