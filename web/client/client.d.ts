@@ -1,0 +1,211 @@
+/** Durations are milliseconds, everywhere. */
+export interface Settings {
+  /** Where intray answers, with or without a path: `https://queue.example`. */
+  url: string | URL
+  /** The person. Two pages with the same worker share one job. */
+  worker: string
+  /**
+   * A worker token for `Authorization: Bearer`, or a function that gives one. It is asked once, and again when the
+   * service has refused what it gave (`refused`). Settle calls need none.
+   */
+  token?: string | ((about: { refused?: string }) => string | undefined | Promise<string | undefined>)
+  /** Looked at in this order; `['default']`. */
+  queues?: readonly string[]
+  /** How long a lease is; without it, what the job says. */
+  lease?: number
+  /** How long a request waits for a job; 25000, at most 30000. */
+  wait?: number
+  /** How often a job in hand is extended; 60000, and at most a third of the lease. */
+  heartbeat?: number
+  /** Nobody touched the page for so long: the heartbeat stops, and a hidden page takes no work; 300000. */
+  idleAfter?: number
+  /**
+   * A closed page gives its job back after so long, unless the person returns; 15000. `null` = when its lease is over.
+   */
+  grace?: number | null
+  /**
+   * Where drafts and unsent endings outlive the page; `localStorage`. `null` = nowhere: they live as long as the page.
+   */
+  storage?: Storage | null
+  /** Closes the desk. */
+  signal?: AbortSignal
+}
+
+/** `held` → `ending` → `completed`, `abandoned`, `failed`; or `lost`. */
+export type JobState = 'held' | 'lost' | 'ending' | 'completed' | 'abandoned' | 'failed'
+
+/** How a reservation ended. */
+export type LostReason = 'expired' | 'abandoned' | 'failed' | 'released' | 'cancelled' | 'completed' | 'unknown'
+
+export type Action = 'complete' | 'abandon' | 'fail'
+
+/** Where the service says the job is now. */
+export type ServiceState = 'delayed' | 'waiting' | 'blocked' | 'reserved' | 'completed' | 'dead' | 'cancelled'
+
+/** What became of a `complete`, `abandon` or `fail`. */
+export type Ending =
+  | { sent: true; state: ServiceState; late: boolean; duplicate: boolean }
+  /** It could not be sent now. It is in the drawer, and goes as soon as it can, from this page or the next one. */
+  | { sent: false; state: 'ending'; late: false; duplicate: false }
+
+/** An RFC 9457 problem, as intray answers it. */
+export interface Problem {
+  type: string
+  title: string
+  status: number
+  detail: string
+  reason?: string
+  job_state?: string
+  retry_after_ms?: number
+  errors?: { pointer: string; detail: string }[]
+}
+
+interface About {
+  id: string
+  queue: string
+}
+
+/** The events of a job. Each is fired on the job, and then on the desk. */
+export interface JobEvents<Draft = any> {
+  /** The lease runs out and nobody extends it: somebody should touch the page. */
+  warning: CustomEvent<About & { expiresIn: number }>
+  /** The lease is longer again. */
+  extended: CustomEvent<About & { expiresIn: number }>
+  /** The service has this draft. */
+  saved: CustomEvent<About & { draft: Draft }>
+  /** The draft was changed elsewhere, in another tab or on another machine: show it. */
+  draft: CustomEvent<About & { draft: Draft }>
+  /**
+   * The job is no longer this person's. The draft stays, and `complete` may still succeed if nobody else took the job.
+   * `certain: false`: the time is over and the service cannot be asked; it will be told again when it could, by `lost`
+   * or by `extended`.
+   */
+  lost: CustomEvent<About & { reason: LostReason; jobState: ServiceState | null; certain: boolean; draft: Draft }>
+  /** A `complete`, `abandon` or `fail` has arrived, perhaps one of an earlier page, perhaps from another tab. */
+  ended: CustomEvent<About & { action: Action; late: boolean; duplicate: boolean }>
+  /** It was refused for good. A result is kept: see `kept()`. */
+  refused: CustomEvent<About & { action: Action; problem: Problem }>
+}
+
+export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
+  /** A call did not get through, and is tried again after `delay`. */
+  retrying: CustomEvent<{ error: unknown; delay: number }>
+}
+
+type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { handleEvent(event: Event): unknown }
+
+/** A job in somebody's hands: the desk makes them. */
+export declare class Job<Payload = any, Draft = any, Result = any> extends EventTarget {
+  private constructor()
+  readonly id: string
+  readonly queue: string
+  /** What the producer sent. Show it as text: it is whatever anybody has put there. */
+  readonly payload: Payload
+  /** 1 at the first hand-out. */
+  readonly attempt: number
+  readonly priority: number
+  readonly client: string | null
+  readonly locks: readonly string[]
+  readonly batch: string | null
+  /** RFC 3339, by the service's clock. */
+  readonly enqueuedAt: string
+  readonly traceparent: string | null
+  /** The only handle and the only credential to settle the job: keep it to yourself. */
+  readonly reservation: string
+  /** Whether it was this person's before: the page was reloaded, or another tab has it. */
+  readonly resumed: boolean
+  readonly state: JobState
+  /** What was last saved, here or elsewhere; `null` = nothing. */
+  readonly draft: Draft | null
+  /**
+   * Only if this browser holds a draft that could not be sent, and meanwhile another one was saved on another machine:
+   * that one. Nothing is sent until `save` decides.
+   */
+  readonly otherDraft: Draft | null | undefined
+  /** Milliseconds left; 0 when the lease is over. Sleep counts, and the person's clock may be wrong. */
+  readonly expiresIn: number
+
+  /**
+   * Keeps a draft: at once in this browser, then at the service, not faster than once a second. `true`: the service has
+   * it. `false`: it does not yet (no network), or no longer (the job is lost); this browser has it.
+   */
+  save(draft: Draft | null): Promise<boolean>
+  /** Hands in. Also late, when the job was lost: it counts if nobody else took it. */
+  complete(result?: Result): Promise<Ending>
+  /** Gives it back to its place in line. `skip`: never again to this person. `delay`: not to anybody before. */
+  abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending>
+  /** It could not be done. Counts an attempt. */
+  fail(error?: string | Error): Promise<Ending>
+
+  addEventListener<Name extends keyof JobEvents>(
+    type: Name,
+    listener: Listener<this, JobEvents<Draft>[Name]> | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+}
+
+/** What was done for a job that is no longer this person's. */
+export interface Kept<Draft = any, Result = any> {
+  id: string
+  queue: string
+  draft: Draft | null
+  /** Of a `complete` that was refused. */
+  result: Result | null
+  reason: LostReason | null
+  /** When it was last touched: milliseconds since 1970, by this person's clock. */
+  at: number
+}
+
+/**
+ * The desk of one person. Without Web Locks, which need https or localhost, tabs share the job but nothing is sent at
+ * closing.
+ */
+export declare class Intray<Payload = any, Draft = any, Result = any> extends EventTarget {
+  constructor(settings: Settings)
+
+  /**
+   * The job in hand, or else the next one; waits until there is one, over broken networks and reloads of the service.
+   * Rejects when `signal` or `close()` says so, and with an `IntrayError` when the service has refused.
+   */
+  next(how?: { signal?: AbortSignal }): Promise<Job<Payload, Draft, Result>>
+  /** The job in hand, if there is one. */
+  readonly job: Job<Payload, Draft, Result> | null
+  /** Drafts and refused results of jobs that were lost. */
+  kept(): Kept<Draft, Result>[]
+  /** Throws away what was kept of a job. */
+  forget(id: string): void
+  /** Somebody is here. The desk sees keys, pointers and scrolling itself. */
+  touch(): void
+  /** Leaves the desk, as closing the tab does. A job in hand goes back after `grace`. */
+  close(): void
+
+  addEventListener<Name extends keyof DeskEvents>(
+    type: Name,
+    listener: Listener<this, DeskEvents<Draft>[Name]> | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject | null,
+    options?: boolean | AddEventListenerOptions,
+  ): void
+}
+
+/** What the service has refused. */
+export declare class IntrayError extends Error {
+  private constructor()
+  readonly status: number
+  /** `/problems/…`: switch on this. */
+  readonly type: string
+  readonly problem: Partial<Problem>
+  /** The reservation has ended; `reason` says how, `jobState` where the job is now. */
+  readonly lost: boolean
+  readonly reason: string | undefined
+  readonly jobState: string | undefined
+  readonly retryAfter: number | undefined
+}
