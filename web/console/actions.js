@@ -1,0 +1,117 @@
+// What an operator does to jobs, batches and queues. What destroys work, or takes it from somebody, is asked for first.
+
+import * as api from './api.js'
+import { many, tail } from './format.js'
+import { again } from './live.js'
+import { act, ask } from './ui.js'
+
+/** Whoever shows the thing learns that it has changed. */
+const then = (work, changed) => async (tell) => {
+  const answer = await work(tell)
+  again(answer.settings ? answer : undefined)
+  changed?.()
+  return answer
+}
+
+const name = (worker) => worker ?? 'Somebody without a name'
+
+export function cancel(job, changed) {
+  const holder = job.state === 'reserved' ? job.reserved : null
+  ask({
+    title: `Cancel job ${tail(job.id)}?`,
+    text: holder
+      ? `${name(holder.worker)} is at work on it and loses it. Its payload is removed; this cannot be undone.`
+      : 'It is handed out no more and its payload is removed. This cannot be undone.',
+    action: holder ? 'Take it away and cancel' : 'Cancel the job',
+    danger: true,
+    work: then(() => api.cancel(job.id, Boolean(holder)), changed),
+    done: `Job ${tail(job.id)} is cancelled.`,
+  })
+}
+
+export function release(id, worker, changed) {
+  ask({
+    title: `Take job ${tail(id)} from ${worker ?? 'its holder'}?`,
+    text: `${name(worker)} loses the job; what is not saved yet is lost. The job returns to its place, and this is not an attempt.`,
+    action: 'Release the job',
+    danger: true,
+    work: then(() => api.release({ id }), changed),
+    done: ({ released }) => (released ? `Job ${tail(id)} is back in line.` : 'Nobody holds it any more.'),
+  })
+}
+
+export function releaseAll(queue, worker, changed) {
+  ask({
+    title: `Take everything from ${worker}?`,
+    text: `All jobs of ${queue} that ${worker} holds return to their place. What is not saved yet is lost.`,
+    action: 'Release all',
+    danger: true,
+    work: then(() => api.release({ queue, worker }), changed),
+    done: ({ released }) => `${many(released, 'job')} back in line.`,
+  })
+}
+
+export const requeue = (job, changed) => act(
+  then(() => api.requeue({ id: job.id }), changed),
+  ({ requeued }) => (requeued ? `Job ${tail(job.id)} is in line.` : 'It is in line already.'),
+)
+
+export function requeueAll(queue, count, changed) {
+  ask({
+    title: `Requeue all dead jobs of ${queue}?`,
+    text: `${many(count, 'job')} go to the end of the line and their attempts start again.`,
+    action: 'Requeue all',
+    work: then(() => api.requeue({ queue }), changed),
+    done: ({ requeued }) => `${many(requeued, 'job')} in line again.`,
+  })
+}
+
+export function purge(queue, state, count, changed) {
+  ask({
+    title: `Remove all ${state} jobs of ${queue}?`,
+    text: `${many(count, 'job')} are removed with their payloads and results. This cannot be undone.`,
+    action: 'Remove them',
+    danger: true,
+    typed: queue,
+    work: then((tell) => api.purge(queue, state, (removed) => tell(`${removed}…`)), changed),
+    done: (removed) => `${many(removed, 'job')} removed.`,
+  })
+}
+
+export const pause = (queue, paused, changed) => act(
+  then(() => api.configure(queue, { paused: paused || null }), changed),
+  paused ? `${queue} is paused: nothing new is handed out.` : `${queue} goes on.`,
+)
+
+export const sweep = (queue) => act(
+  then(() => api.sweep(queue)),
+  ({ expired, due, forgotten }) => `Swept: ${many(expired, 'lease')} over, ${due} due, ${forgotten} forgotten.`,
+)
+
+export const reprioritize = (job, priority, changed) => act(
+  then(() => api.reprioritize(job.id, priority), changed),
+  `Job ${tail(job.id)} has priority ${priority}.`,
+)
+
+export function seal(batch, changed) {
+  ask({
+    title: `Seal batch ${tail(batch.id)}?`,
+    text: 'Nothing more can be put into it, and it ends when its last job has. This cannot be undone.',
+    action: 'Seal the batch',
+    work: then(() => api.seal(batch.id), changed),
+    done: `Batch ${tail(batch.id)} is sealed.`,
+  })
+}
+
+export function cancelBatch(batch, changed) {
+  const { waiting, blocked, delayed, reserved } = batch.counts
+  ask({
+    title: `Cancel batch ${tail(batch.id)}?`,
+    text: `${many(waiting + blocked + delayed, 'job')} will not be done and lose their payloads. ${
+      reserved ? `${many(reserved, 'job')} at work may be finished. ` : ''}This cannot be undone.`,
+    action: 'Cancel the batch',
+    danger: true,
+    work: then(() => api.cancelBatch(batch.id), changed),
+    done: `Batch ${tail(batch.id)} is called off.`,
+  })
+}

@@ -1,0 +1,77 @@
+// How fast things went, drawn. uPlot draws on a canvas, so its colours are read from elements that have them by CSS.
+
+import { html, useBeat, useEffect, useRef } from './html.js'
+import { number, rate } from './format.js'
+import { SPAN, history, ratesOf } from './rates.js'
+
+const SERIES = [['enqueued', 'In'], ['handed_out', 'Taken'], ['completed', 'Done']]
+const HEIGHT = 132
+
+const look = (element, name = 'color') => getComputedStyle(element)[name]
+
+function options(box, width) {
+  const swatches = [...box.parentNode.querySelectorAll('.swatch')]
+  const axis = { stroke: () => look(box), grid: { stroke: () => look(box, 'borderTopColor'), width: 1 }, ticks: { show: false }, font: `11px ${look(box, 'fontFamily')}` }
+  return {
+    width, height: HEIGHT,
+    legend: { show: false },
+    padding: [8, 16, 0, 0],
+    cursor: { y: false, points: { size: 5 }, drag: { x: false, y: false } },
+    scales: {
+      x: { time: true, range: (_, first) => [Date.now() / 1_000 - span(first), Date.now() / 1_000] },
+      y: { range: (_, low, high) => [0, Math.max(high ?? 0, 4) * 1.1] },
+    },
+    axes: [
+      { ...axis, size: 22, space: 84, values: (_, splits, axis, space, step) => splits.map((at) => clock(at, step < 60)) },
+      { ...axis, size: 40, space: 34, values: (_, splits) => splits.map((n) => (Number.isInteger(n) ? number(n) : rate(n))) },
+    ],
+    series: [{}, ...SERIES.map(([, label], n) => ({
+      label, width: 1.5, points: { show: false }, spanGaps: true,
+      stroke: () => look(swatches[n]), fill: n === 2 ? () => look(swatches[n], 'backgroundColor') : undefined,
+    }))],
+  }
+}
+
+/** Short at first; ten minutes once so much is known. */
+const span = (first) => Math.min(Math.max(Date.now() / 1_000 - (first ?? Infinity), 60), SPAN)
+
+const clock = (at, exact) => new Date(at * 1_000).toLocaleTimeString('en-GB').slice(0, exact ? 8 : 5)
+
+/** `queue`: its name, or "" for all of them together. `theme` only says that the colours have changed. */
+export function Chart({ queue, theme }) {
+  useBeat()
+  const box = useRef(null)
+  const plot = useRef(null)
+  useEffect(() => {
+    // Without it the numbers above are there all the same.
+    if (!globalThis.uPlot) return undefined
+    const element = box.current
+    const width = () => Math.max(element.clientWidth, 120)
+    const drawn = new globalThis.uPlot(options(element, width()), data(queue), element)
+    const sizes = new ResizeObserver(() => { if (element.isConnected) drawn.setSize({ width: width(), height: HEIGHT }) })
+    sizes.observe(element)
+    plot.current = drawn
+    return () => { sizes.disconnect(); drawn.destroy(); plot.current = null }
+  }, [queue])
+  useEffect(() => { plot.current?.setData(data(queue)) })
+  useEffect(() => { plot.current?.redraw(false, true) }, [theme])
+  const rates = ratesOf(queue)
+  return html`<figure class="chart" aria-label="Rates, per minute">
+    <figcaption>${SERIES.map(([name, label]) => html`<span class="key"><i class=${`swatch ${name}`}></i>${label}
+      <b>${rates ? rate(rates[name]) : '–'}</b></span>`)}<span class="dim">/ min</span></figcaption>
+    <div class="plot" ref=${box} aria-hidden="true"></div>
+  </figure>`
+}
+
+const data = (queue) => history(queue, SERIES.map(([name]) => name))
+
+/** A line as high as a row: completed per minute. */
+export function Spark({ queue }) {
+  const [seconds, values] = history(queue, ['completed'])
+  const top = Math.max(1, ...values)
+  const end = Date.now() / 1_000
+  const at = (n) => `${(100 * (1 - (end - seconds[n]) / span(seconds[0]))).toFixed(1)},${(19 - 17 * values[n] / top).toFixed(1)}`
+  const points = seconds.map((_, n) => at(n))
+  return html`<svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">
+    ${points.length > 1 && html`<polyline points=${points.join(' ')} vector-effect="non-scaling-stroke" />`}</svg>`
+}

@@ -1,0 +1,78 @@
+// How numbers, times and names are written.
+
+const NUMBER = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+const SHORT = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+const UNITS = [['d', 86_400_000], ['h', 3_600_000], ['min', 60_000], ['s', 1_000], ['ms', 1]]
+
+export const number = (n) => (n >= 1_000_000 ? SHORT.format(n) : NUMBER.format(n))
+
+export const many = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
+
+/** Per minute. */
+export function rate(n) {
+  if (n === null) return '–'
+  if (n > 0 && n < 10) return n.toFixed(1)
+  return number(Math.round(n))
+}
+
+/** "3 min", and for what is longer the second unit too: "2 h 5 min". */
+export function age(ms) {
+  if (ms === null || ms === undefined || Number.isNaN(ms)) return '–'
+  const whole = Math.max(0, ms)
+  if (whole < 1_000) return '0 s'
+  const at = UNITS.findIndex(([, size]) => whole >= size)
+  const [unit, size] = UNITS[at]
+  const main = Math.floor(whole / size)
+  if (at > 1) return `${main} ${unit}`
+  const [small, less] = UNITS[at + 1]
+  const rest = Math.floor((whole % size) / less)
+  return rest ? `${main} ${unit} ${rest} ${small}` : `${main} ${unit}`
+}
+
+/** 4:12, as on a clock that runs down. */
+export function countdown(ms) {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000))
+  const two = (n) => String(n).padStart(2, '0')
+  const [h, m, s] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, seconds % 60]
+  return h ? `${h}:${two(m)}:${two(s)}` : `${m}:${two(s)}`
+}
+
+/** 300000 as "5 min", exactly. */
+export function duration(ms) {
+  if (!ms) return '0'
+  let rest = ms
+  return UNITS.flatMap(([unit, size]) => {
+    const n = Math.floor(rest / size)
+    rest -= n * size
+    return n ? [`${n} ${unit}`] : []
+  }).join(' ')
+}
+
+/** "1 h 30 min", "90s" or "300000" in ms; NaN for what is none of these. */
+export function readDuration(text) {
+  const trimmed = text.trim().toLowerCase()
+  if (/^\d+$/.test(trimmed)) return Number(trimmed)
+  if (!/^(\d+(\.\d+)?\s*(ms|s|sec|min|m|h|d)\s*)+$/.test(trimmed)) return NaN
+  const sizes = { ...Object.fromEntries(UNITS), m: 60_000, sec: 1_000 }
+  const parts = [...trimmed.matchAll(/(\d+(?:\.\d+)?)\s*(ms|s|sec|min|m|h|d)(?![a-z])/g)]
+  return Math.round(parts.reduce((sum, [, n, unit]) => sum + Number(n) * sizes[unit], 0))
+}
+
+export function time(iso) {
+  if (!iso) return '–'
+  const then = new Date(iso)
+  const today = new Date().toDateString() === then.toDateString()
+  const clock = then.toLocaleTimeString('en-GB')
+  return today ? clock : `${then.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })} ${clock}`
+}
+
+const ID = /^(.{1,64})-([0-7][0-9A-HJKMNP-TV-Z]{25})(?:\.[0-7][0-9A-HJKMNP-TV-Z]{25})?$/
+
+/** The queue and the rest of an id, of a reservation (whose secret is dropped) or of a URL that ends in one. */
+export function readId(text) {
+  const found = ID.exec(text.trim().split('/').pop())
+  return found && { id: `${found[1]}-${found[2]}`, queue: found[1], tail: found[2], isBatch: found[2].endsWith('0000') }
+}
+
+/** The end of an id: enough to tell the rows of a list apart. */
+export const tail = (id) => id.slice(-8)

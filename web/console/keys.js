@@ -1,0 +1,78 @@
+// The keyboard. What a key does is written at the element itself, in `aria-keyshortcuts`; here it is found and used: first in
+// the row that has the focus, then in the open panel, then anywhere.
+
+const STEP = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }
+
+const isWriting = (element) => element.matches?.('input, textarea, select, [contenteditable]')
+
+function onKey(event) {
+  if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
+  if (document.querySelector('dialog[open]')) return
+  const { target, key } = event
+  if (isWriting(target)) {
+    if (key === 'Escape') target.blur()
+    return
+  }
+  if (key in STEP || key === 'Home' || key === 'End') {
+    // Arrows scroll what scrolls.
+    if (key.length > 1 && target.matches('pre')) return
+    if (move(key)) event.preventDefault()
+    return
+  }
+  const places = [target.closest?.('[data-row]'), document.querySelector('.panel'), document]
+  const wanted = `[aria-keyshortcuts="${CSS.escape(key)}"]:not(:disabled)`
+  const found = places.map((place) => place?.querySelector(wanted)).find(Boolean)
+  if (!found) return
+  event.preventDefault()
+  if (isWriting(found)) found.select()
+  else found.click()
+}
+
+/** Moves the focus among the rows of the list that has it, or into the first list. */
+function move(key) {
+  const row = document.activeElement?.closest('[data-row]')
+  const list = row?.closest('[data-list]') ?? document.querySelector('[data-list]')
+  const rows = [...(list?.querySelectorAll('[data-row]') ?? [])]
+  if (rows.length === 0) return false
+  const known = row ? rows.indexOf(row) : rows.findIndex((other) => other.tabIndex === 0)
+  const by = { Home: -rows.length, End: rows.length }[key] ?? STEP[key]
+  const to = row ? Math.min(Math.max(known + by, 0), rows.length - 1) : Math.max(known, 0)
+  rows[to].focus()
+  rows[to].scrollIntoView({ block: 'nearest' })
+  return true
+}
+
+/** Who leaves a list by himself is not brought back; whose row has gone is. */
+export function left(event, memory) {
+  const { target } = event
+  setTimeout(() => {
+    if (target.isConnected && !target.closest('[data-list]')?.contains(document.activeElement)) memory.at = -1
+  })
+}
+
+/**
+ * One row of a list is reached with Tab, and in it its buttons; the others with j and k. Called after each drawing: when
+ * the row with the focus has gone, the one in its place gets it.
+ */
+export function rove(list, memory) {
+  const rows = [...list.querySelectorAll('[data-row]')]
+  const at = rows.findIndex((row) => row.contains(document.activeElement))
+  const wasHere = memory.at >= 0 && document.activeElement === document.body
+  if (at < 0 && wasHere && rows.length) rows[Math.min(memory.at, rows.length - 1)].focus()
+  const held = rows.findIndex((row) => row.tabIndex === 0)
+  const current = at >= 0 ? at : Math.max(held, 0)
+  rows.forEach((row, n) => {
+    row.tabIndex = n === current ? 0 : -1
+    row.querySelectorAll('a, button').forEach((inner) => { inner.tabIndex = n === current ? 0 : -1 })
+  })
+  if (at >= 0) memory.at = at
+}
+
+export const listen = () => document.addEventListener('keydown', onKey)
+
+export const HELP = [
+  ['Anywhere', [['/', 'search'], ['g', 'all queues'], ['t', 'dark or light'], ['?', 'these keys'], ['Esc', 'close, leave a field']]],
+  ['In lists', [['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'], ['Tab', "to the row's buttons"]]],
+  ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings'], ['p', 'pause, resume']]],
+  ['A job', [['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'], ['U', 'requeue all that died']]],
+]

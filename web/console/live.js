@@ -1,0 +1,172 @@
+// What the console knows of the service at this moment. The counts are asked for every two seconds, which also gives the
+// rates; the stream of events says at once that something happened, so that lists are asked again then and not before.
+
+import * as api from './api.js'
+import { add as sample, forget } from './rates.js'
+import { follow } from './sse.js'
+import { store } from './store.js'
+
+const EVERY = 2_000
+const EVERY_HIDDEN = 15_000
+const STREAM_QUEUES = 16
+const KEPT_EVENTS = 200
+const BETWEEN_PULSES = 1_000
+// A stream that says more than a page can take is left alone for a while; the counts go on.
+const FLOOD = 1_500
+const AFTER_FLOOD = 60_000
+
+/** `access`: 'unknown', 'open', 'signed-in', 'needed' or 'refused'. `link`: 'starting', 'live', 'polling' or 'away'. */
+export const live = store({ access: 'unknown', link: 'starting', queues: null, at: null, error: null, events: [] })
+
+let timer, coming, asking, stream, lastId, streamed = '', isStreaming = false, focus = null, floods = 0, quietUntil = 0
+const pulses = new Map()
+
+/** Calls `tell` when something happened in `queue`, at most once a second. */
+export function onPulse(queue, tell) {
+  const entry = { tell, last: Date.now(), timer: null }
+  if (!pulses.has(queue)) pulses.set(queue, new Set())
+  pulses.get(queue).add(entry)
+  return () => { clearTimeout(entry.timer); pulses.get(queue).delete(entry) }
+}
+
+function pulse(queue) {
+  for (const entry of pulses.get(queue) ?? []) {
+    entry.timer ??= setTimeout(() => {
+      entry.timer = null
+      entry.last = Date.now()
+      entry.tell()
+    }, Math.max(120, entry.last + BETWEEN_PULSES - Date.now()))
+  }
+}
+
+const pulseAll = () => [...pulses.keys()].forEach(pulse)
+
+/** Asks for the counts now, and goes on asking. */
+export async function refresh() {
+  if (asking) return
+  clearTimeout(timer)
+  asking = new AbortController()
+  const { signal } = asking
+  try {
+    const { queues } = await api.queues(signal)
+    if (signal.aborted) return
+    queues.sort((a, b) => (a.name < b.name ? -1 : 1))
+    const wasAway = live.get().error !== null
+    sample(queues)
+    const access = api.hasKey() ? 'signed-in' : 'open'
+    live.set({ access, queues, at: Date.now(), error: null, link: linked() })
+    listen()
+    if (wasAway || !isStreaming) pulseAll()
+  } catch (error) {
+    if (signal.aborted) return
+    if (error.status === 401 || error.status === 403) return turnedAway(error)
+    live.set({ error, link: 'away' })
+  } finally {
+    if (!signal.aborted) asking = null
+  }
+  timer = setTimeout(refresh, document.hidden ? EVERY_HIDDEN : EVERY)
+}
+
+/** After something was done here: what is on its way may not know it yet. `queue` is how the service says it is now. */
+export function again(queue) {
+  asking?.abort()
+  asking = null
+  const { queues } = live.get()
+  if (queue && queues) live.set({ queues: queues.map((other) => (other.name === queue.name ? queue : other)) })
+  return refresh()
+}
+
+const linked = () => (isStreaming ? 'live' : 'polling')
+
+function turnedAway(error) {
+  const refused = api.hasKey()
+  leave()
+  live.set({ access: refused ? 'refused' : 'needed', error: refused ? error : null })
+}
+
+/** Forgets the key and all that was seen with it. */
+export function leave() {
+  clearTimeout(timer)
+  clearTimeout(coming)
+  asking?.abort()
+  stream?.abort()
+  asking = coming = stream = lastId = undefined
+  streamed = ''
+  isStreaming = false
+  fresh = []
+  api.signOut()
+  forget()
+  live.set({ access: 'needed', link: 'starting', queues: null, at: null, error: null, events: [] })
+}
+
+/** The queue that somebody looks at is among those that are listened to, however many there are. */
+export function lookAt(queue) {
+  focus = queue
+  if (live.get().queues) listen()
+}
+
+function listen() {
+  if (Date.now() < quietUntil) return
+  const names = live.get().queues.map((queue) => queue.name)
+  const first = names.includes(focus) ? [focus] : []
+  const wanted = [...first, ...names.filter((name) => name !== focus)].slice(0, STREAM_QUEUES).sort()
+  if (wanted.join() === streamed) return
+  streamed = wanted.join()
+  stream?.abort()
+  stream = new AbortController()
+  if (wanted.length === 0) return
+  const { signal } = stream
+  follow({
+    url: api.url('/events', { queue: streamed }),
+    headers: api.headers,
+    signal,
+    lastId,
+    tell: (message) => { if (!signal.aborted) told(message) },
+    report: (state) => {
+      if (signal.aborted) return
+      isStreaming = state === 'open'
+      if (isStreaming) pulseAll()
+      if (live.get().link !== 'away') live.set({ link: linked() })
+      if (state === 'refused') refresh()
+    },
+  })
+}
+
+function told({ id, event, data }) {
+  lastId = id ?? lastId
+  if (event === 'heartbeat') return
+  const news = JSON.parse(data)
+  pulse(news.queue)
+  if (event === 'gap') return
+  soon()
+  floods += 1
+  if (floods > FLOOD) return beQuiet()
+  fresh.push({ ...news, seen: id })
+}
+
+let fresh = []
+setInterval(() => {
+  floods = 0
+  if (fresh.length === 0) return
+  const events = [...fresh.reverse(), ...live.get().events].slice(0, KEPT_EVENTS)
+  fresh = []
+  live.set({ events })
+}, 1_000)
+
+function beQuiet() {
+  stream?.abort()
+  streamed = ''
+  lastId = undefined
+  isStreaming = false
+  quietUntil = Date.now() + AFTER_FLOOD
+  live.set({ link: linked() })
+}
+
+function soon() {
+  coming ??= setTimeout(() => { coming = null; refresh() }, 1_000)
+}
+
+document.addEventListener('visibilitychange', () => {
+  if (!document.hidden && live.get().queues) refresh()
+})
+addEventListener('online', () => { if (live.get().link === 'away') refresh() })

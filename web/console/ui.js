@@ -1,0 +1,184 @@
+// Small parts that several views have.
+
+import { useStore, html, classes, useBeat, useEffect, useMemo, useRef, useState } from './html.js'
+import { brief, pretty } from './exact.js'
+import { now } from './api.js'
+import { age, countdown, time } from './format.js'
+import { store } from './store.js'
+
+const LONG = 4_000
+
+export const State = ({ of }) => html`<span class=${`state ${of}`}>${of}</span>`
+
+export function Button({ keys, kind, busy, label, children, ...rest }) {
+  const title = keys ? `${label ?? children} (${keys})` : label
+  return html`<button type="button" class=${classes('button', kind)} title=${title} aria-label=${label}
+    aria-keyshortcuts=${keys} disabled=${busy} ...${rest}>${children}</button>`
+}
+
+/** How long ago, ticking. */
+export function Ago({ at }) {
+  useBeat()
+  return html`<time datetime=${at} title=${at}>${at ? age(now() - Date.parse(at)) : '–'}</time>`
+}
+
+/** How long until; nothing is below zero. */
+export function Until({ at }) {
+  useBeat()
+  const left = Date.parse(at) - now()
+  return html`<time datetime=${at} title=${at}>${left > 0 ? age(left) : 'due'}</time>`
+}
+
+/** What is left of a reservation, of the time that it had. */
+export function Left({ until, since }) {
+  useBeat()
+  const left = Date.parse(until) - now()
+  const whole = Date.parse(until) - Date.parse(since)
+  const urgency = left <= 0 ? 'over' : left < 60_000 ? 'short' : ''
+  return html`<span class=${classes('left', urgency)} title=${`until ${time(until)}`}>
+    <span class="drain" aria-hidden="true"><i style=${{ inlineSize: share(left, whole) }}></i></span>
+    <span>${left <= 0 ? 'time is over' : countdown(left)}</span>
+  </span>`
+}
+
+const share = (part, whole) => `${Math.round(Math.min(Math.max(part / whole, 0), 1) * 100)}%`
+
+/** What people sent, as text and nothing else. */
+export function Payload({ exact, title }) {
+  const [all, setAll] = useState(false)
+  const text = useMemo(() => pretty(exact), [exact.text])
+  const cut = !all && text.length > LONG
+  return html`<section class="payload">
+    <div class="tools"><h3>${title}</h3>
+      ${cut && html`<${Button} kind="quiet" onClick=${() => setAll(true)}>Show all<//>`}
+      <${Copy} text=${exact.text} label=${`Copy: ${title}`} /></div>
+    <pre tabindex="0" aria-label=${title}>${cut ? `${text.slice(0, LONG)}…` : text}</pre>
+  </section>`
+}
+
+export const Brief = ({ exact }) =>
+  html`<span class=${classes('brief', exact.isNull && 'none')}>${exact.isNull ? 'no payload' : brief(exact)}</span>`
+
+export function Copy({ text, label }) {
+  const [done, setDone] = useState(false)
+  const copy = async (event) => {
+    event.stopPropagation()
+    try {
+      await navigator.clipboard.writeText(text)
+      setDone(true)
+      setTimeout(() => setDone(false), 1_500)
+    } catch {
+      say('The browser does not let this page copy.', 'bad')
+    }
+  }
+  return html`<${Button} kind="quiet" label=${label} onClick=${copy}>${done ? 'Copied' : 'Copy'}<//>`
+}
+
+export const Empty = ({ title, children }) => html`<div class="empty"><strong>${title}</strong><p>${children}</p></div>`
+
+export const Waiting = ({ rows = 6 }) => html`<div class="loading" role="status" aria-label="Loading">
+  ${Array.from({ length: rows }, () => html`<i></i>`)}
+</div>`
+
+/** What to show instead of an answer that is not there. */
+export function Missing({ answer, children }) {
+  if (answer.data) return children(answer.data)
+  if (!answer.error) return html`<${Waiting} />`
+  return html`<div class="empty bad" role="alert"><strong>${answer.error.title || 'That did not work'}</strong>
+    <p>${answer.error.message}</p><${Button} onClick=${answer.reload}>Try again<//></div>`
+}
+
+// -- short messages
+
+const messages = store([])
+let nextMessage = 0
+
+export function say(text, kind = 'good') {
+  const id = nextMessage++
+  messages.set((list) => [...list.slice(-3), { id, text, kind }])
+  setTimeout(drop, kind === 'bad' ? 12_000 : 4_000, id)
+}
+
+const drop = (id) => messages.set((list) => list.filter((message) => message.id !== id))
+
+/** Does it; says what came of it, or in the service's words why not. */
+export async function act(work, done) {
+  try {
+    const answer = await work()
+    say(typeof done === 'function' ? done(answer) : done)
+    return true
+  } catch (error) {
+    say(error.message, 'bad')
+    return false
+  }
+}
+
+export function Messages() {
+  const list = useStore(messages)
+  return html`<div class="messages" role="status" aria-live="polite">
+    ${list.map(({ id, text, kind }) => html`<p key=${id} class=${kind}><span>${text}</span>
+      <button type="button" aria-label="Dismiss" onClick=${() => drop(id)}>×</button></p>`)}
+  </div>`
+}
+
+// -- asking before work is destroyed
+
+const question = store(null)
+
+/**
+ * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with the
+ * service's answer when it is refused; `tell(text)` says how far it is, and whether it should go on. `typed` must be typed first.
+ */
+export const ask = (what) => question.set(() => ({ ...what }))
+
+export function Question() {
+  const what = useStore(question)
+  return what && html`<${Dialog} what=${what} key=${what} />`
+}
+
+function Dialog({ what }) {
+  const dialog = useRef(null)
+  const [busy, setBusy] = useState(null)
+  const [problem, setProblem] = useState(null)
+  const [typed, setTyped] = useState('')
+  useEffect(() => {
+    dialog.current.showModal()
+    // What destroys work is not what Enter does.
+    if (!what.danger) dialog.current.querySelector('[type=submit]').focus()
+  }, [])
+  const isOpen = useRef(true)
+  const close = () => {
+    isOpen.current = false
+    dialog.current?.close()
+    question.set((other) => (other === what ? null : other))
+  }
+  const tell = (text) => { setBusy(text); return isOpen.current }
+  const go = async (event) => {
+    event.preventDefault()
+    setProblem(null)
+    setBusy('…')
+    try {
+      const answer = await what.work(tell)
+      close()
+      say(typeof what.done === 'function' ? what.done(answer) : what.done)
+    } catch (error) {
+      if (!isOpen.current) say(error.message, 'bad')
+      setProblem(error)
+      setBusy(null)
+    }
+  }
+  return html`<dialog ref=${dialog} class="question" aria-labelledby="question" onClose=${close}>
+    <form onSubmit=${go}>
+      <h2 id="question">${what.title}</h2>
+      <p>${what.text}</p>
+      ${what.typed && html`<label>Type <b>${what.typed}</b> to go on
+        <input value=${typed} autocomplete="off" spellcheck=${false} onInput=${(event) => setTyped(event.target.value)} /></label>`}
+      ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
+      <p class="choices">
+        <button type="button" class="button" onClick=${close}>Leave it</button>
+        <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
+          disabled=${busy !== null || (what.typed && typed !== what.typed)}>${busy !== null ? `${what.action} ${busy}` : what.action}</button>
+      </p>
+    </form>
+  </dialog>`
+}

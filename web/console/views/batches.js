@@ -1,0 +1,91 @@
+// Requests that were split into many jobs, and how far each has come.
+
+import { html, useAnswer } from '../html.js'
+import * as api from '../api.js'
+import * as actions from '../actions.js'
+import { many, number, tail, time } from '../format.js'
+import { List, Row, usePages, useTop } from '../list.js'
+import { link, tabOf } from '../router.js'
+import { Ago, Brief, Button, Copy, Empty, Missing, State } from '../ui.js'
+
+const SEGMENTS = ['completed', 'reserved', 'dead', 'cancelled', 'waiting', 'blocked', 'delayed']
+const COLUMNS = [
+  ['id', 'Batch'], ['client', 'Client'], ['progress', 'Progress'], ['n done', 'Done'], ['n out', 'Out'], ['n age', 'Age'], ['status', 'State'],
+  ['do', html`<span class="unseen">Actions</span>`],
+]
+
+const ended = ({ counts }) => counts.completed + counts.dead + counts.cancelled
+const percent = (n, total) => (total ? (100 * n) / total : 0)
+
+export function Progress({ batch }) {
+  const { counts } = batch
+  const done = Math.round(percent(ended(batch), counts.total))
+  return html`<span class="bar-of" role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${done}
+    aria-label=${`${done} % done`} title=${SEGMENTS.filter((state) => counts[state]).map((state) => `${number(counts[state])} ${state}`).join(', ')}>
+    ${SEGMENTS.map((state) => counts[state] > 0 && html`<i class=${state} style=${{ inlineSize: `${percent(counts[state], counts.total)}%` }}></i>`)}
+  </span>`
+}
+
+const isOver = (batch) => !['open', 'sealed'].includes(batch.state)
+
+const Actions = ({ batch, changed, kind = 'quiet' }) => !isOver(batch) && html`
+  ${batch.state === 'open' && html`<${Button} kind=${kind} keys="e" label="Seal" onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
+  <${Button} kind=${kind} keys="c" label="Cancel" onClick=${() => actions.cancelBatch(batch, changed)}>Cancel<//>`
+
+export function Batches({ name, selected }) {
+  const pages = usePages((page, signal) => api.batches({ queue: name, limit: 50, ...page }, signal), [name], name)
+  const row = (batch, fresh) => html`<${Row} key=${batch.id} href=${link(name, 'batches', batch.id)} selected=${batch.id === selected} fresh=${fresh}>
+    <td class="id"><a href=${link(name, 'batches', batch.id)} title=${batch.id}>${batch.id.slice(-10, -4)}</a></td>
+    <td class="client" data-title="client">${batch.client && html`<bdi>${batch.client}</bdi>`}</td>
+    <td class="progress"><${Progress} batch=${batch} /></td>
+    <td class="n done">${number(ended(batch))}<span class="dim"> / ${number(batch.counts.total)}</span></td>
+    <td class="n out" data-title="out">${batch.counts.reserved}${batch.concurrency !== null && html`<span class="dim"> / ${batch.concurrency}</span>`}</td>
+    <td class="n age"><${Ago} at=${batch.created_at} /></td>
+    <td class="status"><${State} of=${batch.state} /></td>
+    <td class="do"><${Actions} batch=${batch} changed=${pages.answer.reload} /></td>
+  <//>`
+  return html`<${List} label="batches" columns=${COLUMNS} pages=${pages} items=${(data) => data.batches} id=${(batch) => batch.id} row=${row}
+    empty=${html`<${Empty} title="No batches">A request that is split into many jobs is here until the retention of the queue is over.<//>`} />`
+}
+
+/** Beside the list. */
+export function Batch({ name, id, back }) {
+  useTop(id)
+  const answer = useAnswer((signal) => api.inspectBatch(id, signal), [id], name)
+  return html`<aside class="panel" aria-label=${`Batch ${tail(id)}`}>
+    <header>
+      <h2><span class="dim">${id.slice(0, -10)}</span>${id.slice(-10, -4)}<span class="dim">0000</span></h2>
+      <${Copy} text=${id} label="Copy the id" />
+      <a class="button quiet" href=${back} aria-keyshortcuts="Escape" aria-label="Close" title="Close (Esc)">×</a>
+    </header>
+    <${Missing} answer=${answer}>${(batch) => html`
+      <p class="facts"><${State} of=${batch.state} /><span>created <${Ago} at=${batch.created_at} /> ago</span>
+        ${batch.ended_at && html`<span>ended <${Ago} at=${batch.ended_at} /> ago</span>`}</p>
+      ${!isOver(batch) && html`<p class="actions"><${Actions} batch=${batch} changed=${answer.reload} kind="" /></p>`}
+      <section><h3>${number(ended(batch))} of ${many(batch.counts.total, 'job')} done</h3>
+        <${Progress} batch=${batch} />
+        <ul class="legend">${SEGMENTS.filter((state) => batch.counts[state]).map((state) =>
+          html`<li><${State} of=${state} /> ${number(batch.counts[state])}</li>`)}</ul></section>
+      <section><h3>About it</h3><dl>
+        <dt>Out at once</dt><dd>${batch.concurrency === null ? 'any number' : `at most ${batch.concurrency}`}</dd>
+        <dt>Priority</dt><dd>${batch.priority}</dd>
+        <dt>Client</dt><dd>${batch.client === null ? 'none' : html`<bdi>${batch.client}</bdi>`}</dd>
+        <dt>Sealed</dt><dd>${batch.sealed_at ? time(batch.sealed_at) : 'not yet: more may come'}</dd>
+      </dl></section>
+      <section><h3>Its jobs</h3><${Results} name=${name} id=${id} /></section>`}
+    <//>
+  </aside>`
+}
+
+const RESULTS = [['n index', '#'], ['status', 'State'], ['result', 'Result']]
+
+function Results({ name, id }) {
+  const pages = usePages((page, signal) => api.results(id, { limit: 25, ...page }, signal), [id], name)
+  const row = (one) => html`<${Row} key=${one.id} href=${link(name, tabOf(one.state), one.id)}>
+    <td class="n index"><a href=${link(name, tabOf(one.state), one.id)} title=${one.id}>${one.index + 1}</a></td>
+    <td class="status"><${State} of=${one.state} /></td>
+    <td class="result">${!one.result.isNull && html`<${Brief} exact=${one.result} />`}</td>
+  <//>`
+  return html`<${List} label="jobs of the batch" columns=${RESULTS} pages=${pages} items=${(data) => data.results} id=${(one) => one.id} row=${row}
+    empty=${html`<${Empty} title="No jobs yet">They come by appending.<//>`} />`
+}

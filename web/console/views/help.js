@@ -1,0 +1,17 @@
+// The keys.
+
+import { html, useEffect, useRef } from '../html.js'
+import { HELP } from '../keys.js'
+
+export function Help({ onClose }) {
+  const dialog = useRef(null)
+  useEffect(() => { dialog.current.showModal() }, [])
+  const outside = (event) => { if (event.target === dialog.current) dialog.current.close() }
+  return html`<dialog ref=${dialog} class="help" aria-labelledby="help" onClose=${onClose} onClick=${outside}>
+    <h2 id="help">Keys</h2>
+    <div class="groups">${HELP.map(([title, keys]) => html`<section><h3>${title}</h3><dl>
+      ${keys.map(([key, what]) => html`<dt>${key.split(/(  | … )/).map((part) => (part.trim() && part !== ' … ' ? html`<kbd>${part}</kbd>` : part))}</dt><dd>${what}</dd>`)}
+    </dl></section>`)}</div>
+    <button type="button" class="button" onClick=${() => dialog.current.close()}>Close</button>
+  </dialog>`
+}

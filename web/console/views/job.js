@@ -1,0 +1,108 @@
+// Everything about one job, beside its list.
+
+import { html, useAnswer, useEffect, useState } from '../html.js'
+import * as api from '../api.js'
+import * as actions from '../actions.js'
+import { duration, many, tail, time } from '../format.js'
+import { useTop } from '../list.js'
+import { go, link, tabOf } from '../router.js'
+import { Ago, Button, Copy, Left, Missing, Payload, State, Until } from '../ui.js'
+
+export function Job({ queue, id, back }) {
+  useTop(id)
+  const answer = useAnswer((signal) => api.inspect(id, signal), [id], queue.name)
+  return html`<aside class="panel" aria-label=${`Job ${tail(id)}`}>
+    <header>
+      <h2><span class="dim">${id.slice(0, -8)}</span>${tail(id)}</h2>
+      <${Copy} text=${id} label="Copy the id" />
+      <a class="button quiet" href=${back} aria-keyshortcuts="Escape" aria-label="Close" title="Close (Esc)">×</a>
+    </header>
+    <${Missing} answer=${answer}>${(job) => html`<${Known} job=${job} settings=${queue.settings} changed=${answer.reload} error=${answer.error} />`}<//>
+  </aside>`
+}
+
+function Known({ job, settings, changed, error }) {
+  const { counts } = job
+  const history = [
+    [counts.handed_out, 'handed out'], [counts.expired, 'ran out of time'], [counts.failed, 'failed'],
+    [counts.abandoned, 'given back'], [counts.released, 'released'],
+  ].filter(([n]) => n > 0)
+  return html`
+    ${error && html`<p class="stale" role="status">Not up to date: ${error.message}</p>`}
+    <p class="facts"><${State} of=${job.state} />
+      ${job.state === 'delayed' && html`<span>due in <${Until} at=${job.due_at} /></span>`}
+      ${job.ended_at && html`<span>ended <${Ago} at=${job.ended_at} /> ago</span>`}
+      <span>enqueued <${Ago} at=${job.enqueued_at} /> ago</span>
+    </p>
+    <${Actions} job=${job} changed=${changed} />
+    ${job.reserved && html`<section><h3>In somebody's hands</h3><dl>
+      <dt>Who</dt><dd>${job.reserved.worker === null ? html`<em>no name</em>` : html`<bdi>${job.reserved.worker}</bdi>`}</dd>
+      <dt>Since</dt><dd>${time(job.reserved.reserved_at)}, <${Ago} at=${job.reserved.reserved_at} /></dd>
+      <dt>Left</dt><dd><${Left} until=${job.reserved.expires_at} since=${job.reserved.reserved_at} /></dd>
+      ${job.reserved.resumes > 0 && html`<dt>Came back</dt><dd>${many(job.reserved.resumes, 'time')}</dd>`}
+    </dl></section>`}
+    ${job.state !== 'cancelled' && html`<${Payload} exact=${job.payload} title="Payload" />`}
+    ${!job.result.isNull && html`<${Payload} exact=${job.result} title="Result" />`}
+    ${job.late_results.map((late) => html`<${Payload} exact=${late.result}
+      title=${`Came too late, from ${late.worker ?? 'somebody without a name'}, ${time(late.at)}`} />`)}
+    ${job.errors.length > 0 && html`<section><h3>Errors</h3><ol class="errors">
+      ${newestFirst(job.errors).map((error) => html`<li><p class="facts"><span>${time(error.at)}</span><bdi>${error.worker ?? 'no name'}</bdi></p>
+        <pre>${error.error}</pre></li>`)}
+    </ol></section>`}
+    <section><h3>About it</h3><dl>
+      <dt>History</dt><dd>${history.length ? history.map(([n, what]) => `${n} × ${what}`).join(', ') : 'never handed out'}</dd>
+      <dt>Attempts</dt><dd>${job.attempts}${limit(job.max_attempts ?? settings.max_attempts)}</dd>
+      <dt>Client</dt><dd>${job.client === null ? 'none' : html`<bdi>${job.client}</bdi>`}</dd>
+      ${job.locks.length > 0 && html`<dt>Locks</dt><dd class="chips">${job.locks.map((lock) => html`<bdi class="chip lock">${lock}</bdi>`)}</dd>`}
+      ${job.batch && html`<dt>Batch</dt><dd><a href=${link(job.queue, 'batches', job.batch)}>${tail(job.batch)}</a></dd>`}
+      <dt>Lease</dt><dd>${duration(job.lease_ms ?? settings.lease_ms)}</dd>
+      ${job.backoff && html`<dt>Backoff</dt><dd>${job.backoff.type}, ${duration(job.backoff.delay_ms)}</dd>`}
+      <dt>Enqueued</dt><dd>${time(job.enqueued_at)}</dd>
+      ${job.due_at && html`<dt>Due</dt><dd>${time(job.due_at)}</dd>`}
+      ${job.ended_at && html`<dt>Ended</dt><dd>${time(job.ended_at)}</dd>`}
+      ${job.traceparent && html`<dt>Trace</dt><dd class="mono">${job.traceparent}</dd>`}
+    </dl></section>`
+}
+
+export const newestFirst = (errors) => errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))
+
+const limit = (most) => (most ? ` of ${most}` : ', without a limit')
+
+function Actions({ job, changed }) {
+  const { state } = job
+  const isFinal = state === 'completed' || state === 'cancelled'
+  if (isFinal) return null
+  return html`<p class="actions">
+    ${state === 'reserved' && html`<${Button} keys="r" onClick=${() => actions.release(job.id, job.reserved.worker, changed)}>Release<//>`}
+    ${state === 'dead' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Requeue<//>`}
+    ${state === 'delayed' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Run now<//>`}
+    ${state !== 'dead' && html`<${Priority} job=${job} changed=${changed} />`}
+    <span class="space"></span>
+    <${Button} kind="danger" keys="c" onClick=${() => actions.cancel(job, changed)}>Cancel<//>
+  </p>`
+}
+
+function Priority({ job, changed }) {
+  const [draft, setDraft] = useState(null)
+  useEffect(() => setDraft(null), [job.id, job.priority])
+  const set = (event) => {
+    event.preventDefault()
+    const wanted = Number(draft)
+    if (draft !== null && wanted !== job.priority) actions.reprioritize(job, wanted, changed)
+  }
+  return html`<form class="priority" onSubmit=${set}><label>Priority
+    <input type="number" min="0" max="99" required aria-keyshortcuts="y" value=${draft ?? job.priority} onInput=${(event) => setDraft(event.target.value)} /></label>
+    ${draft !== null && Number(draft) !== job.priority && html`<button class="button primary" type="submit">Set</button>`}
+  </form>`
+}
+
+/** Opens what an id names, in the list where it is now. Throws the service's refusal. */
+export async function openById({ id, queue, isBatch }) {
+  if (isBatch) {
+    await api.inspectBatch(id)
+    go(link(queue, 'batches', id))
+    return
+  }
+  const job = await api.inspect(id)
+  go(link(queue, tabOf(job.state), id))
+}

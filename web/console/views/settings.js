@@ -1,0 +1,132 @@
+// A queue's settings. Those that this page does not know are there too, by their kind.
+
+import { html, classes, useEffect, useState } from '../html.js'
+import * as api from '../api.js'
+import { duration, number, readDuration } from '../format.js'
+import { again } from '../live.js'
+import { Button, ask, say } from '../ui.js'
+
+const KNOWN = {
+  lease_ms: ['Lease', 'How long a hand-out lasts', 300_000],
+  max_hold_ms: ['Longest hold', 'Nobody keeps a job longer, however often it is extended; 0 is no limit', 86_400_000],
+  warn_ms: ['Warning', 'The person is warned this long before the end', 60_000],
+  max_attempts: ['Attempts', 'Hand-outs that may fail or run out of time before a job is dead; 0 is no limit', 0],
+  backoff: ['Rest after a fail', 'A failed job is not handed out before', null],
+  dedupe: ['Equal payloads are one job', 'While it lives, a job that is enqueued again is the same', true],
+  worker_limit: ['Jobs per worker', 'What a named worker holds at once; 0 is no limit', 1],
+  share_drafts: ['Share drafts', 'Whoever gets a job next sees what the last one had typed', false],
+  retention_ms: ['Keep what has ended', 'Completed and cancelled jobs, with their results', 3_600_000],
+  retention_max: ['Keep at most', 'So many completed and cancelled jobs', 100_000],
+  max_jobs: ['Room', 'Jobs that have not ended, and dead ones; 0 is no limit', 0],
+}
+
+const isDuration = (name) => name.endsWith('_ms')
+const write = (name, value) => (isDuration(name) ? duration(value) : String(value))
+const usually = (name, usual) => (usual === null ? 'none' : typeof usual === 'boolean' ? (usual ? 'on' : 'off') : write(name, usual))
+const title = (name) => KNOWN[name]?.[0] ?? name.replace(/_ms$/, '').replaceAll('_', ' ')
+
+export function Settings({ queue }) {
+  const { name, settings } = queue
+  const [draft, setDraft] = useState({})
+  const [errors, setErrors] = useState({})
+  const [busy, setBusy] = useState(false)
+  useEffect(() => { setDraft({}); setErrors({}) }, [name])
+  const change = (field, value) => { setDraft({ ...draft, [field]: value }); setErrors({ ...errors, [field]: undefined }) }
+  const fields = Object.keys(settings).filter((field) => field !== 'paused')
+  const dirty = Object.keys(draft).filter((field) => draft[field] === null || !same(read(field, draft[field], settings), settings[field]))
+
+  const send = async (patch) => {
+    again(await api.configure(name, patch))
+    setDraft({})
+  }
+  const save = async (event) => {
+    event.preventDefault()
+    const patch = Object.fromEntries(dirty.map((field) => [field, read(field, draft[field], settings)]))
+    const unread = Object.entries(patch).filter(([, value]) => Number.isNaN(value))
+    if (unread.length) return setErrors(Object.fromEntries(unread.map(([field]) => [field, 'cannot be read: write it like 90 s, 5 min or 1 h 30 min'])))
+    const less = ['retention_ms', 'retention_max'].filter((field) => field in patch && (patch[field] ?? KNOWN[field][2]) < settings[field])
+    if (less.length) {
+      return ask({
+        title: `Keep less of ${name}?`, text: 'Completed and cancelled jobs beyond it are forgotten with their results. This cannot be undone.',
+        action: 'Keep less', danger: true, work: () => send(patch), done: 'The settings are saved.',
+      })
+    }
+    setBusy(true)
+    try {
+      await send(patch)
+      say('The settings are saved.')
+    } catch (error) {
+      const places = (error.errors ?? []).map(({ pointer = '', detail }) => [pointer.split('/')[1], detail])
+      setErrors({ ...Object.fromEntries(places), '': error.message })
+    }
+    setBusy(false)
+  }
+  return html`<form class="settings" onSubmit=${save} novalidate>
+    ${fields.map((field) => html`<${Field} key=${field} name=${field} value=${field in draft ? draft[field] : undefined} now=${settings[field]}
+      error=${errors[field]} onChange=${(value) => change(field, value)} />`)}
+    ${errors[''] && html`<p class="problem" role="alert">${errors['']}</p>`}
+    <p class=${classes('save', dirty.length && 'dirty')}>
+      <button class="button primary" type="submit" disabled=${busy || dirty.length === 0}>${
+        dirty.length ? `Save ${number(dirty.length)} ${dirty.length === 1 ? 'change' : 'changes'}` : 'Saved'}</button>
+      ${dirty.length > 0 && html`<${Button} kind="quiet" onClick=${() => { setDraft({}); setErrors({}) }}>Undo<//>`}
+    </p>
+  </form>`
+}
+
+/** `value`: what was typed; `undefined` nothing, `null` back to the default. */
+function Field({ name, value, now, error, onChange }) {
+  const [, text = '', usual] = KNOWN[name] ?? []
+  const shown = value === undefined ? now : value === null ? usual : value
+  const isUsual = value === null || (value === undefined && same(now, usual))
+  const id = `set-${name}`
+  return html`<div class=${classes('field', error && 'bad')}>
+    <label for=${id}>${title(name)}</label>
+    <div class="value"><${Input} id=${id} name=${name} value=${value === undefined || value === null ? shown : value} raw=${typeof value === 'string'}
+      kind=${typeof (now ?? usual)} onChange=${onChange} />
+      ${!isUsual && name in KNOWN && html`<${Button} kind="quiet" label=${`Back to ${usually(name, usual)}: ${title(name)}`} onClick=${() => onChange(null)}>Back to ${usually(name, usual)}<//>`}
+    </div>
+    <p>${text}${isUsual && html`<span class="dim"> · default</span>`}</p>
+    ${error && html`<p class="problem" role="alert">${error}</p>`}
+  </div>`
+}
+
+function Input({ id, name, value, raw, kind, onChange }) {
+  if (name === 'backoff') return html`<${Backoff} id=${id} value=${value} onChange=${onChange} />`
+  if (kind === 'boolean') return html`<input id=${id} type="checkbox" checked=${value} onChange=${(event) => onChange(event.target.checked)} />`
+  const text = raw ? value : write(name, value)
+  return html`<input id=${id} type="text" inputmode=${isDuration(name) ? 'text' : 'numeric'} autocomplete="off" spellcheck=${false} value=${text}
+    onInput=${(event) => onChange(event.target.value)} />`
+}
+
+function Backoff({ id, value, onChange }) {
+  const set = (part) => onChange({ ...(value ?? { delay_ms: '30 s', max_ms: null }), ...part })
+  const kind = (event) => (event.target.value === 'none' ? onChange({ type: 'none' }) : set({ type: event.target.value, max_ms: null }))
+  const text = (ms) => (typeof ms === 'number' ? duration(ms) : ms ?? '')
+  return html`<span class="backoff"><select id=${id} value=${value?.type ?? 'none'} onChange=${kind}>
+      ${['none', 'fixed', 'exponential'].map((type) => html`<option value=${type}>${type}</option>`)}</select>
+    ${value && value.type !== 'none' && html`<input type="text" aria-label="Delay" value=${text(value.delay_ms)} onInput=${(event) => set({ delay_ms: event.target.value })} />`}
+    ${value?.type === 'exponential' && html`<input type="text" aria-label="At most" placeholder="no longest" value=${text(value.max_ms)}
+      onInput=${(event) => set({ max_ms: event.target.value || null })} />`}</span>`
+}
+
+/** What was typed, as the service takes it; NaN if it cannot be read. */
+function read(name, value, settings) {
+  if (value === null || typeof value === 'boolean') return value
+  if (name === 'backoff') return readBackoff(value)
+  if (isDuration(name)) return readDuration(value)
+  if (typeof settings[name] === 'number') return /^\d+$/.test(value.trim()) ? Number(value) : NaN
+  return value
+}
+
+function readBackoff({ type, delay_ms: delay, max_ms: longest }) {
+  if (type === 'none') return null
+  const ms = (part) => (typeof part === 'string' ? readDuration(part) : part)
+  const read = { type, delay_ms: ms(delay ?? '30 s'), ...(type === 'exponential' && longest ? { max_ms: ms(longest) } : {}) }
+  return Object.values(read).some(Number.isNaN) ? NaN : read
+}
+
+function same(a, b) {
+  const text = (value) => JSON.stringify(value && typeof value === 'object' ? { max_ms: null, ...value } : value ?? null, (_, part) =>
+    (part && typeof part === 'object' ? Object.fromEntries(Object.entries(part).sort()) : part))
+  return text(a) === text(b)
+}

@@ -1,0 +1,35 @@
+// Asks for a key. It goes into memory and nowhere else: no password manager, no storage, no URL.
+
+import { html, useEffect, useRef, useState } from '../html.js'
+import * as api from '../api.js'
+import { refresh } from '../live.js'
+
+export function SignIn({ refused, reason }) {
+  const [text, setText] = useState('')
+  const [busy, setBusy] = useState(false)
+  const [odd, setOdd] = useState(false)
+  const field = useRef(null)
+  useEffect(() => field.current.focus(), [])
+  const enter = async (event) => {
+    event.preventDefault()
+    if (!text.trim()) return
+    // No header can hold anything else.
+    if (!/^[\x21-\x7e]+$/.test(text.trim())) return setOdd(true)
+    setOdd(false)
+    setBusy(true)
+    api.signIn(text.trim())
+    setText('')
+    await refresh()
+    setBusy(false)
+  }
+  return html`<main class="signin"><form onSubmit=${enter}>
+    <h1>intray</h1>
+    <p>This service asks who you are. Sign in with an operator's key.</p>
+    <label for="key">Operator key</label>
+    <input id="key" ref=${field} class="secret" type="text" value=${text} autocomplete="off" autocapitalize="off" autocorrect="off" spellcheck=${false}
+      data-1p-ignore data-lpignore="true" onInput=${(event) => setText(event.target.value)} />
+    ${odd ? html`<p class="problem" role="alert">A key has no blanks and no letters beyond ASCII.</p>` : refused && html`<p class="problem" role="alert">${reason ?? 'That key is not accepted.'}</p>`}
+    <button class="button primary" type="submit" disabled=${busy || !text.trim()}>${busy ? 'Signing in …' : 'Sign in'}</button>
+    <p class="dim">The key is kept in this page's memory only. Closing or reloading the page forgets it.</p>
+  </form></main>`
+}
