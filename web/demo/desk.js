@@ -1,0 +1,244 @@
+// A small moderation desk on intray's browser module: take a post, decide, hand it in. The module keeps the post ours while
+// somebody is here, keeps what was typed, and says when either is over; this file shows it.
+
+import { Intray } from '../client.js'
+import { EXCUSES, RULES, VERDICTS, element as $, clock, show, showPost, showTime, toast, view } from './draw.js'
+
+const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
+const QUEUE = 'moderation'
+const IDLE = 45_000 // after which nobody is here; short, so that one can see what happens then
+
+const LOST = {
+  expired: 'Your time for this post is over.', released: 'An operator took this post back.', cancelled: 'This post was withdrawn.',
+  completed: 'This post was handed in elsewhere.', abandoned: 'This post went back into the line.',
+}
+
+// `over`: null while the post is ours, 'late' when it may still be handed in, 'gone' when not.
+let desk, job, started, over = null
+let draft = { verdict: null, rule: null, note: '' }
+const tally = { done: 0, spent: 0 }
+
+// -- coming
+
+$('name').value = sessionStorage.getItem('desk name') ?? ''
+$('sign').addEventListener('submit', (event) => {
+  event.preventDefault()
+  const worker = $('name').value.trim()
+  if (worker) sit(worker, $('token').value.trim() || undefined)
+})
+// A page that is loaded again goes on where it was.
+if ($('name').value) sit($('name').value)
+else $('name').focus()
+
+function sit(worker, token) {
+  sessionStorage.setItem('desk name', worker)
+  $('me').textContent = worker
+  show('me', true)
+  desk?.close()
+  desk = new Intray({ url: api, queues: [QUEUE], worker, token, idleAfter: IDLE })
+  desk.addEventListener('retrying', () => show('net', true))
+  for (const well of ['saved', 'extended', 'ended']) desk.addEventListener(well, () => show('net', false))
+  next()
+}
+setInterval(() => { if (desk) look() }, 10_000)
+
+/** How many are in line; not everybody may know. */
+async function look() {
+  const answer = await fetch(new URL(`queues/${QUEUE}`, api)).then((response) => (response.ok ? response.json() : null)).catch(() => null)
+  show('line', Boolean(answer))
+  if (answer) $('left').textContent = answer.counts.waiting
+}
+
+// -- one post after the other
+
+async function next() {
+  job = null
+  // Most often there is one at once, and nothing flickers.
+  const patience = setTimeout(() => view('wait'), 350)
+  try {
+    begin(await desk.next())
+  } catch (error) {
+    if (error.name === 'AbortError') return
+    refused(error)
+  } finally {
+    clearTimeout(patience)
+  }
+}
+
+function refused(error) {
+  const wantsToken = error.status === 401 || error.status === 403
+  view('start')
+  document.querySelectorAll('.for-token').forEach((part) => { part.hidden = !wantsToken })
+  $('refused').textContent = error.message
+  show('refused', true)
+}
+
+function begin(taken) {
+  job = taken
+  over = null
+  started = performance.now()
+  show('net', false)
+  showPost(job)
+  read(job.draft)
+  notice(null)
+  // The next key is a decision again, not a letter of the last note.
+  if (document.activeElement?.closest('#decision')) document.activeElement.blur()
+  say(job.draft ? 'You are back where you were.' : '')
+  job.addEventListener('warning', () => notice('Are you still there? Move, or press a key, to keep this post.', 'warn'))
+  job.addEventListener('extended', () => { if (job === taken && taken.state === 'held') { over = null; notice(null); settle() } })
+  job.addEventListener('saved', () => say('Draft saved'))
+  job.addEventListener('draft', ({ detail }) => { if (detail.draft) read(detail.draft) })
+  job.addEventListener('lost', ({ detail }) => { if (job === taken) lost(detail.reason) })
+  job.addEventListener('ended', () => { if (job === taken) next() })
+  view('work')
+  tick()
+  look()
+}
+
+function lost(reason) {
+  over = ['expired', 'abandoned'].includes(reason) ? 'late' : 'gone'
+  notice(`${LOST[reason] ?? 'This post is not yours any more.'} ${over === 'late'
+    ? 'What you typed is kept: hand it in, it counts if nobody else has taken the post.' : 'What you typed is kept below.'}`, 'over')
+  settle()
+}
+
+function tick() {
+  if (job) showTime(job.expiresIn, over !== null)
+}
+setInterval(tick, 250)
+
+// -- what is decided
+
+function read(saved) {
+  draft = { verdict: null, rule: null, note: '', ...saved }
+  for (const group of ['verdict', 'rule']) {
+    document.querySelectorAll(`input[name=${group}]`).forEach((input) => { input.checked = input.value === draft[group] })
+  }
+  $('note').value = draft.note
+  settle()
+}
+
+function change(part) {
+  draft = { ...draft, ...part }
+  settle()
+  if (!job) return
+  say(over ? 'Kept in this browser' : 'Saving …')
+  job.save(draft).catch((error) => say(error.message))
+}
+
+/** What is still to be said before this can be handed in. */
+function settle() {
+  const needs = VERDICTS.find(({ value }) => value === draft.verdict)?.needs
+  show('rules', needs === 'rule')
+  $('why').textContent = needs === 'note' ? 'for who decides' : ''
+  $('hand').firstChild.data = { late: 'Hand in late ', gone: 'Next post ' }[over] ?? 'Hand in '
+  $('hand').disabled = over !== 'gone' && (!draft.verdict || (needs === 'rule' && !draft.rule) || (needs === 'note' && !draft.note.trim()))
+}
+
+async function handIn() {
+  if (!job) return
+  if (over === 'gone') return next()
+  if ($('hand').disabled) return
+  const mine = job
+  const { verdict, rule, note } = draft
+  const result = { verdict, rule: verdict === 'remove' ? rule : null, note: note.trim() || null }
+  job = null
+  try {
+    const { sent, late } = await mine.complete(result)
+    count()
+    toast(`${VERDICTS.find(({ value }) => value === verdict).done}${late ? ', late but in time' : ''}${sent ? '' : '; it is sent when the network is back'}`)
+    next()
+  } catch (error) {
+    job = mine
+    over = 'gone'
+    notice(error.lost ? 'Somebody else has this post by now. What you decided is kept with it, for the operators.' : error.message, 'over')
+    settle()
+  }
+}
+
+function count() {
+  tally.done += 1
+  tally.spent += performance.now() - started
+  $('done').textContent = tally.done
+  $('pace').textContent = clock(tally.spent / tally.done)
+}
+
+async function giveBack(how, then) {
+  const mine = job
+  if (!mine) return
+  job = null
+  try {
+    if (mine.state === 'held') await mine.abandon(how)
+    then()
+  } catch (error) {
+    if (error.lost) return then()
+    job = mine
+    notice(error.message, 'over')
+  }
+}
+
+function skip(reason) {
+  $('why-skip').close()
+  giveBack({ skip: true, reason }, () => { toast('Skipped: somebody else gets it'); next() })
+}
+
+function pause() {
+  giveBack({ reason: 'a break' }, () => { view('break'); $('back').focus() })
+}
+
+// -- the form
+
+for (const { value, title, key, about } of VERDICTS) choice('verdicts', 'verdict', value, title, key, about)
+for (const { value, title, key } of RULES) choice('rules', 'rule', value, title, key)
+for (const { reason, key } of EXCUSES) {
+  const button = Object.assign(document.createElement('button'), { type: 'button', className: 'button', textContent: `${reason[0].toUpperCase()}${reason.slice(1)} ` })
+  button.append(Object.assign(document.createElement('kbd'), { textContent: key }))
+  button.setAttribute('aria-keyshortcuts', key)
+  button.addEventListener('click', () => skip(reason))
+  $('excuses').append(button)
+}
+
+function choice(place, name, value, title, key, about) {
+  const label = document.createElement('label')
+  const input = Object.assign(document.createElement('input'), { type: 'radio', name, value })
+  input.setAttribute('aria-keyshortcuts', key)
+  const words = Object.assign(document.createElement('span'), { textContent: title })
+  if (about) words.append(Object.assign(document.createElement('small'), { textContent: about }))
+  label.className = value
+  label.append(input, words, Object.assign(document.createElement('kbd'), { textContent: key }))
+  input.addEventListener('change', () => change({ [name]: value }))
+  $(place).append(label)
+}
+
+$('note').addEventListener('input', () => change({ note: $('note').value }))
+$('decision').addEventListener('submit', (event) => { event.preventDefault(); handIn() })
+$('skip').addEventListener('click', () => { if (!over) $('why-skip').showModal() })
+$('stay').addEventListener('click', () => $('why-skip').close())
+$('pause').addEventListener('click', pause)
+$('back').addEventListener('click', next)
+
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey) {
+    if (event.key === 'Enter' && job) handIn()
+    return
+  }
+  const { target, key } = event
+  if (target.matches('textarea')) return key === 'Escape' ? target.blur() : undefined
+  if (target.matches('input:not([type=radio])')) return undefined
+  if (key === 'Enter' && job && !target.matches('button, dialog *')) { event.preventDefault(); return handIn() }
+  if (key === 'n' && job && !$('why-skip').open) { event.preventDefault(); return $('note').focus() }
+  const place = $('why-skip').open ? $('why-skip') : document.querySelector(`[data-for=${document.body.dataset.view}]`)
+  const found = place?.querySelector(`fieldset:not([hidden]) [aria-keyshortcuts="${CSS.escape(key)}"], button[aria-keyshortcuts="${CSS.escape(key)}"]`)
+  if (!found) return undefined
+  event.preventDefault()
+  return found.click()
+})
+
+function notice(text, kind) {
+  show('notice', Boolean(text))
+  $('notice').textContent = text ?? ''
+  $('notice').className = `notice ${kind ?? ''}`
+  $('clock').className = `clock ${kind ?? ''}`
+}
+
+function say(text) { $('saved').textContent = text }

@@ -1,0 +1,101 @@
+// What the desk shows. Posts are what anybody has written: everything goes through textContent.
+
+export const element = (id) => document.getElementById(id)
+
+export const VERDICTS = [
+  { value: 'keep', title: 'Keep', about: 'within the rules', key: '1', done: 'Kept' },
+  { value: 'limit', title: 'Limit', about: 'stays, is not recommended', key: '2', done: 'Limited' },
+  { value: 'remove', title: 'Remove', about: 'breaks a rule', key: '3', done: 'Removed', needs: 'rule' },
+  { value: 'escalate', title: 'Escalate', about: 'somebody else should decide', key: '4', done: 'Escalated', needs: 'note' },
+]
+
+export const RULES = [
+  { value: 'spam', title: 'Spam or scam', key: 'q' },
+  { value: 'harassment', title: 'Harassment', key: 'w' },
+  { value: 'privacy', title: 'Private data', key: 'e' },
+  { value: 'misleading', title: 'Misleading', key: 'r' },
+  { value: 'dangerous', title: 'Dangerous', key: 't' },
+  { value: 'off-topic', title: 'Off topic', key: 'y' },
+]
+
+export const EXCUSES = [
+  { reason: 'not my language', key: '1' }, { reason: 'I know the people', key: '2' }, { reason: 'too upsetting', key: '3' },
+  { reason: 'I am not sure enough', key: '4' },
+]
+
+export const show = (id, visible) => { element(id).hidden = !visible }
+
+export function view(name) {
+  if (document.body.dataset.view === name) return
+  document.body.dataset.view = name
+  scrollTo(0, 0)
+}
+
+export function clock(ms) {
+  const seconds = Math.max(0, Math.ceil(ms / 1_000))
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, '0')}`
+}
+
+let whole = 1
+
+export function showTime(left, isLost) {
+  whole = Math.max(whole, left)
+  element('time').textContent = isLost ? 'over' : clock(left)
+  element('ring').style.strokeDashoffset = String(isLost ? 100 : 100 - (100 * left) / whole)
+  document.title = isLost ? 'Time is over · desk' : left < 60_000 ? `${clock(left)} left · desk` : 'Moderation desk'
+}
+
+/** A post as the seed makes them; anything else is shown as the JSON that it is. */
+export function showPost(job) {
+  whole = Math.max(job.expiresIn, 1)
+  const { payload } = job
+  const isPost = typeof payload?.text === 'string'
+  const { author = {}, kind, community, text, context, reports = [], posted, language } = isPost ? payload : {}
+  const name = author.name ?? 'Unknown'
+  element('author').textContent = isPost ? name : job.id
+  element('face').textContent = isPost ? initials(name) : '{ }'
+  element('face').style.setProperty('--hue', String([...name].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 7)))
+  const strikes = author.strikes ? `${author.strikes} ${author.strikes === 1 ? 'strike' : 'strikes'}` : null
+  fill('about', [author.since && `here since ${author.since}`, author.posts !== undefined && `${author.posts} posts`, strikes])
+  element('about').lastElementChild?.classList.toggle('strikes', Boolean(strikes))
+  fill('where', [kind, community, posted, nameOf(language), job.attempt > 1 && `attempt ${job.attempt}`])
+  element('text').textContent = isPost ? text : JSON.stringify(payload, null, 2)
+  element('text').lang = language ?? ''
+  element('text').classList.toggle('raw', !isPost)
+  element('text').classList.toggle('short', isPost && text.length < 200)
+  show('context', Boolean(context))
+  element('context').textContent = context ? `${context.author}: ${context.text}` : ''
+  const total = reports.reduce((sum, { count = 1 }) => sum + count, 0)
+  element('reported').textContent = total ? `Reported ${total === 1 ? 'once' : `${total} times`}` : 'Not reported by anybody: picked by a filter'
+  element('reports').replaceChildren(...reports.map(report))
+}
+
+function nameOf(language) {
+  try {
+    return language && new Intl.DisplayNames('en', { type: 'language' }).of(language)
+  } catch {
+    return language
+  }
+}
+
+function report({ reason, count = 1, note }) {
+  const item = document.createElement('li')
+  item.append(Object.assign(document.createElement('b'), { textContent: count > 1 ? `${reason} × ${count}` : reason }))
+  if (note) item.append(Object.assign(document.createElement('q'), { textContent: note }))
+  return item
+}
+
+function fill(id, parts) {
+  element(id).replaceChildren(...parts.filter(Boolean).map((part) => Object.assign(document.createElement('span'), { textContent: part })))
+}
+
+const initials = (name) => name.split(/[\s._-]+/).filter(Boolean).slice(0, 2).map((word) => [...word][0].toUpperCase()).join('')
+
+let fading
+export function toast(text) {
+  const box = element('toast')
+  box.textContent = text
+  box.classList.add('shown')
+  clearTimeout(fading)
+  fading = setTimeout(() => box.classList.remove('shown'), 2_600)
+}

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Fills the queue `moderation` with what a small community's members have reported. Posts that are there already are not doubled.
+#   web/demo/seed.sh [URL]        INTRAY_KEY: an operator's key, where there is access control
+set -eu
+url=${1:-http://127.0.0.1:7070}
+here=$(dirname "$0")
+
+call() {
+  method=$1 path=$2
+  shift 2
+  if [ -n "${INTRAY_KEY:-}" ]; then
+    # Not an argument: those can be read by everybody on the machine.
+    printf 'header = "Authorization: Bearer %s"\n' "$INTRAY_KEY" | curl -fsS --config - -X "$method" -H 'Content-Type: application/json' "$@" "$url$path"
+  else
+    curl -fsS -X "$method" -H 'Content-Type: application/json' "$@" "$url$path"
+  fi
+}
+
+# Two minutes instead of five, so that one sees what happens to who walks away.
+call PATCH /queues/moderation --data '{"lease_ms":120000,"warn_ms":30000}' >/dev/null
+answer=$(call POST /jobs --data-binary "@$here/items.json")
+new=$(printf '%s' "$answer" | tr ',' '\n' | grep -c '"duplicate":false') || true
+echo "$new posts are new in the queue moderation of $url"
