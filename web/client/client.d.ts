@@ -87,7 +87,12 @@ export interface JobEvents<Draft = any> {
   refused: CustomEvent<About & { action: Action; problem: Problem }>
 }
 
+/** Why there is nothing: the first that applies to any of the queues. */
+export type WaitReason = 'paused' | 'skipped' | 'blocked' | 'delayed' | 'reserved' | 'empty'
+
 export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
+  /** There is nothing now, and this is why; `next()` goes on waiting. Fired again whenever a wait was in vain. */
+  waiting: CustomEvent<{ reason: WaitReason; remaining: number }>
   /** A call did not get through, and is tried again after `delay`. */
   retrying: CustomEvent<{ error: unknown; delay: number }>
 }
@@ -175,6 +180,8 @@ export declare class Intray<Payload = any, Draft = any, Result = any> extends Ev
   next(how?: { signal?: AbortSignal }): Promise<Job<Payload, Draft, Result>>
   /** The job in hand, if there is one. */
   readonly job: Job<Payload, Draft, Result> | null
+  /** How many jobs were in line when the service was last asked for one; `null` before that. */
+  readonly remaining: number | null
   /** Drafts and refused results of jobs that were lost. */
   kept(): Kept<Draft, Result>[]
   /** Throws away what was kept of a job. */

@@ -36,6 +36,7 @@ export class Intray extends EventTarget {
   #timer
   #r = null // the record of the job in hand, or of the last one
   #asking = null // the one search for work that all callers of next() share
+  #remaining = null
   #flights = {} // what is under way, by name: see once()
   #seen = mark() // when somebody was here last
   #ticked = mark()
@@ -57,8 +58,8 @@ export class Intray extends EventTarget {
       hears: (message) => this.#hear(message),
       follows: () => this.#giveUpCalls(),
       leads: (inherits) => {
-        if (inherits && this.#r) this.#r.regain = true
-        this.#revive()
+        if (inherits) this.#inherit()
+        else this.#revive()
       },
     })
     this.#listen()
@@ -86,6 +87,11 @@ export class Intray extends EventTarget {
   /** The job in hand, if there is one. */
   get job() {
     return this.#r?.state === 'held' ? this.#r.job : null
+  }
+
+  /** How many jobs were in line when the service was last asked for one. */
+  get remaining() {
+    return this.#remaining
   }
 
   /** Work on jobs that are no longer ours: drafts, and results that were refused. */
@@ -165,10 +171,18 @@ export class Intray extends EventTarget {
       const farewell = { reservation: r.handout.reservation, grace_ms: grace, resumes: r.handout.resumes }
       const sent = sendable(r) && this.#beacon('abandon', { ...farewell, draft: r.draft })
       if (!sent) this.#beacon('abandon', farewell)
+      this.#tabs.post({ farewell: true })
       Object.assign(r, { left: Math.min(left(r), grace), from: mark() })
     }
     clearInterval(this.#timer)
     this.#tabs.leave()
+  }
+
+  /** Somebody has closed a tab and is here. Its farewell may still be on its way: only a resume outruns that one. */
+  #inherit() {
+    this.#seen = mark()
+    if (this.#r) this.#r.regain = true
+    if (this.#tabs.leads) this.#revive()
   }
 
   #beacon(action, body) {
@@ -222,9 +236,9 @@ export class Intray extends EventTarget {
     return { callers: 0, stop, answer }
   }
 
+  /** Looks first, so that the page can say at once why there is nothing; then waits. */
   async #search(stop) {
-    const { wait } = this.#settings
-    for (let failures = 0, key = unique(); !this.job; ) {
+    for (let failures = 0, key = unique(), wait = 0, looked = false; !this.job; ) {
       stop.throwIfAborted()
       if (!this.#tabs.leads || !(shown() || this.#present)) {
         await this.#pause(Infinity, stop) // for the lead, for somebody to look, for another tab's news
@@ -233,14 +247,20 @@ export class Intray extends EventTarget {
       const asked = mark()
       try {
         await this.#carry() // or we would be given again what is done
-        const answer = await this.#reserve(key, stop)
+        const answer = await this.#reserve(key, wait, stop)
+        this.#remaining = answer.remaining
         if (answer.jobs.length) {
           this.#take(answer.jobs[0])
           if (since(asked) > wait + ASLEEP) this.#r.due = true // we slept over the answer
         } else if (answer.reason === 'replaced') {
           await this.#pause(RETRY_WITHIN, stop) // the same person waits elsewhere, where they came last
         } else {
-          await this.#pause(jitter(since(asked) < wait - 1_000 ? (answer.retry_after_ms ?? 1_000) : 100), stop)
+          const { reason, remaining } = answer
+          if (reason !== 'shutdown') this.#emit(null, 'waiting', { reason, remaining })
+          const waited = wait >= 1_000 && since(asked) >= wait - 1_000
+          if (looked) await this.#pause(jitter(waited ? 100 : (answer.retry_after_ms ?? 1_000)), stop)
+          wait = this.#settings.wait
+          looked = true
         }
         failures = 0
         key = unique()
@@ -254,8 +274,8 @@ export class Intray extends EventTarget {
   }
 
   /** First the very job that we held: the page was reloaded, or its lease ran out and perhaps nobody has it. */
-  async #reserve(key, stop) {
-    const { queues, wait } = this.#settings
+  async #reserve(key, wait, stop) {
+    const { queues } = this.#settings
     const held = this.#drawer.all().find((entry) => entry.again && queues.includes(entry.queue))
     if (held) {
       try {
@@ -445,7 +465,8 @@ export class Intray extends EventTarget {
     if (event && here) this.#emit(r, event, detail)
   }
 
-  #hear({ id, queue, news, event, detail, at }) {
+  #hear({ farewell, id, queue, news, event, detail, at }) {
+    if (farewell) return this.#inherit()
     const another = news.handout && !this.job && this.#settings.queues.includes(queue)
     const r = this.#r?.id === id || another ? this.#record({ id, queue }) : { id, queue }
     const same = news.handout && news.handout.reservation === r.handout?.reservation
@@ -565,9 +586,9 @@ export class Job extends EventTarget {
 
 /**
  * The tabs of a person: a channel for what one of them learns, and a lock that is held by the one that leads, which is
- * the one that was touched last. Whoever comes to the lock in line inherits from a tab that is gone, and whose beacon
- * may still be on its way: only a resume outruns that one. Without Web Locks (a page over plain http) every tab leads,
- * and none knows itself to be the last.
+ * the one that was touched last. Whoever comes to the lock in line inherits from a tab that is gone; whoever takes
+ * it hears the farewell of one that goes. Without Web Locks (a page over plain http) every tab leads, and none knows
+ * itself to be the last.
  */
 class Tabs {
   leads = false

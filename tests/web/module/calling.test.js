@@ -1,0 +1,141 @@
+// What a page sends: how often, with what, and what it does with what comes.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../world/until.js'
+import { world } from '../world/world.js'
+
+test('a day at the desk costs one preflight', async (t) => {
+  const w = await world(t)
+  const ann = await w.open({ heartbeat: 700, token: 'a token needs a header' })
+  for (const payload of ['one', 'two', 'three', 'four']) {
+    await w.enqueue(payload, { max_attempts: 1 })
+    await ann.shows(payload)
+    await ann.type(payload)
+    await ann.hears('saved')
+    if (payload === 'two') await ann.run(() => window.job.fail('no').then(() => window.desk.close()))
+    else if (payload === 'three') await ann.run(() => window.job.abandon({ delay: 60_000 }))
+    else await ann.click('complete')
+    if (payload !== 'two') await ann.hears('ended')
+    await ann.page.reload()
+  }
+  for (const action of ['reserve', 'extend', 'complete', 'abandon', 'fail']) {
+    assert.ok(w.wire.calls(action).length > 0, action)
+    assert.equal(w.wire.preflights(action).length, action === 'reserve' ? 1 : 0, action)
+  }
+  assert.equal(w.wire.preflights('reserve')[0].answered['access-control-max-age'], '7200')
+})
+
+test('who waits is given a job the moment it is there, and asks again when a wait is over', async (t) => {
+  const w = await world(t)
+  const ann = await w.open({ wait: 2_000 })
+  await until('she waits again', () => w.wire.calls('reserve').length === 3)
+  await sleep(500)
+  await w.enqueue('cat.png')
+  const enqueued = Date.now()
+  await ann.shows('cat.png')
+  assert.ok(Date.now() - enqueued < 1_000)
+  assert.ok(w.wire.calls('reserve').length <= 3)
+})
+
+test('a service that breaks while one waits is asked again, and not in a hurry', async (t) => {
+  const w = await world(t)
+  w.wire.offline = true
+  const ann = await w.open()
+  await sleep(5_000)
+  const asked = w.wire.log.filter(({ path }) => path === '/jobs/reserve').length
+  assert.ok(asked >= 3 && asked <= 12, `${asked} in 5 s`)
+  w.wire.offline = false
+  await w.enqueue('cat.png')
+  await ann.shows('cat.png')
+})
+
+test('an attack is shown as text', async (t) => {
+  const w = await world(t)
+  const attacks = [
+    '<img src=x onerror="window.hacked = 1"><script>window.hacked = 1</script>',
+    { __proto__: null, text: '</script><svg onload=alert(1)>', constructor: { prototype: { hacked: 1 } } },
+  ]
+  const ann = await w.open()
+  for (const attack of attacks) {
+    await w.enqueue(attack)
+    await ann.shows(typeof attack === 'string' ? attack : 'svg onload')
+    await ann.type('<b>fine</b>')
+    assert.equal(await ann.run(() => document.querySelectorAll('img, svg, b').length), 0)
+    assert.equal(await ann.run(() => window.hacked ?? {}.hacked), undefined)
+    await ann.click('complete')
+    await ann.hears('ended')
+    await ann.page.reload()
+  }
+  const id = (await w.service.call('POST', '/jobs', { payload: 1 })).id
+  await ann.shows('1')
+  await ann.run(() => window.job.save(JSON.parse('{"__proto__":{"hacked":1},"text":"x"}')))
+  await ann.page.reload()
+  await until('the draft is back', async () => (await ann.draft) === 'x')
+  assert.equal(await ann.run(() => ({}).hacked), undefined)
+  assert.equal(await w.state(id), 'reserved')
+  assert.deepEqual(ann.errors, [])
+})
+
+test('a token goes with a reserve only, and is asked for again when it is refused', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const page = await w.open({ url: 'http://127.0.0.1:1' })
+  const bearers = []
+  w.wire.rule = ({ path, method, headers }) => {
+    if (path !== '/jobs/reserve' || method !== 'POST') return
+    bearers.push(headers.authorization)
+    if (headers.authorization !== 'Bearer token 2') return { status: 401, body: { type: '/problems/unauthorized' } }
+  }
+  const got = await page.run(async (url) => {
+    window.desk.close()
+    const { Intray } = await import(`${url}/client.js`)
+    const asked = []
+    const token = async ({ refused }) => {
+      asked.push(refused ?? null)
+      return `token ${asked.length}`
+    }
+    const desk = (window.desk = new Intray({ url, worker: 'ann', token }))
+    const job = (window.job = await desk.next())
+    await job.complete('cat')
+    return { asked, payload: job.payload }
+  }, w.wire.url)
+  assert.deepEqual(got, { asked: [null, 'token 1'], payload: 'cat.png' })
+  assert.deepEqual(bearers, ['Bearer token 1', 'Bearer token 2'])
+  assert.equal(w.wire.calls('complete')[0].headers.authorization, undefined)
+
+  const refused = await page.run(async (url) => {
+    const { Intray, IntrayError } = await import(`${url}/client.js`)
+    const desk = new Intray({ url, worker: 'bob', token: 'no good' })
+    return desk.next().catch((error) => [error instanceof IntrayError, error.status, error.type])
+  }, w.wire.url)
+  assert.deepEqual(refused, [true, 401, '/problems/unauthorized'])
+})
+
+test('a signal ends the waiting, and close ends it all', async (t) => {
+  const w = await world(t)
+  const ann = await w.open()
+  await until('she waits', () => w.wire.calls('reserve').length)
+  const names = await ann.run(async () => {
+    const stop = new AbortController()
+    const waits = window.desk.next({ signal: stop.signal })
+    stop.abort()
+    const first = await waits.catch(({ name }) => name)
+    const second = window.desk.next()
+    window.desk.close()
+    return [first, await second.catch(({ name }) => name), await window.desk.next().catch(({ name }) => name)]
+  })
+  assert.deepEqual(names, ['AbortError', 'AbortError', 'AbortError'])
+  const asked = w.wire.calls('reserve').length
+  const id = await w.enqueue('cat.png')
+  await sleep(2_000)
+  assert.equal(w.wire.calls('reserve').length, asked)
+  assert.equal(await w.state(id), 'waiting')
+})
+
+test('a request that the service cannot take is told to the page', async (t) => {
+  const w = await world(t)
+  const ann = await w.open({ queues: ['no such name!'] })
+  await ann.shows('IntrayError')
+  assert.equal(w.wire.calls('reserve').length, 1)
+})

@@ -1,0 +1,117 @@
+// Several people at one queue.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { until } from '../world/until.js'
+import { world } from '../world/world.js'
+
+test('who skips a job is never given it again, others are at once, and the page can say why there is nothing', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open({}, { apart: true })
+  await ann.shows('cat.png')
+  await ann.type('no idea')
+  await ann.run(() => window.job.abandon({ skip: true, reason: 'not my language' }))
+  await ann.click('next')
+  const [{ reason }] = await ann.hears('waiting')
+  assert.equal(reason, 'skipped')
+
+  const bob = await w.open({ worker: 'bob' }, { apart: true })
+  await bob.shows('cat.png')
+  assert.equal(await bob.draft, '', 'what ann typed is hers')
+  await bob.run(() => window.job.abandon())
+  await ann.page.reload()
+  assert.equal((await ann.hears('waiting'))[0].reason, 'skipped')
+  assert.equal(await w.state(id), 'waiting')
+  const next = await w.enqueue('dog.png')
+  await ann.shows('dog.png')
+  assert.equal(await ann.get('id'), next)
+  await bob.click('next')
+  await bob.shows('cat.png')
+  assert.equal((await w.job(id)).counts.handed_out, 3)
+})
+
+test('why there is nothing is said at once', async (t) => {
+  const w = await world(t)
+  const { enqueue, reserve, set } = w.service
+  for (const [reason, prepare] of [
+    ['empty', () => {}],
+    ['paused', async (queue) => (await enqueue(queue, 1), await set(queue, { paused: true }))],
+    ['reserved', async (queue) => (await enqueue(queue, 1), await reserve(queue, 'bob'))],
+    ['delayed', (queue) => enqueue(queue, 1, { delay_ms: 60_000 })],
+    ['blocked', async (queue) => {
+      for (const payload of [1, 2]) await enqueue(queue, payload, { locks: ['one at a time'] })
+      await reserve(queue, 'bob')
+    }],
+  ]) {
+    await prepare(reason)
+    const asked = Date.now()
+    const ann = await w.open({ queues: [reason] })
+    const [waiting] = await ann.hears('waiting')
+    assert.equal(waiting.reason, reason)
+    assert.ok(Date.now() - asked < 5_000)
+    await ann.close()
+  }
+})
+
+test('four people, of whom each is sometimes too slow: no job is ever in two hands, each is done once', async (t) => {
+  const w = await world(t)
+  await w.enqueue('the first', { delay_ms: 86_400_000 }) // a queue to listen to
+  const told = await listen(t, w.service.url)
+  const people = ['ann', 'bob', 'cem', 'dee']
+  const settings = { heartbeat: 300, idleAfter: 400 }
+  const tabs = await Promise.all(people.map((worker) => w.open({ ...settings, worker }, { apart: true })))
+  const ids = await Promise.all(Array.from({ length: 16 }, (_, n) => w.enqueue(`job ${n}`, { lease_ms: 1_000 })))
+  const work = async () => {
+    for (let n = 0; ; n++) {
+      const job = (window.job = await window.desk.next())
+      await job.save({ text: `${job.payload} by me` })
+      await new Promise((done) => setTimeout(done, n % 3 === 1 ? 1_300 + 900 * Math.random() : 200 * Math.random()))
+      await job.complete({ text: `${job.payload} by me` }).catch(() => {})
+    }
+  }
+  for (const tab of tabs) await tab.run(`void (${work})()`)
+  for (const id of ids) await w.becomes(id, 'completed')
+
+  const holders = new Map()
+  let slow = 0
+  for (const { type, job, worker } of await told()) {
+    if (type === 'reserved') assert.equal(holders.get(job), undefined, `${job} is in the hands of ${holders.get(job)}`)
+    if (type === 'reserved') holders.set(job, worker)
+    if (type === 'completed' && holders.has(job)) assert.equal(worker, holders.get(job))
+    if (['completed', 'expired', 'abandoned', 'released', 'failed'].includes(type)) holders.delete(job)
+    if (type === 'expired') slow++
+  }
+  assert.ok(slow > 0, 'somebody was too slow')
+  const accepted = w.wire.calls('complete').filter(({ status, answer }) => status === 200 && !answer.duplicate)
+  assert.deepEqual(accepted.map(({ answer }) => answer.id).sort(), [...ids].sort())
+  // Work that came too late is kept by whoever did it, unless they had the job again.
+  const hands = new Map(w.wire.calls('reserve').flatMap(({ answer }) => (answer?.jobs ?? []).map((job) => [job.reservation, job])))
+  const whose = ({ body }) => `${hands.get(body.reservation).worker} ${hands.get(body.reservation).id}`
+  const won = accepted.map(whose)
+  const late = w.wire.calls('complete').filter(({ status }) => status === 409)
+  const lost = new Set(late.map(whose).filter((one) => !won.includes(one)))
+  t.diagnostic(`${slow} expired, ${lost.size} came too late`)
+  for (const one of lost) {
+    const [worker, id] = one.split(' ')
+    const tab = tabs[people.indexOf(worker)]
+    const ofJob = () => tab.run((id) => window.desk.kept().find((kept) => kept.id === id), id)
+    assert.match((await ofJob())?.result.text ?? 'nothing', /by me$/)
+  }
+})
+
+/** All events of the queue from now on. */
+async function listen(t, url) {
+  const gone = new AbortController()
+  t.after(() => gone.abort())
+  const { body } = await fetch(`${url}/events?queue=default`, { signal: gone.signal })
+  let text = ''
+  const reading = (async () => {
+    for await (const chunk of body.pipeThrough(new TextDecoderStream())) text += chunk
+  })()
+  reading.catch(() => {})
+  const events = () => [...text.matchAll(/^data: ?(\{"type.*\})$/gm)].map(([, data]) => JSON.parse(data))
+  return async () => {
+    await until('the last is told', () => events().filter(({ type }) => type === 'completed').length >= 16)
+    return events()
+  }
+}

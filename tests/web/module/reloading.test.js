@@ -1,0 +1,160 @@
+// A page that is reloaded, closed, left and come back to.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../world/until.js'
+import { world } from '../world/world.js'
+
+test('a reloaded page has the same job, the same reservation and the same draft', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await ann.type('it is a cat')
+  await ann.hears('saved')
+  const reservation = await ann.get('reservation')
+  assert.equal(await ann.get('resumed'), false)
+
+  await ann.page.reload()
+  await ann.shows('cat.png')
+  assert.equal(await ann.draft, 'it is a cat')
+  assert.deepEqual([await ann.get('id'), await ann.get('reservation')], [id, reservation])
+  assert.equal(await ann.get('resumed'), true)
+  await ann.hears('extended')
+  const { counts, reserved } = await w.job(id)
+  assert.deepEqual([counts.handed_out, reserved.worker], [1, 'ann'])
+  assert.deepEqual(ann.errors, [])
+})
+
+test('what was typed and could not be sent is there after a reload, and is sent then', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const ann = await w.open({ grace: null })
+  await ann.shows('cat.png')
+  await ann.type('it is')
+  await ann.hears('saved')
+  w.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : undefined)
+  await ann.type(' a cat')
+  assert.equal(
+    await ann.run(() => window.job.save({ text: 'it is a cat' })),
+    false,
+    'this browser has it, the service has not',
+  )
+  await ann.page.reload()
+  await ann.shows('cat.png')
+  assert.equal(await ann.draft, 'it is a cat')
+  w.wire.rule = null
+  await ann.hears('saved')
+  assert.deepEqual(w.wire.calls('extend').at(-1).body.draft, { text: 'it is a cat' })
+})
+
+test('a page that was closed gives its job back after fifteen seconds', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await ann.close()
+  const closed = Date.now()
+  const { body, headers } = await until('a beacon came', () => w.wire.calls('abandon')[0])
+  assert.equal(body.grace_ms, 15_000)
+  assert.equal(typeof body.resumes, 'number')
+  assert.match(headers['content-type'], /^text\/plain/)
+  assert.equal(headers.authorization, undefined)
+  await w.becomes(id, 'waiting')
+  const took = Date.now() - closed
+  assert.ok(took > 14_000 && took < 19_000, `${took} ms`)
+  const { counts } = await w.job(id)
+  assert.deepEqual([counts.abandoned, counts.expired], [1, 0], 'this is not an attempt')
+  assert.equal((await w.bob()).id, id)
+})
+
+test('who comes back in time goes on where they were, and keeps the job', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const first = await w.open({ grace: 3_000 })
+  await first.shows('cat.png')
+  await first.type('it is a cat')
+  await first.hears('saved')
+  const reservation = await first.get('reservation')
+  await first.close()
+  await until('a beacon came', () => w.wire.calls('abandon').length)
+  const again = await w.open({ grace: 3_000 })
+  await again.shows('cat.png')
+  assert.equal(await again.get('reservation'), reservation)
+  assert.equal(await again.draft, 'it is a cat')
+  await sleep(4_000)
+  assert.equal(await w.state(id), 'reserved')
+  assert.deepEqual(await again.heard('lost'), [])
+})
+
+test('a draft that was typed in the last moment goes with the farewell', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  w.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : undefined)
+  await ann.type('cat')
+  await ann.close()
+  const { body } = await until('a beacon came', () => w.wire.calls('abandon')[0])
+  assert.deepEqual(body.draft, { text: 'cat' })
+})
+
+test('without grace a closed page sends nothing, and the lease decides', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
+  const first = await w.open({ grace: null })
+  await first.shows('cat.png')
+  const reservation = await first.get('reservation')
+  await first.close()
+  const second = await w.open({ grace: null })
+  await second.shows('cat.png')
+  assert.equal(await second.get('reservation'), reservation)
+  await second.close()
+  await w.becomes(id, 'waiting')
+  assert.equal((await w.job(id)).counts.expired, 1)
+  assert.deepEqual(w.wire.calls('abandon'), [])
+})
+
+test('a page that the browser brings back from its cache has its job, and asks at once', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const ann = await w.open({ grace: 3_000 })
+  await ann.shows('cat.png')
+  await ann.type('cat')
+  await ann.hears('saved')
+  await ann.run(() => (window.brought = true))
+  await ann.page.goto(`${w.pages.origin}/elsewhere`)
+  await until('a beacon came', () => w.wire.calls('abandon').length)
+  const asked = w.wire.calls('extend').length
+  await ann.page.goBack({ waitUntil: 'commit' })
+  assert.equal(await ann.run(() => window.brought), true, 'it is the same page')
+  await until('it asked', () => w.wire.calls('extend').length > asked)
+  await sleep(4_000)
+  assert.equal(await w.state(id), 'reserved')
+  assert.equal(await ann.draft, 'cat')
+
+  await ann.page.goto(`${w.pages.origin}/elsewhere`)
+  await w.becomes(id, 'waiting')
+  await w.bob()
+  await ann.page.goBack({ waitUntil: 'commit' })
+  const back = Date.now()
+  await ann.hears('lost')
+  assert.ok(Date.now() - back < 2_000)
+  assert.equal(await ann.draft, 'cat')
+})
+
+test('a page that crashed is gone with nothing but the screen', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  const reservation = await ann.get('reservation')
+  w.wire.rule = ({ path }) => (path === '/jobs/extend' ? 'cut' : undefined)
+  await ann.type('cat')
+  await ann.crash()
+  w.wire.rule = null
+  const again = await w.open()
+  await again.shows('cat.png')
+  assert.equal(await again.get('reservation'), reservation)
+  assert.equal(await again.draft, 'cat')
+})

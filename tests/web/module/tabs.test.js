@@ -1,0 +1,196 @@
+// Two tabs of one person share one job.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../world/until.js'
+import { world } from '../world/world.js'
+
+test('a second tab has the same job; what is typed in one is in the other, and it is handed in once', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  await w.enqueue('dog.png')
+  const one = await w.open()
+  await one.shows('cat.png')
+  await one.type('it is')
+  await one.hears('saved')
+  const two = await w.open()
+  await two.shows('cat.png')
+  assert.equal(await two.get('reservation'), await one.get('reservation'))
+  assert.equal(await two.draft, 'it is')
+  await two.type(' a cat')
+  await until('the other shows it', async () => (await one.draft) === 'it is a cat')
+  assert.equal(await one.get('draft').then(({ text }) => text), 'it is a cat')
+  await two.click('complete')
+  await one.hears('ended')
+  assert.equal(await one.get('state'), 'completed')
+  const { counts, result } = await w.job(id)
+  assert.deepEqual([counts.handed_out, result], [1, { text: 'it is a cat' }])
+  assert.equal(w.wire.calls('complete').length, 1)
+})
+
+test('they share it too where a person may have as many jobs as they like', async (t) => {
+  const w = await world(t)
+  await w.service.call('PATCH', '/queues/default', { worker_limit: 0 })
+  const id = await w.enqueue('cat.png')
+  await w.enqueue('dog.png')
+  const one = await w.open()
+  await one.shows('cat.png')
+  const two = await w.open()
+  await two.shows('cat.png')
+  await two.page.reload()
+  await two.shows('cat.png')
+  assert.equal(await two.get('id'), id)
+  assert.equal((await w.service.call('GET', '/queues/default')).counts.reserved, 1)
+})
+
+for (const [which, closes] of [
+  ['the first', 0],
+  ['the second', 1],
+]) {
+  test(`closing ${which} of two tabs does not give the job back, closing both does`, async (t) => {
+    const w = await world(t)
+    const id = await w.enqueue('cat.png')
+    const tabs = [await w.open({ grace: 1_500 })]
+    await tabs[0].shows('cat.png')
+    tabs.push(await w.open({ grace: 1_500 }))
+    await tabs[1].shows('cat.png')
+    const stays = tabs[1 - closes]
+    await tabs[closes].close()
+    await sleep(3_000)
+    assert.equal(await w.state(id), 'reserved')
+    assert.deepEqual(await stays.heard('lost'), [])
+    await stays.page.bringToFront()
+    await stays.type('cat')
+    await stays.hears('saved')
+    await stays.close()
+    await w.becomes(id, 'waiting')
+    assert.equal((await w.job(id)).counts.abandoned, 1)
+  })
+}
+
+test('a tab that takes the lead before the farewell of the closed one has arrived keeps the job', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const before = () => {
+    // Whoever waits in line never comes to the lock: the tab has to take it.
+    const request = navigator.locks.request.bind(navigator.locks)
+    navigator.locks.request = (name, how, run) => (how.steal ? request(name, how, run) : new Promise(() => {}))
+  }
+  const one = await w.open({ grace: 1_500 }, { before })
+  await one.shows('cat.png')
+  const two = await w.open({ grace: 1_500 })
+  await two.shows('cat.png')
+  w.wire.rule = ({ path }) => (path === '/jobs/abandon' ? sleep(1_000) : null)
+  await two.close()
+  await one.page.bringToFront()
+  await one.page.mouse.move(5, 5)
+  await until('the farewell came', () => w.wire.calls('abandon')[0]?.status)
+  await sleep(2_500)
+  assert.equal(await w.state(id), 'reserved')
+  assert.deepEqual(await one.heard('lost'), [])
+})
+
+test('a tab that nobody has touched for long keeps the job when the other is closed', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png')
+  const one = await w.open({ grace: 1_500, idleAfter: 1_000 })
+  await one.shows('cat.png')
+  const two = await w.open({ grace: 1_500, idleAfter: 1_000 })
+  await two.shows('cat.png')
+  await two.type('cat')
+  await two.hears('saved')
+  await sleep(1_500)
+  await one.hide() // somebody looks at a third
+  await two.close()
+  await sleep(3_000)
+  assert.equal(await w.state(id), 'reserved')
+})
+
+test('one of them waits for work, and both are given it', async (t) => {
+  const w = await world(t)
+  const one = await w.open()
+  const two = await w.open()
+  await until('somebody waits', () => w.wire.calls('reserve').length)
+  await sleep(1_500)
+  const open = w.wire.calls('reserve').filter(({ status }) => status === undefined).length
+  assert.ok(open <= 2, `${open} requests`)
+  const asked = w.wire.calls('reserve').length
+  await sleep(2_000)
+  assert.equal(w.wire.calls('reserve').length, asked, 'they do not take turns')
+  await w.enqueue('cat.png')
+  await one.shows('cat.png')
+  await two.shows('cat.png')
+  assert.equal(await one.get('reservation'), await two.get('reservation'))
+})
+
+test('on two machines, too, a person has one job', async (t) => {
+  const w = await world(t)
+  const here = await w.open({ heartbeat: 1_000 })
+  const there = await w.open({ heartbeat: 1_000 }, { machine: 1 })
+  await until('both have waited', () => w.wire.calls('reserve').length >= 2)
+  const id = await w.enqueue('cat.png')
+  await there.shows('cat.png')
+  await here.page.reload()
+  await here.shows('cat.png')
+  assert.equal(await here.get('reservation'), await there.get('reservation'))
+  await here.click('complete')
+  await here.hears('ended')
+  await there.page.bringToFront()
+  await there.page.mouse.move(5, 5)
+  const [lost] = await there.hears('lost')
+  assert.equal(lost.reason, 'completed')
+  assert.equal((await w.job(id)).counts.handed_out, 1)
+})
+
+test('two people at one browser know nothing of each other', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  await w.enqueue('dog.png')
+  const ann = await w.open({ worker: 'ann' })
+  await ann.shows('cat.png')
+  await ann.type('cat')
+  await ann.hears('saved')
+  const other = await w.open({ worker: 'ann b' })
+  await other.shows('dog.png')
+  assert.equal(await other.draft, '')
+  await ann.page.bringToFront()
+  await ann.page.reload()
+  await ann.shows('cat.png')
+})
+
+test('a frozen tab does not hinder the one that is looked at', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const one = await w.open({ heartbeat: 1_000 })
+  await one.shows('cat.png')
+  const two = await w.open({ heartbeat: 1_000 })
+  await two.shows('cat.png')
+  await one.type('c')
+  await one.hears('saved')
+  await two.page.bringToFront()
+  await one.freeze()
+  await two.type('at')
+  const frozen = w.wire.calls('extend').length
+  await until('two keeps it alive', () => w.wire.calls('extend').length >= frozen + 4)
+  const { length: told } = await two.heard('extended')
+  assert.ok(told >= 4)
+  await one.page.bringToFront()
+  await until('it knows what happened meanwhile', async () => (await one.draft) === 'cat')
+  assert.deepEqual([await one.heard('lost'), await two.heard('lost')], [[], []])
+})
+
+test('a page over plain http has no locks, and works', async (t) => {
+  const w = await world(t, { host: 'desk.test' })
+  const id = await w.enqueue('cat.png')
+  const one = await w.open({ grace: 1_000 })
+  await one.shows('cat.png')
+  assert.equal(await one.run(() => Boolean(navigator.locks)), false)
+  const two = await w.open({ grace: 1_000 })
+  await two.shows('cat.png')
+  await two.type('cat')
+  await until('the other shows it', async () => (await one.draft) === 'cat')
+  await two.close()
+  await sleep(2_500)
+  assert.equal(await w.state(id), 'reserved', 'no tab knows whether it was the last: the lease decides')
+  assert.deepEqual(w.wire.calls('abandon'), [])
+})

@@ -1,0 +1,68 @@
+// Never run: the compiler reads how a page would use the module, and what it must not do.
+import { Intray, IntrayError, type Ending, type Job, type Kept } from '../../web/client/client.js'
+
+type Photo = { photo: number }
+type Draft = { note: string }
+type Verdict = { verdict: 'fine' | 'bad' }
+
+const desk = new Intray<Photo, Draft, Verdict>({
+  url: new URL('https://queue.example/'),
+  token: async ({ refused }) => (refused ? 'another' : 'first'),
+  queues: ['reviews'] as const,
+  worker: 'ann',
+  idleAfter: 60_000,
+  grace: null,
+  signal: AbortSignal.timeout(1_000),
+})
+
+const job: Job<Photo, Draft, Verdict> = await desk.next({ signal: AbortSignal.timeout(1_000) })
+const photo: number = job.payload.photo
+const note: string | undefined = job.draft?.note
+const saved: boolean = await job.save({ note: `${photo} ${note}` })
+await job.save(null)
+const ending: Ending = await job.complete({ verdict: 'fine' })
+if (ending.sent) console.log(ending.late, ending.duplicate, ending.state)
+await job.abandon({ skip: true, reason: 'not my language', delay: 1_000 })
+await job.abandon()
+await job.fail(new Error('the picture does not load'))
+const left: number = job.expiresIn
+
+job.addEventListener('lost', function ({ detail }) {
+  const text: string = detail.draft.note
+  if (detail.reason === 'released' && !detail.certain) console.log(text, this.id, detail.jobState)
+})
+job.addEventListener('warning', ({ detail: { expiresIn } }) => expiresIn - left, { once: true })
+job.addEventListener('saved', { handleEvent: (event) => event.detail.draft.note })
+desk.addEventListener('waiting', ({ detail: { reason, remaining } }) => reason === 'skipped' && remaining + 1)
+desk.addEventListener('retrying', ({ detail }) => detail.delay)
+desk.addEventListener('ended', ({ detail }) => detail.action === 'complete' && detail.id)
+const kept: Kept<Draft, Verdict>[] = desk.kept()
+for (const { id, draft, result } of kept) console.log(draft?.note, result?.verdict, desk.forget(id))
+const now: Job<Photo, Draft, Verdict> | null = desk.job
+desk.touch()
+const line: number | null = desk.remaining
+desk.close()
+console.log(saved, now, line)
+
+try {
+  await desk.next()
+} catch (error) {
+  if (error instanceof IntrayError && error.lost) console.log(error.reason, error.problem.errors?.[0]?.pointer)
+}
+
+// @ts-expect-error a desk has a worker
+new Intray({ url: 'https://queue.example' })
+// @ts-expect-error jobs come from a desk
+new Job()
+// @ts-expect-error only the service makes these
+new IntrayError()
+// @ts-expect-error a draft has a shape
+await job.save({ text: '' })
+// @ts-expect-error a result has a shape
+await job.complete({ verdict: 'perhaps' })
+// @ts-expect-error there is no such reason
+desk.addEventListener('waiting', ({ detail }) => detail.reason === 'tired')
+// @ts-expect-error there is no such action
+desk.addEventListener('ended', ({ detail }) => detail.action === 'finish')
+// @ts-expect-error the desk alone changes it
+job.draft = null

@@ -1,0 +1,45 @@
+// Chromium as it is: shown and hidden, frozen and thawed, with its cache of pages, without the defaults that tests
+// like. One for all stories of a file.
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { chromium } from 'playwright-core'
+
+const flags = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--remote-debugging-port=0',
+  '--host-resolver-rules=MAP desk.test 127.0.0.1', // a page that is not on this machine: no secure context
+]
+
+export async function startBrowser(...more) {
+  const profile = await mkdtemp(join(tmpdir(), 'intray-browser-'))
+  const program = process.env.CHROMIUM ?? '/usr/bin/chromium'
+  const child = spawn(program, [...flags, ...more, `--user-data-dir=${profile}`, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  let said = ''
+  const endpoint = await new Promise((resolve, reject) => {
+    child.stderr.on('data', (chunk) => {
+      said += chunk
+      const listening = /ws:\/\/\S+/.exec(said)
+      if (listening) resolve(listening[0])
+    })
+    ended.then(() => reject(new Error(`the browser did not start:\n${said}`)))
+  })
+  const browser = await chromium.connectOverCDP(endpoint, { noDefaults: true })
+  const stop = async () => {
+    const all = await browser.newBrowserCDPSession()
+    await all.send('Browser.close').catch(() => {})
+    await ended
+    await rm(profile, { recursive: true, force: true, maxRetries: 5 })
+  }
+  return { browser, context: browser.contexts()[0], stop }
+}

@@ -1,0 +1,41 @@
+// A site that uses the module: another origin than the service's, under a strict policy.
+import { createReadStream, readFileSync } from 'node:fs'
+import http from 'node:http'
+
+const files = {
+  '/': ['desk.html', 'text/html'],
+  '/desk.js': ['desk.js', 'text/javascript'],
+  '/elsewhere': ['elsewhere.html', 'text/html'],
+}
+const policy = [
+  "default-src 'none'",
+  "script-src 'self' http://127.0.0.1:*",
+  'connect-src http://127.0.0.1:*',
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+/** The page in the module's reference, with the service's address in it. */
+function example(module) {
+  const text = readFileSync(new URL('../../../web/client/README.md', import.meta.url), 'utf8')
+  return /```html\n(.*?)```/s.exec(text)[1].replaceAll('https://queue.example', new URL(module).origin)
+}
+
+export async function startPages(host = 'localhost') {
+  const site = { module: null } // where the module is
+  const server = http.createServer(({ url }, response) => {
+    if (url === '/client.js') return response.writeHead(302, { location: site.module }).end()
+    if (url === '/example') return response.writeHead(200, { 'content-type': 'text/html' }).end(example(site.module))
+    const [file, type] = files[new URL(url, 'http://pages').pathname] ?? []
+    if (!file) return response.writeHead(404).end()
+    response.writeHead(200, { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': policy })
+    createReadStream(new URL(file, import.meta.url)).pipe(response)
+  })
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const stop = () => {
+    server.closeAllConnections()
+    return new Promise((resolve) => server.close(resolve))
+  }
+  // Two names of one server are two origins, which have nothing in common: two machines, for a browser.
+  const origins = [host, '127.0.0.1'].map((name) => `http://${name}:${server.address().port}`)
+  return Object.assign(site, { origin: origins[0], origins, stop })
+}

@@ -1,0 +1,78 @@
+// The world of the console's and the demo's stories: a service, its pages behind a wire, and a browser that forgives nothing.
+// One for all stories of a file; `begin(on)` comes before the first.
+import assert from 'node:assert/strict'
+import { after, afterEach, before } from 'node:test'
+import { startBrowser } from './browser.js'
+import { startService } from './service.js'
+import { startWire } from './wire.js'
+
+export function stage(begin) {
+  const on = {}
+  const opened = []
+  const parts = []
+  before(async () => {
+    on.service = await startService('--sweep-interval-ms', '200')
+    parts.push(on.service)
+    on.wire = await startWire(on.service)
+    parts.push(on.wire)
+    on.url = on.wire.url
+    on.chromium = await startBrowser()
+    parts.push(on.chromium)
+    await begin?.(on)
+  })
+  after(async () => {
+    for (const part of parts.reverse()) await part.stop()
+  })
+  afterEach(() => on.clear())
+
+  on.open = async (path = '/console/', { width = 1280, height = 800, dark = false, touch = false } = {}) => {
+    const context = await on.chromium.browser.newContext({
+      viewport: { width, height },
+      colorScheme: dark ? 'dark' : 'light',
+      hasTouch: touch,
+      isMobile: touch,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    })
+    const page = await context.newPage()
+    const wrong = []
+    opened.push({ page, context, wrong })
+    page.on('pageerror', (error) => wrong.push(`error: ${error.stack}`))
+    page.on('console', (line) => /Content Security Policy|Trusted/i.test(line.text()) && wrong.push(line.text()))
+    page.on('dialog', (dialog) => {
+      wrong.push(`a dialog of the browser: ${dialog.message()}`)
+      dialog.dismiss()
+    })
+    await page.addInitScript(() => {
+      globalThis.refused = []
+      const keep = (event) => globalThis.refused.push(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`)
+      document.addEventListener('securitypolicyviolation', keep)
+    })
+    await page.goto(on.url + path)
+    return page
+  }
+
+  /** After each story: nothing threw, and the policy had nothing to refuse. */
+  on.clear = async () => {
+    const wrong = []
+    for (const { page, context, wrong: own } of opened.splice(0)) {
+      wrong.push(...own, ...(page.isClosed() ? [] : await page.evaluate(() => globalThis.refused)))
+      await context.close()
+    }
+    Object.assign(on.wire, { rule: null, offline: false })
+    on.wire.log.length = 0
+    assert.deepEqual(wrong, [])
+  }
+  return on
+}
+
+export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor({ timeout: 8_000 })
+
+/** Confirms what the open question asks. */
+export async function confirm(page, action, typed) {
+  const question = page.getByRole('dialog')
+  if (typed) await question.getByRole('textbox').fill(typed)
+  await question.getByRole('button', { name: action }).click()
+}
+
+export const fits = (page) =>
+  page.evaluate(() => document.documentElement.scrollWidth <= document.documentElement.clientWidth)

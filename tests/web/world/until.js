@@ -1,0 +1,28 @@
+// Waiting for what must come about. Nothing here sleeps longer than it must.
+import assert from 'node:assert/strict'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** Asks until the answer is yes, and gives it back. */
+export async function until(what, ask, within = 20_000) {
+  const end = Date.now() + within
+  for (;;) {
+    const answer = await ask()
+    if (answer) return answer
+    if (Date.now() > end) assert.fail(`never: ${what}`)
+    await sleep(25)
+  }
+}
+
+/** Asks until the answer is this one. */
+export async function becomes(ask, wanted = true, within = 10_000) {
+  const end = Date.now() + within
+  for (;;) {
+    const seen = await ask()
+    try {
+      return assert.deepEqual(seen, wanted)
+    } catch (difference) {
+      if (Date.now() > end) throw difference
+    }
+    await sleep(50)
+  }
+}

@@ -1,0 +1,82 @@
+// What lies between a page and the service: writes down every call, and breaks when a story says so. Pages themselves always
+// come through.
+import http from 'node:http'
+import { filesUnlessServed } from './files.js'
+import { isPage } from './served.js'
+
+/**
+ * `rule(call)` decides what becomes of a call: 'cut' nobody answers, 'lose' the service did it and the answer is lost,
+ * `{status, body, type}` somebody else's answer; or nothing. `offline`: all are cut.
+ */
+export async function startWire(service) {
+  const file = await filesUnlessServed(service)
+  const log = []
+  const wire = { log, rule: null, offline: false }
+  const serve = async (request, response) => {
+    const { pathname } = new URL(request.url, 'http://wire')
+    if (file && isPage(pathname)) return file(pathname, response)
+    const text = await read(request)
+    const { method, url: path, headers } = request
+    const entry = { method, path, headers, body: parse(text), at: Date.now() }
+    let fate
+    if (!isPage(pathname)) {
+      log.push(entry)
+      fate = wire.offline ? 'cut' : await wire.rule?.(entry)
+    }
+    if (fate === 'cut') return request.socket.destroy()
+    if (fate?.status) return answer(entry, response, fate)
+    const gone = new AbortController() // who hangs up here, hangs up there
+    response.on('close', () => gone.abort())
+    const reply = await send(service.url, entry, text, gone.signal)
+    entry.status = reply.statusCode
+    entry.answered = reply.headers
+    const { 'transfer-encoding': _, connection: __, ...known } = reply.headers
+    if (/^text\/event-stream/.test(known['content-type'])) return reply.pipe(response.writeHead(reply.statusCode, known))
+    const body = await read(reply)
+    entry.answer = parse(body)
+    if (fate === 'lose') return request.socket.destroy()
+    response.writeHead(reply.statusCode, known).end(body)
+  }
+  const server = http.createServer((request, response) =>
+    serve(request, response).catch(() => request.socket.destroy()),
+  )
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  wire.url = `http://127.0.0.1:${server.address().port}`
+  /** All connections break, those of streams and of waiting calls too. */
+  wire.cut = () => server.closeAllConnections()
+  wire.stop = () => {
+    wire.cut()
+    return new Promise((resolve) => server.close(resolve))
+  }
+  wire.calls = (action) => log.filter(({ method, path }) => method === 'POST' && path === `/jobs/${action}`)
+  wire.preflights = (action) => log.filter(({ method, path }) => method === 'OPTIONS' && path === `/jobs/${action}`)
+  return wire
+}
+
+async function read(stream) {
+  const chunks = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+function parse(bytes) {
+  try {
+    return JSON.parse(bytes)
+  } catch {
+    return bytes.toString()
+  }
+}
+
+function send(url, { method, path, headers: { connection: _, ...headers } }, text, signal) {
+  return new Promise((resolve, reject) => {
+    const request = http.request(url + path, { method, headers, signal, agent: false }, resolve)
+    request.on('error', reject)
+    request.end(text)
+  })
+}
+
+function answer({ headers }, response, { status, body = '', type = 'application/problem+json' }) {
+  const allowed = headers.origin ? { 'access-control-allow-origin': headers.origin } : {}
+  response.writeHead(status, { 'content-type': type, ...allowed })
+  response.end(typeof body === 'string' ? body : JSON.stringify(body))
+}

@@ -1,0 +1,155 @@
+// The world of the module's stories: a service, a wire to it, a site of another origin, and a browser.
+import assert from 'node:assert/strict'
+import { after } from 'node:test'
+import { startBrowser } from './browser.js'
+import { startPages } from './pages.js'
+import { startService } from './service.js'
+import { until } from './until.js'
+import { startWire } from './wire.js'
+
+let browser
+after(async () => (await browser)?.stop())
+
+/** A new one for each story, but for the browser. `host`: the name of the site. */
+export async function world(t, { host } = {}) {
+  const { browser: chromium, context } = await (browser ??= startBrowser())
+  const ends = []
+  t.after(async () => {
+    for (const end of ends.reverse()) await end()
+  })
+  const start = async (part) => {
+    ends.push((await part).stop)
+    return part
+  }
+  const pages = await start(startPages(host))
+  const service = await start(startService('--cors-origin', pages.origins.join(), '--sweep-interval-ms', '100'))
+  const wire = await start(startWire(service))
+  pages.module = `${wire.url}/client.js`
+  const tabs = []
+  ends.push(async () => {
+    for (const { page, apart } of tabs) await (apart ? page.context() : page).close().catch(() => {})
+  })
+
+  const w = { service, wire, pages, context, job: service.job, state: service.state, completes: service.complete }
+
+  w.enqueue = async (payload, more) => {
+    const id = await service.enqueue('default', payload, { dedupe: false, ...more })
+    assert.ok(id)
+    return id
+  }
+  w.becomes = (id, state) => until(`${id} is ${state}`, async () => (await w.state(id)) === state)
+  /** Another person takes the next job. */
+  w.bob = () => service.reserve('default', 'bob')
+
+  /** A tab. `machine`: another origin; `apart`: another window, which is looked at all the time. */
+  w.open = async (settings = {}, { before, machine = 0, apart = false } = {}) => {
+    const tab = new Tab(w, pages.origins[machine], { url: wire.url, worker: 'ann', ...settings })
+    tab.apart = apart
+    tabs.push(tab)
+    tab.page = await (apart ? await chromium.newContext() : context).newPage()
+    if (before) await tab.page.addInitScript(before)
+    await tab.goto()
+    return tab
+  }
+  return w
+}
+
+/** A person's tab. */
+class Tab {
+  constructor(world, origin, settings) {
+    this.world = world
+    this.address = `${origin}/?settings=${encodeURIComponent(JSON.stringify(settings))}`
+    this.errors = []
+  }
+
+  async goto() {
+    this.page.on('pageerror', (error) => this.errors.push(String(error)))
+    await this.page.goto(this.address)
+    this.cdp = await this.page.context().newCDPSession(this.page)
+  }
+
+  run(script, argument) {
+    return this.page.evaluate(script, argument)
+  }
+
+  reads(id) {
+    return this.run((id) => document.getElementById(id).value ?? document.getElementById(id).textContent, id)
+  }
+
+  shows(text) {
+    return until(`the page shows ${text}`, async () =>
+      (await this.run(() => document.body?.innerText ?? '')).includes(text),
+    )
+  }
+
+  /** Types as a person does, key by key. */
+  async type(text) {
+    await this.page.bringToFront()
+    await this.page.locator('#draft').click()
+    await this.page.locator('#draft').pressSequentially(text)
+  }
+
+  async click(id) {
+    await this.page.bringToFront()
+    await this.page.locator(`#${id}`).click()
+  }
+
+  get draft() {
+    return this.reads('draft')
+  }
+
+  get(name) {
+    return this.run((name) => window.job[name], name)
+  }
+
+  /** Waits for an event; answers all of them. */
+  hears(type, n = 1) {
+    return until(`${type} is heard`, async () => {
+      const heard = await this.heard(type)
+      return heard.length >= n && heard
+    })
+  }
+
+  heard(type) {
+    return this.run((type) => window.heard.filter((event) => event.type === type), type)
+  }
+
+  /** Another tab is looked at. */
+  async hide() {
+    this.cover ??= await this.world.context.newPage()
+    await this.cover.bringToFront()
+    await until('it is hidden', () => this.run(() => document.visibilityState === 'hidden'))
+  }
+
+  async show() {
+    await this.page.bringToFront()
+    await until('it is shown', () => this.run(() => document.visibilityState === 'visible'))
+    await this.cover?.close()
+    this.cover = null
+  }
+
+  async offline(yes) {
+    const conditions = { offline: yes, latency: 0, downloadThroughput: -1, uploadThroughput: -1 }
+    await this.cdp.send('Network.enable')
+    await this.cdp.send('Network.emulateNetworkConditions', conditions)
+  }
+
+  freeze() {
+    return this.cdp.send('Page.setWebLifecycleState', { state: 'frozen' })
+  }
+
+  thaw() {
+    return this.cdp.send('Page.setWebLifecycleState', { state: 'active' })
+  }
+
+  async crash() {
+    const crashed = this.page.waitForEvent('crash')
+    this.cdp.send('Page.crash').catch(() => {})
+    await crashed
+  }
+
+  /** Closed as a person closes it. */
+  async close() {
+    await this.page.close()
+  }
+}
