@@ -61,7 +61,7 @@ export function Row({ href, selected, fresh, children }) {
   const enter = (event) => {
     if (event.key === 'Enter' && event.target === event.currentTarget) go(href)
   }
-  return html`<tr data-row class=${classes(selected && 'selected', fresh && 'fresh')} aria-selected=${selected ? 'true' : undefined}
+  return html`<tr data-row tabindex="-1" class=${classes(selected && 'selected', fresh && 'fresh')} aria-selected=${selected ? 'true' : undefined}
     onClick=${open} onKeyDown=${enter}>${children}</tr>`
 }
 

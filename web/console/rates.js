@@ -25,7 +25,8 @@ function put(queue, sample) {
   const last = list.at(-1)
   // A queue that was emptied of everything and came back counts from 0 again.
   if (last && sample.enqueued < last.enqueued) list.length = 0
-  if (list.length > 1 && sample.at - last.at < CLOSE) list.pop()
+  // The last one is a better last one until it is far enough from the one before.
+  if (list.length > 1 && last.at - list.at(-2).at < CLOSE) list.pop()
   list.push(sample)
   while (list.length > 2 && list[1].at < sample.at - WINDOW) list.shift()
   samples.set(queue, list)

@@ -1,0 +1,126 @@
+// Keys, refusals, and a service that goes away.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { confirm, shown, stage } from '../world/stage.js'
+import { becomes } from '../world/until.js'
+
+const on = stage(({ service }) => service.enqueue('work', { n: 1 }))
+
+const KEY = 'op_4f9c1d2e7a'
+const refusal = (status, slug, detail, more) => ({ status, body: { type: `/problems/${slug}`, title: slug, status, detail, ...more } })
+/** Every call must bear this key. */
+const wants = (key) => ({ headers }) => (headers.authorization === `Bearer ${key}` ? null : refusal(401, 'unauthorized', 'the key is not known'))
+const down = () => { on.wire.offline = true; on.wire.cut() }
+const up = () => { on.wire.offline = false }
+const link = (page) => page.locator('.link').innerText()
+
+test('who has no key is asked for one; it is in memory only', async () => {
+  on.wire.rule = wants(KEY)
+  const page = await on.open()
+  const field = page.getByLabel('Operator key')
+  await field.fill('wrong')
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await shown(page, 'the key is not known')
+  const sent = []
+  page.on('request', (request) => sent.push(request))
+  await field.fill(KEY)
+  await page.keyboard.press('Enter')
+  await page.locator('[data-row]', { hasText: 'work' }).waitFor()
+  await becomes(() => link(page), 'Live')
+  assert.ok(sent.some((request) => request.url().includes('/events') && request.headers().authorization === `Bearer ${KEY}`))
+  assert.ok(sent.every((request) => !request.url().includes(KEY)))
+  const kept = await page.evaluate(async () => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href, history.state,
+    await indexedDB.databases(), await caches.keys(), document.documentElement.outerHTML, Object.keys(globalThis).map((name) => String(globalThis[name]))]))
+  assert.ok(!kept.includes(KEY))
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await field.waitFor()
+  assert.ok(!(await page.content()).includes('data-row'))
+  await field.fill(KEY)
+  await page.keyboard.press('Enter')
+  await page.locator('[data-row]').first().waitFor()
+  await page.reload()
+  await field.waitFor()
+})
+
+test('a key that is taken away ends the visit', async () => {
+  on.wire.rule = wants(KEY)
+  const page = await on.open()
+  await page.getByLabel('Operator key').fill(KEY)
+  await page.keyboard.press('Enter')
+  await page.locator('[data-row]').first().waitFor()
+  on.wire.rule = wants('another')
+  await page.getByLabel('Operator key').waitFor()
+})
+
+test('a refusal is shown in the words of the service, and the question stays', async () => {
+  const id = await on.service.enqueue('work', { n: 'refused' })
+  const page = await on.open(`/console/#/q/work/waiting/${id}`)
+  on.wire.rule = ({ method }) => (method === 'GET' ? null : refusal(503, 'unavailable', 'Redis did not answer within two seconds', { applied: 'unknown' }))
+  await page.locator('.panel').getByRole('button', { name: 'Cancel' }).click()
+  await confirm(page, 'Cancel the job')
+  await page.getByRole('dialog').getByText('Redis did not answer within two seconds').waitFor()
+  on.wire.rule = null
+  await confirm(page, 'Cancel the job')
+  await becomes(() => on.service.state(id), 'cancelled')
+})
+
+test('what really is not allowed is said too', async () => {
+  const id = await on.service.enqueue('work', { n: 'done already' })
+  const page = await on.open(`/console/#/q/work/waiting/${id}`)
+  await page.locator('.panel').getByRole('button', { name: 'Cancel' }).click()
+  for (let job = await on.service.reserve('work', 'kim'); job; job = await on.service.reserve('work', 'kim')) await on.service.complete(job)
+  await confirm(page, 'Cancel the job')
+  await page.getByRole('dialog').getByRole('alert').waitFor()
+  assert.match(await page.getByRole('dialog').getByRole('alert').innerText(), /completed/)
+})
+
+test('when nobody answers, what was there stays, and it is said how old it is', async () => {
+  const page = await on.open()
+  await page.locator('[data-row]', { hasText: 'work' }).waitFor()
+  await becomes(() => link(page), 'Live')
+  down()
+  await shown(page, 'The service does not answer.')
+  assert.equal(await link(page), 'Offline')
+  assert.match(await page.locator('.offline').innerText(), /What you see is \d+ s old/)
+  assert.equal(await page.locator('[data-row]', { hasText: 'work' }).count(), 1)
+  up()
+  await becomes(() => link(page), 'Live', 20_000)
+  await page.locator('.offline').waitFor({ state: 'detached' })
+})
+
+test('a console that is opened while nobody answers waits, and then begins', async () => {
+  down()
+  const page = await on.open('/console/#/q/work/waiting')
+  await shown(page, 'The service does not answer.')
+  up()
+  await page.getByRole('heading', { name: 'work' }).waitFor()
+})
+
+test('without the stream of events the console asks by itself', async () => {
+  on.wire.rule = ({ path }) => (path.startsWith('/events') ? refusal(404, 'not-found', '/events is not a route of this service') : null)
+  const page = await on.open('/console/#/q/polled/waiting')
+  await on.service.enqueue('polled', { n: 'first' })
+  await page.locator('[data-row]', { hasText: '"first"' }).waitFor({ timeout: 6_000 })
+  assert.equal(await link(page), 'Polling')
+  await on.service.enqueue('polled', { n: 'second' })
+  await page.locator('[data-row]', { hasText: '"second"' }).waitFor({ timeout: 6_000 })
+  on.wire.rule = null
+  await becomes(() => link(page), 'Live', 20_000)
+})
+
+test('a stream that breaks is taken up where it was', async () => {
+  const page = await on.open('/console/#/q/work/activity')
+  const ids = []
+  page.on('request', (request) => { if (request.url().includes('/events')) ids.push(request.headers()['last-event-id']) })
+  await becomes(() => link(page), 'Live')
+  await on.service.enqueue('work', { n: 'seen' })
+  await page.locator('[data-row]', { hasText: 'enqueued' }).first().waitFor()
+  const before = await page.locator('[data-row]').count()
+  down()
+  await on.service.enqueue('work', { n: 'missed' })
+  await becomes(() => link(page), 'Offline')
+  up()
+  await becomes(() => page.locator('[data-row]').count(), before + 1, 20_000)
+  assert.ok(ids.at(-1).includes('work@'))
+})

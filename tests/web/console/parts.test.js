@@ -1,0 +1,105 @@
+// What needs no browser: reading streams, keeping payloads as they are, writing ages.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Exact, brief, pretty, read } from '../../../web/console/exact.js'
+import { age, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
+import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
+import { follow, parse } from '../../../web/console/sse.js'
+
+const stream = (...chunks) => new ReadableStream({
+  start(controller) {
+    chunks.forEach((chunk) => controller.enqueue(typeof chunk === 'string' ? new TextEncoder().encode(chunk) : chunk))
+    controller.close()
+  },
+})
+
+async function told(...chunks) {
+  const messages = [], retries = []
+  await parse(stream(...chunks), (message) => messages.push(message), (ms) => retries.push(ms))
+  return { messages, retries }
+}
+
+test('a payload stays what it was, to the byte', () => {
+  const sent = '{"n":9007199254740993,"n":1e400,"10":1,"2":[ ],"text":"a\\u0041\\"}{ \\\\"}'
+  const job = read(`{"id":"q-1","priority":50,"payload":${sent},"result":null,"late_results":[{"at":"x","result":[1, 2]}]}`)
+  assert.equal(job.priority, 50)
+  assert.equal(job.payload.text, sent)
+  assert.equal(job.result.isNull, true)
+  assert.equal(job.late_results[0].result.text, '[1, 2]')
+  assert.equal(pretty(new Exact('{"a":[],"b":{},"c":[1,{"d":"x"}]}')), '{\n  "a": [],\n  "b": {},\n  "c": [\n    1,\n    {\n      "d": "x"\n    }\n  ]\n}')
+  assert.match(pretty(job.payload), /"n": 9007199254740993,\n {2}"n": 1e400,\n {2}"10": 1,\n {2}"2": \[\],/)
+})
+
+test('deep, long and simple payloads are read', () => {
+  const deep = '['.repeat(127) + ']'.repeat(127)
+  assert.equal(read(`{"payload":${deep}}`).payload.text, deep)
+  const long = JSON.stringify('x\\"'.repeat(200_000))
+  assert.equal(read(`{"payload":${long}}`).payload.text, long)
+  assert.ok(brief(new Exact(long)).length < 170)
+  for (const text of ['1', 'true', 'null', '""', '"</script>"']) assert.equal(pretty(read(`{"payload":${text}}`).payload), text)
+  assert.throws(() => read('{"payload":'))
+  assert.throws(() => read('<html>'))
+})
+
+test('letters that turn text around are written out', () => {
+  assert.equal(pretty(new Exact('"a\u202eb\u200b"')), '"a\\u202eb\\u200b"')
+})
+
+test('a stream is read wherever it is cut', async () => {
+  const text = ': hello\r\n\r\nid: q@1-0-0\r\nevent: reserved\ndata: {"a":\ndata: "é"}\n\ndata\n\nretry: 700\r\rid: 2\rdata: x\r\r'
+  const bytes = new TextEncoder().encode(text)
+  const whole = await told(bytes)
+  assert.deepEqual(whole.messages, [
+    { id: 'q@1-0-0', event: 'reserved', data: '{"a":\n"é"}' }, { id: 'q@1-0-0', event: 'message', data: '' }, { id: '2', event: 'message', data: 'x' },
+  ])
+  assert.deepEqual(whole.retries, [700])
+  for (let at = 1; at < bytes.length; at += 1) {
+    const cut = await told(bytes.slice(0, at), bytes.slice(at))
+    assert.deepEqual(cut, whole, `cut at ${at}`)
+  }
+})
+
+test('who is cut comes back with the last id', async (t) => {
+  const asked = []
+  const answers = [stream('id: 7\ndata: {}\n\nretry: 1\n\n'), stream('id: 8\ndata: {}\n\n')]
+  const end = new AbortController()
+  t.mock.method(globalThis, 'fetch', async (_, { headers }) => {
+    asked.push(headers['last-event-id'])
+    const body = answers.shift()
+    if (!body) { end.abort(); throw new TypeError('away') }
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  })
+  await follow({ url: 'http://x/', headers: (more) => more, signal: end.signal, tell: () => {}, report: () => {} })
+  assert.deepEqual(asked, [undefined, '7', '8'])
+})
+
+test('rates are per minute of the last half minute, however often the totals are asked for', () => {
+  for (const every of [300, 1_000, 2_000, 15_000]) {
+    forget()
+    for (let at = 0; at <= 120_000; at += every) {
+      add([{ name: 'q', totals: { enqueued: at / 100, handed_out: 0, completed: 0, expired: 0, failed: 0 } }], at)
+    }
+    assert.ok(Math.abs(ratesOf('q').enqueued - 600) < 1, `every ${every} ms`)
+    const [seconds, rates] = history('q', ['enqueued'])
+    assert.ok(seconds.length > Math.min(50, 120_000 / every - 3), `${seconds.length} points when asked every ${every} ms`)
+    assert.ok(rates.every((rate) => Math.abs(rate - 600) < 1))
+  }
+})
+
+test('ages are for people', () => {
+  assert.deepEqual([0, 999, 12_000, 180_000, 7_500_000, 200_000_000].map(age), ['0 s', '0 s', '12 s', '3 min', '2 h 5 min', '2 d 7 h'])
+  assert.deepEqual([0, 9_000, 252_000, 3_753_000].map(countdown), ['0:00', '0:09', '4:12', '1:02:33'])
+  for (const ms of [0, 1, 90_000, 300_000, 5_400_000, 86_400_000, 2_592_000_000]) assert.equal(readDuration(duration(ms)), ms)
+  assert.deepEqual(['90s', '1.5 h', '5m', '300000'].map(readDuration), [90_000, 5_400_000, 300_000, 300_000])
+  assert.ok(['', 'soon', '5 parsecs', '-1'].map(readDuration).every(Number.isNaN))
+})
+
+test('an id is found in whatever was pasted', () => {
+  const id = 'my-queue.eu-01KAJ3V7Q2M8Z4R6T9XW5YB1CD'
+  for (const text of [id, ` ${id} `, `https://queue.example/jobs/${id}`, `${id}.5G2C8N4K7VQXE1M9RBTZ3WHD6J`]) {
+    assert.deepEqual(readId(text), { id, queue: 'my-queue.eu', tail: '01KAJ3V7Q2M8Z4R6T9XW5YB1CD', isBatch: false })
+  }
+  assert.equal(readId('q-01KAJ3V7Q2M8Z4R6T9XW5Y0000').isBatch, true)
+  assert.equal(readId('my-queue'), null)
+})

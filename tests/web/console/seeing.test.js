@@ -1,0 +1,128 @@
+// What an operator sees, and how it is found.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { shown, stage } from '../world/stage.js'
+import { becomes } from '../world/until.js'
+
+const on = stage()
+
+const row = (page, text) => page.locator('[data-row]', { hasText: text })
+const count = async (queue, state) => (await on.service.queue(queue)).counts[state]
+
+test('before the first job the console says how to begin', async () => {
+  const page = await on.open()
+  await shown(page, 'No queue yet')
+  await on.service.enqueue('first', { hello: 1 })
+  await row(page, 'first').waitFor()
+})
+
+test('the queues are there with their counts, ages and rates', async () => {
+  for (let n = 0; n < 3; n += 1) await on.service.enqueue('reviews', { photo: n })
+  await on.service.enqueue('reviews', { photo: 'later' }, { delay_ms: 600_000 })
+  await on.service.reserve('reviews', 'ann')
+  const page = await on.open()
+  const line = row(page, 'reviews')
+  await becomes(() => line.locator('td.waiting').innerText(), '2')
+  assert.equal(await line.locator('td.held').innerText(), '1')
+  assert.equal(await line.locator('td.delayed').innerText(), '1')
+  assert.match(await line.locator('td.oldest').innerText(), /^\d+ s$/)
+  await becomes(async () => /^\d/.test(await line.locator('td.in').innerText()), true, 15_000)
+  assert.equal(await page.locator('.chart canvas').count(), 1)
+})
+
+test('a list changes by itself when something happens', async () => {
+  await on.service.enqueue('busy', { n: 'one' })
+  const page = await on.open('/console/#/q/busy/waiting')
+  await row(page, '"one"').waitFor()
+  await becomes(() => page.locator('.link').innerText(), 'Live')
+  await on.service.enqueue('busy', { n: 'two' })
+  await row(page, '"two"').waitFor({ timeout: 3_000 })
+  const job = await on.service.reserve('busy', 'ann')
+  await row(page, '"one"').waitFor({ state: 'detached', timeout: 3_000 })
+  await page.getByRole('link', { name: 'activity' }).click()
+  await on.service.complete(job, { fine: true })
+  await row(page, 'completed').waitFor()
+  assert.match(await row(page, 'completed').innerText(), /ann/)
+})
+
+test('a job is found by its id, a batch by its own, a queue by its name; what is not there is said', async () => {
+  const id = await on.service.enqueue('haystack', { needle: true })
+  const held = await on.service.reserve('haystack', 'gil')
+  const batch = await on.service.batch('haystack', { jobs: [{ payload: 1 }] })
+  const page = await on.open()
+  const search = async (text) => { await page.getByLabel('Search').fill(text); await page.keyboard.press('Enter') }
+  await row(page, 'haystack').waitFor()
+  await search(` ${id} `)
+  await page.locator('.panel').getByText('"needle": true').waitFor()
+  assert.match(page.url(), /haystack\/held\//)
+  await search(held.reservation)
+  await becomes(() => page.getByLabel('Search').inputValue(), '')
+  await search(batch.id)
+  await shown(page, '0 of 1 job done')
+  await search('haystack')
+  await becomes(() => page.url().endsWith('#/q/haystack/waiting'))
+  await search(`haystack-${'0'.repeat(25)}1`)
+  await page.locator('.search .problem').waitFor()
+  assert.match(await page.locator('.search .problem').innerText(), /no such job|not|forgotten/i)
+  await search('nothing like it')
+  await shown(page, 'No queue has this name')
+})
+
+test('what happened to a job is all there', async () => {
+  await on.service.set('story', { max_attempts: 5 })
+  const id = await on.service.enqueue('story', { chapter: 1 }, { client: 'acme', locks: ['l1'], priority: 7 })
+  await on.service.fail(await on.service.reserve('story', 'hal'), 'the lamp went out')
+  await on.service.complete(await on.service.reserve('story', 'ida'), { end: 'good' })
+  const page = await on.open(`/console/#/q/story/completed/${id}`)
+  const panel = page.locator('.panel')
+  await panel.getByText('"end": "good"').waitFor()
+  const text = await panel.innerText()
+  for (const part of ['the lamp went out', 'hal', 'acme', 'l1', '2 × handed out, 1 × failed', '"chapter": 1']) assert.ok(text.includes(part), part)
+  await panel.getByRole('button', { name: 'Copy: Payload' }).click()
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), '{"chapter":1}')
+})
+
+test('long lists are read page by page', async () => {
+  const jobs = Array.from({ length: 120 }, (_, n) => ({ queue: 'long', payload: { n } }))
+  await on.service.call('POST', '/jobs', jobs)
+  const page = await on.open('/console/#/q/long/waiting')
+  await row(page, '{"n":0}').waitFor()
+  assert.equal(await page.locator('[data-row]').count(), 50)
+  await page.keyboard.press('n')
+  await row(page, '{"n":50}').waitFor()
+  await page.keyboard.press('n')
+  await row(page, '{"n":119}').waitFor()
+  await page.keyboard.press('b')
+  await row(page, '{"n":50}').waitFor()
+})
+
+test('a list is narrowed to one client', async () => {
+  await on.service.enqueue('shared', 'a1', { client: 'a' })
+  await on.service.enqueue('shared', 'b1', { client: 'b' })
+  const page = await on.open('/console/#/q/shared/waiting')
+  await row(page, '"b1"').waitFor()
+  await page.getByLabel('Client').fill('a')
+  await page.keyboard.press('Enter')
+  await row(page, '"b1"').waitFor({ state: 'detached' })
+  await row(page, '"a1"').waitFor()
+})
+
+test('with more queues than a stream takes, the one that is looked at is among them', async () => {
+  for (let n = 0; n < 20; n += 1) await on.service.enqueue(`one-of-many-${n + 10}`, n)
+  await on.service.enqueue('zz-last', 'old')
+  const page = await on.open()
+  await becomes(() => page.locator('.link').innerText(), 'Live')
+  const listening = page.waitForResponse((response) => response.url().includes('/events') && response.url().includes('zz-last'))
+  await page.getByLabel('Search').fill('zz-last')
+  await page.keyboard.press('Enter')
+  await row(page, '"old"').waitFor()
+  await listening
+  await on.service.enqueue('zz-last', 'new')
+  await row(page, '"new"').waitFor({ timeout: 3_000 })
+})
+
+test('a queue that is not there is said not to be', async () => {
+  const page = await on.open('/console/#/q/nowhere/dead')
+  await shown(page, 'There is no queue nowhere')
+})
