@@ -2,16 +2,11 @@
 // somebody is here, keeps what was typed, and says when either is over; this file shows it.
 
 import { Intray } from '../client.js'
-import { EXCUSES, RULES, VERDICTS, element as $, clock, show, showPost, showTime, toast, view } from './draw.js'
+import { EXCUSES, LOST, RULES, VERDICTS, WAITING, element as $, clock, show, showPost, showTime, toast, view } from './draw.js'
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
 const QUEUE = 'moderation'
 const IDLE = 45_000 // after which nobody is here; short, so that one can see what happens then
-
-const LOST = {
-  expired: 'Your time for this post is over.', released: 'An operator took this post back.', cancelled: 'This post was withdrawn.',
-  completed: 'This post was handed in elsewhere.', abandoned: 'This post went back into the line.',
-}
 
 // `over`: null while the post is ours, 'late' when it may still be handed in, 'gone' when not.
 let desk, job, started, over = null
@@ -36,17 +31,21 @@ function sit(worker, token) {
   show('me', true)
   desk?.close()
   desk = new Intray({ url: api, queues: [QUEUE], worker, token, idleAfter: IDLE })
-  desk.addEventListener('retrying', () => show('net', true))
-  for (const well of ['saved', 'extended', 'ended']) desk.addEventListener(well, () => show('net', false))
+  listen()
   next()
 }
-setInterval(() => { if (desk) look() }, 10_000)
 
-/** How many are in line; not everybody may know. */
-async function look() {
-  const answer = await fetch(new URL(`queues/${QUEUE}`, api)).then((response) => (response.ok ? response.json() : null)).catch(() => null)
-  show('line', Boolean(answer))
-  if (answer) $('left').textContent = answer.counts.waiting
+/** What the desk says, of the post in hand or of itself. */
+function listen() {
+  const on = (type, does) => desk.addEventListener(type, ({ detail }) => { if (!detail.id || detail.id === job?.id) does(detail) })
+  on('retrying', () => show('net', true))
+  on('waiting', ({ reason }) => { show('net', false); $('why-wait').textContent = WAITING[reason]; line(); view('wait') })
+  on('warning', () => notice('Are you still there? Move, or press a key, to keep this post.', 'warn'))
+  on('extended', () => { show('net', false); over = null; notice(null); settle() })
+  on('saved', () => { show('net', false); say('Draft saved') })
+  on('draft', ({ draft: other }) => { if (other) read(other) })
+  on('lost', ({ reason }) => lost(reason))
+  on('ended', () => { show('net', false); next() }) // in another tab
 }
 
 // -- one post after the other
@@ -84,21 +83,20 @@ function begin(taken) {
   // The next key is a decision again, not a letter of the last note.
   if (document.activeElement?.closest('#decision')) document.activeElement.blur()
   say(job.draft ? 'You are back where you were.' : '')
-  job.addEventListener('warning', () => notice('Are you still there? Move, or press a key, to keep this post.', 'warn'))
-  job.addEventListener('extended', () => { if (job === taken && taken.state === 'held') { over = null; notice(null); settle() } })
-  job.addEventListener('saved', () => say('Draft saved'))
-  job.addEventListener('draft', ({ detail }) => { if (detail.draft) read(detail.draft) })
-  job.addEventListener('lost', ({ detail }) => { if (job === taken) lost(detail.reason) })
-  job.addEventListener('ended', () => { if (job === taken) next() })
+  line()
   view('work')
   tick()
-  look()
+}
+
+function line() {
+  show('line', desk.remaining !== null)
+  $('left').textContent = desk.remaining
 }
 
 function lost(reason) {
   over = ['expired', 'abandoned'].includes(reason) ? 'late' : 'gone'
   notice(`${LOST[reason] ?? 'This post is not yours any more.'} ${over === 'late'
-    ? 'What you typed is kept: hand it in, it counts if nobody else has taken the post.' : 'What you typed is kept below.'}`, 'over')
+    ? 'What you typed is kept. Hand it in, or take the post again, if nobody else has.' : 'What you typed is kept below.'}`, 'over')
   settle()
 }
 
@@ -131,6 +129,8 @@ function settle() {
   const needs = VERDICTS.find(({ value }) => value === draft.verdict)?.needs
   show('rules', needs === 'rule')
   $('why').textContent = needs === 'note' ? 'for who decides' : ''
+  $('skip').firstChild.data = over === 'late' ? 'Take it again ' : 'Skip '
+  show('skip', over !== 'gone')
   $('hand').firstChild.data = { late: 'Hand in late ', gone: 'Next post ' }[over] ?? 'Hand in '
   $('hand').disabled = over !== 'gone' && (!draft.verdict || (needs === 'rule' && !draft.rule) || (needs === 'note' && !draft.note.trim()))
 }
@@ -212,7 +212,7 @@ function choice(place, name, value, title, key, about) {
 
 $('note').addEventListener('input', () => change({ note: $('note').value }))
 $('decision').addEventListener('submit', (event) => { event.preventDefault(); handIn() })
-$('skip').addEventListener('click', () => { if (!over) $('why-skip').showModal() })
+$('skip').addEventListener('click', () => (over ? next() : $('why-skip').showModal()))
 $('stay').addEventListener('click', () => $('why-skip').close())
 $('pause').addEventListener('click', pause)
 $('back').addEventListener('click', next)

@@ -23,6 +23,20 @@ export const EXCUSES = [
   { reason: 'I am not sure enough', key: '4' },
 ]
 
+export const WAITING = {
+  empty: 'Nothing is in line. The next post comes here by itself.',
+  reserved: 'Others are at work on all that is left. The next post comes here by itself.',
+  skipped: 'What is left are posts that you have skipped; they go to others.',
+  delayed: 'What is left comes back a little later, and then here by itself.',
+  blocked: 'What is left has to wait for what others are at work on.',
+  paused: 'An operator has paused the queue. It goes on here by itself.',
+}
+
+export const LOST = {
+  expired: 'Your time for this post is over.', released: 'An operator took this post back.', cancelled: 'This post was withdrawn.',
+  completed: 'This post was handed in elsewhere.', abandoned: 'This post went back into the line.',
+}
+
 export const show = (id, visible) => { element(id).hidden = !visible }
 
 export function view(name) {

@@ -1,0 +1,205 @@
+// The moderation desk: a person at work, on the browser module and the real service.
+
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { test } from 'node:test'
+import { fits, shown, stage } from '../world/stage.js'
+import { becomes } from '../world/until.js'
+
+const on = stage()
+
+const QUEUE = 'moderation'
+const post = (text, more = {}) => ({ kind: 'post', community: 'Test', author: { name: 'Ann Other' }, posted: 'today', language: 'en', text, reports: [{ reason: 'Spam', count: 2 }], ...more })
+const view = (page, name) => becomes(() => page.evaluate(() => document.body.dataset.view), name)
+
+async function sit(name, options) {
+  const page = await on.open('/demo/', options)
+  await page.getByLabel('Your name').fill(name)
+  await page.keyboard.press('Enter')
+  return page
+}
+
+async function empty() {
+  await on.service.call('DELETE', `/queues/${QUEUE}?state=all&force=true`)
+}
+
+const only = async (text, more) => {
+  await on.service.set(QUEUE, { lease_ms: 120_000 })
+  await empty()
+  return on.service.enqueue(QUEUE, post(text, more), { dedupe: false })
+}
+
+test('a post is taken, decided and handed in with the keyboard alone', async () => {
+  const id = await only('Buy now!')
+  const page = await sit('kay')
+  await shown(page, 'Buy now!')
+  assert.match(await page.locator('#time').innerText(), /^[12]:\d\d$/)
+  await page.keyboard.press('3')
+  assert.equal(await page.getByRole('button', { name: 'Hand in' }).isDisabled(), true)
+  await page.keyboard.press('q')
+  await page.keyboard.press('n')
+  await page.keyboard.type('same as yesterday')
+  await shown(page, 'Draft saved')
+  await page.keyboard.press('Control+Enter')
+  await becomes(() => on.service.state(id), 'completed')
+  assert.deepEqual((await on.service.call('GET', `/jobs/${id}`)).result, { verdict: 'remove', rule: 'spam', note: 'same as yesterday' })
+  await view(page, 'wait')
+  assert.equal(await page.locator('#done').innerText(), '1')
+  // The field has the focus still; it must not take the next decision for a letter.
+  const next = await on.service.enqueue(QUEUE, post('And another'))
+  await shown(page, 'And another')
+  await page.keyboard.press('1')
+  await page.keyboard.press('Enter')
+  await becomes(() => on.service.state(next), 'completed')
+})
+
+test('a page that is loaded again has its post and its draft', async () => {
+  await only('Long to read')
+  const page = await sit('lou')
+  await shown(page, 'Long to read')
+  await page.keyboard.press('4')
+  await page.getByLabel('Note').fill('half a thou')
+  await shown(page, 'Draft saved')
+  await page.reload()
+  await shown(page, 'You are back where you were.')
+  assert.equal(await page.getByLabel('Note').inputValue(), 'half a thou')
+  assert.equal(await page.locator('input[value=escalate]').isChecked(), true)
+})
+
+test('who skips a post does not get it again, somebody else does', async () => {
+  const id = await only('Nur für Deutsche', { language: 'de' })
+  const page = await sit('max')
+  await shown(page, 'Nur für Deutsche')
+  await page.keyboard.press('s')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.press('1')
+  await view(page, 'wait')
+  await becomes(() => on.service.state(id), 'waiting')
+  const other = await sit('nele')
+  await shown(other, 'Nur für Deutsche')
+})
+
+test('why nothing comes is said', async () => {
+  await only('The last one')
+  const page = await sit('olga')
+  await shown(page, 'The last one')
+  const other = await sit('pavel')
+  await shown(other, 'Others are at work on all that is left.')
+  await page.keyboard.press('s')
+  await page.keyboard.press('2')
+  await shown(other, 'The last one')
+  await shown(page, 'Others are at work on all that is left.')
+  await other.keyboard.press('s')
+  await other.keyboard.press('2')
+  await shown(other, 'What is left are posts that you have skipped')
+  await empty()
+  await page.reload()
+  await shown(page, 'Nothing is in line.')
+})
+
+test('a break gives the post back', async () => {
+  const id = await only('Later')
+  const page = await sit('ove')
+  await shown(page, 'Later')
+  await page.keyboard.press('b')
+  await view(page, 'break')
+  await becomes(() => on.service.state(id), 'waiting')
+  await page.keyboard.press('Enter')
+  await shown(page, 'Later')
+})
+
+test('a post that an operator takes back is said to be gone, and what was typed stays', async () => {
+  const id = await only('Not for long')
+  const page = await sit('pia')
+  await shown(page, 'Not for long')
+  await page.keyboard.press('1')
+  await on.service.call('POST', '/jobs/release', { id })
+  await page.getByLabel('Note').fill('my words')
+  await shown(page, 'An operator took this post back.')
+  assert.equal(await page.getByLabel('Note').inputValue(), 'my words')
+  await page.getByRole('button', { name: 'Next post' }).click()
+  await shown(page, 'Not for long')
+})
+
+test('time that runs out without network is said, and the work still counts', async () => {
+  const id = await only('Slow train')
+  await on.service.set(QUEUE, { lease_ms: 2_000 })
+  const page = await sit('quin')
+  await shown(page, 'Slow train')
+  await page.keyboard.press('2')
+  await shown(page, 'Draft saved')
+  on.wire.offline = true
+  on.wire.cut()
+  await shown(page, 'Your time for this post is over.')
+  await becomes(() => on.service.state(id), 'waiting')
+  on.wire.offline = false
+  await page.getByRole('button', { name: 'Hand in late' }).click()
+  await becomes(() => on.service.state(id), 'completed', 15_000)
+})
+
+test('a post whose time ran out can be taken again, with all that was typed', async () => {
+  const id = await only('Lunch')
+  await on.service.set(QUEUE, { lease_ms: 2_000 })
+  const page = await sit('vera')
+  await shown(page, 'Lunch')
+  await page.keyboard.press('4')
+  await page.getByLabel('Note').fill('half a thou')
+  await shown(page, 'Draft saved')
+  on.wire.offline = true
+  on.wire.cut()
+  await shown(page, 'Your time for this post is over.')
+  await becomes(() => on.service.state(id), 'waiting')
+  await on.service.set(QUEUE, { lease_ms: 120_000 })
+  on.wire.offline = false
+  await page.getByRole('button', { name: 'Take it again' }).click()
+  await becomes(() => on.service.state(id), 'reserved')
+  await shown(page, 'You are back where you were.')
+  assert.equal(await page.getByLabel('Note').inputValue(), 'half a thou')
+  await page.getByRole('button', { name: 'Hand in' }).click()
+  await becomes(() => on.service.state(id), 'completed')
+})
+
+test('a post is text, whatever it says', async () => {
+  await only('<img src=x onerror="globalThis.owned=1"></p><script>globalThis.owned=1</script>', {
+    author: { name: '<b onclick=1>x</b>' }, context: { author: '<i>', text: '<svg onload=globalThis.owned=1>' },
+    reports: [{ reason: '<u>', note: '<iframe src=javascript:globalThis.owned=1>' }],
+  })
+  const page = await sit('rob')
+  await shown(page, '<img src=x onerror')
+  assert.equal(await page.locator('.post').locator('img, script, iframe, u, b b').count(), 0)
+  await empty()
+  await on.service.enqueue(QUEUE, { anything: ['else', '<h1>'] })
+  await page.reload()
+  await shown(page, '"anything"')
+  assert.equal(await page.evaluate(() => globalThis.owned), undefined)
+})
+
+test('a phone shows it all without scrolling sideways, light and dark', async () => {
+  await only(`${'word '.repeat(80)}${'x'.repeat(300)}`, { author: { name: 'A'.repeat(80) }, context: { author: 'b', text: 'c'.repeat(200) } })
+  const page = await sit('s'.repeat(60), { width: 360, height: 740, touch: true })
+  await shown(page, 'word word')
+  assert.ok(await fits(page))
+  await page.locator('label.remove').tap()
+  assert.ok(await fits(page))
+  const bright = (look) => look.evaluate(() => Number(/\d+/.exec(getComputedStyle(document.body).backgroundColor)[0]) > 127)
+  assert.equal(await bright(page), true)
+  assert.equal(await bright(await on.open('/demo/', { dark: true })), false)
+})
+
+test('the seed fills the queue once', async () => {
+  await empty()
+  const script = fileURLToPath(new URL('../../../web/demo/seed.sh', import.meta.url))
+  const run = () => execFileSync('sh', [script, on.service.url], { encoding: 'utf8' })
+  assert.match(run(), /^60 posts are new/)
+  assert.match(run(), /^0 posts are new/)
+  const page = await sit('tom')
+  await view(page, 'work')
+  for (let n = 0; n < 5; n += 1) {
+    const text = await page.locator('#text').innerText()
+    await page.keyboard.press('1')
+    await page.keyboard.press('Enter')
+    await becomes(async () => (await page.locator('#text').innerText()) !== text)
+  }
+  assert.equal((await on.service.queue(QUEUE)).counts.completed >= 5, true)
+})
