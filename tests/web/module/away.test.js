@@ -1,4 +1,4 @@
-// A person who is idle, asleep, offline or elsewhere.
+// A person who is idle or elsewhere, an operator who takes a job, a clock that is wrong.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -68,93 +68,6 @@ test('the same job comes back after it was lost, if nobody took it, with what wa
   assert.equal(await ann.get('attempt'), 2)
 })
 
-test('a laptop that slept past the lease says so at once, still has the draft, and may hand in late', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 4_000 })
-  const ann = await w.open(
-    { idleAfter: 60_000 },
-    {
-      before: () => {
-        // The clock that is called monotonic stands still while a machine sleeps.
-        const now = performance.now.bind(performance)
-        let slept = 0
-        performance.now = () => now() - slept
-        window.sleeps = (ms) => (slept += ms)
-      },
-    },
-  )
-  await ann.shows('cat.png')
-  await ann.type('cat')
-  await ann.hears('saved')
-  await ann.hide()
-  await ann.freeze()
-  const asleep = Date.now()
-  await w.becomes(id, 'waiting')
-  await ann.run((ms) => window.sleeps(ms), Date.now() - asleep)
-  await ann.thaw()
-  const awake = Date.now()
-  await ann.show()
-  await ann.hears('lost')
-  soon(awake)
-  await ann.shows('You no longer have this job (expired)')
-  assert.equal(await ann.draft, 'cat')
-  await ann.click('complete')
-  const [ended] = await ann.hears('ended')
-  assert.equal(ended.late, true)
-  assert.deepEqual((await w.job(id)).result, { text: 'cat' })
-})
-
-test('a laptop that wakes without a network says so all the same', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  await ann.type('cat')
-  await ann.hears('saved')
-  await ann.hide()
-  await ann.freeze()
-  w.wire.rule = () => new Promise(() => {}) // not even refused
-  await w.becomes(id, 'waiting')
-  await ann.thaw()
-  const awake = Date.now()
-  await ann.show()
-  const [doubt] = await ann.hears('lost')
-  soon(awake)
-  assert.equal(doubt.certain, false)
-  w.wire.rule = null
-  await ann.run(() => window.dispatchEvent(new Event('online')))
-  const [, sure] = await ann.hears('lost', 2)
-  assert.deepEqual([sure.reason, sure.certain], ['expired', true])
-  assert.equal(await ann.draft, 'cat')
-})
-
-test('a lease that ends while the page is hidden is told when it is shown', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
-  const ann = await w.open({ idleAfter: 1_000 })
-  await ann.shows('cat.png')
-  await ann.type('cat')
-  await ann.hide()
-  await w.becomes(id, 'waiting')
-  const { reservation } = await w.bob()
-  await ann.show()
-  const shown = Date.now()
-  await ann.hears('lost')
-  soon(shown)
-  assert.equal(await ann.draft, 'cat')
-  await ann.click('complete')
-  await ann.hears('refused')
-  assert.equal((await w.completes({ reservation }, 'bob was here')).state, 'completed')
-  const { result, late_results } = await w.job(id)
-  assert.equal(result, 'bob was here')
-  assert.deepEqual(
-    late_results.map(({ result }) => result),
-    [{ text: 'cat' }],
-  )
-  const [kept] = await ann.run(() => window.desk.kept())
-  assert.deepEqual([kept.id, kept.draft, kept.result], [id, { text: 'cat' }, { text: 'cat' }])
-})
-
 test('a hidden page keeps its job for a while, and asks at once when it is shown', async (t) => {
   const w = await world(t)
   await w.enqueue('cat.png')
@@ -171,59 +84,6 @@ test('a hidden page keeps its job for a while, and asks at once when it is shown
   const shown = Date.now()
   await until('it asks', () => w.wire.calls('extend').length > idle)
   soon(shown)
-})
-
-test('offline one goes on typing; it is sent when the network is back', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png')
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  await ann.type('it is')
-  await ann.hears('saved')
-  await ann.offline(true)
-  await ann.type(' a cat')
-  await ann.hears('retrying')
-  await sleep(1_500)
-  assert.equal(await ann.get('state'), 'held')
-  const saved = (await ann.heard('saved')).length
-  await ann.offline(false)
-  const online = Date.now()
-  await ann.hears('saved', saved + 1)
-  soon(online)
-  assert.deepEqual(w.wire.calls('extend').at(-1).body.draft, { text: 'it is a cat' })
-  assert.equal(await w.state(id), 'reserved')
-})
-
-test('offline past the lease: what was typed is handed in late', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 2_000 })
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  await ann.offline(true)
-  await ann.type('cat')
-  const [doubt] = await ann.hears('lost')
-  assert.equal(doubt.certain, false)
-  await ann.click('complete')
-  await ann.shows('kept here until it can be sent')
-  await ann.offline(false)
-  const [ended] = await ann.hears('ended')
-  assert.equal(ended.late, true)
-  assert.deepEqual((await w.job(id)).result, { text: 'cat' })
-})
-
-test('a job that was thought lost offline and was not is held again', async (t) => {
-  const w = await world(t)
-  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
-  const ann = await w.open()
-  await ann.shows('cat.png')
-  const reservation = await ann.get('reservation')
-  await ann.offline(true)
-  // The same person keeps it on another machine.
-  await w.service.call('POST', '/jobs/extend', { reservation, lease_ms: 300_000 })
-  await ann.hears('lost')
-  await ann.offline(false)
-  await until('it is held', async () => (await ann.get('state')) === 'held')
-  assert.equal(await w.state(id), 'reserved')
 })
 
 test('a job that an operator takes away is lost, and the work on it is kept until it is thrown away', async (t) => {
@@ -272,30 +132,4 @@ test('a wrong clock, and one that jumps, cost nobody a job', async (t) => {
   }
   assert.equal(await w.state(id), 'reserved')
   assert.deepEqual(await ann.heard('lost'), [])
-})
-
-test('what was saved on another machine does not overwrite what was typed here, nor the other way round', async (t) => {
-  const w = await world(t)
-  await w.enqueue('cat.png')
-  const ann = await w.open({ grace: null })
-  await ann.shows('cat.png')
-  await ann.type('one')
-  await ann.hears('saved')
-  const reservation = await ann.get('reservation')
-  w.wire.rule = ({ path, headers }) => (path === '/jobs/extend' && headers.origin ? 'cut' : undefined)
-  await ann.type(' here')
-  await fetch(`${w.wire.url}/jobs/extend`, {
-    method: 'POST',
-    body: JSON.stringify({ reservation, draft: { text: 'two' } }),
-  })
-  await ann.page.reload()
-  await ann.shows('cat.png')
-  w.wire.rule = null
-  assert.equal(await ann.draft, 'one here')
-  assert.deepEqual(await ann.get('otherDraft'), { text: 'two' })
-  await ann.hears('extended')
-  assert.equal(w.wire.calls('extend').at(-1).body.draft, undefined, 'nothing is sent until somebody decides')
-  await ann.type('!')
-  await ann.hears('saved')
-  assert.deepEqual(w.wire.calls('extend').at(-1).body.draft, { text: await ann.draft })
 })

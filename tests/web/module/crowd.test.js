@@ -26,7 +26,7 @@ test('who skips a job is never given it again, others are at once, and the page 
   await ann.shows('dog.png')
   assert.equal(await ann.get('id'), next)
   await bob.click('next')
-  await bob.shows('cat.png')
+  await w.becomes(id, 'reserved')
   assert.equal((await w.job(id)).counts.handed_out, 3)
 })
 

@@ -23,6 +23,7 @@ export async function startBrowser(...more) {
   const program = process.env.CHROMIUM ?? '/usr/bin/chromium'
   const child = spawn(program, [...flags, ...more, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true, // a group of its own, which can be stopped as a whole
   })
   const ended = new Promise((resolve) => child.once('exit', resolve))
   let said = ''
@@ -41,5 +42,14 @@ export async function startBrowser(...more) {
     await ended
     await rm(profile, { recursive: true, force: true, maxRetries: 5 })
   }
-  return { browser, context: browser.contexts()[0], stop }
+  /** The machine sleeps: all processes stand still, and nobody tells the page. */
+  const asleep = async (until) => {
+    process.kill(-child.pid, 'SIGSTOP')
+    try {
+      await until()
+    } finally {
+      process.kill(-child.pid, 'SIGCONT')
+    }
+  }
+  return { browser, context: browser.contexts()[0], asleep, stop }
 }

@@ -12,7 +12,7 @@ after(async () => (await browser)?.stop())
 
 /** A new one for each story, but for the browser. `host`: the name of the site. */
 export async function world(t, { host } = {}) {
-  const { browser: chromium, context } = await (browser ??= startBrowser())
+  const { browser: chromium, context, asleep } = await (browser ??= startBrowser())
   const ends = []
   t.after(async () => {
     for (const end of ends.reverse()) await end()
@@ -30,7 +30,7 @@ export async function world(t, { host } = {}) {
     for (const { page, apart } of tabs) await (apart ? page.context() : page).close().catch(() => {})
   })
 
-  const w = { service, wire, pages, context, job: service.job, state: service.state, completes: service.complete }
+  const w = { service, wire, pages, context, asleep, job: service.job, state: service.state, completes: service.complete }
 
   w.enqueue = async (payload, more) => {
     const id = await service.enqueue('default', payload, { dedupe: false, ...more })

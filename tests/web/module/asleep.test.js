@@ -1,0 +1,108 @@
+// A machine that sleeps, a page that is frozen or hidden, while the lease runs out.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { until } from '../world/until.js'
+import { world } from '../world/world.js'
+
+const soon = (since) => assert.ok(Date.now() - since < 2_000, `${Date.now() - since} ms`)
+
+/** The clock that is called monotonic stands still while a machine sleeps. */
+const monotonic = () => {
+  const now = performance.now.bind(performance)
+  let slept = 0
+  performance.now = () => now() - slept
+  window.sleeps = (ms) => (slept += ms)
+}
+
+test('a laptop that slept past the lease says so at once, still has the draft, and may hand in late', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png', { lease_ms: 4_000 })
+  const ann = await w.open({ idleAfter: 60_000 }, { before: monotonic })
+  await ann.shows('cat.png')
+  await ann.type('cat')
+  await ann.hears('saved')
+  await ann.hide()
+  await ann.freeze()
+  const asleep = Date.now()
+  await w.becomes(id, 'waiting')
+  await ann.run((ms) => window.sleeps(ms), Date.now() - asleep)
+  await ann.thaw()
+  const awake = Date.now()
+  await ann.show()
+  await ann.hears('lost')
+  soon(awake)
+  await ann.shows('You no longer have this job (expired)')
+  assert.equal(await ann.draft, 'cat')
+  await ann.click('complete')
+  const [ended] = await ann.hears('ended')
+  assert.equal(ended.late, true)
+  assert.deepEqual((await w.job(id)).result, { text: 'cat' })
+})
+
+test('a laptop that slept with the page in front says so as soon, though nobody tells the page', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png', { lease_ms: 6_000 })
+  const ann = await w.open({}, { before: monotonic, apart: true })
+  await ann.shows('cat.png')
+  await ann.type('cat')
+  await until('all is saved', () => w.wire.calls('extend').some(({ status, body }) => status === 200 && body.draft?.text === 'cat'))
+  await ann.run(() => window.sleeps(7_000)) // as if it had stood still for so long when it wakes
+  await w.asleep(() => w.becomes(id, 'waiting'))
+  const awake = Date.now()
+  await ann.hears('lost')
+  soon(awake)
+  assert.equal(await ann.draft, 'cat')
+  await ann.click('complete')
+  assert.equal((await ann.hears('ended'))[0].late, true)
+})
+
+test('a laptop that wakes without a network says so all the same', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
+  const ann = await w.open()
+  await ann.shows('cat.png')
+  await ann.type('cat')
+  await ann.hears('saved')
+  await ann.hide()
+  await ann.freeze()
+  w.wire.rule = () => new Promise(() => {}) // not even refused
+  await w.becomes(id, 'waiting')
+  await ann.thaw()
+  const awake = Date.now()
+  await ann.show()
+  const [doubt] = await ann.hears('lost')
+  soon(awake)
+  assert.equal(doubt.certain, false)
+  w.wire.rule = null
+  await ann.run(() => window.dispatchEvent(new Event('online')))
+  const [, sure] = await ann.hears('lost', 2)
+  assert.deepEqual([sure.reason, sure.certain], ['expired', true])
+  assert.equal(await ann.draft, 'cat')
+})
+
+test('a lease that ends while the page is hidden is told when it is shown', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png', { lease_ms: 3_000 })
+  const ann = await w.open({ idleAfter: 1_000 })
+  await ann.shows('cat.png')
+  await ann.type('cat')
+  await ann.hide()
+  await w.becomes(id, 'waiting')
+  const { reservation } = await w.bob()
+  await ann.show()
+  const shown = Date.now()
+  await ann.hears('lost')
+  soon(shown)
+  assert.equal(await ann.draft, 'cat')
+  await ann.click('complete')
+  await ann.hears('refused')
+  assert.equal((await w.completes({ reservation }, 'bob was here')).state, 'completed')
+  const { result, late_results } = await w.job(id)
+  assert.equal(result, 'bob was here')
+  assert.deepEqual(
+    late_results.map(({ result }) => result),
+    [{ text: 'cat' }],
+  )
+  const [kept] = await ann.run(() => window.desk.kept())
+  assert.deepEqual([kept.id, kept.draft, kept.result], [id, { text: 'cat' }, { text: 'cat' }])
+})
