@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { POLICY } from '../world/served.js'
+import { startService } from '../world/service.js'
 import { stage } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
@@ -17,6 +18,7 @@ test('every file has its type, a strict policy, and is asked for again', async (
     ['/console/icon.svg', 'image/svg+xml'],
     ['/console/vendor/preact.mjs', 'text/javascript; charset=utf-8'],
     ['/console/views/job.js', 'text/javascript; charset=utf-8'],
+    ['/console/vendor/preact.LICENSE', 'text/plain; charset=utf-8'],
     ['/demo/', 'text/html; charset=utf-8'],
     ['/demo/desk.js', 'text/javascript; charset=utf-8'],
   ]) {
@@ -49,8 +51,14 @@ test('a folder without its slash is where relative paths are right', async () =>
   }
 })
 
+test('without --demo there is no demo', async (t) => {
+  const service = await startService()
+  t.after(service.stop)
+  for (const path of ['/demo', '/demo/', '/demo/desk.js']) assert.equal((await fetch(service.url + path)).status, 404, path)
+})
+
 test('nothing else is served', async () => {
-  const paths = ['/console/nothing.js', '/console/views/', '/console/%2e%2e/client/package.json', '/demo/..%2f..%2fCargo.toml', '/client.json']
+  const paths = ['/console/nothing.js', '/console/views/', '/console/%2e%2e/client/package.json', '/demo/..%2f..%2fCargo.toml', '/client.json', '/demo/seed.sh', '/demo/items.json', '/console/vendor/README.md']
   for (const path of paths) assert.equal((await get(path)).status, 404, path)
 })
 

@@ -1,8 +1,10 @@
 // The pages as the service serves them, for a service that does not yet: when every service does, this file goes, with the
-// two lines of wire.js that name it.
+// lines of wire.js and stage.js that name it (and stage.js says `--demo`).
+import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { extname, join, normalize } from 'node:path'
 import { POLICY } from './served.js'
+import { binary } from './service.js'
 
 const WEB = new URL('../../../web/', import.meta.url).pathname
 const TYPES = {
@@ -12,6 +14,7 @@ const TYPES = {
   '.mjs': 'text/javascript; charset=utf-8',
   '.ts': 'text/plain; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.LICENSE': 'text/plain; charset=utf-8',
 }
 
 /** Sends a page's file; `null` if the service has them. */
@@ -19,6 +22,9 @@ export async function filesUnlessServed(service) {
   const { status } = await fetch(`${service.url}/console/`)
   return status === 404 ? send : null
 }
+
+/** The flag that switches the demo on, if the service knows it. */
+export const demoFlag = () => (execFileSync(binary(), ['serve', '--help']).includes('--demo') ? ['--demo'] : [])
 
 async function send(path, response) {
   if (/^\/(console|demo)$/.test(path)) return response.writeHead(308, { location: `${path.slice(1)}/` }).end()
