@@ -27,7 +27,7 @@ test('the vendored files are those of the packages', async () => {
   const table = await read(console_, 'vendor/README.md')
   for (const name of ['preact', 'htm', 'uplot']) {
     const { version } = JSON.parse(await read(modules, `${name}/package.json`))
-    assert.match(table, new RegExp(`\`${name}\` .*\\| ${version.replaceAll('.', '\\.')} \\|`))
+    assert.match(table, new RegExp(`\`${name}\`, .*\\| ${version.replaceAll('.', '\\.')} \\|`))
   }
 })
 

@@ -160,6 +160,22 @@ test('a post whose time ran out can be taken again, with all that was typed', as
   await becomes(() => on.service.state(id), 'completed')
 })
 
+test('where the service wants a token the desk asks for one, and keeps it in memory', async () => {
+  const id = await only('Behind a door')
+  const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'Who are you?', status: 401, detail: 'a token is needed' } }
+  on.wire.rule = ({ path, headers }) => (path === '/jobs/reserve' && headers.authorization !== 'Bearer t0ken' ? refusal : null)
+  const page = await sit('wim')
+  await shown(page, 'a token is needed')
+  await page.getByLabel('Worker token').fill('t0ken')
+  await page.keyboard.press('Enter')
+  await shown(page, 'Behind a door')
+  const kept = await page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]))
+  assert.ok(!kept.includes('t0ken'))
+  await page.keyboard.press('1')
+  await page.keyboard.press('Enter')
+  await becomes(() => on.service.state(id), 'completed')
+})
+
 test('a post is text, whatever it says', async () => {
   await only('<img src=x onerror="globalThis.owned=1"></p><script>globalThis.owned=1</script>', {
     author: { name: '<b onclick=1>x</b>' }, context: { author: '<i>', text: '<svg onload=globalThis.owned=1>' },
