@@ -69,7 +69,7 @@ impl Role {
 }
 
 /// Who makes a call. Nothing in it is secret.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub role: Role,
     /// The only worker that this caller may be; a key may name any.
@@ -178,6 +178,12 @@ impl Access {
             Some(rate) => rate.take(&caller.credential, Instant::now()).map(|()| caller),
             None => Ok(caller),
         }
+    }
+
+    /// Whether a caller whose call goes on may still be here. A key can be taken away; a token ends by itself.
+    pub fn still_knows(&self, caller: &Caller) -> bool {
+        let keys = self.0.as_ref().and_then(|control| control.keys.as_ref());
+        caller.worker.is_some() || keys.is_none_or(|keys| keys.now().have(caller))
     }
 
     /// What signs tokens. `None`: there is no secret to do it with.

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{consumer::read_queues, guard, headers::LastEventId, problem::Problem, query::Query, shapes};
 use crate::{
-    access::Caller,
+    access::{Access, Caller},
     job::{BatchId, Invalid, Name, QueueName},
     queue::{Event, KINDS, Place, Subject, between},
     waiting::{Feed, Told, Waiting},
@@ -25,10 +25,12 @@ use crate::{
 
 /// Something is said so often, whatever happens, so that a dead connection is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How often a reader's key is looked for again.
+const DOUBT: Duration = Duration::from_secs(1);
 
 /// `GET /events`
 pub async fn events(
-    State((waiting, leaving)): State<(Waiting, CancellationToken)>,
+    State((waiting, access, leaving)): State<(Waiting, Access, CancellationToken)>,
     caller: Caller,
     LastEventId(places): LastEventId,
     mut query: Query,
@@ -40,7 +42,7 @@ pub async fn events(
     let place_in = |queue: &QueueName| places.iter().find(|(known, _)| known == queue).map(|(_, place)| *place);
     let from = queues.into_iter().map(|queue| (place_in(&queue), queue)).map(|(place, queue)| (queue, place)).collect();
     let feed = waiting.feed(from).await.map_err(Problem::of_a_look)?;
-    Ok(Reader::new(feed, filter, leaving).into_response())
+    Ok(Reader::new(feed, filter, (access, caller), leaving).into_response())
 }
 
 /// Which events are wanted.
@@ -86,16 +88,22 @@ struct Reader {
     feed: Feed,
     filter: Filter,
     heartbeat: Interval,
+    credential: (Access, Caller),
+    doubt: Interval,
     leaving: CancellationToken,
     is_over: bool,
 }
 
 impl Reader {
-    fn new(feed: Feed, filter: Filter, leaving: CancellationToken) -> Self {
-        // The first is said at once: it has an id to come back with.
-        let mut heartbeat = tokio::time::interval_at(Instant::now(), HEARTBEAT);
-        heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { feed, filter, heartbeat, leaving, is_over: false }
+    fn new(feed: Feed, filter: Filter, credential: (Access, Caller), leaving: CancellationToken) -> Self {
+        let every = |period| {
+            let mut interval = tokio::time::interval_at(Instant::now(), period);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        };
+        // The first heartbeat is said at once: it has an id to come back with.
+        let (heartbeat, doubt) = (every(HEARTBEAT), every(DOUBT));
+        Self { feed, filter, heartbeat, credential, doubt, leaving, is_over: false }
     }
 
     async fn next(&mut self) -> Option<String> {
@@ -110,6 +118,8 @@ impl Reader {
                     // Who is cut comes back with the last id, and misses nothing that is kept.
                     Err(_) => self.is_over = true,
                 },
+                // Whose key was taken away learns no more, and why when they come back.
+                _ = self.doubt.tick() => self.is_over = !self.credential.0.still_knows(&self.credential.1),
                 _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::Nothing {})),
                 () = self.leaving.cancelled() => {
                     self.is_over = true;

@@ -41,6 +41,18 @@ async fn keys_are_replaced_while_the_service_runs() {
 }
 
 #[tokio::test]
+async fn whose_key_is_taken_away_learns_no_more() {
+    let w = World::plan().with_keys(&[("old", "operator", "*")]).start().await;
+    let (mut staying, mut leaving) = (w.listen("").await, w.bearing(&key("old")).listen("").await);
+    fs::write(w.folder().join("keys"), line("root", "operator", "*")).expect("written");
+    assert_eq!(leaving.rest().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
+    w.bearing(&key("old")).hear_of("").await.refused("unauthorized");
+    w.enqueue(1).await;
+    assert_eq!(staying.hear(1).await[0]["type"], "enqueued");
+    w.check().await;
+}
+
+#[tokio::test]
 async fn a_key_is_made_on_the_command_line_and_a_token_too() {
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     let made = run(program(["key", "bot", "worker", "default"])).await;
