@@ -1,14 +1,25 @@
-# `make run` serves on 127.0.0.1:7070, `make test` tests. Both bring what they need, Rust excepted.
+# `make run` serves on 127.0.0.1:7070, `make demo` shows a desk there, `make test` and `make test-web` test. All bring what
+# they need, Rust excepted.
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 
-.PHONY: run test fmt lint deny image engine curl rust
+.PHONY: run demo test test-web fmt lint deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
 	exec cargo run --quiet --release --locked
 
+# With a data folder of its own, so that nobody's queue is full of examples.
+demo: rust engine
+	cargo build --release --locked
+	exec web/demo/run.sh target/release/intray serve --demo --data-dir target/demo-data
+
 test: rust engine curl
 	cargo test --locked
+
+# The browser module and the pages, in a real Chromium: brings Node, Chromium and their packages.
+test-web: rust engine
+	cargo build --locked
+	tests/web/run.sh
 
 fmt: rust
 	cargo fmt

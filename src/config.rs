@@ -102,6 +102,9 @@ pub struct Serve {
     /// Serve without access control on an address that others can reach
     #[arg(long, env = "INTRAY_INSECURE", value_parser = BoolishValueParser::new())]
     pub insecure: bool,
+    /// Serve a desk to try at /demo
+    #[arg(long, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
+    pub demo: bool,
     /// A Host, besides the loopback names, to answer to on a loopback address; repeatable, or a comma list
     #[arg(long, env = "INTRAY_ALLOWED_HOST", value_name = "HOST", value_delimiter = ',')]
     pub allowed_host: Vec<HostName>,

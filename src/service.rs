@@ -178,5 +178,6 @@ fn policy(options: &Serve, address: std::net::SocketAddr) -> http::Policy {
         allowed_hosts: options.allowed_host.iter().map(|host| host.as_str().to_owned()).collect(),
         cors: listed.map_or(http::Origins::Any, http::Origins::Listed),
         max_payload: options.max_payload_bytes,
+        demo: options.demo,
     }
 }

@@ -125,3 +125,26 @@ fn the_readme_names_stories_that_are_told() {
     }
     assert!(told > 50, "{told} stories");
 }
+
+/// The places that a document's links and pictures lead to, those on the web left out.
+fn links(text: &str) -> Vec<&str> {
+    let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+    targets.filter(|target| !target.contains("://") && !target.starts_with('#')).collect()
+}
+
+#[test]
+fn links_lead_somewhere() {
+    for document in [
+        "README.md",
+        "migrations/README.md",
+        "web/client/README.md",
+        "web/console/vendor/README.md",
+        "web/docs/vendor/README.md",
+    ] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(document).with_file_name("");
+        for target in links(&read(document)) {
+            let path = folder.join(target.split('#').next().unwrap_or_default());
+            assert!(path.exists(), "{document} leads to {target}");
+        }
+    }
+}

@@ -50,6 +50,18 @@ const TABLE: &[(&str, &str, Who)] = &[
     ("GET", "/livez", Who::Anyone),
     ("GET", "/readyz", Who::Anyone),
     ("GET", "/openapi.yaml", Who::Anyone),
+    ("GET", "/client.js", Who::Anyone),
+    ("GET", "/client.d.ts", Who::Anyone),
+    ("GET", "/docs", Who::Anyone),
+    ("GET", "/docs/", Who::Anyone),
+    ("GET", "/docs/{*file}", Who::Anyone),
+    // The pages are no secret; what they show is asked for with a key.
+    ("GET", "/console", Who::Anyone),
+    ("GET", "/console/", Who::Anyone),
+    ("GET", "/console/{*file}", Who::Anyone),
+    ("GET", "/demo", Who::Anyone),
+    ("GET", "/demo/", Who::Anyone),
+    ("GET", "/demo/{*file}", Who::Anyone),
 ];
 
 fn who(method: &Method, route: &str) -> Who {

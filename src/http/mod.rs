@@ -23,6 +23,7 @@ mod task;
 #[cfg(test)]
 mod tests;
 mod tokens;
+mod web;
 
 use std::{any::Any, sync::Arc};
 
@@ -55,6 +56,7 @@ pub struct Policy {
     pub cors: Origins,
     /// Bytes in a payload or a result.
     pub max_payload: usize,
+    pub demo: bool,
 }
 
 /// All routes, and what lies around them. `leaving` takes the readiness away.
@@ -101,8 +103,25 @@ pub fn router(
         .route("/readyz", get(pages::readyz).with_state(readiness))
         .route("/metrics", get(pages::metrics).with_state(figures))
         .route("/openapi.yaml", get(pages::openapi))
+        .route("/client.js", get(web::module))
+        .route("/client.d.ts", get(web::module))
+        .route("/docs", get(web::into_folder))
+        .route("/docs/", get(web::page))
+        .route("/docs/{*file}", get(web::page))
+        .route("/console", get(web::into_folder))
+        .route("/console/", get(web::page))
+        .route("/console/{*file}", get(web::page))
         .with_state(queues);
+    let routes = if policy.demo { routes.merge(demo()) } else { routes };
     guarded(routes, access, policy)
+}
+
+/// A desk to try, for those who ask for it.
+fn demo() -> Router {
+    Router::new()
+        .route("/demo", get(web::into_folder))
+        .route("/demo/", get(web::page))
+        .route("/demo/{*file}", get(web::page))
 }
 
 /// What every request passes on its way in and out.
@@ -124,7 +143,7 @@ fn guarded(routes: Router, access: Access, policy: Policy) -> Router {
 }
 
 async fn no_such_route(uri: Uri) -> Problem {
-    Problem::new(Failure::NotFound, format!("{} is not a route of this service", uri.path()))
+    Problem::no_such_route(&uri)
 }
 
 async fn no_such_method(method: Method) -> Problem {

@@ -123,7 +123,7 @@ mod tests {
 
     fn policy(cors: &[&str]) -> Policy {
         let cors = Origins::Listed(cors.iter().map(|&origin| origin.to_owned()).collect());
-        Policy { loopback: true, allowed_hosts: vec!["desk.example".to_owned()], cors, max_payload: 1 }
+        Policy { loopback: true, allowed_hosts: vec!["desk.example".to_owned()], cors, max_payload: 1, demo: false }
     }
 
     fn request(method: &str, headers: &[(&str, &str)]) -> Request {

@@ -1,7 +1,7 @@
 //! One table of failures. Every refusal of the service is a problem by RFC 9457 that starts here.
 
 use axum::{
-    http::{HeaderValue, StatusCode, header},
+    http::{HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
@@ -105,6 +105,10 @@ impl Problem {
             [first, rest @ ..] => format!("{} (and {} more)", first.in_words(), rest.len()),
         };
         Self { errors, ..Self::new(Failure::InvalidRequest, detail) }
+    }
+
+    pub fn no_such_route(uri: &Uri) -> Self {
+        Self::new(Failure::NotFound, format!("{} is not a route of this service", uri.path()))
     }
 
     pub fn unknown_job() -> Self {

@@ -16,6 +16,7 @@ mod late;
 mod line;
 mod operating;
 mod overdue;
+mod pages;
 mod payloads;
 mod people;
 mod races;

@@ -4,7 +4,6 @@ import { execFileSync } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startBrowser } from './world/browser.js'
-import { demoFlag } from './world/files.js'
 import { startService } from './world/service.js'
 import { startWire } from './world/wire.js'
 
@@ -14,7 +13,7 @@ const NAMES = ['ann', 'bob', 'chiara', 'dan', 'eve', 'farid', 'grete', 'hugo']
 const pick = (list) => list[Math.floor(Math.random() * list.length)]
 
 await mkdir(docs, { recursive: true })
-const service = await startService('--sweep-interval-ms', '200', ...demoFlag())
+const service = await startService('--sweep-interval-ms', '200', '--demo')
 const wire = await startWire(service)
 const { browser, stop } = await startBrowser('--hide-scrollbars')
 try {

@@ -64,6 +64,12 @@ impl Plan {
         self
     }
 
+    /// A flag without a value.
+    pub fn switch(mut self, name: &str) -> Self {
+        self.flags.push(name.to_owned());
+        self
+    }
+
     /// The service logs all it can.
     pub fn talkative(mut self) -> Self {
         self.talkative = true;

@@ -1,6 +1,7 @@
 // What is vendored is what the packages have, and the pages keep their own rules.
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { readFile, readdir } from 'node:fs/promises'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -29,6 +30,12 @@ test('the vendored files are those of the packages', async () => {
     const { version } = JSON.parse(await read(modules, `${name}/package.json`))
     assert.match(table, new RegExp(`\`${name}\`, .*\\| ${version.replaceAll('.', '\\.')} \\|`))
   }
+})
+
+test('the reader of the contract is the one that its README names', async () => {
+  const docs = new URL('../../../web/docs/vendor/', import.meta.url)
+  const sum = createHash('sha256').update(await read(docs, 'rapidoc-min.js')).digest('hex')
+  assert.ok((await read(docs, 'README.md')).includes(`\`${sum}\``), sum)
 })
 
 test('they are small', async () => {

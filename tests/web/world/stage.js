@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before } from 'node:test'
 import { startBrowser } from './browser.js'
-import { demoFlag } from './files.js'
 import { startService } from './service.js'
 import { startWire } from './wire.js'
 
@@ -12,7 +11,7 @@ export function stage(begin) {
   const opened = []
   const parts = []
   before(async () => {
-    on.service = await startService('--sweep-interval-ms', '200', ...demoFlag())
+    on.service = await startService('--sweep-interval-ms', '200', '--demo')
     parts.push(on.service)
     on.wire = await startWire(on.service)
     parts.push(on.wire)

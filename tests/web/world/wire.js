@@ -1,20 +1,18 @@
 // What lies between a page and the service: writes down every call, and breaks when a story says so. Pages themselves always
 // come through.
 import http from 'node:http'
-import { filesUnlessServed } from './files.js'
-import { isPage } from './served.js'
+
+const isPage = (path) => /^\/(console|demo|docs)(\/|$)|^\/client\.(js|d\.ts)$/.test(path)
 
 /**
  * `rule(call)` decides what becomes of a call: 'cut' nobody answers, 'lose' the service did it and the answer is lost,
  * `{status, body, type}` somebody else's answer; or nothing. `offline`: all are cut.
  */
 export async function startWire(service) {
-  const file = await filesUnlessServed(service)
   const log = []
   const wire = { log, rule: null, offline: false }
   const serve = async (request, response) => {
     const { pathname } = new URL(request.url, 'http://wire')
-    if (file && isPage(pathname)) return file(pathname, response)
     const text = await read(request)
     const { method, url: path, headers } = request
     const entry = { method, path, headers, body: parse(text), at: Date.now() }

@@ -1,0 +1,108 @@
+//! The pages and the browser module, out of `web/`. A release carries them; a debug build reads them anew each time.
+
+use axum::{
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use rust_embed::{EmbeddedFile, RustEmbed};
+
+use super::problem::Problem;
+
+/// What is for browsers: no scripts of the shell, no text for those who build.
+#[derive(RustEmbed)]
+#[folder = "web/"]
+#[include = "client/client.*"]
+#[include = "console/*"]
+#[include = "demo/*"]
+#[include = "docs/*"]
+#[exclude = "*.json"]
+#[exclude = "*.md"]
+#[exclude = "*.sh"]
+struct Files;
+
+/// What a page may do: its own scripts, styles and calls, and nothing of anybody else's. Text never becomes a script.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'";
+/// The reader of the contract is somebody else's: it styles what it shows by attributes, and makes HTML of Markdown.
+const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// `GET /client.js` and its types, for pages of anybody who may call.
+pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
+    serve(&format!("client{}", uri.path()), &uri, &headers)
+}
+
+/// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.
+pub async fn page(uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    let index = if path.ends_with('/') { "index.html" } else { "" };
+    serve(&format!("{path}{index}"), &uri, &headers)
+}
+
+/// `GET /console`: its links are relative to the folder. So is this one, for proxies that serve it below a path.
+pub async fn into_folder(uri: Uri) -> Response {
+    let name = uri.path().rsplit('/').next().unwrap_or_default();
+    (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{name}/"))]).into_response()
+}
+
+fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
+    match Files::get(name) {
+        Some(file) => answer(name, file, headers),
+        None => Problem::no_such_route(uri).into_response(),
+    }
+}
+
+fn answer(name: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response {
+    let hash: String = file.metadata.sha256_hash()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let etag = format!("\"{hash}\"");
+    let policy = if name.starts_with("docs/") { READERS_POLICY } else { POLICY };
+    // Asked for each time, sent when it has changed: no page runs with half of an older version.
+    let head = [
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+    ];
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known.is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)) {
+        return (StatusCode::NOT_MODIFIED, head, [(header::ETAG, etag)]).into_response();
+    }
+    let kind = match name.rsplit('.').next() {
+        Some("js" | "mjs") => "text/javascript; charset=utf-8",
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        _ => "text/plain; charset=utf-8",
+    };
+    (head, [(header::ETAG, etag), (header::CONTENT_TYPE, kind.to_owned())], file.data).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_browsers_need_is_served() {
+        let names: Vec<_> = Files::iter().collect();
+        for name in ["client/client.js", "client/client.d.ts", "console/index.html", "demo/index.html"] {
+            assert!(names.iter().any(|known| known == name), "{name} is missing");
+        }
+        for name in &names {
+            assert!(
+                ![".sh", ".md", ".json"].iter().any(|kind| name.ends_with(kind)) && !name.contains("node_modules"),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_outside_the_folder_can_be_named() {
+        for name in
+            ["../Cargo.toml", "console/../../Cargo.toml", "/etc/passwd", "console/..%2f..%2fCargo.toml", "console"]
+        {
+            assert!(Files::get(name).is_none(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What browsers are served: the module, the console and, for those who ask for it, the demo.
+
+use crate::world::{World, access::SECRET};
+
+/// Without following where it leads, and past the contract: the files of the pages are nobody's interface.
+async fn fetch(w: &World, method: &str, path: &str, headers: &[(&str, &str)]) -> reqwest::Response {
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build();
+    let method = method.parse().expect("a method");
+    let request = client.expect("a client").request(method, format!("{}{path}", w.base()));
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    request.send().await.expect("an answer")
+}
+
+fn header<'a>(answer: &'a reqwest::Response, name: &str) -> &'a str {
+    answer.headers().get(name).map_or("", |value| value.to_str().expect("text"))
+}
+
+#[tokio::test]
+async fn pages_come_with_their_files_and_may_do_nothing_but_their_work() {
+    let w = World::plan().switch("--demo").start().await;
+    for (path, kind) in [
+        ("/client.js", "text/javascript; charset=utf-8"),
+        ("/client.d.ts", "text/plain; charset=utf-8"),
+        ("/console/", "text/html; charset=utf-8"),
+        ("/console/style.css", "text/css; charset=utf-8"),
+        ("/console/icon.svg", "image/svg+xml"),
+        ("/console/vendor/preact.mjs", "text/javascript; charset=utf-8"),
+        ("/console/vendor/preact.LICENSE", "text/plain; charset=utf-8"),
+        ("/demo/", "text/html; charset=utf-8"),
+        ("/demo/desk.js", "text/javascript; charset=utf-8"),
+    ] {
+        let answer = fetch(&w, "GET", path, &[]).await;
+        assert_eq!((answer.status().as_u16(), header(&answer, "content-type")), (200, kind), "{path}");
+        let policy = header(&answer, "content-security-policy");
+        for rule in ["default-src 'none'", "script-src 'self'", "frame-ancestors 'none'", "require-trusted-types-for"] {
+            assert!(policy.contains(rule), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{path}: {policy}");
+        assert_eq!(header(&answer, "x-content-type-options"), "nosniff", "{path}");
+        assert_eq!(header(&answer, "cache-control"), "no-cache", "{path}");
+        let tag = header(&answer, "etag").to_owned();
+        assert!(!answer.bytes().await.expect("a body").is_empty(), "{path}");
+        for (known, status) in [(&*tag, 304), (&format!("\"other\", W/{tag}"), 304), ("\"other\"", 200)] {
+            let again = fetch(&w, "GET", path, &[("if-none-match", known)]).await;
+            assert_eq!(again.status(), status, "{path} {known}");
+        }
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_contract_can_be_read_in_a_browser_without_asking_anybody_else() {
+    let w = World::start().await;
+    let page = fetch(&w, "GET", "/docs/", &[]).await;
+    let policy = header(&page, "content-security-policy").to_owned();
+    assert!(policy.contains("default-src 'none'; script-src 'self';"), "{policy}");
+    let text = page.text().await.expect("text");
+    assert!(text.contains(r#"spec-url="../openapi.yaml""#) && !text.contains("http"), "{text}");
+    for source in text.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert_eq!(fetch(&w, "GET", &format!("/docs/{source}"), &[]).await.status(), 200, "{source}");
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_folder_without_its_slash_leads_to_the_one_with_it() {
+    let w = World::plan().switch("--demo").start().await;
+    for name in ["console", "demo", "docs"] {
+        let answer = fetch(&w, "GET", &format!("/{name}"), &[]).await;
+        assert_eq!((answer.status().as_u16(), header(&answer, "location")), (308, &*format!("{name}/")));
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_is_no_file_of_a_page_is_not_found() {
+    let w = World::plan().switch("--demo").start().await;
+    for path in [
+        "/demo/items.json",
+        "/demo/seed.sh",
+        "/console/nowhere.js",
+        "/console/views",
+        "/console/views/",
+        "/console/README.md",
+        "/console/vendor/README.md",
+        "/console/..%2fclient%2fclient.js",
+        "/console/%2e%2e/%2e%2e/Cargo.toml",
+        "/console//etc/passwd",
+        "/client.json",
+        "/client/client.js",
+    ] {
+        let answer = fetch(&w, "GET", path, &[]).await;
+        assert_eq!(
+            (answer.status().as_u16(), header(&answer, "content-type")),
+            (404, "application/problem+json"),
+            "{path}"
+        );
+    }
+    assert_eq!(fetch(&w, "POST", "/console/", &[]).await.status(), 405);
+    assert_eq!(fetch(&w, "HEAD", "/client.js", &[]).await.status(), 200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_demo_is_there_only_for_those_who_ask_for_it() {
+    let w = World::start().await;
+    for path in ["/demo", "/demo/", "/demo/desk.js"] {
+        w.get(path).await.refused("not-found");
+    }
+    w.check().await;
+}
+
+/// Who has no key yet gets the page that asks for it, and the module; a module is loaded with CORS.
+#[tokio::test]
+async fn pages_are_no_secret_and_the_module_is_for_pages_of_allowed_origins() {
+    let desk = "https://desk.example";
+    let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).flag("--cors-origin", desk).start().await;
+    for path in ["/console/", "/console/app.js", "/client.js", "/client.d.ts"] {
+        for credential in ["", "Bearer nonsense"] {
+            let answer = fetch(&w, "GET", path, &[("authorization", credential)]).await;
+            assert_eq!(answer.status(), 200, "{path} {credential}");
+        }
+    }
+    for (origin, allowed) in [(desk, desk), ("https://evil.example", ""), ("null", "")] {
+        let answer = fetch(&w, "GET", "/client.js", &[("origin", origin)]).await;
+        assert_eq!(header(&answer, "access-control-allow-origin"), allowed, "{origin}");
+    }
+    w.check().await;
+}
