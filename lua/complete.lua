@@ -71,7 +71,8 @@ local function complete(id, secret, digest, result)
   local entry, how, worker
   if job then entry, how, worker = recall(job.record.ring, digest) end
   if not entry then return {'lost', 'unknown', ''} end
-  if how >= DONE and (result_of(id) or '') == result then return {'again', how == DONE_LATE and 1 or 0} end
+  local done = how == DONE or how == DONE_LATE
+  if done and (result_of(id) or '') == result then return {'again', how == DONE_LATE and 1 or 0} end
   if (how == EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(job, id) then
     return complete_late(job, id, worker, result)
   end

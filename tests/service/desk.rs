@@ -9,13 +9,13 @@ impl World {
         self.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": draft.into() })).await.is(200);
     }
 
-    async fn leave(&self, held: &Held, more: Value) -> Value {
+    pub(super) async fn leave(&self, held: &Held, more: Value) -> Value {
         let mut body = json!({ "reservation": held.reservation });
         body.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
         self.post("/jobs/abandon", body).await.is(200)
     }
 
-    async fn skip(&self, held: &Held) {
+    pub(super) async fn skip(&self, held: &Held) {
         self.leave(held, json!({ "skip": true })).await;
     }
 }

@@ -5,6 +5,7 @@ mod world;
 
 mod harness;
 
+mod coming_back;
 mod deadline;
 mod desk;
 mod ended;
