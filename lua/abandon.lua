@@ -10,15 +10,14 @@
 -- REPLY  {'unnamed'}: there is nobody to skip it
 local STRIDE = 9
 read_items(STRIDE)
-local until_grace = begin('ZADD', reserved)
 
--- The holder has left, and may come back for as long as this.
+-- The holder has left, and may come back for as long as this. Written at once: the next item may end it.
 local function leave_for_now(job, id, grace, skips)
   local r, hold = job.record, job.hold
   job.deadline = math.min(job.deadline, now + grace)
   hold.marks = bit.bor(bit.band(hold.marks, REPLAYED), GRACE, skips and SKIPS or 0)
   r.hold = pack_hold(hold)
-  add(until_grace, job.deadline, id)
+  redis.call('ZADD', reserved, job.deadline, id)
   keep(id, r, job.header)
   return {'grace', STATES[r.state]}
 end

@@ -1,8 +1,8 @@
 //! Leaving for a while, and what was typed by then.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds};
+use crate::world::{Held, World, assert_holds};
 
 #[tokio::test]
 async fn work_that_has_no_result_counts_after_the_grace_too() {
@@ -28,5 +28,26 @@ async fn work_that_has_no_result_is_lost_when_the_grace_is_over_and_another_has_
     w.pass(15_000);
     assert_eq!(w.reserve_as("bob").await.id, id);
     w.complete(&held).await.lost("abandoned", "reserved");
+    w.check().await;
+}
+
+/// Several of them in one call, which are one script.
+async fn say(w: &World, path: &str, held: &Held, items: &[Value]) {
+    let item = |item: &Value| {
+        let mut item = item.clone();
+        item["reservation"] = json!(held.reservation);
+        item
+    };
+    w.post(path, Value::Array(items.iter().map(item).collect())).await.is(200);
+}
+
+#[tokio::test]
+async fn who_leaves_for_a_while_and_then_for_good_has_left() {
+    let w = World::start().await;
+    let id = w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    say(&w, "/jobs/abandon", &held, &[json!({ "grace_ms": 15_000 }), json!({})]).await;
+    assert_eq!(w.state(&id).await, "waiting");
+    assert_holds(&w.queue().await, json!({ "counts": { "waiting": 1, "reserved": 0 } }));
     w.check().await;
 }
