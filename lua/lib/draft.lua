@@ -1,13 +1,12 @@
--- draft: what a person has typed so far is kept with the job, whoever has it next.
--- USES   write
+-- draft: what a person has typed so far is kept with the job, whoever has it next. Written at once: the last word of a
+-- list counts, and a job that ends by the same script takes its draft with it.
 -- KEYS   drafts hash
-local write_drafts, remove_drafts = begin('HSET', drafts), begin('HDEL', drafts)
 
 -- '' leaves it as it is, JSON's null removes it.
 local function save_draft(id, worker, draft)
   if draft == 'null' then
-    add(remove_drafts, id)
+    redis.call('HDEL', drafts, id)
   elseif draft ~= '' then
-    add(write_drafts, id, string.char(#worker) .. worker .. draft)
+    redis.call('HSET', drafts, id, string.char(#worker) .. worker .. draft)
   end
 end

@@ -51,3 +51,27 @@ async fn who_leaves_for_a_while_and_then_for_good_has_left() {
     assert_holds(&w.queue().await, json!({ "counts": { "waiting": 1, "reserved": 0 } }));
     w.check().await;
 }
+
+#[tokio::test]
+async fn the_last_that_was_typed_is_kept() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    say(&w, "/jobs/extend", &held, &[json!({ "draft": null }), json!({ "draft": "anew" })]).await;
+    assert_eq!(w.reserve_as("ann").await.said["draft"], "anew");
+    say(&w, "/jobs/extend", &held, &[json!({ "draft": "more" }), json!({ "draft": null })]).await;
+    assert_eq!(w.reserve_as("ann").await.said["draft"], Value::Null);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_was_typed_goes_with_a_job_that_its_batch_takes_along() {
+    let w = World::start().await;
+    let batch = w.create_batch(json!({ "jobs": [{ "payload": 1 }] })).await;
+    let held = w.reserve_as("ann").await;
+    w.cancel_batch(&batch).await.is(200);
+    assert_eq!(w.leave(&held, json!({ "draft": "typed" })).await["state"], "cancelled");
+    let drafts: u64 = w.engine.run("HLEN intray:{default}:drafts").await;
+    assert_eq!(drafts, 0);
+    w.check().await;
+}
