@@ -1,6 +1,6 @@
 -- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
--- USES   clock write record batch gate line leave order event total commit
+-- USES   clock write record batch gate line leave skip order event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · jobs hash · payloads hash ·
 -- KEYS   live hash · drafts hash · settings hash
 -- ARGV   per call 10: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
@@ -170,16 +170,6 @@ local function take(id, r, header, record, call, i)
   event('reserved', id, call.worker, header, '')
   total('handed_out')
   return shown(id, record, packed, deadline, call.worker, r.handed_out == 1)
-end
-
-local function has_skipped(r, worker)
-  local at = 1
-  while at <= #r.skips do
-    local name, stop = struct.unpack('>Bc0', r.skips, at)
-    if name == worker then return true end
-    at = stop
-  end
-  return false
 end
 
 -- New jobs in order, as many as asked for and as the byte budget allows; one call always gets one.

@@ -1,5 +1,5 @@
 -- leave: a reservation ends. What expiry, abandon, fail, release, cancel and complete share.
--- USES   clock write record gate event total
+-- USES   clock write record gate skip event total
 -- KEYS   reserved zset · held zset
 local EXPIRED, ABANDONED, FAILED, RELEASED, ENDED_BY_CANCEL, DONE, DONE_LATE, GRACE_OVER = 1, 2, 3, 4, 5, 6, 7, 8
 local ENDINGS = {
@@ -35,17 +35,6 @@ local function leave(id, r, hold, how, header)
   if how then r.ring = remember(r.ring, hold.digest, how, hold.worker) end
   r.hold = ''
   if is_gated(header) then free_gates(id, header) end
-end
-
--- The last sixteen who skipped a job, newest first.
-local SKIPPED = 16
-
-local function skip(r, worker)
-  local stop, entries = 1, 1
-  while stop <= #r.skips and entries < SKIPPED do
-    stop, entries = stop + 1 + r.skips:byte(stop), entries + 1
-  end
-  r.skips = string.char(#worker) .. worker .. r.skips:sub(1, stop - 1)
 end
 
 local function is_marked_hold(hold, mark)

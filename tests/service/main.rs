@@ -24,6 +24,7 @@ mod races;
 mod repeats;
 mod seeing;
 mod several_queues;
+mod skipping;
 mod together;
 mod twins;
 mod withdrawing;
