@@ -30,6 +30,8 @@ local function abandon(at)
   local r, worker = job.record, job.hold.worker
   if resumes >= 0 and resumes < job.hold.resumes then return {'resumed', STATES[r.state]} end
   if skips and worker == '' then return {'unnamed'} end
+  -- A skip that waits for the end of a grace stands until its worker comes back, whatever their page says as it closes.
+  skips = skips or is_marked_hold(job.hold, SKIPS)
   save_draft(id, worker, ARGV[at + 8])
   if grace > 0 then return leave_for_now(job, id, grace, skips) end
   r.abandoned = r.abandoned + 1

@@ -16,3 +16,32 @@ async fn who_skips_a_job_again_and_again_makes_it_forget_nobody() {
     assert_eq!(w.nothing(json!({ "worker": "bob" })).await, "skipped");
     w.check().await;
 }
+
+#[tokio::test]
+async fn a_skip_stands_when_the_page_is_closed_before_its_grace_is_over() {
+    let w = World::start().await;
+    w.stop_the_clock().await;
+    for last in [json!({ "grace_ms": 60_000, "resumes": 0 }), json!({})] {
+        w.enqueue(last.clone()).await;
+        let held = w.reserve_as("ann").await;
+        w.leave(&held, json!({ "grace_ms": 5_000, "skip": true })).await;
+        w.leave(&held, last).await;
+        w.pass(5_000);
+        assert_eq!(w.nothing(json!({ "worker": "ann" })).await, "skipped");
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_comes_back_has_not_skipped() {
+    let w = World::start().await;
+    w.stop_the_clock().await;
+    let id = w.enqueue(1).await;
+    let held = w.reserve_as("ann").await;
+    w.leave(&held, json!({ "grace_ms": 5_000, "skip": true })).await;
+    let again = w.reserve_as("ann").await;
+    w.leave(&again, json!({ "grace_ms": 5_000 })).await;
+    w.pass(5_000);
+    assert_eq!(w.reserve_as("ann").await.id, id);
+    w.check().await;
+}
