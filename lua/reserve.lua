@@ -27,7 +27,7 @@ local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[
 
 local leave_inbound, to_reserved, to_held = begin('ZREM', inbound), begin('ZADD', reserved), begin('ZADD', held)
 local write_live = begin('HSET', live)
-local touched, known, spent, handed = {}, {}, 0, 0
+local touched, known, spent, handed, passed_over = {}, {}, 0, 0, 0
 
 local function capped(deadline, reserved_at)
   if max_hold > 0 then return math.min(deadline, reserved_at + max_hold) end
@@ -172,15 +172,26 @@ local function take(id, r, header, record, call, i)
   return shown(id, record, packed, deadline, call.worker, r.handed_out == 1)
 end
 
+-- For who has skipped it, a job is not in line: the next that is parked at its gates comes in its stead.
+local function pass_over(id, header)
+  if passed_over >= CANDIDATES then return end
+  passed_over = passed_over + 1
+  pass_batons(id, header)
+end
+
 -- New jobs in order, as many as asked for and as the byte budget allows; one call always gets one.
 local function take_next(call, want)
-  local given, bytes, passed = {'new'}, 0, nil
+  local given, bytes, passed, seen = {'new'}, 0, nil, {}
   cursor = line_at
   while #given <= want and somebody() do
     local id, place, record, raw = unpack(line[cursor])
     local r, header, full = look_at(id, place, record, raw)
     if r.skips ~= '' and has_skipped(r, call.worker) then
       cursor, looked, passed = cursor + 1, looked + 1, {place, id}
+      if is_gated(header) and not seen[id] then
+        seen[id] = true
+        pass_over(id, header)
+      end
     elseif full then
       looked = looked + 1
       drop()

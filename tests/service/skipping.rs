@@ -45,3 +45,37 @@ async fn who_comes_back_has_not_skipped() {
     assert_eq!(w.reserve_as("ann").await.id, id);
     w.check().await;
 }
+
+#[tokio::test]
+async fn a_skipped_job_hides_nothing_that_needs_the_same_lock() {
+    let w = World::start().await;
+    let first = w.enqueue_locked(1, &["l"]).await;
+    w.skip(&w.reserve_as("ann").await).await;
+    w.enqueue_as(json!({ "payload": "urgent", "locks": ["l"], "priority": 0 })).await;
+    let last = w.enqueue_locked(2, &["l"]).await;
+    let urgent = w.reserve_as("bob").await;
+    assert_eq!(w.nothing(json!({ "worker": "cyd" })).await, "blocked", "both are parked");
+    w.complete(&urgent).await.is(200);
+    assert_eq!(w.state(&first).await, "waiting", "it has the turn");
+    let ann = w.reserve_as("ann").await;
+    assert_eq!(ann.id, last);
+    w.complete(&ann).await.is(200);
+    assert_eq!(w.reserve_as("cyd").await.id, first);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_skipped_job_of_a_batch_with_a_limit_hides_none_of_the_others() {
+    let w = World::start().await;
+    let jobs: Vec<_> = (0..4).map(|n| json!({ "payload": n })).collect();
+    w.create_batch(json!({ "concurrency": 1, "jobs": jobs })).await;
+    w.skip(&w.reserve_as("ann").await).await;
+    for _ in 0..3 {
+        let ann = w.reserve_as("ann").await;
+        assert_eq!(w.nothing(json!({ "worker": "bob" })).await, "blocked");
+        w.complete(&ann).await.is(200);
+    }
+    assert_eq!(w.nothing(json!({ "worker": "ann" })).await, "skipped");
+    w.complete(&w.reserve_as("bob").await).await.is(200);
+    w.check().await;
+}
