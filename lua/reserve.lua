@@ -79,7 +79,7 @@ local function draft_for(id, worker)
   return ''
 end
 
--- `fresh`: nobody had it before, so nobody has typed anything.
+-- `fresh`: nothing has happened to it yet, so nobody has typed anything.
 local function shown(id, record, raw, deadline, worker, fresh)
   local apart = is_apart(record) and redis.call('HGET', payloads, id) or ''
   return {id, record, apart, raw, deadline, fresh and '' or draft_for(id, worker)}
@@ -147,7 +147,7 @@ local function block(id, r, header, gate)
   event('blocked', id, '', header, '')
 end
 
-local function take(id, r, header, record, call, i)
+local function take(id, r, header, record, raw, call, i)
   local lease = call.lease > 0 and call.lease or header.lease or queue_lease
   local deadline = capped(now + lease, now)
   enter(id, r, header, RESERVED)
@@ -169,7 +169,7 @@ local function take(id, r, header, record, call, i)
   handed_out(r.score)
   event('reserved', id, call.worker, header, '')
   total('handed_out')
-  return shown(id, record, packed, deadline, call.worker, r.handed_out == 1)
+  return shown(id, record, packed, deadline, call.worker, not raw)
 end
 
 -- For who has skipped it, a job is not in line: the next that is parked at its gates comes in its stead.
@@ -205,7 +205,7 @@ local function take_next(call, want)
       end
       bytes, spent = bytes + weight, spent + weight
       drop()
-      given[#given + 1] = take(id, r, header, record, call, #given)
+      given[#given + 1] = take(id, r, header, record, raw, call, #given)
     end
   end
   if #given > 1 then return given end
@@ -232,7 +232,7 @@ local function take_this(call, id, mine)
   local header, full
   r, header, full = look_at(id, tonumber(redis.call('ZSCORE', inbound, id)), record, raw)
   drop_id(id)
-  if not full then return {'new', take(id, r, header, record, call, 1)} end
+  if not full then return {'new', take(id, r, header, record, raw, call, 1)} end
   block(id, r, header, full)
   return {'state', STATES[r.state]}
 end
