@@ -23,49 +23,59 @@ pub struct Edit {
 
 pub struct Editor {
     pub socket: PathBuf,
+    edits: Arc<[Planted]>,
+}
+
+struct Planted {
+    edit: Edit,
     /// Some script held the text.
-    has_edited: Arc<AtomicBool>,
+    is_met: AtomicBool,
 }
 
 impl Editor {
-    pub fn start(folder: &Path, server: PathBuf, edit: Edit) -> Self {
+    pub fn start(folder: &Path, server: PathBuf, edits: &[Edit]) -> Self {
         let socket = folder.join("editor.sock");
         let listener = UnixListener::bind(&socket).expect("a socket for the editor");
-        let has_edited = Arc::new(AtomicBool::new(false));
-        let mark = has_edited.clone();
+        let planted = |&edit: &Edit| Planted { edit, is_met: AtomicBool::new(false) };
+        let edits: Arc<[_]> = edits.iter().map(planted).collect();
+        let planted = edits.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, server.clone(), edit, mark.clone()));
+                tokio::spawn(carry(client, server.clone(), planted.clone()));
             }
         });
-        Self { socket, has_edited }
+        Self { socket, edits }
     }
 
+    /// Each of the texts was there.
     pub fn has_edited(&self) -> bool {
-        self.has_edited.load(Ordering::Relaxed)
+        self.edits.iter().all(|planted| planted.is_met.load(Ordering::Relaxed))
     }
 }
 
-async fn carry(client: UnixStream, server: PathBuf, edit: Edit, mark: Arc<AtomicBool>) {
+async fn carry(client: UnixStream, server: PathBuf, edits: Arc<[Planted]>) {
     let Ok(server) = UnixStream::connect(server).await else { return };
     let (from_client, mut to_client) = client.into_split();
     let (mut from_server, to_server) = server.into_split();
     tokio::select! {
-        () = edited(from_client, to_server, edit, &mark) => {}
+        () = edited(from_client, to_server, &edits) => {}
         _ = tokio::io::copy(&mut from_server, &mut to_client) => {}
     }
 }
 
-async fn edited(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, edit: Edit, mark: &AtomicBool) {
+async fn edited(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, edits: &[Planted]) {
     let mut buffer = Vec::new();
     while let Ok(1..) = from.read_buf(&mut buffer).await {
         let mut out = Vec::new();
         while let Some((mut words, length)) = command(&buffer) {
             buffer.drain(..length);
             if words.first().is_some_and(|word| word == b"EVAL") {
-                let script = String::from_utf8_lossy(&words[1]).into_owned();
-                mark.fetch_or(script.contains(edit.from), Ordering::Relaxed);
-                words[1] = script.replace(edit.from, edit.to).into_bytes();
+                let mut script = String::from_utf8_lossy(&words[1]).into_owned();
+                for Planted { edit, is_met } in edits {
+                    is_met.fetch_or(script.contains(edit.from), Ordering::Relaxed);
+                    script = script.replace(edit.from, edit.to);
+                }
+                words[1] = script.into_bytes();
             }
             out.extend(format!("*{}\r\n", words.len()).bytes());
             for word in words {

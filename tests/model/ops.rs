@@ -1,10 +1,11 @@
 //! What can happen to the queue. An operation names jobs and reservations by where they stand among those that there are
 //! when it runs, so that a sequence with a piece cut out is a sequence still.
 
-use intray::{
-    job::{Backoff, State},
-    queue::SettingsPatch,
-};
+mod setting;
+
+use intray::job::{Backoff, State};
+
+pub use self::setting::Setting;
 
 #[derive(Debug, Clone)]
 pub enum Op {
@@ -13,9 +14,9 @@ pub enum Op {
     Reserve(Vec<Ask>),
     /// Somebody who was given jobs turns out to be gone.
     Undo(Nth),
-    Extend(Vec<(Handle, Option<u32>)>),
+    Extend(Vec<Staying>),
     Complete(Vec<(Handle, usize)>),
-    Abandon(Vec<(Handle, Option<u32>)>),
+    Abandon(Vec<Leaving>),
     Fail(Vec<Handle>),
     Cancel {
         job: Which,
@@ -74,6 +75,33 @@ pub enum Handle {
     Any(Nth),
     /// Of a job, with a secret that nobody was given.
     Forged(Nth),
+}
+
+/// Somebody goes on working.
+#[derive(Debug, Clone, Copy)]
+pub struct Staying {
+    pub handle: Handle,
+    pub lease_ms: Option<u32>,
+    pub draft: Option<usize>,
+}
+
+/// Somebody gives a job back.
+#[derive(Debug, Clone, Copy)]
+pub struct Leaving {
+    pub handle: Handle,
+    pub when: When,
+    pub skip: bool,
+    /// So many resumes more than there were, as the page knows.
+    pub resumes: Option<i32>,
+    pub draft: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum When {
+    Now,
+    /// Now, and nobody has it before.
+    Delay(u32),
+    Grace(u32),
 }
 
 /// What there is to do.
@@ -195,53 +223,4 @@ pub enum Look {
     Batches { limit: u32 },
     Results { batch: Nth, limit: u32 },
     Members(Nth, State),
-}
-
-/// One setting, or back to its default.
-#[derive(Debug, Clone, Copy)]
-pub enum Setting {
-    Paused(Option<bool>),
-    LeaseMs(Option<u32>),
-    MaxHoldMs(Option<u32>),
-    MaxAttempts(Option<u32>),
-    Backoff(Option<Backoff>),
-    Dedupe(Option<bool>),
-    WorkerLimit(Option<u32>),
-    RetentionMs(Option<u32>),
-    RetentionMax(Option<u32>),
-    MaxJobs(Option<u32>),
-}
-
-impl Setting {
-    pub fn default_of(name: &str) -> Self {
-        match name {
-            "paused" => Self::Paused(None),
-            "lease_ms" => Self::LeaseMs(None),
-            "max_hold_ms" => Self::MaxHoldMs(None),
-            "max_attempts" => Self::MaxAttempts(None),
-            "backoff" => Self::Backoff(None),
-            "dedupe" => Self::Dedupe(None),
-            "worker_limit" => Self::WorkerLimit(None),
-            "retention_ms" => Self::RetentionMs(None),
-            "retention_max" => Self::RetentionMax(None),
-            _ => Self::MaxJobs(None),
-        }
-    }
-
-    pub fn patch(self) -> SettingsPatch {
-        let mut patch = SettingsPatch::default();
-        match self {
-            Self::Paused(to) => patch.paused = Some(to),
-            Self::LeaseMs(to) => patch.lease_ms = Some(to),
-            Self::MaxHoldMs(to) => patch.max_hold_ms = Some(to),
-            Self::MaxAttempts(to) => patch.max_attempts = Some(to),
-            Self::Backoff(to) => patch.backoff = Some(to),
-            Self::Dedupe(to) => patch.dedupe = Some(to),
-            Self::WorkerLimit(to) => patch.worker_limit = Some(to),
-            Self::RetentionMs(to) => patch.retention_ms = Some(to),
-            Self::RetentionMax(to) => patch.retention_max = Some(to),
-            Self::MaxJobs(to) => patch.max_jobs = Some(to),
-        }
-        patch
-    }
 }

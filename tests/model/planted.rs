@@ -1,6 +1,7 @@
 //! Faults planted into the scripts, one at a time: the model must find each of them soon.
 
 use crate::{
+    chance::Theme,
     editing::Edit,
     run::{self, Plan},
 };
@@ -61,14 +62,53 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// Faults in what people type, skip and come back to.
+const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
+    ("the draft of an ended job stays", "add(drop_drafts, id)", ""),
+    (
+        "a draft is removed after another was kept",
+        "redis.call('HDEL', drafts, id)\n  elseif",
+        "add(drop_drafts, id)\n  elseif",
+    ),
+    ("a draft is given to another", "if shares_drafts or owner == worker and worker ~= '' then", "if true then"),
+    ("a draft is not shared", "if shares_drafts or owner", "if owner"),
+    ("nobody in particular is taken for one person", "owner == worker and worker ~= ''", "owner == worker"),
+    ("a skip is forgotten", "if skips then skip(r, worker) end", ""),
+    ("a job that one has skipped is hidden from all", "if name == worker then", "if name then"),
+    ("a skip with a grace is forgotten", "if is_marked_hold(hold, 4) then skip(r, hold.worker) end", ""),
+    ("a skip outlives a requeue", "r.attempts, r.skips = 0, ''", "r.attempts = 0"),
+    ("nobody in particular skips a job", "if skips and worker == '' then return {'unnamed'} end", ""),
+    (
+        "the end of a grace counts an attempt",
+        "r.abandoned = r.abandoned + 1\n    if",
+        "r.abandoned, r.attempts = r.abandoned + 1, r.attempts + 1\n    if",
+    ),
+    ("the beacon of an older page ends the newer reservation", "if resumes >= 0 and resumes <", "if resumes >"),
+    (
+        "who has come back is leaving still",
+        "hold.nonce, hold.resumes, hold.marks = nonce, hold.resumes + 1, 0",
+        "hold.nonce, hold.resumes = nonce, hold.resumes + 1",
+    ),
+    (
+        "who goes on is leaving still",
+        "if is_marked_hold(hold, 1) then\n    hold.marks",
+        "if false then\n    hold.marks",
+    ),
+    ("a grace is longer than the lease", "math.min(job.deadline, now + grace)", "now + grace"),
+    ("the end of a grace is taken for done", "local done = how == 6 or how == 7", "local done = how >= 6"),
+];
+
 /// Sequences that a fault may live through.
 const SOON: u64 = 100;
 
 #[test]
 fn every_planted_fault_is_found() {
-    let plan = Plan { cases: SOON, ..Plan::fixed() };
-    for &(fault, from, to) in FAULTS {
-        match run::first_failure(&plan, Edit { from, to }) {
+    let faults = FAULTS.iter().map(|fault| (None, fault));
+    let faults_at_a_desk = FAULTS_AT_A_DESK.iter().map(|fault| (Some(Theme::Desk), fault));
+    for (theme, &(fault, from, to)) in faults.chain(faults_at_a_desk) {
+        let plan = Plan { cases: SOON, theme, edits: vec![Edit { from, to }], ..Plan::fixed() };
+        match run::first_failure(&plan) {
+            Ok(Some((_, difference))) if difference.contains("Error compiling") => panic!("{fault}: {difference}"),
             Ok(Some((case, difference))) => {
                 let what = difference.lines().next().unwrap_or_default();
                 println!("{fault}: found by sequence {case}: {what}");

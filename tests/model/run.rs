@@ -38,14 +38,18 @@ pub struct Plan {
     pub cases: u64,
     pub steps: usize,
     pub threads: usize,
-    /// Of all; otherwise one in four is of few jobs, and the others of everything.
+    /// Of all; otherwise they take turns.
     pub theme: Option<Theme>,
+    /// How many jobs of the line one script looks at.
+    pub sight: usize,
+    /// What the scripts say otherwise than their files.
+    pub edits: Vec<Edit>,
 }
 
 impl Plan {
     /// What runs when nobody says otherwise.
     pub fn fixed() -> Self {
-        Self { seed: 7, case: None, cases: 2_000, steps: 60, threads: 2, theme: None }
+        Self { seed: 7, case: None, cases: 1_800, steps: 60, threads: 2, theme: None, sight: 200, edits: Vec::new() }
     }
 
     pub fn from_environment() -> Self {
@@ -86,7 +90,8 @@ pub type Tally = BTreeMap<String, u64>;
 pub fn run(plan: &Plan) -> Result<Tally, String> {
     let (next, found) = (AtomicU64::new(0), Mutex::new(Ok(Tally::new())));
     let work = || {
-        let bench = Bench::new(None);
+        let bench = Bench::new(plan);
+        let mut walks = 0;
         loop {
             let case = next.fetch_add(1, Ordering::Relaxed);
             if case >= plan.cases || plan.case.is_some() && case > 0 {
@@ -94,6 +99,7 @@ pub fn run(plan: &Plan) -> Result<Tally, String> {
             }
             let plan = Plan { case: plan.case.or(Some(case)), ..plan.clone() };
             let outcome = bench.case(&plan);
+            walks += 1;
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             match (outcome, found.as_mut()) {
                 (Ok(met), Ok(all)) => met.into_iter().for_each(|(what, n)| *all.entry(what).or_default() += n),
@@ -104,6 +110,8 @@ pub fn run(plan: &Plan) -> Result<Tally, String> {
                 (_, Err(_)) => {}
             }
         }
+        const ENOUGH: u32 = 10;
+        assert!(walks < ENOUGH || bench.is_edited(), "no script holds the text of an edit");
     };
     thread::scope(|scope| {
         for _ in 0..plan.threads {
@@ -114,14 +122,13 @@ pub fn run(plan: &Plan) -> Result<Tally, String> {
 }
 
 /// Which sequence is the first that fails, and why. An error: the fault could not be planted.
-pub fn first_failure(plan: &Plan, edit: Edit) -> Result<Option<(u64, String)>, &'static str> {
-    let bench = Bench::new(Some(edit));
+pub fn first_failure(plan: &Plan) -> Result<Option<(u64, String)>, &'static str> {
+    let bench = Bench::new(plan);
     let failure = (0..plan.cases).find_map(|case| {
         let trees = draw(&Plan { case: Some(case), ..plan.clone() });
         Some((case, bench.walk(&trees.iter().map(ValueTree::current).collect::<Vec<_>>()).err()?))
     });
-    let is_planted = bench.real.borrow().editor.as_ref().is_some_and(Editor::has_edited);
-    if is_planted { Ok(failure) } else { Err("no script holds the text") }
+    if bench.is_edited() { Ok(failure) } else { Err("no script holds the text") }
 }
 
 /// So many operations at first see to it that there are jobs.
@@ -133,7 +140,11 @@ fn draw(plan: &Plan) -> Vec<impl ValueTree<Value = Op> + use<>> {
     seed[8..16].copy_from_slice(&plan.case.unwrap_or(0).to_be_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(Config { failure_persistence: None, ..Config::default() }, rng);
-    let by_turns = if plan.case.is_some_and(|case| case % 4 == 3) { Theme::FewJobs } else { Theme::Everything };
+    let by_turns = match plan.case.map(|case| case % 4) {
+        Some(1) => Theme::Desk,
+        Some(3) => Theme::FewJobs,
+        _ => Theme::Everything,
+    };
     let op = chance::op(plan.theme.unwrap_or(by_turns));
     let start = chance::start().boxed();
     let ops = repeat_n(start, START).chain(repeat(op)).take(plan.steps);
@@ -147,18 +158,23 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Bench {
     runtime: Runtime,
     real: RefCell<Real>,
+    sight: usize,
 }
 
 impl Bench {
-    fn new(edit: Option<Edit>) -> Self {
+    fn new(plan: &Plan) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let real = RefCell::new(runtime.block_on(Real::start(edit)));
-        Self { runtime, real }
+        let real = RefCell::new(runtime.block_on(Real::start(&plan.edits)));
+        Self { runtime, real, sight: plan.sight }
+    }
+
+    fn is_edited(&self) -> bool {
+        self.real.borrow().editor.as_ref().is_none_or(Editor::has_edited)
     }
 
     fn walk(&self, ops: &[Op]) -> Result<Tally, String> {
         let mut real = self.real.borrow_mut();
-        let walk = Walk::new(&mut real).run(ops);
+        let walk = Walk::new(&mut real, self.sight).run(ops);
         self.runtime.block_on(async { tokio::time::timeout(PATIENCE, walk).await.unwrap_or(Err("no end".to_owned())) })
     }
 
@@ -173,7 +189,7 @@ impl Bench {
         };
         outcome.map_err(|_| {
             let smallest = smaller::smallest(whole, |ops| self.walk(ops).is_err());
-            let story = self.runtime.block_on(Walk::new(&mut self.real.borrow_mut()).tell(&smallest));
+            let story = self.runtime.block_on(Walk::new(&mut self.real.borrow_mut(), self.sight).tell(&smallest));
             let steps = smallest.len();
             format!("{plan} cargo test --test model\n\nin {steps} steps of {}:\n{story}", plan.steps)
         })

@@ -16,6 +16,8 @@ pub const CLIENTS: [&str; 3] = ["", "a", "b"];
 pub const LOCKS: [&str; 3] = ["l", "m", "l2"];
 pub const KEYS: [&str; 2] = ["k1", "k2"];
 pub const RESULTS: [&str; 3] = ["", "1", r#"{"ok":true}"#];
+/// The first takes away what was typed.
+pub const DRAFTS: [&str; 3] = ["null", r#""half a""#, r#"{"text":"half a sentence"}"#];
 pub const PRIORITIES: [u8; 4] = [50, 10, 99, 0];
 pub const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 pub const SPAN: u64 = 1 << 46;

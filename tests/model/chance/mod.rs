@@ -16,6 +16,8 @@ use crate::{
 pub enum Theme {
     Everything,
     FewJobs,
+    /// What people type, skip and come back to.
+    Desk,
     /// Batches of hundreds.
     Many,
 }
@@ -24,6 +26,7 @@ pub fn op(theme: Theme) -> BoxedStrategy<Op> {
     match theme {
         Theme::Everything => everything().boxed(),
         Theme::FewJobs => few_jobs().boxed(),
+        Theme::Desk => desk().boxed(),
         Theme::Many => many().boxed(),
     }
 }
@@ -40,9 +43,9 @@ fn everything() -> impl Strategy<Value = Op> {
         60 => few(ask()).prop_map(Op::Reserve),
         24 => time().prop_map(Op::Pass),
         20 => few((handle(), 0..3_usize)).prop_map(Op::Complete),
-        12 => few((handle(), weighted(0.4, select(&[1, 5_000])))).prop_map(Op::Abandon),
+        20 => few(leaving()).prop_map(Op::Abandon),
         16 => few(handle()).prop_map(Op::Fail),
-        8 => few((handle(), weighted(0.5, select(&[1_000, 60_000])))).prop_map(Op::Extend),
+        12 => few(staying()).prop_map(Op::Extend),
         8 => nth().prop_map(Op::Undo),
         8 => (withdrawn(), any::<bool>()).prop_map(|(job, force)| Op::Cancel { job, force }),
         4 => which(State::Reserved).prop_map(Op::ReleaseJob),
@@ -71,9 +74,9 @@ fn few_jobs() -> impl Strategy<Value = Op> {
         50 => few(ask()).prop_map(Op::Reserve),
         30 => time_of_leases().prop_map(Op::Pass),
         8 => few((handle(), 0..3_usize)).prop_map(Op::Complete),
-        24 => few((handle(), weighted(0.2, Just(1)))).prop_map(Op::Abandon),
-        24 => few(handle()).prop_map(Op::Fail),
-        10 => few((handle(), weighted(0.5, select(&[1_000, 60_000])))).prop_map(Op::Extend),
+        36 => few(leaving()).prop_map(Op::Abandon),
+        20 => few(handle()).prop_map(Op::Fail),
+        16 => few(staying()).prop_map(Op::Extend),
         10 => nth().prop_map(Op::Undo),
         3 => (withdrawn(), Just(false)).prop_map(|(job, force)| Op::Cancel { job, force }),
         10 => which(State::Reserved).prop_map(Op::ReleaseJob),
@@ -85,6 +88,29 @@ fn few_jobs() -> impl Strategy<Value = Op> {
         3 => batch().prop_map(Op::Batch),
         3 => (nth(), append()).prop_map(|(batch, append)| Op::Append(batch, append)),
         6 => look().prop_map(Op::Look),
+    ]
+}
+
+/// People at a few jobs, who mostly mean what they hold.
+fn desk() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        8 => vec(item(), 1).prop_map(Op::Enqueue),
+        50 => few(ask()).prop_map(Op::Reserve),
+        40 => time_of_leases().prop_map(Op::Pass),
+        8 => few((handle(), 0..3_usize)).prop_map(Op::Complete),
+        48 => few(leaving()).prop_map(Op::Abandon),
+        28 => few(staying()).prop_map(Op::Extend),
+        24 => few(handle()).prop_map(Op::Fail),
+        8 => nth().prop_map(Op::Undo),
+        4 => (withdrawn(), any::<bool>()).prop_map(|(job, force)| Op::Cancel { job, force }),
+        6 => which(State::Reserved).prop_map(Op::ReleaseJob),
+        12 => which(State::Dead).prop_map(Op::RequeueJob),
+        8 => Just(Op::Sweep),
+        8 => setting().prop_map(Op::Set),
+        4 => batch().prop_map(Op::Batch),
+        3 => nth().prop_map(Op::CancelBatch),
+        1 => weighted(0.9, select(&State::ALL)).prop_map(Op::Purge),
+        4 => look().prop_map(Op::Look),
     ]
 }
 

@@ -10,10 +10,10 @@ use proptest::{
 
 use crate::{
     ops::{
-        Append, Ask, Call, Caller, Handle, Idempotency, Item, Look, Member, NewBatch, Nth, Same, Setting, Time, Wait,
-        Which, Work,
+        Append, Ask, Call, Caller, Handle, Idempotency, Item, Leaving, Look, Member, NewBatch, Nth, Same, Setting,
+        Staying, Time, Wait, When, Which, Work,
     },
-    words::PRIORITIES,
+    words::{DRAFTS, PRIORITIES},
 };
 
 /// Mostly one, sometimes up to three.
@@ -48,6 +48,29 @@ pub(super) fn handle() -> impl Strategy<Value = Handle> {
         8 => nth().prop_map(Handle::Any),
         1 => nth().prop_map(Handle::Forged),
     ]
+}
+
+fn draft() -> impl Strategy<Value = Option<usize>> {
+    weighted(0.4, prop_oneof![1 => Just(0), 4 => 1..DRAFTS.len()])
+}
+
+pub(super) fn staying() -> impl Strategy<Value = Staying> {
+    (handle(), weighted(0.5, select(&[1_000, 60_000])), draft()).prop_map(|(handle, lease_ms, draft)| Staying {
+        handle,
+        lease_ms,
+        draft,
+    })
+}
+
+pub(super) fn leaving() -> impl Strategy<Value = Leaving> {
+    let when = prop_oneof![
+        8 => Just(When::Now),
+        2 => select(&[1, 5_000]).prop_map(When::Delay),
+        8 => select(&[0, 1, 100, 1_500, 50_000]).prop_map(When::Grace),
+    ];
+    let resumes = weighted(0.3, prop_oneof![3 => Just(0), 2 => Just(-1), 1 => Just(1)]);
+    (handle(), when, proptest::bool::weighted(0.4), resumes, draft())
+        .prop_map(|(handle, when, skip, resumes, draft)| Leaving { handle, when, skip, resumes, draft })
 }
 
 pub(super) fn work() -> impl Strategy<Value = Work> {
@@ -166,6 +189,7 @@ pub(super) fn setting() -> impl Strategy<Value = Setting> {
         1 => weighted(0.7, backoff()).prop_map(Setting::Backoff),
         1 => weighted(0.7, Just(false)).prop_map(Setting::Dedupe),
         6 => weighted(0.8, select(&[0, 2, 3])).prop_map(Setting::WorkerLimit),
+        2 => weighted(0.6, Just(true)).prop_map(Setting::ShareDrafts),
         1 => weighted(0.7, Just(10_000)).prop_map(Setting::RetentionMs),
         1 => weighted(0.5, select(&[0, 2])).prop_map(Setting::RetentionMax),
         2 => weighted(0.5, select(&[6, 4])).prop_map(Setting::MaxJobs),

@@ -129,13 +129,20 @@ impl Keyspace {
             let apart = self.hash("payloads").get(id).map(|payload| plain(payload));
             let own = self.hash("results").range(id.clone()..).take_while(|(field, _)| field.starts_with(id));
             let results = own.map(|(field, value)| (plain(&field[Code::LEN..]), value.clone())).collect();
-            rows.insert(plain(id), Row { sets, header, apart, live, results });
+            let draft = self.hash("drafts").get(id).map(|raw| read_draft(raw)).transpose()?;
+            rows.insert(plain(id), Row { sets, header, apart, live, results, draft });
         }
         for (_, place, id) in self.parked()? {
             rows.get_mut(&id).ok_or(format!("{id} is parked and no job"))?.sets.push(("parked", place));
         }
         Ok(rows)
     }
+}
+
+/// Whose, and what they typed.
+fn read_draft(raw: &[u8]) -> Result<(String, String), String> {
+    let mut bytes = Bytes(raw);
+    Ok((bytes.text(1)?, plain(bytes.0)))
 }
 
 fn items(value: Option<Value>) -> Vec<Value> {

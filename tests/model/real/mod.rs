@@ -21,7 +21,7 @@ const BEGIN_MS: u64 = 1_800_000_000_000;
 pub struct Real {
     pub handle: Queues,
     pub queue: QueueName,
-    /// Between the handle and Redis, if a fault is planted.
+    /// Between the handle and Redis, if scripts are edited.
     pub editor: Option<Editor>,
     engine: Engine,
     eyes: redis::Connection,
@@ -31,11 +31,11 @@ pub struct Real {
 }
 
 impl Real {
-    pub async fn start(edit: Option<Edit>) -> Self {
+    pub async fn start(edits: &[Edit]) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
         let engine = Engine::start(folder.path(), false).await;
         engine.clock.stop_at(BEGIN_MS);
-        let editor = edit.map(|edit| Editor::start(folder.path(), engine.socket(), edit));
+        let editor = (!edits.is_empty()).then(|| Editor::start(folder.path(), engine.socket(), edits));
         let url = |socket: &Path| format!("unix://{}", socket.display());
         let handle = url(editor.as_ref().map_or(&engine.socket(), |editor| &editor.socket));
         let handle = Queues::new(&handle, "intray").expect("a handle");

@@ -18,6 +18,8 @@ pub struct Row {
     pub live: Live,
     /// Field by field: the result, and what came too late by slot.
     pub results: Vec<(String, Vec<u8>)>,
+    /// Whose, and what was typed.
+    pub draft: Option<(String, String)>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,8 +54,13 @@ pub struct Live {
     pub ring: Vec<Ended>,
     pub errors: Vec<(u64, String, String)>,
     pub gate: String,
-    pub skips: Vec<u8>,
+    pub skips: Vec<String>,
 }
+
+/// Marks of a reservation: it ends by grace; its call was answered twice; when it ends by grace, that was a skip.
+pub const GRACE: u8 = 1;
+pub const REPLAYED: u8 = 2;
+pub const SKIPS: u8 = 4;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hold {
@@ -134,7 +141,7 @@ impl Live {
             ring,
             errors,
             gate: bytes.text(2)?,
-            skips: bytes.blob(2)?.to_vec(),
+            skips: Bytes(bytes.blob(2)?).texts()?,
         };
         // Whatever the field holds: a place says the priority. Of a batch's ended job it is when that was, though.
         if !matches!(state, State::Completed | State::Cancelled) {
@@ -200,6 +207,15 @@ impl<'b> Bytes<'b> {
 
     pub fn text(&mut self, width: usize) -> Result<String, String> {
         self.blob(width).map(plain)
+    }
+
+    /// All that is left, short texts one after the other.
+    fn texts(mut self) -> Result<Vec<String>, String> {
+        let mut texts = Vec::new();
+        while !self.0.is_empty() {
+            texts.push(self.text(1)?);
+        }
+        Ok(texts)
     }
 
     fn state(&mut self) -> Result<State, String> {

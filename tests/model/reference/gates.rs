@@ -64,13 +64,14 @@ impl Queue {
         self.tell("blocked", id, "", "");
     }
 
-    /// What is handed out next is the first that can be: nobody before it, in line or parked, could have been taken.
-    pub(super) fn promise_order(&mut self, id: Code) {
+    /// What is handed out next is the first that can be: nobody before it, in line or parked, could have been taken, but
+    /// for those that this worker has skipped.
+    pub(super) fn promise_order(&mut self, id: Code, worker: &str) {
         let place = self.jobs[&id].place;
         let is_before = |job: &&Job| matches!(job.state, State::Waiting | State::Blocked) && job.place < place;
         let mut rooms = BTreeMap::new();
         let mut has_room = |gate: Gate| *rooms.entry(gate).or_insert_with(|| self.has_room(gate));
-        let mut before = self.jobs.values().filter(is_before);
+        let mut before = self.jobs.values().filter(is_before).filter(|job| !job.is_skipped_by(worker));
         let passed = before.find(|job| job.gates().into_iter().all(&mut has_room));
         if let Some(passed) = passed {
             self.broken = Some(format!("{} is handed out, and {passed:?} could be", id.as_str()));

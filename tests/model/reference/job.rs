@@ -65,6 +65,9 @@ pub struct Job {
     pub result: Option<&'static str>,
     /// All that came too late; the last five are kept.
     pub late: Vec<Late>,
+    pub draft: Option<Draft>,
+    /// The last sixteen who have skipped it, newest first.
+    pub skips: Vec<&'static str>,
 }
 
 /// A reservation that is out.
@@ -81,6 +84,21 @@ pub struct Hold {
     pub resumes: u32,
     /// The call that was given it was given it again.
     pub replayed: bool,
+    /// Its holder has left, and may come back until the deadline.
+    pub grace: Option<Grace>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Grace {
+    /// Who does not come back has skipped the job.
+    pub skips: bool,
+}
+
+/// What somebody has typed so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draft {
+    pub worker: &'static str,
+    pub text: &'static str,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +110,8 @@ pub enum How {
     Cancelled,
     Done,
     DoneLate,
+    /// Its holder has left and did not come back.
+    GraceOver,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,6 +163,8 @@ impl Job {
 
     pub fn end(&mut self, state: State, now: u64) {
         (self.state, self.at, self.place, self.parked_at) = (state, now, None, None);
+        self.draft = None;
+        self.skips.clear();
     }
 
     /// Its batch first, then its locks in the order in which they were given.
@@ -161,6 +183,10 @@ impl Job {
 
     pub fn worker(&self) -> &'static str {
         self.hold.as_ref().map_or("", |hold| hold.worker)
+    }
+
+    pub fn grace(&self) -> Option<Grace> {
+        self.hold.as_ref().and_then(|hold| hold.grace)
     }
 
     pub fn is_held_by(&self, secret: &Code) -> bool {

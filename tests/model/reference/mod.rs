@@ -3,7 +3,9 @@
 mod batch_ends;
 mod batch_view;
 mod batches;
+mod desk;
 mod gates;
+mod handout;
 mod job;
 mod operate;
 mod order;
@@ -23,14 +25,17 @@ use intray::{
 
 pub use self::{
     batches::{Appending, Batch, CallingOff, Creation, NewBatch, NewMember},
-    job::{Ended, Gate, How, Job, Late, Note, Said, Stub},
+    desk::Leave,
+    handout::{Asked, Given, Shown},
+    job::{Draft, Ended, Gate, How, Job, Late, Note, Said, Stub},
     produce::New,
-    reserve::{Asked, Given, Shown},
 };
 
 /// One queue.
 pub struct Queue {
     pub now: u64,
+    /// How many jobs of the line one script looks at.
+    pub sight: usize,
     pub settings: Settings,
     /// Settings that are not left to their defaults.
     pub chosen: BTreeSet<&'static str>,
@@ -64,9 +69,10 @@ pub struct Event {
 }
 
 impl Queue {
-    pub fn new(now: u64) -> Self {
+    pub fn new(now: u64, sight: usize) -> Self {
         Self {
             now,
+            sight,
             settings: settings::DEFAULT,
             chosen: BTreeSet::new(),
             jobs: BTreeMap::new(),

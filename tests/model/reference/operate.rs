@@ -101,6 +101,7 @@ impl Queue {
     fn revive(&mut self, id: Code) {
         let job = self.job(id);
         job.attempts = 0;
+        job.skips.clear();
         job.place = None;
         if let Some(key) = job.key {
             self.keys.entry(key).or_insert(id);

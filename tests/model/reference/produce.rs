@@ -81,6 +81,8 @@ impl Queue {
             errors: Vec::new(),
             result: None,
             late: Vec::new(),
+            draft: None,
+            skips: Vec::new(),
         };
         self.jobs.insert(id, job);
     }

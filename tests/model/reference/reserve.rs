@@ -1,55 +1,17 @@
 //! Reserve: the next job in line, what a worker holds already, or what the same call was given before.
 
+use std::collections::BTreeSet;
+
 use intray::{
     job::{Code, State},
-    queue::{Reason, Swept},
+    queue::Swept,
 };
 
-use super::{How, Queue, job::Hold};
-
-/// Jobs that one script may find blocked.
-const CANDIDATES: usize = 200;
-
-pub struct Asked {
-    /// "" is nobody in particular.
-    pub worker: &'static str,
-    pub nonce: String,
-    pub limit: usize,
-    pub lease_ms: Option<u32>,
-    pub id: Option<Code>,
-}
-
-#[derive(Debug)]
-pub enum Given {
-    /// In this order. None of them: there is nothing.
-    New(Vec<Shown>),
-    /// The worker has them already.
-    Held(Vec<Shown>),
-    UnknownJob,
-    NotWaiting(State),
-    Paused,
-    WorkerLimit,
-}
-
-/// A job as it is handed out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
-    pub id: Code,
-    /// `None`: it is not known yet.
-    pub secret: Option<Code>,
-    pub payload: &'static str,
-    pub attempt: u32,
-    pub deadline: u64,
-    pub reserved_at: u64,
-    pub priority: u8,
-    pub client: &'static str,
-    pub worker: &'static str,
-    pub enqueued_at: u64,
-    pub resumes: u32,
-    pub locks: Vec<&'static str>,
-    pub batch: Option<Code>,
-    pub traced: bool,
-}
+use super::{
+    How, Queue,
+    handout::{Asked, Given, Shown},
+    job::Hold,
+};
 
 impl Queue {
     /// One call. Of jobs that were reserved in one instant none is the oldest: they come as they came in `answer`.
@@ -71,22 +33,29 @@ impl Queue {
         if mine.len() >= limit {
             return Given::Held(mine.into_iter().take(asked.limit).map(|id| self.resume(id, asked)).collect());
         }
-        let (mut given, mut blocked) = (Vec::new(), 0);
+        let (mut given, mut looked, mut passed) = (Vec::new(), 0, BTreeSet::new());
         while !self.settings.paused && given.len() < asked.limit.min(limit - mine.len()) {
-            let Some(id) = self.next() else { break };
-            if let Some(gate) = self.full_gate(&self.jobs[&id]) {
-                self.block(id, gate);
-                blocked += 1;
-                // As many as a script looks at: whoever has something by then is not looked on for.
-                if blocked >= CANDIDATES && !given.is_empty() {
-                    break;
-                }
+            // Who has something by the end of what a script looks at is not looked on for.
+            if looked >= self.sight && !given.is_empty() && given.len() == answer.len() {
+                break;
+            }
+            let Some(id) = self.next(&passed) else { break };
+            if self.jobs[&id].is_skipped_by(asked.worker) {
+                // For this worker it is not in line: whoever is parked at its gates comes in its stead.
+                passed.insert(id);
+                self.batons(id);
+                looked += 1;
                 continue;
             }
-            self.promise_order(id);
+            if let Some(gate) = self.full_gate(&self.jobs[&id]) {
+                self.block(id, gate);
+                looked += 1;
+                continue;
+            }
+            self.promise_order(id, asked.worker);
             given.push(self.take(id, asked));
         }
-        Given::New(given)
+        if given.is_empty() && !passed.is_empty() { Given::Skipped } else { Given::New(given) }
     }
 
     /// A call that names another queue too looks first, and moves nothing that is overdue unless something can be had.
@@ -113,9 +82,9 @@ impl Queue {
         Given::Held(mine.into_iter().take(asked.limit).map(|id| self.resume(id, asked)).collect())
     }
 
-    /// The lowest place.
-    fn next(&self) -> Option<Code> {
-        self.in_state(State::Waiting).first().copied()
+    /// The lowest place, but for those that were passed over.
+    fn next(&self, passed: &BTreeSet<Code>) -> Option<Code> {
+        self.in_state(State::Waiting).into_iter().find(|id| !passed.contains(id))
     }
 
     fn reserve_this(&mut self, id: Code, asked: &Asked, is_at_limit: bool) -> Given {
@@ -148,6 +117,7 @@ impl Queue {
             deadline: self.capped(self.now + u64::from(lease_ms), self.now),
             resumes: 0,
             replayed: false,
+            grace: None,
         };
         let job = self.job(id);
         job.hold = Some(hold);
@@ -160,13 +130,13 @@ impl Queue {
         self.shown(id)
     }
 
-    /// The same reservation for the same person.
+    /// The same reservation for the same person, who has come back if they had left.
     fn resume(&mut self, id: Code, asked: &Asked) -> Shown {
         let hold = self.jobs[&id].hold.clone().expect("somebody holds it");
         let lease_ms = asked.lease_ms.unwrap_or(hold.lease_ms);
         let deadline = self.capped(self.now + u64::from(lease_ms), hold.reserved_at).max(hold.deadline);
         let (nonce, resumes) = (asked.nonce.clone(), hold.resumes + 1);
-        self.job(id).hold = Some(Hold { nonce, lease_ms, deadline, resumes, replayed: false, ..hold });
+        self.job(id).hold = Some(Hold { nonce, lease_ms, deadline, resumes, replayed: false, grace: None, ..hold });
         self.tell("resumed", id, asked.worker, "");
         self.shown(id)
     }
@@ -184,10 +154,12 @@ impl Queue {
         }
     }
 
-    /// The caller is gone: what it newly reserved was never delivered, if nobody else has it by now.
+    /// The caller is gone: what it newly reserved was never delivered, if nobody else has it by now. Whoever has left it
+    /// has had it.
     pub fn undo(&mut self, id: Code, secret: &Code) {
         let Some(job) = self.jobs.get(&id).filter(|job| job.is_held_by(secret)) else { return };
-        let Some(hold) = job.hold.clone().filter(|hold| hold.resumes == 0 && !hold.replayed) else { return };
+        let is_untouched = |hold: &Hold| hold.resumes == 0 && !hold.replayed && hold.grace.is_none();
+        let Some(hold) = job.hold.clone().filter(is_untouched) else { return };
         self.let_go(id, None::<How>);
         self.job(id).counts.handed_out -= 1;
         self.tell("abandoned", id, hold.worker, "undelivered");
@@ -218,41 +190,5 @@ impl Queue {
 
     fn nonce_of(&self, id: Code) -> &str {
         self.jobs[&id].hold.as_ref().map_or("", |hold| &hold.nonce)
-    }
-
-    fn shown(&self, id: Code) -> Shown {
-        let job = &self.jobs[&id];
-        let hold = job.hold.as_ref().expect("somebody holds it");
-        Shown {
-            id,
-            secret: hold.secret,
-            payload: job.said.payload,
-            attempt: job.attempts + 1,
-            deadline: hold.deadline,
-            reserved_at: hold.reserved_at,
-            priority: job.priority,
-            client: job.client,
-            worker: hold.worker,
-            enqueued_at: job.enqueued_at,
-            resumes: hold.resumes,
-            locks: job.said.locks.clone(),
-            batch: job.batch,
-            traced: job.said.traced,
-        }
-    }
-
-    /// Why there is nothing.
-    pub fn reason(&self) -> Reason {
-        if self.settings.paused {
-            Reason::Paused
-        } else if self.number(&[State::Blocked]) > 0 {
-            Reason::Blocked
-        } else if self.number(&[State::Delayed]) > 0 {
-            Reason::Delayed
-        } else if self.number(&[State::Reserved]) > 0 {
-            Reason::Reserved
-        } else {
-            Reason::Empty
-        }
     }
 }

@@ -33,6 +33,7 @@ impl Queue {
             Setting::Backoff(to) => ("backoff", put(&mut s.backoff, to, DEFAULT.backoff)),
             Setting::Dedupe(to) => ("dedupe", put(&mut s.dedupe, to, DEFAULT.dedupe)),
             Setting::WorkerLimit(to) => ("worker_limit", put(&mut s.worker_limit, to, DEFAULT.worker_limit)),
+            Setting::ShareDrafts(to) => ("share_drafts", put(&mut s.share_drafts, to, DEFAULT.share_drafts)),
             Setting::RetentionMs(to) => ("retention_ms", put(&mut s.retention_ms, to, DEFAULT.retention_ms)),
             Setting::RetentionMax(to) => ("retention_max", put(&mut s.retention_max, to, DEFAULT.retention_max)),
             Setting::MaxJobs(to) => ("max_jobs", put(&mut s.max_jobs, to, DEFAULT.max_jobs)),

@@ -12,7 +12,7 @@ const ERRORS: usize = 5;
 const LATE_RESULTS: usize = 5;
 
 impl Queue {
-    pub fn extend(&mut self, id: Code, secret: &Code, lease_ms: Option<u32>) -> Extension {
+    pub fn extend(&mut self, id: Code, secret: &Code, lease_ms: Option<u32>, draft: Option<&'static str>) -> Extension {
         if let Err(lost) = self.live_holder(id, secret) {
             return Extension::Lost(lost);
         }
@@ -24,21 +24,12 @@ impl Queue {
             deadline = deadline.min(hold.deadline.max(hold.reserved_at + most));
         }
         hold.deadline = deadline;
+        // Who goes on has not left.
+        hold.grace = None;
         let worker = hold.worker;
+        self.keep_draft(id, worker, draft);
         self.tell("extended", id, worker, "");
         Extension::Extended { deadline: Millis(deadline), now: Millis(now) }
-    }
-
-    pub fn abandon(&mut self, id: Code, secret: &Code, reason: &str, delay_ms: u32) -> Return {
-        let worker = match self.live_holder(id, secret) {
-            Ok(worker) => worker,
-            Err(lost) => return self.again_or_lost(id, secret, How::Abandoned, lost),
-        };
-        self.let_go(id, Some(How::Abandoned));
-        self.job(id).counts.abandoned += 1;
-        self.tell("abandoned", id, worker, reason);
-        self.count("abandoned");
-        self.come_back_after(id, delay_ms.into(), 0)
     }
 
     pub fn fail(&mut self, id: Code, secret: &Code, error: &str) -> Return {
@@ -74,7 +65,7 @@ impl Queue {
         }
     }
 
-    fn come_back_after(&mut self, id: Code, delay: u64, jitter: u64) -> Return {
+    pub(super) fn come_back_after(&mut self, id: Code, delay: u64, jitter: u64) -> Return {
         let due = self.now + delay;
         if delay > 0 && !self.is_called_off(id) {
             let job = self.job(id);
@@ -90,8 +81,7 @@ impl Queue {
         if job.is_held_by(secret) {
             let (late, worker) = (job.is_overdue(self.now), job.worker());
             if late {
-                self.job(id).counts.expired += 1;
-                self.count("expired");
+                self.count_end_of_time(id);
             }
             self.let_go(id, Some(if late { How::DoneLate } else { How::Done }));
             return self.finish(id, worker, result, late);
@@ -103,7 +93,7 @@ impl Queue {
             return Completion::Done { late: how == How::DoneLate, duplicate: true };
         }
         let is_nobodys = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
-        if how == How::Expired && nth == 0 && is_nobodys {
+        if matches!(how, How::Expired | How::GraceOver) && nth == 0 && is_nobodys {
             self.job(id).ring[0].how = How::DoneLate;
             return self.finish(id, worker, result, true);
         }
@@ -140,7 +130,7 @@ impl Queue {
     }
 
     /// The worker, if the reservation is live. One that is overdue and not yet swept expires here.
-    fn live_holder(&mut self, id: Code, secret: &Code) -> Result<&'static str, Lost> {
+    pub(super) fn live_holder(&mut self, id: Code, secret: &Code) -> Result<&'static str, Lost> {
         let now = self.now;
         let Some(job) = self.jobs.get(&id) else { return Err(UNKNOWN) };
         if job.is_held_by(secret) {
@@ -155,10 +145,10 @@ impl Queue {
     }
 
     /// The very call that ended the reservation, repeated, is answered with how the job is now.
-    fn again_or_lost(&self, id: Code, secret: &Code, by: How, lost: Lost) -> Return {
+    pub(super) fn again_or_lost(&self, id: Code, secret: &Code, by: How, lost: Lost) -> Return {
         let ended = self.jobs.get(&id).and_then(|job| Some((job, job.recall(&secret_digest(secret))?)));
         match ended {
-            Some((job, nth)) if job.ring[nth].how == by => Return::Returned { state: job.state, duplicate: true },
+            Some((job, nth)) if is_by(job.ring[nth].how, by) => Return::Returned { state: job.state, duplicate: true },
             _ => Return::Lost(lost),
         }
     }
@@ -166,10 +156,15 @@ impl Queue {
 
 const UNKNOWN: Lost = Lost { ending: Ending::Unknown, state: None };
 
+/// A grace was asked for by an abandon.
+fn is_by(how: How, by: How) -> bool {
+    how == by || how == How::GraceOver && by == How::Abandoned
+}
+
 fn ending(how: How) -> Ending {
     match how {
         How::Expired => Ending::Expired,
-        How::Abandoned => Ending::Abandoned,
+        How::Abandoned | How::GraceOver => Ending::Abandoned,
         How::Failed => Ending::Failed,
         How::Released => Ending::Released,
         How::Cancelled => Ending::Cancelled,

@@ -5,7 +5,7 @@ use intray::{
     queue::Swept,
 };
 
-use super::{Ended, How, Job, Queue};
+use super::{Ended, How, Job, Queue, job::Grace};
 use crate::words::secret_digest;
 
 const RING: usize = 5;
@@ -33,22 +33,33 @@ impl Queue {
         if self.is_called_off(id) { self.cancel_now(id, "") } else { self.ready(id) }
     }
 
-    /// It ends by its deadline, which counts an attempt.
+    /// It ends by its deadline, which counts an attempt; or by the end of a grace, which counts as abandoned.
     pub(super) fn run_out(&mut self, id: Code) {
-        let worker = self.jobs[&id].worker();
-        self.let_go(id, Some(How::Expired));
+        let (worker, grace) = (self.jobs[&id].worker(), self.jobs[&id].grace());
+        self.count_end_of_time(id);
+        self.let_go(id, Some(if grace.is_some() { How::GraceOver } else { How::Expired }));
         let job = self.job(id);
-        job.counts.expired += 1;
-        job.attempts += 1;
-        self.tell("expired", id, worker, "");
-        self.count("expired");
+        match grace {
+            Some(Grace { skips: true }) => job.skip(worker),
+            Some(Grace { skips: false }) => {}
+            None => job.attempts += 1,
+        }
+        let (kind, note) = if grace.is_some() { ("abandoned", "grace") } else { ("expired", "") };
+        self.tell(kind, id, worker, note);
+    }
+
+    pub(super) fn count_end_of_time(&mut self, id: Code) {
+        let is_left = self.jobs[&id].grace().is_some();
+        let counts = &mut self.job(id).counts;
+        *(if is_left { &mut counts.abandoned } else { &mut counts.expired }) += 1;
+        self.count(if is_left { "abandoned" } else { "expired" });
     }
 
     /// Answers whether the job is dead by it.
     pub(super) fn expire(&mut self, id: Code) -> bool {
-        let worker = self.jobs[&id].worker();
+        let (worker, grace) = (self.jobs[&id].worker(), self.jobs[&id].grace());
         self.run_out(id);
-        let died = self.is_out_of_attempts(id);
+        let died = grace.is_none() && self.is_out_of_attempts(id);
         if died {
             self.die(id, worker)
         } else {

@@ -9,7 +9,7 @@ use intray::{
 
 use super::{Gate, How, Job, Queue, Stub, job::Hold};
 use crate::{
-    real::record::{self, Header, Live, Row},
+    real::record::{self, GRACE, Header, Live, REPLAYED, Row, SKIPS},
     words::{SPAN, TRACE, secret_digest},
 };
 
@@ -109,7 +109,8 @@ impl Job {
         // Of a batch's job that has ended the record alone says so.
         let is_kept = self.batch.is_some() && set == "ended";
         let sets = if is_kept { Vec::new() } else { vec![(set, self.score())] };
-        Row { sets, header, apart, live: self.live(), results: self.results() }
+        let draft = self.draft.map(|draft| (draft.worker.to_owned(), draft.text.to_owned()));
+        Row { sets, header, apart, live: self.live(), results: self.results(), draft }
     }
 
     fn live(&self) -> Live {
@@ -127,7 +128,7 @@ impl Job {
             ring: self.ring.iter().map(ended).collect(),
             errors: self.errors.iter().map(note).collect(),
             gate: self.parked_at.map_or(String::new(), Gate::key),
-            skips: Vec::new(),
+            skips: self.skips.iter().map(|worker| (*worker).to_owned()).collect(),
         }
     }
 
@@ -149,7 +150,8 @@ impl Job {
 
 impl Hold {
     fn row(&self) -> record::Hold {
-        const REPLAYED: u8 = 2;
+        let skips = self.grace.is_some_and(|grace| grace.skips);
+        let marks = [(self.grace.is_some(), GRACE), (self.replayed, REPLAYED), (skips, SKIPS)];
         record::Hold {
             secret: self.secret.map_or(String::new(), |secret| secret.as_str().to_owned()),
             digest: self.secret.map_or(Vec::new(), |secret| secret_digest(&secret).to_vec()),
@@ -157,7 +159,7 @@ impl Hold {
             reserved_at: self.reserved_at,
             lease_ms: self.lease_ms,
             resumes: self.resumes,
-            marks: if self.replayed { REPLAYED } else { 0 },
+            marks: marks.into_iter().filter(|(is, _)| *is).map(|(_, mark)| mark).sum(),
             worker: self.worker.to_owned(),
         }
     }
@@ -183,7 +185,7 @@ impl Stub {
             ..Header::default()
         };
         let live = Live::untouched(None, 0);
-        Row { sets: vec![("ended", self.at)], header, apart: None, live, results: Vec::new() }
+        Row { sets: vec![("ended", self.at)], header, apart: None, live, results: Vec::new(), draft: None }
     }
 }
 
@@ -197,5 +199,6 @@ fn number(how: How) -> u8 {
         How::Cancelled => 5,
         How::Done => 6,
         How::DoneLate => 7,
+        How::GraceOver => 8,
     }
 }

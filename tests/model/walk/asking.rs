@@ -9,12 +9,21 @@ use super::{Walk, broken, nth_of_undos};
 use crate::{
     ops::{Ask, Call, Caller, Nth},
     reference::{Asked, Given, Shown},
-    words::{LOCKS, TRACE, Verdict, WORKERS, name, nonce, same, text},
+    words::{DRAFTS, LOCKS, TRACE, Verdict, WORKERS, name, nonce, same, text},
 };
 
 impl Walk<'_> {
-    /// They go out together, and each finds what the one before has left.
+    /// They go out together, and each finds what the one before has left; unless one script cannot serve them all.
     pub(super) async fn reserve(&mut self, asks: &[Ask]) -> Verdict {
+        const ENOUGH: usize = 200;
+        let together = if self.model.sight < ENOUGH { 1 } else { asks.len() };
+        for asks in asks.chunks(together) {
+            self.reserve_together(asks).await?;
+        }
+        Ok(())
+    }
+
+    async fn reserve_together(&mut self, asks: &[Ask]) -> Verdict {
         let (mut calls, asked): (Vec<_>, Vec<_>) = asks.iter().map(|ask| self.prepare(ask)).unzip();
         let is_aside = matches!(asks, [Ask { aside: true, id: None, .. }]);
         if is_aside {
@@ -86,7 +95,12 @@ impl Walk<'_> {
             (
                 Given::New(shown) | Given::Held(shown),
                 ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now },
-            ) if shown.is_empty() => Ok((None, Some(End { remaining, now, nothing: Some((reason, retry_after_ms)) }))),
+            ) if shown.is_empty() => {
+                Ok((None, Some(End { remaining, now, nothing: Some((reason, retry_after_ms, false)) })))
+            }
+            (Given::Skipped, ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now }) => {
+                Ok((None, Some(End { remaining, now, nothing: Some((reason, retry_after_ms, true)) })))
+            }
             (Given::New(expected), ReserveOutcome::Jobs { jobs, remaining, now, undo }) => {
                 let ids: Vec<_> = jobs.iter().map(|job| job.reservation.job.code).collect();
                 same("reserve hands out", &ids, &expected.iter().map(|job| job.id).collect())?;
@@ -94,6 +108,7 @@ impl Walk<'_> {
                 for (job, expected) in jobs.iter().zip(expected) {
                     let secret = job.reservation.secret;
                     same("a job as it is handed out", &shown(job, None)?, &expected)?;
+                    self.meet_draft(expected.id);
                     let hold = self.model.jobs.get_mut(&expected.id).and_then(|job| job.hold.as_mut());
                     hold.ok_or("it is held")?.secret = Some(secret);
                     taken.push((expected.id, secret));
@@ -119,11 +134,23 @@ impl Walk<'_> {
         }
     }
 
+    /// Somebody has a job that somebody has typed something for.
+    fn meet_draft(&mut self, id: Code) {
+        let job = &self.model.jobs[&id];
+        let Some(draft) = job.draft else { return };
+        let whom = match job.worker() {
+            "" => "nobody",
+            worker if worker == draft.worker => "its owner",
+            _ => "another",
+        };
+        self.met(format!("a draft for {whom}"));
+    }
+
     fn check_end(&self, end: &End) -> Verdict {
         same("remaining", &end.remaining, &self.model.counts().waiting)?;
         same("reserve says that it is", &end.now, &Millis(self.model.now))?;
-        let Some((reason, retry_after_ms)) = end.nothing else { return Ok(()) };
-        same("reserve gives nothing because", &reason, &self.model.reason())?;
+        let Some((reason, retry_after_ms, skipped)) = end.nothing else { return Ok(()) };
+        same("reserve gives nothing because", &reason, &self.model.reason(skipped))?;
         let soon = self.model.next_overdue().map(|moment| moment.saturating_sub(self.model.now));
         let next = soon.unwrap_or(5_000).clamp(250, 5_000);
         match (next..=(next + next / 10).min(5_000)).contains(&retry_after_ms) {
@@ -157,7 +184,8 @@ type Unclear = (Vec<(Code, Code)>, Undo);
 struct End {
     remaining: u64,
     now: Millis,
-    nothing: Option<(intray::queue::Reason, u64)>,
+    /// Why, when to ask again, and whether all that waited was skipped.
+    nothing: Option<(intray::queue::Reason, u64, bool)>,
 }
 
 fn order(outcome: &ReserveOutcome) -> Vec<Code> {
@@ -187,5 +215,6 @@ fn shown(job: &Handout, secret: Option<Code>) -> Result<Shown, String> {
         locks: job.locks.iter().map(|lock| words(&LOCKS, lock.as_str())).collect::<Result<_, _>>()?,
         batch: job.batch.as_ref().map(|batch| batch.code),
         traced: job.traceparent.as_deref() == Some(TRACE),
+        draft: job.draft.as_ref().map(|draft| words(&DRAFTS, draft.as_str())).transpose()?,
     })
 }

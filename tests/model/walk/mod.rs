@@ -47,10 +47,11 @@ pub struct Walk<'r> {
 }
 
 impl<'r> Walk<'r> {
-    pub fn new(real: &'r mut Real) -> Self {
+    /// `sight`: how many jobs of the line one script looks at.
+    pub fn new(real: &'r mut Real, sight: usize) -> Self {
         real.begin();
         Self {
-            model: Queue::new(real.now()),
+            model: Queue::new(real.now(), sight),
             real,
             ids: Vec::new(),
             given: Vec::new(),

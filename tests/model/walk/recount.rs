@@ -1,13 +1,13 @@
 //! What must be true of the keyspace at any instant, whatever the model says: recounted from what lies there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use intray::{job::State, queue::StateCounts};
 
 use crate::{
     real::{
         keyspace::Keyspace,
-        record::{Bytes, Row, plain},
+        record::{Bytes, GRACE, Hold, Row, SKIPS, plain},
     },
     words::Verdict,
 };
@@ -19,6 +19,7 @@ pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     gates_are_a_recount(found, rows)?;
     nobody_is_stranded(found, rows)?;
     batches_are_a_recount(found, rows)?;
+    desks_are_in_order(rows)?;
     nothing_is_left_over(found, rows)
 }
 
@@ -70,6 +71,22 @@ fn keys_point_at_live_jobs(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Ve
         claim(is_named, || format!("a dedupe key points at {}: {owner:?}", plain(id)))?;
     }
     // Not the other way round: a job that was requeued while another had its key has none.
+    Ok(())
+}
+
+/// What ended keeps neither draft nor skips; who skips has a name and is remembered once; a mark that says skip says grace.
+fn desks_are_in_order(rows: &BTreeMap<String, Row>) -> Verdict {
+    for (id, Row { live, draft, .. }) in rows {
+        let has_ended = matches!(live.state, State::Completed | State::Cancelled);
+        claim(!has_ended || draft.is_none() && live.skips.is_empty(), || {
+            format!("{id} has ended: {draft:?}, {live:?}")
+        })?;
+        let skips: BTreeSet<_> = live.skips.iter().collect();
+        let are_names = skips.len() == live.skips.len() && skips.len() <= 16 && skips.iter().all(|who| !who.is_empty());
+        claim(are_names, || format!("{id} is skipped by {:?}", live.skips))?;
+        let is_sound = |hold: &Hold| hold.marks & SKIPS == 0 || hold.marks & GRACE != 0 && !hold.worker.is_empty();
+        claim(live.hold.as_ref().is_none_or(is_sound), || format!("{id} is held so: {:?}", live.hold))?;
+    }
     Ok(())
 }
 

@@ -1,24 +1,32 @@
 //! Extend, complete, abandon and fail, on both.
 
-use intray::queue::{Abandon, Complete, Extend, Fail};
+use intray::{
+    job::Reservation,
+    queue::{Abandon, Complete, Extend, Fail},
+};
 
 use super::{Walk, all};
 use crate::{
-    ops::Handle,
-    words::{RESULTS, Verdict, json, same},
+    ops::{Handle, Leaving, Staying, When},
+    reference::Leave,
+    words::{DRAFTS, RESULTS, Verdict, json, same},
 };
 
 const REASON: &str = "lunch";
 const ERROR: &str = "boom";
 
 impl Walk<'_> {
-    pub(super) async fn extend(&mut self, items: &[(Handle, Option<u32>)]) -> Verdict {
-        let calls: Vec<_> = items
-            .iter()
-            .map(|&(handle, lease_ms)| Extend { reservation: self.handle(handle), lease_ms, draft: None })
-            .collect();
-        for (call, answer) in calls.iter().zip(all(self.real.handle.extend(calls.clone()).await)?) {
-            let expected = self.model.extend(call.reservation.job.code, &call.reservation.secret, call.lease_ms);
+    pub(super) async fn extend(&mut self, items: &[Staying]) -> Verdict {
+        let call = |staying: &Staying| Extend {
+            reservation: self.handle(staying.handle),
+            lease_ms: staying.lease_ms,
+            draft: staying.draft.map(|n| json(DRAFTS[n])),
+        };
+        let calls: Vec<_> = items.iter().map(call).collect();
+        let answers = all(self.real.handle.extend(calls.clone()).await)?;
+        for ((staying, call), answer) in items.iter().zip(&calls).zip(answers) {
+            let (id, secret) = (call.reservation.job.code, &call.reservation.secret);
+            let expected = self.model.extend(id, secret, staying.lease_ms, staying.draft.map(|n| DRAFTS[n]));
             self.note(|| format!("  {answer:?}"));
             self.met(format!("extend {answer:?}"));
             same("extend answers", &answer, &expected)?;
@@ -41,25 +49,44 @@ impl Walk<'_> {
         Ok(())
     }
 
-    pub(super) async fn abandon(&mut self, items: &[(Handle, Option<u32>)]) -> Verdict {
-        let call = |walk: &mut Self, &(handle, delay_ms): &(Handle, Option<u32>)| Abandon {
-            reservation: walk.handle(handle),
-            reason: Some(REASON.to_owned()),
-            delay_ms,
-            skip: false,
-            grace_ms: None,
-            resumes: None,
-            draft: None,
-        };
-        let calls: Vec<_> = items.iter().map(|item| call(self, item)).collect();
-        for (call, answer) in calls.iter().zip(all(self.real.handle.abandon(calls.clone()).await)?) {
-            let (id, secret) = (call.reservation.job.code, &call.reservation.secret);
-            let expected = self.model.abandon(id, secret, REASON, call.delay_ms.unwrap_or(0));
+    pub(super) async fn abandon(&mut self, items: &[Leaving]) -> Verdict {
+        let calls: Vec<_> = items.iter().map(|leaving| self.leave(leaving)).collect();
+        let sent = calls.iter().map(|(reservation, leave)| Abandon {
+            reservation: reservation.clone(),
+            reason: Some(leave.reason.to_owned()),
+            delay_ms: (leave.delay_ms > 0).then_some(leave.delay_ms),
+            skip: leave.skip,
+            grace_ms: Some(leave.grace_ms),
+            resumes: leave.resumes,
+            draft: leave.draft.map(json),
+        });
+        for ((reservation, leave), answer) in calls.iter().zip(all(self.real.handle.abandon(sent.collect()).await)?) {
+            let expected = self.model.abandon(reservation.job.code, &reservation.secret, leave);
             self.note(|| format!("  {answer:?}"));
             self.met(format!("abandon {answer:?}"));
             same("abandon answers", &answer, &expected)?;
         }
         Ok(())
+    }
+
+    fn leave(&self, leaving: &Leaving) -> (Reservation, Leave) {
+        let reservation = self.handle(leaving.handle);
+        let job = self.model.jobs.get(&reservation.job.code);
+        let known = job.and_then(|job| job.hold.as_ref()).map_or(0, |hold| hold.resumes);
+        let (delay_ms, grace_ms) = match leaving.when {
+            When::Now => (0, 0),
+            When::Delay(ms) => (ms, 0),
+            When::Grace(ms) => (0, ms),
+        };
+        let leave = Leave {
+            reason: REASON,
+            delay_ms,
+            skip: leaving.skip,
+            grace_ms,
+            resumes: leaving.resumes.map(|more| known.saturating_add_signed(more)),
+            draft: leaving.draft.map(|n| DRAFTS[n]),
+        };
+        (reservation, leave)
     }
 
     pub(super) async fn fail(&mut self, items: &[Handle]) -> Verdict {
