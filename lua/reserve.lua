@@ -209,6 +209,8 @@ local function take_next(call, want)
     end
   end
   if #given > 1 then return given end
+  -- A call that goes on has passed somebody before.
+  if call.from ~= '' then passed = passed or {tonumber(call.from_place), call.from} end
   if cursor > #line and not line_ends then
     return {'more', passed and digits(passed[1]) or '', passed and passed[2] or ''}
   end

@@ -79,3 +79,17 @@ async fn a_skipped_job_of_a_batch_with_a_limit_hides_none_of_the_others() {
     w.complete(&w.reserve_as("bob").await).await.is(200);
     w.check().await;
 }
+
+#[tokio::test]
+async fn who_has_skipped_as_many_as_are_looked_at_in_one_go_has_skipped_them() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    w.enqueue_many((0..200).map(|n| json!({ "payload": n }))).await;
+    for _ in 0..2 {
+        for held in w.reserve_all(json!({ "worker": "ann", "limit": 100 })).await {
+            w.skip(&held).await;
+        }
+    }
+    assert_eq!(w.nothing(json!({ "worker": "ann" })).await, "skipped");
+    w.check().await;
+}
