@@ -114,7 +114,7 @@ fn a_short_sighted_queue_is_no_different() {
     ];
     let edits = edits.map(edit).to_vec();
     let plan = run::Plan::from_environment();
-    let plan = run::Plan { cases: plan.cases / 20, sight: 3, edits, ..plan };
+    let plan = run::Plan { cases: plan.cases / 20, is_short_sighted: true, edits, ..plan };
     run::run(&plan).unwrap_or_else(|difference| panic!("short-sighted: {difference}"));
 }
 

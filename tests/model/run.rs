@@ -40,8 +40,8 @@ pub struct Plan {
     pub threads: usize,
     /// Of all; otherwise they take turns.
     pub theme: Option<Theme>,
-    /// How many jobs of the line one script looks at.
-    pub sight: usize,
+    /// A script looks at a few jobs of the line only.
+    pub is_short_sighted: bool,
     /// What the scripts say otherwise than their files.
     pub edits: Vec<Edit>,
 }
@@ -49,7 +49,16 @@ pub struct Plan {
 impl Plan {
     /// What runs when nobody says otherwise.
     pub fn fixed() -> Self {
-        Self { seed: 7, case: None, cases: 1_800, steps: 60, threads: 2, theme: None, sight: 200, edits: Vec::new() }
+        Self {
+            seed: 7,
+            case: None,
+            cases: 1_800,
+            steps: 60,
+            threads: 2,
+            theme: None,
+            is_short_sighted: false,
+            edits: Vec::new(),
+        }
     }
 
     pub fn from_environment() -> Self {
@@ -158,14 +167,14 @@ const PATIENCE: Duration = Duration::from_secs(60);
 struct Bench {
     runtime: Runtime,
     real: RefCell<Real>,
-    sight: usize,
+    is_short_sighted: bool,
 }
 
 impl Bench {
     fn new(plan: &Plan) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
         let real = RefCell::new(runtime.block_on(Real::start(&plan.edits)));
-        Self { runtime, real, sight: plan.sight }
+        Self { runtime, real, is_short_sighted: plan.is_short_sighted }
     }
 
     fn is_edited(&self) -> bool {
@@ -174,7 +183,7 @@ impl Bench {
 
     fn walk(&self, ops: &[Op]) -> Result<Tally, String> {
         let mut real = self.real.borrow_mut();
-        let walk = Walk::new(&mut real, self.sight).run(ops);
+        let walk = Walk::new(&mut real, self.is_short_sighted).run(ops);
         self.runtime.block_on(async { tokio::time::timeout(PATIENCE, walk).await.unwrap_or(Err("no end".to_owned())) })
     }
 
@@ -189,7 +198,8 @@ impl Bench {
         };
         outcome.map_err(|_| {
             let smallest = smaller::smallest(whole, |ops| self.walk(ops).is_err());
-            let story = self.runtime.block_on(Walk::new(&mut self.real.borrow_mut(), self.sight).tell(&smallest));
+            let story =
+                self.runtime.block_on(Walk::new(&mut self.real.borrow_mut(), self.is_short_sighted).tell(&smallest));
             let steps = smallest.len();
             format!("{plan} cargo test --test model\n\nin {steps} steps of {}:\n{story}", plan.steps)
         })

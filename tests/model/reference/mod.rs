@@ -34,8 +34,6 @@ pub use self::{
 /// One queue.
 pub struct Queue {
     pub now: u64,
-    /// How many jobs of the line one script looks at.
-    pub sight: usize,
     pub settings: Settings,
     /// Settings that are not left to their defaults.
     pub chosen: BTreeSet<&'static str>,
@@ -69,10 +67,9 @@ pub struct Event {
 }
 
 impl Queue {
-    pub fn new(now: u64, sight: usize) -> Self {
+    pub fn new(now: u64) -> Self {
         Self {
             now,
-            sight,
             settings: settings::DEFAULT,
             chosen: BTreeSet::new(),
             jobs: BTreeMap::new(),

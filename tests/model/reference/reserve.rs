@@ -13,6 +13,9 @@ use super::{
     job::Hold,
 };
 
+/// Jobs of the line that one script may look at in vain.
+const CANDIDATES: usize = 200;
+
 impl Queue {
     /// One call. Of jobs that were reserved in one instant none is the oldest: they come as they came in `answer`.
     pub fn reserve(&mut self, asked: &Asked, answer: &[Code]) -> Given {
@@ -35,10 +38,6 @@ impl Queue {
         }
         let (mut given, mut looked, mut passed) = (Vec::new(), 0, BTreeSet::new());
         while !self.settings.paused && given.len() < asked.limit.min(limit - mine.len()) {
-            // Who has something by the end of what a script looks at is not looked on for.
-            if looked >= self.sight && !given.is_empty() && given.len() == answer.len() {
-                break;
-            }
             let Some(id) = self.next(&passed) else { break };
             if self.jobs[&id].is_skipped_by(asked.worker) {
                 // For this worker it is not in line: whoever is parked at its gates comes in its stead.
@@ -50,6 +49,10 @@ impl Queue {
             if let Some(gate) = self.full_gate(&self.jobs[&id]) {
                 self.block(id, gate);
                 looked += 1;
+                // As many as a script looks at: whoever has something by then is not looked on for.
+                if looked >= CANDIDATES && !given.is_empty() {
+                    break;
+                }
                 continue;
             }
             self.promise_order(id, asked.worker);

@@ -13,12 +13,14 @@ use crate::{
 };
 
 impl Walk<'_> {
-    /// They go out together, and each finds what the one before has left; unless one script cannot serve them all.
+    /// They go out together, and each finds what the one before has left. Of a queue that looks at a few jobs at a time
+    /// each asks alone and for one, as who comes next and gets how many depends on how far a script sees.
     pub(super) async fn reserve(&mut self, asks: &[Ask]) -> Verdict {
-        const ENOUGH: usize = 200;
-        let together = if self.model.sight < ENOUGH { 1 } else { asks.len() };
-        for asks in asks.chunks(together) {
-            self.reserve_together(asks).await?;
+        if !self.is_short_sighted {
+            return self.reserve_together(asks).await;
+        }
+        for ask in asks {
+            self.reserve_together(&[Ask { limit: 1, ..ask.clone() }]).await?;
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ use crate::{
 pub struct Walk<'r> {
     real: &'r mut Real,
     model: Queue,
+    is_short_sighted: bool,
     /// Every job and stub that there ever was.
     ids: Vec<Code>,
     /// Every reservation that was ever handed out: job and secret.
@@ -47,11 +48,11 @@ pub struct Walk<'r> {
 }
 
 impl<'r> Walk<'r> {
-    /// `sight`: how many jobs of the line one script looks at.
-    pub fn new(real: &'r mut Real, sight: usize) -> Self {
+    pub fn new(real: &'r mut Real, is_short_sighted: bool) -> Self {
         real.begin();
         Self {
-            model: Queue::new(real.now(), sight),
+            model: Queue::new(real.now()),
+            is_short_sighted,
             real,
             ids: Vec::new(),
             given: Vec::new(),
