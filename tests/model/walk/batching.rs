@@ -66,7 +66,9 @@ impl Walk<'_> {
         let mut sent = match append {
             Append::Again(nth) => {
                 let Some(mut before) = nth.of(&self.sent).cloned() else { return Ok(()) };
-                before.members.iter_mut().for_each(|(sent, _)| sent.task.traceparent = None);
+                for (sent, meant) in &mut before.members {
+                    (sent.task.traceparent, meant.said.traced) = (None, false);
+                }
                 before
             }
             Append::Behind { members, said } => {
