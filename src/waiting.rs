@@ -85,7 +85,7 @@ impl Waiting {
             let looked = Instant::now();
             let seen = match self.inner.queues.reserve(call.clone()).await {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
-                    if let ReserveOutcome::Nothing { reason: Reason::Skipped, .. } = nothing {
+                    if let ReserveOutcome::Nothing { passed_over: true, .. } = nothing {
                         // What this one has skipped is somebody else's.
                         place.pass_on();
                     }
@@ -136,7 +136,7 @@ impl Waiting {
         let later: Option<Vec<_>> = queues.iter().map(|queue| self.inner.table.sight_after(queue, looked)).collect();
         match later {
             // That is of this worker alone.
-            _ if matches!(seen, Ok(ReserveOutcome::Nothing { reason: Reason::Skipped, .. })) => seen,
+            _ if matches!(seen, Ok(ReserveOutcome::Nothing { passed_over: true, .. })) => seen,
             Some(sights) => Ok(Sight::nothing(&sights.into_iter().collect::<Result<Vec<_>, _>>()?)),
             None => seen,
         }
@@ -146,8 +146,8 @@ impl Waiting {
 /// The end of a wait that is over for another reason than a job or its deadline.
 fn cut_short(why: Reason, seen: ReserveOutcome) -> ReserveOutcome {
     match seen {
-        ReserveOutcome::Nothing { remaining, now, .. } => {
-            ReserveOutcome::Nothing { reason: why, retry_after_ms: between(250, 1_000), remaining, now }
+        ReserveOutcome::Nothing { remaining, now, passed_over, .. } => {
+            ReserveOutcome::Nothing { reason: why, retry_after_ms: between(250, 1_000), remaining, now, passed_over }
         }
         other => other,
     }

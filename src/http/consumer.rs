@@ -47,7 +47,7 @@ pub async fn reserve(
             let text = serde_json::to_vec(&shapes::Handouts { jobs, remaining, server_time: now.into() });
             Ok(Delivery::new(text.map_err(|_| Problem::internal())?, undo).into_response())
         }
-        ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now } => {
+        ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, .. } => {
             let (reason, server_time) = (reason.word(), now.into());
             Ok(Json(shapes::NothingToReserve { jobs: [], remaining, server_time, reason, retry_after_ms })
                 .into_response())

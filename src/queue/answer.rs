@@ -82,6 +82,7 @@ impl Sight {
             retry_after_ms: retry_after(sights),
             remaining: sights.iter().map(|sight| sight.waiting).sum(),
             now: sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0)),
+            passed_over: sights.iter().any(|sight| sight.skipped),
         }
     }
 }

@@ -28,8 +28,20 @@ pub struct Reserve {
 
 #[derive(Debug)]
 pub enum ReserveOutcome {
-    Jobs { jobs: Vec<Handout>, remaining: u64, now: Millis, undo: Undo },
-    Nothing { reason: Reason, retry_after_ms: u64, remaining: u64, now: Millis },
+    Jobs {
+        jobs: Vec<Handout>,
+        remaining: u64,
+        now: Millis,
+        undo: Undo,
+    },
+    /// `passed_over`: some of what is there this worker has skipped, and somebody else may have it.
+    Nothing {
+        reason: Reason,
+        retry_after_ms: u64,
+        remaining: u64,
+        now: Millis,
+        passed_over: bool,
+    },
     UnknownJob,
     NotWaiting(State),
     QueuePaused,

@@ -1,8 +1,11 @@
 //! Whom a skip concerns, and for how long.
 
-use serde_json::json;
+use std::time::Duration;
 
-use crate::world::World;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::world::{World, waiters::AT_ONCE};
 
 #[tokio::test]
 async fn who_skips_a_job_again_and_again_makes_it_forget_nobody() {
@@ -91,5 +94,28 @@ async fn who_has_skipped_as_many_as_are_looked_at_in_one_go_has_skipped_them() {
         }
     }
     assert_eq!(w.nothing(json!({ "worker": "ann" })).await, "skipped");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_is_woken_for_what_they_have_skipped_wakes_the_next() {
+    let w = World::start().await;
+    w.enqueue_as(json!({ "queue": "paused", "payload": 1 })).await;
+    w.patch("/queues/paused", json!({ "paused": true })).await.is(200);
+    for queues in [json!(["default"]), json!(["default", "paused"]), json!(["paused", "default"])] {
+        let id = w.enqueue(queues.clone()).await;
+        w.skip(&w.reserve_as("ann").await).await;
+        assert_eq!(w.reserve_as("cyd").await.id, id);
+        let ann = w.asks(json!({ "worker": "ann", "queues": queues }));
+        sleep(Duration::from_millis(100)).await;
+        let bob = w.waits(json!({ "worker": "bob" })).await;
+        let since = Instant::now();
+        w.release(&id).await;
+        let (held, at) = bob.job_at().await;
+        assert_eq!(held.id, id);
+        assert!(at - since < AT_ONCE, "{queues}: {:?}", at - since);
+        assert!(!ann.is_answered());
+        w.complete(&held).await.is(200);
+    }
     w.check().await;
 }

@@ -96,11 +96,11 @@ impl Walk<'_> {
         match (given, outcome) {
             (
                 Given::New(shown) | Given::Held(shown),
-                ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now },
+                ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, .. },
             ) if shown.is_empty() => {
                 Ok((None, Some(End { remaining, now, nothing: Some((reason, retry_after_ms, false)) })))
             }
-            (Given::Skipped, ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now }) => {
+            (Given::Skipped, ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, .. }) => {
                 Ok((None, Some(End { remaining, now, nothing: Some((reason, retry_after_ms, true)) })))
             }
             (Given::New(expected), ReserveOutcome::Jobs { jobs, remaining, now, undo }) => {
