@@ -80,6 +80,10 @@ pub async fn queues(engine: &Engine) -> Vec<String> {
     for key in keys {
         let kind: String = engine.run(&format!("TYPE {key}")).await;
         let lives: i64 = engine.run(&format!("PTTL {key}")).await;
+        // The background task may have emptied it meanwhile.
+        if lives == -2 || kind == "none" {
+            continue;
+        }
         assert_eq!(lives, -1, "{key} would vanish by itself");
         let own = key.strip_prefix("intray:{").and_then(|rest| rest.split_once("}:"));
         let known = match own {
