@@ -1,6 +1,7 @@
 # `make run` serves on 127.0.0.1:7070, `make demo` shows a desk there, `make test` and `make test-web` test. All bring what
 # they need, Rust excepted.
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
+built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
 .PHONY: run demo test test-web fmt lint deny image engine curl rust
 
@@ -11,7 +12,7 @@ run: rust engine
 # With a data folder of its own, so that nobody's queue is full of examples.
 demo: rust engine
 	cargo build --release --locked
-	exec web/demo/run.sh target/release/intray serve --demo --data-dir target/demo-data
+	exec web/demo/run.sh $(built)/release/intray serve --demo --data-dir $(built)/demo-data
 
 test: rust engine curl
 	cargo test --locked
@@ -19,7 +20,7 @@ test: rust engine curl
 # The browser module and the pages, in a real Chromium: brings Node, Chromium and their packages.
 test-web: rust engine
 	cargo build --locked
-	tests/web/run.sh
+	INTRAY_BIN=$(built)/debug/intray tests/web/run.sh
 
 fmt: rust
 	cargo fmt
