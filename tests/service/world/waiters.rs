@@ -18,8 +18,8 @@ use super::{
 pub const LONG: u64 = 30_000;
 /// The longest that something takes for which nobody should have to wait; the safety tick is far beyond.
 pub const AT_ONCE: Duration = Duration::from_secs(1);
-/// From the beginning of a look to its end. Who is not asleep even then is not overlooked, and the story loses nothing.
-const LOOK: Duration = Duration::from_millis(20);
+/// From the end of a look to sleep.
+const SETTLE: Duration = Duration::from_millis(10);
 
 /// A call that has not been answered yet.
 pub struct Waiter {
@@ -85,9 +85,11 @@ impl Client {
         self.figure(&format!(r#"intray_script_duration_seconds_count{{script="{name}"}}"#)).await as u64
     }
 
-    /// How often somebody at this instance has begun to look for a job, one each.
-    async fn looks(&self) -> u64 {
-        self.figure(r#"intray_script_group_jobs_sum{script="reserve"}"#).await as u64
+    /// How often somebody at this instance has begun to look for a job, one each, and how many looks have not ended.
+    async fn looks(&self) -> (u64, i64) {
+        let of = |what: &str| format!(r#"intray_script_group_jobs_{what}{{script="reserve"}}"#);
+        let (looks, begun) = (self.figure(&of("sum")).await, self.figure(&of("count")).await as i64);
+        (looks as u64, begun - self.scripts("reserve").await as i64)
     }
 
     /// Somebody who asks for work in one queue, and is asleep now.
@@ -97,13 +99,17 @@ impl Client {
 
     /// People who ask for work in one queue each, one after the other, and are all asleep now.
     pub async fn wait_together(&self, requests: Vec<Value>) -> Vec<Waiter> {
-        let expected = self.looks().await + requests.len() as u64;
+        // What is recorded while the exporter collects can be lost. So some are always out, and time has the last word.
+        let (before, out) = self.looks().await;
+        let expected = before + requests.len() as u64;
         let (begin, waiters): (_, Vec<_>) =
             (Instant::now(), requests.into_iter().map(|request| self.asks(request)).collect());
-        // What is recorded while the exporter collects can be lost: then it is time that says so.
-        let looked = async || (self.looks().await >= expected || begin.elapsed() > AT_ONCE * 5).then_some(());
-        eventually("everybody looks", looked).await;
-        sleep(LOOK).await;
+        let looked = async || {
+            let (looks, still_out) = self.looks().await;
+            (looks >= expected && still_out <= out || begin.elapsed() > AT_ONCE * 5).then_some(())
+        };
+        eventually("everybody has looked", looked).await;
+        sleep(SETTLE).await;
         assert!(waiters.iter().all(|waiter| !waiter.is_answered()), "there is nothing to be had");
         waiters
     }
