@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before } from 'node:test'
 import { startBrowser } from './browser.js'
 import { startService } from './service.js'
+import { becomes } from './until.js'
 import { startWire } from './wire.js'
 
 export function stage(begin) {
@@ -58,6 +59,8 @@ export function stage(begin) {
       wrong.push(...own, ...(page.isClosed() ? [] : await page.evaluate(() => globalThis.refused)))
       await context.close()
     }
+    // Or a page that is gone would be handed the next story's job, by way of the wire.
+    await becomes(() => on.wire.open, 0)
     Object.assign(on.wire, { rule: null, offline: false })
     on.wire.log.length = 0
     assert.deepEqual(wrong, [])

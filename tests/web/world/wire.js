@@ -10,9 +10,11 @@ const isPage = (path) => /^\/(console|demo|docs)(\/|$)|^\/client\.(js|d\.ts)$/.t
  */
 export async function startWire(service) {
   const log = []
-  const wire = { log, rule: null, offline: false }
+  const wire = { log, rule: null, offline: false, open: 0 } // `open`: calls that are not answered
   const serve = async (request, response) => {
     const { pathname } = new URL(request.url, 'http://wire')
+    wire.open += 1
+    response.on('close', () => (wire.open -= 1))
     const text = await read(request)
     const { method, url: path, headers } = request
     const entry = { method, path, headers, body: parse(text), at: Date.now() }
