@@ -40,7 +40,7 @@ pub async fn events(
     let filter = query.finish(Some(filter))?;
     queues.iter().try_for_each(|queue| guard::queue(&caller, queue))?;
     let place_in = |queue: &QueueName| places.iter().find(|(known, _)| known == queue).map(|(_, place)| *place);
-    let from = queues.into_iter().map(|queue| (place_in(&queue), queue)).map(|(place, queue)| (queue, place)).collect();
+    let from = queues.into_iter().map(|queue| (place_in(&queue), queue)).collect();
     let feed = waiting.feed(from).await.map_err(Problem::of_a_look)?;
     Ok(Reader::new(feed, filter, (access, caller), leaving).into_response())
 }

@@ -135,9 +135,6 @@ impl Queues {
     }
 
     /// Whether everything since a place is still there.
-    ///
-    /// # Errors
-    /// When Redis is not well.
     async fn remembers(&self, queue: &QueueName, place: Place) -> Result<bool, Fault> {
         if place == Place::default() {
             return self.is_untrimmed(queue).await;
@@ -147,9 +144,7 @@ impl Queues {
         command.arg(self.inner.keys.of(queue, "events")).arg(&id).arg(&id);
         Ok(!Fields::of(self.inner.link.plain(&command).await?)?.is_done())
     }
-}
 
-impl Queues {
     /// Whether the stream still begins with its first entry.
     async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
         let mut command = redis::cmd("XINFO");

@@ -35,20 +35,20 @@ impl Waiting {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn feed(&self, from: Vec<(QueueName, Option<Place>)>) -> Result<Feed, Fault> {
+    pub async fn feed(&self, from: Vec<(Option<Place>, QueueName)>) -> Result<Feed, Fault> {
         let queues = self.inner.queues.clone();
         let (places, behind, told, live) = Default::default();
         let mut feed = Feed { queues, places, behind, told, live };
-        for (queue, place) in from {
+        for (place, queue) in from {
             // Followed first, so that nothing falls between the past and the present.
             let following = self.follow(&queue).await?;
             let next = |mut following: super::Following| async move { Some((following.next().await, following)) };
             feed.live.push(Box::pin(stream::unfold(following, next)));
-            if place.is_some() {
-                feed.behind.push(queue.clone());
-            }
             let place = match place {
-                Some(place) => place,
+                Some(place) => {
+                    feed.behind.push(queue.clone());
+                    place
+                }
                 None => feed.queues.last_event(&queue).await?,
             };
             feed.places.insert(queue, place);

@@ -177,6 +177,15 @@ impl State {
         }
     }
 
+    /// The first in each line who is asleep, of those from this number on.
+    fn rouse_next(&mut self, queues: &[QueueName], from: u64) {
+        let first = |queue| self.lines.get(queue)?.asleep.range(from..).next().copied();
+        let next: BTreeSet<u64> = queues.iter().filter_map(first).collect();
+        for number in next {
+            self.rouse(number);
+        }
+    }
+
     /// From one set of each of its lines to the other.
     fn shift(&mut self, number: u64, sets: impl Fn(&mut Line) -> (&mut BTreeSet<u64>, &mut BTreeSet<u64>)) {
         let Some(waiter) = self.waiters.get(&number) else { return };
@@ -200,15 +209,8 @@ impl Place<'_> {
     /// Wakes the next in each line, for a job that is not for this one.
     pub(super) fn pass_on(&self) {
         let mut state = self.table.state();
-        let queues = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone());
-        let next: BTreeSet<u64> = queues
-            .iter()
-            .flat_map(|queues| queues.iter())
-            .filter_map(|queue| state.lines.get(queue)?.asleep.range(self.number..).next().copied())
-            .collect();
-        for number in next {
-            state.rouse(number);
-        }
+        let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
+        state.rouse_next(&queues, self.number);
     }
 
     pub(super) fn is_replaced(&self) -> bool {
@@ -218,8 +220,8 @@ impl Place<'_> {
     /// Redis did not answer; when it is back, this one looks again.
     pub(super) fn is_troubled(&self) {
         let mut state = self.table.state();
-        let queues = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone());
-        for queue in queues.iter().flat_map(|queues| queues.iter()) {
+        let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
+        for queue in queues.iter() {
             if let Some(line) = state.lines.get_mut(queue) {
                 line.troubled.insert(self.number);
                 line.tick.notify_one();
@@ -254,11 +256,7 @@ impl Drop for Place<'_> {
         }
         // Woken for a job and gone without it: the next one is to look.
         if was_awake && !self.served.load(Ordering::Relaxed) {
-            let next: BTreeSet<u64> =
-                waiter.queues.iter().filter_map(|queue| state.lines.get(queue)?.asleep.first().copied()).collect();
-            for number in next {
-                state.rouse(number);
-            }
+            state.rouse_next(&waiter.queues, 0);
         }
     }
 }

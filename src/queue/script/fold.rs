@@ -3,14 +3,10 @@
 
 /// Keeps the lines where they are, so that Redis's complaints name the right one.
 pub(super) fn fold(code: &str) -> String {
-    let lines: Vec<&str> = code.lines().map(without_comment).collect();
-    let constants: Vec<(&str, &str)> = lines.iter().flat_map(|line| constants(line)).collect();
-    let folded = lines.iter().map(|line| if constants_in(line) { String::new() } else { replaced(line, &constants) });
+    let lines: Vec<_> = code.lines().map(without_comment).map(|line| (line, constants(line))).collect();
+    let known: Vec<_> = lines.iter().flat_map(|(_, own)| own).copied().collect();
+    let folded = lines.iter().map(|(line, own)| if own.is_empty() { replaced(line, &known) } else { String::new() });
     folded.collect::<Vec<_>>().join("\n") + "\n"
-}
-
-fn constants_in(line: &str) -> bool {
-    !constants(line).is_empty()
 }
 
 /// `local A, B = 1, 'b'`
