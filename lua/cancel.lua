@@ -1,7 +1,7 @@
 -- cancel: a producer or operator withdraws a job.   waiting | blocked | delayed | dead | reserved (force) -> cancelled
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending event total commit
--- KEYS   inbound zset · reserved zset · jobs hash · live hash
+-- USES   clock write record place batch gate leave dedupe ending event total commit
+-- KEYS   reserved zset · jobs hash · live hash
 -- ARGV   id, force (0 | 1)
 -- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, reserved without force, dead in a batch that is over
 local id, force = ARGV[1], ARGV[2] == '1'
@@ -9,7 +9,7 @@ local record, raw = redis.call('HGET', jobs, id), redis.call('HGET', live, id)
 local header = record and read_header(record)
 
 if not header or is_stub(header) then return {'unknown'} end
-local r = raw and read_live(raw) or new_live(WAITING, tonumber(redis.call('ZSCORE', inbound, id)), header.priority)
+local r = raw and read_live(raw) or unseen(id, header)
 local overdue = r.state == RESERVED and now >= tonumber(redis.call('ZSCORE', reserved, id))
 if r.state == CANCELLED then return {'cancelled'} end
 local kept = r.state == DEAD and is_member(header) and is_over(read_batch(batch_of(id)))

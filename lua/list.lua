@@ -1,6 +1,6 @@
 -- list: the jobs of one state, in the order of their set, a page at a time; the blocked by their gate.   reads only
 -- FLAGS  no-writes
--- USES   clock record event batch view
+-- USES   clock record place event batch view
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset
 -- ARGV   state, limit, client ('' = any), worker ('' = any), batch ('' = any), score and member of the one seen last
 -- ARGV   ('' = from the start)
@@ -40,7 +40,7 @@ end
 for i = 1, #entries, 2 do
   local member, score = entries[i], entries[i + 1]
   local passed = score == after_score and member <= after
-  local job = not passed and view(member:sub(-26))
+  local job = not passed and view(id_of(member))
   if job and fits(job) then
     bytes = bytes + #job[2] + #job[3] + #job[5]
     if #page > 0 and bytes > BYTES then break end

@@ -1,7 +1,7 @@
 -- purge: an operator removes the jobs of one state, a bounded step at a time; those of a batch, which counts them, are
 --        cancelled instead.   any -> gone | cancelled
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending gone event total commit
+-- USES   clock write record place batch gate leave dedupe ending gone event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   live hash
 -- ARGV   state, or 'stub' for what remembers an idempotent enqueue that met a twin; how many at the front of the set to
@@ -18,16 +18,12 @@ local leave_ended, removed, passed = begin('ZREM', ended), 0, 0
 
 local ids = redis.call('ZRANGE', set, from, from + STEP - 1)
 if #ids == 0 then return {0, from, 0} end
-for i, member in ipairs(ids) do ids[i] = member:sub(-26) end
+for i, member in ipairs(ids) do ids[i] = id_of(member) end
 
 local function forget_ended(id, r)
   gone(id, r)
   add(leave_ended, id)
   if not r then total('stubs', -1) elseif r.state == CANCELLED then total('cancelled_kept', -1) end
-end
-
-local function unseen(id, header)
-  return new_live(WAITING, tonumber(redis.call('ZSCORE', inbound, id)), header.priority)
 end
 
 local function remove(id, r, header)

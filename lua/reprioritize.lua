@@ -1,7 +1,7 @@
 -- reprioritize: an operator changes how urgent a job is; a reserved one has it on its return.
 --        waiting | blocked | reserved | delayed, blocked -> waiting if it has come before others
 -- FLAGS  allow-oom
--- USES   clock write record batch gate order event total commit
+-- USES   clock write record place batch gate order event total commit
 -- KEYS   inbound zset · jobs hash · live hash
 -- ARGV   id, priority
 -- REPLY  {'changed', state} | {'unknown'} | {'state', state}: the job has ended
@@ -10,7 +10,7 @@ local record, raw = redis.call('HGET', jobs, id), redis.call('HGET', live, id)
 local header = record and read_header(record)
 
 if not header or is_stub(header) then return {'unknown'} end
-local r = raw and read_live(raw) or new_live(WAITING, tonumber(redis.call('ZSCORE', inbound, id)), header.priority)
+local r = raw and read_live(raw) or unseen(id, header)
 if r.state == COMPLETED or r.state == DEAD or r.state == CANCELLED then return {'state', STATES[r.state]} end
 local before = r.score < 0 and r.priority or priority_of(r.score)
 if before == priority then return {'changed', STATES[r.state]} end
@@ -21,14 +21,14 @@ r.priority = priority
 if r.score >= 0 then r.score = new_place(priority, header.client) end
 if raw then redis.call('HSET', live, id, pack_live(r)) end
 if r.state == WAITING then
-  redis.call('ZADD', inbound, r.score, id)
+  redis.call('ZADD', inbound, r.score, in_line(id, r.arrival))
   -- Somebody who is parked at one of its gates may be before it now.
   if is_gated(header) then pass_batons(id, header) end
 elseif r.state == BLOCKED then
   park(id, r, header, gate)
   -- If it is the first one there now, and there is room, it is the one to be put back.
   in_hand[id] = {record = r}
-  if first_parked(gate):sub(-26) == id then pass_baton(gate) end
+  if id_of(first_parked(gate)) == id then pass_baton(gate) end
 end
 event('changed', id, '', header, '')
 commit()

@@ -1,6 +1,6 @@
 -- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting | blocked
 -- FLAGS  allow-oom
--- USES   clock write record batch gate order event total commit
+-- USES   clock write record place batch gate order event total commit
 -- KEYS   inbound zset · delayed zset · dead zset · jobs hash · live hash · dedupe hash
 -- ARGV   'job' id | 'queue' died until ms (0 = now), how many of the dead to pass over (their batch is over)
 -- REPLY  {'requeued', n, more (0 | 1), died until ms, passed over} | {'unknown'} |
@@ -58,7 +58,7 @@ for i, id in ipairs(ids) do
       line_up(id, r, header)
     else
       r.state = WAITING
-      add(to_inbound, r.score, id)
+      add(to_inbound, r.score, in_line(id, r.arrival))
       became_ready(1)
       keep(id, r, header)
     end

@@ -1,6 +1,6 @@
 -- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
--- USES   clock write record batch gate line leave skip order event total commit
+-- USES   clock write record place batch gate line leave skip order event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · jobs hash · payloads hash ·
 -- KEYS   live hash · drafts hash · settings hash
 -- ARGV   per call 10: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
@@ -141,7 +141,7 @@ local function look_at(id, score, record, raw)
 end
 
 local function block(id, r, header, gate)
-  redis.call('ZREM', inbound, id)
+  redis.call('ZREM', inbound, in_line(id, r.arrival))
   park(id, r, header, gate)
   pass_batons(id, header)
   event('blocked', id, '', header, '')
@@ -162,7 +162,7 @@ local function take(id, r, header, record, raw, call, i)
   if mine then mine[#mine + 1] = {id = id, record = r, hold = hold} end
   handed = handed + 1
   local packed = pack_live(r)
-  add(leave_inbound, id)
+  add(leave_inbound, in_line(id, r.arrival))
   add(to_reserved, digits(deadline), id)
   add(to_held, '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)
   add(write_live, id, packed)
@@ -232,7 +232,7 @@ local function take_this(call, id, mine)
   if paused then return {'paused'} end
   if call.worker ~= '' and worker_limit > 0 and #mine >= worker_limit then return {'limit'} end
   local header, full
-  r, header, full = look_at(id, tonumber(redis.call('ZSCORE', inbound, id)), record, raw)
+  r, header, full = look_at(id, (r or unseen(id, read_header(record))).score, record, raw)
   drop_id(id)
   if not full then return {'new', take(id, r, header, record, raw, call, 1)} end
   block(id, r, header, full)

@@ -1,5 +1,5 @@
 -- back: where a job goes when its reservation has ended: to its place, to a delay, or to the dead.
--- USES   clock write record batch gate leave dedupe ending event total
+-- USES   clock write record place batch gate leave dedupe ending event total
 -- KEYS   inbound zset · delayed zset · dead zset · settings hash
 local to_inbound, to_delayed, to_dead = begin('ZADD', inbound), begin('ZADD', delayed), begin('ZADD', dead)
 local queue_max_attempts
@@ -23,7 +23,7 @@ local function back_to_line(id, r, header)
   if is_called_off(id, header) then return cancel_job(id, r, header, '') end
   if is_gated(header) then return line_up(id, r, header) end
   r.state = WAITING
-  add(to_inbound, r.score, id)
+  add(to_inbound, r.score, in_line(id, r.arrival))
   became_ready(1)
   keep(id, r, header)
 end

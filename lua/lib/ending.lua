@@ -1,5 +1,5 @@
 -- ending: a job is completed or cancelled. What is known of it is kept for a while; of a batch's job, as long as that.
--- USES   clock write record batch gate leave dedupe event total
+-- USES   clock write record place batch gate leave dedupe event total
 -- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash · drafts hash
 local to_ended, drop_drafts = begin('ZADD', ended), begin('HDEL', drafts)
 
@@ -25,7 +25,7 @@ local function leave_set(id, r, header)
   if r.state == BLOCKED then
     unpark(id, r)
   elseif r.state == WAITING then
-    redis.call('ZREM', inbound, id)
+    redis.call('ZREM', inbound, in_line(id, r.arrival))
     if is_gated(header) then pass_batons(id, header) end
   else
     redis.call('ZREM', r.state == DELAYED and delayed or dead, id)

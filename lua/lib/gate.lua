@@ -2,7 +2,7 @@
 -- room. Jobs that met a full one are parked there. After every step nothing is parked at a gate, or inbound holds at
 -- least as many jobs that need it as it has room; one act keeps that, the baton.
 -- What happens to such a job is written at once: the next one of a list may meet it again.
--- USES   write record batch hint
+-- USES   write record place batch hint
 -- KEYS   inbound zset · parked zset · jobs hash · live hash · gates hash
 local keep_live = begin('HSET', live)
 local in_hand = {} -- id -> {record, header} that a script has read: the baton finds the same ones
@@ -58,7 +58,7 @@ local function occupy(id, header)
 end
 
 local function parked_member(id, r)
-  return r.gate .. '\0' .. string.format('%016x', r.score) .. '\0' .. id
+  return r.gate .. '\0' .. string.format('%016x', r.score) .. '\0' .. in_line(id, r.arrival)
 end
 
 local function park(id, r, header, gate)
@@ -81,13 +81,13 @@ end
 local function pass_baton(gate)
   local first = has_room(gate) and first_parked(gate)
   if not first then return false end
-  local id = first:sub(-26)
+  local id = id_of(first)
   local job = in_hand[id] or {record = read_live(redis.call('HGET', live, id))}
   local raw = redis.call('HGET', jobs, id)
   local r, header = job.record, read_header(raw)
   unpark(id, r)
   enter(id, r, header, WAITING)
-  redis.call('ZADD', inbound, r.score, id)
+  redis.call('ZADD', inbound, r.score, in_line(id, r.arrival))
   became_ready(1)
   keep(id, r, header)
   if put_back then put_back(id, r, raw) end
@@ -116,7 +116,7 @@ local function line_up(id, r, header)
   local gate = full_gate(id, header)
   if gate then return park(id, r, header, gate) end
   enter(id, r, header, WAITING)
-  redis.call('ZADD', inbound, r.score, id)
+  redis.call('ZADD', inbound, r.score, in_line(id, r.arrival))
   became_ready(1)
   keep(id, r, header)
 end

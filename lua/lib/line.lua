@@ -1,6 +1,6 @@
 -- line: the head of the line, as far as a script has read it. Who is taken or blocked leaves it; whom somebody has
 -- skipped stays for the others.
--- USES   write record gate
+-- USES   write record place gate
 -- KEYS   inbound zset · jobs hash · live hash
 local CANDIDATES, CHUNK = 200, 50
 local line, line_at = {}, 1               -- {id, place, record, live record or false}; the first that is still in it
@@ -12,16 +12,16 @@ local function read_on(most)
   local entries, ids = redis.call('ZRANGE', inbound, from, from + most - 1, 'WITHSCORES'), {}
   line_ends = #entries < most * 2
   if #entries == 0 then return end
-  for i = 1, #entries, 2 do ids[#ids + 1] = entries[i] end
+  for i = 1, #entries, 2 do ids[#ids + 1] = id_of(entries[i]) end
   local headers, records = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', live, unpack(ids))
   for i, id in ipairs(ids) do line[#line + 1] = {id, tonumber(entries[i * 2]), headers[i], records[i]} end
 end
 
 -- Begins anew behind a job that was looked at before, which may have left meanwhile; or at the front.
-local function read_from(place, id, most)
+local function read_from(place, member, most)
   line, line_at, line_from = {}, 1, 0
-  if id ~= '' then
-    local rank = tonumber(redis.call('ZSCORE', inbound, id)) == tonumber(place) and redis.call('ZRANK', inbound, id)
+  if member ~= '' then
+    local rank = tonumber(redis.call('ZSCORE', inbound, member)) == tonumber(place) and redis.call('ZRANK', inbound, member)
     line_from = rank and rank + 1 or redis.call('ZCOUNT', inbound, '-inf', '(' .. place)
   end
   read_on(most)

@@ -1,7 +1,7 @@
 -- stage: the long works on a batch, a bounded step at a time: opening, calling off, removal. Whoever finds one
 -- unfinished goes on with it.
--- USES   clock write record batch gate leave dedupe ending gone event total
--- KEYS   inbound zset · jobs hash · live hash · gates hash · batches hash · timers zset
+-- USES   clock write record place batch gate leave dedupe ending gone event total
+-- KEYS   jobs hash · live hash · gates hash · batches hash · timers zset
 local STAGE_STEP, IDLE = 200, 86400000
 
 -- The jobs of the batch from its cursor on, as far as a step goes: {id, record, header} each, or false for one gone.
@@ -19,7 +19,7 @@ local function next_members(code, b)
     if headers[i] then
       local header = read_header(headers[i])
       local r = records[i] and read_live(records[i])
-        or new_live(WAITING, tonumber(redis.call('ZSCORE', inbound, id)), header.priority)
+        or unseen(id, header)
       in_hand[id] = {id = id, record = r, header = header}
       members[i] = in_hand[id]
     end

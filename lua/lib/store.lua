@@ -1,5 +1,5 @@
 -- store: a new job, as enqueue and append write it.
--- USES   clock write record batch gate order event total
+-- USES   clock write record place batch gate order event total
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · jobs hash · payloads hash
 local write_jobs, write_payloads = begin('HSET', jobs), begin('HSET', payloads)
 local new_to_inbound, new_to_delayed = begin('ZADD', inbound), begin('ZADD', delayed)
@@ -29,7 +29,7 @@ local function first_place(id, record, flags, priority, client, due)
     park(id, new_live(WAITING, score, priority), header, gate)
     return BLOCKED
   end
-  add(new_to_inbound, score, id)
+  add(new_to_inbound, score, in_line(id))
   became_ready(1)
   return WAITING
 end

@@ -1,5 +1,5 @@
 -- view: everything about a job, to read.
--- USES   write record
+-- USES   write record place
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash ·
 -- KEYS   live hash · results hash
 
@@ -11,7 +11,7 @@ local function view(id)
   local raw = redis.call('HGET', live, id) or ''
   local r = raw ~= '' and read_live(raw) or new_live(WAITING, -1, header.priority)
   local set = ({inbound, nil, delayed, reserved, ended, dead, ended})[r.state]
-  local at = set and redis.call('ZSCORE', set, id)
+  local at = set and redis.call('ZSCORE', set, set == inbound and in_line(id, r.arrival) or id)
   if not at and (r.state == COMPLETED or r.state == CANCELLED) then at = digits(r.score) end
   local shown = {
     id, record, bit.band(header.flags, APART) ~= 0 and redis.call('HGET', payloads, id) or '', raw,

@@ -80,7 +80,7 @@ macro_rules! libs {
 
 // In the order in which they stand in a script: a helper comes after those that it uses.
 libs! {
-    "clock" "write" "record" "event" "total" "hint" "batch" "commit" "gate" "skip" "leave" "dedupe" "ending" "back" "order"
+    "clock" "write" "record" "place" "event" "total" "hint" "batch" "commit" "gate" "skip" "leave" "dedupe" "ending" "back" "order"
     "store" "line" "overdue" "settle" "lapse" "draft" "gone" "stage" "view"
 }
 
