@@ -171,12 +171,18 @@ impl Problem {
     pub fn of_a_look(fault: Fault) -> Self {
         match fault {
             Fault::Unavailable { why, .. } => Fault::Unavailable { applied: Applied::No, why }.into(),
-            Fault::Full | Fault::Broken(_) => fault.into(),
+            Fault::Full => fault.into(),
+            Fault::Broken(_) => {
+                let detail = "the log has more under this request id; nothing was changed".into();
+                Self { applied: Some(Applied::No), detail, ..fault.into() }
+            }
         }
     }
 
+    /// What broke may have written before: an error inside a script undoes nothing.
     pub fn internal() -> Self {
-        Self::new(Failure::Internal, "the log has more under this request id")
+        let detail = "the log has more under this request id; the call may have had an effect";
+        Self { applied: Some(Applied::Unknown), ..Self::new(Failure::Internal, detail) }
     }
 
     fn status(&self) -> StatusCode {

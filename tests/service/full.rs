@@ -89,3 +89,34 @@ async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
         .await;
     w.enqueue(1).await;
 }
+
+/// A script writes before it meets what breaks it, and what it wrote stays.
+#[tokio::test]
+async fn a_script_that_breaks_half_way_does_not_say_that_nothing_was_done() {
+    let w = World::start().await;
+    let _: String = w.engine.run("SET intray:{default}:events nonsense").await;
+    let fault = w.put(json!({ "payload": 1 })).await;
+    assert_eq!(fault.status, 500, "{}", fault.text());
+    assert_eq!(fault.refused("internal")["applied"], "unknown");
+    let array = w.post("/jobs", json!([{ "payload": 2 }])).await.is(200);
+    assert_eq!(array["jobs"][0]["error"]["applied"], "unknown", "{array}");
+    assert_eq!(w.listed("waiting").await.len(), 2, "both are there");
+
+    let _: u64 = w.engine.run("DEL intray:{default}:events").await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn looking_at_what_is_broken_has_no_effect_and_says_so() {
+    let w = World::start().await;
+    let id = w.enqueue(1).await;
+    let _: u64 = w.engine.run("DEL intray:{default}:live").await;
+    let _: String = w.engine.run("SET intray:{default}:live nonsense").await;
+    for path in [format!("/jobs/{id}"), "/queues/default/jobs".to_owned()] {
+        let fault = w.get(&path).await;
+        assert_eq!(fault.status, 500, "{}", fault.text());
+        assert_eq!(fault.refused("internal")["applied"], false);
+    }
+    let _: u64 = w.engine.run("DEL intray:{default}:live").await;
+    w.check().await;
+}
