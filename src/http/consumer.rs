@@ -155,15 +155,12 @@ fn usual_queues(caller: &Caller) -> Vec<QueueName> {
 
 pub(super) fn read_queues(query: &mut Query, caller: &Caller) -> Vec<QueueName> {
     let mut names = Vec::new();
-    for text in query.all("queue").iter().flat_map(|list| list.split(',')) {
-        match QueueName::parse(text) {
+    for text in query.list("queue", limits::RESERVE_QUEUES) {
+        match QueueName::parse(&text) {
             Ok(name) if names.contains(&name) => query.blame("queue", "names a queue twice"),
             Ok(name) => names.push(name),
             Err(rule) => query.blame("queue", rule),
         }
-    }
-    if names.len() > limits::RESERVE_QUEUES {
-        query.blame("queue", format!("must name at most {} queues", limits::RESERVE_QUEUES));
     }
     if names.is_empty() { usual_queues(caller) } else { names }
 }

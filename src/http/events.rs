@@ -56,9 +56,9 @@ struct Filter {
 impl Filter {
     fn read(query: &mut Query) -> Self {
         let mut kinds = Vec::new();
-        for kind in query.all("type").iter().flat_map(|list| list.split(',')) {
-            match KINDS.contains(&kind) {
-                true => kinds.push(kind.to_owned()),
+        for kind in query.list("type", KINDS.len()) {
+            match KINDS.contains(&kind.as_str()) {
+                true => kinds.push(kind),
                 false => query.blame("type", Invalid("must be a type of event")),
             }
         }

@@ -7,14 +7,12 @@ use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess,
 use serde_json::{Deserializer, value::RawValue};
 
 use super::{
-    place::{Place, Rule},
+    place::{MOST_MISTAKES, Place, Rule},
     problem::Problem,
 };
 
 /// More than any request has; a bound on how much an answer can complain.
 const MOST_FIELDS: usize = 32;
-/// After so many, the rest of a list is not looked at.
-const MOST_MISTAKES: usize = 20;
 
 pub struct Fields<'b> {
     /// The JSON pointer of the object itself.

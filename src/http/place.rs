@@ -6,6 +6,9 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use crate::job::Invalid;
 
+/// After so many, a request's other mistakes are not told: an answer is not to be larger than what it answers.
+pub const MOST_MISTAKES: usize = 20;
+
 /// What a value must be, in words that fit behind its name.
 pub type Rule = Cow<'static, str>;
 

@@ -8,7 +8,7 @@ use axum::{
 };
 
 use super::{
-    place::{Place, Rule},
+    place::{MOST_MISTAKES, Place, Rule},
     problem::Problem,
     rules,
 };
@@ -47,9 +47,22 @@ impl Query {
         self.pairs.extract_if(.., |(given, _)| given == name).map(|(_, value)| value).collect()
     }
 
+    /// What a parameter lists, by commas or by being repeated. Nobody looks behind the first that is too many.
+    pub fn list(&mut self, name: &str, most: usize) -> Vec<String> {
+        let values = self.all(name);
+        let mut listed = values.iter().flat_map(|value| value.split(','));
+        let list = listed.by_ref().take(most).map(str::to_owned).collect();
+        if listed.next().is_some() {
+            self.blame(name, format!("must name at most {most}"));
+        }
+        list
+    }
+
     /// Notes that a parameter breaks a rule which takes more than its own value to see.
     pub fn blame(&mut self, name: &str, rule: impl Into<Rule>) {
-        self.errors.push(Place::parameter(name, rule));
+        if self.errors.len() < MOST_MISTAKES {
+            self.errors.push(Place::parameter(name, rule));
+        }
     }
 
     /// What was read, if nothing was wrong and nothing is left over.
@@ -57,8 +70,8 @@ impl Query {
     /// # Errors
     /// A problem with every place.
     pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Problem> {
-        for (name, _) in self.pairs {
-            self.errors.push(Place::parameter(name, "is not a parameter of this route"));
+        for (name, _) in std::mem::take(&mut self.pairs).into_iter().take(MOST_MISTAKES) {
+            self.blame(&name, "is not a parameter of this route");
         }
         match value {
             Some(value) if self.errors.is_empty() => Ok(value),

@@ -199,6 +199,31 @@ async fn a_parameter_that_breaks_its_rule_is_named() {
 }
 
 #[tokio::test]
+async fn a_query_is_read_no_further_than_its_rules_reach() {
+    let w = World::start().await;
+    let names: Vec<_> = (0..17).map(|n| n.to_string()).chain((0..5_000).map(|_| "a%20b".to_owned())).collect();
+    let wrong = vec!["?"; 15_000].join(",").replace('?', "%3F");
+    let twice = vec!["a"; 30_000].join(",");
+    let unknown = (0..5_000).map(|n| format!("p{n}=1")).collect::<Vec<_>>().join("&");
+    for path in ["/workers/ann/reservations", "/events"] {
+        let seventeenth = w.get(&format!("{path}?queue={}", names.join(","))).await;
+        seventeenth.blames_by("parameter", &["queue"]);
+        let repeated = names.iter().map(|name| format!("queue={name}")).take(3_000).collect::<Vec<_>>().join("&");
+        w.get(&format!("{path}?{repeated}")).await.blames_by("parameter", &["queue"]);
+        for query in [format!("queue={wrong}"), format!("queue={twice}"), unknown.clone()] {
+            let answer = w.get(&format!("{path}?{query}")).await;
+            let errors = answer.refused("invalid-request")["errors"].as_array().expect("errors").len();
+            assert!((1..=20).contains(&errors), "{path}: {errors} mistakes");
+            assert!(answer.text().len() < 4_096, "{path}: an answer of {} bytes", answer.text().len());
+        }
+    }
+    w.get(&format!("/events?type={}", vec!["nothing"; 5_000].join(","))).await.refused("invalid-request");
+    let types = w.get(&format!("/events?type={}", vec!["completed"; 5_000].join(","))).await;
+    types.blames_by("parameter", &["type"]);
+    w.check().await;
+}
+
+#[tokio::test]
 async fn a_header_that_breaks_its_rule_is_named() {
     let w = World::start().await;
     let keyed = |path: &str, key: &str, body: Value| {
