@@ -1,6 +1,8 @@
 //! Every answer that the contract documents is provoked here, and held against it: what is written is real.
 
 mod batches;
+mod bodies;
+mod shape;
 
 use serde_json::{Value, json};
 

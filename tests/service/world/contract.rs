@@ -99,6 +99,12 @@ impl Contract {
         assert!(faults.is_empty(), "{call} breaks the contract:\n{}\n{value}", faults.join("\n"));
     }
 
+    /// Whether an operation says that it takes such a body.
+    pub fn takes(&self, method: &str, template: &str, kind: &str, body: &Value) -> bool {
+        let content = format!("/paths/{}/{}/requestBody/content", escaped(template), method.to_lowercase());
+        self.validator(&format!("{content}/{}/schema", escaped(kind))).is_valid(body)
+    }
+
     fn validator(&self, pointer: &str) -> Arc<Validator> {
         let mut compiled = self.compiled.lock().expect("no validator panics");
         if let Some(validator) = compiled.get(pointer) {

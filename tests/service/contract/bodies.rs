@@ -1,0 +1,97 @@
+//! What the contract says a body may be, held against what the service takes: whoever checks a body before sending it is told
+//! the same as by sending it.
+
+use serde_json::{Value, json};
+
+use super::{UNKNOWN, batches, filled, unknown};
+use crate::world::{World, contract::CONTRACT};
+
+fn reservation() -> String {
+    format!("{UNKNOWN}.7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
+}
+
+fn settling(but: Value) -> Value {
+    let mut item = json!({ "reservation": reservation() });
+    item.as_object_mut().expect("an object").extend(but.as_object().expect("an object").clone());
+    item
+}
+
+fn job(but: Value) -> Value {
+    let mut item = json!({ "payload": 1, "dedupe": false });
+    item.as_object_mut().expect("an object").extend(but.as_object().expect("an object").clone());
+    item
+}
+
+/// Bodies on both sides of each rule that takes more than one field to see, and of some that take one.
+fn bodies() -> Vec<(&'static str, &'static str, bool, Value)> {
+    let fixed = |max: Value| json!({ "type": "fixed", "delay_ms": 5, "max_ms": max });
+    let rising = |max: Value| json!({ "type": "exponential", "delay_ms": 5, "max_ms": max });
+    let when = "2026-11-21T09:15:29Z";
+    let locks = |count: usize| (0..count).map(|n| format!("lock {n}")).collect::<Vec<_>>();
+    vec![
+        ("POST", "/jobs", true, job(json!({ "backoff": fixed(Value::Null) }))),
+        ("POST", "/jobs", false, job(json!({ "backoff": fixed(json!(9)) }))),
+        ("POST", "/jobs", true, job(json!({ "backoff": rising(json!(9)) }))),
+        ("POST", "/jobs", true, job(json!({ "backoff": { "type": "fixed", "delay_ms": 5 } }))),
+        ("POST", "/jobs", false, job(json!({ "backoff": { "type": "fixed" } }))),
+        ("POST", "/jobs", true, job(json!({ "delay_ms": 5 }))),
+        ("POST", "/jobs", false, job(json!({ "delay_ms": 5, "run_at": when }))),
+        ("POST", "/jobs", true, job(json!({ "run_at": when, "locks": locks(8) }))),
+        ("POST", "/jobs", false, job(json!({ "locks": locks(9) }))),
+        ("POST", "/jobs", false, job(json!({ "locks": ["a", "a"] }))),
+        ("POST", "/jobs", false, json!([])),
+        ("POST", "/batches", true, json!({ "sealed": false })),
+        ("POST", "/batches", false, json!({ "sealed": true })),
+        ("POST", "/batches", false, json!({})),
+        ("POST", "/batches", true, batches::items()),
+        ("POST", "/batches", false, json!({ "jobs": [{ "payload": 1, "dedupe_key": "a" }] })),
+        ("POST", "/batches", false, json!({ "jobs": [{ "payload": 1, "backoff": fixed(json!(9)) }] })),
+        ("POST", "/batches/{id}/jobs", false, json!({ "jobs": [] })),
+        ("POST", "/jobs/reserve", true, json!({})),
+        ("POST", "/jobs/reserve", false, json!({ "id": UNKNOWN, "queues": ["default"] })),
+        ("POST", "/jobs/reserve", true, json!({ "id": UNKNOWN, "limit": 1 })),
+        ("POST", "/jobs/reserve", false, json!({ "id": UNKNOWN, "limit": 2 })),
+        ("POST", "/jobs/reserve", false, json!({ "queues": [] })),
+        ("POST", "/jobs/abandon", true, settling(json!({ "delay_ms": 5 }))),
+        ("POST", "/jobs/abandon", true, settling(json!({ "grace_ms": 5 }))),
+        ("POST", "/jobs/abandon", false, settling(json!({ "delay_ms": 5, "grace_ms": 5 }))),
+        ("POST", "/jobs/abandon", true, settling(json!({ "reason": "x".repeat(256) }))),
+        ("POST", "/jobs/abandon", false, settling(json!({ "reason": "x".repeat(257) }))),
+        ("POST", "/jobs/fail", false, settling(json!({ "error": "x".repeat(1_025) }))),
+        ("POST", "/jobs/release", true, json!({ "id": UNKNOWN })),
+        ("POST", "/jobs/release", false, json!({ "id": UNKNOWN, "queue": "default" })),
+        ("POST", "/jobs/release", false, json!({ "queue": "default" })),
+        ("POST", "/jobs/requeue", false, json!({})),
+        ("POST", "/jobs/requeue", false, json!({ "id": UNKNOWN, "queue": "default" })),
+        ("PATCH", "/queues/{queue}", true, json!({ "backoff": null, "paused": null })),
+        ("PATCH", "/queues/{queue}", false, json!({ "backoff": fixed(json!(9)) })),
+        ("PATCH", "/jobs/{id}", false, json!({})),
+    ]
+}
+
+#[tokio::test]
+async fn what_the_service_refuses_the_contract_does_not_allow() {
+    let w = World::start().await;
+    for (method, template, is_good, body) in bodies() {
+        let said = CONTRACT.takes(method, template, "application/json", &body);
+        assert_eq!(said, is_good, "{method} {template} by the contract: {body}");
+        let path = filled(template, unknown(template));
+        let answer = w.request(method, &path).json(body.to_string()).send().await;
+        assert_eq!(answer.status != 422, is_good, "{method} {template} by the service: {body}: {}", answer.text());
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_empty_beacon_is_no_beacon() {
+    let w = World::start().await;
+    for call in ["extend", "complete", "abandon", "fail"] {
+        let path = format!("/jobs/{call}");
+        assert!(!CONTRACT.takes("POST", &path, "text/plain", &json!("")), "{path}");
+        let beacon = settling(json!({})).to_string();
+        assert!(CONTRACT.takes("POST", &path, "text/plain", &json!(beacon)), "{path}");
+        w.request("POST", &path).header("content-type", "text/plain").body("").send().await.refused("not-json");
+        w.request("POST", &path).header("content-type", "text/plain").body(beacon).send().await.is(409);
+    }
+    w.check().await;
+}
