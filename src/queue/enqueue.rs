@@ -107,8 +107,8 @@ impl Queues {
             let outcomes = match self.seen(queue).await {
                 Err(fault) => places.iter().map(|_| Err(fault.clone())).collect(),
                 Ok(()) => {
-                    let items = places.iter().map(|&i| Item { args: jobs[i].args(), jobs: 1 }).collect();
-                    group::call(&self.inner, queue, Op::Enqueue, items).await
+                    let item = |&i: &usize| Item { args: jobs[i].args(), jobs: 1, needs_memory: false };
+                    group::call(&self.inner, queue, Op::Enqueue, places.iter().map(item).collect()).await
                 }
             };
             let outcomes: Vec<_> =
