@@ -15,6 +15,13 @@ pub struct Items<'b> {
     many: bool,
 }
 
+/// What was read of each item; the good ones are what a call is made of.
+pub struct ReadItems<N, C> {
+    notes: Vec<Result<N, Problem>>,
+    calls: Vec<C>,
+    pub is_array: bool,
+}
+
 /// The answers, each at the place of its item.
 pub enum Answers<T> {
     One(Result<T, Problem>),
@@ -39,10 +46,15 @@ impl<'b> Items<'b> {
     /// call is handed to `answer` with its outcome.
     pub async fn each<N, C, O, T, F: Future<Output = Vec<Result<O, Fault>>>>(
         self,
-        mut read: impl FnMut(&'b RawValue) -> Result<(N, C), Problem>,
+        read: impl FnMut(&'b RawValue) -> Result<(N, C), Problem>,
         call: impl FnOnce(Vec<C>) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
     ) -> Answers<T> {
+        self.read(read).each(call, answer).await
+    }
+
+    /// Reads each item, for a call that is made later.
+    pub fn read<N, C>(self, mut read: impl FnMut(&'b RawValue) -> Result<(N, C), Problem>) -> ReadItems<N, C> {
         let (mut notes, mut calls) = (Vec::with_capacity(self.list.len()), Vec::with_capacity(self.list.len()));
         for item in self.list {
             notes.push(read(item).map(|(note, item)| {
@@ -50,13 +62,24 @@ impl<'b> Items<'b> {
                 note
             }));
         }
-        let outcomes = if calls.is_empty() { Vec::new() } else { call(calls).await };
+        ReadItems { notes, calls, is_array: self.many }
+    }
+}
+
+impl<N, C> ReadItems<N, C> {
+    /// Makes one call of the good ones, and answers every item.
+    pub async fn each<O, T, F: Future<Output = Vec<Result<O, Fault>>>>(
+        self,
+        call: impl FnOnce(Vec<C>) -> F,
+        answer: impl Fn(N, O) -> Result<T, Problem>,
+    ) -> Answers<T> {
+        let outcomes = if self.calls.is_empty() { Vec::new() } else { call(self.calls).await };
         let mut outcomes = outcomes.into_iter();
-        let mut answers = notes.into_iter().map(|note| match (note, &mut outcomes) {
+        let mut answers = self.notes.into_iter().map(|note| match (note, &mut outcomes) {
             (Err(problem), _) => Err(problem),
             (Ok(note), outcomes) => answer(note, outcomes.next().ok_or_else(Problem::internal)??),
         });
-        if self.many {
+        if self.is_array {
             return Answers::Many(answers.collect());
         }
         Answers::One(answers.next().unwrap_or_else(|| Err(Problem::internal())))

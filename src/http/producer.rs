@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     access::Caller,
-    job::{Name, QueueName, State as JobState, limits},
+    job::{JobId, Name, QueueName, State as JobState, limits},
     queue::{self, Cancellation, Dedupe, Enqueued, NewJob, Queues, Reprioritized},
     waiting::Waiting,
 };
@@ -38,8 +38,16 @@ pub async fn enqueue(
 ) -> Result<Response, Problem> {
     let items = Items::of(body.json()?, limits::ENQUEUE_ITEMS)?;
     let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
-    let mut call = Call { caller, repeat, traceparent, max_payload, index: 0 };
-    let answers = items.each(|item| call.job(item), |jobs| queues.enqueue(jobs), |(), outcome| enqueued(outcome)).await;
+    let mut call = Call { caller, repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
+    let items = items.read(|item| call.job(item));
+    // One job says so itself; of an array nothing is stored if a part of it is another call's.
+    if let Some(repeat) = call.repeat.filter(|_| items.is_array) {
+        let is_reused = queues.is_reused(&call.derived, repeat.fingerprint).await;
+        if is_reused.map_err(Problem::of_a_look)? {
+            return Err(Problem::key_reused());
+        }
+    }
+    let answers = items.each(|jobs| queues.enqueue(jobs), |(), outcome| enqueued(outcome)).await;
     Ok(match answers {
         Answers::One(Ok(job)) if !job.duplicate => created(format!("/jobs/{}", job.id.0), job),
         answers => answers.into_response(),
@@ -98,6 +106,8 @@ struct Call {
     max_payload: usize,
     /// Of the next item: a repeated call must find each of its jobs again.
     index: usize,
+    /// The ids that the idempotency key gives, to bad items too.
+    derived: Vec<JobId>,
 }
 
 impl Call {
@@ -107,7 +117,11 @@ impl Call {
         let mut fields = Fields::of(item)?;
         let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
         let id = match &self.repeat {
-            Some(repeat) => repeat.job(queue, index),
+            Some(repeat) => {
+                let id = repeat.job(queue, index);
+                self.derived.push(id.clone());
+                id
+            }
             None => queue::random_id(queue),
         };
         let task = read_task(&mut fields, self.traceparent.clone());

@@ -9,7 +9,7 @@ use super::{
     Fault, Queues,
     connection::Args,
     group::{self, Item, Op},
-    read::{Fields, broken},
+    read::{Fields, broken, word},
     task::Task,
 };
 use crate::{
@@ -96,7 +96,44 @@ impl NewJob {
     }
 }
 
+/// How many ids one script looks at, and how many scripts are under way for one call.
+const LOOKED_AT: usize = 100;
+const LOOKS: usize = 32;
+
 impl Queues {
+    /// Whether a call with another fingerprint has used the idempotency key from which these ids are derived.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn is_reused(&self, ids: &[JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
+        let mut by_queue: BTreeMap<&QueueName, Vec<&JobId>> = BTreeMap::new();
+        for id in ids {
+            by_queue.entry(&id.queue).or_default().push(id);
+        }
+        let looks: Vec<_> = by_queue.values().flat_map(|ids| ids.chunks(LOOKED_AT)).collect();
+        for some in looks.chunks(LOOKS) {
+            let looks = some.iter().map(|ids| self.look_for_another_call(ids, fingerprint));
+            if futures_util::future::try_join_all(looks).await?.contains(&true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn look_for_another_call(&self, ids: &[&JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
+        let Some(JobId { queue, .. }) = ids.first() else { return Ok(false) };
+        let mut args = Args::default();
+        args.push(fingerprint);
+        for id in ids {
+            args.push(id.code.as_str());
+        }
+        match word(&self.run(&self.inner.scripts.repeats, queue, &args).await?) {
+            Some("own") => Ok(false),
+            Some("reused") => Ok(true),
+            _ => Err(broken("own or reused")),
+        }
+    }
+
     /// Puts jobs into their queues; an answer for each, in order. What is bad about one does not hinder the others.
     pub async fn enqueue(&self, jobs: Vec<NewJob>) -> Vec<Result<Enqueued, Fault>> {
         let mut by_queue: BTreeMap<&QueueName, Vec<usize>> = BTreeMap::new();
@@ -107,8 +144,8 @@ impl Queues {
             let outcomes = match self.seen(queue).await {
                 Err(fault) => places.iter().map(|_| Err(fault.clone())).collect(),
                 Ok(()) => {
-                    let items = places.iter().map(|&i| Item { args: jobs[i].args(), jobs: 1 }).collect();
-                    group::call(&self.inner, queue, Op::Enqueue, items).await
+                    let item = |&i: &usize| Item { args: jobs[i].args(), jobs: 1, needs_memory: false };
+                    group::call(&self.inner, queue, Op::Enqueue, places.iter().map(item).collect()).await
                 }
             };
             let outcomes: Vec<_> =

@@ -32,26 +32,23 @@ pub(super) enum Op {
     Enqueue,
     Reserve,
     Extend,
-    ExtendLarge,
     Complete,
-    CompleteLarge,
     Abandon,
-    AbandonLarge,
     Fail,
 }
 
 impl Op {
-    fn script(self, inner: &Inner) -> &Script {
-        match self {
-            Self::Enqueue => &inner.scripts.enqueue,
-            Self::Reserve => &inner.scripts.reserve,
-            Self::Extend => &inner.scripts.extend,
-            Self::ExtendLarge => &inner.scripts.extend_large,
-            Self::Complete => &inner.scripts.complete,
-            Self::CompleteLarge => &inner.scripts.complete_large,
-            Self::Abandon => &inner.scripts.abandon,
-            Self::AbandonLarge => &inner.scripts.abandon_large,
-            Self::Fail => &inner.scripts.fail,
+    fn script(self, needs_memory: bool, inner: &Inner) -> &Script {
+        match (self, needs_memory) {
+            (Self::Enqueue, _) => &inner.scripts.enqueue,
+            (Self::Reserve, _) => &inner.scripts.reserve,
+            (Self::Extend, false) => &inner.scripts.extend,
+            (Self::Extend, true) => &inner.scripts.extend_large,
+            (Self::Complete, false) => &inner.scripts.complete,
+            (Self::Complete, true) => &inner.scripts.complete_large,
+            (Self::Abandon, false) => &inner.scripts.abandon,
+            (Self::Abandon, true) => &inner.scripts.abandon_large,
+            (Self::Fail, _) => &inner.scripts.fail,
         }
     }
 }
@@ -61,6 +58,9 @@ pub(super) struct Item {
     pub(super) args: Args,
     /// How many jobs it may touch.
     pub(super) jobs: u32,
+    /// So much that it is refused at `maxmemory`. It goes with its like alone, lest others are refused with it; and down
+    /// the same lane as they, lest one overtakes the other.
+    pub(super) needs_memory: bool,
 }
 
 /// A script's answer to one item, and what it said for all of them.
@@ -124,8 +124,11 @@ impl Lanes {
     fn next(&self, lane: &Lane) -> Option<Vec<Waiting>> {
         let mut lanes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = lanes.get_mut(lane)?;
-        let (mut group, mut jobs, mut bytes) = (Vec::new(), 0, 0);
+        let (mut group, mut jobs, mut bytes) = (Vec::<Waiting>::new(), 0, 0);
         while let Some(next) = waiting.front() {
+            if group.first().is_some_and(|first| first.item.needs_memory != next.item.needs_memory) {
+                break;
+            }
             jobs += next.item.jobs;
             bytes += next.item.args.size();
             let full = lane.1 == Op::Reserve && group.len() == MOST_RESERVES;
@@ -208,12 +211,13 @@ impl Drop for Driver<'_> {
 
 async fn drive(inner: &Arc<Inner>, lane: &Lane) {
     let _driver = Driver(&inner.lanes, lane);
-    let script = lane.1.script(inner);
-    let keys = inner.keys_of(script, &lane.0);
+    // The same, whether or not there must be memory to spare.
+    let keys = inner.keys_of(lane.1.script(false, inner), &lane.0);
     loop {
         // Whoever is ready to join does so first; when nobody is, this costs nothing.
         tokio::task::yield_now().await;
         let Some(group) = inner.lanes.next(lane) else { return };
+        let script = lane.1.script(group.iter().any(|waiting| waiting.item.needs_memory), inner);
         let mut args = Args::default();
         for waiting in &group {
             args.append(&waiting.item.args);

@@ -201,7 +201,8 @@ impl Queues {
             digests.extend(ids::secret_digest(&secret));
         }
         args.push(secrets).push(digests).push("").push("");
-        let answer = group::call(&self.inner, queue, Op::Reserve, vec![Item { args, jobs: limit }]).await.pop();
+        let item = Item { args, jobs: limit, needs_memory: false };
+        let answer = group::call(&self.inner, queue, Op::Reserve, vec![item]).await.pop();
         read_part(queue, answer.ok_or_else(|| broken("an answer"))??)
     }
 

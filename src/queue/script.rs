@@ -67,7 +67,7 @@ macro_rules! scripts {
 }
 
 scripts! {
-    enqueue reserve look undo extend complete abandon fail cancel release requeue reprioritize sweep purge
+    repeats enqueue reserve look undo extend complete abandon fail cancel release requeue reprioritize sweep purge
     create append stage seal withdraw batch batches results
     job list holders locks stats set seen unseen retire
 }

@@ -100,10 +100,9 @@ impl Queues {
         let item = |call: Extend| {
             let mut args = handle(&call.reservation);
             args.number(call.lease_ms.unwrap_or(0).into());
-            let op = push_draft(&mut args, call.draft.as_ref(), Op::Extend, Op::ExtendLarge);
-            (call.reservation.job.queue, op, args)
+            (call.reservation.job.queue, ending_in(args, call.draft.as_ref()))
         };
-        self.settle(calls.into_iter().map(item).collect(), |word, answer| match word {
+        self.settle(Op::Extend, calls.into_iter().map(item), |word, answer| match word {
             "extended" => Ok(Extension::Extended { deadline: answer.time()?, now: answer.time()? }),
             "lost" => lost(answer).map(Extension::Lost),
             _ => Err(broken("extended or lost")),
@@ -114,13 +113,10 @@ impl Queues {
     /// Reports success, and keeps the result.
     pub async fn complete(&self, calls: Vec<Complete>) -> Vec<Result<Completion, Fault>> {
         let item = |call: Complete| {
-            let mut args = handle(&call.reservation);
-            let result = call.result.as_ref().map_or("", Json::as_str);
-            args.push(result);
-            let op = if result.len() > limits::SMALL_RESULT { Op::CompleteLarge } else { Op::Complete };
-            (call.reservation.job.queue, op, args)
+            let args = handle(&call.reservation);
+            (call.reservation.job.queue, ending_in(args, call.result.as_ref()))
         };
-        self.settle(calls.into_iter().map(item).collect(), |word, answer| match word {
+        self.settle(Op::Complete, calls.into_iter().map(item), |word, answer| match word {
             "done" => Ok(Completion::Done { late: answer.flag()?, duplicate: false }),
             "again" => Ok(Completion::Done { late: answer.flag()?, duplicate: true }),
             "lost" => lost(answer).map(Completion::Lost),
@@ -136,10 +132,9 @@ impl Queues {
             args.push(call.reason.unwrap_or_default()).number(call.delay_ms.unwrap_or(0).into());
             args.number(call.skip.into()).number(call.grace_ms.unwrap_or(0).into());
             args.push(call.resumes.map_or("-1".to_owned(), |resumes| resumes.to_string()));
-            let op = push_draft(&mut args, call.draft.as_ref(), Op::Abandon, Op::AbandonLarge);
-            (call.reservation.job.queue, op, args)
+            (call.reservation.job.queue, ending_in(args, call.draft.as_ref()))
         };
-        self.settle(calls.into_iter().map(item).collect(), returned).await
+        self.settle(Op::Abandon, calls.into_iter().map(item), returned).await
     }
 
     /// Counts an attempt; the job comes back at once, after its backoff, or not at all.
@@ -147,25 +142,26 @@ impl Queues {
         let item = |call: Fail| {
             let mut args = handle(&call.reservation);
             args.push(call.error.unwrap_or_default()).number(ids::jitter());
-            (call.reservation.job.queue, Op::Fail, args)
+            (call.reservation.job.queue, Item { args, jobs: 1, needs_memory: false })
         };
-        self.settle(calls.into_iter().map(item).collect(), returned).await
+        self.settle(Op::Fail, calls.into_iter().map(item), returned).await
     }
 
-    /// Sends each item down its lane, and puts the answers back in order.
+    /// Sends the items of each queue down its lane, in their order, and puts the answers back in order.
     fn settle<O: Send>(
         &self,
-        items: Vec<(QueueName, Op, Args)>,
+        op: Op,
+        items: impl ExactSizeIterator<Item = (QueueName, Item)>,
         read: impl Fn(&str, &mut Fields) -> Result<O, Fault> + Send,
     ) -> impl Future<Output = Vec<Result<O, Fault>>> + Send {
-        let (count, mut lanes) = (items.len(), BTreeMap::<(QueueName, Op), (Vec<usize>, Vec<Item>)>::new());
-        for (i, (queue, op, args)) in items.into_iter().enumerate() {
-            let (places, lane) = lanes.entry((queue, op)).or_default();
+        let (count, mut lanes) = (items.len(), BTreeMap::<QueueName, (Vec<usize>, Vec<Item>)>::new());
+        for (i, (queue, item)) in items.enumerate() {
+            let (places, lane) = lanes.entry(queue).or_default();
             places.push(i);
-            lane.push(Item { args, jobs: 1 });
+            lane.push(item);
         }
         async move {
-            let sent = lanes.into_iter().map(|((queue, op), (places, items))| async move {
+            let sent = lanes.into_iter().map(|(queue, (places, items))| async move {
                 (places, group::call(&self.inner, &queue, op, items).await)
             });
             let mut outcomes: Vec<Option<Result<O, Fault>>> = std::iter::repeat_with(|| None).take(count).collect();
@@ -193,11 +189,11 @@ fn handle(reservation: &Reservation) -> Args {
     args
 }
 
-/// Ends the arguments of an item; answers which script takes it.
-fn push_draft(args: &mut Args, draft: Option<&Json>, small: Op, large: Op) -> Op {
-    let draft = draft.map_or("", Json::as_str);
-    args.push(draft);
-    if draft.len() > limits::SMALL_RESULT { large } else { small }
+/// An item whose arguments end in a result or a draft.
+fn ending_in(mut args: Args, text: Option<&Json>) -> Item {
+    let text = text.map_or("", Json::as_str);
+    args.push(text);
+    Item { args, jobs: 1, needs_memory: text.len() > limits::SMALL_RESULT }
 }
 
 fn returned(word: &str, answer: &mut Fields) -> Result<Return, Fault> {

@@ -123,3 +123,53 @@ async fn several_workers_take_several_each_and_what_is_bad_in_one_call_hurts_no_
     assert_eq!(w.work_off().await.len() + taken.len(), ids.len());
     w.check().await;
 }
+
+/// Longer than what is taken at any time: such results and drafts need memory to spare.
+fn long_text() -> String {
+    "long ".repeat(1_000)
+}
+
+#[tokio::test]
+async fn the_items_of_a_call_are_done_in_their_order_however_long_they_are() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0, "share_drafts": true })).await;
+    w.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
+    for held in w.reserve_all(json!({ "worker": "ann", "limit": 20 })).await {
+        let extend = |draft: &str| json!({ "reservation": held.reservation, "draft": draft });
+        w.post("/jobs/extend", json!([extend(&long_text()), extend("typed last")])).await.is(200);
+        w.abandon(&held).await.is(200);
+        let again = w.reserve_by(json!({ "worker": "ann", "id": held.id })).await;
+        assert_eq!(again.said["draft"], "typed last", "a word before the last has overtaken it");
+
+        let leave = |draft: &str| json!({ "reservation": again.reservation, "draft": draft, "grace_ms": 60_000 });
+        w.post("/jobs/abandon", json!([leave(&long_text()), leave("left last")])).await.is(200);
+        let again = w.reserve_by(json!({ "worker": "ann", "id": held.id })).await;
+        assert_eq!(again.said["draft"], "left last", "a word before the last has overtaken it");
+
+        let complete = |result: &str| json!({ "reservation": again.reservation, "result": result });
+        let said = w.post("/jobs/complete", json!([complete(&long_text()), complete("second")])).await.is(200);
+        assert_holds(&said["jobs"][0], json!({ "state": "completed", "duplicate": false }));
+        assert_holds(&said["jobs"][1]["error"], json!({ "reason": "completed" }));
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_long_result_that_does_not_fit_keeps_no_short_one_of_its_call_from_being_taken() {
+    let w = World::start().await;
+    w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
+    let held = w.reserve_all(json!({ "limit": 4 })).await;
+    let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
+    let complete = |n: usize| {
+        let result = if n % 2 == 1 { long_text() } else { "short".to_owned() };
+        json!({ "reservation": held[n].reservation, "result": result })
+    };
+    let said = w.post("/jobs/complete", (0..4).map(complete).collect()).await.is(200);
+    for n in [0, 2] {
+        assert_holds(&said["jobs"][n], json!({ "id": held[n].id, "state": "completed", "duplicate": false }));
+        assert_holds(&said["jobs"][n + 1]["error"], json!({ "status": 507, "type": "/problems/storage-full" }));
+    }
+    let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
+    w.complete(&held[1]).await.is(200);
+    w.check().await;
+}

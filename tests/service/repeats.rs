@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Fault, World, assert_holds, id_of};
+use crate::world::{Answer, Client, Fault, World, assert_holds, id_of};
 
 async fn keyed(w: &World, path: &str, key: &str, body: Value) -> Answer {
     w.request("POST", path).header("idempotency-key", key).json(body.to_string()).send().await
@@ -74,6 +74,79 @@ async fn an_array_is_repeated_item_by_item() {
     assert_ne!(first["jobs"][0]["id"], first["jobs"][1]["id"]);
     assert_eq!(keyed(&w, "/jobs", "k", body).await.is(200), first);
     assert_eq!(w.queue().await["totals"]["enqueued"], 2);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_array_of_another_body_is_refused_whole_and_nothing_of_it_is_stored() {
+    let w = World::start().await;
+    let job = |n: u64| json!({ "payload": n, "dedupe": false });
+    let elsewhere = |n: u64| json!({ "payload": n, "dedupe": false, "queue": "other" });
+    let body = json!([job(0), job(1), elsewhere(2)]);
+    let first = keyed(&w, "/jobs", "k", body.clone()).await.is(200);
+    let others = [
+        json!([job(0), job(1), elsewhere(2), job(3)]),
+        json!([job(0), job(1), job(7), job(8)]),
+        json!([elsewhere(0), elsewhere(1), elsewhere(2)]),
+        json!([{ "priority": "of no payload" }, 3, job(9)]),
+        json!([job(0)]),
+        // Of many in many queues, one is of the call before.
+        (0..700)
+            .map(|n| if n == 1 { job(n) } else { json!({ "payload": n, "queue": format!("q{}", n % 20) }) })
+            .collect(),
+    ];
+    for other in others {
+        let refusal = keyed(&w, "/jobs", "k", other.clone()).await;
+        assert_eq!(refusal.status, 422, "{}", refusal.text());
+        refusal.refused("idempotency-key-reused");
+    }
+    let queues = w.get("/queues").await.is(200);
+    let names: Vec<_> =
+        queues["queues"].as_array().expect("queues").iter().map(|queue| queue["name"].clone()).collect();
+    assert_eq!(names, ["default", "other"], "no queue came into being by what was refused");
+    assert_holds(&queues["queues"][0], json!({ "totals": { "enqueued": 2 } }));
+    assert_holds(&queues["queues"][1], json!({ "totals": { "enqueued": 1 } }));
+    assert_eq!(keyed(&w, "/jobs", "k", body).await.is(200), first, "the call itself may be repeated");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_same_array_again_completes_what_a_cut_first_try_left() {
+    let w = World::start().await;
+    let body: Value = (0..4).map(|n| json!({ "payload": n, "dedupe": false })).collect();
+    w.set(json!({ "max_jobs": 2 })).await;
+    let cut = keyed(&w, "/jobs", "k", body.clone()).await.is(200);
+    assert_eq!(cut["jobs"][3]["error"]["status"], 429, "{cut}");
+    w.set(json!({ "max_jobs": 0 })).await;
+    keyed(&w, "/jobs", "k", json!([{ "payload": 9 }])).await.refused("idempotency-key-reused");
+    let whole = keyed(&w, "/jobs", "k", body.clone()).await.is(200);
+    assert_eq!((&whole["jobs"][0], &whole["jobs"][1]), (&cut["jobs"][0], &cut["jobs"][1]), "these it had");
+    assert_eq!(w.queue().await["totals"]["enqueued"], 4);
+    assert_eq!(keyed(&w, "/jobs", "k", body).await.is(200), whole);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn two_bodies_that_race_under_one_key_never_make_two_jobs_for_one_index() {
+    let w = World::start().await;
+    let (_second, other) = w.another().await;
+    for turn in 0..10 {
+        let body = |from: u64| (from..from + 30).map(|n| json!({ "payload": n, "dedupe": false })).collect::<Value>();
+        let key = format!("turn {turn}");
+        let send = async |client: &Client, from: u64| {
+            let request = client.request("POST", "/jobs").header("idempotency-key", &key);
+            request.json(body(from).to_string()).send().await
+        };
+        let (one, two) = tokio::join!(send(&w, 0), send(&other, 100));
+        let stored = |answer: &Answer| match answer.status {
+            200 => answer.json()["jobs"].as_array().expect("jobs").iter().map(|job| job["id"].is_string()).collect(),
+            _ => vec![false; 30],
+        };
+        for (index, (one, two)) in stored(&one).into_iter().zip(stored(&two)).enumerate() {
+            assert!(one != two, "{index} was stored for both or for neither");
+        }
+    }
+    assert_eq!(w.queue().await["totals"]["enqueued"], 300);
     w.check().await;
 }
 
