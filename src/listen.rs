@@ -1,26 +1,31 @@
 //! Connections: accepted up to a number, ended when they stall, let go of in order at the end.
 
+mod files;
 mod impatient;
+mod places;
+mod talk;
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::server::conn::http1;
-use hyper_util::{
-    rt::{TokioIo, TokioTimer},
-    service::TowerToHyperService,
-};
+use hyper::{server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
     time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::impatient::Impatient;
+pub use self::files::room_for;
+use self::{
+    impatient::Impatient,
+    places::{Place, Places},
+};
 
 /// For a whole request head, and for the time that a connection is idle between two.
 const HEAD_TIME: Duration = Duration::from_secs(30);
+/// Bytes of a request's head, and of what is read of a connection at a time: whoever says half a head costs no more.
+const HEAD: usize = 64 << 10;
 /// For requests in hand once the service is to stop.
 const LAST_TIME: Duration = Duration::from_secs(10);
 /// When the machine has no more files or memory for a connection.
@@ -28,12 +33,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until `stop`, then lets the requests in hand finish.
 pub async fn serve(listener: TcpListener, router: Router, max_connections: usize, stop: CancellationToken) {
-    let room = Arc::new(Semaphore::new(max_connections.min(Semaphore::MAX_PERMITS)));
+    let places = Places::new(max_connections);
     let (open, cut) = (TaskTracker::new(), CancellationToken::new());
-    // Above the cap nothing is accepted: callers wait in the backlog, which the system bounds.
-    while let Some(Ok(place)) = stop.run_until_cancelled(room.clone().acquire_owned()).await {
-        match stop.run_until_cancelled(accept(&listener)).await {
-            Some(stream) => open.spawn(converse(stream, router.clone(), place, stop.clone(), cut.clone())),
+    // Above the cap one waits for a place, and the others in the backlog, which the system bounds.
+    while let Some((stream, peer)) = stop.run_until_cancelled(accept(&listener)).await {
+        match stop.run_until_cancelled(places.enter()).await {
+            Some(place) => {
+                let talk = converse(stream, peer, router.clone(), place, stop.clone(), cut.clone());
+                open.spawn(talk)
+            }
             None => break,
         };
     }
@@ -47,10 +55,10 @@ pub async fn serve(listener: TcpListener, router: Router, max_connections: usize
 }
 
 /// The next connection, whatever happens to others.
-async fn accept(listener: &TcpListener) -> TcpStream {
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
-            Ok((stream, _)) => return stream,
+            Ok(accepted) => return accepted,
             Err(error) if is_the_peers(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "cannot accept connections");
@@ -68,21 +76,25 @@ fn is_the_peers(error: &io::Error) -> bool {
 /// One connection from its first request to its last. `place` is free again at the end.
 async fn converse(
     stream: TcpStream,
+    peer: SocketAddr,
     router: Router,
-    place: OwnedSemaphorePermit,
+    place: Place,
     stop: CancellationToken,
     cut: CancellationToken,
 ) {
     // An answer is one small write: it must not wait for more.
     let _ = stream.set_nodelay(true);
     let stream = TokioIo::new(Impatient::new(stream, stop.clone()));
+    let place = Arc::new(place);
     let talk = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
-        .serve_connection(stream, TowerToHyperService::new(router));
+        .max_buf_size(HEAD)
+        .serve_connection(stream, service_fn(|request| talk::answer(router.clone(), place.clone(), peer, request)));
     let mut talk = std::pin::pin!(talk);
     let ended = tokio::select! {
         ended = &mut talk => Some(ended),
+        () = place.is_cut() => None,
         () = stop.cancelled() => {
             talk.as_mut().graceful_shutdown();
             cut.run_until_cancelled(talk).await
@@ -91,5 +103,4 @@ async fn converse(
     if let Some(Err(error)) = ended {
         tracing::debug!(%error, "a connection broke");
     }
-    drop(place);
 }

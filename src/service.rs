@@ -95,7 +95,8 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(access.clone().run(closing.clone()));
     let policy = policy(&options, address);
     let router = http::router(backend.queues.clone(), waiting, access, policy, metrics, leaving.clone());
-    parts.spawn(listen::serve(listener, router, options.max_connections, closing.clone()));
+    let connections = listen::room_for(options.max_connections);
+    parts.spawn(listen::serve(listener, router, connections, closing.clone()));
     announce(address);
 
     let lost = backend.lost();

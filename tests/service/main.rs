@@ -73,5 +73,6 @@ mod probes;
 mod program;
 mod readme;
 mod refusals;
+mod refused_early;
 mod registry;
 mod sockets;

@@ -65,18 +65,72 @@ async fn nobody_keeps_a_socket_by_being_slow() {
 }
 
 #[tokio::test]
-async fn a_caller_beyond_the_cap_waits_for_its_turn() {
+async fn a_caller_beyond_the_cap_waits_while_all_others_are_being_served() {
     let w = World::plan().flag("--max-connections", "2").start().await;
-    let first = TcpStream::connect(w.address()).await.expect("room");
-    let second = TcpStream::connect(w.address()).await.expect("room");
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    let wait = |queue: &str| {
+        let client = Client::new(w.base());
+        let body = json!({ "queues": [queue], "wait_ms": 30_000 });
+        tokio::spawn(async move { client.post("/jobs/reserve", body).await.is(200) })
+    };
+    let (first, second) = (wait("a"), wait("b"));
+    eventually("both wait", async || (w.engine.hearers("a").await + w.engine.hearers("b").await == 2).then_some(()))
+        .await;
     let fresh = Client::new(w.base());
     let third = tokio::spawn(async move { fresh.get("/livez").await.status });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
     assert!(!third.is_finished(), "two are two");
-    drop((first, second));
+    assert!(!first.is_finished() && !second.is_finished(), "nobody is cut who waits for an answer");
+    first.abort();
     assert_eq!(third.await.expect("answered"), 200);
+    second.abort();
     eventually("there is room", async || Some(w.get("/livez").await)).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn sockets_that_say_nothing_shut_nobody_out() {
+    let w = World::plan().flag("--max-connections", "20").start().await;
+    let waiting = Client::new(w.base());
+    let held = tokio::spawn(async move { waiting.ask(json!({ "wait_ms": 30_000, "worker": "ann" })).await.is(200) });
+    eventually("somebody waits", async || (w.engine.hearers("default").await == 1).then_some(())).await;
+    let mut mute = Vec::new();
+    let half = "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
+    for hello in ["", "GET /liv", half].repeat(15) {
+        let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
+        socket.write_all(hello.as_bytes()).await.expect("open");
+        mute.push(socket);
+    }
+    let fresh = Client::new(w.base());
+    let honest = tokio::time::timeout(Duration::from_secs(20), fresh.enqueue(1));
+    honest.await.expect("an honest caller is served while strangers say nothing");
+    assert_eq!(held.await.expect("answered")["jobs"][0]["worker"], "ann", "who was being served still is");
+    drop(mute);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn as_many_files_are_used_as_the_system_allows_and_connections_leave_some_for_others() {
+    let w = World::start().await;
+    let figure = async |client: &Client, name: &str| {
+        let text = client.get("/metrics").await.text();
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name}"));
+        line.rsplit(' ').next().and_then(|n| n.parse::<f64>().ok()).expect("a number")
+    };
+    let (_soft, client) = w.another_after("ulimit -Sn 128; ulimit -Hn 1024").await;
+    assert!((figure(&client, "process_max_fds ").await - 1_024.0).abs() < 0.5, "the hard limit is used");
+    let (hard, client) = w.another_after("ulimit -n 160").await;
+    assert_eq!(hard.said().matches("--max-connections").count(), 1, "{}", hard.said());
+    let mut mute = Vec::new();
+    for _ in 0..300 {
+        mute.push(TcpStream::connect(client.address()).await.expect("the service listens"));
+    }
+    let fresh = Client::new(client.base());
+    let honest = tokio::time::timeout(Duration::from_secs(20), fresh.enqueue(1));
+    honest.await.expect("an honest caller is served");
+    assert!(figure(&client, "process_open_fds ").await < 150.0, "some files are left for others");
+    assert!(!hard.said().contains("cannot accept"), "{}", hard.said());
+    drop(mute);
+    w.check().await;
 }
 
 #[tokio::test]

@@ -64,6 +64,12 @@ impl Engine {
         seconds * 1_000 + micros / 1_000
     }
 
+    /// How many connections hear the hints of a queue.
+    pub async fn hearers(&self, queue: &str) -> u64 {
+        let (_, n): (String, u64) = self.run(&format!("PUBSUB NUMSUB intray:{{{queue}}}:hints")).await;
+        n
+    }
+
     /// The server stands still; nobody is told.
     pub fn freeze(&self) {
         self.process.signal(libc::SIGSTOP);

@@ -172,6 +172,13 @@ impl World {
         (service, client)
     }
 
+    /// Another instance, from a shell that does this first.
+    pub async fn another_after(&self, first: &str) -> (Service, Client) {
+        let service = Service::start(service::program_after(first, &self.args)).await;
+        let client = self.client.at(service.url());
+        (service, client)
+    }
+
     /// For the next start: another value of a flag that was planned.
     pub fn set_flag(&mut self, name: &str, value: &str) {
         let at = self.args.iter().position(|arg| arg == name).expect("a flag of the plan");

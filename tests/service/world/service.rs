@@ -82,6 +82,16 @@ pub fn program<I: IntoIterator<Item: Into<OsString>>>(args: I) -> Command {
     command
 }
 
+/// The same, from a shell that does something first.
+pub fn program_after(first: &str, args: &[String]) -> Command {
+    let script = format!("{first} && exec \"$0\" \"$@\"").replace("; ", " && ");
+    let mut command = Command::new("/bin/sh");
+    command.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_intray")).args(args).env_clear();
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("RUST_BACKTRACE", "1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
 /// Runs a program that ends by itself.
 pub async fn run(command: Command) -> End {
     let mut process = Tied::spawn(command);
