@@ -105,7 +105,7 @@ pub struct Serve {
     /// Serve a desk to try at /demo
     #[arg(long, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,
-    /// A Host, besides the loopback names, to answer to on a loopback address; repeatable, or a comma list
+    /// A Host, besides the loopback names, to answer to; * for any; without it any will do where keys or tokens are needed; repeatable, or a comma list
     #[arg(long, env = "INTRAY_ALLOWED_HOST", value_name = "HOST", value_delimiter = ',')]
     pub allowed_host: Vec<HostName>,
     /// Connections served at the same time

@@ -93,7 +93,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
     parts.spawn(access.clone().run(closing.clone()));
-    let policy = policy(&options, address);
+    let policy = policy(&options);
     let router = http::router(backend.queues.clone(), waiting, access, policy, metrics, leaving.clone());
     let connections = listen::room_for(options.max_connections);
     parts.spawn(listen::serve(listener, router, connections, closing.clone()));
@@ -167,7 +167,7 @@ pub fn access(options: &Serve) -> Result<Access, String> {
 }
 
 /// What the operator decided about requests, in HTTP's own words.
-fn policy(options: &Serve, address: std::net::SocketAddr) -> http::Policy {
+fn policy(options: &Serve) -> http::Policy {
     let exact = |origin: &Origin| match origin {
         Origin::Any => None,
         Origin::Exact(origin) => Some(origin.clone()),
@@ -175,7 +175,6 @@ fn policy(options: &Serve, address: std::net::SocketAddr) -> http::Policy {
     // `None` as soon as one of them is `*`.
     let listed: Option<Vec<_>> = options.cors_origin.iter().map(exact).collect();
     http::Policy {
-        loopback: address.ip().is_loopback(),
         allowed_hosts: options.allowed_host.iter().map(|host| host.as_str().to_owned()).collect(),
         cors: listed.map_or(http::Origins::Any, http::Origins::Listed),
         max_payload: options.max_payload_bytes,

@@ -81,6 +81,8 @@ done
 answer=$(curl -sS --fail-with-body -H 'content-type: application/json' -d '{"payload":{"say":"hello"}}' \
     "http://127.0.0.1:$port/jobs") || { echo "$answer"; cat "$work/service.log"; exit 1; } >&2
 [[ $answer == *'"state":"waiting"'* ]] || { echo "image: $answer" >&2; exit 1; }
+status=$(curl -sS -o /dev/null -w '%{http_code}' -H 'host: evil.example' "http://127.0.0.1:$port/queues")
+[[ $status = 421 ]] || { echo "image: a name that somebody points here is answered with $status" >&2; exit 1; }
 "${buildah[@]}" run --isolation chroot --network host --env "INTRAY_LISTEN=0.0.0.0:$port" "$container" -- intray healthcheck
 kill "$service"
 wait "$service" || true

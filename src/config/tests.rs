@@ -65,11 +65,11 @@ fn the_commands_share_where_the_jobs_are() {
 
 #[test]
 fn lists_are_repeated_or_separated_by_commas() {
-    let serve = serve("--cors-origin https://A.example:443,http://b:8080 --cors-origin * --allowed-host desk,[::2]");
+    let serve = serve("--cors-origin https://A.example:443,http://b:8080 --cors-origin * --allowed-host desk,[::2],*");
     let exact = |text: &str| Origin::Exact(text.to_owned());
     assert_eq!(serve.cors_origin, [exact("https://a.example"), exact("http://b:8080"), Origin::Any]);
     let hosts: Vec<_> = serve.allowed_host.iter().map(HostName::as_str).collect();
-    assert_eq!(hosts, ["desk", "[::2]"]);
+    assert_eq!(hosts, ["desk", "[::2]", "*"]);
 }
 
 #[test]
@@ -87,6 +87,7 @@ fn values_that_cannot_work_are_refused() {
         "--cors-origin https://a:b",
         "--allowed-host http://a",
         "--allowed-host a:80",
+        "--allowed-host *.example",
         "--sweep-interval-ms 0",
         "--max-connections 0",
         "--max-payload-bytes 0",

@@ -117,12 +117,12 @@ impl FromStr for Origin {
     }
 }
 
-/// A name or address as it stands in `Host`, lower case, without a port.
+/// A name or address as it stands in `Host`, lower case, without a port; or `*`, for any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostName(String);
 
 impl HostName {
-    const RULE: Invalid = Invalid("must be a host name or an address, without scheme and port");
+    const RULE: Invalid = Invalid("must be * or a host name or an address, without scheme and port");
 
     pub fn as_str(&self) -> &str {
         &self.0
@@ -134,7 +134,9 @@ impl FromStr for HostName {
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
         let text = text.trim();
-        unbracketed(text).ok_or(Self::RULE)?;
+        if text != "*" {
+            unbracketed(text).ok_or(Self::RULE)?;
+        }
         Ok(Self(text.to_ascii_lowercase()))
     }
 }

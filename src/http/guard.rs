@@ -64,7 +64,8 @@ const TABLE: &[(&str, &str, Who)] = &[
     ("GET", "/demo/{*file}", Who::Anyone),
 ];
 
-fn who(method: &Method, route: &str) -> Who {
+/// Whom a route is for.
+pub(super) fn who(method: &Method, route: &str) -> Who {
     let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
     let row = TABLE.iter().find(|(m, r, _)| *m == method && *r == route);
     row.map_or(Who::Operator, |(_, _, who)| *who)

@@ -8,6 +8,7 @@ mod extract;
 mod fields;
 mod guard;
 mod headers;
+mod host;
 mod items;
 mod observe;
 mod operator;
@@ -49,9 +50,8 @@ use crate::{access::Access, queue::Queues, waiting::Waiting};
 /// What an operator decides about requests.
 #[derive(Debug, Clone)]
 pub struct Policy {
-    /// The listener is on a loopback address: a `Host` must be a loopback name, or one of the next.
-    pub loopback: bool,
-    /// Without ports.
+    /// Names besides the loopback ones, without ports; `*` for any. Without access control, or where some are given, a
+    /// `Host` must be one of these.
     pub allowed_hosts: Vec<String>,
     pub cors: Origins,
     /// Bytes in a payload or a result.
@@ -137,7 +137,7 @@ fn guarded(routes: Router, access: Access, policy: Policy) -> Router {
         from_fn(observe::observe),
         option_layer(cors),
         CatchPanicLayer::custom(panicked),
-        from_fn_with_state(Arc::new(policy), origin::check),
+        from_fn_with_state((Arc::new(policy), access.clone()), origin::check),
         from_fn_with_state(access, guard::check),
     ))
 }

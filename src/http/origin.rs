@@ -1,10 +1,10 @@
 //! Who may talk to the service through a browser. A page can make its visitor's browser send requests anywhere; these checks
 //! come before anything runs.
 
-use std::{net::IpAddr, sync::Arc};
+use std::sync::Arc;
 
 use axum::{
-    extract::{Request, State},
+    extract::{MatchedPath, Request, State},
     http::{HeaderMap, HeaderName, HeaderValue, Method, header},
     middleware::Next,
     response::{IntoResponse, Response},
@@ -12,11 +12,16 @@ use axum::{
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
-    Policy,
+    Policy, guard,
     headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT},
+    host::{self, Stranger},
     observe::REQUEST_ID,
     problem::{Failure, Problem},
 };
+use crate::access::{Access, Who};
+
+/// How a browser says from where a page asks: `cross-site`, `same-site`, `same-origin`, `none`.
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// Whose pages may call, besides the service's own.
 #[derive(Debug, Clone)]
@@ -48,46 +53,66 @@ pub(super) fn cors(origins: &Origins) -> Option<CorsLayer> {
 }
 
 /// The layer that refuses foreign hosts and origins.
-pub(super) async fn check(State(policy): State<Arc<Policy>>, request: Request, next: Next) -> Response {
-    match check_host(&policy, request.headers()).and_then(|()| check_origin(&policy, &request)) {
+pub(super) async fn check(
+    State((policy, access)): State<(Arc<Policy>, Access)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let open = !access.is_on();
+    if let Err(problem) = host::check(&policy.allowed_hosts, open, &request) {
+        if !host::is_for_any(request.uri().path()) {
+            return problem.into_response();
+        }
+        request.extensions_mut().insert(Stranger);
+    }
+    match check_change(&policy, &request).and_then(|()| check_reading(&policy, open, &request)) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     }
 }
 
-/// On a loopback listener: a name that an attacker points at 127.0.0.1 makes his page the service's own, but for `Host`.
-fn check_host(policy: &Policy, headers: &HeaderMap) -> Result<(), Problem> {
-    let host = lone(headers, &header::HOST);
-    let known = |host: &str| {
-        let name = without_port(host);
-        is_loopback(name) || policy.allowed_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
-    };
-    if !policy.loopback || host.is_some_and(known) {
-        return Ok(());
-    }
-    let detail = format!("this service does not answer to {}", host.unwrap_or("a request without one host"));
-    Err(Problem::new(Failure::HostNotAllowed, detail))
-}
-
 /// A browser names the page's origin with every request that may change something.
-fn check_origin(policy: &Policy, request: &Request) -> Result<(), Problem> {
+fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     let reads = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if reads || !headers.contains_key(header::ORIGIN) {
         return Ok(());
     }
     let origin = lone(headers, &header::ORIGIN).unwrap_or("more than one origin");
-    let allowed = match &policy.cors {
-        Origins::Any => true,
-        Origins::Listed(list) => list.iter().any(|listed| listed.eq_ignore_ascii_case(origin)),
-    };
-    if allowed || lone(headers, &header::HOST).is_some_and(|host| is_own(origin, host)) {
+    if policy.cors.allow(origin) || host::of(request).is_some_and(|host| is_own(origin, host)) {
         return Ok(());
     }
     Err(Problem::new(Failure::OriginNotAllowed, format!("pages of {origin} may not call this service")))
 }
 
-fn lone<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+/// Where nobody needs a credential, a picture or a frame of any page could have the service work. Browsers say when that
+/// page is of another site; a link from there may still open what is no secret.
+fn check_reading(policy: &Policy, open: bool, request: &Request) -> Result<(), Problem> {
+    let (headers, method) = (request.headers(), request.method());
+    let reads = matches!(*method, Method::GET | Method::HEAD);
+    let foreign = headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site");
+    if !(open && reads && foreign) {
+        return Ok(());
+    }
+    let route = request.extensions().get::<MatchedPath>();
+    let public = route.is_none_or(|route| guard::who(method, route.as_str()) == Who::Anyone);
+    // A browser names no origin for a picture: whose it is, nobody knows.
+    if public || policy.cors.allow(lone(headers, &header::ORIGIN).unwrap_or_default()) {
+        return Ok(());
+    }
+    Err(Problem::new(Failure::OriginNotAllowed, "pages of this site may not read from this service"))
+}
+
+impl Origins {
+    fn allow(&self, origin: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Listed(list) => list.iter().any(|listed| listed.eq_ignore_ascii_case(origin)),
+        }
+    }
+}
+
+pub(super) fn lone<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
@@ -102,19 +127,6 @@ fn is_own(origin: &str, host: &str) -> bool {
     })
 }
 
-fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
-        _ => host,
-    }
-}
-
-fn is_loopback(name: &str) -> bool {
-    let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
-    let by_name = name.eq_ignore_ascii_case("localhost") || name.to_ascii_lowercase().ends_with(".localhost");
-    by_name || inner.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
-}
-
 #[cfg(test)]
 mod tests {
     use axum::body::Body;
@@ -123,7 +135,7 @@ mod tests {
 
     fn policy(cors: &[&str]) -> Policy {
         let cors = Origins::Listed(cors.iter().map(|&origin| origin.to_owned()).collect());
-        Policy { loopback: true, allowed_hosts: vec!["desk.example".to_owned()], cors, max_payload: 1, demo: false }
+        Policy { allowed_hosts: vec!["desk.example".to_owned()], cors, max_payload: 1, demo: false }
     }
 
     fn request(method: &str, headers: &[(&str, &str)]) -> Request {
@@ -133,37 +145,10 @@ mod tests {
     }
 
     #[test]
-    fn only_names_that_nobody_else_can_have_reach_a_loopback_listener() {
-        let host = |hosts: &[&str]| {
-            let headers: Vec<_> = hosts.iter().map(|&host| ("host", host)).collect();
-            check_host(&policy(&[]), request("GET", &headers).headers()).is_ok()
-        };
-        for own in [
-            "127.0.0.1:7070",
-            "localhost",
-            "LOCALHOST:1",
-            "a.localhost:80",
-            "[::1]:7070",
-            "127.9.9.9",
-            "Desk.Example:443",
-        ] {
-            assert!(host(&[own]), "{own}");
-        }
-        for foreign in
-            ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "10.0.0.1", "", ":80", "evil:"]
-        {
-            assert!(!host(&[foreign]), "{foreign}");
-        }
-        assert!(!host(&[]) && !host(&["localhost", "localhost"]));
-        let open = Policy { loopback: false, ..policy(&[]) };
-        assert!(check_host(&open, &HeaderMap::new()).is_ok());
-    }
-
-    #[test]
     fn only_pages_of_ours_change_anything() {
         let origin = |method: &str, origin: &str| {
             let request = request(method, &[("host", "desk.example:7070"), ("origin", origin)]);
-            check_origin(&policy(&["https://spa.example"]), &request).is_ok()
+            check_change(&policy(&["https://spa.example"]), &request).is_ok()
         };
         for ours in ["https://spa.example", "http://desk.example:7070", "https://desk.example:7070"] {
             assert!(origin("POST", ours), "{ours}");
@@ -174,7 +159,7 @@ mod tests {
             assert!(!origin("POST", foreign) && !origin("DELETE", foreign), "{foreign}");
             assert!(origin("GET", foreign), "reading changes nothing");
         }
-        assert!(check_origin(&policy(&[]), &request("POST", &[("host", "x")])).is_ok(), "no browser");
+        assert!(check_change(&policy(&[]), &request("POST", &[("host", "x")])).is_ok(), "no browser");
     }
 
     #[test]

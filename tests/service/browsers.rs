@@ -36,7 +36,7 @@ async fn a_foreign_page_changes_nothing() {
 #[tokio::test]
 async fn a_name_that_somebody_points_at_this_machine_is_not_ours() {
     let w = World::plan().flag("--allowed-host", "queue.example,other.example").start().await;
-    let at = |host: &str| w.request("GET", "/livez").header("host", host).send();
+    let at = |host: &str| w.request("GET", "/queues").header("host", host).send();
     for host in ["localhost", "localhost:1", "127.0.0.1", "[::1]:80", "queue.example", "other.example:8443"] {
         assert_eq!(at(host).await.status, 200, "{host}");
     }

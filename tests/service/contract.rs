@@ -254,6 +254,8 @@ async fn what_any_route_can_answer_any_route_does() {
                 403 => w.request(&method, &path).header("origin", "https://evil.example").json("{}").send().await,
                 404 => w.get(&format!("{path}/nowhere/at/all")).await,
                 405 => w.request("PUT", &path).send().await,
+                // Probes know an address and no name.
+                421 if ["/livez", "/readyz"].contains(&template.as_str()) => continue,
                 421 => w.request(&method, &path).header("host", "evil.example").send().await,
                 // The story of those who dawdle reaches it for all routes that take a body.
                 408 => continue,

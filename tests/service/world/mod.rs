@@ -48,6 +48,7 @@ pub struct Plan {
     /// Lines of the keys file.
     keys: Vec<String>,
     talkative: bool,
+    everywhere: bool,
 }
 
 impl Plan {
@@ -76,6 +77,12 @@ impl Plan {
         self
     }
 
+    /// It listens on all addresses, as in a container; the stories meet it on loopback.
+    pub fn everywhere(mut self) -> Self {
+        self.everywhere = true;
+        self
+    }
+
     /// The background task runs by itself.
     pub fn sweeping_every(mut self, ms: u32) -> Self {
         self.sweep_interval_ms = Some(ms);
@@ -100,8 +107,8 @@ impl Plan {
         let proxy = self.proxied.then(|| Proxy::start(folder.path(), engine.socket()));
         let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
         let socket = proxy.as_ref().map_or(engine.socket(), |proxy| proxy.socket().to_owned());
-        let mut args =
-            ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
+        let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
+        let mut args = ["serve", "--listen", listen, "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
         args.extend(["--redis-url".to_owned(), format!("unix://{}", socket.display())]);
         args.extend(self.flags);
         if !self.keys.is_empty() {
@@ -114,7 +121,7 @@ impl Plan {
             command.env("RUST_LOG", "trace");
         }
         let service = Service::start(command).await;
-        let client = Client::new(service.url());
+        let client = Client::new(&service.url().replace("0.0.0.0", "127.0.0.1"));
         let client = if self.keys.is_empty() { client } else { client.bearing(&access::key("root")) };
         World { client, service, proxy, engine, args, folder }
     }

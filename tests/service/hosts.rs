@@ -1,0 +1,155 @@
+//! Names that somebody points at this machine, and pages of other sites: neither must drive a service without keys.
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::world::{Answer, World};
+
+/// What a page does that has come by a name of its own: to the browser it is the service's.
+async fn rebound(w: &World, method: &str, path: &str, host: &str) -> Answer {
+    let origin = format!("http://{host}");
+    w.request(method, path).header("host", host).header("origin", &origin).json(r#"{"payload":1}"#).send().await
+}
+
+#[tokio::test]
+async fn a_page_by_a_name_that_somebody_points_here_does_nothing_in_a_container_either() {
+    let w = World::plan().everywhere().switch("--insecure").start().await;
+    w.enqueue(1).await;
+    for (method, path) in [
+        ("POST", "/jobs"),
+        ("POST", "/jobs/reserve"),
+        ("PATCH", "/queues/default"),
+        ("DELETE", "/queues/default?state=waiting&force=true"),
+        ("GET", "/queues"),
+        ("GET", "/console/"),
+        ("GET", "/nowhere"),
+    ] {
+        for host in ["evil.example:7070", "localhost.evil.example", "10.0.0.1", "127.0.0.1.evil.example"] {
+            let answer = rebound(&w, method, path, host).await;
+            assert_eq!(answer.status, 421, "{method} {path} {host}: {}", answer.text());
+            let problem = answer.refused("host-not-allowed");
+            let detail = problem["detail"].as_str().expect("words");
+            assert!(detail.contains(host) && detail.contains("--allowed-host"), "{detail}");
+        }
+    }
+    for host in ["localhost", "127.0.0.1:7070", "127.9.9.9", "[::1]:80", "desk.localhost"] {
+        assert_eq!(rebound(&w, "GET", "/queues/default", host).await.is(200)["counts"]["waiting"], 1, "{host}");
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_reaches_a_container_by_a_name_says_which_or_that_any_will_do() {
+    let named = World::plan().everywhere().switch("--insecure").flag("--allowed-host", "queue.example").start().await;
+    for (host, status) in
+        [("queue.example", 200), ("QUEUE.example:8080", 200), ("localhost", 200), ("evil.example", 421)]
+    {
+        assert_eq!(rebound(&named, "GET", "/queues", host).await.status, status, "{host}");
+    }
+    let any = World::plan().everywhere().switch("--insecure").flag("--allowed-host", "queue.example,*").start().await;
+    assert_eq!(rebound(&any, "GET", "/queues", "evil.example").await.status, 200);
+}
+
+/// A page that came by a name of its own has no key. So every name will do, unless the operator says which.
+#[tokio::test]
+async fn with_keys_the_name_matters_only_where_names_are_given() {
+    let keyed = World::plan().with_keys(&[]).start().await;
+    assert_eq!(rebound(&keyed, "GET", "/queues", "queue.example").await.status, 200);
+    let named = World::plan().with_keys(&[]).everywhere().flag("--allowed-host", "queue.example").start().await;
+    for (host, status) in [("queue.example", 200), ("127.0.0.1", 200), ("evil.example", 421)] {
+        assert_eq!(rebound(&named, "GET", "/queues", host).await.status, status, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn a_probe_by_any_name_learns_whether_and_nobody_but_us_learns_why() {
+    let w = World::plan().everywhere().switch("--insecure").start().await;
+    let asked = async |path: &str, host: &str| {
+        let answer = w.request("GET", path).header("host", host).send().await;
+        (answer.status, answer.text())
+    };
+    let fine = (200, "ok".to_owned());
+    for path in ["/livez", "/readyz", "/readyz?verbose"] {
+        assert_eq!(asked(path, "10.1.2.3:7070").await, fine, "{path}");
+    }
+    assert!(asked("/readyz?verbose", "localhost").await.1.contains("eviction: ok"));
+    let _: String = w.engine.run("CONFIG SET maxmemory-policy allkeys-lru").await;
+    let ours = crate::world::eventually("readiness goes", async || {
+        let answer = asked("/readyz", "localhost").await;
+        (answer.0 == 503).then_some(answer.1)
+    })
+    .await;
+    assert!(ours.contains("allkeys-lru"), "{ours}");
+    for path in ["/readyz", "/readyz?verbose"] {
+        assert_eq!(asked(path, "evil.example").await, (503, "not ready".to_owned()));
+    }
+}
+
+/// RFC 9112, 3.2.2: then `Host` says nothing.
+#[tokio::test]
+async fn a_target_that_names_its_host_is_judged_by_that() {
+    let w = World::start().await;
+    let said = async |target: &str, host: &str| {
+        let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
+        let request = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        socket.write_all(request.as_bytes()).await.expect("open");
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).await.expect("an answer");
+        answer.split(' ').nth(1).expect("a status").to_owned()
+    };
+    for (target, host, status) in [
+        ("/queues", "127.0.0.1", "200"),
+        ("/queues", "evil.example", "421"),
+        ("http://evil.example/queues", "127.0.0.1", "421"),
+        ("http://127.0.0.1@evil.example/queues", "127.0.0.1", "421"),
+        ("http://localhost:7070/queues", "evil.example", "200"),
+        ("http://evil.example/livez", "127.0.0.1", "200"),
+    ] {
+        assert_eq!(said(target, host).await, status, "{target} with Host: {host}");
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_page_of_another_site_reads_nothing_while_nobody_needs_a_key() {
+    let w = World::plan().switch("--demo").flag("--cors-origin", "https://desk.example").start().await;
+    let id = w.enqueue(1).await;
+    let from = |w: &World, path: &str, site: &str, origin: Option<&str>| {
+        let request = w.request("GET", path).header("sec-fetch-site", site);
+        origin.map_or_else(
+            || request,
+            |origin| w.request("GET", path).header("sec-fetch-site", site).header("origin", origin),
+        )
+    };
+    let job = format!("/jobs/{id}");
+    let reads = ["/queues", &job, "/queues/default/jobs", "/workers/ann/reservations?queue=a,b", "/metrics"];
+    for path in reads {
+        for origin in [None, Some("https://evil.example"), Some("null")] {
+            let answer = from(&w, path, "cross-site", origin).send().await;
+            assert_eq!(answer.status, 403, "{path} by {origin:?}: {}", answer.text());
+            answer.refused("origin-not-allowed");
+        }
+        for (site, origin) in
+            [("cross-site", Some("https://desk.example")), ("same-origin", None), ("same-site", None), ("none", None)]
+        {
+            let answer = from(&w, path, site, origin).send().await;
+            assert_eq!(answer.status, 200, "{path} {site} {origin:?}: {}", answer.text());
+        }
+    }
+    w.hear_of("?queue=default").await;
+    // A link from elsewhere may open a page, and any page may ask whether we are well.
+    for path in ["/client.js", "/openapi.yaml", "/livez", "/readyz"] {
+        assert_eq!(from(&w, path, "cross-site", None).send().await.status, 200, "{path}");
+    }
+    for page in ["/console/", "/docs/", "/demo/"] {
+        let link = reqwest::Client::new().get(format!("{}{page}", w.base())).header("sec-fetch-site", "cross-site");
+        assert_eq!(link.send().await.expect("an answer").status(), 200, "{page}");
+    }
+    let keyed = World::plan().with_keys(&[]).start().await;
+    assert_eq!(from(&keyed, "/queues", "cross-site", None).send().await.status, 200, "whoever has the key may read");
+    assert_eq!(json!({ "queues": [] }), keyed.get("/queues").await.is(200));
+    w.check().await;
+}
