@@ -75,3 +75,4 @@ mod readme;
 mod refusals;
 mod registry;
 mod sockets;
+mod torn;
