@@ -2,8 +2,10 @@
 //! redis-server, reached over a unix socket that only this user can open, with its data in one folder.
 
 mod engine;
+mod entries;
 mod folder;
 mod keeper;
+mod mend;
 mod output;
 mod probe;
 mod syncer;
@@ -22,6 +24,7 @@ use tracing::{info, warn};
 use self::{
     folder::Folder,
     keeper::{Keeper, Phase},
+    mend::Damage,
     probe::Pong,
 };
 
@@ -45,6 +48,8 @@ pub enum StartError {
     StillRunning(PathBuf),
     #[error("the private server's thread: {0}")]
     Thread(io::Error),
+    #[error("the private server's data: {0}")]
+    Damaged(#[from] Damage),
     #[error(transparent)]
     GaveUp(#[from] GaveUp),
 }
@@ -71,6 +76,10 @@ pub async fn start(data_dir: &Path) -> Result<PrivateServer, StartError> {
     let folder = Folder::claim(data_dir)?;
     let socket = folder.socket().to_owned();
     see_off_predecessor(&folder).await?;
+    let (data, checker) = (folder.data().to_owned(), engine.checker());
+    let looked = tokio::task::spawn_blocking(move || mend::mend(&data, checker)).await;
+
+    looked.map_err(|gone| StartError::Thread(io::Error::other(gone)))??;
     info!(engine = engine.to_string(), data = %folder.data().display(), "starting the private server");
     let keeper = Keeper::start(engine, folder).map_err(StartError::Thread)?;
     let server = PrivateServer { socket, keeper };

@@ -46,6 +46,11 @@ fn is_enough(version: &str) -> bool {
 }
 
 impl Engine {
+    /// The program beside it that repairs append-only files.
+    pub(super) fn checker(&self) -> &'static str {
+        if self.name == "valkey-server" { "valkey-check-aof" } else { "redis-check-aof" }
+    }
+
     /// Everything is said on the command line: no configuration file means none that somebody else could have written.
     pub(super) fn command(&self, data: &Path, socket: &Path) -> Command {
         let mut command = Command::new(self.name);

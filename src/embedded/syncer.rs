@@ -14,10 +14,10 @@ use std::{
 
 use tracing::error;
 
+use super::mend::FILES;
+
 /// What a power cut may cost.
 pub(super) const EVERY: Duration = Duration::from_secs(1);
-/// Where the server keeps its append-only files.
-const FILES: &str = "appendonlydir";
 
 /// Remembers what was synced, so that an idle server costs the disk nothing.
 #[derive(Default)]

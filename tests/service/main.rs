@@ -77,3 +77,4 @@ mod refusals;
 mod refused_early;
 mod registry;
 mod sockets;
+mod torn;

@@ -1,0 +1,261 @@
+//! Reads an append-only file entry by entry, in little memory, however large the file and its entries are.
+//!
+//! Stricter than the server's own loader, which does not look at what stands between two values: a value that a power cut
+//! has filled with zeros would be loaded as it is.
+
+use std::io::{self, BufRead};
+
+/// The largest value and the most values that a server writes.
+const VALUE: u64 = 512 << 20;
+const VALUES: u64 = 1 << 31;
+/// Digits of a number, and the longest word that opens or closes a transaction.
+const DIGITS: usize = 10;
+const WORD: usize = "MULTI".len();
+
+/// What a file is made of.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Survey {
+    /// Up to here it is whole transactions, and entries outside of one.
+    pub(super) whole: u64,
+    pub(super) end: End,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Whole,
+    /// It stops in the middle of a transaction, or of the entry that begins here.
+    Short(u64),
+    /// What begins at `entry` is no entry, because of the byte at `wrong`.
+    Broken {
+        entry: u64,
+        wrong: u64,
+    },
+}
+
+pub(super) fn survey(file: impl BufRead) -> io::Result<Survey> {
+    let mut reader = Reader { file, at: 0 };
+    let (mut whole, mut is_open) = (0, false);
+    loop {
+        let entry = reader.at;
+        let end = match reader.entry() {
+            Ok(Entry::Open) => {
+                is_open = true;
+                continue;
+            }
+            Ok(Entry::Close) => {
+                (whole, is_open) = (reader.at, false);
+                continue;
+            }
+            Ok(Entry::Other) => {
+                whole = if is_open { whole } else { reader.at };
+                continue;
+            }
+            Err(Stop::Over) if reader.at == entry && !is_open => End::Whole,
+            Err(Stop::Over) => End::Short(entry),
+            Err(Stop::Wrong) => End::Broken { entry, wrong: reader.at },
+            Err(Stop::Io(error)) => return Err(error),
+        };
+        return Ok(Survey { whole, end });
+    }
+}
+
+/// Whether a whole entry begins anywhere in these bytes but at their very beginning.
+pub(super) fn hold_an_entry(bytes: &[u8]) -> bool {
+    let stars = bytes.iter().enumerate().skip(1).filter(|(_, byte)| **byte == b'*');
+    stars.into_iter().any(|(at, _)| Reader { file: &bytes[at..], at: 0 }.entry().is_ok())
+}
+
+enum Entry {
+    /// MULTI
+    Open,
+    /// EXEC
+    Close,
+    Other,
+}
+
+enum Stop {
+    /// The file is over.
+    Over,
+    /// The next byte is not what stands there.
+    Wrong,
+    Io(io::Error),
+}
+
+struct Reader<R> {
+    file: R,
+    at: u64,
+}
+
+impl<R: BufRead> Reader<R> {
+    /// `*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n`; a line that begins with `#` says a time and belongs to what follows.
+    fn entry(&mut self) -> Result<Entry, Stop> {
+        while self.peek()? == b'#' {
+            self.skip_line()?;
+        }
+        let values = self.number(b'*', 1..=VALUES)?;
+        let length = self.number(b'$', 0..=VALUE)?;
+        let mut word = [0; WORD];
+        let kept = usize::try_from(length).unwrap_or(usize::MAX).min(WORD);
+        self.take(length, &mut word[..kept])?;
+        for _ in 1..values {
+            let length = self.number(b'$', 0..=VALUE)?;
+            self.take(length, &mut [])?;
+        }
+        let is = |name: &str| length == name.len() as u64 && word[..kept].eq_ignore_ascii_case(name.as_bytes());
+        Ok(if is("MULTI") {
+            Entry::Open
+        } else if is("EXEC") {
+            Entry::Close
+        } else {
+            Entry::Other
+        })
+    }
+
+    /// A number of some kind on a line of its own.
+    fn number(&mut self, kind: u8, range: std::ops::RangeInclusive<u64>) -> Result<u64, Stop> {
+        self.expect(kind)?;
+        let (mut number, mut digits) = (0, 0);
+        while let digit @ b'0'..=b'9' = self.peek()? {
+            if digits == DIGITS {
+                return Err(Stop::Wrong);
+            }
+            number = number * 10 + u64::from(digit - b'0');
+            digits += 1;
+            self.step(1);
+        }
+        if digits == 0 || !range.contains(&number) {
+            return Err(Stop::Wrong);
+        }
+        self.line_end()?;
+        Ok(number)
+    }
+
+    /// A value and the end of its line; its first bytes are kept.
+    fn take(&mut self, length: u64, mut first: &mut [u8]) -> Result<(), Stop> {
+        let mut left = length;
+        while left > 0 {
+            let there = self.there()?;
+            let some = there.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let kept = some.min(first.len());
+            let (now, later) = std::mem::take(&mut first).split_at_mut(kept);
+            now.copy_from_slice(&there[..kept]);
+            first = later;
+            self.step(some);
+            left -= some as u64;
+        }
+        self.line_end()
+    }
+
+    fn skip_line(&mut self) -> Result<(), Stop> {
+        while self.peek()? != b'\r' {
+            if self.peek()?.is_ascii_control() {
+                return Err(Stop::Wrong);
+            }
+            self.step(1);
+        }
+        self.line_end()
+    }
+
+    fn line_end(&mut self) -> Result<(), Stop> {
+        self.expect(b'\r')?;
+        self.expect(b'\n')
+    }
+
+    fn expect(&mut self, byte: u8) -> Result<(), Stop> {
+        if self.peek()? != byte {
+            return Err(Stop::Wrong);
+        }
+        self.step(1);
+        Ok(())
+    }
+
+    fn peek(&mut self) -> Result<u8, Stop> {
+        self.there().map(|there| there[0])
+    }
+
+    /// Some of what comes next: never nothing.
+    fn there(&mut self) -> Result<&[u8], Stop> {
+        match self.file.fill_buf() {
+            Ok([]) => Err(Stop::Over),
+            Ok(there) => Ok(there),
+            Err(error) => Err(Stop::Io(error)),
+        }
+    }
+
+    fn step(&mut self, bytes: usize) {
+        self.file.consume(bytes);
+        self.at += bytes as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(words: &[&str]) -> String {
+        let values: String = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+        format!("*{}\r\n{values}", words.len())
+    }
+
+    /// Entries, a transaction, an entry: with where each of them ends, the transaction's only once.
+    fn sample() -> (String, Vec<u64>) {
+        let transaction = [&["MULTI"][..], &["HSET", "h", "f", "*1\r\n"], &["DEL", ""], &["exec"]].map(entry).concat();
+        let parts = [entry(&["SELECT", "0"]), entry(&["SET", "k", "v\r\n$3\r\n"]), transaction, entry(&["MULTIPLE"])];
+        let ends = (0..=parts.len()).map(|n| parts[..n].concat().len() as u64).collect();
+        (parts.concat(), ends)
+    }
+
+    fn surveyed(bytes: &[u8]) -> Survey {
+        survey(io::BufReader::with_capacity(3, bytes)).expect("memory does not fail")
+    }
+
+    #[test]
+    fn wherever_a_file_is_cut_the_last_whole_transaction_is_known() {
+        let (sample, ends) = sample();
+        for cut in 0..=sample.len() {
+            let found = surveyed(&sample.as_bytes()[..cut]);
+            let whole = ends.iter().rfind(|end| **end <= cut as u64).copied().expect("0 is one");
+            assert_eq!(found.whole, whole, "cut at {cut}");
+            assert_eq!(found.end == End::Whole, whole == cut as u64, "cut at {cut}: {found:?}");
+            assert!(!matches!(found.end, End::Broken { .. }), "cut at {cut}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn whatever_stands_behind_a_cut_is_found_where_it_begins() {
+        let (sample, ends) = sample();
+        for cut in 0..=sample.len() {
+            for junk in [&[0; 40][..], b"complete nonsense\r\n", &[0xff; 600]] {
+                let bytes = [&sample.as_bytes()[..cut], junk].concat();
+                let found = surveyed(&bytes);
+                let whole = ends.iter().rfind(|end| **end <= cut as u64).copied().expect("0 is one");
+                assert_eq!(found.whole, whole, "{junk:?} at {cut}");
+                // Inside a value it is only the value's end that can be wrong.
+                match found.end {
+                    End::Broken { entry, wrong } => assert!(entry <= cut as u64 && wrong >= cut as u64, "{found:?}"),
+                    End::Whole | End::Short(_) => panic!("{junk:?} at {cut}: {found:?}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn times_and_large_values_are_read_and_impossible_numbers_are_not() {
+        let large = entry(&["SET", "k", &"x".repeat(100_000)]);
+        assert_eq!(surveyed(format!("#TS:1700000000\r\n{large}").as_bytes()).end, End::Whole);
+        for broken in
+            ["*0\r\n", "*-1\r\n", "*1\r\n$536870913\r\n", "*1\r\n$99999999999\r\n", "*1\n", "#TS\0", "*1\r\n:"]
+        {
+            assert!(matches!(surveyed(broken.as_bytes()).end, End::Broken { entry: 0, .. }), "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn a_whole_entry_is_found_among_other_bytes() {
+        let good = entry(&["DEL", "k"]);
+        assert!(!hold_an_entry(good.as_bytes()), "the first is not looked at");
+        assert!(hold_an_entry(format!("\0*1*2\r\n{good}").as_bytes()));
+        assert!(!hold_an_entry(&format!("\0{good}").as_bytes()[..good.len()]));
+        assert!(!hold_an_entry(b"") && !hold_an_entry(&[0; 100]));
+    }
+}

@@ -1,0 +1,144 @@
+//! Looks at the append-only files before a server reads them, and cuts off an end that a power cut has torn.
+//!
+//! A power cut may leave zeros or garbage where the last second was written, and no server starts on that. What is cut is
+//! only ever the end of the newest file, only when nothing readable stands behind the damage, and the file as it was is
+//! set aside. A file that merely stops in the middle of an entry is the server's own business: it cuts that itself.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufReader, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use tracing::warn;
+
+use super::entries::{self, End, Survey};
+
+/// Where the server keeps its append-only files, and the list of them.
+pub(super) const FILES: &str = "appendonlydir";
+pub(super) const MANIFEST: &str = "appendonly.aof.manifest";
+/// Garbage of this length is taken for an end that was being written; longer garbage is damage of another kind.
+const TORN: u64 = 64 << 10;
+const READ_AT_ONCE: usize = 1 << 18;
+
+/// Why the data cannot be used as it is. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum Damage {
+    #[error("{} is damaged at byte {at}, and there is more behind the damage; nothing was changed. Copy the folder, then cut off all from there on with: {checker} --fix {}", file.display(), quoted(manifest))]
+    Broken { file: PathBuf, at: u64, checker: &'static str, manifest: PathBuf },
+    #[error("{} is missing, which {} names: bring it back from a copy of the folder", file.display(), manifest.display())]
+    Missing { file: PathBuf, manifest: PathBuf },
+    #[error("{} is missing or empty, which names the files beside it: bring it back from a copy of the folder", .0.display())]
+    NoManifest(PathBuf),
+    #[error("{} cannot be looked at: {why}", file.display())]
+    Io { file: PathBuf, why: io::Error },
+}
+
+/// For a shell.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
+}
+
+/// Looks at all files, and cuts the torn end off the newest.
+pub(super) fn mend(data: &Path, checker: &'static str) -> Result<(), Damage> {
+    let manifest = data.join(FILES).join(MANIFEST);
+    let Some(files) = named_in(&manifest)? else { return Ok(()) };
+    let newest = files.iter().rposition(|(_, is_appended)| *is_appended);
+    for (n, (name, is_appended)) in files.iter().enumerate() {
+        let file = data.join(FILES).join(name);
+        if !file.exists() {
+            return Err(Damage::Missing { file, manifest });
+        }
+        if !is_appended {
+            continue;
+        }
+        let broken = |why| Damage::Io { file: file.clone(), why };
+        let mut opened = File::open(&file).map_err(broken)?;
+        let survey = entries::survey(BufReader::with_capacity(READ_AT_ONCE, &opened)).map_err(broken)?;
+        let Some(at) = damage(&survey) else { continue };
+        if newest != Some(n) || !is_torn(&mut opened, &survey).map_err(broken)? {
+            return Err(Damage::Broken { file, at, checker, manifest });
+        }
+        cut(data, &file, survey.whole).map_err(broken)?;
+    }
+    Ok(())
+}
+
+/// The files by their order, and whether a server appends to them. `None`: no server has ever been here.
+fn named_in(manifest: &Path) -> Result<Option<Vec<(String, bool)>>, Damage> {
+    let text = match fs::read(manifest) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return if has_entries(manifest) { Err(Damage::NoManifest(manifest.to_owned())) } else { Ok(None) };
+        }
+        Err(why) => return Err(Damage::Io { file: manifest.to_owned(), why }),
+    };
+    if text.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace()) {
+        return Err(Damage::NoManifest(manifest.to_owned()));
+    }
+    // What it cannot read, the server refuses itself.
+    let text = String::from_utf8_lossy(&text);
+    let line = |line: &str| match line.split_whitespace().collect::<Vec<_>>().as_slice() {
+        ["file", name, "seq", _, "type", kind @ ("b" | "i")] => Some(((*name).to_owned(), *kind == "i")),
+        _ => None,
+    };
+    Ok(Some(text.lines().filter_map(line).collect()))
+}
+
+/// A server that was ended in its very first moments has files without a list of them, and nothing in them.
+fn has_entries(manifest: &Path) -> bool {
+    let Some(files) = manifest.parent().and_then(|folder| fs::read_dir(folder).ok()) else { return false };
+    let is_filled = |entry: fs::DirEntry| {
+        entry.file_name().to_string_lossy().ends_with(".incr.aof") && entry.metadata().is_ok_and(|meta| meta.len() > 0)
+    };
+    files.filter_map(Result::ok).any(is_filled)
+}
+
+/// Where a file is damaged, if the server is not to be left alone with it.
+fn damage(survey: &Survey) -> Option<u64> {
+    match survey.end {
+        End::Whole | End::Short(_) => None,
+        End::Broken { entry, .. } => Some(entry),
+    }
+}
+
+/// Whether the damage is what a power cut leaves: zeros to the end, or a little garbage with nothing whole in it.
+fn is_torn(file: &mut File, survey: &Survey) -> io::Result<bool> {
+    let End::Broken { entry, wrong } = survey.end else { return Ok(false) };
+    let length = file.metadata()?.len();
+    if length - entry < TORN {
+        let mut rest = Vec::new();
+        file.seek(SeekFrom::Start(entry))?;
+        file.read_to_end(&mut rest)?;
+        return Ok(!entries::hold_an_entry(&rest));
+    }
+    file.seek(SeekFrom::Start(wrong))?;
+    let (mut file, mut some) = (BufReader::with_capacity(READ_AT_ONCE, file), [0; 4_096]);
+    loop {
+        match file.read(&mut some)? {
+            0 => return Ok(true),
+            read if some[..read].iter().any(|byte| *byte != 0) => return Ok(false),
+            _ => {}
+        }
+    }
+}
+
+/// The copy is on the disk before the file is shorter.
+fn cut(data: &Path, file: &Path, whole: u64) -> io::Result<()> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let aside = data.join(format!("{name}.torn-{now}"));
+    fs::copy(file, &aside)?;
+    File::open(&aside)?.sync_all()?;
+    File::open(data)?.sync_all()?;
+    let file_itself = OpenOptions::new().write(true).open(file)?;
+    let bytes = file_itself.metadata()?.len() - whole;
+    file_itself.set_len(whole)?;
+    file_itself.sync_all()?;
+    warn!(
+        file = %file.display(), bytes, kept = whole, aside = %aside.display(),
+        "the end of the append-only file is torn, as a power cut leaves it: it is cut off, and the file as it was is set aside"
+    );
+    Ok(())
+}

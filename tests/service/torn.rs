@@ -1,0 +1,152 @@
+//! What a power cut leaves of the private server's file: it starts on everything that was whole, or says what to do.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use serde_json::json;
+
+use crate::world::{Client, End, Service, program, run};
+
+const JOBS: usize = 20;
+
+fn serve(data: &Path) -> std::process::Command {
+    program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])
+}
+
+/// A folder with so many jobs in it, and their ids.
+async fn filled(data: &Path) -> Vec<String> {
+    let mut service = Service::start(serve(data)).await;
+    let client = Client::new(service.url());
+    let mut ids = Vec::new();
+    for n in 0..JOBS {
+        ids.push(client.enqueue(n).await);
+    }
+    service.signal(libc::SIGTERM);
+    assert!(service.ended().await.success());
+    ids
+}
+
+fn newest(data: &Path) -> PathBuf {
+    data.join("appendonlydir/appendonly.aof.1.incr.aof")
+}
+
+fn append(data: &Path, bytes: &[u8]) {
+    OpenOptions::new().append(true).open(newest(data)).expect("a file").write_all(bytes).expect("written");
+}
+
+fn overwrite(data: &Path, at: u64, bytes: &[u8]) {
+    let mut file = OpenOptions::new().write(true).open(newest(data)).expect("a file");
+    file.seek(SeekFrom::Start(at)).expect("a place");
+    file.write_all(bytes).expect("written");
+}
+
+/// It starts, says what it cut, has set the file aside, has all jobs but the last so many, and goes on.
+async fn starts_without_the_last(data: &Path, ids: &[String], lost: usize) {
+    let damaged = fs::read(newest(data)).expect("a file");
+    let service = Service::start(serve(data)).await;
+    let client = Client::new(service.url());
+    let there = ids.len() - lost;
+    for (n, id) in ids.iter().enumerate() {
+        let status = client.get(&format!("/jobs/{id}")).await.status;
+        assert_eq!(status, if n < there { 200 } else { 404 }, "job {n} of {}", ids.len());
+    }
+    let said = service.said();
+    assert!(said.contains("is cut off") && said.contains("bytes="), "{said}");
+    let aside: Vec<PathBuf> =
+        fs::read_dir(data).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
+    let aside: Vec<_> = aside.iter().filter(|path| path.to_string_lossy().contains(".torn-")).collect();
+    assert_eq!(aside.len(), 1, "{aside:?}");
+    assert_eq!(fs::read(aside[0]).expect("a copy"), damaged, "as it was");
+    assert_eq!(client.queue().await["counts"]["waiting"], there);
+    client.enqueue("more").await;
+    assert_eq!(client.reserve().await.said["payload"], json!(0));
+}
+
+async fn refused(data: &Path, words: &[&str]) -> End {
+    let before = fs::read(newest(data)).ok();
+    let end = run(serve(data)).await;
+    assert!(!end.status.success(), "{end:?}");
+    assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
+    for word in words {
+        assert!(end.stderr.contains(word), "{word}: {end:?}");
+    }
+    assert_eq!(fs::read(newest(data)).ok(), before, "nothing was changed");
+    end
+}
+
+#[tokio::test]
+async fn zeros_behind_the_last_entry_cost_nothing() {
+    for zeros in [1, 4_096, 200_000] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let ids = filled(folder.path()).await;
+        append(folder.path(), &vec![0; zeros]);
+        starts_without_the_last(folder.path(), &ids, 0).await;
+    }
+}
+
+#[tokio::test]
+async fn zeros_in_place_of_the_last_entries_cost_the_transitions_that_they_are_in() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids = filled(folder.path()).await;
+    let length = fs::metadata(newest(folder.path())).expect("a file").len();
+    overwrite(folder.path(), length - 200, &[0; 200]);
+    starts_without_the_last(folder.path(), &ids, 1).await;
+}
+
+#[tokio::test]
+async fn a_line_of_garbage_at_the_end_costs_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids = filled(folder.path()).await;
+    append(folder.path(), b"\x07nonsense*3\r\n$3\r\nSET\r\n");
+    starts_without_the_last(folder.path(), &ids, 0).await;
+}
+
+#[tokio::test]
+async fn half_a_transition_is_no_transition() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids = filled(folder.path()).await;
+    let half = b"*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nDEL\r\n$21\r\nintray:{default}:jobs\r\n";
+    append(folder.path(), &[&half[..], &[0; 100]].concat());
+    starts_without_the_last(folder.path(), &ids, 0).await;
+
+    // Without anything behind it, the server itself cuts it.
+    let folder = tempfile::tempdir().expect("a folder");
+    let ids = filled(folder.path()).await;
+    append(folder.path(), half);
+    let service = Service::start(serve(folder.path())).await;
+    let client = Client::new(service.url());
+    assert_eq!(client.queue().await["counts"]["waiting"], ids.len());
+}
+
+#[tokio::test]
+async fn damage_with_good_entries_behind_it_is_left_to_a_person_who_is_told_where_and_how() {
+    let folder = tempfile::tempdir().expect("a folder");
+    filled(folder.path()).await;
+    let file = fs::read(newest(folder.path())).expect("a file");
+    let at = file.windows(8).rposition(|bytes| bytes == b"\nMULTI\r\n").expect("a transition") - 7;
+    assert_eq!(&file[at..at + 4], b"*1\r\n");
+    fs::write(newest(folder.path()), [&file[..at], b"garbage\r\n", &file[at..]].concat()).expect("written");
+    let manifest = folder.path().join("appendonlydir/appendonly.aof.manifest");
+    let fix = format!("-check-aof --fix '{}'", manifest.canonicalize().expect("a file").display());
+    refused(folder.path(), &["1.incr.aof", &format!("byte {at}"), &fix]).await;
+}
+
+#[tokio::test]
+async fn a_file_that_is_missing_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    filled(folder.path()).await;
+    let manifest = folder.path().join("appendonlydir/appendonly.aof.manifest");
+    let list = fs::read(&manifest).expect("a list");
+    for nothing in [&b""[..], b"\n", &[0; 80]] {
+        fs::write(&manifest, nothing).expect("written");
+        refused(folder.path(), &["appendonly.aof.manifest", "missing or empty"]).await;
+    }
+    fs::remove_file(&manifest).expect("gone");
+    refused(folder.path(), &["appendonly.aof.manifest", "missing or empty"]).await;
+    fs::write(&manifest, list).expect("written");
+    fs::remove_file(newest(folder.path())).expect("gone");
+    refused(folder.path(), &["appendonly.aof.1.incr.aof", "missing", "manifest"]).await;
+}
