@@ -31,7 +31,6 @@ impl Queues {
         let queue = std::slice::from_ref(queue);
         self.tell(queue).await?;
         let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
-        registered.retain(|_, at| at.elapsed() < TELL_AGAIN);
         registered.extend(queue.iter().map(|queue| (queue.clone(), Instant::now())));
         Ok(())
     }
@@ -67,22 +66,27 @@ impl Queues {
         Ok(names)
     }
 
-    /// Every queue, and those of this instance that the registry has lost: it is told of them again.
+    /// Every queue, and those in use here that the registry has lost: it is told of them again.
     ///
     /// # Errors
     /// When Redis is not well.
     pub async fn names_and_ours(&self) -> Result<Vec<QueueName>, Fault> {
         let mut names = self.names().await?;
-        let ours: Vec<_> = {
-            let registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
-            registered.keys().filter(|queue| names.binary_search(queue).is_err()).cloned().collect()
-        };
+        let mut ours = self.in_use();
+        ours.retain(|queue| names.binary_search(queue).is_err());
         if !ours.is_empty() {
             self.tell(&ours).await?;
             names.extend(ours);
             names.sort();
         }
         Ok(names)
+    }
+
+    /// The queues that this instance has told of lately. Any other may have been let go meanwhile, by whichever instance.
+    fn in_use(&self) -> Vec<QueueName> {
+        let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        registered.retain(|_, at| at.elapsed() < TELL_AGAIN);
+        registered.keys().cloned().collect()
     }
 
     /// Whether there is such a queue.

@@ -2,6 +2,7 @@
 //! second run must give the same answer and change nothing.
 
 mod gates;
+mod registry;
 
 use std::{
     path::PathBuf,
@@ -53,6 +54,11 @@ impl Redis {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         Self { child, folder, queues }
+    }
+
+    /// Another instance.
+    fn another(&self) -> Queues {
+        Queues::new(&format!("unix://{}", self.folder.join("redis.sock").display()), "t").expect("a handle")
     }
 
     /// Everything that is stored, in Redis's own serialization.
