@@ -22,6 +22,7 @@ mod shapes;
 mod task;
 #[cfg(test)]
 mod tests;
+mod time;
 mod tokens;
 mod web;
 
