@@ -23,6 +23,7 @@ mod shapes;
 mod task;
 #[cfg(test)]
 mod tests;
+mod time;
 mod tokens;
 mod web;
 

@@ -2,12 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use jiff::Timestamp;
 use serde_json::value::RawValue;
 
 use super::{fields::Fields, place::Rule};
 use crate::{
-    job::{Backoff, Invalid, Millis, Priority, limits},
+    job::{Backoff, Invalid, Priority, limits},
     payload::Json,
 };
 
@@ -36,7 +35,7 @@ pub fn key(text: &str) -> Result<String, Invalid> {
     Err(Invalid("must be 1 to 256 bytes of text without control characters"))
 }
 
-fn text(raw: &RawValue) -> Result<String, Rule> {
+pub(super) fn text(raw: &RawValue) -> Result<String, Rule> {
     serde_json::from_str(raw.get()).map_err(|_| "must be text".into())
 }
 
@@ -88,13 +87,6 @@ pub fn json(raw: &RawValue) -> Result<Json, Rule> {
     Ok(Json::check(raw.to_owned())?)
 }
 
-/// A time by RFC 3339; what lies before 1970 is as good as 1970. It is compared with Redis's clock and with no other.
-pub fn time(raw: &RawValue) -> Result<Millis, Rule> {
-    let rule = "must be a time by RFC 3339, like 2026-11-21T09:15:29.123Z";
-    let time: Timestamp = text(raw).ok().and_then(|text| text.parse().ok()).ok_or(rule)?;
-    Ok(Millis(time.as_millisecond().try_into().unwrap_or(0)))
-}
-
 /// The object that says how long a job rests after a fail.
 pub fn backoff(fields: &mut Fields<'_>) -> Option<Backoff> {
     let exponential = fields.need("type", |raw| match text(raw)?.as_str() {
@@ -138,15 +130,6 @@ mod tests {
         assert_eq!(parsed(QueueName::parse)(raw(r#""a b""#)), Err(QueueName::RULE.into()));
         assert_eq!(parsed(QueueName::parse)(raw("3")), Err("must be text".into()));
         assert!(parsed(QueueName::parse)(raw(r#""\ud800""#)).is_err());
-    }
-
-    #[test]
-    fn times_are_rfc_3339() {
-        assert_eq!(time(raw(r#""2020-01-01T01:00:00.5+01:00""#)), Ok(Millis(1_577_836_800_500)));
-        assert_eq!(time(raw(r#""1960-01-01T00:00:00Z""#)), Ok(Millis(0)));
-        for wrong in [r#""2020-01-01""#, r#""2020-01-01T00:00:00""#, "0", r#""now""#] {
-            assert!(time(raw(wrong)).is_err(), "{wrong}");
-        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::{
     fields::Fields,
     problem::{Failure, Problem},
     rules,
+    time::time,
 };
 use crate::{
     access::Caller,
@@ -56,7 +57,7 @@ pub fn read_task(fields: &mut Fields<'_>, traceparent: Option<String>) -> Option
 fn delay(fields: &mut Fields<'_>) -> Option<Delay> {
     let both = fields.has("delay_ms") && fields.has("run_at");
     let delay = fields.take("delay_ms", rules::whole(0..=limits::DELAY_MS)).map(Delay::For);
-    let until = fields.take("run_at", rules::time).map(Delay::Until);
+    let until = fields.take("run_at", time).map(Delay::Until);
     if both { fields.blame("run_at", "does not go together with delay_ms") } else { delay.or(until) }
 }
 

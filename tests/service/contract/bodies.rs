@@ -83,6 +83,38 @@ async fn what_the_service_refuses_the_contract_does_not_allow() {
 }
 
 #[tokio::test]
+async fn a_time_is_what_the_contract_takes_for_one() {
+    let w = World::start().await;
+    let run_at = |time: &str| job(json!({ "run_at": time }));
+    for time in ["2026-11-21T09:15:29Z", "2026-11-21t09:15:29.5z", "2026-11-21T09:15:29.123456789012+23:59"] {
+        assert!(CONTRACT.takes("POST", "/jobs", "application/json", &run_at(time)), "{time}");
+        w.put(run_at(time)).await.is(201);
+    }
+    for time in [
+        "2026-11-21",
+        "2026-11-21 09:15:29Z",
+        "2026-11-21T09:15Z",
+        "2026-11-21T09:15:29",
+        "2026-11-21T09:15:29+01",
+        "2026-11-21T09:15:29+0100",
+        "2026-11-21T09:15:29Z[UTC]",
+        "+002026-11-21T09:15:29Z",
+        "12026-11-21T09:15:29Z",
+        "20261121T091529Z",
+        "2026-02-29T09:15:29Z",
+    ] {
+        assert!(!CONTRACT.takes("POST", "/jobs", "application/json", &run_at(time)), "{time}");
+        let answer = w.put(run_at(time)).await;
+        answer.blames(&["/run_at"]);
+        assert!(answer.text().contains("RFC 3339"), "{}", answer.text());
+    }
+    let far = w.put(run_at("9999-12-31T23:59:59Z")).await;
+    far.blames(&["/run_at"]);
+    assert!(!far.text().contains("RFC 3339") && far.text().contains("9999-12-30"), "{}", far.text());
+    w.check().await;
+}
+
+#[tokio::test]
 async fn an_empty_beacon_is_no_beacon() {
     let w = World::start().await;
     for call in ["extend", "complete", "abandon", "fail"] {

@@ -1,6 +1,8 @@
 //! `openapi.yaml` as tools read it: whoever generates a client from it loses what is written in a way that they do not know.
 
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
 
 use crate::world::contract::CONTRACT;
 
@@ -24,6 +26,15 @@ fn nowhere(fault: impl Fn(&Value) -> bool) {
     assert!(found.is_empty(), "{found:?}");
 }
 
+/// Every operation with its pointer.
+fn operations() -> impl Iterator<Item = (String, &'static Value)> {
+    let paths = CONTRACT.document["paths"].as_object().expect("paths");
+    paths.iter().flat_map(|(path, item)| {
+        let operations = item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters");
+        operations.map(move |(method, operation)| (format!("{} {path}", method.to_uppercase()), operation))
+    })
+}
+
 #[test]
 fn no_keyword_is_a_sentence_that_lost_its_quotes() {
     nowhere(|value| value.as_object().is_some_and(|keys| keys.keys().any(|key| key.contains(' '))));
@@ -40,4 +51,33 @@ fn every_list_of_words_is_of_one_type() {
         let words = value["enum"].as_array().map(Vec::as_slice).unwrap_or_default();
         words.iter().any(|word| !word.is_string()) && words.iter().any(|word| !word.is_number())
     });
+}
+
+#[test]
+fn every_operation_names_who_may_not_call_it_and_how_often() {
+    for (call, operation) in operations() {
+        let is_open = operation["security"] == json!([]);
+        let reads = call.starts_with("GET ");
+        for (status, is_needed) in [("401", !is_open), ("403", !(is_open && reads)), ("429", !is_open)] {
+            assert!(!is_needed || operation["responses"].get(status).is_some(), "{call} does not name its {status}");
+        }
+    }
+}
+
+#[test]
+fn what_tools_do_not_read_says_only_what_every_route_can_answer() {
+    let rest: Vec<_> = CONTRACT.document["x-any-route-responses"].as_object().expect("a table").keys().collect();
+    assert_eq!(rest, ["404", "405", "408", "421", "500"]);
+}
+
+#[test]
+fn everything_that_is_written_once_is_used() {
+    // What is said of a stream is text to OpenAPI; the stories know that its messages are these.
+    let mut used = BTreeSet::from(["Event", "EventGap"].map(|name| format!("#/components/schemas/{name}")));
+    each("", &CONTRACT.document, &mut |_, value| used.extend(value["$ref"].as_str().map(str::to_owned)));
+    for (kind, parts) in CONTRACT.document["components"].as_object().expect("components") {
+        for name in parts.as_object().expect("parts").keys().filter(|_| kind != "securitySchemes") {
+            assert!(used.contains(&format!("#/components/{kind}/{name}")), "nobody uses the {kind} {name}");
+        }
+    }
 }

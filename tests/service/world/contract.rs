@@ -43,10 +43,20 @@ impl Contract {
     /// The pointer of what an answer with this status must look like.
     fn response(&self, method: &str, path: &str, status: u16) -> Option<String> {
         let method = if method == "HEAD" { "get".to_owned() } else { method.to_lowercase() };
-        let own = self.route(path).map(|(_, route)| format!("{route}/{method}/responses/{status}"));
+        let operation = self.route(path).map(|(_, route)| format!("{route}/{method}"));
+        let operation = operation.filter(|pointer| self.document.pointer(pointer).is_some());
+        // Those who may not call at all are not told whether there is such an operation.
+        let unasked = match status {
+            _ if operation.is_some() => None,
+            401 => Some("/components/responses/Unauthorized".to_owned()),
+            403 => Some("/components/responses/Forbidden".to_owned()),
+            429 => Some("/components/responses/RateLimited".to_owned()),
+            _ => None,
+        };
+        let own = operation.map(|operation| format!("{operation}/responses/{status}"));
         let any = format!("/x-any-route-responses/{status}");
-        let pointer = own.into_iter().chain([any]).find(|pointer| self.document.pointer(pointer).is_some())?;
-        Some(self.follow(&pointer))
+        let pointers = own.into_iter().chain(unasked).chain([any]);
+        pointers.into_iter().find(|pointer| self.document.pointer(pointer).is_some()).map(|found| self.follow(&found))
     }
 
     /// Where a pointer leads when what it points at is a reference.

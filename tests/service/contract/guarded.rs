@@ -1,0 +1,47 @@
+//! Services with access control, for the answers that only they give.
+
+use super::Operation;
+use crate::world::{
+    Answer, World,
+    access::{self, SECRET},
+    contract::CONTRACT,
+    eventually,
+};
+
+pub struct Guarded {
+    /// It has a secret to sign tokens with.
+    pub issuing: World,
+    /// It takes a call a second.
+    pub limited: World,
+}
+
+impl Guarded {
+    pub async fn start() -> Self {
+        let keys = [("desk", "worker", "*"), ("web", "producer", "*")];
+        let issuing = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
+        Self { issuing, limited: World::plan().with_keys(&[]).flag("--rate-limit", "1").start().await }
+    }
+
+    pub async fn nobody(&self, operation: &Operation<'_>) -> Answer {
+        self.issuing.without_credential().request(operation.method, &operation.path).json("{}").send().await
+    }
+
+    /// Somebody whose key is for other calls.
+    pub async fn somebody_else(&self, operation: &Operation<'_>) -> Answer {
+        let said = &CONTRACT.document["paths"][operation.template][operation.method.to_lowercase()];
+        let is_for_workers = said["security"][0]["bearer"][0] == "worker";
+        let other = if is_for_workers { "web" } else { "desk" };
+        let client = self.issuing.bearing(&access::key(other));
+        client.request(operation.method, &operation.path).json("{}").send().await
+    }
+
+    /// Where there is no secret to sign with.
+    pub async fn unsigned(&self, operation: &Operation<'_>) -> Answer {
+        let token = r#"{"worker":"ann","queues":["default"]}"#;
+        eventually("a call is within the rate", async || {
+            let answer = self.limited.request(operation.method, &operation.path).json(token).send().await;
+            (answer.status != 429).then_some(answer)
+        })
+        .await
+    }
+}
