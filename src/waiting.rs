@@ -83,7 +83,11 @@ impl Waiting {
         let deadline = Instant::now() + wait;
         loop {
             let looked = Instant::now();
-            let seen = match self.inner.queues.reserve(call.clone()).await {
+            let answer = self.inner.queues.reserve(call.clone()).await;
+            if answer.is_ok() {
+                place.is_well();
+            }
+            let seen = match answer {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
                     if let ReserveOutcome::Nothing { passed_over: true, .. } = nothing {
                         // What this one has skipped is somebody else's.

@@ -6,7 +6,7 @@ use std::{
         RwLock,
         atomic::{AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
@@ -26,6 +26,8 @@ const RESPONSE: Duration = Duration::from_millis(1_100);
 const TRY_EVERY: Duration = Duration::from_millis(500);
 /// Codes of a server that will not be well on this connection: after a failover it still answers PING.
 const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
+/// A connection that is younger leads to the server that is there now: another would lead nowhere else.
+const FRESH: Duration = Duration::from_secs(1);
 /// Codes that mean "not now", said before anything was run.
 const REFUSED: [&str; 9] =
     ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH"];
@@ -36,8 +38,8 @@ pub(super) struct Link {
     turn: AtomicUsize,
 }
 
-/// A shared connection and its number: a caller whose connection broke must not drop the one that came after it.
-type Numbered = (usize, MultiplexedConnection);
+/// A shared connection, its number and its birth: a caller whose connection broke must not drop the one that came after it.
+type Numbered = (usize, MultiplexedConnection, Instant);
 
 #[derive(Default)]
 struct Slot {
@@ -92,12 +94,12 @@ impl Link {
 
     async fn send(&self, command: &redis::Cmd) -> Result<Value, Sent> {
         let slot = &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED];
-        let (number, mut connection) = self.open(slot).await.map_err(Sent::Fault)?;
+        let (number, mut connection, born) = self.open(slot).await.map_err(Sent::Fault)?;
         match command.query_async(&mut connection).await {
             Ok(value) => Ok(value),
             Err(e) if e.code() == Some("NOSCRIPT") => Err(Sent::NoScript),
             Err(e) => {
-                if is_broken(&e) {
+                if is_cut(&e) || is_misled(&e) && born.elapsed() >= FRESH {
                     self.replace(slot, number).await;
                 }
                 Err(Sent::Fault(judge(&e)))
@@ -109,7 +111,7 @@ impl Link {
     pub(super) async fn mind(&self, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(TRY_EVERY)).await.is_some() {
             let tries = self.slots.iter().map(|slot| async move {
-                let Some((number, mut connection)) = slot.read() else { return };
+                let Some((number, mut connection, _)) = slot.read() else { return };
                 let pong: Result<Value, _> = redis::cmd("PING").query_async(&mut connection).await;
                 if pong.as_ref().is_err_and(is_broken) {
                     self.replace(slot, number).await;
@@ -132,7 +134,7 @@ impl Link {
             return Ok(open);
         }
         let fresh = self.pool.get().await.map_err(|e| away(&e))?;
-        let shared = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh));
+        let shared = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh), Instant::now());
         *kept = Some(fresh);
         slot.write(Some(shared.clone()));
         Ok(shared)
@@ -141,7 +143,7 @@ impl Link {
     /// Takes a connection out of the pool for good; the next call makes another.
     async fn replace(&self, slot: &Slot, number: usize) {
         let mut kept = slot.making.lock().await;
-        if slot.read().is_some_and(|(current, _)| current == number) {
+        if slot.read().is_some_and(|(current, ..)| current == number) {
             slot.write(None);
             kept.take().map(Connection::take);
         }
@@ -182,7 +184,15 @@ fn command(name: &str, script: &str, keys: &[String], args: &Args) -> redis::Cmd
 }
 
 fn is_broken(e: &RedisError) -> bool {
-    e.is_io_error() || e.is_timeout() || e.is_connection_dropped() || e.code().is_some_and(|code| DROP.contains(&code))
+    is_cut(e) || is_misled(e)
+}
+
+fn is_cut(e: &RedisError) -> bool {
+    e.is_io_error() || e.is_timeout() || e.is_connection_dropped()
+}
+
+fn is_misled(e: &RedisError) -> bool {
+    e.code().is_some_and(|code| DROP.contains(&code))
 }
 
 fn away(e: &dyn std::fmt::Display) -> Fault {

@@ -251,10 +251,14 @@ pub(super) async fn timed(inner: &Inner, script: &Script, keys: &[String], args:
     metrics::histogram!("intray_script_duration_seconds", "script" => script.name)
         .record(start.elapsed().as_secs_f64());
     if let Err(fault) = &answer {
-        tracing::warn!(script = script.name, %fault, "a script failed");
+        inner.complaints.about(script_failed, script.name, fault.to_string());
         metrics::counter!("intray_script_faults_total", "script" => script.name).increment(1);
     }
     answer
+}
+
+fn script_failed(script: &'static str, fault: &str, times: u64) {
+    tracing::warn!(script, fault, times, "a script failed");
 }
 
 /// A reserve answers {…shared, items}, all others their items alone.

@@ -88,7 +88,7 @@ impl Queues {
             loop {
                 let mut heard = false;
                 if let Err(error) = self.listen_once(wanted, &hints, &mut heard).await {
-                    tracing::debug!(%error, "the listener connects again");
+                    self.inner.complaints.about(connects_again, "hints", error.to_string());
                 }
                 if heard {
                     let _ = hints.send(Hint::Deaf);
@@ -130,6 +130,10 @@ impl Queues {
             }
         }
     }
+}
+
+fn connects_again(what: &'static str, error: &str, times: u64) {
+    tracing::debug!(what, error, times, "the listener connects again");
 }
 
 /// What one connection is subscribed to.

@@ -5,6 +5,7 @@
 
 mod answer;
 mod batch;
+mod complaints;
 mod connection;
 mod enqueue;
 mod events;
@@ -93,6 +94,7 @@ struct Inner {
     scripts: script::Scripts,
     keys: keys::Keys,
     lanes: group::Lanes,
+    complaints: complaints::Complaints,
     /// When this instance last told the registry of a queue.
     registered: Mutex<HashMap<QueueName, Instant>>,
     /// Queues that this instance has moved a job of since its sweeper last looked.
@@ -118,6 +120,7 @@ impl Queues {
             scripts: script::Scripts::load(),
             keys: keys::Keys::new(prefix),
             lanes: group::Lanes::default(),
+            complaints: complaints::Complaints::default(),
             registered: Mutex::default(),
             stirred: Mutex::default(),
             tasks: TaskTracker::new(),
@@ -125,9 +128,9 @@ impl Queues {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Looks after the connections until it is stopped.
+    /// Looks after the connections, and says what is left to say of those that failed, until it is stopped.
     pub async fn mind_connections(self, stop: CancellationToken) {
-        self.inner.link.mind(stop).await;
+        tokio::join!(self.inner.link.mind(stop.clone()), self.inner.complaints.follow_up(stop));
     }
 
     /// Waits until everything that was begun is finished, reservations given back included.

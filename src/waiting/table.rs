@@ -6,14 +6,18 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     job::{Name, QueueName},
-    queue::{Fault, ReserveOutcome, Sight},
+    queue::{Fault, ReserveOutcome, Sight, between},
 };
+
+/// How long a line rests after Redis did not answer, or refused a write: between these.
+const REST_MS: [u64; 2] = [250, 500];
 
 #[derive(Default)]
 pub(super) struct Table(Mutex<State>);
@@ -44,8 +48,10 @@ struct Bell {
 struct Line {
     asleep: BTreeSet<u64>,
     awake: BTreeSet<u64>,
-    /// Those whose last look Redis did not answer: it may have reserved a job for them all the same.
+    /// Those whose last look Redis did not answer, or refused: it may have reserved a job for them all the same.
     troubled: BTreeSet<u64>,
+    /// Until then none of them looks again.
+    rests_until: Option<Instant>,
     /// Asks the queue's watch to look now.
     tick: Arc<Notify>,
     seen: Option<(Instant, Result<Sight, Fault>)>,
@@ -122,15 +128,22 @@ impl Table {
         self.state().lines.entry(queue.clone()).or_default().tick.clone()
     }
 
-    /// What the watch saw.
-    pub(super) fn saw(&self, queue: &QueueName, sight: Result<Sight, Fault>) {
+    /// What the watch saw. One of the troubled tries for all of them, if there are any; it answers whether.
+    pub(super) fn saw(&self, queue: &QueueName, sight: Result<Sight, Fault>) -> bool {
         let mut state = self.state();
-        let Some(line) = state.lines.get_mut(queue) else { return };
-        let recovered = if sight.is_ok() { std::mem::take(&mut line.troubled) } else { BTreeSet::new() };
+        let Some(line) = state.lines.get_mut(queue) else { return false };
+        let first = line.troubled.first().copied();
+        let tries = first.filter(|_| sight.is_ok() && line.rest().is_none());
         line.seen = Some((Instant::now(), sight));
-        for number in recovered {
+        if let Some(number) = tries {
             state.rouse(number);
         }
+        first.is_some()
+    }
+
+    /// For how long the queue is still to be left alone.
+    pub(super) fn rest(&self, queue: &QueueName) -> Option<Duration> {
+        self.state().lines.get(queue)?.rest()
     }
 
     /// As the watch saw the queue last; `None` if it has not looked since.
@@ -166,6 +179,11 @@ fn sorted(queues: &[QueueName]) -> Arc<[QueueName]> {
 impl Line {
     fn is_deserted(&self) -> bool {
         self.asleep.is_empty() && self.awake.is_empty()
+    }
+
+    fn rest(&self) -> Option<Duration> {
+        let until = self.rests_until.filter(|_| !self.troubled.is_empty())?;
+        until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
     }
 }
 
@@ -217,14 +235,31 @@ impl Place<'_> {
         self.bell.replaced.load(Ordering::Acquire)
     }
 
-    /// Redis did not answer; when it is back, this one looks again.
+    /// Redis did not answer, or refused. After a rest somebody looks again, and when Redis is well this one does.
     pub(super) fn is_troubled(&self) {
+        let rests_until = Some(Instant::now() + Duration::from_millis(between(REST_MS[0], REST_MS[1])));
         let mut state = self.table.state();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
         for queue in queues.iter() {
             if let Some(line) = state.lines.get_mut(queue) {
                 line.troubled.insert(self.number);
+                line.rests_until = rests_until;
                 line.tick.notify_one();
+            }
+        }
+    }
+
+    /// Redis answered. Who asked for one queue was served by a script that writes: it is well again, for everybody.
+    pub(super) fn is_well(&self) {
+        let mut state = self.table.state();
+        let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
+        for queue in queues.iter() {
+            let Some(line) = state.lines.get_mut(queue).filter(|line| !line.troubled.is_empty()) else { continue };
+            line.tick.notify_one();
+            line.troubled.remove(&self.number);
+            if queues.len() == 1 {
+                let all = std::mem::take(&mut line.troubled);
+                all.into_iter().for_each(|number| state.rouse(number));
             }
         }
     }
@@ -250,7 +285,10 @@ impl Drop for Place<'_> {
         for queue in waiter.queues.iter() {
             if let Some(line) = state.lines.get_mut(queue) {
                 line.asleep.remove(&self.number);
-                line.troubled.remove(&self.number);
+                // It may have been the one that tries for all.
+                if line.troubled.remove(&self.number) && !line.troubled.is_empty() {
+                    line.tick.notify_one();
+                }
                 was_awake |= line.awake.remove(&self.number);
             }
         }

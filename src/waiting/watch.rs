@@ -29,6 +29,10 @@ pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
             () = ticks.notified() => {}
             () = inner.stop.cancelled() => break,
         }
+        if let Some(rest) = inner.table.rest(&queue) {
+            pause = rest;
+            continue;
+        }
         pause = look(inner, &queue).await;
         if !inner.table.is_deserted(&queue) {
             deserted = None;
@@ -43,7 +47,7 @@ pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
 async fn look(inner: &Arc<Inner>, queue: &QueueName) -> Duration {
     let tick = Duration::from_millis(between(TICK.as_millis() as u64 * 9 / 10, TICK.as_millis() as u64));
     let sight = inner.queues.glance(queue).await;
-    inner.table.saw(queue, sight.clone());
+    let troubled = inner.table.saw(queue, sight.clone());
     match sight {
         Ok(Sight { next_ms: Some(0), .. }) => {
             // What the sweep makes ready, its own hint tells.
@@ -51,7 +55,8 @@ async fn look(inner: &Arc<Inner>, queue: &QueueName) -> Duration {
             if swept.is_ok() { PAUSE } else { tick }
         }
         Ok(sight) => {
-            if !sight.paused {
+            // When one of the troubled is served, it looks again.
+            if !sight.paused && !troubled {
                 inner.table.wake(queue, sight.waiting);
             }
             sight.next_ms.map_or(tick, |next| Duration::from_millis(next.max(1)).min(tick))

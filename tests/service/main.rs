@@ -34,6 +34,7 @@ mod waiting_causes;
 mod waiting_crowds;
 mod waiting_faults;
 mod waiting_leavers;
+mod waiting_refused;
 mod waiting_until;
 
 mod events;
