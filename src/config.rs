@@ -14,7 +14,7 @@ use clap::{
 pub use self::{
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
-    values::{Adoption, HostName, Listen, Origin, Prefix},
+    values::{Adoption, HostName, Listen, Memory, Origin, Prefix},
 };
 use self::{
     redis_url::{UrlFileParser, UrlParser},
@@ -65,6 +65,10 @@ pub struct Store {
     /// The folder of the private server's data
     #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
     pub data_dir: PathBuf,
+    /// The private server's memory: bytes, or with K, M or G behind them; 0: no limit [default: half of the machine's or of
+    /// the control group's]
+    #[arg(long, env = "INTRAY_MAX_MEMORY", value_name = "BYTES")]
+    pub max_memory: Option<Memory>,
     /// What every key in Redis begins with
     #[arg(long, env = "INTRAY_PREFIX", default_value = "intray")]
     pub prefix: Prefix,

@@ -5,6 +5,7 @@ mod engine;
 mod entries;
 mod folder;
 mod keeper;
+mod memory;
 mod mend;
 mod output;
 mod probe;
@@ -67,11 +68,12 @@ pub struct PrivateServer {
     keeper: Keeper,
 }
 
-/// Starts the private server and waits until it serves, however long it takes to load its data.
+/// Starts the private server and waits until it serves, however long it takes to load its data. Without a word about its
+/// memory it takes half of what there is; 0 is no limit.
 ///
 /// # Errors
 /// One line for the operator.
-pub async fn start(data_dir: &Path) -> Result<PrivateServer, StartError> {
+pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateServer, StartError> {
     let engine = engine::find().await?;
     let folder = Folder::claim(data_dir)?;
     let socket = folder.socket().to_owned();
@@ -80,8 +82,9 @@ pub async fn start(data_dir: &Path) -> Result<PrivateServer, StartError> {
     let looked = tokio::task::spawn_blocking(move || mend::mend(&data, checker)).await;
 
     looked.map_err(|gone| StartError::Thread(io::Error::other(gone)))??;
-    info!(engine = engine.to_string(), data = %folder.data().display(), "starting the private server");
-    let keeper = Keeper::start(engine, folder).map_err(StartError::Thread)?;
+    let max_memory = max_memory.unwrap_or_else(memory::half);
+    info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
+    let keeper = Keeper::start(engine, folder, max_memory).map_err(StartError::Thread)?;
     let server = PrivateServer { socket, keeper };
     tokio::select! {
         gave_up = server.failed() => Err(gave_up.into()),

@@ -37,7 +37,7 @@ impl Backend {
     pub async fn open(store: &Store) -> anyhow::Result<Self> {
         let (url, private) = match store.redis_url() {
             RedisUrl::Embedded => {
-                let server = embedded::start(&store.data_dir).await?;
+                let server = embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
                 (server.url(), Some(server))
             }
             RedisUrl::Url(url) => (url.expose().to_owned(), None),

@@ -122,6 +122,19 @@ fn values_that_cannot_work_are_refused() {
 }
 
 #[test]
+fn memory_is_bytes_or_a_number_with_its_unit() {
+    assert_eq!(serve("").store.max_memory, None);
+    for (text, bytes) in [("0", 0), ("1048576", 1 << 20), ("2048K", 2 << 20), ("30m", 30 << 20), ("4G", 4 << 30)] {
+        assert_eq!(serve(&format!("--max-memory {text}")).store.max_memory, Some(Memory(bytes)), "{text}");
+    }
+    for text in ["5", "1023K", "-1", "+2M", "1.5G", "2T", "M", "99999999999G", "2 MB"] {
+        let args = ["intray", "--max-memory", text].map(OsString::from);
+        let refused = Cli::from(definition(), args.into_iter()).expect_err("a refusal").to_string();
+        assert!(refused.contains("at least 1M") || text.starts_with('-'), "{text}: {refused}");
+    }
+}
+
+#[test]
 fn kinds_of_redis_that_are_not_spoken_are_named() {
     assert!(refusal("--redis-url rediss://h").contains("TLS"));
     assert!(refusal("--redis-url redis+cluster://h:1,i:2").contains("Redis Cluster"));

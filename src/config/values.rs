@@ -60,6 +60,32 @@ impl fmt::Display for Listen {
     }
 }
 
+/// So many bytes of memory, in which a server can do something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Memory(pub u64);
+
+impl Memory {
+    const LEAST: u64 = 1 << 20;
+    const RULE: Invalid = Invalid("must be bytes, or a number with K, M or G behind it, and at least 1M; 0: no limit");
+}
+
+impl FromStr for Memory {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let text = text.trim().to_ascii_uppercase();
+        let (number, power) = match text.strip_suffix(['K', 'M', 'G']) {
+            Some(number) if text.ends_with('K') => (number, 10),
+            Some(number) if text.ends_with('M') => (number, 20),
+            Some(number) => (number, 30),
+            None => (text.as_str(), 0),
+        };
+        let clean = number.bytes().all(|byte| byte.is_ascii_digit());
+        let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << power));
+        bytes.filter(|bytes| clean && (*bytes == 0 || *bytes >= Self::LEAST)).map(Self).ok_or(Self::RULE)
+    }
+}
+
 /// What every key begins with. Braces are Redis Cluster's: they say which part of a key chooses the slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prefix(String);

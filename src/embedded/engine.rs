@@ -52,9 +52,10 @@ impl Engine {
     }
 
     /// Everything is said on the command line: no configuration file means none that somebody else could have written.
-    pub(super) fn command(&self, data: &Path, socket: &Path) -> Command {
+    pub(super) fn command(&self, data: &Path, socket: &Path, max_memory: u64) -> Command {
         let mut command = Command::new(self.name);
         command.arg("--dir").arg(data).arg("--unixsocket").arg(socket);
+        command.arg("--maxmemory").arg(max_memory.to_string());
         let settings = [
             ["--unixsocketperm", "700"],
             ["--port", "0"],

@@ -45,7 +45,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// The folder stays claimed until the server is gone.
-    pub(super) fn start(engine: Engine, folder: Folder) -> io::Result<Self> {
+    pub(super) fn start(engine: Engine, folder: Folder, max_memory: u64) -> io::Result<Self> {
         let control = Arc::new(Control::default());
         let (said, phase) = watch::channel(Phase::Keeping);
         let (data, syncing) = (folder.data().to_owned(), Arc::clone(&control));
@@ -57,7 +57,7 @@ impl Keeper {
         })?;
         let hand = Arc::clone(&control);
         thread::Builder::new().name("engine-keeper".to_owned()).spawn(move || {
-            let end = keep(&engine, &folder, &hand);
+            let end = keep(&|| engine.command(folder.data(), folder.socket(), max_memory), &hand);
             folder.tidy();
             drop(folder);
             said.send_replace(end);
@@ -111,10 +111,10 @@ impl Control {
     }
 }
 
-fn keep(engine: &Engine, folder: &Folder, control: &Control) -> Phase {
+fn keep(engine: &impl Fn() -> Command, control: &Control) -> Phase {
     let mut deaths = VecDeque::new();
     loop {
-        let end = match run_once(engine, folder, control) {
+        let end = match run_once(engine(), control) {
             Ok(Some(end)) => end,
             Ok(None) => return Phase::Stopped,
             Err(error) => error.to_string(),
@@ -136,14 +136,13 @@ fn keep(engine: &Engine, folder: &Folder, control: &Control) -> Phase {
 }
 
 /// One life of the server: how it ended, or nothing when that was wanted.
-fn run_once(engine: &Engine, folder: &Folder, control: &Control) -> io::Result<Option<String>> {
+fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String>> {
     let mut state = control.state();
     if state.stopping {
         return Ok(None);
     }
     let (output, said) = io::pipe()?;
     let output = Output::read(output)?;
-    let mut command = engine.command(folder.data(), folder.socket());
     command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
     let mut child = tied_to_us(&mut command).spawn()?;
     // The command keeps our end of the pipe: without this the reader would never see its end.

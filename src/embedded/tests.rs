@@ -66,7 +66,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 #[tokio::test]
 async fn a_killed_server_comes_back_with_what_it_knew() {
     let data = Data::new();
-    let server = start(&data.0).await.expect("a server");
+    let server = start(&data.0, None).await.expect("a server");
     let first = pid(&server);
     let () = connect(&server).set("k", "v").expect("stored");
     kill(first);
@@ -79,12 +79,12 @@ async fn a_killed_server_comes_back_with_what_it_knew() {
 #[tokio::test]
 async fn what_was_stored_is_there_after_a_stop_and_a_start() {
     let data = Data::new();
-    let server = start(&data.0).await.expect("a server");
+    let server = start(&data.0, None).await.expect("a server");
     let () = connect(&server).set("k", "v").expect("stored");
     let was = pid(&server);
     server.stop().await;
     assert!(!is_there(was) && !data.0.join("redis.sock").exists());
-    let server = start(&data.0).await.expect("a server");
+    let server = start(&data.0, None).await.expect("a server");
     assert_eq!(connect(&server).get::<_, String>("k").expect("read"), "v");
     server.stop().await;
 }
@@ -92,7 +92,7 @@ async fn what_was_stored_is_there_after_a_stop_and_a_start() {
 #[tokio::test]
 async fn nobody_else_can_read_the_data_and_nothing_is_ever_evicted() {
     let data = Data::new();
-    let server = start(&data.0).await.expect("a server");
+    let server = start(&data.0, None).await.expect("a server");
     assert_eq!(data.mode(), 0o700);
     for file in fs::read_dir(&data.0).expect("the folder").map(|entry| entry.expect("an entry").path()) {
         let mode = fs::metadata(&file).expect("the file").permissions().mode();
@@ -107,13 +107,25 @@ async fn nobody_else_can_read_the_data_and_nothing_is_ever_evicted() {
 }
 
 #[tokio::test]
+async fn the_server_takes_half_of_the_memory_unless_it_is_told_how_much() {
+    for (asked, expected) in [(None, memory::half()), (Some(0), 0), (Some(30 << 20), 30 << 20)] {
+        let data = Data::new();
+        let server = start(&data.0, asked).await.expect("a server");
+        let said: Vec<String> =
+            redis::cmd("CONFIG").arg("GET").arg("maxmemory").query(&mut connect(&server)).expect("said");
+        assert_eq!(said, ["maxmemory", &expected.to_string()]);
+        server.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn two_services_never_share_a_folder() {
     let data = Data::new();
-    let server = start(&data.0).await.expect("a server");
-    assert!(matches!(start(&data.0).await, Err(StartError::InUse(_))));
+    let server = start(&data.0, None).await.expect("a server");
+    assert!(matches!(start(&data.0, None).await, Err(StartError::InUse(_))));
     assert!(probe::ping(&server.socket).await.is_ok(), "the first goes on");
     server.stop().await;
-    start(&data.0).await.expect("free again").stop().await;
+    start(&data.0, None).await.expect("free again").stop().await;
 }
 
 #[tokio::test]
@@ -121,14 +133,14 @@ async fn a_server_left_by_a_killed_service_does_not_hinder_the_next() {
     let data = Data::new();
     let folder = Folder::claim(&data.0).expect("claimed");
     let engine = engine::find().await.expect("an engine");
-    let orphan = engine.command(folder.data(), folder.socket()).stdout(std::process::Stdio::null()).spawn();
+    let orphan = engine.command(folder.data(), folder.socket(), 0).stdout(std::process::Stdio::null()).spawn();
     let mut orphan = orphan.expect("a server that nobody keeps");
     while probe::ping(folder.socket()).await.is_err() {
         time::sleep(Duration::from_millis(10)).await;
     }
     drop(folder);
     let reaper = std::thread::spawn(move || orphan.wait());
-    let server = start(&data.0).await.expect("a server");
+    let server = start(&data.0, None).await.expect("a server");
     let () = connect(&server).set("k", "v").expect("stored");
     assert!(reaper.join().expect("no panic").expect("its end").success());
     server.stop().await;
@@ -139,7 +151,7 @@ async fn a_stale_socket_does_not_hinder_a_start() {
     let data = Data::new();
     fs::create_dir(&data.0).expect("a folder");
     drop(std::os::unix::net::UnixListener::bind(data.0.join("redis.sock")).expect("a socket"));
-    start(&data.0).await.expect("a server").stop().await;
+    start(&data.0, None).await.expect("a server").stop().await;
 }
 
 #[tokio::test]
@@ -147,7 +159,7 @@ async fn a_server_that_cannot_live_is_given_up_with_its_last_words() {
     let data = Data::new();
     fs::create_dir_all(data.0.join("appendonlydir")).expect("a folder");
     fs::write(data.0.join("appendonlydir/appendonly.aof.manifest"), "nonsense\n").expect("a file");
-    match start(&data.0).await {
+    match start(&data.0, None).await {
         Err(StartError::GaveUp(gave_up)) => assert!(gave_up.to_string().contains("manifest"), "{gave_up}"),
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("a server on nonsense"),
@@ -158,7 +170,7 @@ async fn a_server_that_cannot_live_is_given_up_with_its_last_words() {
 #[tokio::test]
 async fn a_server_that_dies_again_and_again_is_reported() {
     let data = Data::new();
-    let server = start(&data.0).await.expect("a server");
+    let server = start(&data.0, None).await.expect("a server");
     let failed = server.failed();
     let killer = async {
         loop {
@@ -178,7 +190,7 @@ async fn a_server_that_dies_again_and_again_is_reported() {
 #[tokio::test]
 async fn a_stop_is_not_a_failure() {
     let data = Data::new();
-    let server = start(&data.0).await.expect("a server");
+    let server = start(&data.0, None).await.expect("a server");
     server.stop().await;
     assert!(time::timeout(Duration::from_millis(50), server.failed()).await.is_err());
 }
@@ -187,7 +199,7 @@ async fn a_stop_is_not_a_failure() {
 async fn a_long_path_gets_its_socket_in_a_short_private_folder() {
     let data = Data::new();
     let deep = data.0.join("d".repeat(60)).join("e e%".repeat(15));
-    let server = start(&deep).await.expect("a server");
+    let server = start(&deep, None).await.expect("a server");
     let short = server.socket.parent().expect("a folder").to_owned();
     assert!(!server.socket.starts_with(&deep));
     assert_eq!(fs::metadata(&short).expect("the short folder").permissions().mode() & 0o777, 0o700);
@@ -196,7 +208,7 @@ async fn a_long_path_gets_its_socket_in_a_short_private_folder() {
     assert!(!short.exists());
 
     symlink(&data.0, &short).expect("a trap");
-    let trapped = start(&deep).await;
+    let trapped = start(&deep, None).await;
     fs::remove_file(&short).expect("our trap");
     assert!(matches!(trapped, Err(StartError::Folder { .. })));
 }
@@ -204,7 +216,7 @@ async fn a_long_path_gets_its_socket_in_a_short_private_folder() {
 #[tokio::test]
 async fn a_path_with_odd_characters_is_a_path() {
     let data = Data::new();
-    let server = start(&data.0.join("ü %20 \"?#'")).await.expect("a server");
+    let server = start(&data.0.join("ü %20 \"?#'"), None).await.expect("a server");
     let () = connect(&server).set("k", "v").expect("stored");
     server.stop().await;
 }
@@ -214,7 +226,7 @@ async fn a_folder_that_everybody_may_write_is_refused() {
     let data = Data::new();
     fs::create_dir(&data.0).expect("a folder");
     fs::set_permissions(&data.0, fs::Permissions::from_mode(0o1777)).expect("ours");
-    assert!(matches!(start(&data.0).await, Err(StartError::OpenToAll(_))));
+    assert!(matches!(start(&data.0, None).await, Err(StartError::OpenToAll(_))));
     assert_eq!(data.mode(), 0o777, "and left as it was");
 }
 
@@ -224,7 +236,7 @@ async fn a_folder_with_other_things_in_it_keeps_its_mode() {
     fs::create_dir(&data.0).expect("a folder");
     fs::set_permissions(&data.0, fs::Permissions::from_mode(0o755)).expect("ours");
     fs::write(data.0.join("theirs"), "").expect("a file");
-    start(&data.0).await.expect("a server").stop().await;
+    start(&data.0, None).await.expect("a server").stop().await;
     assert_eq!(data.mode(), 0o755);
 }
 
@@ -234,7 +246,7 @@ async fn a_folder_with_other_things_in_it_keeps_its_mode() {
 async fn the_server_holds_nothing_of_ours() {
     let data = Data::new();
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let server = start(&data.0).await.expect("a server");
+    let server = start(&data.0, None).await.expect("a server");
     let open = |pid: i32| -> Vec<String> {
         let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("its files");
         files.filter_map(|file| fs::read_link(file.ok()?.path()).ok()).map(|to| to.display().to_string()).collect()
@@ -254,7 +266,7 @@ async fn the_server_holds_nothing_of_ours() {
 async fn a_service_killed_in_the_middle_takes_its_server_along_and_loses_nothing() {
     const CHILD: &str = "INTRAY_TEST_EMBEDDED_CHILD";
     if let Some(data) = std::env::var_os(CHILD) {
-        let server = start(Path::new(&data)).await.expect("a server");
+        let server = start(Path::new(&data), None).await.expect("a server");
         let () = connect(&server).set("k", "v").expect("stored");
         fs::write(Path::new(&data).join("pid"), pid(&server).to_string()).expect("told");
         return pending().await;
@@ -267,7 +279,7 @@ async fn a_service_killed_in_the_middle_takes_its_server_along_and_loses_nothing
     let told = || fs::read_to_string(data.0.join("pid")).ok().and_then(|text| text.parse::<i32>().ok());
     until("the child's server", || told().is_some()).await;
     child.kill().expect("killed");
-    let server = start(&data.0).await.expect("a server at once");
+    let server = start(&data.0, None).await.expect("a server at once");
     child.wait().expect("reaped");
     let orphan = told().expect("a number");
     assert!(pid(&server) != orphan);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, id_of};
+use crate::world::{Client, Service, World, id_of, program};
 
 #[tokio::test]
 async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
@@ -55,6 +55,32 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
     w.enqueue("yes").await;
     w.check().await;
+}
+
+#[tokio::test]
+async fn the_private_server_keeps_to_its_memory_and_what_is_there_can_be_worked_off() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().to_str().expect("UTF-8");
+    let args = ["serve", "--listen", "127.0.0.1:0", "--max-memory", "30M", "--data-dir", data];
+    let service = Service::start(program(args)).await;
+    let client = Client::new(service.url());
+    let (mut stored, payload) = (0, "x".repeat(200_000));
+    let refusal = loop {
+        let answer = client.put(json!({ "payload": payload, "dedupe": false })).await;
+        if answer.status != 201 {
+            break answer;
+        }
+        stored += 1;
+        assert!(stored < 200, "40 MB are in 30");
+    };
+    assert_eq!(refusal.status, 507, "{}", refusal.text());
+    assert!(stored > 50, "{stored} jobs of 200 KB are in 30 MB");
+    for _ in 0..3 {
+        let held = client.reserve().await;
+        client.extend(&held).await.is(200);
+        client.complete_with(&held, "done").await.is(200);
+    }
+    assert_eq!(client.get("/readyz").await.status, 200);
 }
 
 #[tokio::test]
