@@ -47,4 +47,4 @@ local replies = {}
 for at = 1, #ARGV, STRIDE do replies[#replies + 1] = abandon(at) end
 
 commit()
-return replies
+return counted(replies)

@@ -47,4 +47,4 @@ end
 
 commit()
 write_order(0)
-return {'appended', pack_batch(b)}
+return counted({'appended', pack_batch(b)})

@@ -29,4 +29,4 @@ else
 end
 cancel_job(id, r, header, worker)
 commit()
-return {'cancelled'}
+return counted({'cancelled'})

@@ -75,4 +75,4 @@ for i = 1, n do replies[i] = accept(i, (i - 1) * STRIDE + 1) end
 
 commit()
 write_order(0)
-return replies
+return counted(replies)

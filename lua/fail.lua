@@ -53,4 +53,4 @@ for at = 1, #ARGV, STRIDE do
 end
 
 commit()
-return replies
+return counted(replies)

@@ -55,4 +55,4 @@ for i, id in ipairs(ids) do
 end
 
 commit()
-return {removed, from + passed, #ids >= STEP and 1 or 0}
+return counted({removed, from + passed, #ids >= STEP and 1 or 0})

@@ -37,4 +37,4 @@ for i, id in ipairs(ids) do
 end
 
 commit()
-return {'released', released, #ids >= MOST and 1 or 0}
+return counted({'released', released, #ids >= MOST and 1 or 0})

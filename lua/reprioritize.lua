@@ -33,4 +33,4 @@ end
 event('changed', id, '', header, '')
 commit()
 write_order(0)
-return {'changed', STATES[r.state]}
+return counted({'changed', STATES[r.state]})

@@ -68,4 +68,4 @@ end
 
 commit()
 write_order(0)
-return {'requeued', requeued, #ids >= MOST and 1 or 0, until_ms, passed}
+return counted({'requeued', requeued, #ids >= MOST and 1 or 0, until_ms, passed})

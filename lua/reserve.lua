@@ -290,4 +290,5 @@ if hungry then
   local next_at = math.min(first_of(reserved), first_of(delayed))
   if next_at < math.huge then next_ms = next_at - now end
 end
-return {now, tonumber(chosen[5] or $WARN_MS), {waiting, blocked, later, held_now, paused and 1 or 0, next_ms}, replies}
+local sight = {waiting, blocked, later, held_now, paused and 1 or 0, next_ms}
+return counted({now, tonumber(chosen[5] or $WARN_MS), sight, replies})

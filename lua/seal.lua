@@ -15,4 +15,4 @@ elseif b.stage == OPEN then
   batches_moved[code] = b
 end
 commit()
-return {'sealed', pack_batch(b)}
+return counted({'sealed', pack_batch(b)})

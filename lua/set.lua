@@ -1,6 +1,6 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
--- USES   event hint
+-- USES   event total hint
 -- KEYS   inbound zset · settings hash
 -- ARGV   per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}
@@ -21,4 +21,4 @@ if is ~= was then
   if was then became_ready(redis.call('ZCARD', inbound)) end
   write_hint()
 end
-return {'set'}
+return counted({'set'})

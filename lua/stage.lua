@@ -11,4 +11,4 @@ if not b then return {'unknown'} end
 if ARGV[2] == 'give up' and b.stage == MAKING then b.stage, b.cursor = REMOVING, 0 end
 stage_step(code, b, false)
 commit()
-return {is_unfinished(b) and redis.call('HEXISTS', batches, code) == 1 and 'more' or 'done'}
+return counted({is_unfinished(b) and redis.call('HEXISTS', batches, code) == 1 and 'more' or 'done'})

@@ -80,4 +80,4 @@ write_order(0)
 forget_order()
 trim_events()
 more = more or more_to_forget or more_of_batches
-return {expired, due_jobs, died, forgotten + removed, more and 1 or 0, next_ms(), longest_lag}
+return counted({expired, due_jobs, died, forgotten + removed, more and 1 or 0, next_ms(), longest_lag})

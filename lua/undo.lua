@@ -21,4 +21,4 @@ local replies = {}
 for at = 1, #ARGV, STRIDE do replies[#replies + 1] = undo(ARGV[at], ARGV[at + 1]) end
 
 commit()
-return replies
+return counted(replies)

@@ -15,4 +15,4 @@ if b.stage ~= WITHDRAWN and not is_marked(b, TO_CANCEL) then
   batches_moved[code] = b
 end
 commit()
-return {'withdrawn', pack_batch(b)}
+return counted({'withdrawn', pack_batch(b)})

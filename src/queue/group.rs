@@ -224,7 +224,8 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
         }
         metrics::histogram!("intray_script_group_jobs", "script" => script.name)
             .record(f64::from(group.iter().map(|w| w.item.jobs).sum::<u32>()));
-        let answer = timed(inner, script, &keys, &args).await.and_then(|value| split(lane.1, value, group.len()));
+        let answer = run(inner, script, &lane.0, &keys, &args).await;
+        let answer = answer.and_then(|value| split(lane.1, value, group.len()));
         // After the script, whatever came of it: the sweep looks at what it moved.
         inner.stir(&lane.0);
         match answer {
@@ -242,6 +243,17 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
             }
         }
     }
+}
+
+/// Runs a script on a queue, records how long it took, and counts what it did.
+pub(super) async fn run(
+    inner: &Inner,
+    script: &Script,
+    queue: &QueueName,
+    keys: &[String],
+    args: &Args,
+) -> Result<Value, Fault> {
+    timed(inner, script, keys, args).await.map(|answer| meter::counted(queue, answer))
 }
 
 /// Runs a script and records how long it took.
@@ -274,7 +286,7 @@ fn split(op: Op, value: Value, expected: usize) -> Result<(Vec<Value>, Arc<[Valu
 }
 
 fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Value>, shared: &Arc<[Value]>) {
-    let (mut again, mut counts) = (Vec::new(), Vec::<(&'static str, u64)>::new());
+    let mut again = Vec::new();
     for (mut waiting, item) in group.into_iter().zip(items) {
         // "later" is bounded by the caller's patience: each script serves somebody.
         let word = super::read::word(&item);
@@ -287,18 +299,12 @@ fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Valu
             again.push(waiting);
             continue;
         }
-        if let Some((transition, n)) = counted(lane.1, &item) {
-            match counts.iter_mut().find(|(known, _)| *known == transition) {
-                Some((_, sum)) => *sum += n,
-                None => counts.push((transition, n)),
-            }
+        if let Some(word) = word {
+            meter::unchanged(&lane.0, lane.1, word);
         }
         let undo = (lane.1 == Op::Reserve).then(|| Undo::of(inner, &lane.0, &item)).flatten();
         // A caller that is gone drops the answer, and with it the guard.
         let _ = waiting.reply.send(Ok(Answer { item, shared: shared.clone(), undo }));
-    }
-    for (transition, n) in counts {
-        meter::transitions(&lane.0, transition, n);
     }
     if !again.is_empty() {
         inner.lanes.first_again(lane, again);
@@ -315,14 +321,5 @@ fn go_on_behind(item: &Value) -> Option<(&[u8], &[u8])> {
             _ => None,
         },
         _ => None,
-    }
-}
-
-/// Which transition an answer tells of, and of how many jobs.
-fn counted(op: Op, item: &Value) -> Option<(&'static str, u64)> {
-    let transition = meter::transition_of(op, super::read::word(item)?)?;
-    match (op, item) {
-        (Op::Reserve, Value::Array(parts)) => Some((transition, parts.len() as u64 - 1)),
-        _ => Some((transition, 1)),
     }
 }

@@ -1,6 +1,8 @@
-//! What this instance did, as metrics. Queues are labels; jobs and workers never are.
+//! What this instance did, as metrics: scripts say what they counted. Queues are labels; jobs and workers never are.
 
-use super::group::Op;
+use redis::Value;
+
+use super::{events::KINDS, group::Op};
 use crate::job::QueueName;
 
 /// Counts transitions that this instance brought about.
@@ -11,18 +13,39 @@ pub(super) fn transitions(queue: &QueueName, transition: &'static str, n: u64) {
     }
 }
 
-/// The transition that a script's word stands for, if it is one.
-pub(super) fn transition_of(op: Op, word: &str) -> Option<&'static str> {
+/// Counts what a script did, and answers what it answered.
+pub(super) fn counted(queue: &QueueName, answer: Value) -> Value {
+    let mut parts = match answer {
+        Value::Array(parts) if matches!(parts.first(), Some(Value::BulkString(word)) if word == b"counted") => parts,
+        other => return other,
+    };
+    for pair in parts.split_off(2).as_chunks().0 {
+        if let [Value::BulkString(name), Value::Int(n)] = pair
+            && let Some(transition) = transition_of(name)
+        {
+            transitions(queue, transition, n.unsigned_abs());
+        }
+    }
+    parts.pop().unwrap_or(Value::Nil)
+}
+
+/// What is told by a name of a total or a type of event: of what is kept now, nothing.
+fn transition_of(name: &[u8]) -> Option<&'static str> {
+    match name {
+        b"handed_out" => Some("reserved"),
+        // The total has told it.
+        b"reserved" => None,
+        b"undelivered" => Some("undelivered"),
+        _ => KINDS.into_iter().find(|kind| kind.as_bytes() == name),
+    }
+}
+
+/// Counts what a word says of a call that changed nothing.
+pub(super) fn unchanged(queue: &QueueName, op: Op, word: &str) {
     match (op, word) {
-        (Op::Enqueue, "stored") => Some("enqueued"),
-        (Op::Enqueue, "twin") => Some("deduplicated"),
-        (Op::Reserve, "new") => Some("reserved"),
-        (Op::Reserve, "held") => Some("resumed"),
-        (Op::Extend, "extended") => Some("extended"),
-        (Op::Complete, "done") => Some("completed"),
-        (Op::Abandon, "back") => Some("abandoned"),
-        (Op::Fail, "back") => Some("failed"),
-        (_, "lost") => Some("lost"),
-        _ => None,
+        (Op::Enqueue, "twin") => transitions(queue, "deduplicated", 1),
+        // Anybody may invent a reservation, and with it a queue: its name is no label.
+        (_, "lost") => metrics::counter!("intray_transitions_total", "transition" => "lost").increment(1),
+        _ => {}
     }
 }

@@ -147,6 +147,6 @@ impl Queues {
         args: &connection::Args,
     ) -> Result<redis::Value, Fault> {
         let keys = self.inner.keys_of(script, queue);
-        group::timed(&self.inner, script, &keys, args).await
+        group::run(&self.inner, script, queue, &keys, args).await
     }
 }

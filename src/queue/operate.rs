@@ -3,7 +3,6 @@
 use super::{
     Fault, Queues,
     connection::Args,
-    meter,
     read::{Fields, broken},
 };
 use crate::job::{JobId, Name, Priority, QueueName, State};
@@ -77,10 +76,7 @@ impl Queues {
         let mut answer = Fields::of(self.run(&self.inner.scripts.cancel, &id.queue, &args).await?)?;
         self.inner.stir(&id.queue);
         match answer.text()?.as_str() {
-            "cancelled" => {
-                meter::transitions(&id.queue, "cancelled", 1);
-                Ok(Cancellation::Cancelled)
-            }
+            "cancelled" => Ok(Cancellation::Cancelled),
             "unknown" => Ok(Cancellation::UnknownJob),
             "state" => Ok(Cancellation::WrongState(answer.state()?)),
             _ => Err(broken("cancelled, unknown or state")),
@@ -108,7 +104,6 @@ impl Queues {
                 _ => return Err(broken("released or unknown")),
             }
             if !answer.flag()? {
-                meter::transitions(&queue, "released", released);
                 return Ok(Some(released));
             }
         }
@@ -136,7 +131,6 @@ impl Queues {
                 _ => return Err(broken("requeued, unknown or state")),
             }
             if !answer.flag()? {
-                meter::transitions(&queue, "requeued", requeued);
                 return Ok(Requeued::Count(requeued));
             }
             what = answer.count()?.to_string();

@@ -176,6 +176,15 @@ mod tests {
     }
 
     #[test]
+    fn who_writes_what_happened_answers_what_was_counted() {
+        for (name, source) in Scripts::files() {
+            let writes = ["commit()", "write_events()"].iter().any(|call| source.contains(call));
+            let last = source.rsplit("\nreturn ").next().unwrap_or_default();
+            assert_eq!(writes, last.starts_with("counted("), "{name}");
+        }
+    }
+
+    #[test]
     fn no_constant_is_left_open() {
         for (name, source) in Scripts::files() {
             assert!(!Script::load(name, source, true).code.contains('$'), "{name}");

@@ -40,15 +40,13 @@ impl Inner {
     /// One bounded step, and whether there is more to do at once.
     pub(super) async fn sweep_step(&self, queue: &QueueName) -> Result<(Swept, bool), Fault> {
         let script = &self.scripts.sweep;
-        let answer = group::timed(self, script, &self.keys_of(script, queue), &Args::default()).await?;
+        let answer = group::run(self, script, queue, &self.keys_of(script, queue), &Args::default()).await?;
         let mut answer = Fields::of(answer)?;
         let (expired, due) = (answer.count()?, answer.count()?);
         let (dead, forgotten) = (answer.count()?, answer.count()?);
         let more = answer.flag()?;
         let (next_ms, lag_ms) = (answer.maybe()?, answer.count()?);
-        for (transition, n) in [("expired", expired), ("due", due), ("dead", dead), ("forgotten", forgotten)] {
-            meter::transitions(queue, transition, n);
-        }
+        meter::transitions(queue, "forgotten", forgotten);
         if expired + due > 0 {
             metrics::histogram!("intray_sweep_lag_seconds").record(lag_ms as f64 / 1e3);
         }

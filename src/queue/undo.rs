@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use redis::Value;
 
-use super::{Inner, connection::Args, group, meter, read, record::Live};
+use super::{Inner, connection::Args, group, read, record::Live};
 use crate::job::{Code, QueueName};
 
 /// What a call newly reserved. Dropped before [`Undo::disarm`], it gives the jobs back: nobody has seen them.
@@ -73,8 +73,7 @@ async fn give_back(taken: Taken) {
     let script = &taken.inner.scripts.undo;
     let keys = taken.inner.keys_of(script, &taken.queue);
     // If this fails too, the deadline gives the jobs back.
-    if group::timed(&taken.inner, script, &keys, &args).await.is_ok() {
-        meter::transitions(&taken.queue, "undelivered", taken.jobs.len() as u64);
+    if group::run(&taken.inner, script, &taken.queue, &keys, &args).await.is_ok() {
         tracing::debug!(queue = %taken.queue, jobs = taken.jobs.len(), "a caller was gone, its jobs are back");
     }
 }

@@ -62,6 +62,7 @@ mod access_tokens;
 mod adopting;
 mod browsers;
 mod contract;
+mod counted;
 mod crash;
 mod cursors;
 mod examples;

@@ -7,6 +7,7 @@ pub mod record;
 use std::path::Path;
 
 use intray::{job::QueueName, queue::Queues};
+use metrics_exporter_prometheus::PrometheusHandle;
 use tempfile::TempDir;
 
 use self::keyspace::Keyspace;
@@ -21,6 +22,8 @@ const BEGIN_MS: u64 = 1_800_000_000_000;
 pub struct Real {
     pub handle: Queues,
     pub queue: QueueName,
+    /// What the handle counts in this walk.
+    pub metrics: Option<PrometheusHandle>,
     /// Between the handle and Redis, if scripts are edited.
     pub editor: Option<Editor>,
     engine: Engine,
@@ -44,6 +47,7 @@ impl Real {
         Self {
             handle,
             queue,
+            metrics: None,
             editor,
             engine,
             eyes: eyes.expect("a connection"),

@@ -48,6 +48,8 @@ pub struct Queue {
     /// The last turn that a client was given, by priority.
     pub turns: BTreeMap<(u8, &'static str), u64>,
     pub totals: BTreeMap<&'static str, i64>,
+    /// The same since the walk began: of a queue that is retired the totals go, and what was done is done.
+    pub ever: BTreeMap<&'static str, i64>,
     /// What happened since it was last asked.
     pub told: Vec<Event>,
     /// Since when the registry knows the queue.
@@ -79,6 +81,7 @@ impl Queue {
             tops: BTreeMap::new(),
             turns: BTreeMap::new(),
             totals: BTreeMap::new(),
+            ever: BTreeMap::new(),
             told: Vec::new(),
             registered: None,
             broken: None,
@@ -101,6 +104,7 @@ impl Queue {
 
     fn count(&mut self, total: &'static str) {
         *self.totals.entry(total).or_default() += 1;
+        *self.ever.entry(total).or_default() += 1;
     }
 
     /// An ended job frees its dedupe key, if the key is its own.

@@ -13,6 +13,20 @@ use crate::{
     words::{SPAN, Verdict, same},
 };
 
+/// What has a total, as the metric names it.
+const TOTALS: [&str; 10] = [
+    "enqueued",
+    "reserved",
+    "completed",
+    "expired",
+    "failed",
+    "abandoned",
+    "released",
+    "dead",
+    "cancelled",
+    "requeued",
+];
+
 impl Walk<'_> {
     pub(super) fn compare(&mut self) -> Verdict {
         let found = self.real.look(&self.last_event)?;
@@ -74,6 +88,20 @@ impl Walk<'_> {
             !self.model.turns.keys().any(|(priority, client)| member == format!("{priority} {client}"))
         };
         same("turns of nobody", &turns.keys().find(is_known), &None)
+    }
+
+    /// What the metric of transitions tells of this queue is what was counted, at the end of a walk.
+    pub(super) fn compare_metric(&self) -> Verdict {
+        let text = self.real.metrics.as_ref().map(|metrics| metrics.render()).unwrap_or_default();
+        let begin = format!("intray_transitions_total{{queue=\"{}\",transition=\"", self.real.queue);
+        let lines = text.lines().filter_map(|line| line.strip_prefix(&begin)?.split_once("\"} "));
+        let told: BTreeMap<_, _> = lines.map(|(transition, n)| (transition.to_owned(), n.to_owned())).collect();
+        let named = |name: &str| if name == "handed_out" { "reserved".to_owned() } else { name.to_owned() };
+        let is_kept_now = |name: &str| name == "stubs" || name.ends_with("_kept");
+        let ever = self.model.ever.iter().filter(|(name, _)| !is_kept_now(name));
+        let expected: BTreeMap<_, _> = ever.map(|(name, n)| (named(name), n.to_string())).collect();
+        let of_totals = |(transition, _): &(String, String)| TOTALS.contains(&&**transition);
+        same("the metric of transitions", &told.into_iter().filter(of_totals).collect(), &expected)
     }
 
     fn compare_totals(&self, found: &Keyspace) -> Verdict {

@@ -94,6 +94,7 @@ impl<'r> Walk<'r> {
             self.each(&[Op::Pass(Time::Day), Op::Sweep]).await?;
         }
         self.each(&[Op::Retire]).await?;
+        self.compare_metric()?;
         let found = self.real.look(&self.last_event)?;
         same("keys that are left", &found.keys, &Vec::new())
     }

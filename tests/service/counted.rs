@@ -1,0 +1,138 @@
+//! What the metrics of an instance say of what it did.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, World, batch_verbs::items, id_of};
+
+/// By the labels `queue` and `transition`, both "" where they are not there.
+async fn transitions(client: &Client) -> BTreeMap<(String, String), u64> {
+    let text = client.get("/metrics").await.text();
+    let label = |line: &str, name: &str| {
+        let value = line.split_once(&format!("{name}=\"")).map(|(_, rest)| rest.split('"').next().unwrap_or_default());
+        value.unwrap_or_default().to_owned()
+    };
+    let lines = text.lines().filter(|line| line.starts_with("intray_transitions_total"));
+    let read = |line: &str| {
+        let n = line.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("a number");
+        ((label(line, "queue"), label(line, "transition")), n)
+    };
+    lines.map(read).collect()
+}
+
+/// Of `default`, at all these instances together.
+async fn told_by(clients: &[&Client]) -> BTreeMap<String, u64> {
+    let mut sum = BTreeMap::new();
+    for client in clients {
+        for ((queue, transition), n) in transitions(client).await {
+            if queue == "default" {
+                *sum.entry(transition).or_default() += n;
+            }
+        }
+    }
+    sum
+}
+
+async fn batches_come_and_go(w: &World, other: &Client) {
+    let open = w.create_batch(json!({ "sealed": false, "concurrency": 1, "priority": 1, "jobs": items(0..3) })).await;
+    other.append(&open, &items(3..5)).await.is(200);
+    w.reserve_all(json!({ "limit": 5 })).await.pop().expect("the only one that may be out");
+    let doomed = w.create_batch(json!({ "jobs": items(0..2) })).await;
+    other.cancel_batch(&doomed).await.is(200);
+    let done = w.create_batch(json!({ "priority": 0, "jobs": items(0..2) })).await;
+    for held in other.reserve_all(json!({ "limit": 2 })).await {
+        w.complete(&held).await.is(200);
+    }
+    assert_eq!(w.batch(&done).await["state"], "completed");
+}
+
+async fn reservations_end_in_every_way(w: &World, other: &Client) {
+    let urgent = |payload: &str, rest: Value| {
+        let mut job = json!({ "payload": payload, "priority": 0 });
+        job.as_object_mut().expect("an object").extend(rest.as_object().expect("an object").clone());
+        job
+    };
+    w.put(urgent("poison", json!({ "max_attempts": 1 }))).await.is(201);
+    assert_eq!(other.fail(&w.reserve().await).await.is(200)["state"], "dead");
+    w.put(urgent("slow poison", json!({ "max_attempts": 1 }))).await.is(201);
+    w.reserve().await;
+    w.pass(300_000);
+    w.sweep().await;
+    w.put(urgent("twice", json!({}))).await.is(201);
+    other.put(urgent("twice", json!({}))).await.is(200);
+    w.fail(&w.reserve().await).await.is(200);
+    w.reserve().await;
+    w.pass(300_000);
+    w.complete(&other.reserve().await).await.is(200);
+    let late = w.reserve_as("ann").await;
+    w.pass(300_000);
+    other.complete(&late).await.is(200);
+    let lost = w.reserve_as("ann").await;
+    w.extend(&lost).await.is(200);
+    w.reserve_as("ann").await;
+    w.pass(300_000);
+    w.extend(&lost).await.lost("expired", "waiting");
+    let held = w.reserve_as("bob").await;
+    w.post("/jobs/abandon", json!({ "reservation": held.reservation, "grace_ms": 1_000 })).await.is(200);
+    w.pass(1_000);
+    w.sweep().await;
+    w.abandon_for(&w.reserve().await, 1_000).await.is(200);
+    w.pass(1_000);
+    w.sweep().await;
+    assert_eq!(other.release(&w.reserve().await.id).await, 1);
+}
+
+async fn operators_do_all_they_can(w: &World, other: &Client) {
+    assert_eq!(w.requeue(&w.listed("dead").await[0]).await, 1);
+    let delayed = id_of(&w.put(json!({ "payload": "later", "delay_ms": 60_000 })).await.is(201));
+    assert_eq!(w.requeue(&delayed).await, 1);
+    other.prioritize(&delayed, 9).await.is(200);
+    w.cancel(&delayed).await.is(200);
+    w.cancel_by_force(&w.reserve().await.id).await.is(200);
+    w.set(json!({ "paused": true })).await;
+    w.set(json!({ "paused": null })).await;
+    w.delete("/queues/default?state=dead").await.is(200);
+    other.delete("/queues/default?state=all&force=true").await.is(200);
+}
+
+#[tokio::test]
+async fn the_transitions_of_all_instances_are_the_totals_of_the_queue() {
+    let w = World::start().await;
+    let (_second, other) = w.another().await;
+    w.set(json!({ "worker_limit": 1 })).await;
+    w.enqueue_many((0..9).map(|n| json!({ "payload": n, "locks": if n < 4 { json!(["l"]) } else { json!([]) } })))
+        .await;
+    w.ask(json!({ "limit": 3 })).await.is(200);
+    batches_come_and_go(&w, &other).await;
+    reservations_end_in_every_way(&w, &other).await;
+    operators_do_all_they_can(&w, &other).await;
+
+    let told = told_by(&[&w, &other]).await;
+    for (total, n) in w.queue().await["totals"].as_object().expect("totals") {
+        assert_ne!(n, 0, "{total} never happened: this proves nothing of it");
+        let transition = if total == "handed_out" { "reserved" } else { total };
+        assert_eq!(&json!(told.get(transition)), n, "{total}: {told:?}");
+    }
+    for kind in ["due", "blocked", "resumed", "extended", "changed", "paused", "unpaused", "batch-completed"] {
+        assert_eq!(told.get(kind), Some(&(w.times(kind).await as u64)), "{kind}: {told:?}");
+    }
+    assert_eq!(told.get("deduplicated"), Some(&1), "{told:?}");
+    assert_eq!(told.get("lost"), None, "{told:?}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_is_lost_is_counted_without_the_name_of_a_queue_that_anybody_may_invent() {
+    let w = World::start().await;
+    let code = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+    for n in 0..20 {
+        let item = json!({ "reservation": format!("bogus{n}-{code}.{code}") });
+        for call in ["extend", "complete", "abandon", "fail"] {
+            w.post(&format!("/jobs/{call}"), item.clone()).await.unknown_reservation();
+        }
+    }
+    let told = transitions(&w).await;
+    assert_eq!(told, BTreeMap::from([((String::new(), "lost".to_owned()), 80)]));
+    w.check().await;
+}
