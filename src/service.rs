@@ -42,8 +42,10 @@ impl Backend {
             }
             RedisUrl::Url(url) => (url.expose().to_owned(), None),
         };
+        let room = private.as_ref().map(PrivateServer::room);
         // The URL may hold a password, and its error might repeat it.
-        let queues = Queues::new(&url, store.prefix.as_str()).map_err(|_| anyhow!("the Redis URL cannot be read"))?;
+        let queues = Queues::with_room(&url, store.prefix.as_str(), room)
+            .map_err(|_| anyhow!("the Redis URL cannot be read"))?;
         Ok(Self { queues, private })
     }
 
@@ -121,9 +123,11 @@ fn announce(address: std::net::SocketAddr) {
 /// Refuses a Redis that would lose jobs; warns of one that might.
 async fn fit(queues: &Queues) -> anyhow::Result<()> {
     queues.settle_layout().await?;
-    for Check { name, problem, .. } in queues.ready().await {
+    for Check { name, problem, is_warning } in queues.ready().await {
         match problem {
-            Some(problem) if name == "role" => tracing::warn!("{problem}"),
+            // The keeper of the private server has said it.
+            Some(_) if name == "room" => {}
+            Some(problem) if is_warning || matches!(name, "role" | "disk") => tracing::warn!("{problem}"),
             Some(problem) => bail!(problem),
             None => {}
         }

@@ -65,6 +65,7 @@ mod crash;
 mod cursors;
 mod examples;
 mod full;
+mod full_disk;
 mod leaving;
 mod malformed;
 mod outage;
