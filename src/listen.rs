@@ -22,7 +22,7 @@ use self::impatient::Impatient;
 /// For a whole request head, and for the time that a connection is idle between two.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 /// For requests in hand once the service is to stop.
-const LAST_TIME: Duration = Duration::from_secs(10);
+const LAST_TIME: Duration = Duration::from_secs(6);
 /// When the machine has no more files or memory for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -4,7 +4,10 @@ use std::{future::Future, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tokio::net::TcpListener;
+use tokio::{
+    net::TcpListener,
+    time::{Instant, timeout_at},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -19,6 +22,9 @@ use crate::{
 
 /// From when the service says that it is leaving until it stops to accept: time for a load balancer to notice.
 const NOTICE: Duration = Duration::from_millis(100);
+/// A service that is told to end has ended ten seconds later, whatever hangs. The last part of it is for Redis.
+const LEAVE: Duration = Duration::from_secs(9);
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How often histograms are folded, scraped or not.
 const UPKEEP: Duration = Duration::from_secs(5);
 /// In seconds: from a pipelined script to the longest wait.
@@ -105,13 +111,18 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         () = stop => Ok(()),
         gave_up = lost => Err(gave_up.into()),
     };
+    let end = Instant::now() + LEAVE;
     leaving.cancel();
     tracing::info!("leaving");
     tokio::time::sleep(NOTICE).await;
     closing.cancel();
     parts.close();
-    parts.wait().await;
-    backend.close().await;
+    if timeout_at(end - LAST_WORDS, parts.wait()).await.is_err() {
+        tracing::warn!(parts = parts.len(), "what does not end in time is left behind");
+    }
+    if timeout_at(end, backend.close()).await.is_err() {
+        tracing::warn!("Redis does not answer in time and is left alone");
+    }
     outcome
 }
 

@@ -9,7 +9,10 @@ use std::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::world::{Client, Service, eventually, id_of, is_alive, program, shim};
+use crate::{
+    crash::server_of,
+    world::{Client, Service, eventually, id_of, is_alive, program, shim},
+};
 
 const MIB: i64 = 1 << 20;
 const AS_IT_IS: i64 = -1;
@@ -99,9 +102,7 @@ async fn nothing_that_was_acknowledged_is_lost_at_the_very_end_of_the_disk() {
             (answer.status == 503 && answer.text().contains("disk")).then_some(())
         })
         .await;
-        let info: String = asked(&disk.data(), "INFO server").await;
-        let server = info.lines().find_map(|line| line.strip_prefix("process_id:")).expect("a process id");
-        let server: u32 = server.trim().parse().expect("a number");
+        let server = server_of(&disk.data()).await;
         if round % 2 == 0 {
             service.kill();
         } else {

@@ -66,6 +66,7 @@ mod cursors;
 mod examples;
 mod full;
 mod full_disk;
+mod hanging;
 mod leaving;
 mod malformed;
 mod outage;
