@@ -12,6 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
@@ -24,6 +25,8 @@ use crate::job::{Name, QueueName};
 
 /// How often the files are looked at for changes.
 const LOOK: Duration = Duration::from_secs(1);
+/// A look that takes longer is said.
+const SLOW: Duration = Duration::from_secs(5);
 
 /// What a credential is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -195,8 +198,9 @@ impl Access {
     pub async fn run(self, stop: CancellationToken) {
         while stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
             let access = self.clone();
-            // A file can be on a disk that does not answer.
-            if tokio::task::spawn_blocking(move || access.look()).await.is_err() {
+            let look = tokio::task::spawn_blocking(move || access.look());
+            // A file can be on a disk that does not answer: then this one look is waited for, unless we are to end.
+            if let Some(Err(_)) = stop.run_until_cancelled(patiently(look)).await {
                 tracing::error!("the files of keys cannot be looked at");
             }
         }
@@ -212,6 +216,16 @@ impl Access {
             issuers.look();
         }
     }
+}
+
+async fn patiently(mut look: JoinHandle<()>) -> Result<(), JoinError> {
+    if let Ok(looked) = tokio::time::timeout(SLOW, &mut look).await {
+        return looked;
+    }
+    tracing::warn!("a look at the files of keys takes more than {} s; the keys read before stay", SLOW.as_secs());
+    let looked = look.await;
+    tracing::info!("the files of keys can be looked at again");
+    looked
 }
 
 impl Control {

@@ -9,6 +9,7 @@ mod memory;
 mod mend;
 mod output;
 mod probe;
+mod space;
 mod syncer;
 
 use std::{
@@ -27,6 +28,7 @@ use self::{
     keeper::{Keeper, Phase},
     mend::Damage,
     probe::Pong,
+    space::Space,
 };
 
 /// How long a server may take to end before it is killed, and how long a predecessor is waited for.
@@ -66,6 +68,7 @@ pub struct GaveUp {
 pub struct PrivateServer {
     socket: PathBuf,
     keeper: Keeper,
+    room: watch::Receiver<Option<String>>,
 }
 
 /// Starts the private server and waits until it serves, however long it takes to load its data. Without a word about its
@@ -84,8 +87,10 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
     looked.map_err(|gone| StartError::Thread(io::Error::other(gone)))??;
     let max_memory = max_memory.unwrap_or_else(memory::half);
     info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
-    let keeper = Keeper::start(engine, folder, max_memory).map_err(StartError::Thread)?;
-    let server = PrivateServer { socket, keeper };
+    let (said, room) = watch::channel(None);
+    let space = Space::new(folder.data(), &url(&socket), said).map_err(StartError::Thread)?;
+    let keeper = Keeper::start(engine, folder, max_memory, space).map_err(StartError::Thread)?;
+    let server = PrivateServer { socket, keeper, room };
     tokio::select! {
         gave_up = server.failed() => Err(gave_up.into()),
         () = server.ready() => Ok(server),
@@ -95,11 +100,12 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
 impl PrivateServer {
     /// Where it is, as a URL that Redis clients take.
     pub fn url(&self) -> String {
-        let path = self.socket.as_os_str().as_bytes().iter().map(|byte| match byte {
-            b'/' | b'.' | b'_' | b'-' | b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => char::from(*byte).to_string(),
-            other => format!("%{other:02X}"),
-        });
-        format!("unix://{}", path.collect::<String>())
+        url(&self.socket)
+    }
+
+    /// Why nothing new can be stored: the disk has too little room. `None` while it has.
+    pub fn room(&self) -> watch::Receiver<Option<String>> {
+        self.room.clone()
     }
 
     /// Resolves when the server has died too often to be started again. After a stop it never does.
@@ -153,6 +159,14 @@ impl Drop for PrivateServer {
     fn drop(&mut self) {
         self.keeper.stop(libc::SIGTERM);
     }
+}
+
+fn url(socket: &Path) -> String {
+    let path = socket.as_os_str().as_bytes().iter().map(|byte| match byte {
+        b'/' | b'.' | b'_' | b'-' | b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' => char::from(*byte).to_string(),
+        other => format!("%{other:02X}"),
+    });
+    format!("unix://{}", path.collect::<String>())
 }
 
 /// The lock is ours, so a server on our socket is one whose intray was killed a moment ago. On Linux it is dying with

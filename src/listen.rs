@@ -27,7 +27,7 @@ const HEAD_TIME: Duration = Duration::from_secs(30);
 /// Bytes of a request's head, and of what is read of a connection at a time: whoever says half a head costs no more.
 const HEAD: usize = 64 << 10;
 /// For requests in hand once the service is to stop.
-const LAST_TIME: Duration = Duration::from_secs(10);
+const LAST_TIME: Duration = Duration::from_secs(6);
 /// When the machine has no more files or memory for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 

@@ -35,7 +35,11 @@ fn main() -> ExitCode {
 }
 
 fn block_on(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(work);
+    // A thread that hangs in a file of a dead disk is not waited for.
+    runtime.shutdown_background();
+    outcome
 }
 
 fn logged(format: LogFormat) -> anyhow::Result<()> {

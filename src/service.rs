@@ -4,7 +4,10 @@ use std::{future::Future, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tokio::net::TcpListener;
+use tokio::{
+    net::TcpListener,
+    time::{Instant, timeout_at},
+};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -19,6 +22,9 @@ use crate::{
 
 /// From when the service says that it is leaving until it stops to accept: time for a load balancer to notice.
 const NOTICE: Duration = Duration::from_millis(100);
+/// A service that is told to end has ended ten seconds later, whatever hangs. The last part of it is for Redis.
+const LEAVE: Duration = Duration::from_secs(9);
+const LAST_WORDS: Duration = Duration::from_secs(2);
 /// How often histograms are folded, scraped or not.
 const UPKEEP: Duration = Duration::from_secs(5);
 /// In seconds: from a pipelined script to the longest wait.
@@ -42,8 +48,10 @@ impl Backend {
             }
             RedisUrl::Url(url) => (url.expose().to_owned(), None),
         };
+        let room = private.as_ref().map(PrivateServer::room);
         // The URL may hold a password, and its error might repeat it.
-        let queues = Queues::new(&url, store.prefix.as_str()).map_err(|_| anyhow!("the Redis URL cannot be read"))?;
+        let queues = Queues::with_room(&url, store.prefix.as_str(), room)
+            .map_err(|_| anyhow!("the Redis URL cannot be read"))?;
         Ok(Self { queues, private })
     }
 
@@ -104,13 +112,18 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         () = stop => Ok(()),
         gave_up = lost => Err(gave_up.into()),
     };
+    let end = Instant::now() + LEAVE;
     leaving.cancel();
     tracing::info!("leaving");
     tokio::time::sleep(NOTICE).await;
     closing.cancel();
     parts.close();
-    parts.wait().await;
-    backend.close().await;
+    if timeout_at(end - LAST_WORDS, parts.wait()).await.is_err() {
+        tracing::warn!(parts = parts.len(), "what does not end in time is left behind");
+    }
+    if timeout_at(end, backend.close()).await.is_err() {
+        tracing::warn!("Redis does not answer in time and is left alone");
+    }
     outcome
 }
 
@@ -122,9 +135,11 @@ fn announce(address: std::net::SocketAddr) {
 /// Refuses a Redis that would lose jobs; warns of one that might.
 async fn fit(queues: &Queues) -> anyhow::Result<()> {
     queues.settle_layout().await?;
-    for Check { name, problem, .. } in queues.ready().await {
+    for Check { name, problem, is_warning } in queues.ready().await {
         match problem {
-            Some(problem) if name == "role" => tracing::warn!("{problem}"),
+            // The keeper of the private server has said it.
+            Some(_) if name == "room" => {}
+            Some(problem) if is_warning || matches!(name, "role" | "disk") => tracing::warn!("{problem}"),
             Some(problem) => bail!(problem),
             None => {}
         }

@@ -1,10 +1,11 @@
 //! A file that is read again when it changes. One that cannot be read, or is not what it should be, changes nothing.
 
 use std::{
-    fs,
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError, RwLock},
 };
+
+use crate::files;
 
 /// For the line in the log that says what was read.
 pub(super) trait Counted {
@@ -22,7 +23,7 @@ pub(super) struct Watched<T> {
 impl<T: Counted> Watched<T> {
     pub(super) fn open(path: PathBuf, read: fn(&str) -> Result<T, String>) -> Result<Self, String> {
         let named = |why: String| format!("{}: {why}", path.display());
-        let text = fs::read_to_string(&path).map_err(|error| named(error.to_string()))?;
+        let text = files::read(&path).map_err(|error| named(error.to_string()))?;
         let now = RwLock::new(Arc::new(read(&text).map_err(named)?));
         Ok(Self { path, read, now, last: Mutex::new(Ok(text)) })
     }
@@ -33,7 +34,7 @@ impl<T: Counted> Watched<T> {
 
     /// Compares texts, not times: a file may change twice within the grain of a clock, or come back with an older time.
     pub(super) fn look(&self) {
-        let text = fs::read_to_string(&self.path).map_err(|error| error.to_string());
+        let text = files::read(&self.path).map_err(|error| error.to_string());
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if *last == text {
             return;
@@ -52,6 +53,8 @@ impl<T: Counted> Watched<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     impl Counted for u32 {

@@ -5,7 +5,7 @@ use std::{ffi::OsStr, fmt, path::Path};
 use clap::{Arg, Command, builder::TypedValueParser, error::ErrorKind};
 
 use super::values::{split_port, unbracketed};
-use crate::job::Invalid;
+use crate::{files, job::Invalid};
 
 /// Which Redis keeps the jobs.
 #[derive(Clone, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl TypedValueParser for UrlFileParser {
     fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<RedisUrl, clap::Error> {
         let file = Path::new(value);
         let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        let text = files::read(file).map_err(|error| refused(&error))?;
         RedisUrl::parse(&text).map_err(|rule| refused(&rule))
     }
 }

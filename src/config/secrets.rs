@@ -5,7 +5,7 @@ use std::{ffi::OsStr, fmt, path::Path};
 use clap::{Arg, Command, builder::TypedValueParser};
 
 use super::redis_url::refusal;
-use crate::{access::SECRET_BYTES, job::Invalid};
+use crate::{access::SECRET_BYTES, files, job::Invalid};
 
 /// Only [`TokenSecret::expose`] shows it.
 #[derive(Clone, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl TypedValueParser for SecretFileParser {
     fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<SecretFile, clap::Error> {
         let file = Path::new(value);
         let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", file.display()));
-        let text = std::fs::read_to_string(file).map_err(|error| refused(&error))?;
+        let text = files::read(file).map_err(|error| refused(&error))?;
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let secrets: Result<Vec<_>, _> = lines.map(|line| TokenSecret::parse(line.as_bytes())).collect();
         match secrets {

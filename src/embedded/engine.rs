@@ -60,7 +60,8 @@ impl Engine {
             ["--unixsocketperm", "700"],
             ["--port", "0"],
             ["--appendonly", "yes"],
-            ["--appendfsync", "no"], // see syncer
+            ["--appendfsync", "no"],                // see syncer
+            ["--auto-aof-rewrite-percentage", "0"], // see space
             ["--save", ""],
             ["--maxmemory-policy", "noeviction"],
             ["--daemonize", "no"],

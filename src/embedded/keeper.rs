@@ -21,6 +21,7 @@ use super::{
     engine::Engine,
     folder::Folder,
     output::Output,
+    space::Space,
     syncer::{self, Syncer},
 };
 
@@ -45,7 +46,7 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// The folder stays claimed until the server is gone.
-    pub(super) fn start(engine: Engine, folder: Folder, max_memory: u64) -> io::Result<Self> {
+    pub(super) fn start(engine: Engine, folder: Folder, max_memory: u64, mut space: Space) -> io::Result<Self> {
         let control = Arc::new(Control::default());
         let (said, phase) = watch::channel(Phase::Keeping);
         let (data, syncing) = (folder.data().to_owned(), Arc::clone(&control));
@@ -53,6 +54,14 @@ impl Keeper {
             let mut files = Syncer::default();
             while syncing.pause(syncer::EVERY) {
                 files.sync(&data);
+            }
+        })?;
+        // Beside the other: a sync can take as long as it wants.
+        let watching = Arc::clone(&control);
+        thread::Builder::new().name("engine-space".to_owned()).spawn(move || {
+            let mut next = space.look();
+            while watching.pause(next) {
+                next = space.look();
             }
         })?;
         let hand = Arc::clone(&control);

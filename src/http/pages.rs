@@ -45,9 +45,10 @@ pub async fn readyz(
 ) -> (StatusCode, String) {
     let verbose = !query.all("verbose").is_empty();
     let checks = readiness.checks().await;
-    let ready = checks.iter().all(|check| check.problem.is_none());
+    let fails = |check: &Check| check.problem.is_some() && !check.is_warning;
     let line = |check: &Check| format!("{}: {}", check.name, check.problem.as_deref().unwrap_or("ok"));
-    let lines: Vec<_> = checks.iter().filter(|check| verbose || check.problem.is_some()).map(line).collect();
+    let lines: Vec<_> = checks.iter().filter(|check| verbose || fails(check)).map(line).collect();
+    let ready = !checks.iter().any(fails);
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     if stranger.is_some() {
         return (status, if ready { "ok" } else { "not ready" }.to_owned());

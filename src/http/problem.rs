@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer, ser::SerializeMap};
 use super::place::{Place, Rule};
 use crate::{
     job::{BatchState, Ending, State},
-    queue::{Applied, Fault, Lost},
+    queue::{Applied, Fault, Lost, UNWRITABLE},
 };
 
 /// When a caller may hope that what was full or away is not any more.
@@ -208,15 +208,20 @@ impl From<Lost> for Problem {
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         match fault {
-            Fault::Unavailable { applied, why: _ } => {
-                let detail = match applied {
-                    Applied::No => "Redis does not answer; the call had no effect",
-                    Applied::Unknown => "Redis did not answer in time; the call may have had an effect",
+            Fault::Unavailable { applied, why } => {
+                let detail = match (applied, why == UNWRITABLE) {
+                    (Applied::No, true) => "Redis cannot write to its disk; the call had no effect",
+                    (Applied::Unknown, true) => "Redis cannot write to its disk; the call may have had an effect",
+                    (Applied::No, false) => "Redis does not answer; the call had no effect",
+                    (Applied::Unknown, false) => "Redis did not answer in time; the call may have had an effect",
                 };
                 let retry_after_ms = Some(RETRY_AFTER_MS);
                 Self { applied: Some(applied), retry_after_ms, ..Self::new(Failure::Unavailable, detail) }
             }
-            Fault::Full => Self::new(Failure::StorageFull, "Redis has no memory left; nothing was stored"),
+            Fault::Full => Self::new(
+                Failure::StorageFull,
+                "there is no room left in Redis's memory or on its disk; nothing was stored",
+            ),
             Fault::Broken(_) => {
                 tracing::error!(%fault, "a call failed");
                 Self::internal()

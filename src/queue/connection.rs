@@ -11,10 +11,10 @@ use std::{
 
 use deadpool_redis::{Connection, Manager, Pool, Runtime};
 use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Value, aio::MultiplexedConnection};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::{Applied, Fault, script::Script};
+use super::{Applied, Fault, UNWRITABLE, script::Script};
 
 /// Shared by all calls; one more is left in the pool for health checks.
 const SHARED: usize = 3;
@@ -29,11 +29,16 @@ const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
 /// A connection that is younger leads to the server that is there now: another would lead nowhere else.
 const FRESH: Duration = Duration::from_secs(1);
 /// Codes that mean "not now", said before anything was run.
-const REFUSED: [&str; 9] =
-    ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "MISCONF", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH"];
+const REFUSED: [&str; 8] =
+    ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH"];
+
+/// Why a private server's disk has no room for anything new; `None` while it has.
+pub type Room = watch::Receiver<Option<String>>;
 
 pub(super) struct Link {
     pool: Pool,
+    /// Of a private server.
+    room: Option<Room>,
     slots: [Slot; SHARED],
     turn: AtomicUsize,
 }
@@ -49,7 +54,7 @@ struct Slot {
 }
 
 impl Link {
-    pub(super) fn new(url: &str) -> Result<Self, RedisError> {
+    pub(super) fn new(url: &str, room: Option<Room>) -> Result<Self, RedisError> {
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
         let manager = Manager::new_with_config(url.into_connection_info()?, config)?;
@@ -61,16 +66,38 @@ impl Link {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))?;
-        Ok(Self { pool, slots: Default::default(), turn: AtomicUsize::new(0) })
+        Ok(Self { pool, room, slots: Default::default(), turn: AtomicUsize::new(0) })
     }
 
     /// Runs a script. NOSCRIPT never reaches a caller.
     pub(super) async fn run(&self, script: &Script, keys: &[String], args: &Args) -> Result<Value, Fault> {
-        match self.send(&command("EVALSHA", &script.sha, keys, args)).await {
+        if script.grows && self.shortage().is_some() {
+            return Err(Fault::Full);
+        }
+        let answer = match self.send(&command("EVALSHA", &script.sha, keys, args)).await {
             Err(Sent::NoScript) => self.send(&command("EVAL", &script.code, keys, args)).await,
             other => other,
         }
-        .map_err(Sent::fault)
+        .map_err(Sent::fault)?;
+        if script.writes && self.room.is_some() {
+            self.confirm().await?;
+        }
+        Ok(answer)
+    }
+
+    /// A server whose append came out short answers all the same, keeps the rest in its memory and refuses the next
+    /// write. It refuses a PING then, too, and says PONG in a later turn only when all of its turns before are in the file.
+    async fn confirm(&self) -> Result<(), Fault> {
+        match self.send(&redis::cmd("PING")).await.map_err(Sent::fault) {
+            Ok(_) => Ok(()),
+            Err(Fault::Unavailable { why, .. }) => Err(Fault::Unavailable { applied: Applied::Unknown, why }),
+            Err(fault @ (Fault::Full | Fault::Broken(_))) => Err(fault),
+        }
+    }
+
+    /// Why nothing new can be stored.
+    pub(super) fn shortage(&self) -> Option<String> {
+        self.room.as_ref().and_then(|room| room.borrow().clone())
     }
 
     /// A plain command.
@@ -202,6 +229,7 @@ fn away(e: &dyn std::fmt::Display) -> Fault {
 fn judge(e: &RedisError) -> Fault {
     match e.code() {
         Some("OOM") => Fault::Full,
+        Some("MISCONF") => away(&UNWRITABLE),
         Some(code) if REFUSED.contains(&code) => away(&code),
         _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
         _ => Fault::Broken(e.to_string()),

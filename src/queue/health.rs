@@ -31,6 +31,8 @@ impl Queues {
             check("role", (field(&info, "role") != "master").then(|| "this Redis is a replica".to_owned())),
             check("eviction", eviction_problem(&info)),
             check("layout", layout),
+            check("disk", disk_problem(&info)),
+            Check { name: "room", problem: self.inner.link.shortage(), is_warning: true },
         ]
     }
 
@@ -87,6 +89,11 @@ fn version_problem(info: &str) -> Option<String> {
     let version = field(info, "redis_version");
     let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
     major.is_none_or(|major| major < OLDEST).then(|| format!("Redis {version} is too old: 7.0 or newer is needed"))
+}
+
+fn disk_problem(info: &str) -> Option<String> {
+    let failed = field(info, "aof_last_write_status") == "err";
+    failed.then(|| "Redis cannot write to its disk: it is full or broken".to_owned())
 }
 
 fn eviction_problem(info: &str) -> Option<String> {

@@ -41,6 +41,7 @@ pub use answer::Sight;
 pub use batch::{
     Appended, Batch, BatchCancellation, BatchCreation, BatchPage, MemberResult, NewBatch, NewMember, ResultPage,
 };
+pub use connection::Room;
 pub use enqueue::{Dedupe, Enqueued, NewJob};
 pub use events::{Event, KINDS, Passage, Place, Subject};
 pub use health::Check;
@@ -67,13 +68,16 @@ pub enum Fault {
     /// Redis is away, slow, loading or read-only.
     #[error("Redis is not available: {why}")]
     Unavailable { applied: Applied, why: String },
-    /// Redis is at `maxmemory`; nothing was stored.
+    /// Redis is at `maxmemory`, or its disk is nearly full; nothing was stored.
     #[error("Redis is full")]
     Full,
     /// Redis answered something that this program does not understand.
     #[error("unexpected answer from Redis: {0}")]
     Broken(String),
 }
+
+/// Why Redis is not available when its disk is full or broken.
+pub const UNWRITABLE: &str = "it cannot write to its disk";
 
 /// Whether a call that failed had an effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,8 +118,17 @@ impl Queues {
     /// # Errors
     /// When the URL is not one.
     pub fn new(url: &str, prefix: &str) -> Result<Self, redis::RedisError> {
+        Self::with_room(url, prefix, None)
+    }
+
+    /// The same on a private server, of which is known what room it has on its disk. An answer waits until its append to
+    /// the file is known to be whole.
+    ///
+    /// # Errors
+    /// When the URL is not one.
+    pub fn with_room(url: &str, prefix: &str, room: Option<Room>) -> Result<Self, redis::RedisError> {
         let inner = Inner {
-            link: connection::Link::new(url)?,
+            link: connection::Link::new(url, room)?,
             hints: hints::Source::new(url)?,
             scripts: script::Scripts::load(),
             keys: keys::Keys::new(prefix),

@@ -33,6 +33,10 @@ pub(super) struct Script {
     pub(super) keys: Vec<&'static str>,
     pub(super) code: String,
     pub(super) sha: String,
+    /// Not one that only looks.
+    pub(super) writes: bool,
+    /// Redis refuses it at `maxmemory`.
+    pub(super) grows: bool,
 }
 
 macro_rules! scripts {
@@ -96,6 +100,7 @@ impl Script {
         }
         let keys = known_keys(&keys);
         let flags = header(source, "FLAGS").into_iter().find(|flag| spare || *flag == "no-writes");
+        let (writes, grows) = (flags != Some("no-writes"), flags.is_none());
 
         let mut code = flags.map_or_else(|| "#!lua\n".to_owned(), |flag| format!("#!lua flags={flag}\n"));
         for (i, key) in keys.iter().enumerate() {
@@ -110,7 +115,7 @@ impl Script {
         }
         let code = fold(&code);
         let sha = redis::Script::new(&code).get_hash().to_owned();
-        Self { name, keys, code, sha }
+        Self { name, keys, code, sha, writes, grows }
     }
 }
 

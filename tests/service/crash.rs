@@ -23,7 +23,7 @@ async fn embedded(data: &Path) -> (Service, Client) {
 }
 
 /// The process id of the private server.
-async fn server_of(data: &Path) -> u32 {
+pub async fn server_of(data: &Path) -> u32 {
     let client = redis::Client::open(format!("unix://{}", data.join("redis.sock").display())).expect("a URL");
     let mut connection = client.get_multiplexed_async_connection().await.expect("the private server listens");
     let info: String = redis::cmd("INFO").arg("server").query_async(&mut connection).await.expect("INFO");

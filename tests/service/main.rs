@@ -67,6 +67,8 @@ mod crash;
 mod cursors;
 mod examples;
 mod full;
+mod full_disk;
+mod hanging;
 mod hosts;
 mod leaving;
 mod malformed;
