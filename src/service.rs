@@ -88,7 +88,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let parts = TaskTracker::new();
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
-    parts.spawn(backend.queues.clone().mind_connections(closing.clone()));
+    parts.spawn(backend.queues.clone().mind_redis(closing.clone()));
     parts.spawn(fold(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
@@ -120,14 +120,15 @@ fn announce(address: std::net::SocketAddr) {
 
 /// Refuses a Redis that would lose jobs; warns of one that might.
 async fn fit(queues: &Queues) -> anyhow::Result<()> {
-    queues.settle_layout().await?;
-    for Check { name, problem, .. } in queues.ready().await {
+    // Before the first script: an older Redis would not understand it, and one that may do half would do half.
+    for Check { name, problem, is_warning } in queues.allowed().await.into_iter().chain(queues.ready().await) {
         match problem {
-            Some(problem) if name == "role" => tracing::warn!("{problem}"),
+            Some(problem) if is_warning || name == "role" => tracing::warn!("{problem}"),
             Some(problem) => bail!(problem),
             None => {}
         }
     }
+    queues.settle_layout().await?;
     for problem in queues.durable().await.into_iter().filter_map(|check| check.problem) {
         tracing::warn!("{problem}");
     }

@@ -4,9 +4,11 @@
 //! is broken. Each transition has a file here and its twin in `lua/`.
 
 mod answer;
+mod args;
 mod batch;
 mod connection;
 mod enqueue;
+mod epoch;
 mod events;
 mod group;
 mod health;
@@ -22,6 +24,7 @@ mod read;
 mod record;
 mod registry;
 mod reserve;
+mod rights;
 mod script;
 mod settings;
 mod settle;
@@ -92,6 +95,7 @@ struct Inner {
     hints: hints::Source,
     scripts: script::Scripts,
     keys: keys::Keys,
+    epoch: epoch::Epoch,
     lanes: group::Lanes,
     /// When this instance last told the registry of a queue.
     registered: Mutex<HashMap<QueueName, Instant>>,
@@ -117,6 +121,7 @@ impl Queues {
             hints: hints::Source::new(url)?,
             scripts: script::Scripts::load(),
             keys: keys::Keys::new(prefix),
+            epoch: epoch::Epoch::default(),
             lanes: group::Lanes::default(),
             registered: Mutex::default(),
             stirred: Mutex::default(),
@@ -125,9 +130,9 @@ impl Queues {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Looks after the connections until it is stopped.
-    pub async fn mind_connections(self, stop: CancellationToken) {
-        self.inner.link.mind(stop).await;
+    /// Looks after the connections, and after what is behind them, until it is stopped.
+    pub async fn mind_redis(self, stop: CancellationToken) {
+        tokio::join!(self.inner.link.mind(stop.clone()), self.mind_epoch(stop));
     }
 
     /// Waits until everything that was begun is finished, reservations given back included.

@@ -72,6 +72,8 @@ mod prefixes;
 mod probes;
 mod program;
 mod readme;
+mod redis_away;
+mod redis_rights;
 mod refusals;
 mod registry;
 mod sockets;
