@@ -114,6 +114,7 @@ async fn check(options: Serve) -> anyhow::Result<()> {
     let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
     let backend = Backend::open(&options.store).await?;
     let mut checks = vec![exposure, access];
+    checks.extend(backend.queues.allowed().await);
     checks.extend(backend.queues.ready().await);
     checks.extend(backend.queues.durable().await);
     backend.close().await;

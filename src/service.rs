@@ -96,7 +96,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let parts = TaskTracker::new();
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
-    parts.spawn(backend.queues.clone().mind_connections(closing.clone()));
+    parts.spawn(backend.queues.clone().mind_redis(closing.clone()));
     parts.spawn(fold(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());
@@ -134,8 +134,8 @@ fn announce(address: std::net::SocketAddr) {
 
 /// Refuses a Redis that would lose jobs; warns of one that might.
 async fn fit(queues: &Queues) -> anyhow::Result<()> {
-    queues.settle_layout().await?;
-    for Check { name, problem, is_warning } in queues.ready().await {
+    // Before the first script: an older Redis would not understand it, and one that may do half would do half.
+    for Check { name, problem, is_warning } in queues.allowed().await.into_iter().chain(queues.ready().await) {
         match problem {
             // The keeper of the private server has said it.
             Some(_) if name == "room" => {}
@@ -144,6 +144,7 @@ async fn fit(queues: &Queues) -> anyhow::Result<()> {
             None => {}
         }
     }
+    queues.settle_layout().await?;
     for problem in queues.durable().await.into_iter().filter_map(|check| check.problem) {
         tracing::warn!("{problem}");
     }

@@ -4,16 +4,17 @@
 use std::{
     sync::{
         RwLock,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::{Duration, Instant},
 };
 
-use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use deadpool_redis::{Connection, Manager, Pool, PoolError, Runtime};
 use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Value, aio::MultiplexedConnection};
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
+pub(super) use super::args::Args;
 use super::{Applied, Fault, UNWRITABLE, script::Script};
 
 /// Shared by all calls; one more is left in the pool for health checks.
@@ -28,14 +29,28 @@ const TRY_EVERY: Duration = Duration::from_millis(500);
 const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
 /// A connection that is younger leads to the server that is there now: another would lead nowhere else.
 const FRESH: Duration = Duration::from_secs(1);
-/// Codes that mean "not now", said before anything was run.
-const REFUSED: [&str; 8] =
-    ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH"];
+/// Codes that mean "not now" or "not you", said before anything was run: what a script may not do within it is an `ERR`.
+const REFUSED: [&str; 10] = [
+    "READONLY",
+    "MASTERDOWN",
+    "LOADING",
+    "BUSY",
+    "NOREPLICAS",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "NOAUTH",
+    "WRONGPASS",
+    "NOPERM",
+];
 
 /// Why a private server's disk has no room for anything new; `None` while it has.
 pub type Room = watch::Receiver<Option<String>>;
 
 pub(super) struct Link {
+    /// Host and port, or the socket: never who asks, nor their password.
+    place: String,
+    /// It did not answer when it was last asked.
+    lost: AtomicBool,
     pool: Pool,
     /// Of a private server.
     room: Option<Room>,
@@ -57,7 +72,9 @@ impl Link {
     pub(super) fn new(url: &str, room: Option<Room>) -> Result<Self, RedisError> {
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
-        let manager = Manager::new_with_config(url.into_connection_info()?, config)?;
+        let info = url.into_connection_info()?;
+        let place = info.addr().to_string();
+        let manager = Manager::new_with_config(info, config)?;
         let pool = Pool::builder(manager)
             .max_size(SHARED + 1)
             .wait_timeout(Some(CONNECT))
@@ -66,7 +83,8 @@ impl Link {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))?;
-        Ok(Self { pool, room, slots: Default::default(), turn: AtomicUsize::new(0) })
+        let (lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Ok(Self { place, lost, pool, room, slots: Default::default(), turn })
     }
 
     /// Runs a script. NOSCRIPT never reaches a caller.
@@ -107,12 +125,22 @@ impl Link {
 
     /// A plain command over a connection that the pool has just checked: for health, not for haste.
     pub(super) async fn checked(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        let mut connection = self.pool.get().await.map_err(|e| away(&e))?;
+        let mut connection = self.connect().await?;
         let answer = command.query_async(&mut *connection).await;
         if answer.as_ref().is_err_and(is_broken) {
             drop(Connection::take(connection));
         }
         answer.map_err(|e| judge(&e))
+    }
+
+    /// Whether Redis would run a command for us. What else is wrong with it does not matter here: rights come first.
+    pub(super) async fn may(&self, command: &redis::Cmd) -> Result<bool, Fault> {
+        let (_, mut connection, _) = self.open(&self.slots[0]).await?;
+        match command.query_async::<Value>(&mut connection).await {
+            Err(e) if e.code() == Some("NOPERM") => Ok(false),
+            Err(e) if e.code().is_none() || e.code() == Some("NOAUTH") => Err(judge(&e)),
+            Ok(_) | Err(_) => Ok(true),
+        }
     }
 
     pub(super) fn status(&self) -> deadpool_redis::Status {
@@ -123,9 +151,15 @@ impl Link {
         let slot = &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED];
         let (number, mut connection, born) = self.open(slot).await.map_err(Sent::Fault)?;
         match command.query_async(&mut connection).await {
-            Ok(value) => Ok(value),
+            Ok(value) => {
+                self.found();
+                Ok(value)
+            }
             Err(e) if e.code() == Some("NOSCRIPT") => Err(Sent::NoScript),
             Err(e) => {
+                if is_broken(&e) {
+                    self.lose(&e);
+                }
                 if is_cut(&e) || is_misled(&e) && born.elapsed() >= FRESH {
                     self.replace(slot, number).await;
                 }
@@ -140,8 +174,13 @@ impl Link {
             let tries = self.slots.iter().map(|slot| async move {
                 let Some((number, mut connection, _)) = slot.read() else { return };
                 let pong: Result<Value, _> = redis::cmd("PING").query_async(&mut connection).await;
-                if pong.as_ref().is_err_and(is_broken) {
-                    self.replace(slot, number).await;
+                match pong {
+                    Ok(_) => self.found(),
+                    Err(e) if is_broken(&e) => {
+                        self.lose(&e);
+                        self.replace(slot, number).await;
+                    }
+                    Err(_) => {}
                 }
             });
             futures_util::future::join_all(tries).await;
@@ -152,7 +191,31 @@ impl Link {
         if let Some(open) = slot.read() {
             return Ok(open);
         }
-        tokio::time::timeout(CONNECT, self.make(slot)).await.unwrap_or_else(|_| Err(away(&"no connection in time")))
+        let made = tokio::time::timeout(CONNECT, self.make(slot)).await;
+        made.unwrap_or_else(|_| Err(self.lose(&"no connection in time")))
+    }
+
+    async fn connect(&self) -> Result<Connection, Fault> {
+        self.pool.get().await.map_err(|e| match e {
+            PoolError::Backend(e) => self.lose(&e),
+            PoolError::Timeout(_) => self.lose(&"no connection in time"),
+            e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => self.lose(&e),
+        })
+    }
+
+    /// Says so once, however many find it out.
+    fn lose(&self, why: &dyn std::fmt::Display) -> Fault {
+        let fault = away(&format_args!("{}: {why}", self.place));
+        if !self.lost.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%fault, "Redis is lost");
+        }
+        fault
+    }
+
+    fn found(&self) {
+        if self.lost.load(Ordering::Relaxed) && self.lost.swap(false, Ordering::Relaxed) {
+            tracing::info!(redis = self.place, "Redis is back");
+        }
     }
 
     async fn make(&self, slot: &Slot) -> Result<Numbered, Fault> {
@@ -160,7 +223,15 @@ impl Link {
         if let Some(open) = slot.read() {
             return Ok(open);
         }
-        let fresh = self.pool.get().await.map_err(|e| away(&e))?;
+        let mut fresh = self.connect().await?;
+        // Who is not let in must hear of it here: to a long script Redis would only say that it is too long.
+        match redis::cmd("PING").query_async::<Value>(&mut fresh).await {
+            Err(e) if is_cut(&e) || e.code() == Some("NOAUTH") => {
+                drop(Connection::take(fresh));
+                return Err(self.lose(&e));
+            }
+            Ok(_) | Err(_) => {}
+        }
         let shared = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh), Instant::now());
         *kept = Some(fresh);
         slot.write(Some(shared.clone()));
@@ -233,46 +304,5 @@ fn judge(e: &RedisError) -> Fault {
         Some(code) if REFUSED.contains(&code) => away(&code),
         _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
         _ => Fault::Broken(e.to_string()),
-    }
-}
-
-/// The arguments of a script, one after the other in one buffer.
-#[derive(Default, Clone)]
-pub(super) struct Args {
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Args {
-    pub(super) fn push(&mut self, arg: impl AsRef<[u8]>) -> &mut Self {
-        self.bytes.extend_from_slice(arg.as_ref());
-        self.ends.push(self.bytes.len());
-        self
-    }
-
-    pub(super) fn number(&mut self, arg: u64) -> &mut Self {
-        self.push(arg.to_string())
-    }
-
-    pub(super) fn append(&mut self, other: &Self) {
-        let base = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        self.ends.extend(other.ends.iter().map(|end| base + end));
-    }
-
-    /// Without the last so many.
-    pub(super) fn without_last(&mut self, count: usize) -> &mut Self {
-        self.ends.truncate(self.ends.len() - count);
-        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
-        self
-    }
-
-    pub(super) fn size(&self) -> usize {
-        self.bytes.len()
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
     }
 }

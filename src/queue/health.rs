@@ -32,27 +32,26 @@ impl Queues {
             check("eviction", eviction_problem(&info)),
             check("layout", layout),
             check("disk", disk_problem(&info)),
-            Check { name: "room", problem: self.inner.link.shortage(), is_warning: true },
+            warn("room", self.inner.link.shortage()),
+            warn("data", self.emptied()),
         ]
     }
 
-    /// What `intray check` says beyond readiness: what costs safety, and whether scripts may run.
+    /// Whether the user of Redis may do all that is needed; nothing if Redis is away, which others say.
+    pub async fn allowed(&self) -> Option<Check> {
+        self.rights().await.ok()
+    }
+
+    /// What `intray check` says beyond readiness: what costs safety.
     pub async fn durable(&self) -> Vec<Check> {
         let Ok(info) = self.info().await else { return Vec::new() };
-        let warn = |name, problem| Check { name, problem, is_warning: true };
         let written = field(&info, "aof_enabled") == "1";
-        let scripts = self.names().await.err().map(|fault| fault.to_string());
-        let mut args = super::connection::Args::default();
-        args.push("list").push("0");
-        let registry = [self.inner.keys.registry()];
-        let run = super::group::timed(&self.inner, &self.inner.scripts.unseen, &registry, &args).await;
-        vec![
-            check("rights", run.err().map(|fault| fault.to_string()).or(scripts)),
-            warn(
-                "durability",
-                (!written).then(|| "nothing is written to disk as it happens: set `appendonly yes`".to_owned()),
-            ),
-        ]
+        let problem = "nothing is written to disk as it happens: set `appendonly yes`";
+        vec![warn("durability", (!written).then(|| problem.to_owned()))]
+    }
+
+    pub(super) async fn version_problem(&self) -> Result<Option<String>, Fault> {
+        Ok(version_problem(&self.info().await?))
     }
 
     async fn info(&self) -> Result<String, Fault> {
@@ -78,6 +77,10 @@ impl Queues {
 
 fn check(name: &'static str, problem: Option<String>) -> Check {
     Check { name, problem, is_warning: false }
+}
+
+fn warn(name: &'static str, problem: Option<String>) -> Check {
+    Check { name, problem, is_warning: true }
 }
 
 fn field<'i>(info: &'i str, name: &str) -> &'i str {

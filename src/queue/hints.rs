@@ -79,6 +79,21 @@ impl Source {
         let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
         Ok(Self { client: Client::open(info.set_redis_settings(settings))? })
     }
+
+    /// Whether Redis lets us listen there and leave again; what is wrong beside that, others say.
+    pub(super) async fn may_listen(&self, channel: &str) -> bool {
+        let config = config();
+        let tried = async {
+            let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+            connection.subscribe(channel).await?;
+            connection.unsubscribe(channel).await
+        };
+        tried.await.map_or_else(|e: RedisError| e.code() != Some("NOPERM"), |()| true)
+    }
+}
+
+fn config() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE))
 }
 
 impl Queues {
@@ -107,10 +122,7 @@ impl Queues {
         heard: &mut bool,
     ) -> Result<(), RedisError> {
         let (sender, mut pushes) = mpsc::unbounded_channel();
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(PATIENCE))
-            .set_response_timeout(Some(PATIENCE))
-            .set_push_sender(sender);
+        let config = config().set_push_sender(sender);
         let client = &self.inner.hints.client;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         *heard = true;

@@ -55,6 +55,20 @@ impl Keys {
         format!("{}:queues", self.prefix)
     }
 
+    pub(super) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// A key that is never there; rights are tried on it.
+    pub(super) fn trial(&self) -> String {
+        format!("{}:trial", self.prefix)
+    }
+
+    /// Says which Redis this is, from its first day until it is emptied.
+    pub(super) fn epoch(&self) -> String {
+        format!("{}:epoch", self.prefix)
+    }
+
     /// The version of the layout.
     pub(super) fn layout(&self) -> String {
         format!("{}:layout", self.prefix)

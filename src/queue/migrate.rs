@@ -7,7 +7,7 @@ use super::{
     read::{Fields, broken},
 };
 use crate::{
-    job::{Millis, QueueName, State},
+    job::{QueueName, State},
     payload::Json,
 };
 
@@ -60,7 +60,8 @@ impl Queues {
     /// [`LayoutError`].
     pub async fn settle_layout(&self) -> Result<(), LayoutError> {
         expect_current(self).await?;
-        self.migrate(false).await.map(drop)
+        self.migrate(false).await?;
+        Ok(self.learn_epoch().await?)
     }
 
     /// Applies the steps that are missing, and names them.
@@ -68,12 +69,16 @@ impl Queues {
     /// # Errors
     /// [`LayoutError`].
     pub async fn migrate(&self, dry_run: bool) -> Result<Vec<&'static str>, LayoutError> {
+        if let Some(too_old) = self.version_problem().await? {
+            return Err(LayoutError::Refused(too_old));
+        }
         let found = self.layout_version().await?;
         if found > STEPS.len() {
             return Err(LayoutError::Newer { found, current: STEPS.len() });
         }
         let missing = &STEPS[found..];
         if !dry_run {
+            self.make_epoch().await?;
             for (i, (_, code)) in missing.iter().enumerate() {
                 let mut command = redis::cmd("EVAL");
                 command.arg(code).arg(1).arg(self.inner.keys.layout()).arg(found + i + 1);
@@ -83,7 +88,7 @@ impl Queues {
         Ok(missing.iter().map(|(name, _)| *name).collect())
     }
 
-    async fn layout_version(&self) -> Result<usize, Fault> {
+    pub(super) async fn layout_version(&self) -> Result<usize, Fault> {
         let mut command = redis::cmd("GET");
         command.arg(self.inner.keys.layout());
         match self.inner.link.plain(&command).await? {
@@ -212,9 +217,7 @@ impl Queues {
 
     /// What is left of a lease by Redis's clock; `None` when it is over.
     async fn time_left(&self, until_ms: u64) -> Result<Option<u32>, Fault> {
-        let mut time = Fields::of(self.inner.link.plain(&redis::cmd("TIME")).await?)?;
-        let seconds: u64 = time.text()?.parse().map_err(|_| broken("a time"))?;
-        let left = until_ms.saturating_sub(Millis(seconds * 1000).0);
+        let left = until_ms.saturating_sub(self.redis_time().await?.0);
         Ok(u32::try_from(left).ok().filter(|left| *left > 0))
     }
 

@@ -4,10 +4,12 @@
 //! is broken. Each transition has a file here and its twin in `lua/`.
 
 mod answer;
+mod args;
 mod batch;
 mod complaints;
 mod connection;
 mod enqueue;
+mod epoch;
 mod events;
 mod group;
 mod health;
@@ -23,6 +25,7 @@ mod read;
 mod record;
 mod registry;
 mod reserve;
+mod rights;
 mod script;
 mod settings;
 mod settle;
@@ -97,6 +100,7 @@ struct Inner {
     hints: hints::Source,
     scripts: script::Scripts,
     keys: keys::Keys,
+    epoch: epoch::Epoch,
     lanes: group::Lanes,
     complaints: complaints::Complaints,
     /// When this instance last told the registry of a queue.
@@ -132,6 +136,7 @@ impl Queues {
             hints: hints::Source::new(url)?,
             scripts: script::Scripts::load(),
             keys: keys::Keys::new(prefix),
+            epoch: epoch::Epoch::default(),
             lanes: group::Lanes::default(),
             complaints: complaints::Complaints::default(),
             registered: Mutex::default(),
@@ -141,9 +146,11 @@ impl Queues {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Looks after the connections, and says what is left to say of those that failed, until it is stopped.
-    pub async fn mind_connections(self, stop: CancellationToken) {
-        tokio::join!(self.inner.link.mind(stop.clone()), self.inner.complaints.follow_up(stop));
+    /// Looks after the connections and what is behind them, and says what is left to say of those that failed, until it is
+    /// stopped.
+    pub async fn mind_redis(self, stop: CancellationToken) {
+        let complaints = self.inner.complaints.follow_up(stop.clone());
+        tokio::join!(self.inner.link.mind(stop.clone()), complaints, self.mind_epoch(stop));
     }
 
     /// Waits until everything that was begun is finished, reservations given back included.

@@ -82,6 +82,12 @@ impl Queues {
         Ok(names)
     }
 
+    /// After the registry was lost: those who use a queue here think that it is known.
+    pub(super) async fn tell_again(&self) -> Result<(), Fault> {
+        let ours = self.in_use();
+        if ours.is_empty() { Ok(()) } else { self.tell(&ours).await }
+    }
+
     /// The queues that this instance has told of lately. Any other may have been let go meanwhile, by whichever instance.
     fn in_use(&self) -> Vec<QueueName> {
         let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);

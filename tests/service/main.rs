@@ -77,6 +77,8 @@ mod prefixes;
 mod probes;
 mod program;
 mod readme;
+mod redis_away;
+mod redis_rights;
 mod refusals;
 mod refused_early;
 mod registry;

@@ -29,7 +29,7 @@ const KEYS: [(&str, &str); 21] = [
     ("events", "stream"),
 ];
 /// Belong to no queue.
-const COMMON: [(&str, &str); 2] = [("intray:queues", "zset"), ("intray:layout", "string")];
+const COMMON: [(&str, &str); 3] = [("intray:queues", "zset"), ("intray:layout", "string"), ("intray:epoch", "string")];
 
 type Bytes = Vec<u8>;
 

@@ -1,0 +1,174 @@
+//! What is said of a Redis that is not there, came back, came back empty or is too old.
+
+use serde_json::json;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{TcpListener, TcpStream},
+};
+
+use crate::world::{World, eventually, program, run};
+
+fn serve(url: &str) -> std::process::Command {
+    program(["serve", "--listen", "127.0.0.1:0", "--redis-url", url])
+}
+
+#[tokio::test]
+async fn who_does_not_reach_redis_is_told_where_it_was_looked_for_and_never_who_asked() {
+    for (url, place) in [
+        ("redis://somebody:hunter2@127.0.0.1:1", "127.0.0.1:1"),
+        ("unix:///nowhere/redis.sock?user=somebody&pass=hunter2", "/nowhere/redis.sock"),
+    ] {
+        for command in [serve(url), program(["check", "--redis-url", url]), program(["migrate", "--redis-url", url])] {
+            let end = run(command).await;
+            let said = format!("{}{}", end.stdout, end.stderr);
+            assert!(!end.status.success() && said.contains(place), "{end:?}");
+            for word in ["hunter2", "somebody", "new object"] {
+                assert!(!said.contains(word), "{word}: {end:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() {
+    let mut w = World::plan().durable().start().await;
+    w.enqueue(1).await;
+    let socket = w.engine.socket().display().to_string();
+    for times in 1..=2 {
+        w.engine.kill();
+        for _ in 0..3 {
+            w.put(json!({ "payload": "no" })).await.refused("unavailable");
+        }
+        let probed = eventually("readiness goes", async || {
+            let answer = w.get("/readyz?verbose").await;
+            (answer.status == 503).then_some(answer)
+        })
+        .await;
+        assert!(!probed.text().contains(&socket), "anybody may probe: {}", probed.text());
+        w.engine.revive().await;
+        eventually("calls are served", async || (w.put(json!({ "payload": 1 })).await.status < 300).then_some(()))
+            .await;
+        for _ in 0..5 {
+            w.queue().await;
+        }
+        let said = w.service.said();
+        for (word, level) in [("Redis is lost", "WARN"), ("Redis is back", "INFO")] {
+            let lines: Vec<_> = said.lines().filter(|line| line.contains(word)).collect();
+            assert_eq!(lines.len(), times, "{word}: {said}");
+            assert!(lines.iter().all(|line| line.contains(level) && line.contains(&socket)), "{lines:?}");
+        }
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_redis_that_came_back_empty_is_noticed_by_every_instance_and_said_once() {
+    let mut w = World::start().await;
+    let (second, _client) = w.another().await;
+    w.enqueue(1).await;
+    let said = |text: &str| text.lines().filter(|line| line.contains("came back empty")).count();
+    for times in 1..=2 {
+        if times == 1 {
+            w.engine.kill();
+            w.engine.revive().await;
+        } else {
+            let _: String = w.engine.run("FLUSHALL").await;
+        }
+        eventually("both say so", async || {
+            (said(&w.service.said()) == times && said(&second.said()) == times).then_some(())
+        })
+        .await;
+    }
+    assert_eq!(w.figure("intray_redis_emptied_total").await, 2.0);
+    let ready = eventually("it is ready", async || {
+        let answer = w.get("/readyz?verbose").await;
+        (answer.status == 200).then_some(answer)
+    })
+    .await;
+    assert!(ready.text().contains("Redis came back empty at 20"), "{}", ready.text());
+    assert_eq!(w.get("/readyz").await.text().trim(), "ok", "work goes on");
+    let id = w.enqueue(2).await;
+    assert_eq!(w.reserve().await.id, id);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_redis_that_keeps_its_jobs_is_not_said_to_have_come_back_empty() {
+    let mut w = World::plan().durable().start().await;
+    w.enqueue(1).await;
+    w.engine.kill();
+    w.engine.revive().await;
+    let looked = async || {
+        let figures: String = w.engine.run("INFO commandstats").await;
+        let calls = figures.lines().find_map(|line| line.strip_prefix("cmdstat_get:calls=")?.split(',').next());
+        calls.and_then(|calls| calls.parse::<u32>().ok()).filter(|calls| *calls >= 3)
+    };
+    eventually("it was looked at some times", looked).await;
+    assert!(!w.service.said().contains("came back empty"), "{}", w.service.said());
+    assert!(w.get("/readyz?verbose").await.text().contains("data: ok"));
+    w.check().await;
+}
+
+/// The background task would put it back in up to ten seconds. Here it never runs.
+#[tokio::test]
+async fn a_queue_in_use_is_listed_again_right_after_everything_was_flushed() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let _: String = w.engine.run("FLUSHALL").await;
+    w.enqueue(2).await;
+    eventually("the queue is listed", async || {
+        (w.get("/queues").await.is(200)["queues"][0]["name"] == "default").then_some(())
+    })
+    .await;
+    eventually("all is laid out", async || (w.get("/readyz").await.status == 200).then_some(())).await;
+    w.check().await;
+}
+
+/// As much of an old Redis as it takes to be asked what it is: to a script with flags it says what 6.2 says.
+async fn answer_as_an_old_redis(stream: TcpStream) -> Option<()> {
+    let mut stream = BufReader::new(stream);
+    loop {
+        let mut words = Vec::new();
+        let count: usize = line(&mut stream).await?.strip_prefix('*')?.parse().ok()?;
+        for _ in 0..count {
+            let length: usize = line(&mut stream).await?.strip_prefix('$')?.parse().ok()?;
+            let mut word = vec![0; length + 2];
+            stream.read_exact(&mut word).await.ok()?;
+            words.push(String::from_utf8_lossy(&word[..length]).into_owned());
+        }
+        let info = "redis_version:6.2.14\r\nrole:master\r\nmaxmemory_policy:noeviction\r\naof_enabled:1\r\n";
+        let answer = match words[0].to_uppercase().as_str() {
+            "INFO" => format!("${}\r\n{info}\r\n", info.len()),
+            "PING" => "+PONG\r\n".to_owned(),
+            "GET" => "$-1\r\n".to_owned(),
+            "ZRANGE" => "*0\r\n".to_owned(),
+            "EVAL" => "-ERR Error compiling script (new function): unexpected symbol near '#'\r\n".to_owned(),
+            "EVALSHA" => "-NOSCRIPT No matching script. Please use EVAL.\r\n".to_owned(),
+            _ => "-ERR unknown command\r\n".to_owned(),
+        };
+        stream.write_all(answer.as_bytes()).await.ok()?;
+    }
+}
+
+async fn line(stream: &mut BufReader<TcpStream>) -> Option<String> {
+    let mut text = String::new();
+    stream.read_line(&mut text).await.ok().filter(|length| *length > 0)?;
+    Some(text.trim_end().to_owned())
+}
+
+#[tokio::test]
+async fn a_redis_that_is_too_old_is_told_so_in_words() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("redis://{}", listener.local_addr().expect("an address"));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            tokio::spawn(answer_as_an_old_redis(stream));
+        }
+    });
+    for command in [serve(&url), program(["check", "--redis-url", &url]), program(["migrate", "--redis-url", &url])] {
+        let end = run(command).await;
+        let said = format!("{}{}", end.stdout, end.stderr);
+        assert!(!end.status.success() && said.contains("Redis 6.2.14 is too old: 7.0 or newer"), "{end:?}");
+        assert!(!said.contains("unexpected symbol"), "{end:?}");
+    }
+}

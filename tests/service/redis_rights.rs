@@ -1,0 +1,159 @@
+//! A user of Redis who may do only some things: what is needed is known, is enough, and is asked for before the first write.
+
+use serde_json::json;
+
+use crate::world::{Client, Engine, Service, World, assert_holds, eventually, program, run};
+
+/// The line of the README.
+fn needed() -> Vec<String> {
+    let readme = include_str!("../../README.md");
+    let line = readme.lines().find(|line| line.starts_with("ACL SETUSER intray ")).expect("the line");
+    line.split(' ').map(str::to_owned).collect()
+}
+
+async fn make_user(engine: &Engine, words: &[String]) {
+    let _: u64 = engine.run("ACL DELUSER intray").await;
+    let _: String = engine.run(&words.join(" ")).await;
+}
+
+fn url(engine: &Engine) -> String {
+    format!("unix://{}?user=intray&pass=PASSWORD", engine.socket().display())
+}
+
+fn serve(engine: &Engine) -> std::process::Command {
+    program(["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", "50", "--redis-url", &url(engine)])
+}
+
+#[tokio::test]
+async fn a_user_with_the_rights_that_the_readme_names_can_do_everything() {
+    let w = World::start().await;
+    make_user(&w.engine, &needed()).await;
+    // An empty Redis is laid out by this user.
+    let _: String = w.engine.run("FLUSHALL").await;
+    let service = Service::start(serve(&w.engine)).await;
+    let client = Client::new(service.url());
+
+    let waiter = client.waits(json!({ "queues": ["default"], "worker": "ann" })).await;
+    let id = client.enqueue_as(json!({ "payload": "x".repeat(2_000), "locks": ["customer 7"], "client": "c" })).await;
+    let held = waiter.job().await;
+    assert_eq!(held.id, id);
+    client.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": "typed" })).await.is(200);
+    client.complete(&held).await.is(200);
+    client
+        .post("/jobs", json!([{ "payload": 1 }, { "payload": 2, "delay_ms": 1_000 }, { "payload": 3 }]))
+        .await
+        .is(200);
+    for call in ["/jobs/abandon", "/jobs/fail"] {
+        let held = client.reserve().await;
+        client.post(call, json!({ "reservation": held.reservation })).await.is(200);
+    }
+    let batch =
+        json!({ "queue": "pages", "concurrency": 1, "jobs": [{ "payload": 1 }, { "payload": 2 }], "sealed": false });
+    let batch = client.post("/batches", batch).await.is(201)["id"].as_str().expect("an id").to_owned();
+    client.post(&format!("/batches/{batch}/jobs"), json!({ "jobs": [{ "payload": 3 }] })).await.is(200);
+    client.post(&format!("/batches/{batch}/seal"), json!({})).await.is(200);
+    client.get(&format!("/batches/{batch}/results")).await.is(200);
+    client.reserve_by(json!({ "queues": ["pages"] })).await;
+    client.delete(&format!("/batches/{batch}")).await.is(200);
+    client.get("/queues").await.is(200);
+    for list in ["jobs", "jobs?state=completed", "workers", "locks"] {
+        client.get(&format!("/queues/default/{list}")).await.is(200);
+    }
+    client.get("/workers/ann/reservations").await.is(200);
+    client.patch("/queues/default", json!({ "paused": true })).await.is(200);
+    let other = client.get("/queues/default/jobs").await.is(200)["jobs"][0]["id"].as_str().expect("a job").to_owned();
+    client.patch(&format!("/jobs/{other}"), json!({ "priority": 3 })).await.is(200);
+    client.delete(&format!("/jobs/{other}")).await.is(200);
+    client.post("/jobs/release", json!({ "queue": "pages", "worker": "nobody" })).await.is(200);
+    client.post("/jobs/requeue", json!({ "queue": "default" })).await.is(200);
+    client.post("/queues/default/sweep", json!({})).await.is(200);
+    w.pass(7_200_000);
+    eventually("the background task forgets", async || {
+        (client.get(&format!("/jobs/{id}")).await.status == 404).then_some(())
+    })
+    .await;
+    client.delete("/queues/default?state=all").await.is(200);
+
+    for command in ["check", "migrate"] {
+        let end = run(program([command, "--redis-url", &url(&w.engine)])).await;
+        assert!(end.status.success(), "{end:?}");
+    }
+    let figures = client.get("/metrics").await.text();
+    assert!(!figures.contains("intray_script_faults_total"), "{figures}");
+    let log: Vec<Vec<redis::Value>> = w.engine.run("ACL LOG").await;
+    let denied: Vec<_> = log.iter().map(|entry| format!("{entry:?}")).collect();
+    let denied: Vec<_> = denied.iter().filter(|entry| !entry.contains("setinfo")).collect();
+    assert!(denied.is_empty(), "Redis refused what is not among the rights: {denied:#?}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_is_stored() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), false).await;
+    let rights: Vec<_> = needed().into_iter().filter(|word| word.starts_with('+')).collect();
+    assert!(rights.len() > 30, "{rights:?}");
+    for lacking in ["+xadd", "+zrangebylex", "+evalsha", "+eval", "+unlink", "+hsetnx", "+info", "+get"] {
+        make_user(&engine, &needed().into_iter().filter(|word| word != lacking).collect::<Vec<_>>()).await;
+        let name = lacking[1..].to_uppercase();
+        let checked = run(program(["check", "--redis-url", &url(&engine)])).await;
+        assert!(!checked.status.success(), "{lacking}: {checked:?}");
+        let said = checked.stdout.lines().find(|line| line.starts_with("wrong    rights")).unwrap_or_default();
+        assert!(
+            said.contains(&format!("not {name}: ")) && said.contains(&needed().join(" ")),
+            "{lacking}: {checked:?}"
+        );
+        let served = run(serve(&engine)).await;
+        assert!(!served.status.success() && served.stderr.contains(&name), "{lacking}: {served:?}");
+        assert!(!served.stderr.contains("PASSWORD@") && served.stderr.trim().lines().count() == 1, "{served:?}");
+    }
+    for lacking in ["+publish", "+subscribe"] {
+        make_user(&engine, &needed().into_iter().filter(|word| word != lacking).collect::<Vec<_>>()).await;
+        let checked = run(program(["check", "--redis-url", &url(&engine)])).await;
+        let warned = format!("not {}, so that some things come late: ", lacking[1..].to_uppercase());
+        assert!(checked.status.success() && checked.stdout.contains(&warned), "{lacking}: {checked:?}");
+    }
+    let keys: Vec<String> = engine.run("KEYS *").await;
+    assert!(keys.iter().all(|key| key == "intray:trial"), "nothing was stored: {keys:?}");
+    let mut elsewhere = needed();
+    elsewhere.iter_mut().filter(|word| *word == "~intray:*").for_each(|word| *word = "~other:*".to_owned());
+    make_user(&engine, &elsewhere).await;
+    let served = run(serve(&engine)).await;
+    assert!(!served.status.success() && served.stderr.contains("~intray:*"), "{served:?}");
+    make_user(&engine, &needed()).await;
+    let service = Service::start(serve(&engine)).await;
+    assert_holds(&Client::new(service.url()).put(json!({ "payload": 1 })).await.is(201), json!({ "state": "waiting" }));
+    let trial: u64 = engine.run("EXISTS intray:trial").await;
+    assert_eq!(trial, 0, "a trial leaves nothing");
+}
+
+#[tokio::test]
+async fn a_redis_that_no_longer_lets_the_service_in_is_unavailable_and_nothing_has_happened() {
+    let w = World::start().await;
+    let id = w.enqueue(1).await;
+    let take: [&str; 2] = ["ACL SETUSER default -evalsha -eval", "CONFIG SET requirepass secret"];
+    let give: [&str; 2] = ["ACL SETUSER default +evalsha +eval", "ACL SETUSER default nopass"];
+    for (take, give) in take.iter().zip(give) {
+        let _: String = w.engine.run(take).await;
+        if take.contains("requirepass") {
+            let _: u64 = w.engine.run("CLIENT KILL TYPE normal SKIPME yes").await;
+        }
+        let put = async || {
+            let answer = w.put(json!({ "payload": 2 })).await;
+            assert_eq!(answer.status, 503, "{}: {}", answer.text(), w.service.said());
+            answer.refused("unavailable")["applied"].clone()
+        };
+        // What was sent over a connection that is cut may have had an effect, for all one knows.
+        eventually("it is certain that nothing happens", async || (put().await == false).then_some(())).await;
+        for _ in 0..4 {
+            assert_eq!(put().await, false);
+        }
+        let _: String = w.engine.run(give).await;
+        eventually("the service is well again", async || {
+            (w.get(&format!("/jobs/{id}")).await.status == 200).then_some(())
+        })
+        .await;
+    }
+    assert_eq!(w.queue().await["counts"]["waiting"], 1);
+    w.check().await;
+}
