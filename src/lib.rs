@@ -7,6 +7,8 @@ pub mod access;
 pub mod config;
 /// A private Redis for those who have none.
 pub mod embedded;
+/// What is counted, and what each figure says.
+pub mod figures;
 /// Small files that an operator gives us.
 pub mod files;
 /// Asks a running service whether it is ready.

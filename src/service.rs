@@ -12,9 +12,9 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::{Access, Sources},
-    config::{Origin, RedisUrl, Serve, Store},
+    config::{LogFormat, Origin, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
-    http, listen,
+    figures, http, listen,
     queue::{Check, Queues},
     sweeper,
     waiting::Waiting,
@@ -105,7 +105,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let router = http::router(backend.queues.clone(), waiting, access, policy, metrics, leaving.clone());
     let connections = listen::room_for(options.max_connections);
     parts.spawn(listen::serve(listener, router, connections, closing.clone()));
-    announce(address);
+    announce(address, options.store.log_format);
 
     let lost = backend.lost();
     let outcome = tokio::select! {
@@ -127,9 +127,16 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     outcome
 }
 
-/// The one line that scripts and people wait for.
-fn announce(address: std::net::SocketAddr) {
-    println!("intray is ready on http://{address}");
+/// The one line that scripts and people wait for, whatever the level of the log: a line like the others where they are JSON.
+fn announce(address: std::net::SocketAddr, format: LogFormat) {
+    let message = format!("intray is ready on http://{address}");
+    match format {
+        LogFormat::Text => println!("{message}"),
+        LogFormat::Json => {
+            let timestamp = jiff::Timestamp::now().to_string();
+            println!("{}", serde_json::json!({ "timestamp": timestamp, "level": "INFO", "message": message }));
+        }
+    }
 }
 
 /// Refuses a Redis that would lose jobs; warns of one that might.
@@ -159,6 +166,7 @@ fn install_metrics() -> anyhow::Result<PrometheusHandle> {
         .build_recorder();
     let handle = recorder.handle();
     metrics::set_global_recorder(recorder).context("a metrics recorder is there already")?;
+    figures::describe();
     Ok(handle)
 }
 

@@ -1,5 +1,8 @@
 //! What the documents say is so: flags, problems, walls between the modules.
 
+#[path = "documents/figures.rs"]
+mod figures;
+
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 fn read(path: &str) -> String {

@@ -1,5 +1,8 @@
 //! What probes, monitoring and logs see.
 
+use std::collections::BTreeSet;
+
+use intray::figures;
 use serde_json::json;
 
 use crate::world::{World, eventually};
@@ -70,6 +73,44 @@ async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
     w.check().await;
 }
 
+#[tokio::test]
+async fn every_figure_says_what_it_is() {
+    let w = World::plan().sweeping_every(20).start().await;
+    w.enqueue(1).await;
+    let held = w.reserve_by(json!({ "lease_ms": 1_000 })).await;
+    w.pass(1_001);
+    w.complete(&held).await.is(200);
+    let text = eventually("the sweep has been by", async || {
+        let text = w.get("/metrics").await.text();
+        text.contains("intray_sweep_duration_seconds").then_some(text)
+    })
+    .await;
+    let (mut names, mut shown) = (0, BTreeSet::new());
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        match line.strip_prefix("# TYPE ").and_then(|rest| rest.split_once(' ')) {
+            Some((name, kind)) => {
+                names += 1;
+                assert!(text.contains(&format!("# HELP {name} ")), "{name} has no help");
+                let ours = figures::ALL.iter().find(|figure| figure.name == name);
+                assert!(
+                    name.starts_with("process_") || ours.is_some_and(|figure| figure.kind.word() == kind),
+                    "{line}"
+                );
+            }
+            None if line.starts_with('#') => {}
+            None => drop(shown.insert(line.split(' ').next().unwrap_or_default())),
+        }
+    }
+    assert!(names > 12, "{text}");
+    for series in shown.iter().filter_map(|series| series.split_once('{')) {
+        let figure = figures::ALL.iter().find(|figure| series.0.starts_with(figure.name)).expect("a figure");
+        let labels = series.1.trim_end_matches('}').split("\",").filter_map(|label| label.split('=').next());
+        let known = |label: &str| label == "le" || figure.labels.contains(&label);
+        assert!(labels.into_iter().all(known), "{series:?} has other labels than {:?}", figure.labels);
+    }
+    w.check().await;
+}
+
 /// Faults are counted and logged; a healthy service has none, also when there is nothing to do.
 #[tokio::test]
 async fn an_ordinary_day_has_no_faults() {
@@ -85,6 +126,16 @@ async fn an_ordinary_day_has_no_faults() {
     let text = w.get("/metrics").await.text();
     assert!(!text.contains("intray_script_faults_total"), "{text}");
     w.check().await;
+}
+
+#[tokio::test]
+async fn a_log_in_json_says_in_json_where_it_serves() {
+    let w = World::plan().flag("--log-format", "json").start().await;
+    let said = w.service.said();
+    let line = said.lines().find(|line| line.contains("ready on")).expect("it says so");
+    let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    assert_eq!(line["message"], format!("intray is ready on {}", w.service.url()), "{line}");
+    assert!(line["level"] == "INFO" && line["timestamp"].is_string(), "{line}");
 }
 
 #[tokio::test]
@@ -113,7 +164,7 @@ async fn no_payload_and_no_secret_gets_into_the_log() {
     for word in ["secret-key", "secret-payload", "secret-result", secret] {
         assert!(!said.contains(word), "{word} is in the log: {said}");
     }
-    for line in said.lines().filter(|line| !line.contains("ready on")) {
+    for line in said.lines() {
         assert!(serde_json::from_str::<serde_json::Value>(line).is_ok(), "not JSON: {line}");
     }
 }

@@ -130,7 +130,7 @@ impl Said {
         thread::spawn(move || {
             for line in BufReader::new(pipe).lines().map_while(Result::ok) {
                 if let Some(at) = line.find("ready on http://") {
-                    let url = line[at + 9..].split_whitespace().next().unwrap_or_default().to_owned();
+                    let url = line[at + 9..].split([' ', '"']).next().unwrap_or_default().to_owned();
                     let _ = found.send(url);
                 }
                 let mut text = said.0.lock().expect("nobody panics with it");

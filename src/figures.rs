@@ -1,0 +1,71 @@
+//! Every figure that this service shows at `/metrics`: what it is called and what it says, once. The README has the same table.
+//! Queues are labels, routes and scripts too; jobs, workers and addresses never are.
+
+/// What may be done with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+impl Kind {
+    /// As Prometheus says it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+            Self::Histogram => "histogram",
+        }
+    }
+}
+
+/// A figure; its unit is in its name.
+#[derive(Debug)]
+pub struct Figure {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub labels: &'static [&'static str],
+    pub help: &'static str,
+}
+
+const fn figure(name: &'static str, kind: Kind, labels: &'static [&'static str], help: &'static str) -> Figure {
+    Figure { name, kind, labels, help }
+}
+
+pub const ALL: &[Figure] = &[
+    figure(
+        "http_request_duration_seconds",
+        Kind::Histogram,
+        &["method", "route", "status"],
+        "from the head of a request to that of its answer, waits included",
+    ),
+    figure("intray_jobs", Kind::Gauge, &["queue", "state"], "jobs now; every instance shows the same, so take the max"),
+    figure(
+        "intray_transitions_total",
+        Kind::Counter,
+        &["queue", "transition"],
+        "what this instance brought about; sum over the instances; `lost` has no queue",
+    ),
+    figure("intray_script_duration_seconds", Kind::Histogram, &["script"], "a script's call, as the instance saw it"),
+    figure("intray_script_faults_total", Kind::Counter, &["script"], "scripts that failed or had no answer in time"),
+    figure("intray_script_group_jobs", Kind::Histogram, &["script"], "items that went to Redis in one call together"),
+    figure("intray_sweep_duration_seconds", Kind::Histogram, &[], "a round of the background task"),
+    figure("intray_sweep_lag_seconds", Kind::Histogram, &[], "how late what was overdue or due was found"),
+    figure("intray_redis_emptied_total", Kind::Counter, &[], "how often Redis came back without what was in it"),
+    figure("intray_redis_connections", Kind::Gauge, &[], "connections to Redis that are open"),
+    figure("intray_redis_connections_max", Kind::Gauge, &[], "as many may be open"),
+    figure("intray_connections_cut_total", Kind::Counter, &[], "callers' connections cut to let others in"),
+];
+
+/// Says them to the recorder, which tells whoever asks.
+pub fn describe() {
+    for Figure { name, kind, help, .. } in ALL {
+        match kind {
+            Kind::Counter => metrics::describe_counter!(*name, *help),
+            Kind::Gauge => metrics::describe_gauge!(*name, *help),
+            Kind::Histogram => metrics::describe_histogram!(*name, *help),
+        }
+    }
+    metrics_process::Collector::default().describe();
+}

@@ -1,0 +1,49 @@
+//! Figures that nobody explains are figures that nobody looks at.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use intray::figures;
+
+use super::read;
+
+/// All Rust files below a folder.
+fn below(folder: &Path, found: &mut Vec<String>) {
+    for entry in fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            below(&path, found);
+        } else if path.extension().is_some_and(|kind| kind == "rs") {
+            found.push(fs::read_to_string(&path).expect("text"));
+        }
+    }
+}
+
+#[test]
+fn every_figure_that_is_counted_is_described() {
+    let mut sources = Vec::new();
+    below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut sources);
+    let mut counted = BTreeSet::new();
+    for kind in ["counter", "gauge", "histogram"] {
+        for text in &sources {
+            for rest in text.split(&format!(" metrics::{kind}!(")).skip(1) {
+                let name = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
+                let name = name.unwrap_or_else(|| panic!("a {kind} goes by a name that cannot be found: {:.60}", rest));
+                counted.insert((name.to_owned(), kind));
+            }
+        }
+    }
+    let described: BTreeSet<_> = figures::ALL.iter().map(|f| (f.name.to_owned(), f.kind.word())).collect();
+    assert_eq!(described, counted);
+}
+
+#[test]
+fn the_readme_lists_the_figures() {
+    let readme = read("README.md");
+    let table = readme.lines().skip_while(|line| *line != "| metric | type | labels | says |").skip(2);
+    let rows: Vec<_> = table.take_while(|line| line.starts_with('|')).collect();
+    let labels = |labels: &[&str]| labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
+    let row = |f: &figures::Figure| format!("| `{}` | {} | {} | {} |", f.name, f.kind.word(), labels(f.labels), f.help);
+    let wanted: Vec<_> = figures::ALL.iter().map(|figure| row(figure).replace("|  |", "| |")).collect();
+    assert_eq!(rows[..rows.len().saturating_sub(1)], wanted);
+    assert!(rows.last().is_some_and(|row| row.starts_with("| `process_*` |")), "those of the process come last");
+}
