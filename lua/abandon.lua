@@ -36,7 +36,7 @@ local function abandon(at)
   if grace > 0 then return leave_for_now(job, id, grace, skips) end
   r.abandoned = r.abandoned + 1
   if skips then skip(r, worker) end
-  let_go(job, id, ABANDONED)
+  let_go(job, id, ABANDONED, reason)
   event('abandoned', id, worker, job.header, reason)
   if delay > 0 then back_to_delay(id, r, job.header, delay) else back_to_line(id, r, job.header) end
   total('abandoned')

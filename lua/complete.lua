@@ -19,11 +19,13 @@ local function say(field, value)
   add(write_results, field, value)
 end
 
-local function finish(job, id, worker, result, late)
+-- The event says who had it since when, and how long.
+local function finish(job, id, worker, reserved_at, result, late)
   said[id] = false
   if result ~= '' then say(id, result) end
   end_job(id, job.record, job.header, COMPLETED)
-  event('completed', id, worker, job.header, late and 'late' or '')
+  local held = math.max(now - reserved_at, 0)
+  event('completed', id, worker, job.header, string.format(late and '%.0f %.0f late' or '%.0f %.0f', reserved_at, held))
   total('completed')
   return {'done', late and 1 or 0}
 end
@@ -41,11 +43,11 @@ local function keep_late(job, id, worker, digest, result)
   keep(id, r, job.header)
 end
 
-local function complete_late(job, id, worker, result)
+local function complete_late(job, id, worker, reserved_at, result)
   local r = job.record
   leave_set(id, r, job.header)
-  r.ring = r.ring:sub(1, 8) .. string.char(DONE_LATE) .. r.ring:sub(10)
-  return finish(job, id, worker, result, true)
+  r.ring = ended_late(r.ring)
+  return finish(job, id, worker, reserved_at, result, true)
 end
 
 -- Nobody has the job, and what its batch came to is not written yet.
@@ -65,16 +67,16 @@ local function complete(id, secret, digest, result)
       total(cause)
     end
     let_go(job, id, late and DONE_LATE or DONE)
-    return finish(job, id, hold.worker, result, late)
+    return finish(job, id, hold.worker, hold.reserved_at, result, late)
   end
   job = found[id]
-  local entry, how, worker
-  if job then entry, how, worker = recall(job.record.ring, digest) end
+  local entry, how, worker, reserved_at
+  if job then entry, how, worker, reserved_at = recall(job.record.ring, digest) end
   if not entry then return {'lost', 'unknown', ''} end
   local done = how == DONE or how == DONE_LATE
   if done and (result_of(id) or '') == result then return {'again', how == DONE_LATE and 1 or 0} end
   if (how == EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(job, id) then
-    return complete_late(job, id, worker, result)
+    return complete_late(job, id, worker, reserved_at, result)
   end
   keep_late(job, id, worker, digest, result)
   return {'lost', ENDINGS[how], STATES[job.record.state]}

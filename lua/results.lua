@@ -3,7 +3,8 @@
 -- USES   clock record event batch
 -- KEYS   live hash · results hash
 -- ARGV   batch, index to begin with, limit
--- REPLY  {'results', index to go on with (-1 = the end), {state, result ('' = none)} …} | {'unknown'}
+-- REPLY  {'results', index to go on with (-1 = the end), {state, result ('' = none), live record ('' = not
+-- REPLY  completed)} …} | {'unknown'}
 local code, from, limit = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 
 local b = read_batch(code)
@@ -16,12 +17,13 @@ local records, bytes, page = redis.call('HMGET', live, unpack(members)), 0, {'re
 for i, id in ipairs(members) do
   local state = records[i] and read_live(records[i]).state or WAITING
   local result = state == COMPLETED and redis.call('HGET', results, id) or ''
-  bytes = bytes + #result
+  local record = state == COMPLETED and records[i] or ''
+  bytes = bytes + #result + #record
   if i > 1 and bytes > $RESERVE_BYTES then
     page[2] = from + i - 1
     return page
   end
-  page[#page + 1] = {STATES[state], result}
+  page[#page + 1] = {STATES[state], result, record}
 end
 if from + #members < b.total then page[2] = from + #members end
 return page

@@ -25,7 +25,7 @@ local function holder(id, secret)
   if job and job.hold and job.hold.secret == secret then return job end
 end
 
-local function let_go(job, id, how)
-  leave(id, job.record, job.hold, how, job.header)
+local function let_go(job, id, how, note)
+  leave(id, job.record, job.hold, how, job.header, note)
   job.hold = nil
 end

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 pub use self::{
     batch::{Batch, BatchPage, ResultPage},
     event::{Event, Gap},
-    job::{Handout, Handouts, Job, JobPage, NothingToReserve},
+    job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
     queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
 use crate::job::{Backoff as Pause, JobId, Millis, Name, Priority, QueueName, State};

@@ -10,9 +10,9 @@ pub use self::{
 use super::{
     Fault, Queues,
     connection::Args,
-    inspect::Cursor,
+    inspect::{Completed, Cursor, completed},
     read::{Fields, broken},
-    record::json,
+    record::{Live, json},
 };
 use crate::{
     job::{BatchId, BatchState, Code, JobId, QueueName, State},
@@ -48,6 +48,7 @@ pub struct MemberResult {
     pub index: u32,
     pub state: State,
     pub result: Option<Json>,
+    pub completed: Option<Completed>,
 }
 
 impl Queues {
@@ -94,9 +95,10 @@ impl Queues {
         }
         let next = answer.maybe()?.map(|index| index as u32);
         let result = |(index, mut fields): (u32, Fields)| {
-            let (state, result) = (fields.state()?, fields.bytes()?);
+            let (state, result, live) = (fields.state()?, fields.bytes()?, fields.bytes()?);
             let result = if result.is_empty() { None } else { Some(json(result)?) };
-            Ok(MemberResult { id: id.member(index), index, state, result })
+            let completed = if live.is_empty() { None } else { completed(&Live::parse(&live)?) };
+            Ok(MemberResult { id: id.member(index), index, state, result, completed })
         };
         let results = (from..).zip(answer.lists()).map(|(index, fields)| result((index, fields?)));
         Ok(Some(ResultPage { results: results.collect::<Result<_, Fault>>()?, next }))

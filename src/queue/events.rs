@@ -2,6 +2,7 @@
 
 use super::{
     Fault, Queues,
+    inspect::Completed,
     read::{Fields, broken},
     record::Bytes,
 };
@@ -41,6 +42,8 @@ pub struct Event {
     pub client: Option<Name>,
     /// A reason, an error, or how it came about; may be empty.
     pub note: String,
+    /// Of a completion.
+    pub completed: Option<Completed>,
 }
 
 /// What it happened to.
@@ -187,11 +190,23 @@ fn read_entry(queue: &QueueName, mut entry: Fields, into: &mut Vec<Event>) -> Re
         };
         let (worker, client) = (bytes.name()?, bytes.name()?);
         let length = bytes.uint(2)? as usize;
-        let note = bytes.text(length)?;
-        into.push(Event { queue: queue.clone(), at: Place { index, ..place }, kind, subject, worker, client, note });
+        let mut note = bytes.text(length)?;
+        let completed = if kind == "completed" { completion(worker.as_ref(), &mut note) } else { None };
+        let (queue, at) = (queue.clone(), Place { index, ..place });
+        into.push(Event { queue, at, kind, subject, worker, client, note, completed });
         index += 1;
     }
     Ok(place)
+}
+
+/// The note of a completion: since when its worker had the job, how many ms, and `late` if it was.
+fn completion(worker: Option<&Name>, note: &mut String) -> Option<Completed> {
+    let mut words = note.splitn(3, ' ');
+    let (reserved_at, held_ms): (u64, u64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let rest = words.next().unwrap_or_default().to_owned();
+    let (at, late) = (Millis(reserved_at + held_ms), rest == "late");
+    *note = rest;
+    Some(Completed { worker: worker.cloned(), reserved_at: Millis(reserved_at), at, late })
 }
 
 impl Event {

@@ -8,7 +8,7 @@ use super::{
     Fault, Queues,
     connection::Args,
     read::{Fields, broken},
-    record::{self, Header, Hold, Live},
+    record::{self, Ended, Header, Hold, Live},
 };
 use crate::{
     job::{Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
@@ -34,7 +34,10 @@ pub struct Job {
     pub attempts: u32,
     pub counts: Counts,
     pub reserved: Option<Held>,
+    pub completed: Option<Completed>,
     pub errors: Vec<JobError>,
+    /// Why it was given back, the newest first.
+    pub reasons: Vec<AbandonReason>,
     pub result: Option<Json>,
     pub late_results: Vec<LateResult>,
     pub enqueued_at: Millis,
@@ -57,6 +60,22 @@ pub struct JobError {
     pub at: Millis,
     pub worker: Option<Name>,
     pub error: String,
+}
+
+#[derive(Debug, Clone)]
+pub struct AbandonReason {
+    pub at: Millis,
+    pub worker: Option<Name>,
+    pub reason: String,
+}
+
+/// Who completed a job, and when they had been given it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completed {
+    pub worker: Option<Name>,
+    pub reserved_at: Millis,
+    pub at: Millis,
+    pub late: bool,
 }
 
 /// What somebody reported after the job was no longer theirs.
@@ -260,6 +279,7 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
         deadline: deadline.unwrap_or(hold.reserved_at),
         resumes: hold.resumes,
     });
+    let (completed, reasons) = live.as_ref().map(|live| (completed(live), reasons(live))).unwrap_or_default();
     let [handed_out, expired, failed, abandoned, released] = live.as_ref().map_or([0; 5], |live| live.counters);
     Ok(Job {
         id,
@@ -276,6 +296,8 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
         attempts: live.as_ref().map_or(0, |live| live.attempts),
         counts: Counts { handed_out, expired, failed, abandoned, released },
         reserved,
+        completed,
+        reasons,
         errors: live
             .map(|live| live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect())
             .unwrap_or_default(),
@@ -285,6 +307,19 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
         due_at: at(&[State::Delayed]),
         ended_at: at(&[State::Completed, State::Cancelled, State::Dead]),
     })
+}
+
+/// A job that is completed was so by its latest reservation.
+pub(super) fn completed(live: &Live) -> Option<Completed> {
+    let ended = live.ended.first().filter(|ended| live.state == State::Completed && ended.is_completion())?;
+    let (worker, late) = (ended.worker.clone(), ended.is_late());
+    Some(Completed { worker, reserved_at: ended.reserved_at, at: ended.at, late })
+}
+
+fn reasons(live: &Live) -> Vec<AbandonReason> {
+    let said = live.ended.iter().filter(|ended| ended.is_abandon() && !ended.note.is_empty());
+    said.map(|Ended { at, worker, note, .. }| AbandonReason { at: *at, worker: worker.clone(), reason: note.clone() })
+        .collect()
 }
 
 pub(super) fn read_held(queue: &QueueName, fields: &mut Fields) -> Result<Held, Fault> {

@@ -51,7 +51,9 @@ pub use health::Check;
 pub use hints::{Hint, Wanted};
 pub(crate) use ids::between;
 pub use ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
-pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
+pub use inspect::{
+    AbandonReason, Completed, Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult,
+};
 pub use locks::{HeldLock, LockPage};
 pub use migrate::{Adopted, LayoutError};
 pub use operate::{Cancellation, Purge, Purged, Release, Reprioritized, Requeue, Requeued};

@@ -92,7 +92,19 @@ pub(super) struct Live {
     pub(super) counters: [u32; 5],
     pub(super) attempts: u32,
     pub(super) hold: Option<Hold>,
+    /// The newest first.
+    pub(super) ended: Vec<Ended>,
     pub(super) errors: Vec<(Millis, Option<Name>, String)>,
+}
+
+/// A reservation that is over.
+pub(super) struct Ended {
+    how: u64,
+    pub(super) at: Millis,
+    pub(super) reserved_at: Millis,
+    pub(super) worker: Option<Name>,
+    /// Why it was given back.
+    pub(super) note: String,
 }
 
 impl Live {
@@ -111,7 +123,11 @@ impl Live {
         let _late = bytes.uint(2)?;
         let hold = bytes.blob(1)?;
         let hold = if hold.is_empty() { None } else { Some(Hold::parse(hold)?) };
-        let _ring = bytes.blob(2)?;
+        let mut ring = Bytes(bytes.blob(2)?);
+        let mut ended = Vec::new();
+        while !ring.0.is_empty() {
+            ended.push(Ended::parse(&mut ring)?);
+        }
         let mut text = Bytes(bytes.blob(2)?);
         let mut errors = Vec::new();
         while !text.0.is_empty() {
@@ -120,7 +136,43 @@ impl Live {
             let length = text.uint(2)? as usize;
             errors.push((at, worker, text.text(length)?));
         }
-        Ok(Self { state, score: (score >= 0.0).then_some(score as u64), priority, counters, attempts, hold, errors })
+        Ok(Self {
+            state,
+            score: (score >= 0.0).then_some(score as u64),
+            priority,
+            counters,
+            attempts,
+            hold,
+            ended,
+            errors,
+        })
+    }
+}
+
+impl Ended {
+    /// How reservations end is numbered in `lua/lib/leave.lua`.
+    const ABANDONED: u64 = 2;
+    const DONE: u64 = 6;
+    const DONE_LATE: u64 = 7;
+
+    fn parse(bytes: &mut Bytes) -> Result<Self, Fault> {
+        bytes.take(8)?; // the digest of the secret
+        let (how, at, reserved_at) = (bytes.uint(1)?, Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
+        let worker = bytes.name()?;
+        let length = bytes.uint(2)? as usize;
+        Ok(Self { how, at, reserved_at, worker, note: bytes.text(length)? })
+    }
+
+    pub(super) fn is_completion(&self) -> bool {
+        self.how == Self::DONE || self.is_late()
+    }
+
+    pub(super) fn is_late(&self) -> bool {
+        self.how == Self::DONE_LATE
+    }
+
+    pub(super) fn is_abandon(&self) -> bool {
+        self.how == Self::ABANDONED
     }
 }
 

@@ -59,7 +59,12 @@ async fn a_batch_has_so_many_jobs_out_at_once_and_one_end_and_its_results_in_ord
     assert_eq!(w.times("batch-completed").await, 1);
     for (index, result) in w.results(&id, 2).await.into_iter().enumerate() {
         let of = member(&id, index);
-        assert_eq!(result, json!({ "id": of, "index": index, "state": "completed", "result": { "of": of } }));
+        let completed = json!({ "worker": null, "late": false });
+        let (state, of_it) = ("completed", json!({ "of": of }));
+        assert_holds(
+            &result,
+            json!({ "id": of, "index": index, "state": state, "result": of_it, "completed": completed }),
+        );
     }
     w.cancel_batch(&id).await.refused("wrong-state");
     w.append(&id, &items(9..10)).await.refused("wrong-state");

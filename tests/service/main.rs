@@ -27,6 +27,7 @@ mod several_queues;
 mod skipping;
 mod together;
 mod twins;
+mod who_did_it;
 mod withdrawing;
 
 mod waiting;

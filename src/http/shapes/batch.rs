@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Text, Time, name};
+use super::{CompletedBy, Text, Time, name};
 use crate::{
     job::{BatchId, BatchState, JobId, Priority, State},
     payload::Json,
@@ -67,6 +67,7 @@ pub struct MemberResult<'a> {
     index: u32,
     state: State,
     result: Option<&'a Json>,
+    completed: Option<CompletedBy<'a>>,
 }
 
 impl<'a> ResultPage<'a> {
@@ -78,6 +79,8 @@ impl<'a> ResultPage<'a> {
 
 impl<'a> MemberResult<'a> {
     fn new(member: &'a queue::MemberResult) -> Self {
-        Self { id: Text(&member.id), index: member.index, state: member.state, result: member.result.as_ref() }
+        let completed = member.completed.as_ref().map(CompletedBy::new);
+        let (index, state, result) = (member.index, member.state, member.result.as_ref());
+        Self { id: Text(&member.id), index, state, result, completed }
     }
 }

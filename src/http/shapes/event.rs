@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Text, Time, name};
+use super::{CompletedBy, Text, Time, name};
 use crate::{
     job::{BatchId, JobId, QueueName},
     queue::{self, Subject},
@@ -18,6 +18,7 @@ pub struct Event<'a> {
     worker: Option<&'a str>,
     client: Option<&'a str>,
     reason: Option<&'a str>,
+    completed: Option<CompletedBy<'a>>,
     at: Time,
 }
 
@@ -37,6 +38,7 @@ impl<'a> Event<'a> {
             worker: name(event.worker.as_ref()),
             client: name(event.client.as_ref()),
             reason: Some(event.note.as_str()).filter(|note| !note.is_empty()),
+            completed: event.completed.as_ref().map(CompletedBy::new),
             at: event.time().into(),
         }
     }

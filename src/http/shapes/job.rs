@@ -93,7 +93,9 @@ pub struct Job<'a> {
     attempts: u32,
     counts: &'a queue::Counts,
     reserved: Option<Holder<'a>>,
+    completed: Option<Completed<'a>>,
     errors: Vec<JobError<'a>>,
+    reasons: Vec<AbandonReason<'a>>,
     result: Option<&'a Json>,
     late_results: Vec<LateResult<'a>>,
     enqueued_at: Time,
@@ -107,6 +109,23 @@ struct Holder<'a> {
     reserved_at: Time,
     expires_at: Time,
     resumes: u32,
+}
+
+/// Who completed a job, since when and how long they had had it.
+#[derive(Serialize)]
+pub struct Completed<'a> {
+    worker: Option<&'a str>,
+    reserved_at: Time,
+    at: Time,
+    held_ms: u64,
+    late: bool,
+}
+
+#[derive(Serialize)]
+struct AbandonReason<'a> {
+    at: Time,
+    worker: Option<&'a str>,
+    reason: &'a str,
 }
 
 #[derive(Serialize)]
@@ -141,7 +160,9 @@ impl<'a> Job<'a> {
             attempts: job.attempts,
             counts: &job.counts,
             reserved: job.reserved.as_ref().map(Holder::new),
+            completed: job.completed.as_ref().map(Completed::new),
             errors: job.errors.iter().map(JobError::new).collect(),
+            reasons: job.reasons.iter().map(AbandonReason::new).collect(),
             result: job.result.as_ref(),
             late_results: job.late_results.iter().map(LateResult::new).collect(),
             enqueued_at: job.enqueued_at.into(),
@@ -159,6 +180,24 @@ impl<'a> Holder<'a> {
             expires_at: held.deadline.into(),
             resumes: held.resumes,
         }
+    }
+}
+
+impl<'a> Completed<'a> {
+    pub fn new(completed: &'a queue::Completed) -> Self {
+        Self {
+            worker: name(completed.worker.as_ref()),
+            reserved_at: completed.reserved_at.into(),
+            at: completed.at.into(),
+            held_ms: completed.at.since(completed.reserved_at),
+            late: completed.late,
+        }
+    }
+}
+
+impl<'a> AbandonReason<'a> {
+    fn new(said: &'a queue::AbandonReason) -> Self {
+        Self { at: said.at.into(), worker: name(said.worker.as_ref()), reason: &said.reason }
     }
 }
 

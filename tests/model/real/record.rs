@@ -74,8 +74,8 @@ pub struct Hold {
     pub worker: String,
 }
 
-/// Digest of the secret, how it ended, when, whose it was.
-pub type Ended = (Vec<u8>, u8, u64, String);
+/// Digest of the secret, how it ended, when, since when, whose it was, what was said of it.
+pub type Ended = (Vec<u8>, u8, u64, u64, String, String);
 
 impl Header {
     pub fn read(raw: &[u8]) -> Result<Self, String> {
@@ -124,7 +124,8 @@ impl Live {
         let hold = bytes.blob(1)?;
         let (mut ring, mut entries) = (Vec::new(), Bytes(bytes.blob(2)?));
         while !entries.0.is_empty() {
-            ring.push((entries.take(8)?.to_vec(), entries.uint(1)? as u8, entries.uint(6)?, entries.text(1)?));
+            let (digest, how) = (entries.take(8)?.to_vec(), entries.uint(1)? as u8);
+            ring.push((digest, how, entries.uint(6)?, entries.uint(6)?, entries.text(1)?, entries.text(2)?));
         }
         let (mut errors, mut notes) = (Vec::new(), Bytes(bytes.blob(2)?));
         while !notes.0.is_empty() {

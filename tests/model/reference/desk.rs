@@ -41,6 +41,7 @@ impl Queue {
             return Return::Stays;
         }
         self.let_go(id, Some(How::Abandoned));
+        self.job(id).ring[0].reason = leave.reason;
         self.job(id).counts.abandoned += 1;
         if skips {
             self.job(id).skip(worker);

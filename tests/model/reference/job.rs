@@ -119,7 +119,10 @@ pub struct Ended {
     pub digest: [u8; 8],
     pub how: How,
     pub at: u64,
+    pub reserved_at: u64,
     pub worker: &'static str,
+    /// Why it was given back.
+    pub reason: &'static str,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

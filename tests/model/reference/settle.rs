@@ -80,29 +80,32 @@ impl Queue {
         let Some(job) = self.jobs.get(&id) else { return Completion::Lost(UNKNOWN) };
         if job.is_held_by(secret) {
             let (late, worker) = (job.is_overdue(self.now), job.worker());
+            let since = job.hold.as_ref().map_or(0, |hold| hold.reserved_at);
             if late {
                 self.count_end_of_time(id);
             }
             self.let_go(id, Some(if late { How::DoneLate } else { How::Done }));
-            return self.finish(id, worker, result, late);
+            return self.finish(id, worker, since, result, late);
         }
         let digest = secret_digest(secret);
         let Some(nth) = job.recall(&digest) else { return Completion::Lost(UNKNOWN) };
-        let (how, worker) = (job.ring[nth].how, job.ring[nth].worker);
+        let (how, worker, since) = (job.ring[nth].how, job.ring[nth].worker, job.ring[nth].reserved_at);
         if matches!(how, How::Done | How::DoneLate) && job.result.unwrap_or_default() == result {
             return Completion::Done { late: how == How::DoneLate, duplicate: true };
         }
         let is_nobodys = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
         if matches!(how, How::Expired | How::GraceOver) && nth == 0 && is_nobodys {
-            self.job(id).ring[0].how = How::DoneLate;
-            return self.finish(id, worker, result, true);
+            let now = self.now;
+            let ended = &mut self.job(id).ring[0];
+            (ended.how, ended.at) = (How::DoneLate, now);
+            return self.finish(id, worker, since, result, true);
         }
         let lost = Lost { ending: ending(how), state: Some(job.state) };
         self.keep_late(id, Late { digest, at: self.now, worker, result });
         Completion::Lost(lost)
     }
 
-    fn finish(&mut self, id: Code, worker: &str, result: &'static str, late: bool) -> Completion {
+    fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) -> Completion {
         let was_in_line = self.jobs[&id].state == State::Waiting;
         let now = self.now;
         let job = self.job(id);
@@ -115,7 +118,8 @@ impl Queue {
             self.batons(id);
         }
         self.free_key(id);
-        self.tell("completed", id, worker, if late { "late" } else { "" });
+        let note = format!("{since} {}{}", now - since, if late { " late" } else { "" });
+        self.tell("completed", id, worker, &note);
         self.count("completed");
         Completion::Done { late, duplicate: false }
     }

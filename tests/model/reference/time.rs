@@ -21,7 +21,8 @@ impl Queue {
         let hold = job.hold.take().expect("somebody holds it");
         if let (Some(how), Some(secret)) = (how, hold.secret) {
             let digest = secret_digest(&secret);
-            job.ring.insert(0, Ended { digest, how, at: now, worker: hold.worker });
+            let (reserved_at, worker) = (hold.reserved_at, hold.worker);
+            job.ring.insert(0, Ended { digest, how, at: now, reserved_at, worker, reason: "" });
             job.ring.truncate(RING);
         }
         // Its units are back; whoever waits for them comes before it is placed itself.

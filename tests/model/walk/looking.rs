@@ -2,13 +2,13 @@
 
 use intray::{
     job::{BatchId, Code, JobId, Millis, State},
-    queue::{Cursor, Held, Job, JobFilter, QueueInfo},
+    queue::{Completed, Cursor, Held, Job, JobFilter, QueueInfo},
 };
 
 use super::{Walk, broken};
 use crate::{
     ops::{Look, Nth},
-    reference::{self, Gate},
+    reference::{self, Gate, How},
     words::{CLIENTS, LOCKS, Verdict, WORKERS, locks, name, same, text},
 };
 
@@ -215,6 +215,7 @@ fn compare_job(job: &Job, expected: &reference::Job) -> Verdict {
         &expected.hold.as_ref().map(|hold| hold.deadline),
     )?;
     same("a job's errors", &job.errors.len(), &expected.errors.len())?;
+    compare_endings(job, expected)?;
     same("a job's result", &job.result.as_ref().map(|json| json.as_str()), &expected.result)?;
     let late =
         expected.late.iter().rev().take(5).rev().map(|late| (late.at, late.worker.to_owned(), late.result.to_owned()));
@@ -226,4 +227,17 @@ fn compare_job(job: &Job, expected: &reference::Job) -> Verdict {
     let is = |states: &[State]| states.contains(&expected.state).then_some(Millis(expected.at));
     same("when a job is due", &job.due_at, &is(&[State::Delayed]))?;
     same("when a job ended", &job.ended_at, &is(&[State::Completed, State::Cancelled, State::Dead]))
+}
+
+/// Who completed it, and why others gave it back.
+fn compare_endings(job: &Job, expected: &reference::Job) -> Verdict {
+    let by = |by: &Completed| (text(by.worker.as_ref()).to_owned(), by.reserved_at.0, by.at.0, by.late);
+    let is_completed = expected.state == State::Completed;
+    let done = expected.ring.first().filter(|_| is_completed);
+    let done = done.map(|e| (e.worker.to_owned(), e.reserved_at, e.at, e.how == How::DoneLate));
+    same("who completed a job", &job.completed.as_ref().map(by), &done)?;
+    let said = expected.ring.iter().filter(|e| e.how == How::Abandoned && !e.reason.is_empty());
+    let said = said.map(|e| (e.at, e.worker.to_owned(), e.reason.to_owned())).collect();
+    let shown = job.reasons.iter().map(|said| (said.at.0, text(said.worker.as_ref()).to_owned(), said.reason.clone()));
+    same("why a job was given back", &shown.collect::<Vec<_>>(), &said)
 }

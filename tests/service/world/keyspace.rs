@@ -209,7 +209,11 @@ pub async fn events(engine: &Engine, queue: &str) -> Vec<Event> {
             let job = text(cut(&mut rest, 26));
             let (worker, client) = (short(&mut rest), short(&mut rest));
             let length = u16::from_be_bytes(cut(&mut rest, 2).try_into().expect("two bytes"));
-            let note = text(cut(&mut rest, length.into()));
+            let mut note = text(cut(&mut rest, length.into()));
+            if kind == "completed" {
+                // Before it stands since when the job was held, and how long.
+                note = note.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
+            }
             events.push(Event { kind, job: format!("{queue}-{job}"), worker, client, note });
         }
         assert_eq!(text(&count), (events.len() - before).to_string(), "an entry says how many transitions it holds");
