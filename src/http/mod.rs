@@ -6,6 +6,7 @@ mod deliver;
 mod events;
 mod extract;
 mod fields;
+mod gather;
 mod guard;
 mod headers;
 mod items;
@@ -13,9 +14,11 @@ mod observe;
 mod operator;
 mod origin;
 mod pages;
+mod peers;
 mod place;
 mod problem;
 mod producer;
+mod purse;
 mod query;
 mod rules;
 mod shapes;
@@ -39,11 +42,13 @@ use tokio_util::sync::CancellationToken;
 use tower::util::{MapRequestLayer, option_layer};
 use tower_http::catch_panic::CatchPanicLayer;
 
-pub use self::origin::Origins;
 use self::{
+    guard::Door,
     pages::{Figures, Readiness},
     problem::{Failure, Problem},
+    purse::Bodies,
 };
+pub use self::{origin::Origins, peers::Peers};
 use crate::{access::Access, queue::Queues, waiting::Waiting};
 
 /// What an operator decides about requests.
@@ -65,6 +70,7 @@ pub fn router(
     waiting: Waiting,
     access: Access,
     policy: Policy,
+    peers: Peers,
     metrics: PrometheusHandle,
     leaving: CancellationToken,
 ) -> Router {
@@ -113,7 +119,7 @@ pub fn router(
         .route("/console/{*file}", get(web::page))
         .with_state(queues);
     let routes = if policy.demo { routes.merge(demo()) } else { routes };
-    guarded(routes, access, policy)
+    guarded(routes, Door { access, peers, bodies: Bodies::default() }, policy)
 }
 
 /// A desk to try, for those who ask for it.
@@ -125,7 +131,7 @@ fn demo() -> Router {
 }
 
 /// What every request passes on its way in and out.
-fn guarded(routes: Router, access: Access, policy: Policy) -> Router {
+fn guarded(routes: Router, door: Door, policy: Policy) -> Router {
     let (set_id, echo_id) = observe::request_ids();
     let cors = origin::cors(&policy.cors);
     let routes = routes.fallback(no_such_route).method_not_allowed_fallback(no_such_method);
@@ -138,7 +144,7 @@ fn guarded(routes: Router, access: Access, policy: Policy) -> Router {
         option_layer(cors),
         CatchPanicLayer::custom(panicked),
         from_fn_with_state(Arc::new(policy), origin::check),
-        from_fn_with_state(access, guard::check),
+        from_fn_with_state(door, guard::check),
     ))
 }
 

@@ -27,7 +27,7 @@ async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     let cors = Origins::Listed(vec!["https://spa.example".to_owned()]);
     let service = guarded(
         routes,
-        Access::off(),
+        Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::default() },
         Policy { loopback: true, allowed_hosts: vec![], cors, max_payload: 1, demo: false },
     );
     let local = (header::HOST.as_str(), "localhost:7070");

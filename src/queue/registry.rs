@@ -2,15 +2,40 @@
 //! those in use; reading never brings a queue into being.
 
 use std::{
-    collections::HashSet,
-    sync::PoisonError,
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::{Mutex, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
 
-use super::{Fault, Inner, Queues, connection::Args, group, read::Fields};
+use redis::Value;
+
+use super::{Applied, Fault, Inner, Queues, connection::Args, group, read::Fields};
 use crate::job::QueueName;
 
 const TELL_AGAIN: Duration = Duration::from_secs(60);
+/// How long a queue is taken to be there once it was: the keys of one that went are found empty, and that is all.
+const KNOWN_FOR: Duration = Duration::from_secs(60);
+/// Beyond so many the older ones are asked about again.
+const MOST_KNOWN: usize = 10_000;
+
+/// Queues that were there. Those that were not are never remembered: the next moment they may be.
+#[derive(Default)]
+pub(super) struct Known(Mutex<HashMap<QueueName, Instant>>);
+
+impl Known {
+    fn has(&self, queue: &QueueName) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(queue).is_some_and(|at| at.elapsed() < KNOWN_FOR)
+    }
+
+    fn add(&self, queue: QueueName) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(queue, Instant::now());
+    }
+}
 
 impl Inner {
     /// Notes that a job of the queue has been moved here.
@@ -23,26 +48,35 @@ impl Inner {
 }
 
 impl Queues {
-    /// Sees to it that the registry knows a queue that is about to be used.
-    pub(super) async fn seen(&self, queue: &QueueName) -> Result<(), Fault> {
+    /// From now on no call brings more queues than this into being.
+    pub fn bound(&self, queues: u32) {
+        self.inner.most_queues.store(queues, Ordering::Relaxed);
+    }
+
+    /// Sees to it that the registry knows a queue that is about to be used. False: there are as many as may be.
+    pub(super) async fn seen(&self, queue: &QueueName) -> Result<bool, Fault> {
         if self.is_registered(queue) {
-            return Ok(());
+            return Ok(true);
         }
         let queue = std::slice::from_ref(queue);
-        self.tell(queue).await?;
+        if !self.tell(queue, self.inner.most_queues.load(Ordering::Relaxed)).await? {
+            return Ok(false);
+        }
         let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
         registered.retain(|_, at| at.elapsed() < TELL_AGAIN);
         registered.extend(queue.iter().map(|queue| (queue.clone(), Instant::now())));
-        Ok(())
+        Ok(true)
     }
 
-    async fn tell(&self, queues: &[QueueName]) -> Result<(), Fault> {
+    async fn tell(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
         let mut args = Args::default();
+        args.number(most.into());
         for queue in queues {
             args.push(queue.as_str());
         }
         let script = &self.inner.scripts.seen;
-        group::timed(&self.inner, script, &[self.inner.keys.registry()], &args).await.map(drop)
+        let answer = group::timed(&self.inner, script, &[self.inner.keys.registry()], &args).await?;
+        Ok(super::read::word(&answer) == Some("seen"))
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {
@@ -78,7 +112,8 @@ impl Queues {
             registered.keys().filter(|queue| names.binary_search(queue).is_err()).cloned().collect()
         };
         if !ours.is_empty() {
-            self.tell(&ours).await?;
+            // They are there, and have jobs: the bound is for those that are to come.
+            self.tell(&ours, 0).await?;
             names.extend(ours);
             names.sort();
         }
@@ -96,6 +131,56 @@ impl Queues {
         let mut command = redis::cmd("ZSCORE");
         command.arg(self.inner.keys.registry()).arg(queue.as_str());
         Ok(self.inner.link.plain(&command).await? != redis::Value::Nil)
+    }
+
+    /// Those of some queues that are none: the registry does not know them, nor have they jobs that it has lost. Nothing is
+    /// kept of them, nor done for them.
+    pub(super) async fn unknown_of<'q>(
+        &self,
+        queues: impl Iterator<Item = &'q QueueName>,
+        begin: tokio::time::Instant,
+    ) -> Result<BTreeSet<QueueName>, Fault> {
+        let strange: BTreeSet<_> =
+            queues.filter(|queue| !self.is_registered(queue) && !self.inner.known.has(queue)).cloned().collect();
+        if strange.is_empty() {
+            return Ok(strange);
+        }
+        match tokio::time::timeout_at(begin + group::PATIENCE, self.look_up(strange)).await {
+            Ok(Ok(unknown)) => Ok(unknown),
+            // Whoever has only looked has changed nothing.
+            Ok(Err(Fault::Unavailable { why, .. })) => Err(Fault::Unavailable { applied: Applied::No, why }),
+            Ok(Err(fault)) => Err(fault),
+            Err(_) => Err(group::late(Applied::No)),
+        }
+    }
+
+    async fn look_up(&self, mut strange: BTreeSet<QueueName>) -> Result<BTreeSet<QueueName>, Fault> {
+        let mut command = redis::cmd("ZMSCORE");
+        command.arg(self.inner.keys.registry());
+        for queue in &strange {
+            command.arg(queue.as_str());
+        }
+        let Value::Array(scores) = self.inner.link.plain(&command).await? else {
+            return Err(super::read::broken("a score for each queue"));
+        };
+        let mut scores = scores.into_iter();
+        strange.retain(|queue| {
+            let is_there = scores.next().is_some_and(|score| score != Value::Nil);
+            if is_there {
+                self.inner.known.add(queue.clone());
+            }
+            !is_there
+        });
+        if strange.is_empty() {
+            return Ok(strange);
+        }
+        let mut command = redis::cmd("EXISTS");
+        for queue in &strange {
+            command.arg(self.inner.keys.of(queue, "jobs"));
+        }
+        // One that the registry has lost is rare: then all are asked.
+        let lost = self.inner.link.plain(&command).await? != Value::Int(0);
+        Ok(if lost { BTreeSet::new() } else { strange })
     }
 
     /// Lets go of queues that are empty, have no settings and were not used for a day.

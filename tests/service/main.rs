@@ -76,3 +76,4 @@ mod refusals;
 mod refused_early;
 mod registry;
 mod sockets;
+mod strangers;
