@@ -48,6 +48,8 @@ struct Line {
     troubled: BTreeSet<u64>,
     /// Asks the queue's watch to look now.
     tick: Arc<Notify>,
+    /// Tells it that nobody is there any more.
+    left: Arc<Notify>,
     seen: Option<(Instant, Result<Sight, Fault>)>,
 }
 
@@ -118,8 +120,11 @@ impl Table {
         }
     }
 
-    pub(super) fn ticks_of(&self, queue: &QueueName) -> Arc<Notify> {
-        self.state().lines.entry(queue.clone()).or_default().tick.clone()
+    /// What has the queue's watch look, and what says that nobody is there any more.
+    pub(super) fn bells_of(&self, queue: &QueueName) -> (Arc<Notify>, Arc<Notify>) {
+        let mut state = self.state();
+        let line = state.lines.entry(queue.clone()).or_default();
+        (line.tick.clone(), line.left.clone())
     }
 
     /// What the watch saw.
@@ -252,6 +257,9 @@ impl Drop for Place<'_> {
                 line.asleep.remove(&self.number);
                 line.troubled.remove(&self.number);
                 was_awake |= line.awake.remove(&self.number);
+                if line.is_deserted() {
+                    line.left.notify_one();
+                }
             }
         }
         // Woken for a job and gone without it: the next one is to look.
