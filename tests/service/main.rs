@@ -65,6 +65,7 @@ mod crash;
 mod cursors;
 mod examples;
 mod full;
+mod hostile;
 mod leaving;
 mod malformed;
 mod outage;
