@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-web fmt lint deny image engine curl rust
+.PHONY: run demo test test-hostile test-web fmt lint deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -16,6 +16,10 @@ demo: rust engine
 
 test: rust engine curl
 	cargo test --locked
+
+# A million requests by a hostile caller, and a minute's rest.
+test-hostile: rust engine
+	INTRAY_HOSTILE=1000000 cargo test --release --locked --test service hostile -- --nocapture
 
 # The browser module and the pages, in a real Chromium: brings Node, Chromium and their packages.
 test-web: rust engine

@@ -183,6 +183,11 @@ impl Access {
         }
     }
 
+    /// Whether a key or token is one, for calls that nobody needs one for. It does not count as a call.
+    pub fn knows(&self, credential: &str) -> bool {
+        self.0.as_ref().is_some_and(|control| control.identify(credential).is_some())
+    }
+
     /// Whether a caller whose call goes on may still be here. A key can be taken away; a token ends by itself.
     pub fn still_knows(&self, caller: &Caller) -> bool {
         let keys = self.0.as_ref().and_then(|control| control.keys.as_ref());

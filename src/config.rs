@@ -14,7 +14,7 @@ use clap::{
 pub use self::{
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
-    values::{Adoption, HostName, Listen, Memory, Origin, Prefix},
+    values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use self::{
     redis_url::{UrlFileParser, UrlParser},
@@ -112,10 +112,17 @@ pub struct Serve {
     /// A Host, besides the loopback names, to answer to; * for any; without it any will do where keys or tokens are needed; repeatable, or a comma list
     #[arg(long, env = "INTRAY_ALLOWED_HOST", value_name = "HOST", value_delimiter = ',')]
     pub allowed_host: Vec<HostName>,
+    /// Proxies whose X-Forwarded-For names the caller, like 10.0.0.0/8 or 192.0.2.7; repeatable, or a comma list
+    #[arg(long, env = "INTRAY_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
+    pub trusted_proxy: Vec<Range>,
     /// Connections served at the same time
     #[arg(long, env = "INTRAY_MAX_CONNECTIONS", value_name = "N", default_value_t = 65_536)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
     pub max_connections: usize,
+    /// Queues that there may be; a call that would bring one more into being is refused
+    #[arg(long, env = "INTRAY_MAX_QUEUES", value_name = "N", default_value_t = 10_000)]
+    #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
+    pub max_queues: u32,
     /// The largest payload and the largest result, in bytes
     #[arg(long, env = "INTRAY_MAX_PAYLOAD_BYTES", value_name = "N", default_value_t = 262_144)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::BODY as u64))]

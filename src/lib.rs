@@ -19,6 +19,8 @@ pub mod http;
 pub mod job;
 /// Connections: how many, how long.
 pub mod listen;
+/// What is allocated.
+pub mod memory;
 /// JSON that is carried and not read.
 pub mod payload;
 /// The store: a method a transition, each with its twin in `lua/`.

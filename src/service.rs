@@ -87,6 +87,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let address = listener.local_addr().context("the listening address")?;
     let metrics = install_metrics()?;
     let backend = Backend::open(&options.store).await?;
+    backend.queues.bound(options.max_queues);
     if let Err(wrong) = fit(&backend.queues).await {
         backend.close().await;
         return Err(wrong);
@@ -102,7 +103,8 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     parts.spawn(waiting.clone().run());
     parts.spawn(access.clone().run(closing.clone()));
     let policy = policy(&options);
-    let router = http::router(backend.queues.clone(), waiting, access, policy, metrics, leaving.clone());
+    let peers = http::Peers::new(options.trusted_proxy.iter().map(|range| range.0).collect());
+    let router = http::router(backend.queues.clone(), waiting, access, policy, peers, metrics, leaving.clone());
     let connections = listen::room_for(options.max_connections);
     parts.spawn(listen::serve(listener, router, connections, closing.clone()));
     announce(address, options.store.log_format);

@@ -6,6 +6,8 @@ use std::{
     str::FromStr,
 };
 
+use ipnet::IpNet;
+
 use crate::job::{Invalid, QueueName};
 
 /// Where to listen. The host may be a name: it is looked up when the listener is made.
@@ -164,6 +166,20 @@ impl FromStr for HostName {
             unbracketed(text).ok_or(Self::RULE)?;
         }
         Ok(Self(text.to_ascii_lowercase()))
+    }
+}
+
+/// Addresses that begin alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range(pub IpNet);
+
+impl FromStr for Range {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let text = text.trim();
+        let range = text.parse().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+        range.map(Self).map_err(|_| Invalid("must be an address or a range of them, like 10.0.0.0/8 or fd00::/8"))
     }
 }
 

@@ -46,6 +46,7 @@ pub async fn create(
         BatchCreation::Created(batch) => Ok(created(format!("/batches/{}", batch.id), shapes::Batch::new(&batch))),
         BatchCreation::KeyReused => Err(Problem::key_reused()),
         BatchCreation::QueueFull => Err(Problem::queue_full()),
+        BatchCreation::TooManyQueues => Err(Problem::too_many_queues()),
     }
 }
 

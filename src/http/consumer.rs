@@ -240,7 +240,7 @@ fn returned(id: JobId, outcome: Return) -> Result<shapes::Returned, Problem> {
     match outcome {
         Return::Returned { state, duplicate } => Ok(shapes::Returned { id: shapes::Text(id), state, duplicate }),
         Return::Stays => Ok(shapes::Returned { id: shapes::Text(id), state: JobState::Reserved, duplicate: false }),
-        Return::NobodySkips => Err(Problem::invalid(vec![Place::pointer("/skip", "needs a named worker")])),
+        Return::NobodySkips => Err(Problem::invalid(vec![Place::pointer("/skip", "needs a named worker")]).of_a_hit()),
         Return::Lost(lost) => Err(lost.into()),
     }
 }

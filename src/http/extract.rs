@@ -1,35 +1,36 @@
 //! Bodies and paths. They are read with a limit and a deadline, and every refusal is a problem.
 
-use std::time::Duration;
-
 use axum::{
     RequestPartsExt,
     extract::{FromRequest, FromRequestParts, Path, Request},
-    http::{HeaderMap, header, request::Parts},
+    http::request::Parts,
 };
 use bytes::Bytes;
-use http_body::Body as _;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use serde_json::value::RawValue;
+use tokio::sync::OwnedMutexGuard;
 
 use super::{
+    gather::{is_json, read},
     guard,
     place::Place,
     problem::{Failure, Problem},
+    purse::{Purse, Share},
 };
 use crate::{
     access::Caller,
-    job::{BatchId, JobId, Name, QueueName, limits},
+    job::{BatchId, JobId, Name, QueueName},
 };
 
-/// For the whole body, however it trickles in.
-const BODY_TIME: Duration = Duration::from_secs(30);
-
 /// A body that says it is JSON.
-pub struct JsonBody(pub Bytes);
+pub struct JsonBody(pub Bytes, #[expect(dead_code, reason = "given back when it is dropped")] Share);
 
-/// JSON that may call itself plain text: `navigator.sendBeacon` can say nothing else without a preflight.
-pub struct BeaconBody(pub Bytes);
+/// JSON that may call itself plain text: `navigator.sendBeacon` can say nothing else without a preflight. With it comes the
+/// turn of somebody who has to wait for one.
+pub struct BeaconBody(
+    pub Bytes,
+    #[expect(dead_code, reason = "given back when it is dropped")] Share,
+    #[expect(dead_code, reason = "over when it is dropped")] Option<OwnedMutexGuard<()>>,
+);
 
 impl JsonBody {
     /// # Errors
@@ -68,7 +69,9 @@ impl<S: Sync> FromRequest<S> for JsonBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        read(request, "send the body as application/json", is_json).await.map(Self)
+        let purse = purse(&request)?;
+        let (body, share) = read(request, &purse, "send the body as application/json", is_json).await?;
+        Ok(Self(body, share))
     }
 }
 
@@ -76,37 +79,18 @@ impl<S: Sync> FromRequest<S> for BeaconBody {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let rule = "send the body as application/json or text/plain";
-        read(request, rule, |essence| is_json(essence) || essence == "text/plain").await.map(Self)
+        let (purse, rule) = (purse(&request)?, "send the body as application/json or text/plain");
+        let (body, share) = read(request, &purse, rule, |essence| is_json(essence) || essence == "text/plain").await?;
+        Ok(Self(body, share, purse.turn().await))
     }
 }
 
-async fn read(request: Request, rule: &'static str, takes: fn(&str) -> bool) -> Result<Bytes, Problem> {
-    let too_large = || Problem::new(Failure::TooLarge, format!("a body has at most {} bytes", limits::BODY));
-    let known = essence(request.headers()).is_some_and(|essence| takes(&essence));
-    let body = request.into_body();
-    if !known && !body.is_end_stream() {
-        return Err(Problem::new(Failure::UnsupportedMediaType, rule));
-    }
-    if body.size_hint().lower() > limits::BODY as u64 {
-        return Err(too_large());
-    }
-    match tokio::time::timeout(BODY_TIME, Limited::new(body, limits::BODY).collect()).await {
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
-        Ok(Err(_)) => Err(Problem::new(Failure::NotJson, "the body broke off")),
-        Err(_) => Err(Problem::new(Failure::RequestTimeout, "the body did not arrive in time")),
-    }
-}
-
-/// `type/subtype` without parameters: a charset says nothing that JSON leaves open.
-fn essence(headers: &HeaderMap) -> Option<String> {
-    let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-    Some(value.split(';').next()?.trim().to_ascii_lowercase())
-}
-
-fn is_json(essence: &str) -> bool {
-    essence == "application/json" || essence.split_once('/').is_some_and(|(_, subtype)| subtype.ends_with("+json"))
+/// The layer has put it there.
+fn purse(request: &Request) -> Result<Purse, Problem> {
+    request.extensions().get::<Purse>().cloned().ok_or_else(|| {
+        tracing::error!("nobody pays for a body");
+        Problem::internal()
+    })
 }
 
 /// The job of a path. An id that no job can have is as unknown as one that no job has, or that is not the caller's business.
@@ -182,14 +166,21 @@ async fn segment(parts: &mut Parts) -> Option<String> {
 mod tests {
     use std::convert::Infallible;
 
-    use axum::body::Body;
+    use axum::{body::Body, http::header};
 
-    use super::*;
+    use super::{super::purse::Bodies, *};
+    use crate::job::limits;
+
+    fn paid(request: Request) -> Request {
+        let mut request = request;
+        request.extensions_mut().insert(Purse::of_known(&Bodies::default()));
+        request
+    }
 
     async fn sent(content_type: &str, body: impl Into<Body>) -> Result<Bytes, Problem> {
         let request =
             Request::builder().header(header::CONTENT_TYPE, content_type).body(body.into()).expect("a request");
-        JsonBody::from_request(request, &()).await.map(|body| body.0)
+        JsonBody::from_request(paid(request), &()).await.map(|body| body.0)
     }
 
     fn type_of(problem: &Problem) -> String {
@@ -214,7 +205,7 @@ mod tests {
     async fn a_beacon_is_plain_text() {
         let request =
             || Request::builder().header(header::CONTENT_TYPE, "text/plain;charset=UTF-8").body(Body::from("1"));
-        assert!(BeaconBody::from_request(request().expect("a request"), &()).await.is_ok());
+        assert!(BeaconBody::from_request(paid(request().expect("a request")), &()).await.is_ok());
     }
 
     #[tokio::test]

@@ -1,5 +1,7 @@
 //! Who may call what: the one table, the layer that keeps it, and what handlers ask when the queue is in the body.
 
+use std::time::Instant;
+
 use axum::{
     extract::{FromRequestParts, MatchedPath, Request, State},
     http::{HeaderMap, Method, header, request::Parts},
@@ -7,11 +9,23 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::problem::{Failure, Problem};
+use super::{
+    peers::Peers,
+    problem::{Aim, Failure, Problem},
+    purse::{Bodies, Purse},
+};
 use crate::{
     access::{Access, Caller, Refusal, Who},
     job::{BatchId, JobId, Name, QueueName, limits},
 };
+
+/// What the layer goes by.
+#[derive(Clone)]
+pub(super) struct Door {
+    pub access: Access,
+    pub peers: Peers,
+    pub bodies: Bodies,
+}
 
 /// Every route and whom it is for. What does not stand here is for operators.
 const TABLE: &[(&str, &str, Who)] = &[
@@ -72,16 +86,37 @@ pub(super) fn who(method: &Method, route: &str) -> Who {
 }
 
 /// The layer. A path that is no route is nobody's secret; a method that a route does not have is an operator's to learn.
-pub(super) async fn check(State(access): State<Access>, mut request: Request, next: Next) -> Response {
+pub(super) async fn check(State(door): State<Door>, mut request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>().map(|route| who(request.method(), route.as_str()));
     let who = route.unwrap_or(Who::Anyone);
+    if who == Who::Anyone && !knows(&door.access, request.headers()) {
+        return hear(&door, request, next).await;
+    }
     if who != Who::Anyone {
-        match admit(&access, request.headers(), who) {
+        match admit(&door.access, request.headers(), who) {
             Ok(caller) => drop(request.extensions_mut().insert(caller)),
             Err(problem) => return problem.into_response(),
         }
     }
+    request.extensions_mut().insert(Purse::of_known(&door.bodies));
     next.run(request).await
+}
+
+/// A call for which no credential is needed, by somebody who has shown none. Who hits nothing again and again is told so.
+async fn hear(door: &Door, mut request: Request, next: Next) -> Response {
+    let peer = door.peers.of(&request);
+    request.extensions_mut().insert(Purse::of_stranger(&door.bodies, peer, &door.peers));
+    let response = next.run(request).await;
+    let Some(Aim { missed: missed @ 1.., hit }) = response.extensions().get().copied() else { return response };
+    match door.peers.missed(peer, missed, Instant::now()) {
+        Some(retry_after_ms) if !hit => Problem::too_many_misses(retry_after_ms).into_response(),
+        _ => response,
+    }
+}
+
+/// Whether a credential was shown that is one. Without access control nobody needs to.
+fn knows(access: &Access, headers: &HeaderMap) -> bool {
+    !access.is_on() || bearer(headers).is_ok_and(|credential| access.knows(credential))
 }
 
 fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Caller, Problem> {

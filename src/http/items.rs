@@ -7,7 +7,11 @@ use axum::{
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{fields, place::Place, problem::Problem};
+use super::{
+    fields,
+    place::Place,
+    problem::{Aim, Problem},
+};
 use crate::queue::Fault;
 
 pub struct Items<'b> {
@@ -105,11 +109,14 @@ impl<T: Serialize> IntoResponse for Answers<T> {
             Self::One(Ok(answer)) => Json(answer).into_response(),
             Self::One(Err(problem)) => problem.into_response(),
             Self::Many(answers) => {
+                let aim = Aim::of(&answers);
                 let entry = |answer| match answer {
                     Ok(answer) => Entry::Answer(answer),
                     Err(error) => Entry::Refusal { error },
                 };
-                Json(List { jobs: answers.into_iter().map(entry).collect() }).into_response()
+                let mut response = Json(List { jobs: answers.into_iter().map(entry).collect() }).into_response();
+                response.extensions_mut().insert(aim);
+                response
             }
         }
     }

@@ -6,6 +6,7 @@ mod deliver;
 mod events;
 mod extract;
 mod fields;
+mod gather;
 mod guard;
 mod headers;
 mod host;
@@ -14,9 +15,11 @@ mod observe;
 mod operator;
 mod origin;
 mod pages;
+mod peers;
 mod place;
 mod problem;
 mod producer;
+mod purse;
 mod query;
 mod rules;
 mod shapes;
@@ -41,11 +44,13 @@ use tokio_util::sync::CancellationToken;
 use tower::util::{MapRequestLayer, option_layer};
 use tower_http::catch_panic::CatchPanicLayer;
 
-pub use self::origin::Origins;
 use self::{
+    guard::Door,
     pages::{Figures, Readiness},
     problem::{Failure, Problem},
+    purse::Bodies,
 };
+pub use self::{origin::Origins, peers::Peers};
 use crate::{access::Access, queue::Queues, waiting::Waiting};
 
 /// What an operator decides about requests.
@@ -66,6 +71,7 @@ pub fn router(
     waiting: Waiting,
     access: Access,
     policy: Policy,
+    peers: Peers,
     metrics: PrometheusHandle,
     leaving: CancellationToken,
 ) -> Router {
@@ -114,7 +120,7 @@ pub fn router(
         .route("/console/{*file}", get(web::page))
         .with_state(queues);
     let routes = if policy.demo { routes.merge(demo()) } else { routes };
-    guarded(routes, access, policy)
+    guarded(routes, Door { access, peers, bodies: Bodies::default() }, policy)
 }
 
 /// A desk to try, for those who ask for it.
@@ -126,7 +132,7 @@ fn demo() -> Router {
 }
 
 /// What every request passes on its way in and out.
-fn guarded(routes: Router, access: Access, policy: Policy) -> Router {
+fn guarded(routes: Router, door: Door, policy: Policy) -> Router {
     let (set_id, echo_id) = observe::request_ids();
     let cors = origin::cors(&policy.cors);
     let routes = routes.fallback(no_such_route).method_not_allowed_fallback(no_such_method);
@@ -138,8 +144,8 @@ fn guarded(routes: Router, access: Access, policy: Policy) -> Router {
         from_fn(observe::observe),
         option_layer(cors),
         CatchPanicLayer::custom(panicked),
-        from_fn_with_state((Arc::new(policy), access.clone()), origin::check),
-        from_fn_with_state(access, guard::check),
+        from_fn_with_state((Arc::new(policy), door.access.clone()), origin::check),
+        from_fn_with_state(door, guard::check),
     ))
 }
 

@@ -63,10 +63,14 @@ pub async fn requeue(
 }
 
 /// `GET /queues`
-pub async fn queues(State(queues): State<Queues>, caller: Caller, _: NoQuery) -> Result<Response, Problem> {
-    let mut all = queues.queues().await.map_err(Problem::of_a_look)?;
-    all.retain(|info| caller.sees(&info.name));
-    Ok(Json(shapes::QueueList { queues: all.iter().map(shapes::Queue::new).collect() }).into_response())
+pub async fn queues(State(queues): State<Queues>, caller: Caller, mut query: Query) -> Result<Response, Problem> {
+    let after = query.take("after", QueueName::parse);
+    let limit = query.take("limit", rules::whole_text(1..=limits::QUEUES)).unwrap_or(limits::QUEUES);
+    query.finish(Some(()))?;
+    let sees = |queue: &QueueName| caller.sees(queue);
+    let page = queues.queue_page(after.as_ref(), limit, sees).await.map_err(Problem::of_a_look)?;
+    let queues = page.queues.iter().map(shapes::Queue::new).collect();
+    Ok(Json(shapes::QueueList { queues, next: page.next.map(shapes::Text) }).into_response())
 }
 
 /// `GET /queues/{queue}`
@@ -86,7 +90,7 @@ pub async fn configure(
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let info = queues.set(&name, read_settings(body.json()?)?).await?;
+    let info = queues.set(&name, read_settings(body.json()?)?).await?.ok_or_else(Problem::too_many_queues)?;
     Ok(Json(shapes::Queue::new(&info)).into_response())
 }
 

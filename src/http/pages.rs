@@ -126,6 +126,9 @@ impl Figures {
         let (open, most) = self.queues.connections();
         metrics::gauge!("intray_redis_connections").set(open as f64);
         metrics::gauge!("intray_redis_connections_max").set(most as f64);
+        if let Some(bytes) = crate::memory::allocated() {
+            metrics::gauge!("intray_allocated_bytes").set(bytes as f64);
+        }
         let queues = self.queues.queues().await;
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         match queues {

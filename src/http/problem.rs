@@ -1,11 +1,14 @@
 //! One table of failures. Every refusal of the service is a problem by RFC 9457 that starts here.
 
+mod aim;
+
 use axum::{
     http::{HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
+pub use self::aim::Aim;
 use super::place::{Place, Rule};
 use crate::{
     job::{BatchState, Ending, State},
@@ -14,6 +17,8 @@ use crate::{
 
 /// When a caller may hope that what was full or away is not any more.
 const RETRY_AFTER_MS: u32 = 1_000;
+/// Queues that nobody uses go, but not soon.
+const QUEUES_AGAIN_MS: u32 = 60_000;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
@@ -38,6 +43,7 @@ pub enum Failure {
     InvalidRequest,
     IdempotencyKeyReused,
     QueueFull,
+    TooManyQueues,
     RateLimited,
     Internal,
     Unavailable,
@@ -69,9 +75,10 @@ impl Failure {
             Self::InvalidRequest => (422, "invalid-request", "The request breaks a rule"),
             Self::IdempotencyKeyReused => (422, "idempotency-key-reused", "The idempotency key was used before"),
             Self::QueueFull => (429, "queue-full", "The queue is full"),
+            Self::TooManyQueues => (429, "too-many-queues", "There are too many queues"),
             Self::RateLimited => (429, "rate-limited", "Too many calls"),
             Self::Internal => (500, "internal", "A fault of the service"),
-            Self::Unavailable => (503, "unavailable", "Redis is not available"),
+            Self::Unavailable => (503, "unavailable", "Not available now"),
             Self::StorageFull => (507, "storage-full", "Redis is full"),
         }
     }
@@ -88,13 +95,15 @@ pub struct Problem {
     total: Option<u32>,
     applied: Option<Applied>,
     retry_after_ms: Option<u32>,
+    /// Of a call that named a reservation which is there.
+    is_hit: bool,
 }
 
 impl Problem {
     pub fn new(failure: Failure, detail: impl Into<Rule>) -> Self {
         let detail = detail.into();
-        let (errors, reason, job_state, batch_state, total, applied, retry_after_ms) = Default::default();
-        Self { failure, detail, errors, reason, job_state, batch_state, total, applied, retry_after_ms }
+        let (errors, reason, job_state, batch_state, total, applied, retry_after_ms, is_hit) = Default::default();
+        Self { failure, detail, errors, reason, job_state, batch_state, total, applied, retry_after_ms, is_hit }
     }
 
     /// Values that break rules, each at its place.
@@ -158,6 +167,12 @@ impl Problem {
         Self { retry_after_ms: Some(RETRY_AFTER_MS), ..full }
     }
 
+    pub fn too_many_queues() -> Self {
+        let full =
+            Self::new(Failure::TooManyQueues, "the queue would be new, and there are as many as --max-queues allows");
+        Self { retry_after_ms: Some(QUEUES_AGAIN_MS), ..full }
+    }
+
     pub fn forbidden(detail: impl Into<Rule>) -> Self {
         Self::new(Failure::Forbidden, detail)
     }
@@ -165,6 +180,17 @@ impl Problem {
     pub fn rate_limited(retry_after_ms: u32) -> Self {
         let limited = Self::new(Failure::RateLimited, "this key or token calls more often than it may");
         Self { retry_after_ms: Some(retry_after_ms), ..limited }
+    }
+
+    pub fn too_many_misses(retry_after_ms: u32) -> Self {
+        let limited = Self::new(Failure::RateLimited, "too many calls from this address hit no reservation");
+        Self { retry_after_ms: Some(retry_after_ms), ..limited }
+    }
+
+    /// More bytes of bodies than there is room for.
+    pub fn too_much_in_hand() -> Self {
+        let busy = Self::new(Failure::Unavailable, "too many bytes of bodies are in hand; the call had no effect");
+        Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..busy }
     }
 
     /// Looking changes nothing, whether or not Redis has looked.
@@ -268,6 +294,9 @@ impl Serialize for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status(), axum::Json(&self)).into_response();
+        if self.is_miss() {
+            response.extensions_mut().insert(Aim { missed: 1, hit: false });
+        }
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(ms) = self.retry_after_ms {

@@ -153,6 +153,7 @@ fn enqueued(outcome: Enqueued) -> Result<shapes::Enqueued, Problem> {
         Enqueued::Twin { id, state } => Ok(shapes::Enqueued::new(id, state, true)),
         Enqueued::KeyReused => Err(Problem::key_reused()),
         Enqueued::QueueFull => Err(Problem::queue_full()),
+        Enqueued::TooManyQueues => Err(Problem::too_many_queues()),
     }
 }
 

@@ -25,7 +25,11 @@ async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
     let routes =
         Router::new().route("/fine", post(async || "fine").get(async || "fine")).route("/broken", post(panics));
     let cors = Origins::Listed(vec!["https://spa.example".to_owned()]);
-    let service = guarded(routes, Access::off(), Policy { allowed_hosts: vec![], cors, max_payload: 1, demo: false });
+    let service = guarded(
+        routes,
+        Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::default() },
+        Policy { allowed_hosts: vec![], cors, max_payload: 1, demo: false },
+    );
     let local = (header::HOST.as_str(), "localhost:7070");
     let host = if headers.iter().any(|(name, _)| *name == local.0) { None } else { Some(local) };
     let request = Request::builder().method(method).uri(path);

@@ -24,6 +24,8 @@ pub const BATCH_JOBS: usize = 10_000;
 pub const BATCH_TOTAL: u32 = 1_048_575;
 /// Results on one page.
 pub const RESULTS: u32 = 1_000;
+/// Queues on one page.
+pub const QUEUES: u32 = 1_000;
 /// Items in one settle call.
 pub const SETTLE_ITEMS: usize = 100;
 /// Jobs in one reserve.
@@ -41,6 +43,15 @@ pub const AUTHORIZATION: usize = 8 << 10;
 /// Payload bytes in one reserve, except that one job is always given.
 pub const RESERVE_BYTES: usize = 1 << 20;
 pub const BODY: usize = 8 << 20;
+/// A body of somebody without a credential: a result, a draft, or many small ones.
+pub const STRANGERS_BODY: usize = 1 << 20;
+/// Bytes of all bodies in hand: half for callers with a credential, half for all others together, of which one peer has at
+/// most a sixteenth.
+pub const BODIES_OF_CALLERS: usize = 128 << 20;
+pub const BODIES_OF_STRANGERS: usize = 128 << 20;
+pub const BODIES_OF_PEER: usize = BODIES_OF_STRANGERS / 16;
+/// A body up to this lies in its connection's buffer, which is there anyway.
+pub const SMALL_BODY: usize = 8 << 10;
 pub const WAIT_MS: u32 = 30_000;
 pub const LEASE_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
 /// Thirty days: the furthest that a delay may reach.

@@ -53,6 +53,8 @@ pub enum Enqueued {
     /// Another call had the same idempotency key.
     KeyReused,
     QueueFull,
+    /// The queue would be new, and there are as many as may be.
+    TooManyQueues,
 }
 
 impl NewJob {
@@ -141,15 +143,16 @@ impl Queues {
             by_queue.entry(&job.id.queue).or_default().push(i);
         }
         let calls = by_queue.into_iter().map(|(queue, places)| async {
-            let outcomes = match self.seen(queue).await {
+            let outcomes: Vec<_> = match self.seen(queue).await {
                 Err(fault) => places.iter().map(|_| Err(fault.clone())).collect(),
-                Ok(()) => {
+                Ok(false) => places.iter().map(|_| Ok(Enqueued::TooManyQueues)).collect(),
+                Ok(true) => {
                     let item = |&i: &usize| Item { args: jobs[i].args(), jobs: 1, needs_memory: false };
-                    group::call(&self.inner, queue, Op::Enqueue, places.iter().map(item).collect()).await
+                    let items = places.iter().map(item).collect();
+                    let answers = group::call(&self.inner, queue, Op::Enqueue, items).await;
+                    answers.into_iter().zip(&places).map(|(answer, &i)| outcome(&jobs[i], answer?.item)).collect()
                 }
             };
-            let outcomes: Vec<_> =
-                outcomes.into_iter().zip(&places).map(|(answer, &i)| outcome(&jobs[i], answer?.item)).collect();
             places.into_iter().zip(outcomes).collect::<Vec<_>>()
         });
         let mut all: Vec<_> = futures_util::future::join_all(calls).await.into_iter().flatten().collect();

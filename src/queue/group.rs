@@ -14,7 +14,7 @@ use redis::Value;
 use tokio::sync::oneshot;
 
 use super::{Applied, Fault, Inner, connection::Args, meter, script::Script, undo::Undo};
-use crate::job::QueueName;
+use crate::job::{Ending, QueueName};
 
 /// One script: long enough to share a round trip, short enough for about a millisecond of Redis.
 const MOST_JOBS: u32 = 100;
@@ -24,7 +24,7 @@ const MOST_RESERVES: usize = 64;
 /// How often a call that came to too much overdue work, or to too many blocked jobs, goes to the front again.
 const MOST_TRIES: u8 = 10;
 /// Everybody has an answer within two seconds, whatever Redis does.
-const PATIENCE: Duration = Duration::from_millis(1_800);
+pub(super) const PATIENCE: Duration = Duration::from_millis(1_800);
 
 /// Which script a lane runs; calls of one lane share scripts.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -69,6 +69,15 @@ pub(super) struct Answer {
     pub(super) shared: Arc<[Value]>,
     /// Armed for what a reserve newly took: dropped anywhere on its way to the caller, it gives the jobs back.
     pub(super) undo: Option<Undo>,
+}
+
+impl Answer {
+    /// To what is said about a reservation in a queue that is none: as a script would say it, and nothing is run for it.
+    pub(super) fn unknown() -> Self {
+        let words = ["lost", Ending::Unknown.word(), ""];
+        let item = Value::Array(words.iter().map(|word| Value::BulkString(word.as_bytes().to_vec())).collect());
+        Self { item, shared: Arc::default(), undo: None }
+    }
 }
 
 type Reply = oneshot::Sender<Result<Answer, Fault>>;
@@ -168,6 +177,17 @@ pub(super) async fn call(
     op: Op,
     items: Vec<Item>,
 ) -> Vec<Result<Answer, Fault>> {
+    call_since(tokio::time::Instant::now(), inner, queue, op, items).await
+}
+
+/// The same for a caller who has waited before.
+pub(super) async fn call_since(
+    begin: tokio::time::Instant,
+    inner: &Arc<Inner>,
+    queue: &QueueName,
+    op: Op,
+    items: Vec<Item>,
+) -> Vec<Result<Answer, Fault>> {
     let (mut tickets, mut waiting) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
     for item in items {
         let (reply, ticket) = oneshot::channel();
@@ -181,7 +201,7 @@ pub(super) async fn call(
         // Not dropped with the caller: a mutation that has begun is finished and its answer read.
         inner.tasks.clone().spawn(async move { drive(&inner, &lane).await });
     }
-    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let deadline = begin + PATIENCE;
     let mut answers = Vec::with_capacity(tickets.len());
     for (ticket, claim) in tickets {
         answers.push(match tokio::time::timeout_at(deadline, ticket).await {
@@ -194,7 +214,7 @@ pub(super) async fn call(
     answers
 }
 
-fn late(applied: Applied) -> Fault {
+pub(super) fn late(applied: Applied) -> Fault {
     Fault::Unavailable { applied, why: "no answer in time".to_owned() }
 }
 
@@ -226,8 +246,10 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
             .record(f64::from(group.iter().map(|w| w.item.jobs).sum::<u32>()));
         let answer = run(inner, script, &lane.0, &keys, &args).await;
         let answer = answer.and_then(|value| split(lane.1, value, group.len()));
-        // After the script, whatever came of it: the sweep looks at what it moved.
-        inner.stir(&lane.0);
+        // After the script: the sweep looks at what it moved, or may have moved.
+        if answer.as_ref().map_or(true, |(items, _)| items.iter().any(|item| moved(lane.1, item))) {
+            inner.stir(&lane.0);
+        }
         match answer {
             Ok((items, shared)) => {
                 if items.first().and_then(super::read::word) == Some("overdue") {
@@ -308,6 +330,15 @@ fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Valu
     }
     if !again.is_empty() {
         inner.lanes.first_again(lane, again);
+    }
+}
+
+/// Whether a script may have moved a job. Whoever asks for nothing in a queue that is none makes no work for anybody.
+fn moved(op: Op, item: &Value) -> bool {
+    match super::read::word(item) {
+        Some("lost" | "unknown") => false,
+        Some("new") if op == Op::Reserve => !matches!(item, Value::Array(parts) if parts.len() == 1),
+        _ => true,
     }
 }
 

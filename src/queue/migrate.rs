@@ -188,7 +188,7 @@ impl Queues {
                 adopted.twins += 1;
                 return Ok(());
             }
-            Enqueued::KeyReused | Enqueued::QueueFull => return Err(Fault::Full),
+            Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues => return Err(Fault::Full),
         }
         let lease = match held_since {
             None => None,

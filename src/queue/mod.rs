@@ -36,7 +36,11 @@ mod task;
 mod tests;
 mod undo;
 
-use std::{collections::HashMap, collections::HashSet, sync::Arc, sync::Mutex, time::Instant};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Arc, Mutex, atomic::AtomicU32},
+    time::Instant,
+};
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -60,7 +64,7 @@ pub use operate::{Cancellation, Purge, Purged, Release, Reprioritized, Requeue, 
 pub use reserve::{Handout, Reason, Reserve, ReserveOutcome};
 pub use settings::{Settings, SettingsPatch};
 pub use settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return};
-pub use stats::{QueueInfo, StateCounts, Totals};
+pub use stats::{QueueInfo, QueuePage, StateCounts, Totals};
 pub use sweep::Swept;
 pub use task::{Delay, Task};
 pub use undo::Undo;
@@ -107,6 +111,9 @@ struct Inner {
     complaints: complaints::Complaints,
     /// When this instance last told the registry of a queue.
     registered: Mutex<HashMap<QueueName, Instant>>,
+    known: registry::Known,
+    /// How many queues there may be; 0 = however many.
+    most_queues: AtomicU32,
     /// Queues that this instance has moved a job of since its sweeper last looked.
     stirred: Mutex<HashSet<QueueName>>,
     tasks: TaskTracker,
@@ -142,6 +149,8 @@ impl Queues {
             lanes: group::Lanes::default(),
             complaints: complaints::Complaints::default(),
             registered: Mutex::default(),
+            known: registry::Known::default(),
+            most_queues: AtomicU32::new(0),
             stirred: Mutex::default(),
             tasks: TaskTracker::new(),
         };

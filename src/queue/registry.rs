@@ -2,15 +2,42 @@
 //! those in use; reading never brings a queue into being.
 
 use std::{
-    collections::HashSet,
-    sync::PoisonError,
+    collections::{BTreeSet, HashMap, HashSet},
+    sync::{Mutex, PoisonError, atomic::Ordering},
     time::{Duration, Instant},
 };
 
-use super::{Fault, Inner, Queues, connection::Args, group, read::Fields};
+use redis::Value;
+
+use super::{Applied, Fault, Inner, Queues, connection::Args, group, read::Fields};
 use crate::job::QueueName;
 
 const TELL_AGAIN: Duration = Duration::from_secs(60);
+/// Queues in one script.
+const TOLD_AT_ONCE: usize = 200;
+/// How long a queue is taken to be there once it was: the keys of one that went are found empty, and that is all.
+const KNOWN_FOR: Duration = Duration::from_secs(60);
+/// Beyond so many the older ones are asked about again.
+const MOST_KNOWN: usize = 10_000;
+
+/// Queues that were there. Those that were not are never remembered: the next moment they may be.
+#[derive(Default)]
+pub(super) struct Known(Mutex<HashMap<QueueName, Instant>>);
+
+impl Known {
+    fn has(&self, queue: &QueueName) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(queue).is_some_and(|at| at.elapsed() < KNOWN_FOR)
+    }
+
+    fn add(&self, queue: QueueName) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        known.insert(queue, Instant::now());
+    }
+}
 
 impl Inner {
     /// Notes that a job of the queue has been moved here.
@@ -23,25 +50,34 @@ impl Inner {
 }
 
 impl Queues {
-    /// Sees to it that the registry knows a queue that is about to be used.
-    pub(super) async fn seen(&self, queue: &QueueName) -> Result<(), Fault> {
-        if self.is_registered(queue) {
-            return Ok(());
-        }
-        let queue = std::slice::from_ref(queue);
-        self.tell(queue).await?;
-        let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
-        registered.extend(queue.iter().map(|queue| (queue.clone(), Instant::now())));
-        Ok(())
+    /// From now on no call brings more queues than this into being.
+    pub fn bound(&self, queues: u32) {
+        self.inner.most_queues.store(queues, Ordering::Relaxed);
     }
 
-    async fn tell(&self, queues: &[QueueName]) -> Result<(), Fault> {
+    /// Sees to it that the registry knows a queue that is about to be used. False: there are as many as may be.
+    pub(super) async fn seen(&self, queue: &QueueName) -> Result<bool, Fault> {
+        if self.is_registered(queue) {
+            return Ok(true);
+        }
+        let queue = std::slice::from_ref(queue);
+        if !self.tell(queue, self.inner.most_queues.load(Ordering::Relaxed)).await? {
+            return Ok(false);
+        }
+        let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
+        registered.extend(queue.iter().map(|queue| (queue.clone(), Instant::now())));
+        Ok(true)
+    }
+
+    async fn tell(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
         let mut args = Args::default();
+        args.number(most.into());
         for queue in queues {
             args.push(queue.as_str());
         }
         let script = &self.inner.scripts.seen;
-        group::timed(&self.inner, script, &[self.inner.keys.registry()], &args).await.map(drop)
+        let answer = group::timed(&self.inner, script, &[self.inner.keys.registry()], &args).await?;
+        Ok(super::read::word(&answer) == Some("seen"))
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {
@@ -75,7 +111,7 @@ impl Queues {
         let mut ours = self.in_use();
         ours.retain(|queue| names.binary_search(queue).is_err());
         if !ours.is_empty() {
-            self.tell(&ours).await?;
+            self.tell_anew(&ours).await?;
             names.extend(ours);
             names.sort();
         }
@@ -84,8 +120,15 @@ impl Queues {
 
     /// After the registry was lost: those who use a queue here think that it is known.
     pub(super) async fn tell_again(&self) -> Result<(), Fault> {
-        let ours = self.in_use();
-        if ours.is_empty() { Ok(()) } else { self.tell(&ours).await }
+        self.tell_anew(&self.in_use()).await
+    }
+
+    /// They are there, and have jobs: the bound is for those that are to come.
+    async fn tell_anew(&self, queues: &[QueueName]) -> Result<(), Fault> {
+        for some in queues.chunks(TOLD_AT_ONCE) {
+            self.tell(some, 0).await?;
+        }
+        Ok(())
     }
 
     /// The queues that this instance has told of lately. Any other may have been let go meanwhile, by whichever instance.
@@ -106,6 +149,56 @@ impl Queues {
         let mut command = redis::cmd("ZSCORE");
         command.arg(self.inner.keys.registry()).arg(queue.as_str());
         Ok(self.inner.link.plain(&command).await? != redis::Value::Nil)
+    }
+
+    /// Those of some queues that are none: the registry does not know them, nor have they jobs that it has lost. Nothing is
+    /// kept of them, nor done for them.
+    pub(super) async fn unknown_of<'q>(
+        &self,
+        queues: impl Iterator<Item = &'q QueueName>,
+        begin: tokio::time::Instant,
+    ) -> Result<BTreeSet<QueueName>, Fault> {
+        let strange: BTreeSet<_> =
+            queues.filter(|queue| !self.is_registered(queue) && !self.inner.known.has(queue)).cloned().collect();
+        if strange.is_empty() {
+            return Ok(strange);
+        }
+        match tokio::time::timeout_at(begin + group::PATIENCE, self.look_up(strange)).await {
+            Ok(Ok(unknown)) => Ok(unknown),
+            // Whoever has only looked has changed nothing.
+            Ok(Err(Fault::Unavailable { why, .. })) => Err(Fault::Unavailable { applied: Applied::No, why }),
+            Ok(Err(fault)) => Err(fault),
+            Err(_) => Err(group::late(Applied::No)),
+        }
+    }
+
+    async fn look_up(&self, mut strange: BTreeSet<QueueName>) -> Result<BTreeSet<QueueName>, Fault> {
+        let mut command = redis::cmd("ZMSCORE");
+        command.arg(self.inner.keys.registry());
+        for queue in &strange {
+            command.arg(queue.as_str());
+        }
+        let Value::Array(scores) = self.inner.link.plain(&command).await? else {
+            return Err(super::read::broken("a score for each queue"));
+        };
+        let mut scores = scores.into_iter();
+        strange.retain(|queue| {
+            let is_there = scores.next().is_some_and(|score| score != Value::Nil);
+            if is_there {
+                self.inner.known.add(queue.clone());
+            }
+            !is_there
+        });
+        if strange.is_empty() {
+            return Ok(strange);
+        }
+        let mut command = redis::cmd("EXISTS");
+        for queue in &strange {
+            command.arg(self.inner.keys.of(queue, "jobs"));
+        }
+        // One that the registry has lost is rare: then all are asked.
+        let lost = self.inner.link.plain(&command).await? != Value::Int(0);
+        Ok(if lost { BTreeSet::new() } else { strange })
     }
 
     /// Lets go of queues that are empty, have no settings and were not used for a day.

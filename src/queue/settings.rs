@@ -121,13 +121,15 @@ fn read_backoff(text: &str) -> Option<Backoff> {
 }
 
 impl Queues {
-    /// Changes settings, which brings the queue into being.
+    /// Changes settings, which brings the queue into being. `None`: there are as many queues as may be.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn set(&self, queue: &QueueName, patch: SettingsPatch) -> Result<QueueInfo, Fault> {
-        self.seen(queue).await?;
+    pub async fn set(&self, queue: &QueueName, patch: SettingsPatch) -> Result<Option<QueueInfo>, Fault> {
+        if !self.seen(queue).await? {
+            return Ok(None);
+        }
         self.run(&self.inner.scripts.set, queue, &patch.write()).await?;
-        self.queue(queue).await?.ok_or_else(|| broken("a queue that was just set"))
+        self.queue(queue).await?.map(Some).ok_or_else(|| broken("a queue that was just set"))
     }
 }

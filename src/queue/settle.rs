@@ -3,11 +3,12 @@
 use std::{collections::BTreeMap, future::Future};
 
 use redis::Value;
+use tokio::time::Instant;
 
 use super::{
     Fault, Queues,
     connection::Args,
-    group::{self, Item, Op},
+    group::{self, Answer, Item, Op},
     ids,
     read::{Fields, broken},
 };
@@ -160,9 +161,19 @@ impl Queues {
             places.push(i);
             lane.push(item);
         }
+        let begin = Instant::now();
         async move {
-            let sent = lanes.into_iter().map(|(queue, (places, items))| async move {
-                (places, group::call(&self.inner, &queue, op, items).await)
+            let unknown = self.unknown_of(lanes.keys(), begin).await;
+            let sent = lanes.into_iter().map(|(queue, (places, items))| {
+                let unknown = &unknown;
+                async move {
+                    let answers = match unknown {
+                        Err(fault) => items.iter().map(|_| Err(fault.clone())).collect(),
+                        Ok(names) if names.contains(&queue) => items.iter().map(|_| Ok(Answer::unknown())).collect(),
+                        Ok(_) => group::call_since(begin, &self.inner, &queue, op, items).await,
+                    };
+                    (places, answers)
+                }
             });
             let mut outcomes: Vec<Option<Result<O, Fault>>> = std::iter::repeat_with(|| None).take(count).collect();
             for (places, answers) in futures_util::future::join_all(sent).await {

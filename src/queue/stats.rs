@@ -46,6 +46,14 @@ pub struct Totals {
     pub requeued: u64,
 }
 
+/// Some queues, by name.
+#[derive(Debug)]
+pub struct QueuePage {
+    pub queues: Vec<QueueInfo>,
+    /// The last of them, if there are more.
+    pub next: Option<QueueName>,
+}
+
 impl Queues {
     /// `None`: there is no such queue.
     ///
@@ -60,7 +68,28 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn queues(&self) -> Result<Vec<QueueInfo>, Fault> {
-        let names = self.names().await?;
+        self.stats_of(&self.names().await?).await
+    }
+
+    /// Some of the queues that somebody may see, by name: those behind one, and so many.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn queue_page(
+        &self,
+        after: Option<&QueueName>,
+        limit: u32,
+        sees: impl Fn(&QueueName) -> bool,
+    ) -> Result<QueuePage, Fault> {
+        let mut names = self.names().await?;
+        names.retain(|name| after.is_none_or(|after| name > after) && sees(name));
+        let more = names.len() > limit as usize;
+        names.truncate(limit as usize);
+        let next = names.last().filter(|_| more).cloned();
+        Ok(QueuePage { queues: self.stats_of(&names).await?, next })
+    }
+
+    async fn stats_of(&self, names: &[QueueName]) -> Result<Vec<QueueInfo>, Fault> {
         let mut all = Vec::with_capacity(names.len());
         // Some at a time: pipelined, and yet no burst that would hold others up.
         for some in names.chunks(32) {

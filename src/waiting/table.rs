@@ -54,6 +54,8 @@ struct Line {
     rests_until: Option<Instant>,
     /// Asks the queue's watch to look now.
     tick: Arc<Notify>,
+    /// Tells it that nobody is there any more.
+    left: Arc<Notify>,
     seen: Option<(Instant, Result<Sight, Fault>)>,
 }
 
@@ -124,8 +126,11 @@ impl Table {
         }
     }
 
-    pub(super) fn ticks_of(&self, queue: &QueueName) -> Arc<Notify> {
-        self.state().lines.entry(queue.clone()).or_default().tick.clone()
+    /// What has the queue's watch look, and what says that nobody is there any more.
+    pub(super) fn bells_of(&self, queue: &QueueName) -> (Arc<Notify>, Arc<Notify>) {
+        let mut state = self.state();
+        let line = state.lines.entry(queue.clone()).or_default();
+        (line.tick.clone(), line.left.clone())
     }
 
     /// What the watch saw. One of the troubled tries for all of them, if there are any; it answers whether.
@@ -290,6 +295,9 @@ impl Drop for Place<'_> {
                     line.tick.notify_one();
                 }
                 was_awake |= line.awake.remove(&self.number);
+                if line.is_deserted() {
+                    line.left.notify_one();
+                }
             }
         }
         // Woken for a job and gone without it: the next one is to look.

@@ -20,20 +20,27 @@ const LINGER: Duration = Duration::from_secs(15);
 
 /// Looks until nobody has waited for a while.
 pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
-    let ticks = inner.table.ticks_of(&queue);
+    let (ticks, left) = inner.table.bells_of(&queue);
+    // A name that is no queue's may be anybody's invention: it is let go of with the last who waits for it.
+    let is_known = Box::pin(inner.queues.exists(&queue)).await.unwrap_or(true);
     let mut deserted = None;
     let mut pause = PAUSE;
     loop {
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
             () = ticks.notified() => {}
+            () = left.notified(), if !is_known => {}
             () = inner.stop.cancelled() => break,
+        }
+        if !is_known && inner.table.close_line(&queue) {
+            break;
         }
         if let Some(rest) = inner.table.rest(&queue) {
             pause = rest;
             continue;
         }
-        pause = look(inner, &queue).await;
+        // Apart, so that who only waits takes little of the memory.
+        pause = Box::pin(look(inner, &queue)).await;
         if !inner.table.is_deserted(&queue) {
             deserted = None;
         } else if deserted.get_or_insert_with(Instant::now).elapsed() >= LINGER && inner.table.close_line(&queue) {

@@ -26,6 +26,8 @@ async fn every_documented_answer_is_real() {
     let w = World::start().await;
     w.set(json!({ "worker_limit": 1 })).await;
     let guarded = Guarded::start().await;
+    let crowded = World::plan().flag("--max-queues", "1").start().await;
+    crowded.enqueue(1).await;
     let frozen = World::start().await;
     frozen.enqueue(1).await;
     let mut while_frozen = Vec::new();
@@ -54,6 +56,7 @@ async fn every_documented_answer_is_real() {
                 }
                 507 => full(w, &operation).await,
                 429 if slug == "rate-limited" => too_often(&guarded.limited, &operation).await,
+                429 if slug == "too-many-queues" => one_queue_more(&crowded, &operation).await,
                 _ => refuse(w, &operation, &slug).await,
             };
             expect(&method, &template, status, &slug, &answer);
@@ -113,6 +116,17 @@ async fn too_often(limited: &Client, operation: &Operation<'_>) -> Answer {
         [answers.0, answers.1, answers.2].into_iter().find(|answer| answer.status == 429)
     })
     .await
+}
+
+/// A call that would bring a queue into being.
+async fn one_queue_more(crowded: &Client, operation: &Operation<'_>) -> Answer {
+    let body = match operation.template {
+        "/jobs" => json!({ "queue": "another", "payload": 1 }),
+        "/batches" => json!({ "queue": "another", "jobs": [{ "payload": 1 }] }),
+        _ => json!({ "paused": true }),
+    };
+    let path = operation.path.replace("default", "another");
+    crowded.request(operation.method, &path).json(body.to_string()).send().await
 }
 
 /// A job that nobody else touches.

@@ -1,6 +1,7 @@
 //! The registry of queues: what it lost is put back.
 
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::world::{World, eventually};
 
@@ -20,5 +21,89 @@ async fn a_queue_that_the_registry_has_lost_is_put_back_by_whoever_uses_it() {
     w.pass(1_000);
     eventually("the queue is listed again", async || (names(&w).await == ["default"]).then_some(())).await;
     eventually("its jobs fall due", async || (w.state(&id).await == "waiting").then_some(())).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn nobody_brings_more_queues_into_being_than_there_may_be() {
+    let w = World::plan().flag("--max-queues", "3").start().await;
+    for queue in ["a", "b", "c"] {
+        w.put(json!({ "queue": queue, "payload": 1 })).await.is(201);
+    }
+    let (_second, other) = w.another().await;
+    for client in [&*w, &other] {
+        let refused = client.put(json!({ "queue": "d", "payload": 1 })).await;
+        assert_eq!(refused.status, 429);
+        assert!(refused.refused("too-many-queues")["retry_after_ms"].is_u64());
+        client.patch("/queues/d", json!({ "paused": true })).await.refused("too-many-queues");
+        let batch = json!({ "queue": "d", "jobs": [{ "payload": 1 }] });
+        client.post("/batches", batch).await.refused("too-many-queues");
+        let each = client.post("/jobs", json!([{ "queue": "d", "payload": 2 }, { "queue": "a", "payload": 2 }])).await;
+        let each = each.is(200);
+        assert_eq!(each["jobs"][0]["error"]["type"], "/problems/too-many-queues");
+        assert_eq!(each["jobs"][1]["state"], "waiting", "those that are there go on");
+    }
+    let kept: Vec<String> = w.engine.run("KEYS intray:{d}:*").await;
+    assert_eq!((names(&w).await, kept), (["a", "b", "c"].map(str::to_owned).to_vec(), Vec::new()));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn instances_count_the_queues_together() {
+    let w = World::plan().flag("--max-queues", "10").start().await;
+    let (_second, other) = w.another().await;
+    let mut calls = JoinSet::new();
+    for n in 0..60 {
+        let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
+        calls.spawn(async move { client.put(json!({ "queue": format!("q{n}"), "payload": 1 })).await.status });
+    }
+    let made = calls.join_all().await.into_iter().filter(|status| *status == 201).count();
+    assert_eq!((made, names(&w).await.len()), (10, 10));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn queues_come_on_pages_by_name() {
+    let w = World::start().await;
+    let all: Vec<_> = (0..7).map(|n| format!("q{n}")).collect();
+    w.enqueue_many(all.iter().rev().map(|queue| json!({ "queue": queue, "payload": 1 }))).await;
+    let (mut found, mut after) = (Vec::<Value>::new(), String::new());
+    loop {
+        let page = w.get(&format!("/queues?limit=3{after}")).await.is(200);
+        let queues = page["queues"].as_array().expect("queues");
+        assert!(queues.len() <= 3);
+        found.extend(queues.iter().map(|queue| queue["name"].clone()));
+        match page["next"].as_str() {
+            Some(next) => after = format!("&after={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(found, all);
+    assert_eq!(w.get("/queues?limit=7").await.is(200)["next"], Value::Null, "a last page that is full is the last");
+    for (query, parameter) in [("limit=0", "limit"), ("limit=1001", "limit"), ("after=%20", "after")] {
+        w.get(&format!("/queues?{query}")).await.blames_by("parameter", &[parameter]);
+    }
+    w.check().await;
+}
+
+/// However many names somebody makes up, of each no more is kept than the wait for it needs.
+#[tokio::test]
+async fn who_waits_for_queues_that_are_none_leaves_nothing_behind() {
+    let w = World::start().await;
+    let heard = async || {
+        let channels: Vec<String> = w.engine.run("PUBSUB CHANNELS intray:*").await;
+        channels.len()
+    };
+    for n in 0..40 {
+        let made_up: Vec<_> = (0..16).map(|i| format!("none-{n}-{i}")).collect();
+        w.post("/jobs/reserve", json!({ "queues": made_up, "wait_ms": 20 })).await.is(200);
+    }
+    let let_go = async {
+        while heard().await > 0 {
+            tokio::task::yield_now().await
+        }
+    };
+    let soon = tokio::time::timeout(std::time::Duration::from_secs(8), let_go).await;
+    assert!(soon.is_ok(), "{} of 640 are still listened to", heard().await);
     w.check().await;
 }

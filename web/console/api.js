@@ -91,7 +91,17 @@ const job = (id) => `/jobs/${segment(id)}`
 const queue = (name, more = '') => `/queues/${segment(name)}${more}`
 const batch = (id, more = '') => `/batches/${segment(id)}${more}`
 
-export const queues = (signal) => call('GET', '/queues', { signal })
+
+/** All of them, page by page. */
+export async function queues(signal) {
+  const all = []
+  for (let after; after !== null;) {
+    const page = await call('GET', '/queues', { query: { after }, signal })
+    all.push(...page.queues)
+    after = page.next ?? null
+  }
+  return { queues: all }
+}
 export const configure = (name, settings) => call('PATCH', queue(name), { body: settings })
 export const sweep = (name) => call('POST', queue(name, '/sweep'), { body: {} })
 export const jobs = (name, query, signal) => call('GET', queue(name, '/jobs'), { query, signal })

@@ -4,13 +4,14 @@ use serde::Serialize;
 
 use super::{Backoff, Text, Time, name};
 use crate::{
-    job::{JobId, Millis},
+    job::{JobId, Millis, QueueName},
     queue,
 };
 
 #[derive(Serialize)]
 pub struct QueueList<'a> {
     pub queues: Vec<Queue<'a>>,
+    pub next: Option<Text<QueueName>>,
 }
 
 #[derive(Serialize)]

@@ -45,6 +45,8 @@ pub enum BatchCreation {
     /// Another call had the same idempotency key.
     KeyReused,
     QueueFull,
+    /// The queue would be new, and there are as many as may be.
+    TooManyQueues,
 }
 
 #[derive(Debug)]
@@ -67,7 +69,9 @@ impl Queues {
     /// # Errors
     /// When Redis is not well. What was begun goes after a minute, or is whole.
     pub async fn create_batch(&self, new: NewBatch) -> Result<BatchCreation, Fault> {
-        self.seen(&new.id.queue).await?;
+        if !self.seen(&new.id.queue).await? {
+            return Ok(BatchCreation::TooManyQueues);
+        }
         let mut args = handle(&new.id);
         args.number(new.concurrency.unwrap_or(0).into()).number(new.priority.get().into());
         args.push(new.client.as_ref().map_or("", Name::as_str)).number(new.jobs.len() as u64);

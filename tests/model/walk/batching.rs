@@ -53,6 +53,7 @@ impl Walk<'_> {
             BatchCreation::Created(batch) => (Creation::Made, Some(batch)),
             BatchCreation::KeyReused => (Creation::KeyReused, None),
             BatchCreation::QueueFull => (Creation::QueueFull, None),
+            BatchCreation::TooManyQueues => panic!("there is no bound on queues here"),
         };
         same("the creation of a batch answers", &answer, &expected)?;
         if expected == Creation::Made && !self.batches.contains(&id) {

@@ -85,6 +85,6 @@ impl Walk<'_> {
     pub(super) async fn set(&mut self, setting: Setting) -> Verdict {
         let answer = self.real.handle.set(&self.real.queue, setting.patch()).await.map_err(broken)?;
         self.model.set(setting);
-        self.compare_info(&answer)
+        self.compare_info(&answer.ok_or("there is no bound on queues here")?)
     }
 }

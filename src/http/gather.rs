@@ -1,0 +1,99 @@
+//! How a body is read: with a deadline, and no more of it than its caller may have in hand.
+
+use std::time::Duration;
+
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderMap, header},
+};
+use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
+use http_body_util::BodyExt;
+
+use super::{
+    problem::{Failure, Problem},
+    purse::{Purse, Share},
+};
+
+/// For the whole body, however it trickles in.
+const BODY_TIME: Duration = Duration::from_secs(30);
+
+/// # Errors
+/// A problem.
+pub async fn read(
+    request: Request,
+    purse: &Purse,
+    rule: &'static str,
+    takes: fn(&str) -> bool,
+) -> Result<(Bytes, Share), Problem> {
+    let known = essence(request.headers()).is_some_and(|essence| takes(&essence));
+    let body = request.into_body();
+    if !known && !body.is_end_stream() {
+        return Err(Problem::new(Failure::UnsupportedMediaType, rule));
+    }
+    if body.size_hint().lower() > purse.most() as u64 {
+        return Err(too_large(purse.most()));
+    }
+    match tokio::time::timeout(BODY_TIME, gather(body, purse)).await {
+        Ok(gathered) => gathered,
+        Err(_) => Err(Problem::new(Failure::RequestTimeout, "the body did not arrive in time")),
+    }
+}
+
+/// Takes what has arrived, and no more than its caller may have in hand. A body that came in one piece is not copied.
+async fn gather(mut body: Body, purse: &Purse) -> Result<(Bytes, Share), Problem> {
+    let (mut share, mut pieces) = (purse.open(), Pieces::default());
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| Problem::new(Failure::NotJson, "the body broke off"))?;
+        let Ok(piece) = frame.into_data() else { continue };
+        let size = pieces.len() + piece.len();
+        if size > purse.most() {
+            return Err(too_large(purse.most()));
+        }
+        share.grow(size)?;
+        pieces.add(piece);
+    }
+    Ok((pieces.whole(), share))
+}
+
+/// What has arrived of a body.
+#[derive(Default)]
+struct Pieces {
+    first: Bytes,
+    all: BytesMut,
+}
+
+impl Pieces {
+    fn len(&self) -> usize {
+        self.first.len() + self.all.len()
+    }
+
+    fn add(&mut self, piece: Bytes) {
+        if self.len() == 0 {
+            self.first = piece;
+            return;
+        }
+        // The pieces are parts of the connection's buffer, and would keep much more of it than they are.
+        self.all.extend_from_slice(&std::mem::take(&mut self.first));
+        self.all.extend_from_slice(&piece);
+    }
+
+    fn whole(self) -> Bytes {
+        if self.all.is_empty() { self.first } else { self.all.freeze() }
+    }
+}
+
+fn too_large(most: usize) -> Problem {
+    Problem::new(Failure::TooLarge, format!("a body has at most {most} bytes here"))
+}
+
+/// `type/subtype` without parameters: a charset says nothing that JSON leaves open.
+fn essence(headers: &HeaderMap) -> Option<String> {
+    let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+    Some(value.split(';').next()?.trim().to_ascii_lowercase())
+}
+
+pub fn is_json(essence: &str) -> bool {
+    essence == "application/json" || essence.split_once('/').is_some_and(|(_, subtype)| subtype.ends_with("+json"))
+}

@@ -1,0 +1,222 @@
+//! Callers without a credential: what they may say, and what it may cost.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::JoinSet,
+};
+
+use crate::world::{Client, World, access::key, eventually};
+
+const KEYS: [(&str, &str, &str); 2] = [("web", "producer", "*"), ("desk", "worker", "*")];
+
+/// Of a form that a reservation has, and nobody's.
+fn made_up(queue: &str, n: usize) -> String {
+    format!("{queue}-{n:026}.{n:026}")
+}
+
+fn complete(reservation: &str) -> Value {
+    json!({ "reservation": reservation, "result": 1 })
+}
+
+async fn scripts_run(w: &World) -> u64 {
+    let stats: String = w.engine.run("INFO commandstats").await;
+    let calls = |line: &str| line.split("calls=").nth(1)?.split(',').next()?.parse::<u64>().ok();
+    stats.lines().filter(|line| line.starts_with("cmdstat_eval")).filter_map(calls).sum()
+}
+
+/// Opens a connection and sends a head of a settle call, and so much of its body.
+async fn half_a_body(w: &Client, announced: usize, sent: usize, header: &str) -> TcpStream {
+    let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
+    let head = format!(
+        "POST /jobs/complete HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\n{header}content-length: {announced}\r\n\r\n"
+    );
+    socket.write_all(head.as_bytes()).await.expect("open");
+    // Who is refused may be cut while they still send.
+    let _ = socket.write_all(&vec![b' '; sent]).await;
+    socket
+}
+
+/// The status of what comes, if anything comes soon.
+async fn status(socket: &mut TcpStream) -> Option<u16> {
+    let mut heard = [0; 12];
+    let read = tokio::time::timeout(Duration::from_millis(500), socket.read_exact(&mut heard)).await;
+    read.ok()?.ok()?;
+    std::str::from_utf8(&heard[9..]).ok()?.parse().ok()
+}
+
+#[tokio::test]
+async fn what_is_said_of_queues_that_are_none_is_kept_nowhere_and_makes_no_work() {
+    let w = World::plan().with_keys(&KEYS).start().await;
+    w.enqueue(1).await;
+    let held = w.reserve().await;
+    let stranger = w.without_credential();
+    let before = scripts_run(&w).await;
+    for call in ["extend", "complete", "abandon", "fail"] {
+        let items: Vec<_> = (0..100).map(|n| json!({ "reservation": made_up(&format!("{call}-{n}"), n) })).collect();
+        let answer = stranger.post(&format!("/jobs/{call}"), json!(items)).await;
+        if answer.status == 200 {
+            for item in answer.json()["jobs"].as_array().expect("jobs") {
+                assert_eq!(item["error"]["reason"], "unknown", "{item}");
+            }
+        }
+    }
+    assert_eq!(scripts_run(&w).await, before, "nothing is run for what is not there");
+    let figures = w.get("/metrics").await.text();
+    assert!(!figures.contains("complete-1") && !figures.contains("extend-1"), "{figures}");
+    assert!(figures.contains("intray_transitions_total{queue=\"default\",transition=\"reserved\"}"), "{figures}");
+    let (_fresh, fresh) = w.another().await;
+    fresh.without_credential().complete(&held).await.is(200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whoever_holds_a_job_of_a_queue_that_the_registry_lost_may_still_settle_it() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let held = w.reserve().await;
+    let (_fresh, fresh) = w.another().await;
+    let _: u64 = w.engine.run("ZREM intray:queues default").await;
+    fresh.complete(&held).await.is(200);
+    w.enqueue(2).await;
+    let _: String = w.engine.run("ZADD intray:queues NX 1 default").await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn bodies_in_hand_take_no_more_of_the_memory_than_their_callers_share() {
+    let w = World::plan().with_keys(&KEYS).start().await;
+    w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
+    let held = w.reserve_as("ann").await;
+    let mut sockets = Vec::new();
+    for _ in 0..40 {
+        sockets.push(half_a_body(&w, 1 << 20, (1 << 20) - 1, "").await);
+    }
+    let (mut refused, mut taken) = (0, 0);
+    for socket in &mut sockets {
+        match status(socket).await {
+            None => taken += 1,
+            Some(status) => {
+                assert_eq!(status, 503);
+                refused += 1;
+            }
+        }
+    }
+    assert!((4..=8).contains(&taken) && refused >= 32, "{taken} taken, {refused} refused");
+    let stranger = w.without_credential();
+    let large = json!({ "reservation": held.reservation, "result": "x".repeat(100 << 10) });
+    let problem = stranger.post("/jobs/complete", large.clone()).await.refused("unavailable");
+    assert_eq!(problem["applied"], false);
+    assert!(problem["retry_after_ms"].is_u64(), "{problem}");
+    stranger.extend(&held).await.is(200);
+    let of_worker = w.bearing(&key("desk")).reserve_as("bob").await;
+    let known = json!({ "reservation": of_worker.reservation, "result": "x".repeat(100 << 10) });
+    w.bearing(&key("desk")).post("/jobs/complete", known).await.is(200);
+    drop(sockets);
+    eventually("there is room again", async || {
+        let answer = stranger.post("/jobs/complete", large.clone()).await;
+        (answer.status == 200).then_some(())
+    })
+    .await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_body_or_a_head_of_a_stranger_is_not_long() {
+    let w = World::plan().with_keys(&KEYS).start().await;
+    let announced = status(&mut half_a_body(&w, (1 << 20) + 1, 10, "").await).await;
+    assert_eq!(announced, Some(413), "refused before it comes");
+    let mut chunked = TcpStream::connect(w.address()).await.expect("the service listens");
+    let head =
+        "POST /jobs/fail HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\ntransfer-encoding: chunked\r\n\r\n";
+    chunked.write_all(head.as_bytes()).await.expect("open");
+    for _ in 0..9 {
+        let chunk = format!("20000\r\n{}\r\n", " ".repeat(0x20000));
+        let _ = chunked.write_all(chunk.as_bytes()).await;
+    }
+    let said = eventually("it is refused", async || status(&mut chunked).await).await;
+    assert_eq!(said, 413);
+    let bearer = format!("authorization: Bearer {}\r\n", key("desk"));
+    let known = status(&mut half_a_body(&w, 2 << 20, 2 << 20, &bearer).await).await;
+    assert_eq!(known, Some(400), "it is read, and no JSON");
+    let mut long = TcpStream::connect(w.address()).await.expect("the service listens");
+    let head = format!("GET /livez HTTP/1.1\r\nhost: localhost\r\nx-a: {}", "x".repeat(66 << 10));
+    let _ = long.write_all(head.as_bytes()).await;
+    assert_eq!(status(&mut long).await, Some(431), "of an unfinished head no more than 64 KiB is kept");
+    w.check().await;
+}
+
+/// Misses until it is told to stop; answers how often it was before.
+async fn guess(client: &Client) -> usize {
+    for n in 0..5_000 {
+        let items: Vec<_> = (0..20).map(|i| complete(&made_up("default", n * 20 + i))).collect();
+        let answer = client.post("/jobs/complete", json!(items)).await;
+        if answer.status == 429 {
+            assert!(answer.refused("rate-limited")["retry_after_ms"].is_u64());
+            return n;
+        }
+        answer.is(200);
+    }
+    panic!("nobody minds 100,000 guesses");
+}
+
+#[tokio::test]
+async fn two_hundred_people_behind_one_address_settle_while_a_stranger_there_guesses() {
+    let w = World::plan().with_keys(&KEYS).start().await;
+    w.enqueue_many((0..200).map(|n| json!({ "payload": n }))).await;
+    let mut people = Vec::new();
+    for n in 0..200 {
+        people.push(w.reserve_as(&format!("person {n}")).await);
+    }
+    let stranger = w.without_credential();
+    guess(&stranger).await;
+    let guessing = tokio::spawn({
+        let stranger = stranger.clone();
+        async move {
+            loop {
+                stranger.post("/jobs/complete", json!([complete(&made_up("default", 1))])).await;
+                stranger.post_text("/jobs/complete", "nonsense").await;
+            }
+        }
+    });
+    let mut calls = JoinSet::new();
+    for held in people {
+        let client = stranger.clone();
+        calls.spawn(async move {
+            client.extend(&held).await.is(200);
+            let sent = json!([complete(&held.reservation), complete(&made_up("default", 7))]);
+            let answer = client.post("/jobs/complete", sent).await.is(200);
+            assert_eq!(answer["jobs"][0]["state"], "completed", "{answer}");
+        });
+    }
+    while let Some(call) = calls.join_next().await {
+        call.expect("whoever hits a reservation is never refused");
+    }
+    guessing.abort();
+    let operator = w.post("/jobs/complete", json!([complete(&made_up("default", 1))])).await;
+    operator.is(200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn strangers_behind_a_proxy_are_told_apart_only_if_the_proxy_is_trusted() {
+    let mut w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.0/8").start().await;
+    let miss = |client: &Client, from: &str, n: usize| {
+        let items: Vec<_> = (0..100).map(|i| complete(&made_up("default", n * 100 + i))).collect();
+        let request = client.without_credential().request("POST", "/jobs/complete");
+        request.header("x-forwarded-for", from).json(json!(items).to_string()).send()
+    };
+    eventually("one is told", async || (miss(&w, "192.0.2.1", 1).await.status == 429).then_some(())).await;
+    assert_eq!(miss(&w, "192.0.2.1, 192.0.2.2", 2).await.status, 200, "another, whatever it says of others");
+    w.set_flag("--trusted-proxy", "192.0.2.77");
+    let (_plain, plain) = w.another().await;
+    let mut told = false;
+    for n in 0..100 {
+        told |= miss(&plain, &format!("192.0.2.{n}"), n).await.status == 429;
+    }
+    assert!(told, "anybody can write a header");
+    w.check().await;
+}
