@@ -10,7 +10,8 @@ pub use self::{
 use super::{
     Fault, Queues,
     connection::Args,
-    inspect::{Completed, Cursor, completed},
+    ended::{Completed, completed},
+    inspect::Cursor,
     read::{Fields, broken},
     record::{Live, json},
 };

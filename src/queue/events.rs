@@ -2,7 +2,7 @@
 
 use super::{
     Fault, Queues,
-    inspect::Completed,
+    ended::Completed,
     read::{Fields, broken},
     record::Bytes,
 };

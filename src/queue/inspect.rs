@@ -7,8 +7,9 @@ use serde::Serialize;
 use super::{
     Fault, Queues,
     connection::Args,
+    ended::{AbandonReason, Completed, completed, reasons},
     read::{Fields, broken},
-    record::{self, Ended, Header, Hold, Live},
+    record::{self, Header, Hold, Live},
 };
 use crate::{
     job::{Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
@@ -60,22 +61,6 @@ pub struct JobError {
     pub at: Millis,
     pub worker: Option<Name>,
     pub error: String,
-}
-
-#[derive(Debug, Clone)]
-pub struct AbandonReason {
-    pub at: Millis,
-    pub worker: Option<Name>,
-    pub reason: String,
-}
-
-/// Who completed a job, and when they had been given it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Completed {
-    pub worker: Option<Name>,
-    pub reserved_at: Millis,
-    pub at: Millis,
-    pub late: bool,
 }
 
 /// What somebody reported after the job was no longer theirs.
@@ -307,19 +292,6 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
         due_at: at(&[State::Delayed]),
         ended_at: at(&[State::Completed, State::Cancelled, State::Dead]),
     })
-}
-
-/// A job that is completed was so by its latest reservation.
-pub(super) fn completed(live: &Live) -> Option<Completed> {
-    let ended = live.ended.first().filter(|ended| live.state == State::Completed && ended.is_completion())?;
-    let (worker, late) = (ended.worker.clone(), ended.is_late());
-    Some(Completed { worker, reserved_at: ended.reserved_at, at: ended.at, late })
-}
-
-fn reasons(live: &Live) -> Vec<AbandonReason> {
-    let said = live.ended.iter().filter(|ended| ended.is_abandon() && !ended.note.is_empty());
-    said.map(|Ended { at, worker, note, .. }| AbandonReason { at: *at, worker: worker.clone(), reason: note.clone() })
-        .collect()
 }
 
 pub(super) fn read_held(queue: &QueueName, fields: &mut Fields) -> Result<Held, Fault> {

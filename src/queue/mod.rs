@@ -8,6 +8,7 @@ mod args;
 mod batch;
 mod complaints;
 mod connection;
+mod ended;
 mod enqueue;
 mod epoch;
 mod events;
@@ -49,15 +50,14 @@ pub use batch::{
     Appended, Batch, BatchCancellation, BatchCreation, BatchPage, MemberResult, NewBatch, NewMember, ResultPage,
 };
 pub use connection::Room;
+pub use ended::{AbandonReason, Completed};
 pub use enqueue::{Dedupe, Enqueued, NewJob};
 pub use events::{Event, KINDS, Passage, Place, Subject};
 pub use health::Check;
 pub use hints::{Hint, Wanted};
 pub(crate) use ids::between;
 pub use ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
-pub use inspect::{
-    AbandonReason, Completed, Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult,
-};
+pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
 pub use locks::{HeldLock, LockPage};
 pub use migrate::{Adopted, LayoutError};
 pub use operate::{Cancellation, Purge, Purged, Release, Reprioritized, Requeue, Requeued};
