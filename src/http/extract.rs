@@ -83,6 +83,9 @@ impl<S: Sync> FromRequest<S> for BeaconBody {
 
 async fn read(request: Request, rule: &'static str, takes: fn(&str) -> bool) -> Result<Bytes, Problem> {
     let too_large = || Problem::new(Failure::TooLarge, format!("a body has at most {} bytes", limits::BODY));
+    if !request.body().is_end_stream() && !is_plain(request.headers()) {
+        return Err(Problem::packed());
+    }
     let known = essence(request.headers()).is_some_and(|essence| takes(&essence));
     let body = request.into_body();
     if !known && !body.is_end_stream() {
@@ -97,6 +100,13 @@ async fn read(request: Request, rule: &'static str, takes: fn(&str) -> bool) -> 
         Ok(Err(_)) => Err(Problem::new(Failure::NotJson, "the body broke off")),
         Err(_) => Err(Problem::new(Failure::RequestTimeout, "the body did not arrive in time")),
     }
+}
+
+/// Whether a body is as it is, and not packed in some way that would have to be undone first.
+fn is_plain(headers: &HeaderMap) -> bool {
+    let mut codings =
+        headers.get_all(header::CONTENT_ENCODING).iter().flat_map(|value| value.as_bytes().split(|b| *b == b','));
+    codings.all(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
 /// `type/subtype` without parameters: a charset says nothing that JSON leaves open.
