@@ -1,5 +1,7 @@
 //! Who may call what: the one table, the layer that keeps it, and what handlers ask when the queue is in the body.
 
+use std::time::Duration;
+
 use axum::{
     extract::{FromRequestParts, MatchedPath, Request, State},
     http::{HeaderMap, Method, header, request::Parts},
@@ -9,9 +11,11 @@ use axum::{
 
 use super::problem::{Failure, Problem};
 use crate::{
-    access::{Access, Caller, Refusal, Who},
+    access::{Access, Caller, Pass, Refusal, Who},
     job::{BatchId, JobId, Name, QueueName, limits},
 };
+
+const NOT_VALID: &str = "the key or token is not valid, or not any more";
 
 /// Every route and whom it is for. What does not stand here is for operators.
 const TABLE: &[(&str, &str, Who)] = &[
@@ -77,25 +81,23 @@ pub(super) async fn check(State(access): State<Access>, mut request: Request, ne
     let who = route.unwrap_or(Who::Anyone);
     if who != Who::Anyone {
         match admit(&access, request.headers(), who) {
-            Ok(caller) => drop(request.extensions_mut().insert(caller)),
+            Ok(pass) => drop(request.extensions_mut().insert(pass)),
             Err(problem) => return problem.into_response(),
         }
     }
     next.run(request).await
 }
 
-fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Caller, Problem> {
-    if !access.is_on() {
-        return Ok(Caller::everybody());
-    }
-    let caller = access.admit(bearer(headers)?).map_err(|refusal| match refusal {
-        Refusal::Bad => unauthorized("the key or token is not valid, or not any more"),
+fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, Problem> {
+    let credential = if access.is_on() { bearer(headers)? } else { "" };
+    let pass = access.admit(credential).map_err(|refusal| match refusal {
+        Refusal::Bad => unauthorized(NOT_VALID),
         Refusal::TooMany { retry_after_ms } => Problem::rate_limited(retry_after_ms),
     })?;
-    if caller.role.may(who) {
-        return Ok(caller);
+    if pass.caller.role.may(who) {
+        return Ok(pass);
     }
-    let role = caller.role.word();
+    let role = pass.caller.role.word();
     Err(Problem::forbidden(format!("this is not for a {role}")))
 }
 
@@ -110,6 +112,14 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     let (scheme, credential) = value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(missing)?;
     let credential = credential.trim_matches(' ');
     if scheme.eq_ignore_ascii_case("bearer") && !credential.is_empty() { Ok(credential) } else { Err(missing()) }
+}
+
+/// For whoever has waited: what came meanwhile is for those only whose key or token still counts.
+///
+/// # Errors
+/// A problem, when it does not.
+pub fn still(pass: &Pass, waited: Duration) -> Result<(), Problem> {
+    if waited.is_zero() || pass.is_valid() { Ok(()) } else { Err(unauthorized(NOT_VALID)) }
 }
 
 fn unauthorized(detail: &'static str) -> Problem {
@@ -144,7 +154,7 @@ pub fn worker(caller: &Caller, named: Option<&Name>) -> Result<(), Problem> {
 }
 
 /// The layer has put it there.
-impl<S: Sync> FromRequestParts<S> for Caller {
+impl<S: Sync> FromRequestParts<S> for Pass {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
@@ -152,6 +162,14 @@ impl<S: Sync> FromRequestParts<S> for Caller {
             tracing::error!("a route for nobody in particular asks who calls");
             Problem::internal()
         })
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Pass::from_request_parts(parts, state).await.map(|pass| pass.caller)
     }
 }
 

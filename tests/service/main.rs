@@ -57,6 +57,7 @@ mod batch_streams;
 mod batches;
 
 mod access;
+mod access_ends;
 mod access_tokens;
 
 mod adopting;
