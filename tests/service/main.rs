@@ -38,6 +38,7 @@ mod waiting_refused;
 mod waiting_until;
 
 mod events;
+mod events_ahead;
 mod events_kept;
 mod events_resumed;
 
