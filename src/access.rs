@@ -113,6 +113,22 @@ impl Caller {
     }
 }
 
+/// Who was let in, and by what: it can be asked again whether that still holds. Never printed.
+#[derive(Clone)]
+pub struct Pass {
+    pub caller: Caller,
+    access: Access,
+    credential: Arc<str>,
+}
+
+impl Pass {
+    /// A key can be taken away or given to somebody else, a token ends, its issuer's key may go.
+    pub fn is_valid(&self) -> bool {
+        let control = self.access.0.as_ref();
+        control.is_none_or(|control| control.identify(&self.credential).as_ref() == Some(&self.caller))
+    }
+}
+
 /// Why a call is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
@@ -131,6 +147,8 @@ pub struct Sources {
     pub secrets: Vec<Vec<u8>>,
     /// What `iss` must be, and is in our own tokens.
     pub issuer: String,
+    /// How far ahead a token of an outside issuer may end.
+    pub longest: Duration,
     /// Calls a second of each credential; 0 = no limit.
     pub rate: u32,
 }
@@ -156,13 +174,13 @@ impl Access {
     /// # Errors
     /// One line for the operator: which file is not what it should be, and where.
     pub fn open(sources: Sources) -> Result<Self, String> {
-        let Sources { keys_file, jwks_file, secrets, issuer, rate } = sources;
+        let Sources { keys_file, jwks_file, secrets, issuer, longest, rate } = sources;
         if keys_file.is_none() && jwks_file.is_none() && secrets.is_empty() {
             return Ok(Self::off());
         }
         let keys = keys_file.map(|path| Watched::open(path, Keys::parse)).transpose()?;
         let issuers = jwks_file.map(|path| Watched::open(path, KeySet::parse)).transpose()?;
-        let (tokens, rate) = (Tokens::new(&secrets, issuer), Rate::new(rate));
+        let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), Rate::new(rate));
         Ok(Self(Some(Arc::new(Control { keys, issuers, tokens, rate }))))
     }
 
@@ -174,13 +192,13 @@ impl Access {
     ///
     /// # Errors
     /// Why not.
-    pub fn admit(&self, credential: &str) -> Result<Caller, Refusal> {
-        let Some(control) = &self.0 else { return Ok(Caller::everybody()) };
+    pub fn admit(&self, credential: &str) -> Result<Pass, Refusal> {
+        let Some(control) = &self.0 else { return Ok(self.pass(Caller::everybody(), "")) };
         let caller = control.identify(credential).ok_or(Refusal::Bad)?;
-        match &control.rate {
-            Some(rate) => rate.take(&caller.credential, Instant::now()).map(|()| caller),
-            None => Ok(caller),
+        if let Some(rate) = &control.rate {
+            rate.take(&caller.credential, Instant::now())?;
         }
+        Ok(self.pass(caller, credential))
     }
 
     /// Whether a key or token is one, for calls that nobody needs one for. It does not count as a call.
@@ -188,10 +206,8 @@ impl Access {
         self.0.as_ref().is_some_and(|control| control.identify(credential).is_some())
     }
 
-    /// Whether a caller whose call goes on may still be here. A key can be taken away; a token ends by itself.
-    pub fn still_knows(&self, caller: &Caller) -> bool {
-        let keys = self.0.as_ref().and_then(|control| control.keys.as_ref());
-        caller.worker.is_some() || keys.is_none_or(|keys| keys.now().have(caller))
+    fn pass(&self, caller: Caller, credential: &str) -> Pass {
+        Pass { caller, access: self.clone(), credential: credential.into() }
     }
 
     /// What signs tokens. `None`: there is no secret to do it with.

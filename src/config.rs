@@ -99,6 +99,10 @@ pub struct Serve {
     /// The public keys of outside issuers of tokens, as a JSON Web Key Set; read again when it changes
     #[arg(long, env = "INTRAY_JWKS_FILE", value_name = "FILE")]
     pub jwks_file: Option<PathBuf>,
+    /// Milliseconds that a token of an outside issuer may last at most, from when it is shown
+    #[arg(long, env = "INTRAY_JWT_MAX_AGE", value_name = "MS", default_value_t = 86_400_000)]
+    #[arg(value_parser = value_parser!(u64).range(1_000..=31_536_000_000))]
+    pub jwt_max_age: u64,
     /// Calls a second of each key or token; 0: no limit
     #[arg(long, env = "INTRAY_RATE_LIMIT", value_name = "N", default_value_t = 0)]
     #[arg(value_parser = value_parser!(u32).range(0..=1_000_000))]
@@ -148,7 +152,7 @@ pub struct Signing {
 #[derive(Debug, Args)]
 pub struct Token {
     /// Whose token it is
-    #[arg(long, value_parser = |text: &str| Name::parse(text))]
+    #[arg(long, value_parser = |text: &str| Name::of_worker(text))]
     pub worker: Name,
     /// A queue that the worker may work in, or a pattern with *; repeatable, or a comma list
     #[arg(long, required = true, value_delimiter = ',', value_parser = |text: &str| Pattern::parse(text))]
@@ -234,12 +238,23 @@ impl Serve {
         self.keys_file.is_some() || self.jwks_file.is_some() || self.signing.secrets().next().is_some()
     }
 
-    /// Without access control, only this machine may reach the service, unless the operator says otherwise.
+    /// Without access control, only this machine and pages that are named may reach the service, unless the operator says
+    /// otherwise.
     ///
     /// # Errors
     /// One line for the operator.
     pub fn exposure(&self) -> Result<(), String> {
-        if self.insecure || self.has_access_control() || self.listen.is_loopback() {
+        if self.insecure || self.has_access_control() {
+            return Ok(());
+        }
+        if self.cors_origin.contains(&Origin::Any) {
+            return Err(
+                "--cors-origin '*' lets any web page read and change everything while there is no access control: \
+                 name the origins, give it keys (--keys-file), or say --insecure (INTRAY_INSECURE=true)"
+                    .to_owned(),
+            );
+        }
+        if self.listen.is_loopback() {
             return Ok(());
         }
         let listen = &self.listen;

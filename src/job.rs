@@ -16,12 +16,13 @@ pub struct Invalid(pub &'static str);
 pub struct QueueName(Arc<str>);
 
 impl QueueName {
-    pub const RULE: Invalid = Invalid("must be 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-'");
+    pub const RULE: Invalid =
+        Invalid("must be 1 to 64 characters of A-Z, a-z, 0-9, '.', '_' and '-', and neither '.' nor '..'");
 
     /// # Errors
     /// [`Self::RULE`].
     pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let fits = (1..=limits::QUEUE_NAME).contains(&text.len());
+        let fits = (1..=limits::QUEUE_NAME).contains(&text.len()) && !is_a_way(text);
         let clean = text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-'));
         if fits && clean { Ok(Self(text.into())) } else { Err(Self::RULE) }
     }
@@ -193,12 +194,28 @@ fn split_code(text: &str) -> Option<(&str, Code)> {
     Some((rest, Code::parse(code)?))
 }
 
+/// In a path such a name leads elsewhere, however it is encoded: no browser can address it.
+fn is_a_way(name: &str) -> bool {
+    matches!(name, "." | "..")
+}
+
 /// A name from outside: a worker or a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Name(Arc<str>);
 
 impl Name {
     pub const RULE: Invalid = Invalid("must be 1 to 128 bytes of text without control characters");
+    pub const WORKERS_RULE: Invalid =
+        Invalid("must be 1 to 128 bytes of text without control characters, and neither '.' nor '..'");
+
+    /// A name that can stand in a path.
+    ///
+    /// # Errors
+    /// [`Self::WORKERS_RULE`].
+    pub fn of_worker(text: &str) -> Result<Self, Invalid> {
+        let name = Self::parse(text).ok().filter(|_| !is_a_way(text));
+        name.ok_or(Self::WORKERS_RULE)
+    }
 
     /// # Errors
     /// [`Self::RULE`].

@@ -188,6 +188,7 @@ pub fn access(options: &Serve) -> Result<Access, String> {
         jwks_file: options.jwks_file.clone(),
         secrets: options.signing.secrets().map(|secret| secret.expose().to_vec()).collect(),
         issuer: options.signing.jwt_issuer.clone(),
+        longest: Duration::from_millis(options.jwt_max_age),
         rate: options.rate_limit,
     })
 }

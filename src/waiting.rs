@@ -71,11 +71,17 @@ impl Waiting {
         inner.watches.wait().await;
     }
 
-    /// Hands out jobs as [`Queues::reserve`] does, and waits until there are some.
+    /// Hands out jobs as [`Queues::reserve`] does, and waits until there are some, or until its caller is not `welcome`
+    /// any more: what they get then is for whoever asked this to judge.
     ///
     /// # Errors
     /// When Redis is not well; who waits goes on waiting over it.
-    pub async fn reserve(&self, call: Reserve, wait: Duration) -> Result<ReserveOutcome, Fault> {
+    pub async fn reserve(
+        &self,
+        call: Reserve,
+        wait: Duration,
+        welcome: impl Fn() -> bool,
+    ) -> Result<ReserveOutcome, Fault> {
         if wait.is_zero() || call.id.is_some() {
             return self.inner.queues.reserve(call).await;
         }
@@ -110,13 +116,17 @@ impl Waiting {
                     // What its own call may have reserved unheard, it hears of now.
                     return match seen {
                         Ok(_) => self.what_is_true(&call.queues, looked, seen),
-                        Err(_) => self.inner.queues.reserve(call).await,
+                        Err(_) if welcome() => self.inner.queues.reserve(call).await,
+                        Err(_) => seen,
                     };
                 }
                 () = self.inner.stop.cancelled() => return seen.map(|seen| cut_short(Reason::Shutdown, seen)),
             }
             if place.is_replaced() {
                 return seen.map(|seen| cut_short(Reason::Replaced, seen));
+            }
+            if !welcome() {
+                return seen;
             }
         }
     }

@@ -67,11 +67,6 @@ impl Keys {
         }
         found.cloned()
     }
-
-    /// Whether some key is still this very caller's.
-    pub(super) fn have(&self, caller: &Caller) -> bool {
-        self.0.iter().any(|key| key.caller == *caller)
-    }
 }
 
 impl super::watched::Counted for Keys {

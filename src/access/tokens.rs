@@ -24,6 +24,8 @@ const RSA_CHARACTERS: usize = 342;
 struct Claims {
     iss: String,
     sub: String,
+    /// In seconds; some issuers write a fraction.
+    exp: f64,
     queues: Vec<String>,
 }
 
@@ -119,14 +121,17 @@ impl Jwk {
 /// Our own secrets, and the rules for everybody's tokens.
 pub(super) struct Tokens {
     issuer: String,
+    /// How far ahead an outside issuer may have a token end: nobody can call it back.
+    longest: Duration,
     secrets: Vec<DecodingKey>,
     signer: Option<Signer>,
 }
 
 impl Tokens {
-    pub(super) fn new(secrets: &[Vec<u8>], issuer: String) -> Self {
+    pub(super) fn new(secrets: &[Vec<u8>], issuer: String, longest: Duration) -> Self {
         let signer = secrets.first().map(|secret| Signer::new(secret, issuer.clone()));
-        Self { issuer, secrets: secrets.iter().map(|secret| DecodingKey::from_secret(secret)).collect(), signer }
+        let secrets = secrets.iter().map(|secret| DecodingKey::from_secret(secret)).collect();
+        Self { issuer, longest, secrets, signer }
     }
 
     pub(super) fn signer(&self) -> Option<&Signer> {
@@ -150,7 +155,9 @@ impl Tokens {
                 if *algorithm != named {
                     return None;
                 }
-                decode::<Claims>(token, key, &self.rules(*algorithm)).ok()?
+                let claims = decode::<Claims>(token, key, &self.rules(*algorithm)).ok()?;
+                let ahead = claims.claims.exp - get_current_timestamp() as f64;
+                (ahead <= self.longest.as_secs_f64() + LEEWAY as f64).then_some(claims)?
             }
         };
         self.caller(&claims.claims)
@@ -168,8 +175,8 @@ impl Tokens {
 
     /// A token is for a worker, whoever signed it.
     fn caller(&self, claims: &Claims) -> Option<Caller> {
-        let Claims { iss, sub, queues } = claims;
-        let worker = Name::parse(sub).ok()?;
+        let Claims { iss, sub, queues, .. } = claims;
+        let worker = Name::of_worker(sub).ok()?;
         if *iss != self.issuer || !(1..=limits::TOKEN_QUEUES).contains(&queues.len()) {
             return None;
         }

@@ -100,6 +100,9 @@ fn values_that_cannot_work_are_refused() {
         "--token-secret-file /nowhere",
         "--jwt-issuer=",
         "--rate-limit -1",
+        "--jwt-max-age 0",
+        "--jwt-max-age 1h",
+        "token --worker .. --queue q",
         "key",
         "key web",
         "key web admin",
@@ -179,7 +182,13 @@ fn strangers_are_kept_out_unless_the_operator_says_otherwise() {
     {
         assert_eq!(serve(line).exposure(), Ok(()), "{line}");
     }
-    for line in ["--listen 0.0.0.0:1", "--listen [::]:1", "--listen 10.0.0.1:1", "--listen desk.example:1"] {
+    assert!(
+        serve("--cors-origin https://a.example").exposure().is_ok()
+            && serve("--cors-origin * --insecure").exposure().is_ok()
+    );
+    for line in
+        ["--cors-origin *", "--listen 0.0.0.0:1", "--listen [::]:1", "--listen 10.0.0.1:1", "--listen desk.example:1"]
+    {
         let said = serve(line).exposure().expect_err(line);
         assert!(said.contains("--insecure") && !said.contains('\n'), "{said}");
     }

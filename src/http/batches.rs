@@ -20,7 +20,7 @@ use super::{
     task::{Repeat, check_size, read_task},
 };
 use crate::{
-    access::Caller,
+    access::{Caller, Pass},
     job::{Name, QueueName, limits},
     queue::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
     waiting::Waiting,
@@ -65,12 +65,15 @@ pub async fn list(State(queues): State<Queues>, caller: Caller, mut query: Query
 /// `GET /batches/{id}`
 pub async fn inspect(
     State(waiting): State<Waiting>,
+    pass: Pass,
     BatchInPath(id): BatchInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let batch = waiting.batch(&id, wait).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_batch)?;
+    let batch = waiting.batch(&id, wait).await;
+    guard::still(&pass, wait)?;
+    let batch = batch.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_batch)?;
     Ok(answer(&batch))
 }
 

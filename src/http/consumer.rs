@@ -23,7 +23,7 @@ use super::{
     task::check_size,
 };
 use crate::{
-    access::Caller,
+    access::{Caller, Pass},
     job::{JobId, Name, QueueName, Reservation, State as JobState, limits},
     payload::Json as Payload,
     queue::{Abandon, Complete, Completion, Extend, Extension, Fail, Nonce, Queues, Reserve, ReserveOutcome, Return},
@@ -33,15 +33,18 @@ use crate::{
 /// `POST /jobs/reserve`
 pub async fn reserve(
     State(waiting): State<Waiting>,
-    caller: Caller,
+    pass: Pass,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let (call, wait) = read_reserve(body.json_or_nothing()?, key, &caller)?;
+    let (call, wait) = read_reserve(body.json_or_nothing()?, key, &pass.caller)?;
     // It is part of the connection's read buffer, 8 KiB, of which those who wait shall not keep two.
     drop(body);
-    match waiting.reserve(call, wait).await? {
+    let outcome = waiting.reserve(call, wait, || pass.is_valid()).await;
+    // Dropped, it gives back what it has newly reserved.
+    guard::still(&pass, wait)?;
+    match outcome? {
         ReserveOutcome::Jobs { jobs, remaining, now, undo } => {
             let jobs = jobs.iter().map(|job| shapes::Handout::new(job, now)).collect();
             let text = serde_json::to_vec(&shapes::Handouts { jobs, remaining, server_time: now.into() });
@@ -117,7 +120,7 @@ pub async fn reservations(
 
 fn read_reserve(body: &RawValue, key: Option<String>, caller: &Caller) -> Result<(Reserve, Duration), Problem> {
     let mut fields = Fields::of(body)?;
-    let worker = fields.take("worker", rules::parsed(Name::parse));
+    let worker = fields.take("worker", rules::parsed(Name::of_worker));
     if fields.has("id") && fields.has("queues") {
         fields.blame::<()>("queues", "does not go together with id");
     }

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{consumer::read_queues, guard, headers::LastEventId, problem::Problem, query::Query, shapes};
 use crate::{
-    access::{Access, Caller},
+    access::Pass,
     job::{BatchId, Invalid, Name, QueueName},
     queue::{Event, KINDS, Place, Subject, between},
     waiting::{Feed, Told, Waiting},
@@ -25,24 +25,24 @@ use crate::{
 
 /// Something is said so often, whatever happens, so that a dead connection is noticed.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-/// How often a reader's key is looked for again.
+/// How often a reader's key or token is asked for again.
 const DOUBT: Duration = Duration::from_secs(1);
 
 /// `GET /events`
 pub async fn events(
-    State((waiting, access, leaving)): State<(Waiting, Access, CancellationToken)>,
-    caller: Caller,
+    State((waiting, leaving)): State<(Waiting, CancellationToken)>,
+    pass: Pass,
     LastEventId(places): LastEventId,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let queues = read_queues(&mut query, &caller);
+    let queues = read_queues(&mut query, &pass.caller);
     let filter = Filter::read(&mut query);
     let filter = query.finish(Some(filter))?;
-    queues.iter().try_for_each(|queue| guard::queue(&caller, queue))?;
+    queues.iter().try_for_each(|queue| guard::queue(&pass.caller, queue))?;
     let place_in = |queue: &QueueName| places.iter().find(|(known, _)| known == queue).map(|(_, place)| *place);
     let from = queues.into_iter().map(|queue| (place_in(&queue), queue)).collect();
     let feed = waiting.feed(from).await.map_err(Problem::of_a_look)?;
-    Ok(Reader::new(feed, filter, (access, caller), leaving).into_response())
+    Ok(Reader::new(feed, filter, pass, leaving).into_response())
 }
 
 /// Which events are wanted.
@@ -66,7 +66,7 @@ impl Filter {
             kinds,
             batch: query.take("batch", BatchId::parse),
             client: query.take("client", Name::parse),
-            worker: query.take("worker", Name::parse),
+            worker: query.take("worker", Name::of_worker),
         }
     }
 
@@ -88,14 +88,14 @@ struct Reader {
     feed: Feed,
     filter: Filter,
     heartbeat: Interval,
-    credential: (Access, Caller),
+    pass: Pass,
     doubt: Interval,
     leaving: CancellationToken,
     is_over: bool,
 }
 
 impl Reader {
-    fn new(feed: Feed, filter: Filter, credential: (Access, Caller), leaving: CancellationToken) -> Self {
+    fn new(feed: Feed, filter: Filter, pass: Pass, leaving: CancellationToken) -> Self {
         let every = |period| {
             let mut interval = tokio::time::interval_at(Instant::now(), period);
             interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -103,7 +103,7 @@ impl Reader {
         };
         // The first heartbeat is said at once: it has an id to come back with.
         let (heartbeat, doubt) = (every(HEARTBEAT), every(DOUBT));
-        Self { feed, filter, heartbeat, credential, doubt, leaving, is_over: false }
+        Self { feed, filter, heartbeat, pass, doubt, leaving, is_over: false }
     }
 
     async fn next(&mut self) -> Option<String> {
@@ -118,8 +118,8 @@ impl Reader {
                     // Who is cut comes back with the last id, and misses nothing that is kept.
                     Err(_) => self.is_over = true,
                 },
-                // Whose key was taken away learns no more, and why when they come back.
-                _ = self.doubt.tick() => self.is_over = !self.credential.0.still_knows(&self.credential.1),
+                // Whose key was taken away, or whose token is over, learns no more, and why when they come back.
+                _ = self.doubt.tick() => self.is_over = !self.pass.is_valid(),
                 _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::Nothing {})),
                 () = self.leaving.cancelled() => {
                     self.is_over = true;

@@ -152,8 +152,8 @@ impl<S: Send + Sync> FromRequestParts<S> for WorkerInPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let worker = segment(parts).await.and_then(|text| Name::parse(&text).ok());
-        worker.map(Self).ok_or_else(|| Problem::invalid(vec![Place::parameter("worker", Name::RULE)]))
+        let worker = segment(parts).await.and_then(|text| Name::of_worker(&text).ok());
+        worker.map(Self).ok_or_else(|| Problem::invalid(vec![Place::parameter("worker", Name::WORKERS_RULE)]))
     }
 }
 

@@ -27,6 +27,9 @@ pub async fn read(
     rule: &'static str,
     takes: fn(&str) -> bool,
 ) -> Result<(Bytes, Share), Problem> {
+    if !request.body().is_end_stream() && !is_plain(request.headers()) {
+        return Err(Problem::packed());
+    }
     let known = essence(request.headers()).is_some_and(|essence| takes(&essence));
     let body = request.into_body();
     if !known && !body.is_end_stream() {
@@ -86,6 +89,13 @@ impl Pieces {
 
 fn too_large(most: usize) -> Problem {
     Problem::new(Failure::TooLarge, format!("a body has at most {most} bytes here"))
+}
+
+/// Whether a body is as it is, and not packed in some way that would have to be undone first.
+fn is_plain(headers: &HeaderMap) -> bool {
+    let mut codings =
+        headers.get_all(header::CONTENT_ENCODING).iter().flat_map(|value| value.as_bytes().split(|b| *b == b','));
+    codings.all(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"identity"))
 }
 
 /// `type/subtype` without parameters: a charset says nothing that JSON leaves open.

@@ -1,6 +1,6 @@
 //! Who may call what: the one table, the layer that keeps it, and what handlers ask when the queue is in the body.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::{
     extract::{FromRequestParts, MatchedPath, Request, State},
@@ -15,9 +15,11 @@ use super::{
     purse::{Bodies, Purse},
 };
 use crate::{
-    access::{Access, Caller, Refusal, Who},
+    access::{Access, Caller, Pass, Refusal, Who},
     job::{BatchId, JobId, Name, QueueName, limits},
 };
+
+const NOT_VALID: &str = "the key or token is not valid, or not any more";
 
 /// What the layer goes by.
 #[derive(Clone)]
@@ -94,7 +96,7 @@ pub(super) async fn check(State(door): State<Door>, mut request: Request, next: 
     }
     if who != Who::Anyone {
         match admit(&door.access, request.headers(), who) {
-            Ok(caller) => drop(request.extensions_mut().insert(caller)),
+            Ok(pass) => drop(request.extensions_mut().insert(pass)),
             Err(problem) => return problem.into_response(),
         }
     }
@@ -119,18 +121,16 @@ fn knows(access: &Access, headers: &HeaderMap) -> bool {
     !access.is_on() || bearer(headers).is_ok_and(|credential| access.knows(credential))
 }
 
-fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Caller, Problem> {
-    if !access.is_on() {
-        return Ok(Caller::everybody());
-    }
-    let caller = access.admit(bearer(headers)?).map_err(|refusal| match refusal {
-        Refusal::Bad => unauthorized("the key or token is not valid, or not any more"),
+fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, Problem> {
+    let credential = if access.is_on() { bearer(headers)? } else { "" };
+    let pass = access.admit(credential).map_err(|refusal| match refusal {
+        Refusal::Bad => unauthorized(NOT_VALID),
         Refusal::TooMany { retry_after_ms } => Problem::rate_limited(retry_after_ms),
     })?;
-    if caller.role.may(who) {
-        return Ok(caller);
+    if pass.caller.role.may(who) {
+        return Ok(pass);
     }
-    let role = caller.role.word();
+    let role = pass.caller.role.word();
     Err(Problem::forbidden(format!("this is not for a {role}")))
 }
 
@@ -145,6 +145,14 @@ fn bearer(headers: &HeaderMap) -> Result<&str, Problem> {
     let (scheme, credential) = value.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(missing)?;
     let credential = credential.trim_matches(' ');
     if scheme.eq_ignore_ascii_case("bearer") && !credential.is_empty() { Ok(credential) } else { Err(missing()) }
+}
+
+/// For whoever has waited: what came meanwhile is for those only whose key or token still counts.
+///
+/// # Errors
+/// A problem, when it does not.
+pub fn still(pass: &Pass, waited: Duration) -> Result<(), Problem> {
+    if waited.is_zero() || pass.is_valid() { Ok(()) } else { Err(unauthorized(NOT_VALID)) }
 }
 
 fn unauthorized(detail: &'static str) -> Problem {
@@ -179,7 +187,7 @@ pub fn worker(caller: &Caller, named: Option<&Name>) -> Result<(), Problem> {
 }
 
 /// The layer has put it there.
-impl<S: Sync> FromRequestParts<S> for Caller {
+impl<S: Sync> FromRequestParts<S> for Pass {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
@@ -187,6 +195,14 @@ impl<S: Sync> FromRequestParts<S> for Caller {
             tracing::error!("a route for nobody in particular asks who calls");
             Problem::internal()
         })
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        Pass::from_request_parts(parts, state).await.map(|pass| pass.caller)
     }
 }
 

@@ -105,7 +105,7 @@ pub fn router(
         .route("/queues/{queue}/jobs", get(operator::jobs).with_state((queues.clone(), waiting.clone())))
         .route("/queues/{queue}/workers", get(operator::workers))
         .route("/queues/{queue}/locks", get(operator::locks))
-        .route("/events", get(events::events).with_state((waiting, access.clone(), leaving.clone())))
+        .route("/events", get(events::events).with_state((waiting, leaving.clone())))
         .route("/livez", get(pages::livez))
         .route("/readyz", get(pages::readyz).with_state(readiness))
         .route("/metrics", get(pages::metrics).with_state(figures))

@@ -17,7 +17,7 @@ use super::{
     rules, shapes,
 };
 use crate::{
-    access::{Caller, Role},
+    access::{Caller, Pass, Role},
     job::{BatchId, Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
     queue::{Cursor, JobFilter, Purge, Queues, Release, Requeue, Requeued, SettingsPatch},
     waiting::Waiting,
@@ -123,17 +123,19 @@ pub async fn sweep(
 /// `GET /queues/{queue}/jobs`
 pub async fn jobs(
     State((queues, waiting)): State<(Queues, Waiting)>,
-    caller: Caller,
+    pass: Pass,
     QueueInPath(queue): QueueInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let asked = (read_filter(&mut query), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;
-    if caller.role == Role::Producer && filter.state != JobState::Completed {
+    if pass.caller.role == Role::Producer && filter.state != JobState::Completed {
         return Err(Problem::forbidden("a producer reads the results of a queue: state=completed"));
     }
     known(&queues, &queue).await?;
-    let page = waiting.jobs(&queue, filter, wait).await.map_err(Problem::of_a_look)?;
+    let page = waiting.jobs(&queue, filter, wait).await;
+    guard::still(&pass, wait)?;
+    let page = page.map_err(Problem::of_a_look)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
     Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text) }).into_response())
 }
@@ -186,7 +188,7 @@ fn read_holder(body: &RawValue) -> Result<Release, Problem> {
         return fields.finish(target);
     }
     let queue = fields.need("queue", rules::parsed(QueueName::parse));
-    let worker = fields.need("worker", rules::parsed(Name::parse));
+    let worker = fields.need("worker", rules::parsed(Name::of_worker));
     fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
 }
 
@@ -249,7 +251,7 @@ fn read_filter(query: &mut Query) -> JobFilter {
     JobFilter {
         state: query.take("state", word).unwrap_or(JobState::Waiting),
         client: query.take("client", Name::parse),
-        worker: query.take("worker", Name::parse),
+        worker: query.take("worker", Name::of_worker),
         batch: query.take("batch", BatchId::parse),
         after,
         limit,

@@ -19,12 +19,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::{host::Stranger, query::Query};
 use crate::{
+    access::{Caller, Pattern},
     job::{QueueName, State as JobState},
     queue::{Check, Queues, StateCounts},
 };
 
 /// However many probes ask, Redis is asked once in this time.
 const FRESH: Duration = Duration::from_secs(1);
+/// How the label of a queue begins.
+const QUEUE: &str = "queue=\"";
 
 /// `GET /livez`
 pub async fn livez() -> &'static str {
@@ -57,10 +60,23 @@ pub async fn readyz(
 }
 
 /// `GET /metrics`
-pub async fn metrics(State(figures): State<Figures>) -> Response {
+pub async fn metrics(State(figures): State<Figures>, caller: Caller) -> Response {
     figures.look().await;
+    let all = figures.metrics.render();
+    let seen = if caller.covers(&Pattern::all()) { all } else { of_callers_queues(&all, &caller) };
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    ([(header::CONTENT_TYPE, text)], figures.metrics.render()).into_response()
+    ([(header::CONTENT_TYPE, text)], seen).into_response()
+}
+
+/// The figures without those of queues that are none of the caller's business.
+fn of_callers_queues(all: &str, caller: &Caller) -> String {
+    let queue = |line: &str| {
+        let labels = line.split_once('{')?.1;
+        let value = labels.strip_prefix(QUEUE).or_else(|| Some(labels.split_once(&format!(",{QUEUE}"))?.1))?;
+        Some(value.split_once('"')?.0.to_owned())
+    };
+    let sees = |name: &str| QueueName::parse(name).is_ok_and(|queue| caller.sees(&queue));
+    all.split_inclusive('\n').filter(|line| queue(line).is_none_or(|name| sees(&name))).collect()
 }
 
 /// Whether this instance should be given work.

@@ -97,13 +97,16 @@ pub struct Problem {
     retry_after_ms: Option<u32>,
     /// Of a call that named a reservation which is there.
     is_hit: bool,
+    /// The body came in a coding that is not read.
+    packed: bool,
 }
 
 impl Problem {
     pub fn new(failure: Failure, detail: impl Into<Rule>) -> Self {
         let detail = detail.into();
-        let (errors, reason, job_state, batch_state, total, applied, retry_after_ms, is_hit) = Default::default();
-        Self { failure, detail, errors, reason, job_state, batch_state, total, applied, retry_after_ms, is_hit }
+        let (errors, reason, job_state, batch_state, total, applied, retry_after_ms) = Default::default();
+        let (is_hit, packed) = (false, false);
+        Self { failure, detail, errors, reason, job_state, batch_state, total, applied, retry_after_ms, is_hit, packed }
     }
 
     /// Values that break rules, each at its place.
@@ -130,6 +133,12 @@ impl Problem {
 
     pub fn unknown_batch() -> Self {
         Self::new(Failure::UnknownBatch, "no batch has this id, or it is forgotten")
+    }
+
+    /// RFC 7694: what would have been taken stands in `Accept-Encoding`, and only then.
+    pub fn packed() -> Self {
+        let refused = Self::new(Failure::UnsupportedMediaType, "send the body as it is, without a Content-Encoding");
+        Self { packed: true, ..refused }
     }
 
     pub fn too_many_items(most: usize) -> Self {
@@ -301,6 +310,9 @@ impl IntoResponse for Problem {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if let Some(ms) = self.retry_after_ms {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000)));
+        }
+        if self.packed {
+            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
         }
         if self.failure == Failure::Unauthorized {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -21,7 +21,7 @@ use super::{
     task::{Repeat, check_size, read_task},
 };
 use crate::{
-    access::Caller,
+    access::{Caller, Pass},
     job::{JobId, Name, QueueName, State as JobState, limits},
     queue::{self, Cancellation, Dedupe, Enqueued, NewJob, Queues, Reprioritized},
     waiting::Waiting,
@@ -57,12 +57,15 @@ pub async fn enqueue(
 /// `GET /jobs/{id}`
 pub async fn inspect(
     State(waiting): State<Waiting>,
+    pass: Pass,
     JobInPath(id): JobInPath,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let job = waiting.job(&id, wait).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
+    let job = waiting.job(&id, wait).await;
+    guard::still(&pass, wait)?;
+    let job = job.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
     Ok(Json(shapes::Job::new(&job)).into_response())
 }
 

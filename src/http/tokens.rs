@@ -42,7 +42,7 @@ pub async fn mint(
 
 fn read(body: &RawValue) -> Result<(Name, Vec<Pattern>, Duration), Problem> {
     let mut fields = Fields::of(body)?;
-    let worker = fields.need("worker", rules::parsed(Name::parse));
+    let worker = fields.need("worker", rules::parsed(Name::of_worker));
     if !fields.has("queues") {
         fields.blame::<()>("queues", "is required");
     }

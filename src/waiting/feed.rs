@@ -70,23 +70,37 @@ impl Feed {
                 }
                 return Ok(told);
             }
-            if let Some(queue) = self.behind.last() {
-                let passage = self.queues.events_after(queue, self.places[queue]).await.map_err(|_| TooSlow)?;
-                if !passage.whole {
-                    self.told.push_back(Told::Gap(queue.clone()));
-                }
-                self.told.extend(passage.events.into_iter().map(|event| Told::Event(Arc::new(event))));
-                if !passage.more {
-                    self.behind.pop();
-                }
+            if let Some(queue) = self.behind.last().cloned() {
+                self.read_on(queue).await.map_err(|_| TooSlow)?;
                 continue;
             }
             match self.live.next().await.unwrap_or(Err(TooSlow))? {
                 // What the past has told already is not told again.
                 Told::Event(event) if event.at <= self.places[&event.queue] => {}
+                // What is missing at this place, this reader sees for itself.
+                Told::Gap(queue) => self.behind.push(queue),
                 told => self.told.push_back(told),
             }
         }
+    }
+
+    /// A part of the past of the last queue that is behind.
+    async fn read_on(&mut self, queue: QueueName) -> Result<(), Fault> {
+        let mut passage = self.queues.events_after(&queue, self.places[&queue]).await?;
+        let whole = passage.whole;
+        if !whole && passage.events.is_empty() {
+            // The place is ahead of all there is: Redis came back with less than it had. What is kept may all be new.
+            passage = self.queues.events_after(&queue, Place::default()).await?;
+            self.places.insert(queue.clone(), Place::default());
+        }
+        if !whole {
+            self.told.push_back(Told::Gap(queue));
+        }
+        self.told.extend(passage.events.into_iter().map(|event| Told::Event(Arc::new(event))));
+        if !passage.more {
+            self.behind.pop();
+        }
+        Ok(())
     }
 
     /// Where it is in each queue, behind what was told last.

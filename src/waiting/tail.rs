@@ -46,7 +46,7 @@ pub struct Following(broadcast::Receiver<Told>);
 #[derive(Debug, Clone)]
 pub enum Told {
     Event(Arc<Event>),
-    /// Some of what happened in the queue is not kept any more.
+    /// Some of what happened in the queue is not kept any more, or the queue's past is another.
     Gap(QueueName),
 }
 
@@ -194,8 +194,11 @@ async fn catch_up(inner: &Inner, tail: &Tail, queue: &QueueName, last: &mut Opti
     loop {
         let passage = inner.queues.events_after(queue, place).await?;
         if !passage.whole {
+            if passage.events.is_empty() {
+                // Ahead of all there is: it goes on from here, and whoever listens looks for themselves at what is kept.
+                place = inner.queues.last_event(queue).await?;
+            }
             let _ = tail.told.send(Told::Gap(queue.clone()));
-            place = Place::default();
         }
         for event in passage.events {
             place = event.at;

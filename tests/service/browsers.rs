@@ -106,7 +106,7 @@ async fn an_allowed_page_asks_before_and_reads_answers_and_refusals_alike() {
 
 #[tokio::test]
 async fn everybody_may_be_allowed_but_never_with_credentials() {
-    let w = World::plan().flag("--cors-origin", "*").start().await;
+    let w = World::plan().flag("--cors-origin", "*").switch("--insecure").start().await;
     let answer =
         w.request("POST", "/jobs").header("origin", "https://any.example").json(r#"{"payload":1}"#).send().await;
     assert_eq!(answer.status, 201);

@@ -39,6 +39,7 @@ mod waiting_refused;
 mod waiting_until;
 
 mod events;
+mod events_ahead;
 mod events_kept;
 mod events_resumed;
 
@@ -58,6 +59,7 @@ mod batch_streams;
 mod batches;
 
 mod access;
+mod access_ends;
 mod access_tokens;
 
 mod adopting;
@@ -70,8 +72,8 @@ mod examples;
 mod full;
 mod full_disk;
 mod hanging;
-mod hosts;
 mod hostile;
+mod hosts;
 mod leaving;
 mod malformed;
 mod outage;

@@ -194,3 +194,28 @@ async fn no_input_is_a_fault_of_the_service() {
     assert_holds(&w.job(&held.id).await, json!({ "payload": 1 }));
     w.check().await;
 }
+
+#[tokio::test]
+async fn a_packed_body_is_refused_and_told_how_to_come() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    let held = w.reserve().await;
+    let settle = format!(r#"{{"reservation":"{}"}}"#, held.reservation);
+    let sent = async |path: &str, codings: &[&str], body: &str| {
+        let request = w.request("POST", path).json(body);
+        codings.iter().fold(request, |request, coding| request.header("content-encoding", coding)).send().await
+    };
+    for codings in [&["gzip"][..], &["br"], &["identity, gzip"], &["identity", "gzip"], &["x"]] {
+        for (path, body) in [("/jobs", r#"{"payload":2}"#), ("/jobs/complete", &settle), ("/jobs/reserve", "{}")] {
+            let answer = sent(path, codings, body).await;
+            assert_eq!(answer.status, 415, "{path} {codings:?}: {}", answer.text());
+            answer.refused("unsupported-media-type");
+            assert_eq!(answer.header("accept-encoding"), Some("identity"), "RFC 7694: what would have been taken");
+        }
+    }
+    let wrong_type = w.request("POST", "/jobs").header("content-type", "text/html").body("{}").send().await;
+    assert_eq!((wrong_type.status, wrong_type.header("accept-encoding")), (415, None), "that is another matter");
+    sent("/jobs", &["Identity"], r#"{"payload":2}"#).await.is(201);
+    sent("/jobs/complete", &["identity,identity"], &settle).await.is(200);
+    w.check().await;
+}

@@ -28,6 +28,8 @@ async fn it_does_not_start_where_jobs_would_be_lost_or_anybody_could_come_in() {
     refuses(&run(with("redis://127.0.0.1:1")).await, &["redis"]);
     refuses(&run(with("unix:///nowhere/redis.sock")).await, &["redis"]);
     refuses(&run(serve(&["--listen", "0.0.0.0:0", "--redis-url", &url])).await, &["--insecure"]);
+    let anybody = ["--cors-origin", "https://desk.example,*", "--redis-url", &url];
+    refuses(&run(serve(&[&listen[..2], &anybody].concat())).await, &["--cors-origin", "--insecure"]);
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address").to_string();
     refuses(&run(serve(&["--listen", &address, "--redis-url", &url])).await, &[&address]);

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 use super::*;
 use crate::job::QueueName;
 
+const DAY: Duration = Duration::from_secs(86_400);
 const SECRET: &[u8] = b"a secret of two and thirty bytes";
 const JWKS: &str = include_str!("../../../tests/keys/jwks.json");
 
 fn tokens() -> Tokens {
-    Tokens::new(&[SECRET.to_vec(), b"the one before, which still counts".to_vec()], "intray".to_owned())
+    Tokens::new(&[SECRET.to_vec(), b"the one before, which still counts".to_vec()], "intray".to_owned(), DAY)
 }
 
 fn issuers() -> KeySet {
@@ -180,7 +181,7 @@ fn a_key_is_found_by_its_kid_and_by_nothing_else() {
     let critical = Header { crit: Some(vec!["exp".to_owned()]), ..Header::new(Algorithm::HS256) };
     assert!(taken(&encode(&critical, &claims(), &hs()).expect("signed")).is_none());
     assert!(tokens().verify(&token(Algorithm::RS256, Some("r"), &claims(), &rsa()), None).is_none(), "no file");
-    let nobodys = Tokens::new(&[], "intray".to_owned());
+    let nobodys = Tokens::new(&[], "intray".to_owned(), DAY);
     assert!(nobodys.verify(&token(Algorithm::HS256, None, &claims(), &hs()), Some(&issuers())).is_none(), "no secret");
     let empty = EncodingKey::from_secret(b"");
     assert!(nobodys.verify(&token(Algorithm::HS256, None, &claims(), &empty), Some(&issuers())).is_none());
@@ -220,7 +221,7 @@ fn secrets_are_replaced_one_after_the_other() {
         signer.sign(&Name::parse("ann").expect("a name"), &queues, Duration::from_millis(1_500)).expect("signed")
     };
     let of = |secrets: &[&[u8]]| {
-        Tokens::new(&secrets.iter().map(|secret| secret.to_vec()).collect::<Vec<_>>(), "intray".to_owned())
+        Tokens::new(&secrets.iter().map(|secret| secret.to_vec()).collect::<Vec<_>>(), "intray".to_owned(), DAY)
     };
     let (by_old, by_new) = (sign(old), sign(new));
     for (secrets, old_counts, new_counts) in
@@ -232,7 +233,7 @@ fn secrets_are_replaced_one_after_the_other() {
     }
     let caller = of(&[new]).verify(&by_new.token, None).expect("ours");
     assert_eq!(caller.own_queues(), Some(vec![QueueName::parse("reviews").expect("a queue")]));
-    let another = Tokens::new(&[new.to_vec()], "https://login.example".to_owned());
+    let another = Tokens::new(&[new.to_vec()], "https://login.example".to_owned(), DAY);
     assert!(another.verify(&by_new.token, None).is_none(), "another issuer's name");
     let ms = by_new.expires_at.0 - get_current_timestamp() * 1_000;
     assert!((1_000..=2_000).contains(&ms), "to the second, and never too short: {ms}");

@@ -1,0 +1,173 @@
+//! Keys that are taken away and tokens that end while their holders wait, and how long tokens may last.
+
+use std::{
+    fs,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use jsonwebtoken::Algorithm;
+use serde_json::{Value, json};
+
+use crate::world::{
+    Client, World,
+    access::{SECRET, issued, key, line, signed},
+    eventually, id_of,
+    waiters::Waiter,
+};
+
+fn seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs()
+}
+
+/// Somebody who asks for work in these queues, has looked and sleeps.
+async fn sleeps(w: &World, who: &Client, queues: &[&str]) -> Waiter {
+    let before = w.scripts("look").await + w.scripts("reserve").await;
+    let waiter = who.asks(json!({ "queues": queues, "worker": "ann" }));
+    eventually("they look", async || {
+        (w.scripts("look").await + w.scripts("reserve").await >= before + queues.len() as u64).then_some(())
+    })
+    .await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(!waiter.is_answered());
+    waiter
+}
+
+async fn is_shut_out(who: &Client) {
+    eventually("the credential is none any more", async || {
+        (who.get("/workers/ann/reservations?queue=default").await.status == 401).then_some(())
+    })
+    .await;
+}
+
+/// Nobody has had the job.
+async fn is_still_there(w: &World, id: &str) {
+    let job = eventually("it waits", async || {
+        let job = w.job(id).await;
+        (job["state"] == "waiting").then_some(job)
+    })
+    .await;
+    assert_eq!(job["counts"]["handed_out"], 0, "{job}");
+}
+
+#[tokio::test]
+async fn whose_key_is_taken_away_while_they_wait_gets_no_job() {
+    let w = World::plan().with_keys(&[("old", "worker", "*"), ("web", "producer", "*")]).start().await;
+    let (old, web) = (w.bearing(&key("old")), w.bearing(&key("web")));
+    let waiters = [sleeps(&w, &old, &["default"]).await, sleeps(&w, &old, &["default", "more"]).await];
+    let id = w.enqueue_as(json!({ "queue": "seen", "payload": 1 })).await;
+    let batch = id_of(&w.post("/batches", json!({ "queue": "seen", "jobs": [{ "payload": 1 }] })).await.is(201));
+    let held = w.reserve_all(json!({ "queues": ["seen"], "limit": 2 })).await;
+    let paths = [format!("/jobs/{id}"), format!("/batches/{batch}"), "/queues/seen/jobs?state=completed".to_owned()];
+    let looks: Vec<_> = paths.iter().map(|path| web.watches(path)).collect();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    // A key of the same name in its place is another key.
+    let new = line("old", "worker", "*").replace(&line("old", "worker", "*")[13..], &line("new", "worker", "*")[13..]);
+    fs::write(w.folder().join("keys"), [line("root", "operator", "*"), new].join("\n")).expect("written");
+    is_shut_out(&old).await;
+    for held in &held {
+        w.complete(held).await.is(200);
+    }
+    for (path, look) in paths.iter().zip(looks) {
+        let (answer, _) = look.answer().await;
+        assert_eq!(answer.status, 401, "{path}: {}", answer.text());
+        answer.refused("unauthorized");
+    }
+    let jobs = [w.enqueue(1).await, w.enqueue(2).await];
+    for waiter in waiters {
+        let (answer, _) = waiter.answer().await;
+        assert_eq!(answer.status, 401, "{}", answer.text());
+        answer.refused("unauthorized");
+    }
+    for id in &jobs {
+        is_still_there(&w, id).await;
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whose_token_ends_while_they_wait_gets_no_job() {
+    let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
+    // Clocks may differ by five seconds: it is over soon, and not yet.
+    let ann = w.bearing(&signed(SECRET, json!({ "exp": seconds() - 3 })));
+    let waiter = sleeps(&w, &ann, &["default"]).await;
+    is_shut_out(&ann).await;
+    let id = w.enqueue(1).await;
+    let (answer, _) = waiter.answer().await;
+    assert_eq!(answer.status, 401, "{}", answer.text());
+    is_still_there(&w, &id).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_token_of_an_outside_issuer_lives_a_day_at_most_or_as_long_as_the_operator_says() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/jwks.json");
+    let plan = || World::plan().with_keys(&[]).flag("--jwks-file", file).flag("--token-secret", SECRET);
+    let is_taken = async |w: &World, token: String| {
+        w.bearing(&token).post("/jobs/reserve", json!({ "queues": ["default"] })).await.status == 200
+    };
+    let (day, hour) = (plan().start().await, plan().flag("--jwt-max-age", "3600000").start().await);
+    for (w, ahead, taken) in [
+        (&day, 86_300, true),
+        (&day, 86_500, false),
+        (&day, 10_000_000_000, false),
+        (&hour, 3_500, true),
+        (&hour, 3_700, false),
+    ] {
+        for (algorithm, kid) in [(Algorithm::RS256, "r"), (Algorithm::ES256, "e"), (Algorithm::EdDSA, "d")] {
+            let token = issued(algorithm, kid, json!({ "exp": seconds() + ahead }));
+            assert_eq!(is_taken(w, token).await, taken, "{kid} for {ahead} s");
+        }
+    }
+    // What we sign ourselves, we bound when we sign it.
+    assert!(is_taken(&hour, signed(SECRET, json!({ "exp": seconds() + 7_200 }))).await);
+    assert!(is_taken(&day, issued(Algorithm::EdDSA, "d", json!({ "exp": (seconds() + 60) as f64 + 0.5 }))).await);
+}
+
+#[tokio::test]
+async fn figures_of_a_queue_are_for_those_whose_queue_it_is() {
+    let w = World::plan().with_keys(&[("a", "operator", "a-*"), ("all", "operator", "*")]).start().await;
+    for queue in ["a-1", "b-1", "b-a-1"] {
+        w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
+    }
+    let queues = async |who: &str| {
+        let text = w.bearing(&key(who)).get("/metrics").await.text();
+        for name in
+            ["process_", "http_request_duration_seconds_count", "intray_script_duration_seconds", "# TYPE intray_jobs"]
+        {
+            assert!(text.lines().any(|line| line.starts_with(name)), "{who}: {name} is not in {text}");
+        }
+        assert!(text.contains(r#"route="/metrics""#) || text.contains("route=\"/jobs\""), "{text}");
+        let of = |queue: &str| text.contains(&format!(r#"intray_jobs{{queue="{queue}",state="waiting"}} 1"#));
+        let named = |queue: &str| text.contains(&format!("\"{queue}\""));
+        ["a-1", "b-1", "b-a-1"].map(|queue| (of(queue), named(queue)))
+    };
+    assert_eq!(queues("all").await, [(true, true); 3]);
+    assert_eq!(queues("a").await, [(true, true), (false, false), (false, false)]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_no_browser_can_address_is_no_name_of_a_queue_or_worker() {
+    let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
+    for name in [".", ".."] {
+        w.put(json!({ "queue": name, "payload": 1 })).await.blames(&["/queue"]);
+        w.post("/batches", json!({ "queue": name, "jobs": [{ "payload": 1 }] })).await.blames(&["/queue"]);
+        w.post("/jobs/reserve", json!({ "queues": [name] })).await.blames(&["/queues/0"]);
+        w.post("/jobs/reserve", json!({ "worker": name })).await.blames(&["/worker"]);
+        w.post("/jobs/release", json!({ "queue": name, "worker": name })).await.blames(&["/queue", "/worker"]);
+        w.post("/tokens", json!({ "worker": name, "queues": ["default"] })).await.blames(&["/worker"]);
+        w.get(&format!("/queues/default/jobs?worker={name}")).await.blames_by("parameter", &["worker"]);
+        let by_token = w.bearing(&signed(SECRET, json!({ "sub": name }))).post("/jobs/reserve", json!({})).await;
+        by_token.refused("unauthorized");
+    }
+    w.get("/queues").await.is(200)["queues"].as_array().expect("a list").is_empty().then_some(()).expect("no queue");
+    // Clients and locks are in no path, and three dots lead nowhere else.
+    w.put(json!({ "queue": "...", "payload": 1, "client": "..", "locks": ["."] })).await.is(201);
+    let held: Value = w.post("/jobs/reserve", json!({ "queues": ["..."], "worker": "..." })).await.is(200);
+    assert_eq!(held["jobs"][0]["worker"], "...");
+    assert_eq!(
+        w.get("/workers/.../reservations?queue=...").await.is(200)["reservations"][0]["id"],
+        held["jobs"][0]["id"]
+    );
+    w.check().await;
+}
