@@ -78,3 +78,4 @@ mod refusals;
 mod registry;
 mod sockets;
 mod torn;
+mod warnings;
