@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use deadpool_redis::{Connection, Manager, Pool, PoolError, Runtime};
 use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Value, aio::MultiplexedConnection};
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
@@ -27,8 +27,7 @@ const TRY_EVERY: Duration = Duration::from_millis(500);
 /// Codes of a server that will not be well on this connection: after a failover it still answers PING.
 const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
 /// Codes that mean "not now", said before anything was run.
-const REFUSED: [&str; 8] =
-    ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOAUTH"];
+const REFUSED: [&str; 7] = ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN"];
 
 /// Why a private server's disk has no room for anything new; `None` while it has.
 pub type Room = watch::Receiver<Option<String>>;
@@ -77,7 +76,7 @@ impl Link {
             other => other,
         }
         .map_err(Sent::fault)?;
-        if script.writes && self.room.is_some() {
+        if script.writes && self.knows_its_room() {
             self.confirm().await?;
         }
         Ok(answer)
@@ -93,6 +92,10 @@ impl Link {
         }
     }
 
+    pub(super) fn knows_its_room(&self) -> bool {
+        self.room.is_some()
+    }
+
     /// Why nothing new can be stored.
     pub(super) fn shortage(&self) -> Option<String> {
         self.room.as_ref().and_then(|room| room.borrow().clone())
@@ -105,7 +108,7 @@ impl Link {
 
     /// A plain command over a connection that the pool has just checked: for health, not for haste.
     pub(super) async fn checked(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        let mut connection = self.pool.get().await.map_err(|e| away(&e))?;
+        let mut connection = self.pool.get().await.map_err(|e| unreached(&e))?;
         let answer = command.query_async(&mut *connection).await;
         if answer.as_ref().is_err_and(is_broken) {
             drop(Connection::take(connection));
@@ -158,7 +161,7 @@ impl Link {
         if let Some(open) = slot.read() {
             return Ok(open);
         }
-        let fresh = self.pool.get().await.map_err(|e| away(&e))?;
+        let fresh = self.pool.get().await.map_err(|e| unreached(&e))?;
         let shared = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh));
         *kept = Some(fresh);
         slot.write(Some(shared.clone()));
@@ -216,10 +219,20 @@ fn away(e: &dyn std::fmt::Display) -> Fault {
     Fault::Unavailable { applied: Applied::No, why: e.to_string() }
 }
 
+fn unreached(e: &PoolError) -> Fault {
+    match e {
+        PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
+            away(&"the user or the password in its URL is wrong")
+        }
+        other => away(other),
+    }
+}
+
 fn judge(e: &RedisError) -> Fault {
     match e.code() {
         Some("OOM") => Fault::Full,
         Some("MISCONF") => away(&UNWRITABLE),
+        Some("NOAUTH") => away(&"it asks for a password, and its URL has none"),
         Some(code) if REFUSED.contains(&code) => away(&code),
         _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
         _ => Fault::Broken(e.to_string()),

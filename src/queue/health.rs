@@ -25,15 +25,18 @@ impl Queues {
             Err(fault) => return vec![check("redis", Some(fault.to_string()))],
         };
         let layout = self.layout().await.err().map(|e| e.to_string());
-        vec![
+        let mut checks = vec![
             check("redis", None),
             check("version", version_problem(&info)),
             check("role", (field(&info, "role") != "master").then(|| "this Redis is a replica".to_owned())),
             check("eviction", eviction_problem(&info)),
             check("layout", layout),
             check("disk", disk_problem(&info)),
-            Check { name: "room", problem: self.inner.link.shortage(), is_warning: true },
-        ]
+        ];
+        if self.inner.link.knows_its_room() {
+            checks.push(Check { name: "room", problem: self.inner.link.shortage(), is_warning: true });
+        }
+        checks
     }
 
     /// What `intray check` says beyond readiness: what costs safety, and whether scripts may run.

@@ -7,7 +7,7 @@ use std::{
     process::Command,
 };
 
-use crate::world::{Engine, Service, access, eventually, program, run};
+use crate::world::{Client, Engine, Service, access, eventually, program, run};
 
 fn serve(data: &Path) -> Command {
     program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])
@@ -151,4 +151,38 @@ async fn the_servers_advice_for_the_whole_machine_is_not_repeated_at_each_start(
     let end = run(serve(folder.path())).await;
     assert!(end.stderr.contains("manifest"), "{end:?}");
     assert!(!end.stderr.to_lowercase().contains("overcommit"), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_check_counts_in_words_and_calls_a_wrong_password_that() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), true).await;
+    let _: String = engine.run("CONFIG SET requirepass right").await;
+    let socket = engine.socket();
+    let check =
+        |options: &str| run(program(["check", "--redis-url", &format!("unix://{}{options}", socket.display())]));
+    assert!(check("?pass=right").await.status.success());
+    let wrong = check("?pass=hunter2").await;
+    assert!(!wrong.status.success() && wrong.stdout.contains("password"), "{wrong:?}");
+    assert!(wrong.stdout.contains("wrong") && !wrong.stdout.contains("hunter2"), "{wrong:?}");
+    assert!(wrong.stderr.trim().ends_with("1 check failed"), "{wrong:?}");
+    let none = check("").await;
+    assert!(!none.status.success() && none.stdout.contains("password"), "{none:?}");
+    let _: String = engine.run("CONFIG SET maxmemory-policy allkeys-lru").await;
+    let mut command = program(["check", "--listen", "0.0.0.0:0"]);
+    command.env("REDIS_URL", format!("unix://{}?pass=right", socket.display()));
+    let two = run(command).await;
+    assert!(two.stderr.trim().ends_with("2 checks failed"), "{two:?}");
+}
+
+#[tokio::test]
+async fn a_check_looks_at_a_private_server_that_is_in_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let service = Service::start(serve(folder.path())).await;
+    let client = Client::new(service.url());
+    client.enqueue(1).await;
+    let end = run(program(["check", "--data-dir", folder.path().to_str().expect("UTF-8")])).await;
+    assert!(end.status.success() && end.stdout.contains("ok       layout"), "{end:?}");
+    client.enqueue(2).await;
+    assert_eq!(client.queue().await["counts"]["waiting"], 2, "the service goes on");
 }
