@@ -90,7 +90,7 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
     let max_memory = max_memory.unwrap_or_else(memory::half);
     info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
     let (said, room) = watch::channel(None);
-    let space = Space::new(folder.data(), &url(&socket), said).map_err(StartError::Thread)?;
+    let space = Space::new(folder.data(), &socket, said).map_err(StartError::Thread)?;
     let keeper = Keeper::start(engine, folder, max_memory, space).map_err(StartError::Thread)?;
     let server = PrivateServer { socket, keeper, room };
     tokio::select! {
