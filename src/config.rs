@@ -1,5 +1,6 @@
 //! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
 
+mod environment;
 mod redis_url;
 mod secrets;
 mod values;
@@ -12,16 +13,18 @@ use clap::{
 };
 
 pub use self::{
+    environment::{levels, strangers},
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use self::{
-    redis_url::{UrlFileParser, UrlParser},
+    redis_url::{UrlFile, UrlFileParser, UrlParser},
     secrets::{SecretFile, SecretFileParser, SecretParser},
 };
 use crate::{
     access::{KeyName, Pattern, Role},
+    files,
     job::{Name, limits},
 };
 
@@ -61,7 +64,7 @@ pub struct Store {
     redis_url: Option<RedisUrl>,
     /// A file that holds the URL, for a URL with a password; looked at when --redis-url is not given
     #[arg(long, env = "REDIS_URL_FILE", value_name = "FILE", value_parser = UrlFileParser)]
-    redis_url_file: Option<RedisUrl>,
+    redis_url_file: Option<UrlFile>,
     /// The folder of the private server's data
     #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
     pub data_dir: PathBuf,
@@ -220,7 +223,7 @@ impl Cli {
 impl Store {
     /// The URL itself, else the one out of the file, else the private server.
     pub fn redis_url(&self) -> RedisUrl {
-        let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref());
+        let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.url));
         given.cloned().unwrap_or(RedisUrl::Embedded)
     }
 }
@@ -228,7 +231,7 @@ impl Store {
 impl Signing {
     /// The first signs, all verify.
     pub fn secrets(&self) -> impl Iterator<Item = &TokenSecret> {
-        self.token_secret.iter().chain(self.token_secret_file.iter().flat_map(|file| &file.0))
+        self.token_secret.iter().chain(self.token_secret_file.iter().flat_map(|file| &file.secrets))
     }
 }
 
@@ -236,6 +239,15 @@ impl Serve {
     /// Whether there is anything that lets somebody in.
     pub fn has_access_control(&self) -> bool {
         self.keys_file.is_some() || self.jwks_file.is_some() || self.signing.secrets().next().is_some()
+    }
+
+    /// A sentence about files of secrets that are not closed.
+    pub fn open_secrets(&self) -> Option<String> {
+        let secrets = self.signing.token_secret_file.iter().map(|file| &file.path);
+        let url = self.store.redis_url_file.iter().map(|file| &file.path);
+        let open = self.keys_file.iter().chain(secrets).chain(url).filter(|file| files::is_everybodys(file));
+        let open: Vec<_> = open.map(|file| file.display().to_string()).collect();
+        (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))
     }
 
     /// Without access control, only this machine and pages that are named may reach the service, unless the operator says

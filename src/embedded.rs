@@ -41,17 +41,19 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub enum StartError {
     #[error("no valkey-server or redis-server of at least 7.0 on PATH ({found}); install one, or give --redis-url")]
     NoEngine { found: String },
-    #[error("the data folder {}: {source}", path.display())]
+    #[error("the data folder {}", path.display())]
     Folder { path: PathBuf, source: io::Error },
     #[error("the data folder {} can be written by everybody: choose a folder of its own", .0.display())]
     OpenToAll(PathBuf),
+    #[error("{} is a symbolic link, which is none of ours: remove it", .0.display())]
+    LinkedLock(PathBuf),
     #[error("the data folder {} is in use by another intray", .0.display())]
     InUse(PathBuf),
     #[error("the private server of an earlier run still holds {} and does not end", .0.display())]
     StillRunning(PathBuf),
     #[error("the private server's thread: {0}")]
     Thread(io::Error),
-    #[error("the private server's data: {0}")]
+    #[error(transparent)]
     Damaged(#[from] Damage),
     #[error(transparent)]
     GaveUp(#[from] GaveUp),
@@ -88,13 +90,19 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
     let max_memory = max_memory.unwrap_or_else(memory::half);
     info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
     let (said, room) = watch::channel(None);
-    let space = Space::new(folder.data(), &url(&socket), said).map_err(StartError::Thread)?;
+    let space = Space::new(folder.data(), &socket, said).map_err(StartError::Thread)?;
     let keeper = Keeper::start(engine, folder, max_memory, space).map_err(StartError::Thread)?;
     let server = PrivateServer { socket, keeper, room };
     tokio::select! {
         gave_up = server.failed() => Err(gave_up.into()),
         () = server.ready() => Ok(server),
     }
+}
+
+/// The URL of the private server that another intray keeps on this folder. Nothing is claimed or started.
+pub async fn kept(data_dir: &Path) -> Option<String> {
+    let socket = folder::kept_socket(data_dir)?;
+    probe::ping(&socket).await.is_ok().then(|| url(&socket))
 }
 
 impl PrivateServer {

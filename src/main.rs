@@ -5,16 +5,21 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::anyhow;
 use intray::{
     access::{self, Signer},
-    config::{Cli, Command, Key, LogFormat, Migrate, Serve, Token},
+    config::{self, Cli, Command, Key, LogFormat, Migrate, Serve, Token},
     healthcheck,
     queue::Check,
     service::{self, Backend},
 };
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::{EnvFilter, fmt};
+use tracing_subscriber::fmt;
 
 fn main() -> ExitCode {
-    let outcome = match Cli::read() {
+    let command = Cli::read();
+    // A service says it in its log; a probe each few seconds is not the place.
+    if !matches!(command, Command::Serve(_) | Command::Healthcheck(_)) {
+        config::strangers().iter().for_each(|line| eprintln!("intray: {line}"));
+    }
+    let outcome = match command {
         Command::Healthcheck(options) => healthcheck::run(&options.listen).map_err(anyhow::Error::msg),
         Command::Token(options) => token(&options),
         Command::Key(options) => {
@@ -43,13 +48,15 @@ fn block_on(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()
 }
 
 fn logged(format: LogFormat) -> anyhow::Result<()> {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
+    let (filter, odd) = config::levels();
     let logs = fmt().with_env_filter(filter).with_target(false);
     match format {
         LogFormat::Text => logs.with_ansi(std::io::IsTerminal::is_terminal(&std::io::stdout())).try_init(),
         LogFormat::Json => logs.json().flatten_event(true).try_init(),
     }
-    .map_err(anyhow::Error::from_boxed)
+    .map_err(anyhow::Error::from_boxed)?;
+    odd.into_iter().chain(config::strangers()).for_each(|line| tracing::warn!("{line}"));
+    Ok(())
 }
 
 async fn serve(options: Serve) -> anyhow::Result<()> {
@@ -112,8 +119,9 @@ async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()
 async fn check(options: Serve) -> anyhow::Result<()> {
     let exposure = Check { name: "listen", problem: options.exposure().err(), is_warning: false };
     let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
-    let backend = Backend::open(&options.store).await?;
-    let mut checks = vec![exposure, access];
+    let secrets = Check { name: "secrets", problem: options.open_secrets(), is_warning: true };
+    let backend = Backend::look(&options.store).await?;
+    let mut checks = vec![exposure, access, secrets];
     checks.extend(backend.queues.allowed().await);
     checks.extend(backend.queues.ready().await);
     checks.extend(backend.queues.durable().await);
@@ -129,5 +137,9 @@ async fn check(options: Serve) -> anyhow::Result<()> {
             }
         }
     }
-    if wrong > 0 { Err(anyhow!("{wrong} checks failed")) } else { Ok(()) }
+    match wrong {
+        0 => Ok(()),
+        1 => Err(anyhow!("1 check failed")),
+        more => Err(anyhow!("{more} checks failed")),
+    }
 }

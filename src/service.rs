@@ -41,17 +41,33 @@ impl Backend {
     /// # Errors
     /// One line for the operator.
     pub async fn open(store: &Store) -> anyhow::Result<Self> {
-        let (url, private) = match store.redis_url() {
+        match store.redis_url() {
             RedisUrl::Embedded => {
                 let server = embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
-                (server.url(), Some(server))
+                Self::on(&server.url(), Some(server), store)
             }
-            RedisUrl::Url(url) => (url.expose().to_owned(), None),
-        };
+            RedisUrl::Url(url) => Self::on(url.expose(), None, store),
+        }
+    }
+
+    /// The same, but a private server that another intray keeps is taken as it is.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    pub async fn look(store: &Store) -> anyhow::Result<Self> {
+        if store.redis_url() == RedisUrl::Embedded
+            && let Some(url) = embedded::kept(&store.data_dir).await
+        {
+            return Self::on(&url, None, store);
+        }
+        Self::open(store).await
+    }
+
+    fn on(url: &str, private: Option<PrivateServer>, store: &Store) -> anyhow::Result<Self> {
         let room = private.as_ref().map(PrivateServer::room);
         // The URL may hold a password, and its error might repeat it.
-        let queues = Queues::with_room(&url, store.prefix.as_str(), room)
-            .map_err(|_| anyhow!("the Redis URL cannot be read"))?;
+        let queues =
+            Queues::with_room(url, store.prefix.as_str(), room).map_err(|_| anyhow!("the Redis URL cannot be read"))?;
         Ok(Self { queues, private })
     }
 
@@ -81,6 +97,9 @@ impl Backend {
 pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     options.exposure().map_err(|line| anyhow!(line))?;
     let access = access(&options).map_err(|line| anyhow!(line))?;
+    if let Some(line) = options.open_secrets() {
+        tracing::warn!("{line}");
+    }
     let listener = TcpListener::bind(options.listen.address())
         .await
         .with_context(|| format!("cannot listen on {}", options.listen))?;

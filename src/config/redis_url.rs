@@ -1,6 +1,10 @@
 //! The address of Redis, which may hold a password: it is never printed, not even when it is wrong.
 
-use std::{ffi::OsStr, fmt, path::Path};
+use std::{
+    ffi::OsStr,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use clap::{Arg, Command, builder::TypedValueParser, error::ErrorKind};
 
@@ -112,18 +116,26 @@ impl TypedValueParser for UrlParser {
     }
 }
 
-/// Takes the name of a file and gives the URL that stands in it.
+/// A file, and the URL that stands in it.
+#[derive(Clone, Debug)]
+pub(super) struct UrlFile {
+    pub(super) path: PathBuf,
+    pub(super) url: RedisUrl,
+}
+
+/// Takes the name of a file.
 #[derive(Clone)]
 pub(super) struct UrlFileParser;
 
 impl TypedValueParser for UrlFileParser {
-    type Value = RedisUrl;
+    type Value = UrlFile;
 
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<RedisUrl, clap::Error> {
+    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<UrlFile, clap::Error> {
         let file = Path::new(value);
         let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", file.display()));
         let text = files::read(file).map_err(|error| refused(&error))?;
-        RedisUrl::parse(&text).map_err(|rule| refused(&rule))
+        let url = RedisUrl::parse(&text).map_err(|rule| refused(&rule))?;
+        Ok(UrlFile { path: file.to_owned(), url })
     }
 }
 

@@ -1,6 +1,10 @@
 //! Secrets for tokens. Like a password, one is never printed, not even when it is too short.
 
-use std::{ffi::OsStr, fmt, path::Path};
+use std::{
+    ffi::OsStr,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use clap::{Arg, Command, builder::TypedValueParser};
 
@@ -32,7 +36,10 @@ impl fmt::Debug for TokenSecret {
 
 /// What stands in one file.
 #[derive(Clone, Debug)]
-pub(super) struct SecretFile(pub(super) Vec<TokenSecret>);
+pub(super) struct SecretFile {
+    pub(super) path: PathBuf,
+    pub(super) secrets: Vec<TokenSecret>,
+}
 
 #[derive(Clone)]
 pub(super) struct SecretParser;
@@ -60,7 +67,7 @@ impl TypedValueParser for SecretFileParser {
         let secrets: Result<Vec<_>, _> = lines.map(|line| TokenSecret::parse(line.as_bytes())).collect();
         match secrets {
             Ok(secrets) if secrets.is_empty() => Err(refused(&"it holds no secret")),
-            Ok(secrets) => Ok(SecretFile(secrets)),
+            Ok(secrets) => Ok(SecretFile { path: file.to_owned(), secrets }),
             Err(rule) => Err(refused(&rule)),
         }
     }

@@ -12,6 +12,7 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
+use tracing::warn;
 
 use super::StartError;
 
@@ -33,8 +34,12 @@ impl Folder {
         let broken = |source| StartError::Folder { path: asked.to_owned(), source };
         DirBuilder::new().recursive(true).mode(0o700).create(asked).map_err(broken)?;
         let data = fs::canonicalize(asked).map_err(broken)?;
-        if fs::metadata(&data).map_err(broken)?.mode() & 0o002 != 0 {
+        let mode = fs::metadata(&data).map_err(broken)?.mode();
+        if mode & 0o002 != 0 {
             return Err(StartError::OpenToAll(data));
+        }
+        if mode & 0o020 != 0 {
+            warn!("the data folder {} can be written by its group: chmod g-w", data.display());
         }
         let fresh = fs::read_dir(&data).map_err(broken)?.next().is_none();
         if fresh || data.join(LOCK).exists() {
@@ -72,7 +77,11 @@ fn forgive_foreign_owner(error: io::Error) -> io::Result<()> {
 fn lock(data: &Path) -> Result<File, StartError> {
     let broken = |source| StartError::Folder { path: data.to_owned(), source };
     let mut options = OpenOptions::new();
-    let file = options.write(true).create(true).truncate(false).mode(0o600).open(data.join(LOCK)).map_err(broken)?;
+    options.write(true).create(true).truncate(false).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let file = options.open(data.join(LOCK)).map_err(|source| match source.raw_os_error() {
+        Some(libc::ELOOP) => StartError::LinkedLock(data.join(LOCK)),
+        _ => broken(source),
+    })?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(StartError::InUse(data.to_owned())),
@@ -83,24 +92,38 @@ fn lock(data: &Path) -> Result<File, StartError> {
 /// In the data folder, where it is as safe as the data; when that path is too long for a socket, in a short folder of
 /// its own, which a later run finds again.
 fn socket_path(data: &Path) -> io::Result<PathBuf> {
-    let beside = data.join(SOCKET);
-    if beside.as_os_str().len() <= SOCKET_PATH {
-        return Ok(beside);
-    }
-    let digest = format!("{:x}", Sha256::digest(data.as_os_str().as_bytes()));
-    let short = env::temp_dir().join(format!("intray-{}", &digest[..16]));
-    match DirBuilder::new().mode(0o700).create(&short) {
+    let socket = socket_place(data);
+    let Some(short) = socket.parent().filter(|parent| *parent != data) else { return Ok(socket) };
+    match DirBuilder::new().mode(0o700).create(short) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => made?,
     }
-    if !is_private(&fs::symlink_metadata(&short)?, fs::metadata(data.join(LOCK))?.uid()) {
+    if !is_private(&fs::symlink_metadata(short)?, fs::metadata(data.join(LOCK))?.uid()) {
         return Err(io::Error::other(format!("{} is not a private folder of ours", short.display())));
     }
-    let socket = short.join(SOCKET);
     if socket.as_os_str().len() > SOCKET_PATH {
         return Err(io::Error::other("its path is too long for a socket, and so is the temporary folder's"));
     }
     Ok(socket)
+}
+
+fn socket_place(data: &Path) -> PathBuf {
+    let beside = data.join(SOCKET);
+    if beside.as_os_str().len() <= SOCKET_PATH {
+        return beside;
+    }
+    let digest = format!("{:x}", Sha256::digest(data.as_os_str().as_bytes()));
+    env::temp_dir().join(format!("intray-{}", &digest[..16])).join(SOCKET)
+}
+
+/// Where a server on this folder would be, if one of ours has ever been here.
+pub(super) fn kept_socket(asked: &Path) -> Option<PathBuf> {
+    let data = fs::canonicalize(asked).ok()?;
+    let owner = fs::metadata(data.join(LOCK)).ok()?.uid();
+    let socket = socket_place(&data);
+    let short = socket.parent().filter(|parent| *parent != data);
+    let is_ours = short.is_none_or(|short| fs::symlink_metadata(short).is_ok_and(|folder| is_private(&folder, owner)));
+    is_ours.then_some(socket)
 }
 
 /// A folder in a place where everybody may write is only trusted when nobody else can have made or changed it.

@@ -13,7 +13,9 @@ use tracing::{debug, warn};
 /// How many of its last warnings are kept for the line that says why it died.
 const LAST_WORDS: usize = 5;
 /// Warnings by the server's own rank that every start and stop prints.
-const ROUTINE: [&str; 8] = [
+const ROUTINE: [&str; 9] = [
+    // Of the whole machine, and in a container nobody can change it.
+    "overcommit",
     "oO0OoO0OoO0Oo",
     "Redis version=",
     "Valkey version=",

@@ -7,7 +7,7 @@
 use std::{
     ffi::CString,
     fs, io,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -34,6 +34,9 @@ pub(super) struct Space {
     data: PathBuf,
     server: redis::Client,
     connection: Option<redis::Connection>,
+    socket: PathBuf,
+    /// Tells the socket of one server from that of the next.
+    born: Option<(i64, i64)>,
     /// Whether the server knows that it may rewrite its file; it starts with the belief that it may not.
     may_rewrite: bool,
     asked: Option<Instant>,
@@ -48,10 +51,10 @@ struct Sizes {
 }
 
 impl Space {
-    pub(super) fn new(data: &Path, url: &str, said: watch::Sender<Option<String>>) -> io::Result<Self> {
-        let server = redis::Client::open(url).map_err(io::Error::other)?;
-        let (data, connection, may_rewrite, asked) = (data.to_owned(), None, false, None);
-        Ok(Self { data, server, connection, may_rewrite, asked, said })
+    pub(super) fn new(data: &Path, socket: &Path, said: watch::Sender<Option<String>>) -> io::Result<Self> {
+        let server = redis::Client::open(super::url(socket)).map_err(io::Error::other)?;
+        let (data, socket) = (data.to_owned(), socket.to_owned());
+        Ok(Self { data, server, connection: None, socket, born: None, may_rewrite: false, asked: None, said })
     }
 
     /// One look; answers how long until the next.
@@ -101,6 +104,10 @@ impl Space {
     }
 
     fn allow_rewrites(&mut self, may: bool) {
+        let born = fs::metadata(&self.socket).ok().map(|socket| (socket.ctime(), socket.ctime_nsec()));
+        if self.born != born {
+            (self.born, self.connection) = (born, None);
+        }
         // A server that was started anew believes that it may not.
         if self.connection.is_none() {
             self.may_rewrite = false;

@@ -30,18 +30,9 @@ const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
 /// A connection that is younger leads to the server that is there now: another would lead nowhere else.
 const FRESH: Duration = Duration::from_secs(1);
 /// Codes that mean "not now" or "not you", said before anything was run: what a script may not do within it is an `ERR`.
-const REFUSED: [&str; 10] = [
-    "READONLY",
-    "MASTERDOWN",
-    "LOADING",
-    "BUSY",
-    "NOREPLICAS",
-    "CLUSTERDOWN",
-    "TRYAGAIN",
-    "NOAUTH",
-    "WRONGPASS",
-    "NOPERM",
-];
+const REFUSED: [&str; 9] =
+    ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "WRONGPASS", "NOPERM"];
+const NO_PASSWORD: &str = "it asks for a password, and its URL has none";
 
 /// Why a private server's disk has no room for anything new; `None` while it has.
 pub type Room = watch::Receiver<Option<String>>;
@@ -97,7 +88,7 @@ impl Link {
             other => other,
         }
         .map_err(Sent::fault)?;
-        if script.writes && self.room.is_some() {
+        if script.writes && self.knows_its_room() {
             self.confirm().await?;
         }
         Ok(answer)
@@ -111,6 +102,10 @@ impl Link {
             Err(Fault::Unavailable { why, .. }) => Err(Fault::Unavailable { applied: Applied::Unknown, why }),
             Err(fault @ (Fault::Full | Fault::Broken(_))) => Err(fault),
         }
+    }
+
+    pub(super) fn knows_its_room(&self) -> bool {
+        self.room.is_some()
     }
 
     /// Why nothing new can be stored.
@@ -197,6 +192,9 @@ impl Link {
 
     async fn connect(&self) -> Result<Connection, Fault> {
         self.pool.get().await.map_err(|e| match e {
+            PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
+                self.lose(&"the user or the password in its URL is wrong")
+            }
             PoolError::Backend(e) => self.lose(&e),
             PoolError::Timeout(_) => self.lose(&"no connection in time"),
             e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => self.lose(&e),
@@ -228,7 +226,7 @@ impl Link {
         match redis::cmd("PING").query_async::<Value>(&mut fresh).await {
             Err(e) if is_cut(&e) || e.code() == Some("NOAUTH") => {
                 drop(Connection::take(fresh));
-                return Err(self.lose(&e));
+                return Err(if is_cut(&e) { self.lose(&e) } else { self.lose(&NO_PASSWORD) });
             }
             Ok(_) | Err(_) => {}
         }
@@ -301,6 +299,7 @@ fn judge(e: &RedisError) -> Fault {
     match e.code() {
         Some("OOM") => Fault::Full,
         Some("MISCONF") => away(&UNWRITABLE),
+        Some("NOAUTH") => away(&NO_PASSWORD),
         Some(code) if REFUSED.contains(&code) => away(&code),
         _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
         _ => Fault::Broken(e.to_string()),

@@ -25,16 +25,19 @@ impl Queues {
             Err(fault) => return vec![check("redis", Some(fault.to_string()))],
         };
         let layout = self.layout().await.err().map(|e| e.to_string());
-        vec![
+        let mut checks = vec![
             check("redis", None),
             check("version", version_problem(&info)),
             check("role", (field(&info, "role") != "master").then(|| "this Redis is a replica".to_owned())),
             check("eviction", eviction_problem(&info)),
             check("layout", layout),
             check("disk", disk_problem(&info)),
-            warn("room", self.inner.link.shortage()),
             warn("data", self.emptied()),
-        ]
+        ];
+        if self.inner.link.knows_its_room() {
+            checks.push(warn("room", self.inner.link.shortage()));
+        }
+        checks
     }
 
     /// Whether the user of Redis may do all that is needed; nothing if Redis is away, which others say.

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     crash::server_of,
-    world::{Client, Service, eventually, id_of, is_alive, program, shim},
+    world::{Client, Service, eventually, id_of, is_alive, program, shim, signal_process},
 };
 
 const MIB: i64 = 1 << 20;
@@ -185,6 +185,17 @@ async fn the_file_is_rewritten_when_there_is_room_for_it_and_only_then() {
     let percentage =
         async || asked::<Vec<String>>(&disk.data(), "CONFIG GET auto-aof-rewrite-percentage").await[1].clone();
     eventually("it may be rewritten", async || (percentage().await == "100").then_some(())).await;
+    signal_process(server_of(&disk.data()).await, libc::SIGKILL);
+    eventually("the next server may rewrite it, too", async || {
+        let client = redis::Client::open(format!("unix://{}", disk.data().join("redis.sock").display())).ok()?;
+        let mut connection = client.get_multiplexed_async_connection().await.ok()?;
+        let mut command = redis::cmd("CONFIG");
+        let said: Vec<String> =
+            command.arg("GET").arg("auto-aof-rewrite-percentage").query_async(&mut connection).await.ok()?;
+        (said[1] == "100").then_some(())
+    })
+    .await;
+    eventually("it is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
     for n in 0..60 {
         client.put(json!({ "payload": [n, "x".repeat(200_000)] })).await.is(201);
     }

@@ -89,3 +89,4 @@ mod registry;
 mod sockets;
 mod strangers;
 mod torn;
+mod warnings;

@@ -1,0 +1,188 @@
+//! What a start says of its surroundings: once, and never a secret.
+
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::{PermissionsExt, symlink},
+    path::Path,
+    process::Command,
+};
+
+use crate::world::{Client, Engine, Service, access, eventually, program, run};
+
+fn serve(data: &Path) -> Command {
+    program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])
+}
+
+fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, Permissions::from_mode(mode)).expect("ours");
+}
+
+/// Lines with these words.
+fn lines(said: &str, words: &str) -> usize {
+    said.lines().filter(|line| line.contains(words)).count()
+}
+
+#[tokio::test]
+async fn a_variable_that_nobody_knows_is_named_with_the_one_that_may_be_meant() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let strange = [
+        ("INTRAY_DURABILITY", "synced-secret"),
+        ("INTRAY_TOKEN_SECRETS", "secret"),
+        ("REDIS_URL_FILES", "secret"),
+        ("INTRAY_PORT", "8080-secret"),
+    ];
+    // Set by Kubernetes for a service of that name.
+    let ordinary = [
+        ("INTRAY_SERVICE_HOST", "10.0.0.1"),
+        ("INTRAY_SERVICE_PORT", "7070"),
+        ("INTRAY_SERVICE_PORT_HTTP", "7070"),
+        ("INTRAY_WEB_PORT", "tcp://10.0.0.1:7070"),
+        ("INTRAY_PORT_7070_TCP_ADDR", "10.0.0.1"),
+        ("INTRAY_SETTING", ""),
+        ("INTRAY_PREFIX", "mine"),
+    ];
+    let mut command = serve(folder.path());
+    command.envs(strange).envs(ordinary);
+    let said = Service::start(command).await.said();
+    for (name, _) in strange {
+        assert_eq!(lines(&said, &format!("{name} is not")), 1, "{said}");
+    }
+    for (name, _) in ordinary {
+        assert_eq!(lines(&said, name), 0, "{said}");
+    }
+    assert_eq!(lines(&said, "INTRAY_TOKEN_SECRET?"), 1, "{said}");
+    assert_eq!(lines(&said, "REDIS_URL_FILE?"), 1, "{said}");
+    assert!(!said.contains("secret"), "{said}");
+
+    let mut command = program(["check", "--redis-url", "redis://127.0.0.1:1"]);
+    command.env("INTRAY_DURABILITY", "synced");
+    let end = run(command).await;
+    assert_eq!(lines(&end.stderr, "INTRAY_DURABILITY is not"), 1, "{end:?}");
+}
+
+#[tokio::test]
+async fn levels_that_make_no_sense_are_named() {
+    for (levels, odd) in [
+        ("loud", Some("`loud`")),
+        ("info,verbose", Some("`verbose`")),
+        ("intray=loud", Some("`intray=loud`")),
+        ("intry=debug", Some("`intry=debug`")),
+        ("warn", None),
+        ("debug,hyper=info", None),
+        ("intray::queue=trace", None),
+        ("", None),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = serve(folder.path());
+        command.env("RUST_LOG", levels);
+        let service = Service::start(command).await;
+        let said = service.said();
+        assert_eq!(lines(&said, "RUST_LOG"), usize::from(odd.is_some()), "{levels}: {said}");
+        if let Some(odd) = odd {
+            assert_eq!(lines(&said, odd), 1, "{levels}: {said}");
+            assert!(said.contains("INFO"), "what makes no sense is as nothing said: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn secrets_that_everybody_can_read_are_one_warning() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), false).await;
+    let [keys, secrets, url] = ["keys", "secrets", "url"].map(|name| folder.path().join(name));
+    fs::write(&keys, access::line("root", "operator", "*")).expect("written");
+    fs::write(&secrets, access::SECRET).expect("written");
+    fs::write(&url, format!("unix://{}", engine.socket().display())).expect("written");
+    let serve = || {
+        let mut command = program(["serve", "--listen", "127.0.0.1:0"]);
+        command.env("INTRAY_KEYS_FILE", &keys).env("INTRAY_TOKEN_SECRET_FILE", &secrets).env("REDIS_URL_FILE", &url);
+        command
+    };
+    for (mode, warnings) in [(0o644, 1), (0o640, 0), (0o600, 0)] {
+        for file in [&keys, &secrets, &url] {
+            set_mode(file, mode);
+        }
+        let said = Service::start(serve()).await.said();
+        assert_eq!(lines(&said, "can be read by everybody"), warnings, "{mode:o}: {said}");
+        for file in [&keys, &secrets, &url] {
+            assert_eq!(lines(&said, file.to_str().expect("UTF-8")), warnings, "{mode:o}: {said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_data_folder_that_others_may_write_is_said_or_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    fs::create_dir(&data).expect("made");
+    fs::write(data.join("theirs"), "").expect("somebody else's folder");
+    set_mode(&data, 0o770);
+    let said = Service::start(serve(&data)).await.said();
+    assert_eq!(lines(&said, "can be written by its group"), 1, "{said}");
+
+    set_mode(&data, 0o777);
+    let end = run(serve(&data)).await;
+    assert!(!end.status.success() && end.stderr.contains("written by everybody"), "{end:?}");
+    set_mode(&data, 0o700);
+    eventually("the first has left", async || fs::remove_file(data.join("intray.lock")).ok()).await;
+    let victim = folder.path().join("victim");
+    symlink(&victim, data.join("intray.lock")).expect("a trap");
+    let end = run(serve(&data)).await;
+    assert!(!end.status.success() && end.stderr.contains("symbolic link"), "{end:?}");
+    assert!(!victim.exists(), "nothing is made through it");
+}
+
+#[tokio::test]
+async fn an_error_is_said_once() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("file");
+    fs::write(&file, "").expect("written");
+    let end = run(serve(&file)).await;
+    assert!(!end.status.success(), "{end:?}");
+    assert_eq!(end.stderr.matches("os error").count(), 1, "{end:?}");
+}
+
+#[tokio::test]
+async fn the_servers_advice_for_the_whole_machine_is_not_repeated_at_each_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = Service::start(serve(folder.path())).await.said();
+    assert!(!said.to_lowercase().contains("overcommit"), "{said}");
+    fs::write(folder.path().join("appendonlydir/appendonly.aof.manifest"), "nonsense\n").expect("written");
+    let end = run(serve(folder.path())).await;
+    assert!(end.stderr.contains("manifest"), "{end:?}");
+    assert!(!end.stderr.to_lowercase().contains("overcommit"), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_check_counts_in_words_and_calls_a_wrong_password_that() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), true).await;
+    let _: String = engine.run("CONFIG SET requirepass right").await;
+    let socket = engine.socket();
+    let check =
+        |options: &str| run(program(["check", "--redis-url", &format!("unix://{}{options}", socket.display())]));
+    assert!(check("?pass=right").await.status.success());
+    let wrong = check("?pass=hunter2").await;
+    assert!(!wrong.status.success() && wrong.stdout.contains("password"), "{wrong:?}");
+    assert!(wrong.stdout.contains("wrong") && !wrong.stdout.contains("hunter2"), "{wrong:?}");
+    assert!(wrong.stderr.trim().ends_with("1 check failed"), "{wrong:?}");
+    let none = check("").await;
+    assert!(!none.status.success() && none.stdout.contains("password"), "{none:?}");
+    let _: String = engine.run("CONFIG SET maxmemory-policy allkeys-lru").await;
+    let mut command = program(["check", "--listen", "0.0.0.0:0"]);
+    command.env("REDIS_URL", format!("unix://{}?pass=right", socket.display()));
+    let two = run(command).await;
+    assert!(two.stderr.trim().ends_with("2 checks failed"), "{two:?}");
+}
+
+#[tokio::test]
+async fn a_check_looks_at_a_private_server_that_is_in_use() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let service = Service::start(serve(folder.path())).await;
+    let client = Client::new(service.url());
+    client.enqueue(1).await;
+    let end = run(program(["check", "--data-dir", folder.path().to_str().expect("UTF-8")])).await;
+    assert!(end.status.success() && end.stdout.contains("ok       layout"), "{end:?}");
+    client.enqueue(2).await;
+    assert_eq!(client.queue().await["counts"]["waiting"], 2, "the service goes on");
+}
