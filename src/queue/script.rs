@@ -69,7 +69,7 @@ macro_rules! scripts {
 scripts! {
     enqueue reserve look undo extend complete abandon fail cancel release requeue reprioritize sweep purge
     create append stage seal withdraw batch batches results
-    job list holders locks stats set seen unseen retire
+    job list holders locks stats set due seen unseen retire
 }
 
 macro_rules! libs {
@@ -81,7 +81,7 @@ macro_rules! libs {
 // In the order in which they stand in a script: a helper comes after those that it uses.
 libs! {
     "clock" "write" "record" "event" "total" "hint" "batch" "commit" "gate" "skip" "leave" "dedupe" "ending" "back" "order"
-    "store" "line" "overdue" "settle" "lapse" "draft" "gone" "stage" "view"
+    "store" "line" "upcoming" "overdue" "settle" "lapse" "draft" "gone" "stage" "view"
 }
 
 impl Script {
