@@ -1,5 +1,6 @@
 //! Who calls and what they may: keys, tokens, roles, queues. No HTTP in here, and no credential ever leaves it.
 
+mod bad;
 mod keys;
 mod pattern;
 mod rate;
@@ -14,12 +15,13 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
 pub use self::{
+    bad::Bad,
     keys::{KeyName, MadeKey, make},
     pattern::Pattern,
     tokens::{SECRET_BYTES, Signer, Token},
 };
+use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
 use crate::job::{Name, QueueName};
 
 /// How often the files are looked at for changes.
@@ -113,8 +115,8 @@ impl Caller {
 /// Why a call is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// A credential that is none, or is not any more. It is never said which.
-    Bad,
+    /// A credential that is none, or is not any more. It is counted, and never said, which.
+    Bad(Bad),
     TooMany {
         retry_after_ms: u32,
     },
@@ -173,7 +175,7 @@ impl Access {
     /// Why not.
     pub fn admit(&self, credential: &str) -> Result<Caller, Refusal> {
         let Some(control) = &self.0 else { return Ok(Caller::everybody()) };
-        let caller = control.identify(credential).ok_or(Refusal::Bad)?;
+        let caller = control.identify(credential).map_err(Refusal::Bad)?;
         match &control.rate {
             Some(rate) => rate.take(&caller.credential, Instant::now()).map(|()| caller),
             None => Ok(caller),
@@ -215,11 +217,14 @@ impl Access {
 }
 
 impl Control {
-    fn identify(&self, credential: &str) -> Option<Caller> {
+    fn identify(&self, credential: &str) -> Result<Caller, Bad> {
         let by_key = self.keys.as_ref().and_then(|keys| keys.now().find(credential));
-        by_key.or_else(|| {
-            let issuers = self.issuers.as_ref().map(Watched::now);
-            self.tokens.verify(credential, issuers.as_deref())
-        })
+        by_key.map_or_else(
+            || {
+                let issuers = self.issuers.as_ref().map(Watched::now);
+                self.tokens.verify(credential, issuers.as_deref())
+            },
+            Ok,
+        )
     }
 }

@@ -77,25 +77,31 @@ pub(super) async fn check(State(access): State<Access>, mut request: Request, ne
     if who != Who::Anyone {
         match admit(&access, request.headers(), who) {
             Ok(caller) => drop(request.extensions_mut().insert(caller)),
-            Err(problem) => return problem.into_response(),
+            Err((why, problem)) => {
+                metrics::counter!("intray_auth_failures_total", "reason" => why).increment(1);
+                return problem.into_response();
+            }
         }
     }
     next.run(request).await
 }
 
-fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Caller, Problem> {
+/// A refusal comes with the word by which it is counted, never with what was sent.
+fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Caller, (&'static str, Problem)> {
     if !access.is_on() {
         return Ok(Caller::everybody());
     }
-    let caller = access.admit(bearer(headers)?).map_err(|refusal| match refusal {
-        Refusal::Bad => unauthorized("the key or token is not valid, or not any more"),
-        Refusal::TooMany { retry_after_ms } => Problem::rate_limited(retry_after_ms),
+    let is_missing = !headers.contains_key(header::AUTHORIZATION);
+    let credential = bearer(headers).map_err(|problem| (if is_missing { "missing" } else { "malformed" }, problem))?;
+    let caller = access.admit(credential).map_err(|refusal| match refusal {
+        Refusal::Bad(why) => (why.word(), unauthorized("the key or token is not valid, or not any more")),
+        Refusal::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;
     if caller.role.may(who) {
         return Ok(caller);
     }
     let role = caller.role.word();
-    Err(Problem::forbidden(format!("this is not for a {role}")))
+    Err(("forbidden", Problem::forbidden(format!("this is not for a {role}"))))
 }
 
 /// RFC 6750, section 2.1: the only place where a credential may stand. One in an address would get into logs.
