@@ -1,12 +1,12 @@
 -- sweep: what time brings about, one bounded step.   reserved -> waiting | blocked | dead,
 --        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending back order overdue gone stage event total commit
+-- USES   clock write record batch gate leave dedupe ending back order overdue gone stage event total commit upcoming
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns zset ·
 -- KEYS   live hash · timers zset · tops hash · settings hash · events stream
 -- ARGV   -
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
-local STEP, YOUNG, EVENTS, DAY = 200, 10000, 10000, 86400000
+local STEP, EVENTS, DAY = 200, 10000, 86400000
 local expired, due_jobs, died, more, longest_lag = overdue_step(STEP)
 write_so_far()
 
@@ -64,15 +64,6 @@ local function trim_events()
   if idle > DAY and is_empty(inbound, reserved, delayed, parked, dead, ended) then redis.call('UNLINK', events) end
 end
 
-local function next_ms()
-  local soonest = math.huge
-  for key, wait in pairs({[reserved] = 0, [delayed] = 0, [ended] = retention, [timers] = 0}) do
-    local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
-    if first then soonest = math.min(soonest, tonumber(first) + wait) end
-  end
-  return soonest < math.huge and math.max(soonest - now, 0) or -1
-end
-
 local forgotten, more_to_forget = forget(STEP - expired - due_jobs)
 local removed, more_of_batches = look_at_batches(expired + due_jobs + forgotten)
 commit()
@@ -80,4 +71,5 @@ write_order(0)
 forget_order()
 trim_events()
 more = more or more_to_forget or more_of_batches
-return counted({expired, due_jobs, died, forgotten + removed, more and 1 or 0, next_ms(), longest_lag})
+return counted({expired, due_jobs, died, forgotten + removed, more and 1 or 0,
+  next_ms(retention, most_kept), longest_lag})

@@ -1,5 +1,6 @@
 //! Who calls and what they may: keys, tokens, roles, queues. No HTTP in here, and no credential ever leaves it.
 
+mod bad;
 mod keys;
 mod pattern;
 mod rate;
@@ -15,12 +16,13 @@ use std::{
 use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
-use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
 pub use self::{
+    bad::Bad,
     keys::{KeyName, MadeKey, make},
     pattern::Pattern,
     tokens::{SECRET_BYTES, Signer, Token},
 };
+use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
 use crate::job::{Name, QueueName};
 
 /// How often the files are looked at for changes.
@@ -125,15 +127,15 @@ impl Pass {
     /// A key can be taken away or given to somebody else, a token ends, its issuer's key may go.
     pub fn is_valid(&self) -> bool {
         let control = self.access.0.as_ref();
-        control.is_none_or(|control| control.identify(&self.credential).as_ref() == Some(&self.caller))
+        control.is_none_or(|control| control.identify(&self.credential).as_ref() == Ok(&self.caller))
     }
 }
 
 /// Why a call is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// A credential that is none, or is not any more. It is never said which.
-    Bad,
+    /// A credential that is none, or is not any more. It is counted, and never said, which.
+    Bad(Bad),
     TooMany {
         retry_after_ms: u32,
     },
@@ -194,7 +196,7 @@ impl Access {
     /// Why not.
     pub fn admit(&self, credential: &str) -> Result<Pass, Refusal> {
         let Some(control) = &self.0 else { return Ok(self.pass(Caller::everybody(), "")) };
-        let caller = control.identify(credential).ok_or(Refusal::Bad)?;
+        let caller = control.identify(credential).map_err(Refusal::Bad)?;
         if let Some(rate) = &control.rate {
             rate.take(&caller.credential, Instant::now())?;
         }
@@ -203,7 +205,7 @@ impl Access {
 
     /// Whether a key or token is one, for calls that nobody needs one for. It does not count as a call.
     pub fn knows(&self, credential: &str) -> bool {
-        self.0.as_ref().is_some_and(|control| control.identify(credential).is_some())
+        self.0.as_ref().is_some_and(|control| control.identify(credential).is_ok())
     }
 
     fn pass(&self, caller: Caller, credential: &str) -> Pass {
@@ -250,11 +252,14 @@ async fn patiently(mut look: JoinHandle<()>) -> Result<(), JoinError> {
 }
 
 impl Control {
-    fn identify(&self, credential: &str) -> Option<Caller> {
+    fn identify(&self, credential: &str) -> Result<Caller, Bad> {
         let by_key = self.keys.as_ref().and_then(|keys| keys.now().find(credential));
-        by_key.or_else(|| {
-            let issuers = self.issuers.as_ref().map(Watched::now);
-            self.tokens.verify(credential, issuers.as_deref())
-        })
+        by_key.map_or_else(
+            || {
+                let issuers = self.issuers.as_ref().map(Watched::now);
+                self.tokens.verify(credential, issuers.as_deref())
+            },
+            Ok,
+        )
     }
 }

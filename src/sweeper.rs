@@ -10,22 +10,31 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     job::QueueName,
-    queue::{Fault, Queues, between},
+    queue::{Fault, Queues, Swept, between},
 };
 
-/// The longest that a queue goes unvisited, whoever uses it.
+/// The longest that a queue goes without a look, whoever uses it.
 const IDLE: Duration = Duration::from_secs(10);
+/// The longest that it goes without a sweep, due or not: events and order of an empty queue go with nothing that is due.
+const THOROUGH_MS: u64 = 600_000;
 /// How often queues that nobody uses any more are looked for.
 const RETIRE: Duration = Duration::from_secs(600);
+/// So many queues are looked at together: pipelined, and yet no burst that would hold others up.
+const LOOKS: usize = 64;
 
-/// Sweeps once a period, jittered, until it is stopped.
+/// Sweeps once a period, jittered, and as long as there is more to do, until it is stopped.
 pub async fn run(queues: Queues, period: Duration, stop: CancellationToken) {
-    let mut sweeper = Sweeper::new(queues);
-    while stop.run_until_cancelled(tokio::time::sleep(jittered(period))).await.is_some() {
-        // A step that is under way is finished: it is bounded, and half of it would be done anyway.
-        if let Err(fault) = sweeper.tick().await {
-            tracing::warn!(%fault, "the sweep goes on with its next turn");
-        }
+    let (mut sweeper, mut pause) = (Sweeper::new(queues, period), jittered(period));
+    while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+        // A round that is under way is finished: it is bounded, and half of it would be done anyway.
+        pause = match sweeper.round().await {
+            Ok(true) => Duration::ZERO,
+            Ok(false) => jittered(period),
+            Err(fault) => {
+                tracing::warn!(%fault, "the sweep goes on with its next turn");
+                jittered(period)
+            }
+        };
     }
 }
 
@@ -35,60 +44,119 @@ fn jittered(period: Duration) -> Duration {
     Duration::from_millis(between(ms - ms / 10, ms.saturating_add(ms / 10)))
 }
 
+/// When a queue is to be looked at, and when it is swept whatever the look says.
+#[derive(Clone, Copy)]
+struct Visit {
+    look: Instant,
+    sweep: Instant,
+}
+
 /// Knows when each queue is to be visited next.
 pub struct Sweeper {
     queues: Queues,
-    visits: HashMap<QueueName, Instant>,
+    period: Duration,
+    visits: HashMap<QueueName, Visit>,
     listed: Option<Instant>,
+    asked: Option<Instant>,
     retired: Instant,
 }
 
 impl Sweeper {
-    pub fn new(queues: Queues) -> Self {
-        Self { queues, visits: HashMap::new(), listed: None, retired: Instant::now() }
+    pub fn new(queues: Queues, period: Duration) -> Self {
+        Self { queues, period, visits: HashMap::new(), listed: None, asked: None, retired: Instant::now() }
     }
 
-    /// Visits the queues that are due: those with jobs moved by this instance each time, others when they said that
-    /// something falls due, and all of them every ten seconds.
+    /// One step of each queue in which something is due, so that one with much to do keeps no other waiting: those with
+    /// jobs moved by this instance once a period, others when they said that something falls due. All are looked at every
+    /// ten seconds, for another instance may have died. Answers whether there is more to do at once.
     ///
     /// # Errors
     /// When Redis is not well; the queues that were not visited stay due.
-    pub async fn tick(&mut self) -> Result<(), Fault> {
+    pub async fn round(&mut self) -> Result<bool, Fault> {
         let start = Instant::now();
         if self.listed.is_none_or(|at| at.elapsed() >= IDLE) {
             self.list().await?;
         }
-        for queue in self.queues.stirred() {
-            self.visits.insert(queue, start);
+        if self.asked.is_none_or(|at| at.elapsed() >= self.period / 2) {
+            self.asked = Some(start);
+            for queue in self.queues.stirred() {
+                self.visits.insert(queue, Visit { look: start, sweep: start });
+            }
         }
-        let due: Vec<_> = self.visits.iter().filter(|(_, at)| **at <= start).map(|(queue, _)| queue.clone()).collect();
-        for queue in due {
-            let wait = match self.queues.sweep(&queue).await {
-                Ok(swept) => swept.next_ms.map_or(IDLE, Duration::from_millis).min(IDLE),
-                Err(fault @ Fault::Unavailable { .. }) => return Err(fault),
-                // What is wrong with one queue is no reason to leave the others.
-                Err(fault) => {
-                    tracing::error!(%queue, %fault, "a queue cannot be swept");
-                    IDLE
-                }
-            };
-            self.visits.insert(queue, Instant::now() + wait);
+        let mut more = false;
+        for queue in self.due(start).await? {
+            more |= self.step(queue).await?;
         }
         metrics::histogram!("intray_sweep_duration_seconds").record(start.elapsed().as_secs_f64());
         if self.retired.elapsed() >= RETIRE {
             self.retired = Instant::now();
             self.queues.retire_unseen().await?;
         }
-        Ok(())
+        Ok(more)
+    }
+
+    /// The queues to sweep. One whose time for a look has come is asked first whether it needs more.
+    async fn due(&mut self, start: Instant) -> Result<Vec<QueueName>, Fault> {
+        let (mut sweeps, mut looks) = (Vec::new(), Vec::new());
+        for (queue, visit) in &self.visits {
+            if visit.sweep <= start {
+                sweeps.push(queue.clone());
+            } else if visit.look <= start {
+                looks.push(queue.clone());
+            }
+        }
+        for some in looks.chunks(LOOKS) {
+            let answers = futures_util::future::join_all(some.iter().map(|queue| self.queues.next_due(queue))).await;
+            for (queue, answer) in some.iter().zip(answers) {
+                match survived(queue, answer)? {
+                    Some(Some(0)) => sweeps.push(queue.clone()),
+                    next_ms => {
+                        let look = look_at(Instant::now(), next_ms.flatten());
+                        self.visits.entry(queue.clone()).and_modify(|visit| visit.look = look);
+                    }
+                }
+            }
+        }
+        Ok(sweeps)
+    }
+
+    async fn step(&mut self, queue: QueueName) -> Result<bool, Fault> {
+        let (next_ms, more) = match survived(&queue, self.queues.sweep_once(&queue).await)? {
+            Some((Swept { next_ms, .. }, more)) => (next_ms, more),
+            None => (None, false),
+        };
+        let now = Instant::now();
+        let sweep = if more { now } else { now + jittered(Duration::from_millis(THOROUGH_MS)) };
+        self.visits.entry(queue).and_modify(|visit| *visit = Visit { look: look_at(now, next_ms), sweep });
+        Ok(more)
     }
 
     async fn list(&mut self) -> Result<(), Fault> {
         let names = self.queues.names_and_ours().await?;
         self.visits.retain(|queue, _| names.binary_search(queue).is_ok());
+        let now = Instant::now();
         for queue in names {
-            self.visits.entry(queue).or_insert_with(Instant::now);
+            // Not all at once when an instance starts.
+            let sweep = || now + Duration::from_millis(between(1, THOROUGH_MS));
+            self.visits.entry(queue).or_insert_with(|| Visit { look: now, sweep: sweep() });
         }
-        self.listed = Some(Instant::now());
+        self.listed = Some(now);
         Ok(())
+    }
+}
+
+fn look_at(now: Instant, next_ms: Option<u64>) -> Instant {
+    now + next_ms.map_or(IDLE, Duration::from_millis).min(IDLE)
+}
+
+/// What is wrong with one queue is no reason to leave the others.
+fn survived<T>(queue: &QueueName, answer: Result<T, Fault>) -> Result<Option<T>, Fault> {
+    match answer {
+        Ok(answer) => Ok(Some(answer)),
+        Err(fault @ Fault::Unavailable { .. }) => Err(fault),
+        Err(fault) => {
+            tracing::error!(%queue, %fault, "a queue cannot be swept");
+            Ok(None)
+        }
     }
 }

@@ -7,7 +7,7 @@ use jsonwebtoken::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Caller, Pattern, Role, watched::Counted};
+use super::{Bad, Caller, Pattern, Role, watched::Counted};
 use crate::job::{Millis, Name, limits};
 
 /// A secret has at least so many bytes: as many as HS256 has of state.
@@ -139,28 +139,35 @@ impl Tokens {
     }
 
     /// The token only says which key it wants; the key says by which algorithm it is used.
-    pub(super) fn verify(&self, token: &str, issuers: Option<&KeySet>) -> Option<Caller> {
-        let header = decode_header(token).ok()?;
+    pub(super) fn verify(&self, token: &str, issuers: Option<&KeySet>) -> Result<Caller, Bad> {
+        let header = decode_header(token).map_err(|_| Bad::UnknownKey)?;
         // Something must be understood that we do not know (RFC 7515, 4.1.11).
         if header.crit.is_some() {
-            return None;
+            return Err(Bad::Malformed);
         }
         let claims = match header.alg {
             Algorithm::HS256 => {
                 let rules = self.rules(Algorithm::HS256);
-                self.secrets.iter().find_map(|secret| decode::<Claims>(token, secret, &rules).ok())?
+                let by = |why, secret| match why {
+                    // Another secret than the one that it was signed by has nothing to say.
+                    Err(Bad::UnknownSigner | Bad::BadSignature) => Ok(decode::<Claims>(token, secret, &rules)?),
+                    known => known,
+                };
+                self.secrets.iter().fold(Err(Bad::UnknownSigner), by)?
             }
             named => {
-                let (algorithm, key) = issuers?.0.get(header.kid.as_deref()?)?;
-                if *algorithm != named {
-                    return None;
-                }
-                let claims = decode::<Claims>(token, key, &self.rules(*algorithm)).ok()?;
+                let kid = header.kid.as_deref();
+                let known = kid.and_then(|kid| issuers?.0.get(kid)).filter(|(algorithm, _)| *algorithm == named);
+                let (algorithm, key) = known.ok_or(Bad::UnknownSigner)?;
+                let claims = decode::<Claims>(token, key, &self.rules(*algorithm))?;
                 let ahead = claims.claims.exp - get_current_timestamp() as f64;
-                (ahead <= self.longest.as_secs_f64() + LEEWAY as f64).then_some(claims)?
+                if ahead > self.longest.as_secs_f64() + LEEWAY as f64 {
+                    return Err(Bad::TooLongLived);
+                }
+                claims
             }
         };
-        self.caller(&claims.claims)
+        self.caller(&claims.claims).ok_or(Bad::Malformed)
     }
 
     fn rules(&self, algorithm: Algorithm) -> Validation {

@@ -97,7 +97,10 @@ pub(super) async fn check(State(door): State<Door>, mut request: Request, next: 
     if who != Who::Anyone {
         match admit(&door.access, request.headers(), who) {
             Ok(pass) => drop(request.extensions_mut().insert(pass)),
-            Err(problem) => return problem.into_response(),
+            Err((why, problem)) => {
+                metrics::counter!("intray_auth_failures_total", "reason" => why).increment(1);
+                return problem.into_response();
+            }
         }
     }
     request.extensions_mut().insert(Purse::of_known(&door.bodies));
@@ -121,17 +124,20 @@ fn knows(access: &Access, headers: &HeaderMap) -> bool {
     !access.is_on() || bearer(headers).is_ok_and(|credential| access.knows(credential))
 }
 
-fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, Problem> {
-    let credential = if access.is_on() { bearer(headers)? } else { "" };
+/// A refusal comes with the word by which it is counted, never with what was sent.
+fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, (&'static str, Problem)> {
+    let is_missing = !headers.contains_key(header::AUTHORIZATION);
+    let word = if is_missing { "missing" } else { "malformed" };
+    let credential = if access.is_on() { bearer(headers).map_err(|problem| (word, problem))? } else { "" };
     let pass = access.admit(credential).map_err(|refusal| match refusal {
-        Refusal::Bad => unauthorized(NOT_VALID),
-        Refusal::TooMany { retry_after_ms } => Problem::rate_limited(retry_after_ms),
+        Refusal::Bad(why) => (why.word(), unauthorized(NOT_VALID)),
+        Refusal::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;
     if pass.caller.role.may(who) {
         return Ok(pass);
     }
     let role = pass.caller.role.word();
-    Err(Problem::forbidden(format!("this is not for a {role}")))
+    Err(("forbidden", Problem::forbidden(format!("this is not for a {role}"))))
 }
 
 /// RFC 6750, section 2.1: the only place where a credential may stand. One in an address would get into logs.

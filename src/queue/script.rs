@@ -73,7 +73,7 @@ macro_rules! scripts {
 scripts! {
     repeats enqueue reserve look undo extend complete abandon fail cancel release requeue reprioritize sweep purge
     create append stage seal withdraw batch batches results
-    job list holders locks stats set seen unseen retire
+    job list holders locks stats set due seen unseen retire
 }
 
 macro_rules! libs {
@@ -85,7 +85,7 @@ macro_rules! libs {
 // In the order in which they stand in a script: a helper comes after those that it uses.
 libs! {
     "clock" "write" "record" "place" "event" "total" "hint" "batch" "commit" "gate" "skip" "leave" "dedupe" "ending" "back" "order"
-    "store" "line" "overdue" "settle" "lapse" "draft" "gone" "stage" "view"
+    "store" "line" "upcoming" "overdue" "settle" "lapse" "draft" "gone" "stage" "view"
 }
 
 impl Script {

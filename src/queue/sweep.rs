@@ -36,6 +36,24 @@ impl Queues {
     }
 }
 
+impl Queues {
+    /// One bounded step, and whether there is more to do at once.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn sweep_once(&self, queue: &QueueName) -> Result<(Swept, bool), Fault> {
+        self.inner.sweep_step(queue).await
+    }
+
+    /// When there will be something to sweep, 0 for now; `None`: never, as things are. It costs a fraction of a sweep.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
+        Fields::of(self.run(&self.inner.scripts.due, queue, &Args::default()).await?)?.maybe()
+    }
+}
+
 impl Inner {
     /// One bounded step, and whether there is more to do at once.
     pub(super) async fn sweep_step(&self, queue: &QueueName) -> Result<(Swept, bool), Fault> {

@@ -246,3 +246,40 @@ async fn it_does_not_start_with_keys_that_it_cannot_read() {
         assert!(!end.stderr.contains("hunter2"), "{end:?}");
     }
 }
+
+#[tokio::test]
+async fn failed_credentials_are_counted_by_reason_and_told_apart_nowhere_else() {
+    let w = World::plan().with_keys(&[("web", "producer", "a-*")]).flag("--token-secret", SECRET).start().await;
+    let now = jsonwebtoken::get_current_timestamp();
+    let other = "another secret that is as long as ours is";
+    let refused = [
+        ("unknown_key", key("nobodys")),
+        ("malformed", format!("{}.e30.e30", "eyJhbGciOiJIUzI1NiIsImNyaXQiOlsieCJdfQ")),
+        ("bad_signature", signed(other, json!({}))),
+        ("unknown_signer", issued(Algorithm::RS256, "nobodys", json!({}))),
+        ("expired", signed(SECRET, json!({ "exp": now - 60 }))),
+        ("not_yet_valid", signed(SECRET, json!({ "nbf": now + 600 }))),
+        ("wrong_issuer", signed(SECRET, json!({ "iss": "somebody" }))),
+        ("wrong_audience", signed(SECRET, json!({ "aud": "something" }))),
+    ];
+    let mut said = Vec::new();
+    for (_, credential) in &refused {
+        said.push(w.bearing(credential).post("/jobs/reserve", json!({})).await.refused("unauthorized"));
+    }
+    assert!(said.iter().all(|problem| problem["detail"] == said[0]["detail"]), "nobody is told why: {said:?}");
+    w.without_credential().get("/queues").await.refused("unauthorized");
+    w.without_credential()
+        .request("GET", "/queues")
+        .header("authorization", "Basic x")
+        .send()
+        .await
+        .refused("unauthorized");
+    w.bearing(&key("web")).get("/queues").await.refused("forbidden");
+    let expected = refused.iter().map(|(reason, _)| *reason).chain(["missing", "forbidden"]);
+    let times = |reason: &str| if reason == "malformed" { 2.0 } else { 1.0 };
+    for reason in expected {
+        let counted = w.figure(&format!(r#"intray_auth_failures_total{{reason="{reason}"}}"#)).await;
+        assert!((counted - times(reason)).abs() < 0.5, "{reason}: {counted}");
+    }
+    w.check().await;
+}

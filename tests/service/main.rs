@@ -25,6 +25,7 @@ mod repeats;
 mod seeing;
 mod several_queues;
 mod skipping;
+mod sweeping;
 mod together;
 mod twins;
 mod who_did_it;

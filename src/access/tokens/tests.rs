@@ -43,7 +43,7 @@ fn token(algorithm: Algorithm, kid: Option<&str>, claims: &Value, key: &Encoding
 }
 
 fn taken(token: &str) -> Option<Caller> {
-    tokens().verify(token, Some(&issuers()))
+    tokens().verify(token, Some(&issuers())).ok()
 }
 
 #[test]
@@ -180,11 +180,11 @@ fn a_key_is_found_by_its_kid_and_by_nothing_else() {
     // What must be understood and is not.
     let critical = Header { crit: Some(vec!["exp".to_owned()]), ..Header::new(Algorithm::HS256) };
     assert!(taken(&encode(&critical, &claims(), &hs()).expect("signed")).is_none());
-    assert!(tokens().verify(&token(Algorithm::RS256, Some("r"), &claims(), &rsa()), None).is_none(), "no file");
+    assert!(tokens().verify(&token(Algorithm::RS256, Some("r"), &claims(), &rsa()), None).is_err(), "no file");
     let nobodys = Tokens::new(&[], "intray".to_owned(), DAY);
-    assert!(nobodys.verify(&token(Algorithm::HS256, None, &claims(), &hs()), Some(&issuers())).is_none(), "no secret");
+    assert!(nobodys.verify(&token(Algorithm::HS256, None, &claims(), &hs()), Some(&issuers())).is_err(), "no secret");
     let empty = EncodingKey::from_secret(b"");
-    assert!(nobodys.verify(&token(Algorithm::HS256, None, &claims(), &empty), Some(&issuers())).is_none());
+    assert!(nobodys.verify(&token(Algorithm::HS256, None, &claims(), &empty), Some(&issuers())).is_err());
 }
 
 #[test]
@@ -228,13 +228,13 @@ fn secrets_are_replaced_one_after_the_other() {
         [(vec![&old[..]], true, false), (vec![&new[..], &old[..]], true, true), (vec![&new[..]], false, true)]
     {
         let tokens = of(&secrets);
-        assert_eq!(tokens.verify(&by_old.token, None).is_some(), old_counts);
-        assert_eq!(tokens.verify(&by_new.token, None).is_some(), new_counts);
+        assert_eq!(tokens.verify(&by_old.token, None).is_ok(), old_counts);
+        assert_eq!(tokens.verify(&by_new.token, None).is_ok(), new_counts);
     }
     let caller = of(&[new]).verify(&by_new.token, None).expect("ours");
     assert_eq!(caller.own_queues(), Some(vec![QueueName::parse("reviews").expect("a queue")]));
     let another = Tokens::new(&[new.to_vec()], "https://login.example".to_owned(), DAY);
-    assert!(another.verify(&by_new.token, None).is_none(), "another issuer's name");
+    assert!(another.verify(&by_new.token, None).is_err(), "another issuer's name");
     let ms = by_new.expires_at.0 - get_current_timestamp() * 1_000;
     assert!((1_000..=2_000).contains(&ms), "to the second, and never too short: {ms}");
 }

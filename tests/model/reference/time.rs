@@ -174,7 +174,11 @@ impl Queue {
 
     /// When time will bring something about, the soonest first.
     pub fn moments(&self) -> Vec<u64> {
-        let ended = self.ended().into_iter().map(|(at, _)| at + u64::from(self.settings.retention_ms));
+        let ended = self.ended();
+        let retention = u64::from(self.settings.retention_ms);
+        let too_many = ended.len() > self.settings.retention_max as usize;
+        let kept_for = if too_many { retention.min(YOUNG_MS) } else { retention };
+        let ended = ended.into_iter().map(|(at, _)| at + kept_for);
         let batches = self.batches.values().filter_map(|batch| batch.timer);
         let mut moments: Vec<_> = self.open().map(Job::score).chain(ended).chain(batches).collect();
         moments.sort_unstable();

@@ -59,6 +59,9 @@ impl Walk<'_> {
     }
 
     pub(super) async fn sweep(&mut self) -> Verdict {
+        let due = self.real.handle.next_due(&self.real.queue).await.map_err(broken)?;
+        let expected = self.model.moments().first().map(|at| at.saturating_sub(self.model.now));
+        same("when the sweep is due", &due, &expected)?;
         let answer = self.real.handle.sweep(&self.real.queue).await.map_err(broken)?;
         let batches = self.model.batches.len();
         let expected = self.model.sweep();

@@ -1,0 +1,135 @@
+//! The background task: it holds nobody up, costs next to nothing where nothing is due, and misses nothing.
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, World, assert_told, eventually};
+
+/// The names of the queues whose keys the scripts of a server had, in the order in which they ran.
+async fn ran(w: &World) -> Vec<String> {
+    let log: Vec<redis::Value> = w.engine.run("SLOWLOG GET -1").await;
+    let mut entries: Vec<(u64, Vec<String>)> = log.iter().map(entry).collect();
+    entries.sort();
+    let queue_of = |words: &Vec<String>| {
+        let name = words.get(3)?.strip_prefix("intray:{")?.split_once('}')?.0.to_owned();
+        words[0].starts_with("EVAL").then_some(name)
+    };
+    entries.iter().filter_map(|(_, words)| queue_of(words)).collect()
+}
+
+fn entry(entry: &redis::Value) -> (u64, Vec<String>) {
+    let redis::Value::Array(parts) = entry else { panic!("{entry:?}") };
+    let number = redis::from_redis_value(parts[0].clone()).expect("a number");
+    let words: Vec<Vec<u8>> = redis::from_redis_value(parts[3].clone()).expect("words");
+    (number, words.iter().map(|word| String::from_utf8_lossy(word).into_owned()).collect())
+}
+
+async fn log_all(w: &World) {
+    for words in ["SLOWLOG RESET", "CONFIG SET slowlog-max-len 100000", "CONFIG SET slowlog-log-slower-than 0"] {
+        let _: String = w.engine.run(words).await;
+    }
+}
+
+/// Enqueued and completed.
+async fn work_off(client: &Client, queue: &str, jobs: usize) {
+    client.patch(&format!("/queues/{queue}"), json!({ "worker_limit": 0 })).await.is(200);
+    let new = (0..jobs).map(|n| json!({ "queue": queue, "payload": n }));
+    client.enqueue_many(new).await;
+    let mut done = 0;
+    while done < jobs {
+        let held = client.reserve_all(json!({ "queues": [queue], "limit": 100 })).await;
+        let all: Vec<_> = held.iter().map(|held| json!({ "reservation": held.reservation })).collect();
+        client.post("/jobs/complete", Value::Array(all)).await.is(200);
+        done += held.len();
+    }
+}
+
+#[tokio::test]
+async fn a_queue_with_much_to_forget_holds_up_no_other() {
+    let mut w = World::start().await;
+    let small: Vec<_> = (0..5).map(|n| format!("small-{n}")).collect();
+    for _ in 0..3 {
+        work_off(&w, "big", 1_000).await;
+    }
+    for queue in &small {
+        w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
+        w.reserve_by(json!({ "queues": [queue] })).await;
+    }
+    w.pass(3_600_001);
+    log_all(&w).await;
+    w.set_flag("--sweep-interval-ms", "20");
+    let (_second, _client) = w.another().await;
+    // Past the service, which would run scripts of its own to say so.
+    let card = async |queue: &str, set: &str| w.engine.run::<u64>(&format!("ZCARD intray:{{{queue}}}:{set}")).await;
+    eventually("all are forgotten", async || (card("big", "ended").await == 0).then_some(())).await;
+    for queue in &small {
+        eventually("it is back", async || (card(queue, "reserved").await == 0).then_some(())).await;
+    }
+    let all = ran(&w).await;
+    let last_of_small = small.iter().map(|queue| all.iter().position(|ran| ran == queue).expect("swept")).max();
+    let before = all[..last_of_small.expect("five")].iter().filter(|ran| *ran == "big").count();
+    let in_all = all.iter().filter(|ran| *ran == "big").count();
+    // A look and a step of each, in whatever order.
+    assert!(before <= 2 && in_all >= 15, "{before} of {in_all} scripts of the big queue ran before the others' turn");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_idle_queue_costs_a_look_and_no_sweep() {
+    const QUEUES: u64 = 200;
+    let mut w = World::start().await;
+    for n in 0..QUEUES {
+        let queue = format!("q-{n}");
+        w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
+        if n % 2 == 0 {
+            // There is something, a long time ahead.
+            w.reserve_by(json!({ "queues": [queue] })).await;
+        }
+    }
+    w.set_flag("--sweep-interval-ms", "20");
+    // The figures of an instance are no help while this counts: they cost scripts themselves.
+    let calls = async || {
+        let figures: String = w.engine.run("INFO commandstats").await;
+        let calls = |line: &str| line.split_once(":calls=")?.1.split(',').next()?.parse::<u64>().ok();
+        let (scripts, all): (Vec<_>, Vec<_>) = figures.lines().partition(|line| line.starts_with("cmdstat_evalsha:"));
+        (scripts.into_iter().filter_map(calls).sum::<u64>(), all.into_iter().filter_map(calls).sum::<u64>())
+    };
+    let (scripts_before, calls_before) = calls().await;
+    let (_second, second) = w.another().await;
+    let (scripts, calls) = eventually("all are looked at", async || {
+        let (scripts, all) = calls().await;
+        let scripts = scripts - scripts_before;
+        (scripts >= QUEUES).then_some((scripts, all - calls_before))
+    })
+    .await;
+    assert_eq!(second.scripts("sweep").await, 0, "nothing is due in any");
+    assert!(second.scripts("due").await >= QUEUES, "each is looked at");
+    // Two commands where nothing is ahead, eight elsewhere; two hundred for the start of an instance and its connections.
+    assert!(calls <= scripts * 5 + 200, "{calls} commands in {scripts} looks");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_job_of_an_instance_that_died_right_after_the_hand_out_comes_back_by_one_that_never_saw_its_queue() {
+    let mut w = World::start().await;
+    w.set_flag("--sweep-interval-ms", "100");
+    let (_second, second) = w.another().await;
+    eventually("it has listed what there is", async || {
+        (second.figure("intray_sweep_duration_seconds_count").await >= 2.0).then_some(())
+    })
+    .await;
+    let id = w.enqueue_as(json!({ "queue": "new", "payload": 1, "lease_ms": 1_000 })).await;
+    let held = w.reserve_by(json!({ "queues": ["new"], "lease_ms": 1_000 })).await;
+    w.service.kill();
+    let deadline = w.engine.now().await + held.number("expires_in_ms");
+    let job = eventually("the job is back", async || {
+        let job = second.job(&id).await;
+        (job["state"] == "waiting").then_some(job)
+    })
+    .await;
+    let late = w.engine.now().await.saturating_sub(deadline);
+    // Ten seconds are promised; the rest is for a machine that is busy with other stories.
+    assert!(late < 15_000, "{late} ms after the deadline: {job}");
+    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired"]);
+    w.restart().await;
+    w.check().await;
+}
