@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-hostile test-web fmt lint deny image engine curl rust
+.PHONY: run demo test test-hostile test-web test-contract fmt lint deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -25,6 +25,11 @@ test-hostile: rust engine
 test-web: rust engine
 	cargo build --locked
 	INTRAY_BIN=$(built)/debug/intray tests/web/run.sh
+
+# The contract and the figures as tools read them: a linter, generated clients, promtool. Brings Node, Python and their packages.
+test-contract: rust engine curl
+	cargo build --locked
+	INTRAY_BIN=$(built)/debug/intray tests/contract/run.sh
 
 fmt: rust
 	cargo fmt

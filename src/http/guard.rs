@@ -71,6 +71,7 @@ const TABLE: &[(&str, &str, Who)] = &[
     ("GET", "/docs", Who::Anyone),
     ("GET", "/docs/", Who::Anyone),
     ("GET", "/docs/{*file}", Who::Anyone),
+    ("GET", "/", Who::Anyone),
     // The pages are no secret; what they show is asked for with a key.
     ("GET", "/console", Who::Anyone),
     ("GET", "/console/", Who::Anyone),

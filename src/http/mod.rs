@@ -115,6 +115,7 @@ pub fn router(
         .route("/docs", get(web::into_folder))
         .route("/docs/", get(web::page))
         .route("/docs/{*file}", get(web::page))
+        .route("/", get(move || web::home(policy.demo)))
         .route("/console", get(web::into_folder))
         .route("/console/", get(web::page))
         .route("/console/{*file}", get(web::page))

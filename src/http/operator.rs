@@ -236,7 +236,7 @@ fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Re
 fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
     let state = query.need("state", |word| match word {
         "all" => Ok(None),
-        word => JobState::parse(word).map(Some).ok_or("must be all or a state"),
+        word => JobState::parse(word).map(Some).ok_or_else(|| format!("must be all, {}", states())),
     });
     let force = query.take("force", rules::flag_text).unwrap_or(false);
     if state == Some(Some(JobState::Reserved)) && !force {
@@ -246,16 +246,25 @@ fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
 }
 
 fn read_filter(query: &mut Query) -> JobFilter {
-    let word = |word: &str| JobState::parse(word).ok_or(Invalid("must be a state"));
+    let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
     let (after, limit) = read_page(query, Cursor::of_jobs);
+    let worker = query.take("worker", Name::of_worker);
+    // Nobody has what waits.
+    let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
     JobFilter {
-        state: query.take("state", word).unwrap_or(JobState::Waiting),
+        state: query.take("state", word).unwrap_or(usual),
         client: query.take("client", Name::parse),
-        worker: query.take("worker", Name::of_worker),
+        worker,
         batch: query.take("batch", BatchId::parse),
         after,
         limit,
     }
+}
+
+/// In words.
+fn states() -> String {
+    let [rest @ .., last] = JobState::ALL.map(JobState::word);
+    format!("{} or {last}", rest.join(", "))
 }
 
 pub(super) fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {

@@ -11,6 +11,7 @@ use super::problem::Problem;
 /// What is for browsers: no scripts of the shell, no text for those who build.
 #[derive(RustEmbed)]
 #[folder = "web/"]
+#[include = "index.html"]
 #[include = "client/client.*"]
 #[include = "console/*"]
 #[include = "demo/*"]
@@ -27,6 +28,15 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 /// The reader of the contract is somebody else's: it styles what it shows by attributes, and makes HTML of Markdown.
 const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
     connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// `GET /`: what is here. The desk is named where there is one.
+pub async fn home(demo: bool) -> Response {
+    let page =
+        Files::get("index.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
+    let lines = page.lines().filter(|line| demo || !line.contains("demo/"));
+    let page: String = lines.flat_map(|line| [line, "\n"]).collect();
+    (head(POLICY), [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
+}
 
 /// `GET /client.js` and its types, for pages of anybody who may call.
 pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
@@ -53,18 +63,22 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
-fn answer(name: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response {
-    let hash: String = file.metadata.sha256_hash()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-    let etag = format!("\"{hash}\"");
-    let policy = if name.starts_with("docs/") { READERS_POLICY } else { POLICY };
+fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
     // Asked for each time, sent when it has changed: no page runs with half of an older version.
-    let head = [
+    [
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
         (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
-    ];
+    ]
+}
+
+fn answer(name: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response {
+    let hash: String = file.metadata.sha256_hash()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    let etag = format!("\"{hash}\"");
+    let policy = if name.starts_with("docs/") { READERS_POLICY } else { POLICY };
+    let head = head(policy);
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     if known.is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)) {
         return (StatusCode::NOT_MODIFIED, head, [(header::ETAG, etag)]).into_response();

@@ -19,7 +19,7 @@ struct Operation<'a> {
 
 const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 /// Needs no parameters filled in and no state.
-const SERVED: [&str; 7] = ["/livez", "/readyz", "/metrics", "/openapi.yaml", "/client.js", "/docs/", "/console/"];
+const SERVED: [&str; 8] = ["/", "/livez", "/readyz", "/metrics", "/openapi.yaml", "/client.js", "/docs/", "/console/"];
 
 #[tokio::test]
 async fn every_documented_answer_is_real() {

@@ -7,6 +7,7 @@ mod harness;
 
 mod coming_back;
 mod deadline;
+mod demo;
 mod desk;
 mod ended;
 mod enqueue;

@@ -58,7 +58,7 @@ async fn a_body_must_say_that_it_is_json() {
 #[tokio::test]
 async fn what_is_no_route_or_no_method_is_a_problem_too() {
     let w = World::start().await;
-    for path in ["/", "/job", "/jobs/", "/jobs/x/y", "/event", "/queues/", "/%ff", "/livez/"] {
+    for path in ["/job", "/jobs/", "/jobs/x/y", "/event", "/queues/", "/%ff", "/livez/"] {
         let answer = w.get(path).await;
         assert_eq!(answer.status, 404, "{path}: {}", answer.text());
         answer.refused("not-found");

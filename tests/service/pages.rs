@@ -49,6 +49,40 @@ async fn pages_come_with_their_files_and_may_do_nothing_but_their_work() {
 }
 
 #[tokio::test]
+async fn whoever_comes_to_the_door_is_told_what_is_here() {
+    let bare = World::plan().with_keys(&[]).start().await;
+    let w = World::plan().switch("--demo").start().await;
+    for (world, has_demo) in [(&bare, false), (&w, true)] {
+        let page = fetch(world, "GET", "/", &[]).await;
+        assert_eq!((page.status().as_u16(), header(&page, "content-type")), (200, "text/html; charset=utf-8"));
+        assert!(header(&page, "content-security-policy").contains("default-src 'none'"), "{page:?}");
+        let text = page.text().await.expect("text");
+        assert!(!text.contains("<script"), "{text}");
+        let links: Vec<_> = text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert!(
+            links.contains(&"console/") && links.contains(&"docs/") && links.contains(&"openapi.yaml"),
+            "{links:?}"
+        );
+        assert_eq!(links.contains(&"demo/"), has_demo, "{links:?}");
+        for link in links {
+            assert_eq!(fetch(world, "GET", &format!("/{link}"), &[]).await.status(), 200, "{link}");
+        }
+    }
+    assert_eq!(w.get("/").await.status, 200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_pictures_of_the_pages_are_there() {
+    let w = World::plan().switch("--demo").start().await;
+    for page in ["/docs/", "/console/", "/demo/"] {
+        let text = fetch(&w, "GET", page, &[]).await.text().await.expect("text");
+        let icon = text.split("rel=\"icon\" href=\"").nth(1).and_then(|rest| rest.split('"').next()).expect("an icon");
+        assert_eq!(fetch(&w, "GET", &format!("{page}{icon}"), &[]).await.status(), 200, "{page}{icon}");
+    }
+}
+
+#[tokio::test]
 async fn the_contract_can_be_read_in_a_browser_without_asking_anybody_else() {
     let w = World::start().await;
     let page = fetch(&w, "GET", "/docs/", &[]).await;

@@ -178,3 +178,34 @@ async fn one_sees_who_holds_what() {
     assert_eq!(w.get("/workers/a%20nobody/reservations").await.is(200)["reservations"], json!([]));
     w.check().await;
 }
+
+#[tokio::test]
+async fn whoever_asks_what_a_worker_has_need_not_say_that_it_is_reserved() {
+    let w = World::start().await;
+    w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
+    let held = w.reserve_as("ann").await;
+    let listed = async |query: &str| {
+        let page = w.get(&format!("/queues/default/jobs?{query}")).await.is(200);
+        page["jobs"].as_array().expect("jobs").iter().map(id_of).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("worker=ann").await, std::slice::from_ref(&held.id));
+    assert_eq!(listed("worker=ann&state=reserved").await, [held.id]);
+    assert_eq!(listed("worker=bob").await, [""; 0]);
+    assert_eq!(listed("worker=ann&state=waiting").await, [""; 0], "nobody has what waits");
+    assert_eq!(listed("").await.len(), 2, "what waits");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whoever_names_a_state_that_is_none_is_told_which_there_are() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    for (method, path) in [("GET", "/queues/default/jobs?state=done"), ("DELETE", "/queues/default?state=done")] {
+        let answer = w.request(method, path).send().await;
+        answer.blames_by("parameter", &["state"]);
+        for state in ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"] {
+            assert!(answer.text().contains(state), "{state}: {}", answer.text());
+        }
+    }
+    w.check().await;
+}

@@ -47,7 +47,12 @@ console.log(saved, now, line)
 try {
   await desk.next()
 } catch (error) {
-  if (error instanceof IntrayError && error.lost) console.log(error.reason, error.problem.errors?.[0]?.pointer)
+  if (error instanceof IntrayError && error.lost) {
+    const { applied, batch_state, total, errors = [] } = error.problem
+    const places: string[] = errors.map((place) => 'pointer' in place ? place.pointer : 'header' in place ? place.header : place.parameter)
+    const unsure: boolean = applied === 'unknown'
+    console.log(error.reason, places, unsure, batch_state?.length, total?.toFixed())
+  }
 }
 
 // @ts-expect-error a desk has a worker

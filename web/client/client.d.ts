@@ -56,8 +56,14 @@ export interface Problem {
   detail: string
   reason?: string
   job_state?: string
+  batch_state?: string
+  /** How many jobs a batch has. */
+  total?: number
   retry_after_ms?: number
-  errors?: { pointer: string; detail: string }[]
+  /** Whether a call that got no whole answer had an effect. */
+  applied?: false | 'unknown'
+  /** Each place that breaks a rule: in the body, in the address, or in a header. */
+  errors?: ({ detail: string } & ({ pointer: string } | { parameter: string } | { header: string }))[]
 }
 
 interface About {
@@ -178,7 +184,10 @@ export declare class Intray<Payload = any, Draft = any, Result = any> extends Ev
    * Rejects when `signal` or `close()` says so, and with an `IntrayError` when the service has refused.
    */
   next(how?: { signal?: AbortSignal }): Promise<Job<Payload, Draft, Result>>
-  /** The job in hand, if there is one. */
+  /**
+   * The job in hand, if there is one; `null` as soon as it is lost. Keep what `next()` gave you: that one can still be
+   * completed.
+   */
   readonly job: Job<Payload, Draft, Result> | null
   /** How many jobs were in line when the service was last asked for one; `null` before that. */
   readonly remaining: number | null

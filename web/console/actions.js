@@ -56,24 +56,28 @@ export const requeue = (job, changed) => act(
   ({ requeued }) => (requeued ? `Job ${tail(job.id)} is in line.` : 'It is in line already.'),
 )
 
-export function requeueAll(queue, count, changed) {
+/** What the list on the screen is narrowed to is all that these touch. How many that are is known only of the whole. */
+const narrowed = ({ client }) => (client ? ` of ${client}` : '')
+const those = (only, count) => (only.client ? `Only the jobs of ${only.client}` : many(count, 'job'))
+
+export function requeueAll(queue, count, only, changed) {
   ask({
-    title: `Requeue all dead jobs of ${queue}?`,
-    text: `${many(count, 'job')} go to the end of the line and their attempts start again.`,
+    title: `Requeue all dead jobs${narrowed(only)} of ${queue}?`,
+    text: `${those(only, count)} go to the end of the line and their attempts start again.`,
     action: 'Requeue all',
-    work: then(() => api.requeue({ queue }), changed),
-    done: ({ requeued }) => `${many(requeued, 'job')} in line again.`,
+    work: then((tell) => api.requeueAll(queue, only, (requeued) => tell(`${requeued}…`)), changed),
+    done: (requeued) => `${many(requeued, 'job')} in line again.`,
   })
 }
 
-export function purge(queue, state, count, changed) {
+export function purge(queue, state, count, only, changed) {
   ask({
-    title: `Remove all ${state} jobs of ${queue}?`,
-    text: `${many(count, 'job')} are removed with their payloads and results. This cannot be undone.`,
+    title: `Remove all ${state} jobs${narrowed(only)} of ${queue}?`,
+    text: `${those(only, count)} are removed with their payloads and results. This cannot be undone.`,
     action: 'Remove them',
     danger: true,
     typed: queue,
-    work: then((tell) => api.purge(queue, state, (removed) => tell(`${removed}…`)), changed),
+    work: then((tell) => api.purge(queue, state, only, (removed) => tell(`${removed}…`)), changed),
     done: (removed) => `${many(removed, 'job')} removed.`,
   })
 }

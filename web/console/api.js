@@ -118,13 +118,20 @@ export const results = (id, query, signal) => call('GET', batch(id, '/results'),
 export const seal = (id) => call('POST', batch(id, '/seal'), { body: {} })
 export const cancelBatch = (id) => call('DELETE', batch(id))
 
-/** The service removes in bounded steps; this goes on until nothing is left, or `tell` says `false`. */
-export async function purge(name, state, tell = () => {}) {
-  let removed = 0
-  for (let more = true; more;) {
-    const step = await call('DELETE', queue(name), { query: { state } })
-    removed += step.removed
-    more = tell(removed) !== false && step.more
+/** The service works in bounded steps; this goes on until nothing is left, or `tell` says `false`. `step(after)` is one call. */
+async function inSteps(step, count, tell) {
+  let done = 0
+  for (let more = true, after; more;) {
+    const answer = await step(after)
+    done += answer[count]
+    after = answer.next ?? undefined
+    more = tell(done) !== false && answer.more === true
   }
-  return removed
+  return done
 }
+
+/** `only`: what the list on the screen is narrowed to, `{client}`. */
+export const purge = (name, state, only = {}, tell = () => {}) =>
+  inSteps((after) => call('DELETE', queue(name), { query: { state, ...only, after } }), 'removed', tell)
+export const requeueAll = (name, only = {}, tell = () => {}) =>
+  inSteps((after) => call('POST', '/jobs/requeue', { body: { queue: name, ...only, after } }), 'requeued', tell)

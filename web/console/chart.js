@@ -15,7 +15,8 @@ function options(box, width) {
   return {
     width, height: HEIGHT,
     legend: { show: false },
-    padding: [8, 16, 0, 0],
+    // Half of the last label stands beyond the end of the line.
+    padding: [8, 30, 0, 0],
     cursor: { y: false, points: { size: 5 }, drag: { x: false, y: false } },
     scales: {
       x: { time: true, range: (_, first) => [Date.now() / 1_000 - span(first), Date.now() / 1_000] },
@@ -58,7 +59,7 @@ export function Chart({ queue, theme }) {
   const rates = ratesOf(queue)
   return html`<figure class="chart" aria-label="Rates, per minute">
     <figcaption>${SERIES.map(([name, label]) => html`<span class="key"><i class=${`swatch ${name}`}></i>${label}
-      <b>${rates ? rate(rates[name]) : '–'}</b></span>`)}<span class="dim">/ min</span></figcaption>
+      <b>${rates ? rate(rates[name]) : '–'}</b></span>`)}<span class="dim">/&nbsp;min</span></figcaption>
     <div class="plot" ref=${box} aria-hidden="true"></div>
   </figure>`
 }

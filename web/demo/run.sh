@@ -1,16 +1,46 @@
 #!/bin/sh
 # Starts the service, fills the queue of the demo and opens the desk; ends with the service.
 #   web/demo/run.sh target/release/intray serve --demo
+# When 7070 is somebody else's it takes another port, unless INTRAY_LISTEN names one: then that one or none.
 set -eu
-url=http://${INTRAY_LISTEN:-127.0.0.1:7070}
+listen=${INTRAY_LISTEN:-127.0.0.1:7070}
+said=$(mktemp)
+service=
+teller=
+end() {
+  # The service leaves in order; who tells what it says must hear the last of it.
+  [ -z "$service" ] || { kill "$service" 2>/dev/null; wait "$service"; } || true
+  [ -z "$teller" ] || kill "$teller" 2>/dev/null || true
+  rm -f "$said"
+}
+trap end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
-"$@" &
-service=$!
-trap 'kill "$service" 2>/dev/null; wait "$service" || true' INT TERM EXIT
-until curl -fs "$url/readyz" >/dev/null; do
-  kill -0 "$service" 2>/dev/null || exit 1
-  sleep 0.2
-done
+# What it says tells where it serves. Asking the port would not do: another service may answer there.
+start() {
+  : >"$said"
+  INTRAY_LISTEN=$listen "$@" >"$said" 2>&1 &
+  service=$!
+  until url=$(sed -n 's/.*intray is ready on \(http:[^ "]*\).*/\1/p' "$said") && [ -n "$url" ]; do
+    kill -0 "$service" 2>/dev/null || { service=; return 1; }
+    sleep 0.1
+  done
+}
+
+if ! start "$@"; then
+  if [ -n "${INTRAY_LISTEN:-}" ] || ! grep -q 'cannot listen on' "$said"; then
+    cat "$said" >&2
+    exit 1
+  fi
+  echo "$listen is taken, so the demo goes to another port"
+  listen=127.0.0.1:0
+  start "$@" || { cat "$said" >&2; exit 1; }
+fi
+tail -n +1 -f "$said" &
+teller=$!
+# The desk is there only with --demo: a service without one is not ours to fill.
+curl -fs -o /dev/null "$url/demo/" || { echo "there is no desk at $url/demo/: start the service with --demo" >&2; exit 1; }
 "$(dirname "$0")/seed.sh" "$url"
 
 echo "The desk is $url/demo/ and what operators see is $url/console/"

@@ -89,6 +89,30 @@ test('dead jobs are shown with why, and requeued one by one, all, or removed', a
   await shown(page, 'Nothing has died')
 })
 
+test('who has narrowed the dead to one client requeues and removes those alone', async () => {
+  await on.service.set('shared', { max_attempts: 1 })
+  for (const client of ['acme', 'acme', 'other', 'other']) {
+    await on.service.enqueue('shared', { client, n: Math.random() }, { client })
+    await on.service.fail(await on.service.reserve('shared', `for ${client} ${Math.random()}`), 'broken')
+  }
+  const page = await on.open('/console/#/q/shared/dead')
+  const filter = page.getByLabel('Client')
+  await filter.fill('acme')
+  await filter.press('Enter')
+  await page.getByRole('button', { name: 'Requeue all' }).click()
+  assert.match(await page.getByRole('dialog').innerText(), /of acme/)
+  await confirm(page, 'Requeue all')
+  await shown(page, '2 jobs in line again.')
+  assert.equal(await count('shared', 'dead'), 2)
+  await filter.fill('other')
+  await filter.press('Enter')
+  await page.getByRole('button', { name: 'Remove all dead jobs' }).click()
+  await confirm(page, 'Remove them', 'shared')
+  await shown(page, '2 jobs removed.')
+  assert.equal(await count('shared', 'dead'), 0)
+  assert.equal(await count('shared', 'waiting'), 2)
+})
+
 test('a delayed job is run now', async () => {
   const id = await on.service.enqueue('later', 1, { delay_ms: 3_600_000 })
   const page = await on.open('/console/#/q/later/delayed')

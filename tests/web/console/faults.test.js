@@ -19,6 +19,7 @@ test('who has no key is asked for one; it is in memory only', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
   const field = page.getByLabel('Operator key')
+  assert.equal(await field.evaluate((input) => input.autocorrect || input.getAttribute('autocorrect') === 'on'), false, 'a phone corrects no key')
   await field.fill('wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
   await shown(page, 'the key is not known')

@@ -36,4 +36,6 @@ test('the page in the reference does what a desk has to do', async (t) => {
   await page.getByRole('button', { name: 'Skip' }).click()
   await shows(page, 'Only jobs that you skipped are left.')
   assert.equal(await w.state(dog), 'waiting')
+  assert.equal(await page.getByRole('heading').innerText(), '', 'what is done is not on the screen any more')
+  assert.equal(await page.getByRole('button', { name: 'Done' }).isDisabled(), true)
 })

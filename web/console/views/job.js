@@ -3,7 +3,7 @@
 import { html, useAnswer, useEffect, useState } from '../html.js'
 import * as api from '../api.js'
 import * as actions from '../actions.js'
-import { duration, many, tail, time } from '../format.js'
+import { age, duration, many, tail, time } from '../format.js'
 import { useTop } from '../list.js'
 import { go, link, tabOf } from '../router.js'
 import { Ago, Button, Copy, Left, Missing, Payload, State, Until } from '../ui.js'
@@ -41,6 +41,11 @@ function Known({ job, settings, changed, error }) {
       <dt>Left</dt><dd><${Left} until=${job.reserved.expires_at} since=${job.reserved.reserved_at} /></dd>
       ${job.reserved.resumes > 0 && html`<dt>Came back</dt><dd>${many(job.reserved.resumes, 'time')}</dd>`}
     </dl></section>`}
+    ${job.completed && html`<section><h3>Completed</h3><dl>
+      <dt>Who</dt><dd>${job.completed.worker === null ? html`<em>no name</em>` : html`<bdi>${job.completed.worker}</bdi>`}</dd>
+      <dt>When</dt><dd>${time(job.completed.at)}${job.completed.late && ', late'}</dd>
+      <dt>Had it for</dt><dd>${age(job.completed.held_ms)}</dd>
+    </dl></section>`}
     ${job.state !== 'cancelled' && html`<${Payload} exact=${job.payload} title="Payload" />`}
     ${!job.result.isNull && html`<${Payload} exact=${job.result} title="Result" />`}
     ${job.late_results.map((late) => html`<${Payload} exact=${late.result}
@@ -48,6 +53,10 @@ function Known({ job, settings, changed, error }) {
     ${job.errors.length > 0 && html`<section><h3>Errors</h3><ol class="errors">
       ${newestFirst(job.errors).map((error) => html`<li><p class="facts"><span>${time(error.at)}</span><bdi>${error.worker ?? 'no name'}</bdi></p>
         <pre>${error.error}</pre></li>`)}
+    </ol></section>`}
+    ${job.reasons?.length > 0 && html`<section><h3>Given back because</h3><ol class="errors">
+      ${newestFirst(job.reasons).map((back) => html`<li><p class="facts"><span>${time(back.at)}</span><bdi>${back.worker ?? 'no name'}</bdi></p>
+        <pre>${back.reason}</pre></li>`)}
     </ol></section>`}
     <section><h3>About it</h3><dl>
       <dt>History</dt><dd>${history.length ? history.map(([n, what]) => `${n} × ${what}`).join(', ') : 'never handed out'}</dd>

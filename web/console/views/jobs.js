@@ -46,7 +46,7 @@ const LISTS = {
     cells: (job) => [html`<td class="error"><bdi>${newestFirst(job.errors)[0]?.error ?? 'ran out of time'}</bdi></td>`,
       html`<${Attempts} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
     act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Requeue" onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
-    all: (queue, count, changed) => html`<${Button} keys="U" onClick=${() => actions.requeueAll(queue, count, changed)}>Requeue all<//>`,
+    all: (queue, count, only, changed) => html`<${Button} keys="U" onClick=${() => actions.requeueAll(queue, count, only, changed)}>Requeue all<//>`,
     empty: ['Nothing has died', 'A job lands here when it has failed as often as its queue allows.'],
   },
   completed: {
@@ -70,6 +70,7 @@ export function Jobs({ name, state, count, selected }) {
   const list = LISTS[state]
   const pages = usePages((page, signal) => api.jobs(name, { state, client, limit: PAGE, ...page }, signal), [name, state, client], name)
   const changed = pages.answer.reload
+  const only = client ? { client } : {}
   const columns = [['id', 'Job'], ['what', 'Payload'], ...list.columns, ['do', html`<span class="unseen">Actions</span>`]]
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, tabOf(state), job.id)} selected=${job.id === selected} fresh=${fresh}>
     <${Id} job=${job} tab=${tabOf(state)} /><${What} job=${job} />${list.cells(job)}
@@ -80,8 +81,8 @@ export function Jobs({ name, state, count, selected }) {
   return html`<div class="bar">
       <${Filter} value=${client} onChange=${setClient} />
       <span class="space"></span>
-      ${count > 0 && list.all?.(name, count, changed)}
-      ${count > 0 && html`<${Button} kind="quiet" label=${`Remove all ${state} jobs`} onClick=${() => actions.purge(name, state, count, changed)}>Remove all…<//>`}
+      ${count > 0 && list.all?.(name, count, only, changed)}
+      ${count > 0 && html`<${Button} kind="quiet" label=${`Remove all ${state} jobs`} onClick=${() => actions.purge(name, state, count, only, changed)}>Remove all…<//>`}
     </div>
     <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(data) => data.jobs} id=${(job) => job.id} row=${row}
       empty=${html`<${Empty} title=${title}>${text}<//>`} />`

@@ -9,7 +9,7 @@ import { link } from '../router.js'
 import { Ago, Button, Empty, Left } from '../ui.js'
 
 const COLUMNS = [
-  ['lock', 'Lock'], ['n waiters', 'Waiting for it'], ['worker', 'Held by'], ['id', 'Job'], ['n age', 'For'], ['lease', 'Time left'],
+  ['lock', 'Lock'], ['n waiters', html`<span title="Those who have been met in line while it was held; the others count as waiting until then">Blocked by it</span>`], ['worker', 'Held by'], ['id', 'Job'], ['n age', 'For'], ['lease', 'Time left'],
   ['do', html`<span class="unseen">Actions</span>`],
 ]
 
@@ -17,7 +17,7 @@ export function Locks({ name, selected }) {
   const pages = usePages((page, signal) => api.locks(name, { limit: 50, ...page }, signal), [name], name)
   const row = (lock, fresh) => html`<${Row} key=${lock.lock} href=${link(name, 'locks', lock.id)} selected=${lock.id === selected} fresh=${fresh}>
     <td class="lock"><bdi class="chip lock">${lock.lock}</bdi></td>
-    <td class="n waiters" data-title="waiting">${lock.blocked}</td>
+    <td class="n waiters" data-title="blocked by it">${lock.blocked}</td>
     <td class="worker">${lock.worker === null ? html`<em>no name</em>` : html`<bdi>${lock.worker}</bdi>`}</td>
     <td class="id"><a href=${link(name, 'locks', lock.id)} title=${lock.id}>${tail(lock.id)}</a></td>
     <td class="n age"><${Ago} at=${lock.reserved_at} /></td>

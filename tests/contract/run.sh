@@ -1,0 +1,55 @@
+#!/bin/sh
+# The contract as tools read it: a linter, two generators of clients, Prometheus. Brings what is missing but the service itself,
+# which is looked for in target/ unless INTRAY_BIN says where it is.
+set -eu
+cd "$(dirname "$0")"
+root=$(cd ../.. && pwd)
+PATH=$root/.engine:$PATH
+
+"$root/scripts/node.sh"
+"$root/scripts/python.sh"
+"$root/scripts/promtool.sh"
+lock=node_modules/.package-lock.json
+if [ ! -e $lock ] || [ package-lock.json -nt $lock ]; then npm ci --no-audit --no-fund --ignore-scripts; fi
+packages=generated/python/.packages
+if [ ! -e $packages ] || [ requirements.txt -nt $packages ]; then
+    python3 -m venv --clear generated/python
+    generated/python/bin/pip install -q --disable-pip-version-check -r requirements.txt
+    touch $packages
+fi
+
+REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
+    node_modules/.bin/redocly lint --config redocly.yaml "$root/openapi.yaml"
+
+# The fields with a default may be left out of a request.
+node_modules/.bin/openapi-typescript "$root/openapi.yaml" --default-non-nullable=false -o generated/intray.d.ts
+node_modules/.bin/tsc -p tsconfig.json
+
+generated/python/bin/openapi-python-client generate --path "$root/openapi.yaml" --meta none \
+    --output-path generated/intray --overwrite >generated/python.log 2>&1
+# It drops what it does not know, says so, and goes on. Only a file of YAML and a beacon's text may be beyond it.
+if grep -e 'Unable to process schema' -e 'removal of' generated/python.log ||
+    grep 'will be omitted' generated/python.log | grep -v 'application/yaml' | grep -v 'text/plain'; then
+    echo "openapi-python-client does not understand all of the contract" >&2
+    exit 1
+fi
+
+intray=${INTRAY_BIN:-}
+for how in debug release; do
+    [ -n "$intray" ] || { [ -x "$root/target/$how/intray" ] && intray=$root/target/$how/intray; } || true
+done
+data=$(mktemp -d)
+"$intray" serve --listen 127.0.0.1:0 --data-dir "$data" >"$data/said" 2>&1 &
+service=$!
+trap 'kill "$service" 2>/dev/null; wait "$service" || true; rm -rf "$data"' INT TERM EXIT
+until url=$(sed -n 's/.*intray is ready on \(http:[^ "]*\).*/\1/p' "$data/said") && [ -n "$url" ]; do
+    kill -0 "$service" || { cat "$data/said" >&2; exit 1; }
+    sleep 0.1
+done
+
+node generated/js/tour.js "$url"
+PYTHONPATH=generated generated/python/bin/python tour.py "$url"
+curl -fsS "$url/metrics" >"$data/metrics"
+warnings=$(promtool check metrics <"$data/metrics" 2>&1) || { printf '%s\n' "$warnings" >&2; exit 1; }
+[ -z "$warnings" ] || { printf '%s\n' "$warnings" >&2; exit 1; }
+echo "promtool: has nothing to say"

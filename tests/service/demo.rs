@@ -1,0 +1,57 @@
+//! `make demo`: a service of its own, and never anybody else's.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::world::{Client, Service, World, eventually, run};
+
+/// The script that `make demo` runs, with a browser that opens nothing.
+fn demo(folder: &Path) -> Command {
+    let browser = folder.join("xdg-open");
+    fs::write(&browser, "#!/bin/sh\n").expect("written");
+    fs::set_permissions(&browser, fs::Permissions::from_mode(0o755)).expect("allowed");
+    let mut path = folder.as_os_str().to_owned();
+    path.push(":");
+    path.push(std::env::var_os("PATH").unwrap_or_default());
+    let mut command = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("web/demo/run.sh"));
+    command.args([env!("CARGO_BIN_EXE_intray"), "serve", "--demo", "--data-dir"]).arg(folder.join("data"));
+    command.env_clear().env("PATH", path).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[tokio::test]
+async fn the_demo_does_not_fill_the_queues_of_a_service_that_is_there_already() {
+    let w = World::start().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut command = demo(folder.path());
+    command.env("INTRAY_LISTEN", w.address());
+    let end = run(command).await;
+    assert!(!end.status.success(), "{end:?}");
+    assert!(end.stderr.contains("cannot listen on") && !end.stdout.contains("The desk is"), "{end:?}");
+    assert_eq!(w.get("/queues/moderation").await.status, 404, "somebody's queue is full of examples");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_demo_goes_to_another_port_when_its_own_is_taken() {
+    // By us, or by somebody else on this machine.
+    let taken = std::net::TcpListener::bind("127.0.0.1:7070");
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut desk = Service::start(demo(folder.path())).await;
+    assert!(!desk.url().ends_with(":7070"), "{}", desk.url());
+    let client = Client::new(desk.url());
+    eventually("the desk is open", async || {
+        desk.said().contains(&format!("The desk is {}/demo/", desk.url())).then_some(())
+    })
+    .await;
+    assert!(client.get("/queues/moderation").await.is(200)["counts"]["waiting"].as_u64() > Some(10));
+    assert!(desk.said().contains("is taken"), "{}", desk.said());
+    desk.signal(libc::SIGTERM);
+    desk.ended().await;
+    assert!(client.request("GET", "/livez").attempt().await.is_none(), "the service ends with it");
+    drop(taken);
+}
