@@ -8,21 +8,24 @@ local ENDINGS = {
 local RING = 5
 local leave_reserved, leave_held = begin('ZREM', reserved), begin('ZREM', held)
 
--- The last five ended reservations, newest first: digest, how, when, worker.
-local function remember(ring, digest, how, worker)
+-- The last five ended reservations, newest first: digest, how, when, since when it was out (0 = unknown), worker, note.
+local ENTRY = '>c8BI6I6Bc0I2c0'
+
+local function remember(ring, hold, how)
   local stop, entries = 1, 1
   while stop <= #ring and entries < RING do
-    stop = stop + 16 + ring:byte(stop + 15)
+    stop = select(7, struct.unpack(ENTRY, ring, stop))
     entries = entries + 1
   end
-  return struct.pack('>c8BI6Bc0', digest, how, now, #worker, worker) .. ring:sub(1, stop - 1)
+  local worker = hold.worker
+  return struct.pack(ENTRY, hold.digest, how, now, hold.reserved_at, #worker, worker, 0, '') .. ring:sub(1, stop - 1)
 end
 
 -- Where in the ring a reservation is (1 = the job's latest), how it ended, and its worker; nil when it is not there.
 local function recall(ring, digest)
   local at, entry = 1, 1
   while at <= #ring do
-    local entry_digest, how, _, worker, stop = struct.unpack('>c8BI6Bc0', ring, at)
+    local entry_digest, how, _, _, worker, _, stop = struct.unpack(ENTRY, ring, at)
     if entry_digest == digest then return entry, how, worker end
     at, entry = stop, entry + 1
   end
@@ -32,7 +35,7 @@ end
 local function leave(id, r, hold, how, header)
   add(leave_reserved, id)
   add(leave_held, held_member(hold, id))
-  if how then r.ring = remember(r.ring, hold.digest, how, hold.worker) end
+  if how then r.ring = remember(r.ring, hold, how) end
   r.hold = ''
   if is_gated(header) then free_gates(id, header) end
 end

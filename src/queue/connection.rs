@@ -192,6 +192,8 @@ fn away(e: &dyn std::fmt::Display) -> Fault {
 fn judge(e: &RedisError) -> Fault {
     match e.code() {
         Some("OOM") => Fault::Full,
+        // A key of ours is something else: a program of another layout has left a text in its place.
+        Some("WRONGTYPE") => away(&"the keys have another layout by now"),
         Some(code) if REFUSED.contains(&code) => away(&code),
         _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
         _ => Fault::Broken(e.to_string()),

@@ -55,6 +55,14 @@ impl Queues {
         std::mem::take(&mut *self.inner.stirred.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// # Errors
+    /// When something else stands in the registry's place.
+    pub(super) async fn find_registry(&self) -> Result<(), Fault> {
+        let mut command = redis::cmd("ZCARD");
+        command.arg(self.inner.keys.registry());
+        self.inner.link.plain(&command).await.map(drop)
+    }
+
     /// Every queue, by name.
     ///
     /// # Errors

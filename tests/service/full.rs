@@ -10,7 +10,7 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     w.set(json!({ "worker_limit": 0 })).await;
     w.enqueue_many((0..8).map(|n| json!({ "payload": n, "max_attempts": if n == 3 { 1 } else { 0 } }))).await;
     let held = w.reserve_all(json!({ "worker": "ann", "limit": 5 })).await;
-    let before: Vec<u8> = w.engine.run("DUMP intray:{default}:jobs").await;
+    let before: Vec<u8> = w.engine.run("DUMP intray:{default}:2:jobs").await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
 
     for job in [
@@ -24,7 +24,7 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     }
     let array = w.post("/jobs", json!([{ "payload": "a" }, { "payload": "b" }])).await.is(200);
     assert!(array["jobs"].as_array().expect("jobs").iter().all(|entry| entry["error"]["status"] == 507), "{array}");
-    let after: Vec<u8> = w.engine.run("DUMP intray:{default}:jobs").await;
+    let after: Vec<u8> = w.engine.run("DUMP intray:{default}:2:jobs").await;
     assert_eq!(before, after, "nothing was stored");
 
     let large = w.complete_with(&held[0], "x".repeat(5_000)).await;
@@ -77,15 +77,16 @@ async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
 #[tokio::test]
 async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
     let w = World::start().await;
-    let _: String = w.engine.run("SET intray:{default}:inbound nonsense").await;
+    let _: String = w.engine.run("SET intray:{default}:2:inbound nonsense").await;
     let fault = w.put(json!({ "payload": 1 })).await;
-    assert_eq!(fault.status, 500, "{}", fault.text());
-    let problem = fault.refused("internal");
+    assert_eq!(fault.status, 503, "{}", fault.text());
+    let problem = fault.refused("unavailable");
+    assert_eq!(problem["applied"], false, "a script reads before it writes");
     assert!(!problem.to_string().contains("WRONGTYPE"), "what is inside stays inside: {problem}");
+    let _: u64 = w.engine.run("DEL intray:{default}:2:inbound").await;
+    let _: u64 = w.engine.run("HSET intray:{default}:2:totals stamp nonsense").await;
+    w.put(json!({ "payload": 1 })).await.refused("internal");
     w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
-    let _: u64 = w
-        .engine
-        .run("DEL intray:{default}:inbound intray:{default}:jobs intray:{default}:dedupe intray:{default}:turns")
-        .await;
+    let _: u64 = w.engine.run("DEL intray:{default}:2:totals").await;
     w.enqueue(1).await;
 }

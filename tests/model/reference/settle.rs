@@ -104,9 +104,10 @@ impl Queue {
 
     fn finish(&mut self, id: Code, worker: &str, result: &'static str, late: bool) -> Completion {
         let was_in_line = self.jobs[&id].state == State::Waiting;
-        let now = self.now;
+        let stamp = self.stamp();
+        self.give_back(id);
         let job = self.job(id);
-        job.end(State::Completed, now);
+        job.end(State::Completed, stamp);
         job.result = (!result.is_empty()).then_some(result);
         if job.batch.is_some() {
             self.count("batch_completed_kept");
