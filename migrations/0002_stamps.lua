@@ -23,8 +23,10 @@ end
 local function move(name, from, to)
   local kind = redis.call('TYPE', from).ok
   if kind == 'string' then return end
-  if kind ~= 'none' then
-    if name == 'turns' then redis.call('UNLINK', from) else redis.call('RENAMENX', from, to) end
+  if name == 'turns' then
+    redis.call('UNLINK', from)
+  elseif kind ~= 'none' and redis.call('RENAMENX', from, to) == 0 then
+    error(to .. ' is there already, so ' .. from .. ' was left as it is', 0)
   end
   redis.call('SET', from, MOVED)
 end

@@ -63,12 +63,17 @@ async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_w
     }
     let far = w.reserve_all(json!({ "worker": "ann", "limit": 9 })).await;
     assert_eq!(far.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), ids[250..259]);
-    // They had their turns when they were handed out at first; what was passed over since has not.
-    let none = enqueue_for(&w, "c", 3).await;
-    w.reserve_by(json!({ "id": none[2] })).await;
-    enqueue_for(&w, "b", 1).await;
-    let handed = w.reserve_all(json!({ "worker": "bob", "limit": 100 })).await;
-    assert_eq!(handed[0].id, ids[0], "who comes back has the old place");
+    // Those that were skipped have had their turns, and nobody else has.
+    let c = enqueue_for(&w, "c", 3).await;
+    w.reserve_by(json!({ "id": c[2] })).await;
+    let b = enqueue_for(&w, "b", 1).await;
+    let mut handed = Vec::new();
+    while handed.len() < 254 {
+        let held = w.reserve_all(json!({ "worker": "bob", "limit": 100 })).await;
+        handed.extend(held.into_iter().map(|held| held.id));
+    }
+    let last = [&c[0], &b[0], &c[1], &ids[259]].map(String::clone);
+    assert_eq!(handed, [&ids[..250], &last].concat(), "who comes back has the old place; the others share the line");
     w.check().await;
 }
 
