@@ -46,5 +46,4 @@ else
 end
 
 commit()
-write_order(0)
 return counted({'appended', pack_batch(b)})

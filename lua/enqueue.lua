@@ -41,9 +41,10 @@ local function meet(id, twin, fingerprint)
   if fingerprint ~= '' then
     local word = 1
     while STATES[word] ~= state do word = word + 1 end
-    here[id] = struct.pack('>BI6I2Bc8', 1, now, STUB + FINGERPRINT, 0, fingerprint) .. twin .. string.char(word)
+    local stamp, flags = new_stamp(), STUB + FINGERPRINT
+    here[id] = struct.pack('>BI6I2Bc8', LAYOUT, stamp, flags, 0, fingerprint) .. twin .. string.char(word)
     add(write_jobs, id, here[id])
-    add(stubs_to_ended, now, id)
+    add(stubs_to_ended, digits(stamp), id)
     total('stubs')
   end
   return {'twin', twin, state}
@@ -74,5 +75,4 @@ end
 for i = 1, n do replies[i] = accept(i, (i - 1) * STRIDE + 1) end
 
 commit()
-write_order(0)
 return counted(replies)

@@ -26,6 +26,13 @@ local page, looked, bytes, last = {}, 0, 0, nil
 local from = rank_after()
 local entries = redis.call('ZRANGE', set, from, from + LOOK - 1, 'WITHSCORES')
 
+-- Members of the line are compared as numbers and ids: Lua orders bytes as the server's language does.
+local function is_passed(member)
+  if set ~= inbound or #member ~= #after then return member <= after end
+  local own, last = arrival_of(member), arrival_of(after)
+  return own < last or own == last and id_of(member) <= id_of(after)
+end
+
 local function fits(job)
   local header, r = read_header(job[2]), job[4] ~= '' and read_live(job[4])
   if STATES[r and r.state or WAITING] ~= state then return false end
@@ -39,7 +46,7 @@ end
 
 for i = 1, #entries, 2 do
   local member, score = entries[i], entries[i + 1]
-  local passed = score == after_score and member <= after
+  local passed = score == after_score and is_passed(member)
   local job = not passed and view(id_of(member))
   if job and fits(job) then
     bytes = bytes + #job[2] + #job[3] + #job[5]

@@ -1,7 +1,7 @@
 -- purge: an operator removes the jobs of one state, a bounded step at a time; those of a batch, which counts them, are
 --        cancelled instead.   any -> gone | cancelled
 -- FLAGS  allow-oom
--- USES   clock write record place batch gate leave dedupe ending gone event total commit
+-- USES   clock write record place order batch gate leave dedupe ending gone event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   live hash
 -- ARGV   state, or 'stub' for what remembers an idempotent enqueue that met a twin; how many at the front of the set to
@@ -36,6 +36,7 @@ local function remove(id, r, header)
     leave_set(id, r, header)
   end
   if is_member(header) then return cancel_job(id, r, header, worker) end
+  give_back(r, header.client)
   free_dedupe(id, header)
   gone(id, r)
   event('cancelled', id, worker, header, '')

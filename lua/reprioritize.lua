@@ -17,9 +17,10 @@ if before == priority then return {'changed', STATES[r.state]} end
 
 local gate = r.gate
 if r.state == BLOCKED then unpark(id, r) end
+if r.state == WAITING then redis.call('ZREM', inbound, in_line(id, r.arrival)) end
 r.priority = priority
-if r.score >= 0 then r.score = new_place(priority, header.client) end
-if raw then redis.call('HSET', live, id, pack_live(r)) end
+if r.score >= 0 then arrive(r, priority, header.client) end
+redis.call('HSET', live, id, pack_live(r))
 if r.state == WAITING then
   redis.call('ZADD', inbound, r.score, in_line(id, r.arrival))
   -- Somebody who is parked at one of its gates may be before it now.
@@ -32,5 +33,4 @@ elseif r.state == BLOCKED then
 end
 event('changed', id, '', header, '')
 commit()
-write_order(0)
 return counted({'changed', STATES[r.state]})

@@ -2,16 +2,16 @@
 -- FLAGS  allow-oom
 -- USES   clock write record place batch gate order event total commit
 -- KEYS   inbound zset · delayed zset · dead zset · jobs hash · live hash · dedupe hash
--- ARGV   'job' id | 'queue' died until ms (0 = now), how many of the dead to pass over (their batch is over)
--- REPLY  {'requeued', n, more (0 | 1), died until ms, passed over} | {'unknown'} |
+-- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), how many of the dead to pass over (their batch is over)
+-- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), passed over} | {'unknown'} |
 -- REPLY  {'state', state}: completed, cancelled, or dead in a batch that is over or cancelled
 local MOST = 200
-local ids, until_ms, passed = {ARGV[2]}, now, tonumber(ARGV[3] or 0)
+local ids, last, passed = {ARGV[2]}, last_stamp(), tonumber(ARGV[3] or 0)
 
 if ARGV[1] == 'queue' then
-  if ARGV[2] ~= '0' then until_ms = tonumber(ARGV[2]) end
-  ids = redis.call('ZRANGEBYSCORE', dead, '-inf', until_ms, 'LIMIT', passed, MOST)
-  if #ids == 0 then return {'requeued', 0, 0, until_ms, passed} end
+  if ARGV[2] ~= '0' then last = tonumber(ARGV[2]) end
+  ids = redis.call('ZRANGEBYSCORE', dead, '-inf', digits(last), 'LIMIT', passed, MOST)
+  if #ids == 0 then return {'requeued', 0, 0, last, passed} end
 end
 local records, headers = redis.call('HMGET', live, unpack(ids)), redis.call('HMGET', jobs, unpack(ids))
 if not headers[1] or is_stub(read_header(headers[1])) then return {'unknown'} end
@@ -36,14 +36,14 @@ local requeued = 0
 local function revive(id, r, header)
   if header.digest then redis.call('HSETNX', dedupe, header.digest, id) end
   r.attempts, r.skips = 0, ''
-  r.score = new_place(r.score < 0 and r.priority or priority_of(r.score), header.client)
+  arrive(r, r.score < 0 and r.priority or priority_of(r.score), header.client)
   add(leave_dead, id)
   event('requeued', id, '', header, '')
   total('requeued')
 end
 
 local function run_now(id, r, header)
-  if r.score < 0 then r.score = new_place(r.priority, header.client) end
+  if r.score < 0 then arrive(r, r.priority, header.client) end
   add(leave_delayed, id)
   event('due', id, '', header, '')
 end
@@ -67,5 +67,4 @@ for i, id in ipairs(ids) do
 end
 
 commit()
-write_order(0)
-return counted({'requeued', requeued, #ids >= MOST and 1 or 0, until_ms, passed})
+return counted({'requeued', requeued, #ids >= MOST and 1 or 0, last, passed})

@@ -1,15 +1,15 @@
 -- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
--- USES   clock write record place batch gate line leave skip order event total commit
+-- USES   clock write record place batch gate order line leave skip event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · jobs hash · payloads hash ·
 -- KEYS   live hash · drafts hash · settings hash
 -- ARGV   per call 10: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
--- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job), place and id of the job to go on
--- ARGV   behind ('' = from the front)
+-- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job), place and member to go on behind
+-- ARGV   ('' = from the front)
 -- REPLY  {now ms, warn ms, {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
 -- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms, draft ('' = none)} …} |
 -- REPLY  {'overdue'}: sweep first | {'later'}: the others' payloads filled the answer |
--- REPLY  {'more', place, id}: nothing among those looked at; go on behind that one ('' = from the front) |
+-- REPLY  {'more', place, member}: nothing among those looked at; go on behind that one ('' = from the front) |
 -- REPLY  {'skipped'}: all that is there, this worker has skipped |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
 local STRIDE, BYTES, HELD = 10, $RESERVE_BYTES, 200
@@ -27,7 +27,7 @@ local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[
 
 local leave_inbound, to_reserved, to_held = begin('ZREM', inbound), begin('ZADD', reserved), begin('ZADD', held)
 local write_live = begin('HSET', live)
-local touched, known, spent, handed, passed_over = {}, {}, 0, 0, 0
+local touched, known, spent, passed_over = {}, {}, 0, 0
 
 local function capped(deadline, reserved_at)
   if max_hold > 0 then return math.min(deadline, reserved_at + max_hold) end
@@ -57,7 +57,7 @@ local function holds(worker, nonce, all)
   table.sort(mine, function(a, b)
     if a.hold.reserved_at ~= b.hold.reserved_at then return a.hold.reserved_at < b.hold.reserved_at end
     if a.record.score ~= b.record.score then return a.record.score < b.record.score end
-    return a.id < b.id
+    return a.record.arrival < b.record.arrival
   end)
   return mine
 end
@@ -135,7 +135,7 @@ end
 -- The job, and the first of its gates that has no room.
 local function look_at(id, score, record, raw)
   local header = read_header(record)
-  local r = raw and read_live(raw) or new_live(WAITING, score, header.priority)
+  local r = raw and read_live(raw) or new_live(WAITING, score, header.priority, header.stamp)
   r.score = score
   return r, header, is_gated(header) and full_gate(id, header)
 end
@@ -147,11 +147,13 @@ local function block(id, r, header, gate)
   event('blocked', id, '', header, '')
 end
 
-local function take(id, r, header, record, raw, call, i)
+local function take(id, r, header, record, raw, call, i, passed)
   local lease = call.lease > 0 and call.lease or header.lease or queue_lease
   local deadline = capped(now + lease, now)
   enter(id, r, header, RESERVED)
   r.handed_out = r.handed_out + 1
+  handed_out(r.score, passed)
+  give_back(r, header.client)
   if is_gated(header) then occupy(id, header) end
   local hold = {
     secret = call.secrets:sub(i * 26 - 25, i * 26), digest = call.digests:sub(i * 8 - 7, i * 8), nonce = call.nonce,
@@ -160,13 +162,11 @@ local function take(id, r, header, record, raw, call, i)
   r.hold = pack_hold(hold)
   local mine = known[call.worker]
   if mine then mine[#mine + 1] = {id = id, record = r, hold = hold} end
-  handed = handed + 1
   local packed = pack_live(r)
   add(leave_inbound, in_line(id, r.arrival))
   add(to_reserved, digits(deadline), id)
   add(to_held, '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)
   add(write_live, id, packed)
-  handed_out(r.score)
   event('reserved', id, call.worker, header, '')
   total('handed_out')
   return shown(id, record, packed, deadline, call.worker, not raw)
@@ -184,10 +184,10 @@ local function take_next(call, want)
   local given, bytes, passed, seen = {'new'}, 0, nil, {}
   cursor = line_at
   while #given <= want and somebody() do
-    local id, place, record, raw = unpack(line[cursor])
+    local id, place, record, raw, member = unpack(line[cursor])
     local r, header, full = look_at(id, place, record, raw)
     if r.skips ~= '' and has_skipped(r, call.worker) then
-      cursor, looked, passed = cursor + 1, looked + 1, {place, id}
+      cursor, looked, passed = cursor + 1, looked + 1, {place, member}
       if is_gated(header) and not seen[id] then
         seen[id] = true
         pass_over(id, header)
@@ -205,7 +205,7 @@ local function take_next(call, want)
       end
       bytes, spent = bytes + weight, spent + weight
       drop()
-      given[#given + 1] = take(id, r, header, record, raw, call, #given)
+      given[#given + 1] = take(id, r, header, record, raw, call, #given, first_passed)
     end
   end
   if #given > 1 then return given end
@@ -234,7 +234,11 @@ local function take_this(call, id, mine)
   local header, full
   r, header, full = look_at(id, (r or unseen(id, read_header(record))).score, record, raw)
   drop_id(id)
-  if not full then return {'new', take(id, r, header, record, raw, call, 1)} end
+  local function first_but_this(priority)
+    local place, member = first_in_line(priority)
+    return member ~= in_line(id, r.arrival) and place or nil
+  end
+  if not full then return {'new', take(id, r, header, record, raw, call, 1, first_but_this)} end
   block(id, r, header, full)
   return {'state', STATES[r.state]}
 end
@@ -281,7 +285,6 @@ for at = 1, #ARGV, STRIDE do
 end
 
 commit()
-write_order(handed * 2 + 8)
 
 -- Why there is nothing is looked up only for somebody who was given nothing.
 local waiting, blocked, later, held_now, next_ms = redis.call('ZCARD', inbound), 0, 0, 0, -1

@@ -1,6 +1,6 @@
 -- retire: a queue without jobs and settings is let go, with its totals and events.
 -- FLAGS  allow-oom
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns zset ·
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash ·
 -- KEYS   jobs hash · batches hash · tops hash · settings hash · totals hash · events stream
 -- ARGV   -
 -- REPLY  {'retired'} | {'kept'}

@@ -2,7 +2,7 @@
 --        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
 -- FLAGS  allow-oom
 -- USES   clock write record batch gate leave dedupe ending back order overdue gone stage event total commit upcoming
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns zset ·
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash ·
 -- KEYS   live hash · timers zset · tops hash · settings hash · events stream
 -- ARGV   -
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
@@ -14,14 +14,19 @@ local chosen = redis.call('HMGET', settings, 'retention_ms', 'retention_max')
 local retention, most_kept = tonumber(chosen[1] or $RETENTION_MS), tonumber(chosen[2] or $RETENTION_MAX)
 local leave_ended = begin('ZREM', ended)
 
+-- The scores of all that ended in this ms or before.
+local function ended_by(ms)
+  return '(' .. digits((ms + 1) * PER_MS)
+end
+
 -- Ended jobs past their retention, or beyond how many are kept; none younger than ten seconds.
 local function forget(most)
   if most <= 0 then return 0, true end
-  local ids = redis.call('ZRANGEBYSCORE', ended, '-inf', now - retention, 'LIMIT', 0, most)
+  local ids = redis.call('ZRANGEBYSCORE', ended, '-inf', ended_by(now - retention), 'LIMIT', 0, most)
   if #ids == 0 then
     local surplus = math.min(redis.call('ZCARD', ended) - most_kept, most)
     if surplus > 0 then
-      ids = redis.call('ZRANGEBYSCORE', ended, '-inf', now - YOUNG, 'LIMIT', 0, surplus)
+      ids = redis.call('ZRANGEBYSCORE', ended, '-inf', ended_by(now - YOUNG), 'LIMIT', 0, surplus)
     end
   end
   if #ids == 0 then return 0, false end
@@ -67,7 +72,6 @@ end
 local forgotten, more_to_forget = forget(STEP - expired - due_jobs)
 local removed, more_of_batches = look_at_batches(expired + due_jobs + forgotten)
 commit()
-write_order(0)
 forget_order()
 trim_events()
 more = more or more_to_forget or more_of_batches

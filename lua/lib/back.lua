@@ -1,5 +1,5 @@
 -- back: where a job goes when its reservation has ended: to its place, to a delay, or to the dead.
--- USES   clock write record place batch gate leave dedupe ending event total
+-- USES   clock write stamp record place order batch gate leave dedupe ending event total
 -- KEYS   inbound zset · delayed zset · dead zset · settings hash
 local to_inbound, to_delayed, to_dead = begin('ZADD', inbound), begin('ZADD', delayed), begin('ZADD', dead)
 local queue_max_attempts
@@ -37,7 +37,8 @@ end
 
 local function die(id, r, header, worker)
   enter(id, r, header, DEAD)
-  add(to_dead, now, id)
+  give_back(r, header.client)
+  add(to_dead, digits(new_stamp()), id)
   keep(id, r, header)
   free_dedupe(id, header)
   event('dead', id, worker, header, '')

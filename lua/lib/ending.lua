@@ -1,17 +1,19 @@
 -- ending: a job is completed or cancelled. What is known of it is kept for a while; of a batch's job, as long as that.
--- USES   clock write record place batch gate leave dedupe event total
+-- USES   write stamp record place order batch gate leave dedupe event total
 -- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash · drafts hash
 local to_ended, drop_drafts = begin('ZADD', ended), begin('HDEL', drafts)
 
 local function end_job(id, r, header, state)
-  if r.score >= 0 then r.priority = math.floor(r.score / $SPAN) end
+  local stamp = new_stamp()
+  if r.score >= 0 then r.priority = priority_of(r.score) end
+  give_back(r, header.client)
   enter(id, r, header, state)
   if is_member(header) then
-    r.score = now
+    r.score = stamp
     total(state == COMPLETED and 'batch_completed_kept' or 'batch_cancelled_kept')
   else
     r.score = -1
-    add(to_ended, digits(now), id)
+    add(to_ended, digits(stamp), id)
     if state == CANCELLED then total('cancelled_kept') end
   end
   r.skips = ''

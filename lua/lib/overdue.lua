@@ -4,7 +4,7 @@
 local leave_delayed = begin('ZREM', delayed)
 
 local function due(id, r, header)
-  if r.score < 0 then r.score = new_place(r.priority, header.client) end
+  if r.score < 0 then arrive(r, r.priority, header.client) end
   add(leave_delayed, id)
   back_to_line(id, r, header)
   event('due', id, '', header, '')

@@ -2,13 +2,18 @@
 -- USES   record
 -- KEYS   inbound zset
 
--- How a job stands in `inbound`, and at the end of a member of `parked`: its last 26 characters are its id.
-local function in_line(id, _)
-  return id
+-- How a job stands in `inbound`, and at the end of a member of `parked`: equal places go by arrival. The last 26
+-- characters are its id.
+local function in_line(id, arrival)
+  return struct.pack('>I6', arrival) .. id
 end
 
 local function id_of(member)
   return member:sub(-26)
+end
+
+local function arrival_of(member)
+  return (struct.unpack('>I6', member))
 end
 
 -- A waiting job without a live record has it from its header and its place.

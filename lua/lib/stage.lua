@@ -1,6 +1,6 @@
 -- stage: the long works on a batch, a bounded step at a time: opening, calling off, removal. Whoever finds one
 -- unfinished goes on with it.
--- USES   clock write record place batch gate leave dedupe ending gone event total
+-- USES   clock write record place order batch gate leave dedupe ending gone event total
 -- KEYS   jobs hash · live hash · gates hash · batches hash · timers zset
 local STAGE_STEP, IDLE = 200, 86400000
 
@@ -74,6 +74,7 @@ local function remove_step(code, b)
         total('batch_cancelled_kept', -1)
       else
         leave_set(job.id, r, job.header)
+        give_back(r, job.header.client)
         if r.state ~= DEAD then
           event('cancelled', job.id, '', job.header, '')
           total('cancelled')

@@ -1,5 +1,5 @@
 -- store: a new job, as enqueue and append write it.
--- USES   clock write record place batch gate order event total
+-- USES   clock write stamp record place batch gate order event total
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · jobs hash · payloads hash
 local write_jobs, write_payloads = begin('HSET', jobs), begin('HSET', payloads)
 local new_to_inbound, new_to_delayed = begin('ZADD', inbound), begin('ZADD', delayed)
@@ -13,11 +13,11 @@ local function room_left(max_jobs)
 end
 
 -- Where a new job goes. Most have no gate, and no live record until somebody has them.
-local function first_place(id, record, flags, priority, client, due)
+local function first_place(id, record, flags, priority, client, due, arrival)
   local header = bit.band(flags, LOCKS + MEMBER) ~= 0 and read_header(record)
   if header and is_member(header) then count_move(id, nil, WAITING) end
   if due > now then
-    local r = new_live(WAITING, -1, priority)
+    local r = new_live(WAITING, -1, priority, arrival)
     enter(id, r, header or {flags = 0}, DELAYED)
     add(new_to_delayed, due, id)
     add(keep_live, id, pack_live(r))
@@ -26,10 +26,10 @@ local function first_place(id, record, flags, priority, client, due)
   local score = new_place(priority, client)
   local gate = header and full_gate(id, header)
   if gate then
-    park(id, new_live(WAITING, score, priority), header, gate)
+    park(id, new_live(WAITING, score, priority, arrival), header, gate)
     return BLOCKED
   end
-  add(new_to_inbound, score, in_line(id))
+  add(new_to_inbound, score, in_line(id, arrival))
   became_ready(1)
   return WAITING
 end
@@ -47,9 +47,10 @@ local function store(id, flags, priority, client, digest, fingerprint, delay, ru
     flags = flags + APART
     add(write_payloads, id, apart)
   end
-  local record = struct.pack('>BI6I2B', 1, now, flags, priority) .. head .. digest .. fingerprint .. rest
+  local stamp = new_stamp()
+  local record = struct.pack('>BI6I2B', LAYOUT, stamp, flags, priority) .. head .. digest .. fingerprint .. rest
   add(write_jobs, id, record)
-  local state = first_place(id, record, flags, priority, client, math.max(run_at, now + delay))
+  local state = first_place(id, record, flags, priority, client, math.max(run_at, now + delay), stamp)
   event('enqueued', id, '', {flags = flags, client = client}, '')
   total('enqueued')
   return record, STATES[state]

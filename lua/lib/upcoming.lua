@@ -7,9 +7,9 @@ local YOUNG = 10000
 local function next_ms(retention, most_kept)
   if redis.call('ZCARD', ended) > most_kept then retention = math.min(retention, YOUNG) end
   local soonest = math.huge
-  for key, wait in pairs({[reserved] = 0, [delayed] = 0, [ended] = retention, [timers] = 0}) do
-    local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2]
-    if first then soonest = math.min(soonest, tonumber(first) + wait) end
+  for _, key in ipairs({reserved, delayed, timers, ended}) do
+    local first = tonumber(redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')[2])
+    if first then soonest = math.min(soonest, key == ended and ms_of(first) + retention or first) end
   end
   return soonest < math.huge and math.max(soonest - now, 0) or -1
 end

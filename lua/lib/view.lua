@@ -9,7 +9,7 @@ local function view(id)
   local header = record and read_header(record)
   if not header or is_stub(header) then return end
   local raw = redis.call('HGET', live, id) or ''
-  local r = raw ~= '' and read_live(raw) or new_live(WAITING, -1, header.priority)
+  local r = raw ~= '' and read_live(raw) or new_live(WAITING, -1, header.priority, header.stamp)
   local set = ({inbound, nil, delayed, reserved, ended, dead, ended})[r.state]
   local at = set and redis.call('ZSCORE', set, set == inbound and in_line(id, r.arrival) or id)
   if not at and (r.state == COMPLETED or r.state == CANCELLED) then at = digits(r.score) end

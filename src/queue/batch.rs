@@ -75,7 +75,7 @@ impl Queues {
         let mut args = Args::default();
         args.number(limit.into()).push(score).push(code);
         let mut answer = Fields::of(self.run(&self.inner.scripts.batches, queue, &args).await?)?;
-        let next = Cursor::after(&answer.text()?, &answer.text()?);
+        let next = Cursor::after(&answer.text()?, &answer.bytes()?);
         let batch = |mut fields: Fields| {
             let id = BatchId { queue: queue.clone(), code: fields.code()? };
             Batch::parse(id, &fields.bytes()?)

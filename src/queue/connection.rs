@@ -32,6 +32,8 @@ const FRESH: Duration = Duration::from_secs(1);
 /// Codes that mean "not now" or "not you", said before anything was run: what a script may not do within it is an `ERR`.
 const REFUSED: [&str; 9] =
     ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "WRONGPASS", "NOPERM"];
+/// How a fault begins that a key caused which is something else than it should be.
+const WRONG_TYPE: &str = "a key of another type";
 const NO_PASSWORD: &str = "it asks for a password, and its URL has none";
 
 /// Why a private server's disk has no room for anything new; `None` while it has.
@@ -135,6 +137,19 @@ impl Link {
             Err(e) if e.code() == Some("NOPERM") => Ok(false),
             Err(e) if e.code().is_none() || e.code() == Some("NOAUTH") => Err(judge(&e)),
             Ok(_) | Err(_) => Ok(true),
+        }
+    }
+
+    /// What a script's failure was, truly: where the registry is a text, a program of another layout has put one in the
+    /// place of every key, and a script dies of the first that it reads.
+    pub(super) async fn explained(&self, fault: Fault, registry: &str) -> Fault {
+        let is_wrong = |fault: &Fault| matches!(fault, Fault::Broken(why) if why.starts_with(WRONG_TYPE));
+        if !is_wrong(&fault) {
+            return fault;
+        }
+        match self.plain(redis::cmd("ZCARD").arg(registry)).await {
+            Err(wrong) if is_wrong(&wrong) => away(&"the keys have another layout by now"),
+            Ok(_) | Err(_) => fault,
         }
     }
 
@@ -300,6 +315,7 @@ fn judge(e: &RedisError) -> Fault {
         Some("OOM") => Fault::Full,
         Some("MISCONF") => away(&UNWRITABLE),
         Some("NOAUTH") => away(&NO_PASSWORD),
+        Some("WRONGTYPE") => Fault::Broken(format!("{WRONG_TYPE}: {e}")),
         Some(code) if REFUSED.contains(&code) => away(&code),
         _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
         _ => Fault::Broken(e.to_string()),

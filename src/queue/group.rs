@@ -281,7 +281,10 @@ pub(super) async fn run(
 /// Runs a script and records how long it took.
 pub(super) async fn timed(inner: &Inner, script: &Script, keys: &[String], args: &Args) -> Result<Value, Fault> {
     let start = Instant::now();
-    let answer = inner.link.run(script, keys, args).await;
+    let answer = match inner.link.run(script, keys, args).await {
+        Err(fault) => Err(inner.link.explained(fault, &inner.keys.registry()).await),
+        done => done,
+    };
     metrics::histogram!("intray_script_duration_seconds", "script" => script.name)
         .record(start.elapsed().as_secs_f64());
     if let Err(fault) = &answer {

@@ -110,7 +110,7 @@ pub struct HeldPage {
 
 /// Where a page ended. Opaque: hex of what the list goes on from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cursor(String);
+pub struct Cursor(Vec<u8>);
 
 impl Cursor {
     pub const RULE: Invalid = Invalid("must be the `next` of a page");
@@ -121,8 +121,7 @@ impl Cursor {
         let digit = |byte: &u8| (*byte as char).to_digit(16).map(|n| n as u8);
         let (pairs, rest) = text.as_bytes().as_chunks::<2>();
         let bytes: Option<Vec<u8>> = pairs.iter().map(|[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
-        let bytes = bytes.filter(|bytes| rest.is_empty() && (1..=512).contains(&bytes.len())).ok_or(Self::RULE)?;
-        String::from_utf8(bytes).map(Self).map_err(|_| Self::RULE)
+        bytes.filter(|bytes| rest.is_empty() && (1..=512).contains(&bytes.len())).map(Self).ok_or(Self::RULE)
     }
 
     /// One of a list of jobs.
@@ -130,7 +129,7 @@ impl Cursor {
     /// # Errors
     /// [`Self::RULE`].
     pub fn of_jobs(text: &str) -> Result<Self, Invalid> {
-        let finite = |(score, _): (&str, &str)| score.parse().is_ok_and(f64::is_finite);
+        let finite = |(score, _): (&str, &[u8])| score.parse().is_ok_and(f64::is_finite);
         Self::parse(text).ok().filter(|cursor| cursor.place().is_some_and(finite)).ok_or(Self::RULE)
     }
 
@@ -143,23 +142,23 @@ impl Cursor {
     }
 
     /// Behind a member of a sorted set; none when there is nothing behind it, and the score is empty.
-    pub(super) fn after(score: &str, member: &str) -> Option<Self> {
-        (!score.is_empty()).then(|| Self(format!("{score} {member}")))
+    pub(super) fn after(score: &str, member: &[u8]) -> Option<Self> {
+        (!score.is_empty()).then(|| Self([score.as_bytes(), b" ", member].concat()))
     }
 
     /// The score and the member, which ends in a code.
-    pub(super) fn place(&self) -> Option<(&str, &str)> {
-        let ends_in_code = |member: &str| {
-            member.len().checked_sub(Code::LEN).and_then(|cut| member.get(cut..)).and_then(Code::parse).is_some()
-        };
-        let fits = |score: &str| score.parse::<f64>().is_ok_and(|score| !score.is_nan());
-        self.0.split_once(' ').filter(|(score, member)| fits(score) && ends_in_code(member))
+    pub(super) fn place(&self) -> Option<(&str, &[u8])> {
+        let cut = self.0.iter().position(|byte| *byte == b' ')?;
+        let (score, member) = (std::str::from_utf8(&self.0[..cut]).ok()?, &self.0[cut + 1..]);
+        let code = member.len().checked_sub(Code::LEN).and_then(|cut| std::str::from_utf8(&member[cut..]).ok());
+        let is_place = score.parse::<f64>().is_ok_and(|score| !score.is_nan()) && code.and_then(Code::parse).is_some();
+        is_place.then_some((score, member))
     }
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.bytes().try_for_each(|byte| write!(f, "{byte:02x}"))
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 
@@ -191,7 +190,7 @@ impl Queues {
         let (score, member) = filter.after.as_ref().and_then(Cursor::place).unwrap_or_default();
         args.push(score).push(member);
         let mut answer = Fields::of(self.run(&self.inner.scripts.list, queue, &args).await?)?;
-        let next = Cursor::after(&answer.text()?, &answer.text()?);
+        let next = Cursor::after(&answer.text()?, &answer.bytes()?);
         let jobs = answer.list()?.lists().map(|job| read_job(queue, job?)).collect::<Result<_, _>>()?;
         Ok(JobPage { jobs, next })
     }
@@ -226,10 +225,10 @@ impl Queues {
         limit: u32,
     ) -> Result<HeldPage, Fault> {
         let mut args = Args::default();
-        args.push(worker.map_or("", Name::as_str)).push(after.map_or(String::new(), |cursor| cursor.0));
+        args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), |cursor| cursor.0));
         args.number(limit.into());
         let mut answer = Fields::of(self.run(&self.inner.scripts.holders, queue, &args).await?)?;
-        let (now, last) = (answer.time()?, answer.text()?);
+        let (now, last) = (answer.time()?, answer.bytes()?);
         let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;
         Ok(HeldPage { held, next: (!last.is_empty()).then_some(Cursor(last)), now })
     }
@@ -249,6 +248,7 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
     let score = if score.is_empty() { None } else { Some(score.parse::<f64>().map_err(|_| broken("a score"))? as u64) };
     let state = live.as_ref().map_or(State::Waiting, |live| live.state);
     let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
+    let is_over = matches!(state, State::Completed | State::Cancelled | State::Dead);
     let place = match state {
         State::Waiting => score,
         State::Completed | State::Cancelled => None,
@@ -290,7 +290,7 @@ fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
         late_results,
         enqueued_at: header.enqueued_at,
         due_at: at(&[State::Delayed]),
-        ended_at: at(&[State::Completed, State::Cancelled, State::Dead]),
+        ended_at: score.filter(|_| is_over).map(record::at_stamp),
     })
 }
 

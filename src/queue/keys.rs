@@ -1,6 +1,11 @@
 //! Every key name is made here. The README draws the same table, and a test compares them.
+//!
+//! A name holds the layout's number, so that a program of another layout finds nothing that it could take for its own.
 
 use crate::job::QueueName;
+
+/// The layout of all this; the records say it, too.
+const LAYOUT: usize = 2;
 
 /// What a queue keeps in Redis: a fixed set of keys that share one hash tag, with the type of each.
 pub(super) const KEYS: [(&str, &str); 22] = [
@@ -11,7 +16,7 @@ pub(super) const KEYS: [(&str, &str); 22] = [
     ("ended", "zset"),
     ("parked", "zset"),
     ("held", "zset"),
-    ("turns", "zset"),
+    ("turns", "hash"),
     ("jobs", "hash"),
     ("payloads", "hash"),
     ("live", "hash"),
@@ -45,13 +50,23 @@ impl Keys {
         Self { prefix: prefix.to_owned() }
     }
 
-    /// `<prefix>:{<queue>}:<name>`: the braces make Redis Cluster keep a queue on one node.
+    /// `<prefix>:{<queue>}:2:<name>`: the braces make Redis Cluster keep a queue on one node.
     pub(super) fn of(&self, queue: &QueueName, name: &str) -> String {
-        if name == REGISTRY { self.registry() } else { format!("{}:{{{queue}}}:{name}", self.prefix) }
+        if name == REGISTRY { self.registry() } else { format!("{}:{{{queue}}}:{LAYOUT}:{name}", self.prefix) }
     }
 
     /// The sorted set of queue names.
     pub(super) fn registry(&self) -> String {
+        format!("{}:{LAYOUT}:queues", self.prefix)
+    }
+
+    /// As the first layout named it.
+    pub(super) fn first_of(&self, queue: &QueueName, name: &str) -> String {
+        format!("{}:{{{queue}}}:{name}", self.prefix)
+    }
+
+    /// As the first layout named it.
+    pub(super) fn first_registry(&self) -> String {
         format!("{}:queues", self.prefix)
     }
 

@@ -40,7 +40,7 @@ impl Queues {
         let mut args = Args::default();
         args.push(lock.as_ref().map_or("", LockName::as_str)).number(limit.into()).push(score).push(code);
         let mut answer = Fields::of(self.run(&self.inner.scripts.locks, queue, &args).await?)?;
-        let (now, next) = (answer.time()?, Cursor::after(&answer.text()?, &answer.text()?));
+        let (now, next) = (answer.time()?, Cursor::after(&answer.text()?, &answer.bytes()?));
         let locks = answer.lists().map(|fields| read_lock(queue, fields?)).collect::<Result<_, _>>()?;
         Ok(LockPage { locks, next, now })
     }

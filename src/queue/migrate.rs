@@ -1,7 +1,10 @@
 //! The layout has a version; migrations move it on, one step each. `--adopt` takes over the keys of an older design.
 
+mod stamps;
+
 use redis::Value;
 
+pub(super) use self::stamps::Stamps;
 use super::{
     Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, derived_id,
     read::{Fields, broken},
@@ -12,7 +15,8 @@ use crate::{
 };
 
 /// One step of the layout each, in order; the first makes version 1. Rules in `migrations/README.md`.
-const STEPS: &[(&str, &str)] = &[("0001_first_layout", include_str!("../../migrations/0001_first_layout.lua"))];
+const STEPS: [&str; 2] = ["0001_first_layout", "0002_stamps"];
+const FIRST_LAYOUT: &str = include_str!("../../migrations/0001_first_layout.lua");
 
 /// Why a service cannot work with what is in Redis.
 #[derive(Debug, thiserror::Error)]
@@ -43,12 +47,13 @@ const CHUNK: isize = 200;
 
 pub(super) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
     let (found, current) = (queues.layout_version().await?, STEPS.len());
-    if found == 0 && queues.names().await?.is_empty() {
-        return Ok(()); // nothing is laid out in any way yet
+    if found == 0 && queues.is_blank().await? {
+        return Ok(());
     }
     match found.cmp(&current) {
         std::cmp::Ordering::Less => Err(LayoutError::Older { found, current }),
-        std::cmp::Ordering::Equal => Ok(()),
+        // A migration on its way to a newer layout writes the version last, but has taken the registry away by then.
+        std::cmp::Ordering::Equal => Ok(queues.find_registry().await?),
         std::cmp::Ordering::Greater => Err(LayoutError::Newer { found, current }),
     }
 }
@@ -79,13 +84,24 @@ impl Queues {
         let missing = &STEPS[found..];
         if !dry_run {
             self.make_epoch().await?;
-            for (i, (_, code)) in missing.iter().enumerate() {
+            if found == 0 {
+                // Where there is nothing, there is nothing to move: it has the current layout at once.
+                let version = if self.is_blank().await? { STEPS.len() } else { 1 };
                 let mut command = redis::cmd("EVAL");
-                command.arg(code).arg(1).arg(self.inner.keys.layout()).arg(found + i + 1);
+                command.arg(FIRST_LAYOUT).arg(1).arg(self.inner.keys.layout()).arg(version);
                 self.inner.link.plain(&command).await?;
             }
+            let mut stamps = Stamps::new(self, STEPS.len());
+            while self.layout_version().await? < STEPS.len() && stamps.step().await? {}
         }
-        Ok(missing.iter().map(|(name, _)| *name).collect())
+        Ok(missing.to_vec())
+    }
+
+    /// Nothing is laid out in any way yet.
+    async fn is_blank(&self) -> Result<bool, Fault> {
+        let mut command = redis::cmd("EXISTS");
+        command.arg(self.inner.keys.registry()).arg(self.inner.keys.first_registry());
+        Ok(self.inner.link.plain(&command).await? == Value::Int(0))
     }
 
     pub(super) async fn layout_version(&self) -> Result<usize, Fault> {

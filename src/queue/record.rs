@@ -19,6 +19,18 @@ pub(super) mod flags {
     pub(crate) const MEMBER: u16 = 1024;
 }
 
+/// The layout of both records, which their first byte says.
+const LAYOUT: u64 = 2;
+/// The queue's own clock has so many stamps to a ms.
+const STAMPS_PER_MS: u64 = 64;
+/// Beside the priority: nobody has had the job since it got its place.
+const UNSERVED: u64 = 128;
+
+/// When a stamp of the queue's own clock was given.
+pub(super) fn at_stamp(stamp: u64) -> Millis {
+    Millis(stamp / STAMPS_PER_MS)
+}
+
 /// Length of a `traceparent`, by W3C Trace Context.
 pub(super) const TRACE_LEN: usize = 55;
 
@@ -41,8 +53,8 @@ pub(super) struct Header {
 impl Header {
     pub(super) fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
-        let _version = bytes.uint(1)?;
-        let enqueued_at = Millis(bytes.uint(6)?);
+        bytes.layout()?;
+        let enqueued_at = at_stamp(bytes.uint(6)?);
         let has = bytes.uint(2)? as u16;
         let priority = bytes.uint(1)? as u8;
         let when = |flag: u16| has & flag != 0;
@@ -110,11 +122,12 @@ pub(super) struct Ended {
 impl Live {
     pub(super) fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
-        let _version = bytes.uint(1)?;
+        bytes.layout()?;
         let state = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| State::ALL.get(n).copied());
         let state = state.ok_or_else(|| broken("a state"))?;
         let score = f64::from_bits(bytes.uint(8)?);
-        let priority = bytes.uint(1)? as u8;
+        let _arrival = bytes.uint(6)?;
+        let priority = (bytes.uint(1)? % UNSERVED) as u8;
         let mut counters = [0; 5];
         for counter in &mut counters {
             *counter = bytes.uint(4)? as u32;
@@ -237,6 +250,10 @@ impl<'b> Bytes<'b> {
         let (head, rest) = self.0.split_at_checked(n).ok_or_else(|| broken("a longer record"))?;
         self.0 = rest;
         Ok(head)
+    }
+
+    fn layout(&mut self) -> Result<(), Fault> {
+        if self.uint(1)? == LAYOUT { Ok(()) } else { Err(broken("a record of this layout")) }
     }
 
     pub(super) fn uint(&mut self, width: usize) -> Result<u64, Fault> {

@@ -90,6 +90,16 @@ impl Queues {
         std::mem::take(&mut *self.inner.stirred.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// # Errors
+    /// When something else stands in the registry's place.
+    pub(super) async fn find_registry(&self) -> Result<(), Fault> {
+        let registry = self.inner.keys.registry();
+        match self.inner.link.plain(redis::cmd("ZCARD").arg(&registry)).await {
+            Ok(_) => Ok(()),
+            Err(fault) => Err(self.inner.link.explained(fault, &registry).await),
+        }
+    }
+
     /// Every queue, by name.
     ///
     /// # Errors

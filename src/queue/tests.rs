@@ -2,6 +2,7 @@
 //! second run must give the same answer and change nothing.
 
 mod gates;
+mod layout;
 mod registry;
 
 use std::{
@@ -40,6 +41,10 @@ impl Drop for Redis {
 
 impl Redis {
     async fn start() -> Self {
+        Self::start_as("t").await
+    }
+
+    async fn start_as(prefix: &str) -> Self {
         let folder = std::env::temp_dir().join(format!("intray-{}", ids::random_code().as_str()));
         std::fs::create_dir(&folder).expect("a folder");
         let socket = folder.join("redis.sock");
@@ -49,7 +54,7 @@ impl Redis {
             command.stdout(Stdio::null()).spawn()
         };
         let child = server("valkey-server").or_else(|_| server("redis-server")).expect("valkey-server or redis-server");
-        let queues = Queues::new(&format!("unix://{}", socket.display()), "t").expect("a handle");
+        let queues = Queues::new(&format!("unix://{}", socket.display()), prefix).expect("a handle");
         while queues.settle_layout().await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

@@ -17,8 +17,13 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "r.attempts = r.expired + 1, r.attempts",
     ),
     ("a reservation is live at its very deadline", "if now < job.deadline then", "if now <= job.deadline then"),
-    ("V falls", "if turn > top(priority) then", "if turn ~= top(priority) then"),
-    ("a client's turn is not remembered", "lasts_moved[member] = score, true", "lasts_moved[member] = score, nil"),
+    ("V falls", "if turn > v then", "if turn ~= v then"),
+    ("V comes up to whom it passed over", "first and math.min(score, first - 1) or score", "score"),
+    ("a client's turn is not remembered", "math.max(top(priority), share.last) + 1", "top(priority) + 1"),
+    ("a turn is not given back", "r.unserved = false\n", "do return end\n"),
+    ("the last turn is not free again", "if turn == share.last then share.last = turn - 1 end", ""),
+    ("the queue's own clock steps back", "math.max(last + 1, now * 64)", "now * 64"),
+    ("equal places go by chance", "struct.pack('>I6', arrival) .. id", "struct.pack('>I6', 0) .. id"),
     (
         "a result before the latest reservation's is taken",
         "(how == 1 or how == 8) and entry == 1 and",
@@ -43,8 +48,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "no baton is passed when a job in line is cancelled",
-        "redis.call('ZREM', inbound, id)\n    if is_gated(header) then pass_batons(id, header) end",
-        "redis.call('ZREM', inbound, id)",
+        "redis.call('ZREM', inbound, in_line(id, r.arrival))\n    if is_gated(header) then pass_batons(id, header) end",
+        "redis.call('ZREM', inbound, in_line(id, r.arrival))",
     ),
     ("two hold one lock", "if is_lock(gate) then return false end", "if is_lock(gate) then return true end"),
     (

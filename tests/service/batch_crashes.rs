@@ -137,7 +137,7 @@ async fn a_batch_whose_service_is_killed_while_it_is_called_off_is_called_off_by
         async move { client.request("DELETE", &format!("/batches/{id}")).attempt().await.is_some() }
     });
     eventually("it has begun", async || {
-        let length: u64 = w.engine.run("XLEN intray:{default}:events").await;
+        let length: u64 = w.engine.run("XLEN intray:{default}:2:events").await;
         let state = w.state(&member(&id, 5)).await;
         (length > 0 && state == "cancelled").then_some(())
     })

@@ -73,7 +73,7 @@ async fn what_was_typed_goes_with_a_job_that_its_batch_takes_along() {
     let held = w.reserve_as("ann").await;
     w.cancel_batch(&batch).await.is(200);
     assert_eq!(w.leave(&held, json!({ "draft": "typed" })).await["state"], "cancelled");
-    let drafts: u64 = w.engine.run("HLEN intray:{default}:drafts").await;
+    let drafts: u64 = w.engine.run("HLEN intray:{default}:2:drafts").await;
     assert_eq!(drafts, 0);
     w.check().await;
 }

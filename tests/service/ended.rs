@@ -61,6 +61,6 @@ async fn a_purge_comes_past_whatever_else_has_ended() {
         answer["more"] == Value::Bool(true)
     } {}
     assert_eq!(removed, 11_000, "those who remember go with all the others");
-    assert_eq!(w.engine.run::<u64>("HLEN intray:{default}:jobs").await, 0);
+    assert_eq!(w.engine.run::<u64>("HLEN intray:{default}:2:jobs").await, 0);
     w.check().await;
 }

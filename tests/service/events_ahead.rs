@@ -50,7 +50,7 @@ async fn a_stream_goes_on_over_a_redis_that_lost_everything() {
         w.engine.clock.advance(-back);
         let _: String = w.engine.run("FLUSHALL").await;
         let _: String = w.engine.run(&format!("SET intray:layout {layout}")).await;
-        let _: u64 = w.engine.run("ZADD intray:queues 1 default").await;
+        let _: u64 = w.engine.run("ZADD intray:2:queues 1 default").await;
         let new = [w.enqueue("new").await, w.enqueue("newer").await];
         for listener in [&mut one, &mut other] {
             let gap = next(listener).await;

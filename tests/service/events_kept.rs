@@ -122,7 +122,7 @@ async fn a_reader_whose_instance_was_cut_off_for_too_long_is_told_of_the_gap() {
         w.enqueue(n).await;
     }
     // As the sweep does when there are ten thousand.
-    let _: u64 = w.engine.run("XTRIM intray:{default}:events MAXLEN 20").await;
+    let _: u64 = w.engine.run("XTRIM intray:{default}:2:events MAXLEN 20").await;
     wired.freeze(false);
     let (mut gap, mut told) = (false, Vec::new());
     while told.len() < 20 {
@@ -211,7 +211,7 @@ async fn a_reader_who_never_reads_loses_their_place() {
 async fn readers_who_have_gone_leave_nothing_behind() {
     let w = World::start().await;
     let count = async || {
-        let (_, n): (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:hints").await;
+        let (_, n): (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:2:hints").await;
         n
     };
     let mut listeners = Vec::new();

@@ -10,7 +10,7 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     w.set(json!({ "worker_limit": 0 })).await;
     w.enqueue_many((0..8).map(|n| json!({ "payload": n, "max_attempts": if n == 3 { 1 } else { 0 } }))).await;
     let held = w.reserve_all(json!({ "worker": "ann", "limit": 5 })).await;
-    let before: Vec<u8> = w.engine.run("DUMP intray:{default}:jobs").await;
+    let before: Vec<u8> = w.engine.run("DUMP intray:{default}:2:jobs").await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
 
     for job in [
@@ -24,7 +24,7 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     }
     let array = w.post("/jobs", json!([{ "payload": "a" }, { "payload": "b" }])).await.is(200);
     assert!(array["jobs"].as_array().expect("jobs").iter().all(|entry| entry["error"]["status"] == 507), "{array}");
-    let after: Vec<u8> = w.engine.run("DUMP intray:{default}:jobs").await;
+    let after: Vec<u8> = w.engine.run("DUMP intray:{default}:2:jobs").await;
     assert_eq!(before, after, "nothing was stored");
 
     let large = w.complete_with(&held[0], "x".repeat(5_000)).await;
@@ -103,16 +103,15 @@ async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
 #[tokio::test]
 async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
     let w = World::start().await;
-    let _: String = w.engine.run("SET intray:{default}:inbound nonsense").await;
+    let _: String = w.engine.run("SET intray:{default}:2:inbound nonsense").await;
     let fault = w.put(json!({ "payload": 1 })).await;
     assert_eq!(fault.status, 500, "{}", fault.text());
     let problem = fault.refused("internal");
     assert!(!problem.to_string().contains("WRONGTYPE"), "what is inside stays inside: {problem}");
     w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
-    let _: u64 = w
-        .engine
-        .run("DEL intray:{default}:inbound intray:{default}:jobs intray:{default}:dedupe intray:{default}:turns")
-        .await;
+    for key in ["inbound", "jobs", "dedupe", "turns", "totals"] {
+        let _: u64 = w.engine.run(&format!("DEL intray:{{default}}:2:{key}")).await;
+    }
     w.enqueue(1).await;
 }
 
@@ -120,7 +119,7 @@ async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
 #[tokio::test]
 async fn a_script_that_breaks_half_way_does_not_say_that_nothing_was_done() {
     let w = World::start().await;
-    let _: String = w.engine.run("SET intray:{default}:events nonsense").await;
+    let _: String = w.engine.run("SET intray:{default}:2:events nonsense").await;
     let fault = w.put(json!({ "payload": 1 })).await;
     assert_eq!(fault.status, 500, "{}", fault.text());
     assert_eq!(fault.refused("internal")["applied"], "unknown");
@@ -128,7 +127,7 @@ async fn a_script_that_breaks_half_way_does_not_say_that_nothing_was_done() {
     assert_eq!(array["jobs"][0]["error"]["applied"], "unknown", "{array}");
     assert_eq!(w.listed("waiting").await.len(), 2, "both are there");
 
-    let _: u64 = w.engine.run("DEL intray:{default}:events").await;
+    let _: u64 = w.engine.run("DEL intray:{default}:2:events").await;
     w.check().await;
 }
 
@@ -136,13 +135,13 @@ async fn a_script_that_breaks_half_way_does_not_say_that_nothing_was_done() {
 async fn looking_at_what_is_broken_has_no_effect_and_says_so() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
-    let _: u64 = w.engine.run("DEL intray:{default}:live").await;
-    let _: String = w.engine.run("SET intray:{default}:live nonsense").await;
+    let _: u64 = w.engine.run("DEL intray:{default}:2:live").await;
+    let _: String = w.engine.run("SET intray:{default}:2:live nonsense").await;
     for path in [format!("/jobs/{id}"), "/queues/default/jobs".to_owned()] {
         let fault = w.get(&path).await;
         assert_eq!(fault.status, 500, "{}", fault.text());
         assert_eq!(fault.refused("internal")["applied"], false);
     }
-    let _: u64 = w.engine.run("DEL intray:{default}:live").await;
+    let _: u64 = w.engine.run("DEL intray:{default}:2:live").await;
     w.check().await;
 }

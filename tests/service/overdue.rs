@@ -94,7 +94,7 @@ async fn a_queue_that_cannot_be_swept_does_not_keep_the_others_from_it() {
     let sound: Vec<_> = (0..40).map(|n| json!({ "queue": format!("q{n}"), "payload": n, "delay_ms": 1_000 })).collect();
     let broken = w.enqueue_as(json!({ "queue": "broken", "payload": 1 })).await;
     w.reserve_by(json!({ "queues": ["broken"], "lease_ms": 1_000 })).await;
-    let (key, code) = ("intray:{broken}:live", &broken["broken-".len()..]);
+    let (key, code) = ("intray:{broken}:2:live", &broken["broken-".len()..]);
     let record: Vec<u8> = w.engine.run(&format!("HGET {key} {code}")).await;
     let _: u64 = w.engine.run(&format!("HSET {key} {code} nonsense")).await;
     let sound = w.enqueue_many(sound).await;

@@ -16,7 +16,7 @@ async fn a_queue_that_the_registry_has_lost_is_put_back_by_whoever_uses_it() {
     let w = World::plan().sweeping_every(100).start().await;
     let id = w.enqueue_as(json!({ "payload": 1, "delay_ms": 1_000 })).await;
     assert_eq!(names(&w).await, ["default"]);
-    let lost: u64 = w.engine.run("ZREM intray:queues default").await;
+    let lost: u64 = w.engine.run("ZREM intray:2:queues default").await;
     assert_eq!(lost, 1);
     w.pass(1_000);
     eventually("the queue is listed again", async || (names(&w).await == ["default"]).then_some(())).await;

@@ -79,10 +79,10 @@ async fn whoever_holds_a_job_of_a_queue_that_the_registry_lost_may_still_settle_
     w.enqueue(1).await;
     let held = w.reserve().await;
     let (_fresh, fresh) = w.another().await;
-    let _: u64 = w.engine.run("ZREM intray:queues default").await;
+    let _: u64 = w.engine.run("ZREM intray:2:queues default").await;
     fresh.complete(&held).await.is(200);
     w.enqueue(2).await;
-    let _: String = w.engine.run("ZADD intray:queues NX 1 default").await;
+    let _: String = w.engine.run("ZADD intray:2:queues NX 1 default").await;
     w.check().await;
 }
 

@@ -59,7 +59,7 @@ async fn a_queue_with_much_to_forget_holds_up_no_other() {
     w.set_flag("--sweep-interval-ms", "20");
     let (_second, _client) = w.another().await;
     // Past the service, which would run scripts of its own to say so.
-    let card = async |queue: &str, set: &str| w.engine.run::<u64>(&format!("ZCARD intray:{{{queue}}}:{set}")).await;
+    let card = async |queue: &str, set: &str| w.engine.run::<u64>(&format!("ZCARD intray:{{{queue}}}:2:{set}")).await;
     eventually("all are forgotten", async || (card("big", "ended").await == 0).then_some(())).await;
     for queue in &small {
         eventually("it is back", async || (card(queue, "reserved").await == 0).then_some(())).await;

@@ -108,7 +108,7 @@ async fn a_line_of_garbage_at_the_end_costs_nothing() {
 async fn half_a_transition_is_no_transition() {
     let folder = tempfile::tempdir().expect("a folder");
     let ids = filled(folder.path()).await;
-    let half = b"*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nDEL\r\n$21\r\nintray:{default}:jobs\r\n";
+    let half = b"*1\r\n$5\r\nMULTI\r\n*2\r\n$3\r\nDEL\r\n$23\r\nintray:{default}:2:jobs\r\n";
     append(folder.path(), &[&half[..], &[0; 100]].concat());
     starts_without_the_last(folder.path(), &ids, 0).await;
 

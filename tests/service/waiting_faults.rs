@@ -81,7 +81,7 @@ async fn what_came_while_nobody_listened_is_found_as_soon_as_somebody_does() {
         wired.ear(Ear::Refused);
         // The connection is known to be gone, and is not made again.
         eventually("nobody listens", async || {
-            let listeners: (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:hints").await;
+            let listeners: (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:2:hints").await;
             (listeners.1 == 0).then_some(())
         })
         .await;

@@ -12,11 +12,17 @@ use super::{
 use crate::{reference::Event, words::SPAN};
 
 /// Every key that a queue may have, by type.
-const SETS: [&str; 9] = ["inbound", "reserved", "delayed", "dead", "ended", "parked", "held", "turns", "timers"];
-const HASHES: [&str; 11] =
-    ["jobs", "payloads", "live", "results", "drafts", "dedupe", "gates", "batches", "tops", "settings", "totals"];
+const SETS: [&str; 8] = ["inbound", "reserved", "delayed", "dead", "ended", "parked", "held", "timers"];
+const HASHES: [&str; 12] = [
+    "jobs", "payloads", "live", "results", "drafts", "dedupe", "gates", "batches", "turns", "tops", "settings",
+    "totals",
+];
 /// In which of the sets jobs are, by themselves.
 const PLACES: [&str; 5] = ["inbound", "reserved", "delayed", "dead", "ended"];
+
+/// A job in line is the stamp of its arrival, and its id.
+const ARRIVAL: usize = 6;
+const IN_LINE: usize = ARRIVAL + Code::LEN;
 
 pub struct Keyspace {
     sets: BTreeMap<&'static str, BTreeMap<Vec<u8>, u64>>,
@@ -31,7 +37,7 @@ pub struct Keyspace {
 
 impl Keyspace {
     pub fn read(connection: &mut redis::Connection, queue: &QueueName, last_event: &str) -> Result<Self, String> {
-        let key = |name: &str| format!("intray:{{{queue}}}:{name}");
+        let key = |name: &str| format!("intray:{{{queue}}}:2:{name}");
         let mut pipe = redis::pipe();
         for set in SETS {
             pipe.cmd("ZRANGE").arg(key(set)).arg(0).arg(-1).arg("WITHSCORES");
@@ -39,7 +45,7 @@ impl Keyspace {
         for hash in HASHES {
             pipe.cmd("HGETALL").arg(key(hash));
         }
-        pipe.cmd("ZRANGE").arg("intray:queues").arg(0).arg(-1).arg("WITHSCORES");
+        pipe.cmd("ZRANGE").arg("intray:2:queues").arg(0).arg(-1).arg("WITHSCORES");
         pipe.cmd("XRANGE").arg(key("events")).arg(format!("({last_event}")).arg("+");
         pipe.cmd("KEYS").arg("*");
         let answers: Vec<Value> = pipe.query(connection).map_err(|e| format!("Redis: {e}"))?;
@@ -60,7 +66,7 @@ impl Keyspace {
             let own = name.strip_prefix(&key(""));
             let is_known = own.is_some_and(|own| own == "events" || SETS.contains(&own) || HASHES.contains(&own));
             found.keys.push(name.clone());
-            if !is_known && name != "intray:queues" {
+            if !is_known && name != "intray:2:queues" {
                 return Err(format!("{name} is a stray key"));
             }
         }
@@ -104,13 +110,22 @@ impl Keyspace {
         self.hash("batches").iter().map(row).collect()
     }
 
+    /// What each client has in line: its last turn, and how many of its jobs nobody has had.
+    pub fn turns(&self) -> Result<BTreeMap<String, (u64, u32)>, String> {
+        let read = |(client, raw): (&Vec<u8>, &Vec<u8>)| {
+            let mut bytes = Bytes(raw);
+            Ok((plain(client), (bytes.uint(6)?, bytes.int()?)))
+        };
+        self.hash("turns").iter().map(read).collect()
+    }
+
     /// Gate, place and job of each that is parked, in the order of the set.
     pub fn parked(&self) -> Result<Vec<(String, u64, String)>, String> {
         let read = |member: &Vec<u8>| {
-            let member = plain(member);
-            let (rest, id) = member.split_at_checked(member.len().checked_sub(Code::LEN)?)?;
+            let (rest, in_line) = member.split_at_checked(member.len().checked_sub(IN_LINE)?)?;
+            let rest = plain(rest);
             let (gate, place) = rest.strip_suffix('\0')?.rsplit_once('\0')?;
-            Some((gate.to_owned(), u64::from_str_radix(place, 16).ok()?, id.to_owned()))
+            Some((gate.to_owned(), u64::from_str_radix(place, 16).ok()?, plain(&in_line[ARRIVAL..])))
         };
         self.set("parked").keys().map(|member| read(member).ok_or(format!("{member:?} is parked"))).collect()
     }
@@ -119,13 +134,16 @@ impl Keyspace {
     pub fn rows(&self) -> Result<BTreeMap<String, Row>, String> {
         let mut rows = BTreeMap::new();
         for (id, raw) in self.hash("jobs") {
-            let sets: Vec<_> = PLACES.iter().filter_map(|set| Some((*set, *self.set(set).get(id)?))).collect();
             let header = Header::read(raw)?;
-            let live = match (self.hash("live").get(id), self.set("inbound").get(id)) {
-                (Some(raw), _) => Live::read(raw)?,
-                (None, Some(&place)) => Live::untouched(Some(place), (place / SPAN) as u8),
-                (None, None) => Live::untouched(None, header.priority),
-            };
+            let known = self.hash("live").get(id).map(|raw| Live::read(raw)).transpose()?;
+            let arrival = known.as_ref().map_or(header.stamp, |live| live.arrival);
+            let member = [&arrival.to_be_bytes()[8 - ARRIVAL..], id].concat();
+            let score = |set| self.set(set).get(if set == "inbound" { &member } else { id }).copied();
+            let sets: Vec<_> = PLACES.iter().filter_map(|set| Some((*set, score(set)?))).collect();
+            let live = known.unwrap_or_else(|| match score("inbound") {
+                Some(place) => Live::untouched(Some(place), (place / SPAN) as u8, arrival),
+                None => Live::untouched(None, header.priority, arrival),
+            });
             let apart = self.hash("payloads").get(id).map(|payload| plain(payload));
             let own = self.hash("results").range(id.clone()..).take_while(|(field, _)| field.starts_with(id));
             let results = own.map(|(field, value)| (plain(&field[Code::LEN..]), value.clone())).collect();

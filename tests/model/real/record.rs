@@ -25,7 +25,7 @@ pub struct Row {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Header {
     pub is_stub: bool,
-    pub enqueued_at: u64,
+    pub stamp: u64,
     pub priority: u8,
     pub client: String,
     pub digest: Option<Vec<u8>>,
@@ -46,6 +46,8 @@ pub struct Live {
     pub state: State,
     /// In line or out of it.
     pub place: Option<u64>,
+    pub arrival: u64,
+    pub is_unserved: bool,
     pub priority: u8,
     pub counts: Counts,
     pub attempts: u32,
@@ -56,6 +58,11 @@ pub struct Live {
     pub gate: String,
     pub skips: Vec<String>,
 }
+
+/// The layout that both records say they have.
+const LAYOUT: u64 = 2;
+/// Beside the priority: nobody has had the job since it got its place.
+const UNSERVED: u8 = 128;
 
 /// Marks of a reservation: it ends by grace; its call was answered twice; when it ends by grace, that was a skip.
 pub const GRACE: u8 = 1;
@@ -80,11 +87,11 @@ pub type Ended = (Vec<u8>, u8, u64, u64, String, String);
 impl Header {
     pub fn read(raw: &[u8]) -> Result<Self, String> {
         let mut bytes = Bytes(raw);
-        bytes.uint(1)?;
-        let enqueued_at = bytes.uint(6)?;
+        bytes.layout()?;
+        let stamp = bytes.uint(6)?;
         let flags = bytes.uint(2)?;
         let has = |flag: u64| flags & flag != 0;
-        let mut header = Self { is_stub: has(256), enqueued_at, priority: bytes.uint(1)? as u8, ..Self::default() };
+        let mut header = Self { is_stub: has(256), stamp, priority: bytes.uint(1)? as u8, ..Self::default() };
         if has(2) {
             header.client = bytes.text(1)?;
         }
@@ -114,10 +121,11 @@ impl Header {
 impl Live {
     pub fn read(raw: &[u8]) -> Result<Self, String> {
         let mut bytes = Bytes(raw);
-        bytes.uint(1)?;
+        bytes.layout()?;
         let state = bytes.state()?;
         let score = f64::from_bits(bytes.uint(8)?);
-        let priority = bytes.uint(1)? as u8;
+        let (arrival, priority) = (bytes.uint(6)?, bytes.uint(1)? as u8);
+        let (is_unserved, priority) = (priority >= UNSERVED, priority % UNSERVED);
         let [handed_out, expired, failed, abandoned, released] =
             [bytes.int()?, bytes.int()?, bytes.int()?, bytes.int()?, bytes.int()?];
         let (attempts, late) = (bytes.int()?, bytes.uint(2)? as u16);
@@ -134,6 +142,8 @@ impl Live {
         let mut live = Self {
             state,
             place: (score >= 0.0).then_some(score as u64),
+            arrival,
+            is_unserved,
             priority,
             counts: Counts { handed_out, expired, failed, abandoned, released },
             attempts,
@@ -151,10 +161,12 @@ impl Live {
         if bytes.0.is_empty() { Ok(live) } else { Err(format!("a live record is too long by {:?}", bytes.0)) }
     }
 
-    pub fn untouched(place: Option<u64>, priority: u8) -> Self {
+    pub fn untouched(place: Option<u64>, priority: u8, arrival: u64) -> Self {
         Self {
             state: State::Waiting,
             place,
+            arrival,
+            is_unserved: place.is_some(),
             priority,
             counts: Counts::default(),
             attempts: 0,
@@ -191,6 +203,11 @@ impl<'b> Bytes<'b> {
         let (head, rest) = self.0.split_at_checked(n).ok_or("a record is too short")?;
         self.0 = rest;
         Ok(head)
+    }
+
+    fn layout(&mut self) -> Result<(), String> {
+        let found = self.uint(1)?;
+        if found == LAYOUT { Ok(()) } else { Err(format!("a record has layout {found}")) }
     }
 
     pub fn uint(&mut self, width: usize) -> Result<u64, String> {

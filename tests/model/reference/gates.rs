@@ -46,7 +46,7 @@ impl Queue {
 
     pub(super) fn first_parked(&self, gate: Gate) -> Option<Code> {
         let parked = self.jobs.iter().filter(|(_, job)| job.parked_at == Some(gate));
-        parked.min_by_key(|(id, job)| (job.place, **id)).map(|(id, _)| *id)
+        parked.min_by_key(|(_, job)| (job.place, job.arrival)).map(|(id, _)| *id)
     }
 
     /// A job has left the line unreserved, or has given its units back: the baton at each of its gates.
@@ -67,8 +67,9 @@ impl Queue {
     /// What is handed out next is the first that can be: nobody before it, in line or parked, could have been taken, but
     /// for those that this worker has skipped.
     pub(super) fn promise_order(&mut self, id: Code, worker: &str) {
-        let place = self.jobs[&id].place;
-        let is_before = |job: &&Job| matches!(job.state, State::Waiting | State::Blocked) && job.place < place;
+        let place = (self.jobs[&id].place, self.jobs[&id].arrival);
+        let is_before =
+            |job: &&Job| matches!(job.state, State::Waiting | State::Blocked) && (job.place, job.arrival) < place;
         let mut rooms = BTreeMap::new();
         let mut has_room = |gate: Gate| *rooms.entry(gate).or_insert_with(|| self.has_room(gate));
         let mut before = self.jobs.values().filter(is_before).filter(|job| !job.is_skipped_by(worker));

@@ -6,6 +6,7 @@ use intray::{
 };
 
 use super::Queue;
+use crate::words::STAMPS;
 
 pub struct Asked {
     /// "" is nobody in particular.
@@ -65,7 +66,7 @@ impl Queue {
             priority: job.priority,
             client: job.client,
             worker: hold.worker,
-            enqueued_at: job.enqueued_at,
+            enqueued_at: job.stamp / STAMPS,
             resumes: hold.resumes,
             locks: job.said.locks.clone(),
             batch: job.batch,

@@ -30,7 +30,8 @@ pub enum Gate {
 #[derive(Debug, Clone)]
 pub struct Job {
     // What its enqueue said.
-    pub enqueued_at: u64,
+    /// When, by the queue's own clock.
+    pub stamp: u64,
     pub wanted_priority: u8,
     pub client: &'static str,
     pub key: Option<[u8; 16]>,
@@ -48,9 +49,13 @@ pub struct Job {
     pub priority: u8,
     /// Its order score; `None` before it was first ready, and after its end.
     pub place: Option<u64>,
+    /// The stamp of when it got its place: equal places go by it.
+    pub arrival: u64,
+    /// Nobody has had it since.
+    pub is_unserved: bool,
     /// Where it is blocked.
     pub parked_at: Option<Gate>,
-    /// When it is due, died or ended.
+    /// When it is due; the stamp of when it died or ended.
     pub at: u64,
     /// How much later than `at` it may be due: a backoff has jitter.
     pub jitter: u64,
@@ -159,13 +164,18 @@ impl Job {
         }
     }
 
-    pub fn put(&mut self, place: u64) {
-        self.place = Some(place);
+    /// What equal scores go by, in the sets where they do.
+    pub fn tie(&self) -> u64 {
+        if matches!(self.state, State::Waiting | State::Blocked) { self.arrival } else { 0 }
+    }
+
+    pub fn put(&mut self, place: u64, arrival: u64) {
+        (self.place, self.arrival, self.is_unserved) = (Some(place), arrival, true);
         self.priority = u8::try_from(place / SPAN).expect("a priority");
     }
 
-    pub fn end(&mut self, state: State, now: u64) {
-        (self.state, self.at, self.place, self.parked_at) = (state, now, None, None);
+    pub fn end(&mut self, state: State, stamp: u64) {
+        (self.state, self.at, self.place, self.parked_at) = (state, stamp, None, None);
         self.draft = None;
         self.skips.clear();
     }

@@ -28,6 +28,7 @@ pub use self::{
     desk::Leave,
     handout::{Asked, Given, Shown},
     job::{Draft, Ended, Gate, How, Job, Late, Note, Said, Stub},
+    order::Share,
     produce::New,
 };
 
@@ -45,8 +46,8 @@ pub struct Queue {
     pub keys: BTreeMap<[u8; 16], Code>,
     /// V of each priority.
     pub tops: BTreeMap<u8, u64>,
-    /// The last turn that a client was given, by priority.
-    pub turns: BTreeMap<(u8, &'static str), u64>,
+    /// What a client has in line, by priority.
+    pub turns: BTreeMap<(u8, &'static str), Share>,
     pub totals: BTreeMap<&'static str, i64>,
     /// The same since the walk began: of a queue that is retired the totals go, and what was done is done.
     pub ever: BTreeMap<&'static str, i64>,
@@ -119,7 +120,7 @@ impl Queue {
     /// The jobs of one state, in the order of their set.
     pub fn in_state(&self, state: State) -> Vec<Code> {
         let mut found: Vec<_> = self.jobs.iter().filter(|(_, job)| job.state == state).collect();
-        found.sort_by_key(|(id, job)| (job.score(), **id));
+        found.sort_by_key(|(id, job)| (job.parked_at.map(Gate::key), job.score(), job.tie(), **id));
         found.into_iter().map(|(id, _)| *id).collect()
     }
 

@@ -31,9 +31,15 @@ impl Queue {
 
     /// A job that nobody holds; one that was in line passes the batons.
     pub(super) fn cancel_now(&mut self, id: Code, worker: &str) {
-        let (now, was_in_line) = (self.now, self.jobs[&id].state == State::Waiting);
+        let stamp = self.stamp();
+        self.cancel_at(id, worker, stamp);
+    }
+
+    fn cancel_at(&mut self, id: Code, worker: &str, stamp: u64) {
+        let was_in_line = self.jobs[&id].state == State::Waiting;
+        self.give_back(id);
         let job = self.job(id);
-        job.end(State::Cancelled, now);
+        job.end(State::Cancelled, stamp);
         job.has_payload = false;
         let is_member = job.batch.is_some();
         if was_in_line {
@@ -106,7 +112,7 @@ impl Queue {
         if let Some(key) = job.key {
             self.keys.entry(key).or_insert(id);
         }
-        self.ensure_place(id);
+        self.ensure_place(id, None);
         self.ready(id);
         self.tell("requeued", id, "", "");
         self.count("requeued");
@@ -120,8 +126,10 @@ impl Queue {
         }
         if job.priority != priority {
             job.priority = priority;
-            if job.place.take().is_some() {
-                self.ensure_place(id);
+            if job.place.is_some() {
+                self.give_back(id);
+                self.job(id).place = None;
+                self.ensure_place(id, None);
             }
             self.line_changed(id);
             self.tell("changed", id, "", "");
@@ -169,8 +177,11 @@ impl Queue {
             if state == State::Reserved {
                 self.let_go(id, is_member.then_some(How::Cancelled));
             }
-            if !is_ended {
-                self.cancel_now(id, worker);
+            match (is_ended, is_member) {
+                (false, true) => self.cancel_now(id, worker),
+                // What goes at once has no time of its end.
+                (false, false) => self.cancel_at(id, worker, 0),
+                (true, _) => {}
             }
             if !is_member {
                 self.forget(id);

@@ -39,7 +39,8 @@ impl Queue {
         if let Some(&twin) = key.and_then(|key| self.keys.get(&key)) {
             let state = self.jobs[&twin].state;
             if let Some(fingerprint) = new.fingerprint {
-                self.stubs.insert(new.id, Stub { at: self.now, fingerprint, twin, state });
+                let at = self.stamp();
+                self.stubs.insert(new.id, Stub { at, fingerprint, twin, state });
                 self.count("stubs");
             }
             return Enqueued::Twin { id: named(twin), state };
@@ -58,8 +59,9 @@ impl Queue {
     }
 
     pub(super) fn store(&mut self, id: Code, said: &Said, priority: u8, client: &'static str) {
+        let stamp = self.stamp();
         let job = Job {
-            enqueued_at: self.now,
+            stamp,
             wanted_priority: priority,
             client,
             key: None,
@@ -71,6 +73,8 @@ impl Queue {
             has_payload: true,
             priority,
             place: None,
+            arrival: stamp,
+            is_unserved: false,
             parked_at: None,
             at: said.due,
             jitter: 0,
@@ -90,7 +94,7 @@ impl Queue {
     /// A new job goes where it belongs.
     pub(super) fn line_up(&mut self, id: Code) {
         if self.jobs[&id].at <= self.now {
-            self.ensure_place(id);
+            self.ensure_place(id, Some(self.jobs[&id].stamp));
             self.ready(id);
         }
         self.tell("enqueued", id, "", "");

@@ -122,12 +122,12 @@ impl Queue {
             replayed: false,
             grace: None,
         };
+        self.handed_out(id);
+        self.give_back(id);
         let job = self.job(id);
         job.hold = Some(hold);
         job.state = State::Reserved;
         job.counts.handed_out += 1;
-        let place = job.place.expect("it is in line");
-        self.handed_out(place);
         self.tell("reserved", id, asked.worker, "");
         self.count("handed_out");
         self.shown(id)

@@ -107,9 +107,10 @@ impl Queue {
 
     fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) -> Completion {
         let was_in_line = self.jobs[&id].state == State::Waiting;
-        let now = self.now;
+        let stamp = self.stamp();
+        self.give_back(id);
         let job = self.job(id);
-        job.end(State::Completed, now);
+        job.end(State::Completed, stamp);
         job.result = (!result.is_empty()).then_some(result);
         if job.batch.is_some() {
             self.count("batch_completed_kept");
@@ -118,7 +119,7 @@ impl Queue {
             self.batons(id);
         }
         self.free_key(id);
-        let note = format!("{since} {}{}", now - since, if late { " late" } else { "" });
+        let note = format!("{since} {}{}", self.now - since, if late { " late" } else { "" });
         self.tell("completed", id, worker, &note);
         self.count("completed");
         Completion::Done { late, duplicate: false }

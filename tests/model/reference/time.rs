@@ -6,7 +6,7 @@ use intray::{
 };
 
 use super::{Ended, How, Job, Queue, job::Grace};
-use crate::words::secret_digest;
+use crate::words::{STAMPS, secret_digest};
 
 const RING: usize = 5;
 /// No ended job goes before.
@@ -76,16 +76,17 @@ impl Queue {
     }
 
     pub(super) fn die(&mut self, id: Code, worker: &str) {
-        let now = self.now;
+        let stamp = self.stamp();
+        self.give_back(id);
         let job = self.job(id);
-        (job.state, job.at) = (State::Dead, now);
+        (job.state, job.at) = (State::Dead, stamp);
         self.free_key(id);
         self.tell("dead", id, worker, "");
         self.count("dead");
     }
 
     pub(super) fn fall_due(&mut self, id: Code) {
-        self.ensure_place(id);
+        self.ensure_place(id, None);
         self.ready(id);
         self.tell("due", id, "", "");
     }
@@ -132,10 +133,10 @@ impl Queue {
     fn forget_ended(&mut self) -> u64 {
         let (now, retention) = (self.now, u64::from(self.settings.retention_ms));
         let ended = self.ended();
-        let mut gone: Vec<_> = ended.iter().filter(|(at, _)| at + retention <= now).collect();
+        let mut gone: Vec<_> = ended.iter().filter(|(at, _)| at / STAMPS + retention <= now).collect();
         if gone.is_empty() {
             let surplus = ended.len().saturating_sub(self.settings.retention_max as usize);
-            gone = ended.iter().filter(|(at, _)| at + YOUNG_MS <= now).take(surplus).collect();
+            gone = ended.iter().filter(|(at, _)| at / STAMPS + YOUNG_MS <= now).take(surplus).collect();
         }
         for (_, id) in &gone {
             self.forget(*id);
@@ -178,7 +179,7 @@ impl Queue {
         let retention = u64::from(self.settings.retention_ms);
         let too_many = ended.len() > self.settings.retention_max as usize;
         let kept_for = if too_many { retention.min(YOUNG_MS) } else { retention };
-        let ended = ended.into_iter().map(|(at, _)| at + kept_for);
+        let ended = ended.into_iter().map(|(at, _)| at / STAMPS + kept_for);
         let batches = self.batches.values().filter_map(|batch| batch.timer);
         let mut moments: Vec<_> = self.open().map(Job::score).chain(ended).chain(batches).collect();
         moments.sort_unstable();

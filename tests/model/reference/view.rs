@@ -10,7 +10,7 @@ use intray::{
 use super::{Gate, How, Job, Queue, Stub, job::Hold};
 use crate::{
     real::record::{self, GRACE, Header, Live, REPLAYED, Row, SKIPS},
-    words::{SPAN, TRACE, secret_digest},
+    words::{SPAN, STAMPS, TRACE, secret_digest},
 };
 
 /// A larger payload lives apart.
@@ -52,12 +52,12 @@ impl Queue {
         let soonest = reserved.first().map(|id| Millis(self.jobs[id].score()));
         let mut firsts = BTreeMap::new();
         for id in self.in_state(State::Waiting) {
-            firsts.entry(self.jobs[&id].score() / SPAN).or_insert(self.jobs[&id].enqueued_at);
+            firsts.entry(self.jobs[&id].score() / SPAN).or_insert(self.jobs[&id].stamp / STAMPS);
         }
         QueueInfo {
             name: queue.name.clone(),
             counts: self.counts(),
-            oldest_waiting_ms: firsts.values().min().map(|at| self.now - at),
+            oldest_waiting_ms: firsts.values().min().map(|at| self.now.saturating_sub(*at)),
             live: reserved.len() as u64 - overdue,
             overdue,
             soonest_expires_in_ms: soonest.map(|at| at.since(Millis(self.now))),
@@ -92,7 +92,7 @@ impl Job {
         let is_large = |payload: &&str| payload.len() > INLINE;
         let header = Header {
             is_stub: false,
-            enqueued_at: self.enqueued_at,
+            stamp: self.stamp,
             priority: self.wanted_priority,
             client: self.client.to_owned(),
             digest: self.key.map(|key| key.to_vec()),
@@ -122,6 +122,8 @@ impl Job {
         Live {
             state: self.state,
             place: if is_kept { Some(self.at) } else { self.place },
+            arrival: self.arrival,
+            is_unserved: self.is_unserved,
             priority: self.priority,
             counts: self.counts,
             attempts: self.attempts,
@@ -181,12 +183,12 @@ impl Stub {
     fn row(&self) -> Row {
         let header = Header {
             is_stub: true,
-            enqueued_at: self.at,
+            stamp: self.at,
             fingerprint: Some(self.fingerprint.to_vec()),
             rest: format!("{} {}", self.twin.as_str(), self.state.word()),
             ..Header::default()
         };
-        let live = Live::untouched(None, 0);
+        let live = Live::untouched(None, 0, self.at);
         Row { sets: vec![("ended", self.at)], header, apart: None, live, results: Vec::new(), draft: None }
     }
 }

@@ -10,7 +10,8 @@ use crate::{
         keyspace::Keyspace,
         record::{Row, plain},
     },
-    words::{SPAN, Verdict, same},
+    reference::Share,
+    words::{Verdict, same},
 };
 
 /// What has a total, as the metric names it.
@@ -70,24 +71,15 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// V exactly; of the turns, those at or below V may have been forgotten.
+    /// V, and the turns; a client with no job left has none.
     fn compare_order(&self, found: &Keyspace) -> Verdict {
         let tops = found.hash("tops").iter().map(|(priority, top)| (plain(priority), plain(top)));
         let expected = self.model.tops.iter().map(|(priority, top)| (priority.to_string(), top.to_string()));
         same("V", &tops.collect::<BTreeMap<_, _>>(), &expected.collect())?;
-        let turns = found.set("turns");
-        for ((priority, client), turn) in &self.model.turns {
-            let kept = turns.get(format!("{priority} {client}").as_bytes()).map(|score| score % SPAN);
-            let may_be_gone = self.model.tops.get(priority).is_some_and(|top| turn <= top);
-            if kept.is_some() || !may_be_gone {
-                same(&format!("the last turn of {client:?} at {priority}"), &kept, &Some(*turn))?;
-            }
-        }
-        let is_known = |member: &&Vec<u8>| {
-            let member = plain(member);
-            !self.model.turns.keys().any(|(priority, client)| member == format!("{priority} {client}"))
+        let share = |((priority, client), share): (&(u8, &'static str), &Share)| {
+            (format!("{priority} {client}"), (share.last_turn, share.jobs))
         };
-        same("turns of nobody", &turns.keys().find(is_known), &None)
+        same("the turns", &found.turns()?, &self.model.turns.iter().map(share).collect())
     }
 
     /// What the metric of transitions tells of this queue is what was counted, at the end of a walk.

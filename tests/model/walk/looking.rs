@@ -9,7 +9,7 @@ use super::{Walk, broken};
 use crate::{
     ops::{Look, Nth},
     reference::{self, Gate, How},
-    words::{CLIENTS, LOCKS, Verdict, WORKERS, locks, name, same, text},
+    words::{CLIENTS, LOCKS, STAMPS, Verdict, WORKERS, locks, name, same, text},
 };
 
 impl Walk<'_> {
@@ -224,9 +224,13 @@ fn compare_job(job: &Job, expected: &reference::Job) -> Verdict {
         (late.at.0, text(late.worker.as_ref()).to_owned(), result.to_owned())
     });
     same("a job's late results", &shown.collect::<Vec<_>>(), &late.collect())?;
-    let is = |states: &[State]| states.contains(&expected.state).then_some(Millis(expected.at));
-    same("when a job is due", &job.due_at, &is(&[State::Delayed]))?;
-    same("when a job ended", &job.ended_at, &is(&[State::Completed, State::Cancelled, State::Dead]))
+    let is = |states: &[State], at| states.contains(&expected.state).then_some(Millis(at));
+    same("when a job is due", &job.due_at, &is(&[State::Delayed], expected.at))?;
+    same(
+        "when a job ended",
+        &job.ended_at,
+        &is(&[State::Completed, State::Cancelled, State::Dead], expected.at / STAMPS),
+    )
 }
 
 /// Who completed it, and why others gave it back.

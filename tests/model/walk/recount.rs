@@ -2,18 +2,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intray::{job::State, queue::StateCounts};
+use intray::{
+    job::{Code, State},
+    queue::StateCounts,
+};
 
 use crate::{
     real::{
         keyspace::Keyspace,
         record::{Bytes, GRACE, Hold, Row, SKIPS, plain},
     },
-    words::Verdict,
+    words::{SPAN, Verdict},
 };
 
 pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     each_job_is_in_one_state(found, rows)?;
+    turns_are_a_recount(found, rows)?;
     who_holds_is_held(found, rows)?;
     keys_point_at_live_jobs(found, rows)?;
     gates_are_a_recount(found, rows)?;
@@ -49,10 +53,28 @@ fn each_job_is_in_one_state(found: &Keyspace, rows: &BTreeMap<String, Row>) -> V
         claim(place.is_none() || place == row.live.place, || format!("{id} is not in its place"))?;
     }
     for set in ["inbound", "reserved", "delayed", "dead", "ended"] {
-        let stray = found.set(set).keys().map(|id| plain(id)).find(|id| !rows.contains_key(id));
+        let ids = found.set(set).keys().map(|member| plain(&member[member.len().saturating_sub(Code::LEN)..]));
+        let stray = ids.into_iter().find(|id| !rows.contains_key(id));
         claim(stray.is_none(), || format!("{set} holds {stray:?}, which is no job"))?;
     }
     Ok(())
+}
+
+/// A client has a turn as long as nobody has had one of its jobs, and its last one is behind all of them.
+fn turns_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+    let mut expected = BTreeMap::<String, (u64, u32)>::new();
+    for row in rows.values().filter(|row| row.live.is_unserved) {
+        let place = row.live.place.ok_or("nobody has had a job that has no place")?;
+        let (last, jobs) = expected.entry(format!("{} {}", place / SPAN, row.header.client)).or_default();
+        (*last, *jobs) = ((*last).max(place % SPAN), *jobs + 1);
+    }
+    let turns = found.turns()?;
+    let is_right = |(client, (last, jobs)): (&String, &(u64, u32))| {
+        expected.get(client).is_some_and(|(turn, unserved)| last >= turn && jobs == unserved)
+    };
+    claim(turns.iter().all(is_right) && turns.len() == expected.len(), || {
+        format!("the turns are {turns:?}, and what nobody has had is {expected:?}")
+    })
 }
 
 fn who_holds_is_held(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {

@@ -138,14 +138,14 @@ impl World {
 
     /// What `default` has in Redis, but for what stays when a queue is empty.
     pub async fn leftovers(&self) -> Vec<String> {
-        let mut keys: Vec<String> = self.engine.run("KEYS intray:{default}:*").await;
+        let mut keys: Vec<String> = self.engine.run("KEYS intray:{default}:2:*").await;
         keys.retain(|key| !["events", "totals", "settings"].iter().any(|kept| key.ends_with(kept)));
         keys
     }
 
     /// How many job records there are, seen or unseen.
     pub async fn records(&self) -> usize {
-        self.engine.run("HLEN intray:{default}:jobs").await
+        self.engine.run("HLEN intray:{default}:2:jobs").await
     }
 }
 

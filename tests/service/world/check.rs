@@ -1,6 +1,7 @@
 //! The check of the world that ends every story: what must be true of a queue at any instant.
 
 mod gates;
+mod order;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ const SETS: [(&str, &str); 6] = [
 ];
 
 pub async fn check(engine: &Engine, client: &Client) {
-    let registered: BTreeMap<String, f64> = engine.run("ZRANGE intray:queues 0 -1 WITHSCORES").await;
+    let registered: BTreeMap<String, f64> = engine.run("ZRANGE intray:2:queues 0 -1 WITHSCORES").await;
     for queue in keyspace::queues(engine).await {
         assert!(registered.contains_key(&queue), "{queue} is not in the registry");
         let keyspace = Keyspace::read(engine, &queue).await;
@@ -32,6 +33,7 @@ pub async fn check(engine: &Engine, client: &Client) {
         check.who_holds_is_held();
         check.gates_are_a_recount();
         check.nothing_is_stranded();
+        check.turns_are_a_recount();
         check.batches_are_a_recount();
         check.keys_point_at_live_jobs();
         check.nothing_is_left_over();
@@ -59,13 +61,25 @@ struct Check<'a> {
     records: BTreeMap<&'a [u8], Record>,
 }
 
+impl Record {
+    /// How the job stands in line.
+    fn member(&self, id: &[u8]) -> Vec<u8> {
+        [self.live.as_ref().map_or(&self.header.stamp, |live| &live.arrival), id].concat()
+    }
+}
+
 fn records(keyspace: &Keyspace) -> BTreeMap<&[u8], Record> {
     let parked: BTreeSet<_> = keyspace.set("parked").keys().map(|member| id_in(member)).collect();
-    let is_in = |id: &[u8], set| if set == "parked" { parked.contains(id) } else { keyspace.set(set).contains_key(id) };
-    let read = |(id, raw): (&'_ Vec<u8>, &Vec<u8>)| Record {
-        header: Header::read(raw),
-        live: keyspace.hash("live").get(id).map(|raw| Live::read(raw)),
-        sets: SETS.iter().filter(|(_, set)| is_in(id, set)).map(|&(state, _)| state).collect(),
+    let is_in = |record: &Record, id: &[u8], set| match set {
+        "parked" => parked.contains(id),
+        "inbound" => keyspace.set(set).contains_key(&record.member(id)),
+        _ => keyspace.set(set).contains_key(id),
+    };
+    let read = |(id, raw): (&'_ Vec<u8>, &Vec<u8>)| {
+        let live = keyspace.hash("live").get(id).map(|raw| Live::read(raw));
+        let mut record = Record { header: Header::read(raw), live, sets: Vec::new() };
+        record.sets = SETS.iter().filter(|(_, set)| is_in(&record, id, set)).map(|&(state, _)| state).collect();
+        record
     };
     keyspace.hash("jobs").iter().map(|(id, raw)| (id.as_slice(), read((id, raw)))).collect()
 }
@@ -96,7 +110,11 @@ impl Check<'_> {
             assert_eq!(state, set, "{name} says that it is {}", live.state);
             assert_eq!(live.holder.is_some(), set == "reserved", "{name} is {set}");
             if set == "waiting" {
-                assert_eq!(Some(&live.score), self.keyspace.set("inbound").get(id), "{name} is not in its place");
+                assert_eq!(
+                    Some(&live.score),
+                    self.keyspace.set("inbound").get(&record.member(id)),
+                    "{name} is not in its place"
+                );
             }
         }
         for (_, set) in SETS {

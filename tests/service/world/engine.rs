@@ -1,6 +1,9 @@
 //! A Redis server of one's own, on a socket in a temporary folder.
 
 use std::{
+    io::{Read, Write},
+    net::Shutdown,
+    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     process::{Command, Stdio},
     sync::LazyLock,
@@ -37,6 +40,16 @@ impl Engine {
         engine
     }
 
+    /// Commands as a file of Redis's holds them.
+    pub fn fill(&self, commands: &[u8]) {
+        let mut socket = UnixStream::connect(self.socket()).expect("a connection");
+        socket.write_all(commands).expect("sent");
+        socket.shutdown(Shutdown::Write).expect("ended");
+        let mut answers = String::new();
+        socket.read_to_string(&mut answers).expect("answers");
+        assert!(answers.starts_with("+OK") && !answers.contains("\n-"), "{answers}");
+    }
+
     pub fn socket(&self) -> PathBuf {
         self.folder.join("redis.sock")
     }
@@ -66,7 +79,7 @@ impl Engine {
 
     /// How many connections hear the hints of a queue.
     pub async fn hearers(&self, queue: &str) -> u64 {
-        let (_, n): (String, u64) = self.run(&format!("PUBSUB NUMSUB intray:{{{queue}}}:hints")).await;
+        let (_, n): (String, u64) = self.run(&format!("PUBSUB NUMSUB intray:{{{queue}}}:2:hints")).await;
         n
     }
 

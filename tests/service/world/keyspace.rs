@@ -13,7 +13,7 @@ const KEYS: [(&str, &str); 21] = [
     ("ended", "zset"),
     ("parked", "zset"),
     ("held", "zset"),
-    ("turns", "zset"),
+    ("turns", "hash"),
     ("jobs", "hash"),
     ("payloads", "hash"),
     ("live", "hash"),
@@ -29,7 +29,11 @@ const KEYS: [(&str, &str); 21] = [
     ("events", "stream"),
 ];
 /// Belong to no queue.
-const COMMON: [(&str, &str); 3] = [("intray:queues", "zset"), ("intray:layout", "string"), ("intray:epoch", "string")];
+const COMMON: [(&str, &str); 4] =
+    [("intray:2:queues", "zset"), ("intray:layout", "string"), ("intray:epoch", "string"), ("intray:queues", "string")];
+
+/// The layout that the records say they have.
+const LAYOUT: u8 = 2;
 
 type Bytes = Vec<u8>;
 
@@ -44,7 +48,7 @@ impl Keyspace {
     pub async fn read(engine: &Engine, queue: &str) -> Self {
         let mut found = Self::default();
         for (name, kind) in KEYS {
-            let key = format!("intray:{{{queue}}}:{name}");
+            let key = format!("intray:{{{queue}}}:2:{name}");
             match kind {
                 "zset" => {
                     let members: Vec<(Bytes, f64)> = engine.run(&format!("ZRANGE {key} 0 -1 WITHSCORES")).await;
@@ -85,10 +89,10 @@ pub async fn queues(engine: &Engine) -> Vec<String> {
             continue;
         }
         assert_eq!(lives, -1, "{key} would vanish by itself");
-        let own = key.strip_prefix("intray:{").and_then(|rest| rest.split_once("}:"));
+        let own = key.strip_prefix("intray:{").and_then(|rest| rest.split_once("}:2:"));
         let known = match own {
             Some((_, name)) => KEYS.contains(&(name, &kind)),
-            None => COMMON.contains(&(&key, &kind)),
+            None => COMMON.contains(&(&key, &kind)) || is_left_by_a_migration(&key, &kind),
         };
         assert!(known, "{key} ({kind}) is a stray key");
         queues.extend(own.map(|(queue, _)| queue.to_owned()));
@@ -96,6 +100,12 @@ pub async fn queues(engine: &Engine) -> Vec<String> {
     queues.sort();
     queues.dedup();
     queues
+}
+
+/// Under a name of the first layout: a text, which its scripts do not read.
+fn is_left_by_a_migration(key: &str, kind: &str) -> bool {
+    let name = key.strip_prefix("intray:{").and_then(|rest| rest.split_once("}:"));
+    kind == "string" && name.is_some_and(|(_, name)| KEYS.iter().any(|(known, _)| *known == name))
 }
 
 /// What enqueue said; of that, what the check needs.
@@ -106,13 +116,19 @@ pub struct Header {
     pub is_member: bool,
     pub digest: Option<Bytes>,
     pub locks: Vec<Bytes>,
+    pub client: String,
+    /// When it was enqueued, by the queue's own clock.
+    pub stamp: Bytes,
 }
 
 impl Header {
     pub fn read(raw: &[u8]) -> Self {
+        assert_eq!(raw[0], LAYOUT, "the layout of a header");
         let flags = u16::from_be_bytes([raw[7], raw[8]]);
         let mut at = 10;
+        let mut client = String::new();
         if flags & 2 != 0 {
+            client = short(&mut &raw[at..]);
             at += 1 + usize::from(raw[at]);
         }
         let digest = (flags & 4 != 0).then(|| raw[at..at + 16].to_vec());
@@ -125,7 +141,8 @@ impl Header {
             let mut rest = &raw[at + 1..];
             locks = (0..raw[at]).map(|_| long(&mut rest).to_vec()).collect();
         }
-        Self { is_stub: flags & 256 != 0, is_apart: flags & 1 != 0, is_member: flags & 1024 != 0, digest, locks }
+        let (is_stub, is_apart, is_member) = (flags & 256 != 0, flags & 1 != 0, flags & 1024 != 0);
+        Self { is_stub, is_apart, is_member, digest, locks, client, stamp: raw[1..7].to_vec() }
     }
 
     /// What a job must have a unit of: its batch, then its locks.
@@ -140,6 +157,10 @@ impl Header {
 pub struct Live {
     pub state: &'static str,
     pub score: f64,
+    /// By which it stands among equal places.
+    pub arrival: Bytes,
+    /// Nobody has had it since it got its place.
+    pub unserved: bool,
     pub late: usize,
     /// `worker NUL nonce` of the reservation that is out.
     pub holder: Option<Bytes>,
@@ -150,13 +171,16 @@ pub struct Live {
 impl Live {
     pub fn read(raw: &[u8]) -> Self {
         const STATES: [&str; 7] = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
-        let hold = &raw[38..38 + usize::from(raw[37])];
-        let mut rest = &raw[38 + hold.len()..];
+        assert_eq!(raw[0], LAYOUT, "the layout of a live record");
+        let hold = &raw[44..44 + usize::from(raw[43])];
+        let mut rest = &raw[44 + hold.len()..];
         let (_ring, _errors, gate) = (long(&mut rest), long(&mut rest), long(&mut rest));
         Self {
             state: STATES[usize::from(raw[1]) - 1],
             score: f64::from_be_bytes(raw[2..10].try_into().expect("eight bytes")),
-            late: usize::from(u16::from_be_bytes([raw[35], raw[36]])),
+            arrival: raw[10..16].to_vec(),
+            unserved: raw[16] >= 128,
+            late: usize::from(u16::from_be_bytes([raw[41], raw[42]])),
             gate: gate.to_vec(),
             holder: (!hold.is_empty()).then(|| [&hold[66..], b"\0", &hold[34..50]].concat()),
         }
@@ -197,7 +221,7 @@ pub struct Event {
 
 pub async fn events(engine: &Engine, queue: &str) -> Vec<Event> {
     let entries: Vec<(String, Vec<(Bytes, Bytes)>)> =
-        engine.run(&format!("XRANGE intray:{{{queue}}}:events - +")).await;
+        engine.run(&format!("XRANGE intray:{{{queue}}}:2:events - +")).await;
     let mut events = Vec::new();
     for (count, packed) in entries.into_iter().flat_map(|(_, fields)| fields) {
         let before = events.len();

@@ -49,9 +49,20 @@ pub struct Plan {
     keys: Vec<String>,
     talkative: bool,
     everywhere: bool,
+    first_layout: bool,
 }
 
+/// What the program of the first layout left, and when; how it was made is beside it.
+const FIRST_LAYOUT: &[u8] = include_bytes!("../fixtures/layout_1.aof");
+const FIRST_LAYOUT_AT: u64 = 1_795_312_560_000;
+
 impl Plan {
+    /// Redis holds what a program of the first layout left, by its clock, and `intray migrate` was run.
+    pub fn of_the_first_layout(mut self) -> Self {
+        self.first_layout = true;
+        self
+    }
+
     /// With access control: a key for an operator, which is the world's own, and for each of these (name, role, pattern).
     /// The key of `web` is `key-of-web`.
     pub fn with_keys(mut self, keys: &[(&str, &str, &str)]) -> Self {
@@ -104,6 +115,15 @@ impl Plan {
     pub async fn start(self) -> World {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
         let engine = Engine::start(folder.path(), self.durable).await;
+        if self.first_layout {
+            engine.clock.stop_at(FIRST_LAYOUT_AT);
+            engine.fill(FIRST_LAYOUT);
+            let url = format!("unix://{}", engine.socket().display());
+            let early = run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
+            assert!(!early.status.success() && early.stderr.contains("intray migrate"), "{early:?}");
+            let migrated = run(program(["migrate", "--redis-url", &url])).await;
+            assert!(migrated.status.success() && migrated.stdout.contains("applied"), "{migrated:?}");
+        }
         let proxy = self.proxied.then(|| Proxy::start(folder.path(), engine.socket()));
         let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
         let socket = proxy.as_ref().map_or(engine.socket(), |proxy| proxy.socket().to_owned());
@@ -201,12 +221,12 @@ impl World {
     /// Where a job stands in line, or will stand when it comes back.
     pub async fn place(&self, id: &str) -> f64 {
         let (queue, code) = id.split_at(id.len() - 27);
-        let in_line: Option<f64> = self.engine.run(&format!("ZSCORE intray:{{{queue}}}:inbound {}", &code[1..])).await;
-        if let Some(score) = in_line {
-            return score;
+        let keyspace = keyspace::Keyspace::read(&self.engine, queue).await;
+        let in_line = keyspace.set("inbound").iter().find(|(member, _)| member.ends_with(&code.as_bytes()[1..]));
+        if let Some((_, score)) = in_line {
+            return *score;
         }
-        let live: Vec<u8> = self.engine.run(&format!("HGET intray:{{{queue}}}:live {}", &code[1..])).await;
-        keyspace::Live::read(&live).score
+        keyspace::Live::read(&keyspace.hash("live")[&code.as_bytes()[1..]]).score
     }
 
     /// What happened to a job, by its events.
@@ -223,7 +243,7 @@ impl World {
     /// Whether the job has its dedupe key.
     pub async fn has_key(&self, id: &str) -> bool {
         let queue = &id[..id.len() - 27];
-        let holders: Vec<String> = self.engine.run(&format!("HVALS intray:{{{queue}}}:dedupe")).await;
+        let holders: Vec<String> = self.engine.run(&format!("HVALS intray:{{{queue}}}:2:dedupe")).await;
         holders.iter().any(|code| id.ends_with(code))
     }
 

@@ -38,8 +38,8 @@ impl Check<'_> {
     /// Nothing is parked at a gate, or as many jobs in line need it as it has room.
     pub(super) fn nothing_is_stranded(&self) {
         let mut in_line: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
-        for id in self.keyspace.set("inbound").keys() {
-            for gate in self.records[id.as_slice()].header.gates(id) {
+        for id in self.keyspace.set("inbound").keys().map(|member| id_in(member)) {
+            for gate in self.records[id].header.gates(id) {
                 *in_line.entry(gate).or_default() += 1;
             }
         }
@@ -47,7 +47,7 @@ impl Check<'_> {
             let id = id_in(member);
             let live = self.records[id].live.as_ref().expect("a live record");
             let place = format!("{:016x}", live.score as u64);
-            let expected = [live.gate.as_slice(), b"\0", place.as_bytes(), b"\0", id].concat();
+            let expected = [live.gate.as_slice(), b"\0", place.as_bytes(), b"\0", &live.arrival, id].concat();
             assert_eq!(*member, expected, "{} is not parked in its place", self.name(id));
             let room = self.room_at(&live.gate);
             let ready = in_line.get(&live.gate).copied().unwrap_or(0);

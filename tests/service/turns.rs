@@ -1,0 +1,201 @@
+//! Turns: picks that pass others over take nobody's, and who leaves the line gives theirs back.
+
+use serde_json::{Value, json};
+
+use crate::world::{Held, World, number};
+
+async fn enqueue_for(w: &World, client: &str, jobs: usize) -> Vec<String> {
+    let mut ids = Vec::new();
+    for from in (0..jobs).step_by(1_000) {
+        let some = from..jobs.min(from + 1_000);
+        let some = some.map(|n| json!({ "payload": format!("{client} {n}"), "client": client, "dedupe": false }));
+        ids.extend(w.enqueue_many(some).await);
+    }
+    ids
+}
+
+/// The next two that somebody is given have one of this client among them.
+async fn assert_next_or_second(w: &World, client: &str) {
+    let two = w.reserve_all(json!({ "limit": 2 })).await;
+    let clients: Vec<_> = two.iter().map(|held| held.said["client"].clone()).collect();
+    assert!(clients.contains(&json!(client)), "{client} is next or second, not behind {clients:?}");
+}
+
+/// How many clients have an entry among the turns.
+async fn entries(w: &World) -> u64 {
+    let keys: Vec<String> = w.engine.run("KEYS intray:{default}:2:*turns").await;
+    let Some(key) = keys.first() else { return 0 };
+    let kind: String = w.engine.run(&format!("TYPE {key}")).await;
+    w.engine.run(&format!("{} {key}", if kind == "zset" { "ZCARD" } else { "HLEN" })).await
+}
+
+#[tokio::test]
+async fn a_pick_by_id_passes_nobody_and_takes_no_turns_with_it() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let ids = enqueue_for(&w, "a", 1_000).await;
+    w.reserve_by(json!({ "id": ids[999] })).await;
+    enqueue_for(&w, "b", 1).await;
+    assert_next_or_second(&w, "b").await;
+    // The client's own next comes behind what it has, and the pick is not in its way when it comes back.
+    w.release(&ids[999]).await;
+    let last = enqueue_for(&w, "a", 1).await;
+    let mut handed = Vec::new();
+    while handed.len() < 999 {
+        handed.extend(w.reserve_all(json!({ "limit": 100 })).await.into_iter().map(|held| held.id));
+    }
+    assert_eq!(handed, [&ids[1..], &last].concat());
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_with_it() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let ids = enqueue_for(&w, "a", 260).await;
+    let mut skipped: Vec<Held> = Vec::new();
+    for limit in [100, 100, 50] {
+        skipped.extend(w.reserve_all(json!({ "worker": "ann", "limit": limit })).await);
+    }
+    for some in skipped.chunks(100) {
+        let all = some.iter().map(|held| json!({ "reservation": held.reservation, "skip": true }));
+        w.post("/jobs/abandon", Value::Array(all.collect())).await.is(200);
+    }
+    let far = w.reserve_all(json!({ "worker": "ann", "limit": 9 })).await;
+    assert_eq!(far.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), ids[250..259]);
+    // Those that were skipped have had their turns, and nobody else has.
+    let c = enqueue_for(&w, "c", 3).await;
+    w.reserve_by(json!({ "id": c[2] })).await;
+    let b = enqueue_for(&w, "b", 1).await;
+    let mut handed = Vec::new();
+    while handed.len() < 254 {
+        let held = w.reserve_all(json!({ "worker": "bob", "limit": 100 })).await;
+        handed.extend(held.into_iter().map(|held| held.id));
+    }
+    let last = [&c[0], &b[0], &c[1], &ids[259]].map(String::clone);
+    assert_eq!(handed, [&ids[..250], &last].concat(), "who comes back has the old place; the others share the line");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn of_what_one_has_skipped_the_next_in_line_sets_the_pace() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let a = enqueue_for(&w, "a", 20).await;
+    let first = w.reserve_by(json!({ "worker": "ann" })).await;
+    w.post("/jobs/abandon", json!({ "reservation": first.reservation, "skip": true })).await.is(200);
+    let rest = w.reserve_all(json!({ "worker": "ann", "limit": 15 })).await;
+    assert_eq!(rest[14].id, a[15], "past the one that she has skipped");
+    enqueue_for(&w, "b", 1).await;
+    let next = w.reserve_all(json!({ "worker": "bob", "limit": 2 })).await;
+    assert_eq!((&next[0].id, &next[1].said["client"]), (&a[0], &json!("b")), "the one that was skipped, then the new");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_cancels_a_thousand_and_enqueues_one_is_next_or_second_in_whatever_order_they_cancel() {
+    for order in ["oldest first", "newest first", "from the middle"] {
+        let w = World::start().await;
+        enqueue_for(&w, "b", 1_000).await;
+        let ids = enqueue_for(&w, "a", 1_000).await;
+        let (front, back) = ids.split_at(500);
+        let cancelled: Vec<_> = match order {
+            "oldest first" => ids.iter().collect(),
+            "newest first" => ids.iter().rev().collect(),
+            _ => back.iter().zip(front.iter().rev()).flat_map(|(up, down)| [up, down]).collect(),
+        };
+        for id in cancelled {
+            w.cancel(id).await.is(200);
+        }
+        assert_eq!(entries(&w).await, 1, "{order}: b alone");
+        enqueue_for(&w, "a", 1).await;
+        assert_next_or_second(&w, "a").await;
+        w.check().await;
+    }
+}
+
+#[tokio::test]
+async fn who_cancels_the_newest_of_many_goes_on_where_the_others_end() {
+    let w = World::start().await;
+    enqueue_for(&w, "b", 100).await;
+    let ids = enqueue_for(&w, "a", 100).await;
+    for id in ids[2..].iter().rev() {
+        w.cancel(id).await.is(200);
+    }
+    let newest = enqueue_for(&w, "a", 1).await;
+    let handed: Vec<_> = w.reserve_all(json!({ "limit": 6 })).await.into_iter().map(|held| held.id).collect();
+    assert!(handed.contains(&newest[0]), "the third of a is among the first six of both");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_cancelled_job_lets_no_newer_one_of_its_client_before_an_older() {
+    let w = World::start().await;
+    let mut ids = w.enqueue_many((0..40).map(|n| json!({ "payload": n }))).await;
+    for _ in 0..20 {
+        w.cancel(&ids.remove(0)).await.is(200);
+    }
+    w.cancel(&ids.remove(7)).await.is(200);
+    ids.extend(w.enqueue_many((40..45).map(|n| json!({ "payload": n }))).await);
+    w.cancel(&ids.remove(ids.len() - 2)).await.is(200);
+    ids.extend(w.enqueue_many((50..55).map(|n| json!({ "payload": n }))).await);
+    let handed: Vec<_> = w.reserve_all(json!({ "limit": 100 })).await.into_iter().map(|held| held.id).collect();
+    assert_eq!(handed, ids, "first in, first out");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn five_thousand_clients_that_leave_the_line_leave_nothing() {
+    let w = World::start().await;
+    w.enqueue("somebody is always there").await;
+    let of_each = |from: usize, more: Value| {
+        (from..from + 1_000).map(move |n| {
+            let mut job = json!({ "payload": n, "client": format!("client {n}"), "dedupe": false });
+            job.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            job
+        })
+    };
+    // Cancelled one by one, purged, moved to another priority and handed out, picked by id.
+    for id in w.enqueue_many(of_each(0, json!({}))).await {
+        w.cancel(&id).await.is(200);
+    }
+    for from in [1_000, 2_000] {
+        w.enqueue_many(of_each(from, json!({ "locks": if from == 1_000 { vec!["l"] } else { vec![] } }))).await;
+    }
+    w.delete("/queues/default?state=waiting").await.is(200);
+    w.delete("/queues/default?state=blocked").await.is(200);
+    w.enqueue("somebody else is there").await;
+    for (n, id) in w.enqueue_many(of_each(3_000, json!({}))).await.into_iter().enumerate() {
+        if n % 2 == 0 {
+            w.prioritize(&id, 10).await.is(200);
+        } else {
+            let held = w.reserve_by(json!({ "id": id })).await;
+            w.complete(&held).await.is(200);
+        }
+    }
+    let mut served = 0;
+    while served < 500 {
+        served += w.reserve_all(json!({ "limit": 100 })).await.len();
+    }
+    assert_eq!(entries(&w).await, 1, "the one who is always there");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_batch_that_is_called_off_gives_its_turns_back() {
+    let w = World::start().await;
+    w.enqueue("somebody is always there").await;
+    let batch = w
+        .create_batch(json!({ "queue": "default", "client": "of a batch", "priority": 99,
+        "jobs": (0..300).map(|n| json!({ "payload": n })).collect::<Vec<_>>() }))
+        .await;
+    assert_eq!(entries(&w).await, 2, "it has one");
+    w.delete(&format!("/batches/{batch}")).await.is(200);
+    crate::world::eventually("the batch is called off", async || {
+        w.sweep().await;
+        (number(&w.batch(&batch).await["counts"], "waiting") == 0).then_some(())
+    })
+    .await;
+    assert_eq!(entries(&w).await, 1, "the one who is always there");
+    w.check().await;
+}
