@@ -4,5 +4,13 @@
 -- KEYS   registry zset
 -- ARGV   names
 -- REPLY  {'seen'}
-for _, name in ipairs(ARGV) do redis.call('ZADD', registry, now, name) end
+local SOME = 1000
+for first = 1, #ARGV, SOME do
+  local command = {'ZADD', registry}
+  for at = first, math.min(first + SOME - 1, #ARGV) do
+    command[#command + 1] = now
+    command[#command + 1] = ARGV[at]
+  end
+  redis.call(unpack(command))
+end
 return {'seen'}

@@ -1,6 +1,6 @@
 -- stats: counts, settings and totals of a queue.   reads only
 -- FLAGS  no-writes
--- USES   clock record
+-- USES   clock record place
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   settings hash · totals hash
 -- ARGV   -
@@ -12,7 +12,8 @@ local oldest, from = -1, 0
 while true do
   local first = redis.call('ZRANGEBYSCORE', inbound, string.format('%.0f', from), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if #first == 0 then break end
-  local at = read_header(redis.call('HGET', jobs, first[1])).enqueued_at
+  local raw = redis.call('HGET', jobs, id_of(first[1]))
+  local at = raw and read_header(raw).enqueued_at or now
   if oldest < 0 or at < oldest then oldest = at end
   from = (math.floor(tonumber(first[2]) / SPAN) + 1) * SPAN
 end

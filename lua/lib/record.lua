@@ -12,7 +12,7 @@ local function read_locks(raw, stop)
   return locks, stop
 end
 
--- A header's fields; `stop` is where the payload begins.
+-- A header's fields, and itself; `stop` is where the payload begins.
 local function read_header(raw)
   local _, at, flags, priority, stop = struct.unpack('>BI6I2B', raw)
   local client, digest, fingerprint, lease, max_attempts = ''
@@ -30,7 +30,7 @@ local function read_header(raw)
   return {
     enqueued_at = at, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint,
     lease = lease, max_attempts = max_attempts, backoff = backoff, backoff_delay = backoff_delay,
-    backoff_max = backoff_max, locks = locks, stop = stop,
+    backoff_max = backoff_max, locks = locks, stop = stop, raw = raw,
   }
 end
 

@@ -80,8 +80,8 @@ macro_rules! libs {
 
 // In the order in which they stand in a script: a helper comes after those that it uses.
 libs! {
-    "clock" "write" "record" "place" "event" "total" "hint" "batch" "commit" "gate" "skip" "leave" "dedupe" "ending" "back" "order"
-    "store" "line" "overdue" "settle" "lapse" "draft" "gone" "stage" "view"
+    "clock" "write" "record" "place" "event" "total" "hint" "batch" "commit" "gate" "baton" "skip" "leave" "dedupe" "ending" "back" "order"
+    "store" "line" "hand" "overdue" "settle" "lapse" "draft" "gone" "stage" "search" "view"
 }
 
 impl Script {

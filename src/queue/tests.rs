@@ -241,7 +241,7 @@ async fn what_operators_do_twice_is_done_once() {
     assert_eq!(without_times(&redis.twice(&scripts.cancel, &cancel).await), "cancelled");
     redis.twice(&scripts.sweep, &Args::default()).await;
     let mut purge = Args::default();
-    purge.push("cancelled").number(0);
+    purge.push("cancelled").push("").push("").push("").push("").push("");
     redis.queues.run(&scripts.purge, &queue(), &purge).await.expect("purged");
     redis.twice(&scripts.purge, &purge).await;
 }

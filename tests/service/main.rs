@@ -55,6 +55,8 @@ mod batch_rules;
 mod batch_streams;
 mod batches;
 
+mod bounds;
+
 mod access;
 mod access_tokens;
 

@@ -174,7 +174,7 @@ impl Queue {
     /// When time will bring something about, the soonest first.
     pub fn moments(&self) -> Vec<u64> {
         let ended = self.ended().into_iter().map(|(at, _)| at + u64::from(self.settings.retention_ms));
-        let batches = self.batches.values().filter_map(|batch| batch.timer);
+        let batches = self.batches.values().filter_map(|batch| self.moment_of(batch));
         let mut moments: Vec<_> = self.open().map(Job::score).chain(ended).chain(batches).collect();
         moments.sort_unstable();
         moments
