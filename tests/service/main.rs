@@ -56,6 +56,7 @@ mod batch_streams;
 mod batches;
 
 mod bounds;
+mod choosing;
 
 mod access;
 mod access_tokens;
