@@ -53,6 +53,7 @@ mod batch_creation;
 mod batch_races;
 mod batch_rules;
 mod batch_streams;
+mod batch_times;
 mod batches;
 
 mod bounds;
