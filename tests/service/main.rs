@@ -58,6 +58,7 @@ mod batches;
 
 mod bounds;
 mod choosing;
+mod strays;
 
 mod access;
 mod access_tokens;
