@@ -1,6 +1,6 @@
 -- hand: what somebody is given to see of a job: its record, its payload, what was typed so far.
 -- USES   write record
--- KEYS   payloads hash · drafts hash · settings hash
+-- KEYS   payloads hash · drafts hash
 local BODIES = 100
 local bodies, bodies_read = {}, 0 -- payloads that live apart, as far as a script has read them
 local with_drafts = {}
