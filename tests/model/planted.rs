@@ -10,7 +10,7 @@ use crate::{
 const FAULTS: &[(&str, &str, &str)] = &[
     ("a reservation that ended stays in `reserved`", "add(leave_reserved, id)\n  add(leave_held", "add(leave_held"),
     ("a reservation that ended stays in `held`", "add(leave_held, held_member(hold, id))\n  if how", "if how"),
-    ("an ended job keeps its dedupe key", "add(freed_keys, header.digest)", ""),
+    ("an ended job keeps its dedupe key", "add(freed_keys, digests[i])", ""),
     (
         "an expiry counts no attempt",
         "r.attempts = r.expired + 1, r.attempts + 1",
