@@ -1,15 +1,16 @@
 -- abandon: the holder gives the job back, now or after a grace, and it keeps its place.
 --          reserved -> waiting | blocked | delayed | reserved (for the grace)
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending back settle lapse draft event total commit
+-- USES   clock write record batch gate baton leave dedupe ending back settle lapse draft event total commit
 -- KEYS   reserved zset
 -- ARGV   per item 9: id, secret, digest of the secret, reason, delay ms (0 = none), skip (0 | 1), grace ms (0 = none),
 -- ARGV   how often it was resumed when this was meant (-1 = whatever), draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} |
 -- REPLY  {'grace', 'reserved'} | {'resumed', 'reserved'}: its holder has come back since |
--- REPLY  {'unnamed'}: there is nobody to skip it
+-- REPLY  {'unnamed'}: there is nobody to skip it | {'later'}: in the next script, as all behind it
 local STRIDE = 9
 read_items(STRIDE)
+foresee_ends()
 
 -- The holder has left, and may come back for as long as this. Written at once: the next item may end it.
 local function leave_for_now(job, id, grace, skips)
@@ -17,8 +18,8 @@ local function leave_for_now(job, id, grace, skips)
   job.deadline = math.min(job.deadline, now + grace)
   hold.marks = bit.bor(bit.band(hold.marks, REPLAYED), GRACE, skips and SKIPS or 0)
   r.hold = pack_hold(hold)
-  redis.call('ZADD', reserved, job.deadline, id)
-  keep(id, r, job.header)
+  ask('ZADD', reserved, job.deadline, id)
+  keep(id, r)
   return {'grace', STATES[r.state]}
 end
 
@@ -43,8 +44,7 @@ local function abandon(at)
   return {'back', STATES[r.state]}
 end
 
-local replies = {}
-for at = 1, #ARGV, STRIDE do replies[#replies + 1] = abandon(at) end
+local replies = each_item(STRIDE, abandon)
 
 commit()
 return counted(replies)

@@ -1,5 +1,5 @@
 -- append: jobs are put into a batch, behind those that it has.   - -> waiting | blocked | delayed
--- USES   clock write record batch gate order store event total commit
+-- USES   clock write record batch gate baton order store event total commit
 -- KEYS   jobs hash · settings hash
 -- ARGV   batch, how many jobs it had before, 'make' (by its creation) | 'add', then per job 7: flags, priority
 -- ARGV   ('' = the batch's), fingerprint (8 bytes), delay ms (0 = none), run at ms (0 = none), rest of the record,
@@ -28,6 +28,12 @@ if b.stage >= SEALED or is_marked(b, TO_SEAL) and not making then return {'seale
 if offset + n > $BATCH_TOTAL then return {'long'} end
 if not making and new > room_left(redis.call('HGET', settings, 'max_jobs')) then return {'full'} end
 
+local packed = {}
+for i = n - new + 1, n do
+  local at = HEAD + (i - 1) * STRIDE
+  packed[#packed + 1] = {id = members[i], flags = tonumber(ARGV[at + 1]), rest = ARGV[at + 6]}
+end
+foresee_locks(packed)
 for i = n - new + 1, n do
   local at = HEAD + (i - 1) * STRIDE
   local priority = ARGV[at + 2] ~= '' and tonumber(ARGV[at + 2]) or b.priority
@@ -37,7 +43,8 @@ end
 b.total = b.total + new
 batches_moved[code] = b
 if not making then
-  set_timer(code, now + IDLE)
+  -- One that opens still is gone on with at its time, whoever appends meanwhile.
+  if b.stage == OPEN then set_timer(code, now + IDLE) end
 elseif b.total < b.expected then
   set_timer(code, now + STALLED)
 else

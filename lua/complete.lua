@@ -1,16 +1,21 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending settle event total commit
+-- USES   clock write record batch gate baton leave dedupe ending settle event total commit
 -- KEYS   results hash
 -- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
--- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)}
+-- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)} |
+-- REPLY  {'later'}: in the next script, as all behind it
 local STRIDE = 4
 read_items(STRIDE)
+foresee_ends()
 local write_results = begin('HSET', results)
 local said = {} -- what this list has put into `results`
+-- Counts as much as the commands of two: a result that is there already may be large.
+local BODY = 2
 
 local function result_of(field)
   if said[field] ~= nil then return said[field] end
+  spend(BODY)
   return redis.call('HGET', results, field)
 end
 
@@ -35,12 +40,14 @@ local function keep_late(job, id, worker, digest, result)
   local r = job.record
   for slot = 0, math.min(r.late, $LATE_RESULTS) - 1 do
     local kept = result_of(id .. '\0' .. slot)
-    local by, _, _, stop = struct.unpack('>c8I6Bc0', kept)
-    if by == digest and kept:sub(stop) == result then return end
+    if kept then
+      local by, _, _, stop = struct.unpack('>c8I6Bc0', kept)
+      if by == digest and kept:sub(stop) == result then return end
+    end
   end
   say(id .. '\0' .. r.late % $LATE_RESULTS, struct.pack('>c8I6Bc0', digest, now, #worker, worker) .. result)
   r.late = r.late < 65535 and r.late + 1 or 60001 -- the field's end; the slot stays in step
-  keep(id, r, job.header)
+  keep(id, r)
 end
 
 local function complete_late(job, id, worker, reserved_at, result)
@@ -57,7 +64,8 @@ local function is_open(job, id)
   return state == WAITING or state == BLOCKED
 end
 
-local function complete(id, secret, digest, result)
+local function complete(at)
+  local id, secret, digest, result = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3]
   local job = holder(id, secret)
   if job then
     local late, hold = now >= job.deadline, job.hold
@@ -82,10 +90,7 @@ local function complete(id, secret, digest, result)
   return {'lost', ENDINGS[how], STATES[job.record.state]}
 end
 
-local replies = {}
-for at = 1, #ARGV, STRIDE do
-  replies[#replies + 1] = complete(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3])
-end
+local replies = each_item(STRIDE, complete)
 
 commit()
 return counted(replies)

@@ -1,10 +1,11 @@
 -- enqueue: producers put jobs into the line.   - -> waiting | blocked | delayed
--- USES   clock write record batch gate order store event total commit
+-- USES   clock write record batch gate baton order store event total commit
 -- KEYS   ended zset · jobs hash · live hash · dedupe hash · settings hash
 -- ARGV   per job 11: id, flags, priority, client, dedupe ('default' | 'on' | 'off'), digest (16 bytes or ''),
 -- ARGV   fingerprint (8 bytes or ''), delay ms (0 = none), run at ms (0 = none), rest of the record, payload that
 -- ARGV   lives apart ('' = it is in the rest)
--- REPLY  per job: {'stored', state} | {'twin', id, state} | {'reused'} | {'full'}
+-- REPLY  per job: {'stored', state} | {'twin', id, state} | {'reused'} | {'full'} |
+-- REPLY  {'later'}: in the next script, as all behind it
 local STRIDE = 11
 local ids, digests, replies = {}, {}, {}
 local n = #ARGV / STRIDE
@@ -21,10 +22,23 @@ local here_state = {}  -- id -> state
 
 local stubs_to_ended, write_dedupe = begin('ZADD', ended), begin('HSET', dedupe)
 
+-- Of those that are there already, and of those that a new one may meet.
+local function read_states()
+  local met, packed = {}, {}
+  for i = 1, n do
+    local at = (i - 1) * STRIDE
+    if known[i] or twins[i] then met[#met + 1] = known[i] and ids[i] or twins[i] end
+    packed[i] = {id = ids[i], flags = tonumber(ARGV[at + 2]), rest = ARGV[at + 10]}
+  end
+  foresee_locks(packed)
+  if #met == 0 then return end
+  for i, raw in ipairs(redis.call('HMGET', live, unpack(met))) do
+    here_state[met[i]] = raw and STATES[read_live(raw).state] or 'waiting'
+  end
+end
+
 local function state_of(id)
-  if here_state[id] then return here_state[id] end
-  local raw = redis.call('HGET', live, id)
-  return raw and STATES[read_live(raw).state] or 'waiting'
+  return here_state[id] or 'waiting'
 end
 
 -- The same call again: what it did stands in its own record.
@@ -72,7 +86,8 @@ local function accept(i, at)
   return {'stored', state}
 end
 
-for i = 1, n do replies[i] = accept(i, (i - 1) * STRIDE + 1) end
+read_states()
+for i = 1, n do replies[i] = is_spent() and {'later'} or accept(i, (i - 1) * STRIDE + 1) end
 
 commit()
 return counted(replies)

@@ -1,16 +1,18 @@
 -- extend: the holder goes on working; a lost reservation is never revived.   reserved -> reserved
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending back settle lapse draft event total commit
+-- USES   clock write record batch gate baton leave dedupe ending back settle lapse draft event total commit
 -- KEYS   reserved zset · settings hash
 -- ARGV   per item 5: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given), draft
 -- ARGV   ('' = leave it, 'null' = remove it)
--- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)}
+-- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)} |
+-- REPLY  {'later'}: in the next script, as all behind it
 local STRIDE = 5
 read_items(STRIDE)
 local max_hold = tonumber(redis.call('HGET', settings, 'max_hold_ms') or $MAX_HOLD_MS)
 local to_reserved = begin('ZADD', reserved)
 
-local function extend(id, secret, digest, lease, draft)
+local function extend(at)
+  local id, secret, digest, lease, draft = ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4]
   local job = live_holder(id, secret)
   if not job then return not_live(id, digest, nil) end
   local hold = job.hold
@@ -23,16 +25,13 @@ local function extend(id, secret, digest, lease, draft)
   if is_marked_hold(hold, GRACE) then
     hold.marks = bit.band(hold.marks, REPLAYED)
     job.record.hold = pack_hold(hold)
-    keep(id, job.record, job.header)
+    keep(id, job.record)
   end
   event('extended', id, hold.worker, job.header, '')
   return {'extended', deadline, now}
 end
 
-local replies = {}
-for at = 1, #ARGV, STRIDE do
-  replies[#replies + 1] = extend(ARGV[at], ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), ARGV[at + 4])
-end
+local replies = each_item(STRIDE, extend)
 
 commit()
 return counted(replies)

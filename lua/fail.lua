@@ -1,11 +1,13 @@
 -- fail: the holder reports failure, which counts an attempt.   reserved -> waiting | blocked | delayed | dead
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending back settle lapse event total commit
+-- USES   clock write record batch gate baton leave dedupe ending back settle lapse event total commit
 -- KEYS   settings hash
 -- ARGV   per item 5: id, secret, digest of the secret, error, jitter (0 .. 200 thousandths of the backoff, only added)
--- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)}
+-- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} |
+-- REPLY  {'later'}: in the next script, as all behind it
 local STRIDE, ERRORS, FIXED, EXPONENTIAL = 5, 5, 1, 2
 read_items(STRIDE)
+foresee_ends()
 local queue_backoff -- {type, delay ms, most ms}, written by set
 for type, delay, most in string.gmatch(redis.call('HGET', settings, 'backoff') or '', '(%d+) (%d+) (%d+)') do
   queue_backoff = {tonumber(type), tonumber(delay), tonumber(most)}
@@ -29,7 +31,8 @@ local function backoff(r, header, jitter)
   return delay + math.floor(delay * jitter / 1000)
 end
 
-local function fail(id, secret, digest, text, jitter)
+local function fail(at)
+  local id, secret, digest, text, jitter = ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4])
   local job = live_holder(id, secret)
   if not job then return not_live(id, digest, FAILED) end
   local r, header, worker = job.record, job.header, job.hold.worker
@@ -47,10 +50,7 @@ local function fail(id, secret, digest, text, jitter)
   return {'back', STATES[r.state]}
 end
 
-local replies = {}
-for at = 1, #ARGV, STRIDE do
-  replies[#replies + 1] = fail(ARGV[at], ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], tonumber(ARGV[at + 4]))
-end
+local replies = each_item(STRIDE, fail)
 
 commit()
 return counted(replies)

@@ -11,8 +11,11 @@ if after ~= '' then from = '(' .. after end
 
 local members = redis.call('ZRANGEBYLEX', held, from, to, 'LIMIT', 0, limit)
 local reply = {now, #members >= limit and members[#members] or ''}
-for _, member in ipairs(members) do
-  local id = member:sub(-26)
-  reply[#reply + 1] = {id, redis.call('HGET', live, id), tonumber(redis.call('ZSCORE', reserved, id))}
+if #members == 0 then return reply end
+local ids = {}
+for i, member in ipairs(members) do ids[i] = member:sub(-26) end
+local records, deadlines = redis.call('HMGET', live, unpack(ids)), redis.call('ZMSCORE', reserved, unpack(ids))
+for i, id in ipairs(ids) do
+  if records[i] and deadlines[i] then reply[#reply + 1] = {id, records[i], tonumber(deadlines[i])} end
 end
 return reply

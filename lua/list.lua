@@ -1,13 +1,14 @@
--- list: the jobs of one state, in the order of their set, a page at a time; the blocked by their gate.   reads only
+-- list: the jobs of one state, in the order of their set, a part of a page at a time; the blocked by their gate.
+--        reads only
 -- FLAGS  no-writes
 -- USES   clock record place event batch view
--- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash · live hash
 -- ARGV   state, limit, client ('' = any), worker ('' = any), batch ('' = any), score and member of the one seen last
--- ARGV   ('' = from the start)
--- REPLY  {next score ('' = the end), next member, {jobs, as `job` shows them …}}
-local LOOK, BYTES = 1000, $RESERVE_BYTES
+-- ARGV   ('' = from the start), bytes of bodies that the page has already
+-- REPLY  {next score ('' = the end), next member, bytes of the page, full (0 | 1), {jobs, as `job` shows them …}}
+local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
 local state, limit, client, worker, batch = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local after_score, after = ARGV[6], ARGV[7]
+local after_score, after, bytes = ARGV[6], ARGV[7], tonumber(ARGV[8])
 local SETS = {
   waiting = inbound, blocked = parked, delayed = delayed, dead = dead, reserved = reserved, completed = ended,
   cancelled = ended,
@@ -22,9 +23,9 @@ local function rank_after()
   return rank and rank + 1 or redis.call('ZCOUNT', set, '-inf', '(' .. after_score)
 end
 
-local page, looked, bytes, last = {}, 0, 0, nil
 local from = rank_after()
 local entries = redis.call('ZRANGE', set, from, from + LOOK - 1, 'WITHSCORES')
+local page, last, full, bodies = {}, nil, false, 0
 
 -- Members of the line are compared as numbers and ids: Lua orders bytes as the server's language does.
 local function is_passed(member)
@@ -33,29 +34,57 @@ local function is_passed(member)
   return own < last or own == last and id_of(member) <= id_of(after)
 end
 
-local function fits(job)
-  local header, r = read_header(job[2]), job[4] ~= '' and read_live(job[4])
-  if STATES[r and r.state or WAITING] ~= state then return false end
+-- Headers and live records alone say whether a job is asked for.
+local function fits(id, header, r)
+  if is_stub(header) or STATES[r.state] ~= state then return false end
   if client ~= '' and header.client ~= client then return false end
-  local code = is_member(header) and batch_of(job[1])
+  local code = is_member(header) and batch_of(id)
   if batch ~= '' and code ~= batch then return false end
+  local of = code and read_batch(code)
   -- Nobody sees a batch in the making.
-  if code and read_batch(code).stage == MAKING then return false end
-  return worker == '' or r and r.hold ~= '' and read_hold(r.hold).worker == worker
+  if of and of.stage == MAKING then return false end
+  return worker == '' or r.hold ~= '' and read_hold(r.hold).worker == worker
 end
 
-for i = 1, #entries, 2 do
-  local member, score = entries[i], entries[i + 1]
-  local passed = score == after_score and is_passed(member)
-  local job = not passed and view(id_of(member))
-  if job and fits(job) then
-    bytes = bytes + #job[2] + #job[3] + #job[5]
-    if #page > 0 and bytes > BYTES then break end
-    page[#page + 1] = job
+-- Puts a job on the page. False: it belongs on the next one, or is for the next script to read.
+local function put(id, header, r, raw, score)
+  if is_spent() or bodies > 0 and bodies + bodies_of(header, r) > BODIES then return false end
+  bodies = bodies + bodies_of(header, r)
+  local job = show(id, header, r, raw, r.state ~= BLOCKED and score or '')
+  local weight = #job[2] + #job[3]
+  for part = 5, #job do weight = weight + (part ~= 6 and #job[part] or 0) end
+  full = bytes > 0 and bytes + weight > BYTES
+  if full then return false end
+  bytes = bytes + weight
+  page[#page + 1] = job
+  return true
+end
+
+-- Looks at a part of the entries. Answers whether to look on.
+local function look_at(first, past)
+  local ids = {}
+  for i = first, past - 1, 2 do ids[#ids + 1] = id_of(entries[i]) end
+  local headers, records = redis.call('HMGET', jobs, unpack(ids)), redis.call('HMGET', live, unpack(ids))
+  for n, id in ipairs(ids) do
+    if is_spent() then return false end
+    local member, score = entries[first + n * 2 - 2], entries[first + n * 2 - 1]
+    local header = headers[n] and not (score == after_score and is_passed(member)) and read_header(headers[n])
+    local r = header and (records[n] and read_live(records[n]) or new_live(WAITING, -1, header.priority, header.stamp))
+    if r and fits(id, header, r) and not put(id, header, r, records[n] or '', score) then return false end
+    last = {score, member}
+    if #page >= limit then return false end
   end
-  last, looked = {score, member}, looked + 1
-  if #page >= limit then break end
+  return true
 end
 
-if not last or looked * 2 == #entries and looked < LOOK then return {'', '', page} end
-return {last[1], last[2], page}
+local looked_at_all = true
+for first = 1, #entries, CHUNK * 2 do
+  looked_at_all = look_at(first, math.min(first + CHUNK * 2, #entries + 1))
+  if not looked_at_all then break end
+end
+
+if looked_at_all and #entries < LOOK * 2 or #entries == 0 then return {'', '', bytes, 0, page} end
+-- Whoever was looked at last may be the very last one.
+last = last or {after_score, after}
+if last[2] == entries[#entries - 1] and #entries < LOOK * 2 then return {'', '', bytes, 0, page} end
+return {last[1], last[2], bytes, full and 1 or 0, page}

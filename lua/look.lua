@@ -13,11 +13,12 @@ local limit = tonumber(chosen[2] or $WORKER_LIMIT)
 local since = {}
 if worker ~= '' then
   local mine = redis.call('ZRANGEBYLEX', held, '[' .. worker .. '\0', '(' .. worker .. '\1', 'LIMIT', 0, HELD)
-  for _, member in ipairs(mine) do
-    local id = member:sub(-26)
-    if tonumber(redis.call('ZSCORE', reserved, id)) > now then
-      since[#since + 1] = read_hold(read_live(redis.call('HGET', live, id)).hold).reserved_at
-    end
+  for i, member in ipairs(mine) do mine[i] = member:sub(-26) end
+  local deadlines = #mine > 0 and redis.call('ZMSCORE', reserved, unpack(mine))
+  local records = #mine > 0 and redis.call('HMGET', live, unpack(mine))
+  for i = 1, #mine do
+    local r = tonumber(deadlines[i] or 0) > now and records[i] and read_live(records[i])
+    if r and r.hold ~= '' then since[#since + 1] = read_hold(r.hold).reserved_at end
   end
 end
 local own = worker .. '\0' .. nonce

@@ -1,24 +1,26 @@
 -- purge: an operator removes the jobs of one state, a bounded step at a time; those of a batch, which counts them, are
 --        cancelled instead.   any -> gone | cancelled
 -- FLAGS  allow-oom
--- USES   clock write record place order batch gate leave dedupe ending gone event total commit
+-- USES   clock write record place order batch gate baton leave dedupe ending gone search event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   live hash
--- ARGV   state, or 'stub' for what remembers an idempotent enqueue that met a twin; how many at the front of the set to
--- ARGV   pass over (looked at before: they have another state, or are dead in a batch that is over)
--- REPLY  {removed, passed over, more (0 | 1)}
+-- ARGV   state, or 'stub' for what remembers an idempotent enqueue that met a twin; client ('' = any), batch ('' = any),
+-- ARGV   what an error contains ('' = whatever); score and member of the last one that stays ('' = from the front)
+-- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, or is
+-- REPLY  dead in a batch that is over}
 local STEP = 200
-local STATE, from = ARGV[1], tonumber(ARGV[2])
+local STATE, client, batch, text, score, member = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local SETS = {
   waiting = inbound, blocked = parked, delayed = delayed, dead = dead, reserved = reserved, completed = ended,
   cancelled = ended, stub = ended,
 }
 local set = SETS[STATE]
-local leave_ended, removed, passed = begin('ZREM', ended), 0, 0
+local leave_ended, strays, removed = begin('ZREM', ended), begin('ZREM', set), 0
 
-local ids = redis.call('ZRANGE', set, from, from + STEP - 1)
-if #ids == 0 then return {0, from, 0} end
-for i, member in ipairs(ids) do ids[i] = id_of(member) end
+local from = rank_behind(set, score, member)
+local entries, ids = redis.call('ZRANGE', set, from, from + STEP - 1, 'WITHSCORES'), {}
+if #entries == 0 then return {0, 0, score, member} end
+for i = 1, #entries, 2 do ids[#ids + 1] = id_of(entries[i]) end
 
 local function forget_ended(id, r)
   gone(id, r)
@@ -43,17 +45,40 @@ local function remove(id, r, header)
   total('cancelled')
 end
 
+-- A waiting job without a live record has its place in the set.
+local function record_of(raw, header, place)
+  if raw then return read_live(raw) end
+  if is_stub(header) then return end
+  return new_live(WAITING, set == inbound and tonumber(place) or -1, header.priority, header.stamp)
+end
+
+local function stays(id, r, header)
+  local what = is_stub(header) and 'stub' or STATES[r.state]
+  if what ~= STATE then return true end
+  if what == 'dead' and is_member(header) and is_over(read_batch(batch_of(id))) then return true end
+  return not is_meant(id, header, r or {errors = ''}, client, batch, text)
+end
+
 local records, headers = redis.call('HMGET', live, unpack(ids)), redis.call('HMGET', jobs, unpack(ids))
+local those, more = {}, #ids >= STEP
+for i, id in ipairs(ids) do those[i] = headers[i] and {id = id, header = read_header(headers[i])} end
+foresee_gates(those)
 for i, id in ipairs(ids) do
-  local r, header = records[i] and read_live(records[i]), read_header(headers[i])
-  local what = is_stub(header) and 'stub' or STATES[r and r.state or WAITING]
-  if what ~= STATE or what == 'dead' and is_member(header) and is_over(read_batch(batch_of(id))) then
-    passed = passed + 1
+  if is_spent() then
+    more = true
+    break
+  end
+  local header = those[i] and those[i].header
+  local r = header and record_of(records[i], header, entries[i * 2])
+  if not header then
+    add(strays, entries[i * 2 - 1])
+  elseif stays(id, r, header) then
+    score, member = entries[i * 2], entries[i * 2 - 1]
   else
-    if set == ended then forget_ended(id, r) else remove(id, r or unseen(id, header), header) end
+    if set == ended then forget_ended(id, r) else remove(id, r, header) end
     removed = removed + 1
   end
 end
 
 commit()
-return counted({removed, from + passed, #ids >= STEP and 1 or 0})
+return counted({removed, more and 1 or 0, score, member})

@@ -1,21 +1,24 @@
 -- release: an operator takes jobs from their holder; it is not an attempt.   reserved -> waiting | blocked
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending back event total commit
+-- USES   clock write record batch gate baton leave dedupe ending back event total commit
 -- KEYS   reserved zset · held zset · jobs hash · live hash
 -- ARGV   'job' id | 'worker' name
 -- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
 local MOST = 200
-local ids = {ARGV[2]}
+local ids, strays = {ARGV[2]}, begin('ZREM', held)
+local members
 
 if ARGV[1] == 'worker' then
-  ids = redis.call('ZRANGEBYLEX', held, '[' .. ARGV[2] .. '\0', '(' .. ARGV[2] .. '\1', 'LIMIT', 0, MOST)
-  for i, member in ipairs(ids) do ids[i] = member:sub(-26) end
+  members = redis.call('ZRANGEBYLEX', held, '[' .. ARGV[2] .. '\0', '(' .. ARGV[2] .. '\1', 'LIMIT', 0, MOST)
+  ids = {}
+  for i, member in ipairs(members) do ids[i] = member:sub(-26) end
   if #ids == 0 then return {'released', 0, 0} end
 end
 local records, headers = redis.call('HMGET', live, unpack(ids)), redis.call('HMGET', jobs, unpack(ids))
-if not headers[1] or is_stub(read_header(headers[1])) then return {'unknown'} end
+if ARGV[1] == 'job' and (not headers[1] or is_stub(read_header(headers[1]))) then return {'unknown'} end
+local deadlines = redis.call('ZMSCORE', reserved, unpack(ids))
 
-local released = 0
+local released, more, those = 0, #ids >= MOST, {}
 
 local function release(id, r, hold, header)
   r.released = r.released + 1
@@ -27,14 +30,25 @@ local function release(id, r, hold, header)
 end
 
 for i, id in ipairs(ids) do
-  local r = records[i] and read_live(records[i])
-  if r and r.hold ~= '' then
-    local hold, header = read_hold(r.hold), read_header(headers[i])
+  local r = records[i] and headers[i] and read_live(records[i])
+  those[i] = r and r.hold ~= '' and {id = id, record = r, header = read_header(headers[i])}
+end
+foresee_gates(those)
+for i, id in ipairs(ids) do
+  if is_spent() then
+    more = true
+    break
+  end
+  local job = those[i]
+  if job then
+    local hold = read_hold(job.record.hold)
     -- Past its deadline nobody holds it any more, swept or not.
-    local overdue = now >= tonumber(redis.call('ZSCORE', reserved, id))
-    if overdue then expire(id, r, hold, header) else release(id, r, hold, header) end
+    local overdue = now >= tonumber(deadlines[i] or 0)
+    if overdue then expire(id, job.record, hold, job.header) else release(id, job.record, hold, job.header) end
+  elseif members then
+    add(strays, members[i]) -- nobody holds it
   end
 end
 
 commit()
-return counted({'released', released, #ids >= MOST and 1 or 0})
+return counted({'released', released, more and 1 or 0})

@@ -1,8 +1,8 @@
 -- reprioritize: an operator changes how urgent a job is; a reserved one has it on its return.
 --        waiting | blocked | reserved | delayed, blocked -> waiting if it has come before others
 -- FLAGS  allow-oom
--- USES   clock write record place batch gate order event total commit
--- KEYS   inbound zset · jobs hash · live hash
+-- USES   clock write record place batch gate baton order event total commit
+-- KEYS   jobs hash · live hash
 -- ARGV   id, priority
 -- REPLY  {'changed', state} | {'unknown'} | {'state', state}: the job has ended
 local id, priority = ARGV[1], tonumber(ARGV[2])
@@ -17,18 +17,17 @@ if before == priority then return {'changed', STATES[r.state]} end
 
 local gate = r.gate
 if r.state == BLOCKED then unpark(id, r) end
-if r.state == WAITING then redis.call('ZREM', inbound, in_line(id, r.arrival)) end
+if r.state == WAITING then leave_line(id, r) end
 r.priority = priority
 if r.score >= 0 then arrive(r, priority, header.client) end
-redis.call('HSET', live, id, pack_live(r))
+keep(id, r)
 if r.state == WAITING then
-  redis.call('ZADD', inbound, r.score, in_line(id, r.arrival))
+  enter_line(id, r)
   -- Somebody who is parked at one of its gates may be before it now.
   if is_gated(header) then pass_batons(id, header) end
 elseif r.state == BLOCKED then
   park(id, r, header, gate)
   -- If it is the first one there now, and there is room, it is the one to be put back.
-  in_hand[id] = {record = r}
   if id_of(first_parked(gate)) == id then pass_baton(gate) end
 end
 event('changed', id, '', header, '')

@@ -1,18 +1,18 @@
 -- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
--- USES   clock write record place batch gate order line leave skip event total commit
--- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · jobs hash · payloads hash ·
--- KEYS   live hash · drafts hash · settings hash
+-- USES   clock write record place batch gate baton order line leave skip hand event total commit
+-- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · jobs hash · live hash · settings hash
 -- ARGV   per call 10: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
 -- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job), place and member to go on behind
 -- ARGV   ('' = from the front)
 -- REPLY  {now ms, warn ms, {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
 -- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms, draft ('' = none)} …} |
--- REPLY  {'overdue'}: sweep first | {'later'}: the others' payloads filled the answer |
+-- REPLY  {'overdue'}: sweep first | {'later'}: the others have filled the answer, or worn out the script |
 -- REPLY  {'more', place, member}: nothing among those looked at; go on behind that one ('' = from the front) |
 -- REPLY  {'skipped'}: all that is there, this worker has skipped |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
 local STRIDE, BYTES, HELD = 10, $RESERVE_BYTES, 200
+local PRIORITY = 1 -- what the order of one more priority asks for
 
 local function first_of(set)
   return tonumber(redis.call('ZRANGE', set, 0, 0, 'WITHSCORES')[2] or math.huge)
@@ -22,12 +22,10 @@ local overdue = math.min(first_of(reserved), first_of(delayed)) <= now
 local chosen = redis.call('HMGET', settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms',
   'share_drafts')
 local paused, worker_limit = chosen[1] == '1', tonumber(chosen[4] or $WORKER_LIMIT)
-local shares_drafts = chosen[6] == '1'
 local queue_lease, max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[3] or $MAX_HOLD_MS)
 
 local leave_inbound, to_reserved, to_held = begin('ZREM', inbound), begin('ZADD', reserved), begin('ZADD', held)
-local write_live = begin('HSET', live)
-local touched, known, spent, passed_over = {}, {}, 0, 0
+local touched, known, priorities, spent, passed_over = {}, {}, {}, 0, 0
 
 local function capped(deadline, reserved_at)
   if max_hold > 0 then return math.min(deadline, reserved_at + max_hold) end
@@ -47,12 +45,12 @@ end
 local function holds(worker, nonce, all)
   local from = all and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
   local to = from:sub(1, -2) .. '\1'
-  local members, mine = redis.call('ZRANGEBYLEX', held, '[' .. from, '(' .. to, 'LIMIT', 0, HELD), {}
+  local members, mine = ask('ZRANGEBYLEX', held, '[' .. from, '(' .. to, 'LIMIT', 0, HELD), {}
   if #members == 0 then return mine end
-  for _, member in ipairs(members) do
-    local id = member:sub(-26)
-    local r = read_live(redis.call('HGET', live, id))
-    mine[#mine + 1] = {id = id, record = r, hold = read_hold(r.hold)}
+  for i, member in ipairs(members) do members[i] = member:sub(-26) end
+  for i, raw in ipairs(ask('HMGET', live, unpack(members))) do
+    local r = raw and read_live(raw)
+    if r and r.hold ~= '' then mine[#mine + 1] = {id = members[i], record = r, hold = read_hold(r.hold)} end
   end
   table.sort(mine, function(a, b)
     if a.hold.reserved_at ~= b.hold.reserved_at then return a.hold.reserved_at < b.hold.reserved_at end
@@ -62,45 +60,33 @@ local function holds(worker, nonce, all)
   return mine
 end
 
-local function is_apart(record)
-  return bit.band(struct.unpack('>I2', record, 8), APART) ~= 0
-end
-
-local function size(id, record)
-  return is_apart(record) and #record + redis.call('HSTRLEN', payloads, id) or #record
-end
-
--- What was typed is given back to who typed it, or to whoever comes next if the queue shares drafts.
-local function draft_for(id, worker)
-  local kept = redis.call('HGET', drafts, id)
-  if not kept then return '' end
-  local owner, stop = struct.unpack('>Bc0', kept)
-  if shares_drafts or owner == worker and worker ~= '' then return kept:sub(stop) end
-  return ''
-end
-
--- `fresh`: nothing has happened to it yet, so nobody has typed anything.
-local function shown(id, record, raw, deadline, worker, fresh)
-  local apart = is_apart(record) and redis.call('HGET', payloads, id) or ''
-  return {id, record, apart, raw, deadline, fresh and '' or draft_for(id, worker)}
+-- Their headers and deadlines, at once.
+local function read_rest(those)
+  local ids = {}
+  for i, job in ipairs(those) do ids[i] = job.id end
+  local headers, deadlines = ask('HMGET', jobs, unpack(ids)), ask('ZMSCORE', reserved, unpack(ids))
+  for i, job in ipairs(those) do job.raw, job.deadline = headers[i], tonumber(deadlines[i] or 0) end
 end
 
 -- The same call again is given the same jobs. They are marked, lest the undo of a first try takes them from the second.
 local function replay(mine, nonce)
-  local given = {'held'}
+  local given, those = {'held'}, {}
   for _, job in ipairs(mine) do
-    local hold, r = job.hold, job.record
-    if hold.nonce == nonce then
-      if bit.band(hold.marks, REPLAYED) == 0 then
-        hold.marks = hold.marks + REPLAYED
-        r.hold = pack_hold(hold)
-        add(write_live, job.id, pack_live(r))
-      end
-      given[#given + 1] = shown(job.id, redis.call('HGET', jobs, job.id), pack_live(job.record),
-        tonumber(redis.call('ZSCORE', reserved, job.id)), hold.worker)
-    end
+    if job.hold.nonce == nonce then those[#those + 1] = job end
   end
-  return #given > 1 and given or nil
+  if #those == 0 then return end
+  read_rest(those)
+  if not can_show(those) then return {'later'} end
+  for _, job in ipairs(those) do
+    local hold, r = job.hold, job.record
+    if bit.band(hold.marks, REPLAYED) == 0 then
+      hold.marks = hold.marks + REPLAYED
+      r.hold = pack_hold(hold)
+      keep(job.id, r)
+    end
+    given[#given + 1] = shown(job.id, job.raw, pack_live(r), job.deadline, hold.worker)
+  end
+  return given
 end
 
 -- The same reservation for the same person: a reloaded page has its job again.
@@ -110,24 +96,25 @@ local function resume(job, nonce, lease)
   hold.nonce, hold.resumes, hold.marks = nonce, hold.resumes + 1, 0
   if lease > 0 then hold.lease = lease end
   r.hold = pack_hold(hold)
-  local granted = tonumber(redis.call('ZSCORE', reserved, id))
-  local deadline = math.max(granted, capped(now + hold.lease, hold.reserved_at))
+  job.deadline = math.max(job.deadline, capped(now + hold.lease, hold.reserved_at))
   add(to_held, '0', held_member(hold, id))
-  add(to_reserved, deadline, id)
-  local raw, record = pack_live(r), redis.call('HGET', jobs, id)
-  add(write_live, id, raw)
-  event('resumed', id, hold.worker, read_header(record), '')
-  return shown(id, record, raw, deadline, hold.worker)
+  add(to_reserved, job.deadline, id)
+  keep(id, r)
+  event('resumed', id, hold.worker, read_header(job.raw), '')
+  return shown(id, job.raw, pack_live(r), job.deadline, hold.worker)
 end
 
 local function resume_all(mine, limit, nonce, lease)
-  local given, bytes = {'held'}, 0
-  for i = 1, math.min(#mine, limit) do
-    local weight = size(mine[i].id, redis.call('HGET', jobs, mine[i].id))
+  local given, those, bytes = {'held'}, {}, 0
+  for i = 1, math.min(#mine, limit) do those[i] = mine[i] end
+  if #those > 0 then read_rest(those) end
+  if not can_show(those) then return {'later'} end
+  for i, job in ipairs(those) do
+    local weight = size(job.id, job.raw, spent > BYTES / 2)
     if i == 1 and spent > 0 and spent + weight > BYTES then return {'later'} end
     if i > 1 and bytes + weight > BYTES then break end
     bytes, spent = bytes + weight, spent + weight
-    given[i + 1] = resume(mine[i], nonce, lease)
+    given[i + 1] = resume(job, nonce, lease)
   end
   return given
 end
@@ -137,11 +124,14 @@ local function look_at(id, score, record, raw)
   local header = read_header(record)
   local r = raw and read_live(raw) or new_live(WAITING, score, header.priority, header.stamp)
   r.score = score
-  return r, header, is_gated(header) and full_gate(id, header)
+  if not is_gated(header) then return r, header end
+  in_hand[id] = {record = r, header = header}
+  foresee_line()
+  return r, header, full_gate(id, header)
 end
 
 local function block(id, r, header, gate)
-  redis.call('ZREM', inbound, in_line(id, r.arrival))
+  leave_line(id, r)
   park(id, r, header, gate)
   pass_batons(id, header)
   event('blocked', id, '', header, '')
@@ -154,7 +144,12 @@ local function take(id, r, header, record, raw, call, i, passed)
   r.handed_out = r.handed_out + 1
   handed_out(r.score, passed)
   give_back(r, header.client)
-  if is_gated(header) then occupy(id, header) end
+  if is_gated(header) then
+    occupy(id, header)
+    leave_line(id, r)
+  else
+    add(leave_inbound, in_line(id, r.arrival))
+  end
   local hold = {
     secret = call.secrets:sub(i * 26 - 25, i * 26), digest = call.digests:sub(i * 8 - 7, i * 8), nonce = call.nonce,
     reserved_at = now, lease = lease, resumes = 0, marks = 0, worker = call.worker,
@@ -162,11 +157,14 @@ local function take(id, r, header, record, raw, call, i, passed)
   r.hold = pack_hold(hold)
   local mine = known[call.worker]
   if mine then mine[#mine + 1] = {id = id, record = r, hold = hold} end
-  local packed = pack_live(r)
-  add(leave_inbound, in_line(id, r.arrival))
+  local packed, priority = pack_live(r), priority_of(r.score)
+  if not priorities[priority] then
+    priorities[priority] = true
+    spend(PRIORITY)
+  end
   add(to_reserved, digits(deadline), id)
   add(to_held, '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)
-  add(write_live, id, packed)
+  add(keep_live, id, packed)
   event('reserved', id, call.worker, header, '')
   total('handed_out')
   return shown(id, record, packed, deadline, call.worker, not raw)
@@ -183,7 +181,7 @@ end
 local function take_next(call, want)
   local given, bytes, passed, seen = {'new'}, 0, nil, {}
   cursor = line_at
-  while #given <= want and somebody() do
+  while #given <= want and not is_tired() and somebody() do
     local id, place, record, raw, member = unpack(line[cursor])
     local r, header, full = look_at(id, place, record, raw)
     if r.skips ~= '' and has_skipped(r, call.worker) then
@@ -197,7 +195,7 @@ local function take_next(call, want)
       drop()
       block(id, r, header, full)
     else
-      local weight = size(id, record)
+      local weight = size(id, record, spent > BYTES / 2)
       if #given > 1 and bytes + weight > BYTES then break end
       if spent > 0 and spent + weight > BYTES then
         if #given == 1 then return {'later'} end
@@ -211,21 +209,23 @@ local function take_next(call, want)
   if #given > 1 then return given end
   -- A call that goes on has passed somebody before.
   if call.from ~= '' then passed = passed or {tonumber(call.from_place), call.from} end
-  if cursor > #line and not line_ends then
+  if is_tired() and cursor <= #line or cursor > #line and not line_ends then
     return {'more', passed and digits(passed[1]) or '', passed and passed[2] or ''}
   end
   return passed and {'skipped'} or given
 end
 
 local function take_this(call, id, mine)
-  local record = redis.call('HGET', jobs, id)
+  local record = ask('HGET', jobs, id)
   if not record or is_stub(read_header(record)) then return {'unknown'} end
-  local raw = redis.call('HGET', live, id)
+  local raw = ask('HGET', live, id)
   local r = raw and read_live(raw)
   if r and r.state == RESERVED and call.worker ~= '' then
     local hold = read_hold(r.hold)
     if hold.worker == call.worker then
-      return {'held', resume({id = id, record = r, hold = hold}, call.nonce, call.lease)}
+      local job = {id = id, record = r, hold = hold}
+      read_rest({job})
+      return {'held', resume(job, call.nonce, call.lease)}
     end
   end
   if r and r.state ~= WAITING then return {'state', STATES[r.state]} end
@@ -279,11 +279,13 @@ for at = 1, #ARGV, STRIDE do
     worker = ARGV[at], nonce = ARGV[at + 1], lease = tonumber(ARGV[at + 3]), secrets = ARGV[at + 6],
     digests = ARGV[at + 7], from_place = ARGV[at + 8], from = ARGV[at + 9],
   }
-  local reply = overdue and {'overdue'} or serve(call, ARGV[at + 4], tonumber(ARGV[at + 2]), ARGV[at + 5])
+  local reply = overdue and {'overdue'} or is_tired() and {'later'}
+    or serve(call, ARGV[at + 4], tonumber(ARGV[at + 2]), ARGV[at + 5])
   hungry = hungry or type(reply[2]) ~= 'table'
   replies[#replies + 1] = reply
 end
 
+show_drafts(chosen[6] == '1')
 commit()
 
 -- Why there is nothing is looked up only for somebody who was given nothing.

@@ -12,7 +12,8 @@ local oldest, from = -1, 0
 while true do
   local first = redis.call('ZRANGEBYSCORE', inbound, string.format('%.0f', from), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
   if #first == 0 then break end
-  local at = ms_of(read_header(redis.call('HGET', jobs, id_of(first[1]))).stamp)
+  local raw = redis.call('HGET', jobs, id_of(first[1]))
+  local at = raw and ms_of(read_header(raw).stamp) or now
   if oldest < 0 or at < oldest then oldest = at end
   from = (math.floor(tonumber(first[2]) / SPAN) + 1) * SPAN
 end

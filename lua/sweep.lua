@@ -1,12 +1,13 @@
 -- sweep: what time brings about, one bounded step.   reserved -> waiting | blocked | dead,
 --        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
 -- FLAGS  allow-oom
--- USES   clock write record batch gate leave dedupe ending back order overdue gone stage event total commit upcoming
+-- USES   clock write record batch gate baton leave dedupe ending back order overdue gone stage event total commit upcoming
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash ·
--- KEYS   live hash · timers zset · tops hash · settings hash · events stream
+-- KEYS   jobs hash · live hash · timers zset · tops hash · settings hash · events stream
 -- ARGV   -
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
 local STEP, EVENTS, DAY = 200, 10000, 86400000
+spend(30) -- what it does besides
 local expired, due_jobs, died, more, longest_lag = overdue_step(STEP)
 write_so_far()
 
@@ -30,20 +31,34 @@ local function forget(most)
     end
   end
   if #ids == 0 then return 0, false end
+  local stubs = {}
   for i, raw in ipairs(redis.call('HMGET', live, unpack(ids))) do
     local r = raw and read_live(raw)
-    if not r then total('stubs', -1) elseif r.state == CANCELLED then total('cancelled_kept', -1) end
+    if not r then stubs[#stubs + 1] = ids[i] elseif r.state == CANCELLED then total('cancelled_kept', -1) end
     gone(ids[i], r)
     add(leave_ended, ids[i])
+  end
+  if #stubs > 0 then
+    for _, raw in ipairs(redis.call('HMGET', jobs, unpack(stubs))) do
+      if raw then total('stubs', -1) end
+    end
   end
   return #ids, #ids >= most
 end
 
--- A step on the first batch whose timer has run out, if nothing else was to be done.
+-- A step on the first batch whose time it is, if nothing else was to be done: one that is out of retention, or whose timer
+-- has run out.
 local function look_at_batches(done_already)
-  local code = redis.call('ZRANGEBYSCORE', timers, '-inf', now, 'LIMIT', 0, 1)[1]
+  local code = redis.call('ZRANGEBYSCORE', timers, '-inf', now - retention - OVER, 'LIMIT', 0, 1)[1]
+    or redis.call('ZRANGEBYSCORE', timers, 0, now, 'LIMIT', 0, 1)[1]
   if not code then return 0, false end
-  return done_already == 0 and stage_step(code, read_batch(code), true) or 0, true
+  if done_already > 0 then return 0, true end
+  local b = read_batch(code)
+  if not b then
+    redis.call('ZREM', timers, code) -- there is no such batch
+    return 0, true
+  end
+  return stage_step(code, b, true) or 0, true
 end
 
 local function is_empty(...)

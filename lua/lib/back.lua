@@ -1,5 +1,5 @@
 -- back: where a job goes when its reservation has ended: to its place, to a delay, or to the dead.
--- USES   clock write stamp record place order batch gate leave dedupe ending event total
+-- USES   clock write stamp record place order batch gate baton leave dedupe ending event total
 -- KEYS   inbound zset · delayed zset · dead zset · settings hash
 local to_inbound, to_delayed, to_dead = begin('ZADD', inbound), begin('ZADD', delayed), begin('ZADD', dead)
 local queue_max_attempts
@@ -25,21 +25,21 @@ local function back_to_line(id, r, header)
   r.state = WAITING
   add(to_inbound, r.score, in_line(id, r.arrival))
   became_ready(1)
-  keep(id, r, header)
+  keep(id, r)
 end
 
 local function back_to_delay(id, r, header, delay)
   if is_called_off(id, header) then return cancel_job(id, r, header, '') end
   enter(id, r, header, DELAYED)
   add(to_delayed, now + delay, id)
-  keep(id, r, header)
+  keep(id, r)
 end
 
 local function die(id, r, header, worker)
   enter(id, r, header, DEAD)
   give_back(r, header.client)
   add(to_dead, digits(new_stamp()), id)
-  keep(id, r, header)
+  keep(id, r)
   free_dedupe(id, header)
   event('dead', id, worker, header, '')
   total('dead')

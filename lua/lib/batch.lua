@@ -1,8 +1,10 @@
 -- batch: one request split into many jobs. Its record counts them by state, and the counts move with each of them.
 -- The twin of the record is src/queue/batch/record.rs.
--- USES   clock record event
--- KEYS   gates hash · batches hash · timers zset · settings hash
+-- USES   clock write record event
+-- KEYS   gates hash · batches hash · timers zset
 local MAKING, OPENING, OPEN, SEALED, ALL_DONE, SOME_DEAD, WITHDRAWN, REMOVING = 1, 2, 3, 4, 5, 6, 7, 8
+-- In `timers`, by when it ended, before all whose timer runs: a batch that is over goes by the queue's retention then.
+local OVER = 1125899906842624
 local TO_SEAL, TO_CANCEL = 1, 2 -- marks: it is sealed once it is open; what is not reserved is cancelled
 local RECORD = '>BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0'
 local batches_seen, batches_moved = {}, {}
@@ -10,7 +12,7 @@ local batches_seen, batches_moved = {}, {}
 -- `total`: jobs so far, of `expected` that its creation brings; `cursor`: how far a long work has come.
 local function read_batch(code)
   if batches_seen[code] ~= nil then return batches_seen[code] end
-  local raw, b = redis.call('HGET', batches, code), false
+  local raw, b = ask('HGET', batches, code), false
   if raw then
     b = {counts = {}}
     local _
@@ -80,8 +82,6 @@ end
 local function end_batch(code, b)
   b.stage = is_marked(b, TO_CANCEL) and WITHDRAWN or b.counts[DEAD] > 0 and SOME_DEAD or ALL_DONE
   b.ended_at, b.cursor = now, 0
-  redis.call('HDEL', gates, '\0' .. code)
-  set_timer(code, now + tonumber(redis.call('HGET', settings, 'retention_ms') or $RETENTION_MS))
   local note = ({[ALL_DONE] = 'completed', [SOME_DEAD] = 'failed', [WITHDRAWN] = 'cancelled'})[b.stage]
   event('batch-completed', code, '', {flags = 0, client = b.client}, note)
 end
@@ -91,10 +91,19 @@ local function seal(code, b)
   set_timer(code, '+inf')
 end
 
+-- After everything else: nobody needs the gate of a batch that is over.
 local function write_batches()
+  local records, unneeded, ended_now = {'HSET', batches}, {'HDEL', gates}, {'ZADD', timers}
   for code, b in pairs(batches_moved) do
     local out = b.counts[WAITING] + b.counts[BLOCKED] + b.counts[DELAYED] + b.counts[RESERVED]
-    if b.stage == SEALED and out == 0 then end_batch(code, b) end
-    redis.call('HSET', batches, code, pack_batch(b))
+    if b.stage == SEALED and out == 0 then
+      end_batch(code, b)
+      add(unneeded, '\0' .. code)
+      add(ended_now, digits(b.ended_at - OVER), code)
+    end
+    add(records, code, pack_batch(b))
+  end
+  for _, command in ipairs({records, unneeded, ended_now}) do
+    if #command > 2 then ask(unpack(command)) end
   end
 end

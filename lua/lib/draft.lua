@@ -1,12 +1,13 @@
 -- draft: what a person has typed so far is kept with the job, whoever has it next. Written at once: the last word of a
 -- list counts, and a job that ends by the same script takes its draft with it.
+-- USES   write
 -- KEYS   drafts hash
 
 -- '' leaves it as it is, JSON's null removes it.
 local function save_draft(id, worker, draft)
   if draft == 'null' then
-    redis.call('HDEL', drafts, id)
+    ask('HDEL', drafts, id)
   elseif draft ~= '' then
-    redis.call('HSET', drafts, id, string.char(#worker) .. worker .. draft)
+    ask('HSET', drafts, id, string.char(#worker) .. worker .. draft)
   end
 end

@@ -1,7 +1,9 @@
 -- ending: a job is completed or cancelled. What is known of it is kept for a while; of a batch's job, as long as that.
--- USES   write stamp record place order batch gate leave dedupe event total
+-- USES   clock write stamp record place order batch gate baton leave dedupe event total
 -- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash · drafts hash
 local to_ended, drop_drafts = begin('ZADD', ended), begin('HDEL', drafts)
+local off_delayed, off_dead, off_inbound = begin('ZREM', delayed), begin('ZREM', dead), begin('ZREM', inbound)
+local strip_jobs, strip_payloads = begin('HSET', jobs), begin('HDEL', payloads)
 
 local function end_job(id, r, header, state)
   local stamp = new_stamp()
@@ -18,7 +20,7 @@ local function end_job(id, r, header, state)
   end
   r.skips = ''
   add(drop_drafts, id)
-  keep(id, r, header)
+  keep(id, r)
   free_dedupe(id, header)
 end
 
@@ -26,19 +28,21 @@ end
 local function leave_set(id, r, header)
   if r.state == BLOCKED then
     unpark(id, r)
-  elseif r.state == WAITING then
-    redis.call('ZREM', inbound, in_line(id, r.arrival))
-    if is_gated(header) then pass_batons(id, header) end
+  elseif r.state ~= WAITING then
+    add(r.state == DELAYED and off_delayed or off_dead, id)
+  elseif is_gated(header) then
+    leave_line(id, r)
+    pass_batons(id, header)
   else
-    redis.call('ZREM', r.state == DELAYED and delayed or dead, id)
+    add(off_inbound, in_line(id, r.arrival))
   end
 end
 
 -- A job that is in no set any more; its payload goes at once.
 local function cancel_job(id, r, header, worker)
   end_job(id, r, header, CANCELLED)
-  redis.call('HSET', jobs, id, redis.call('HGET', jobs, id):sub(1, header.stop - 1))
-  redis.call('HDEL', payloads, id)
+  add(strip_jobs, id, header.raw:sub(1, header.stop - 1))
+  add(strip_payloads, id)
   event('cancelled', id, worker, header, '')
   total('cancelled')
 end

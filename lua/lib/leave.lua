@@ -1,5 +1,5 @@
 -- leave: a reservation ends. What expiry, abandon, fail, release, cancel and complete share.
--- USES   clock write record gate skip event total
+-- USES   clock write record gate baton skip event total
 -- KEYS   reserved zset · held zset
 local EXPIRED, ABANDONED, FAILED, RELEASED, ENDED_BY_CANCEL, DONE, DONE_LATE, GRACE_OVER = 1, 2, 3, 4, 5, 6, 7, 8
 local ENDINGS = {

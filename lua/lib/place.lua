@@ -21,3 +21,14 @@ local function unseen(id, header)
   local score = redis.call('ZSCORE', inbound, in_line(id, header.stamp))
   return new_live(WAITING, tonumber(score), header.priority, header.stamp)
 end
+
+-- Many of them at once, {id, header} each.
+local function unseen_ones(those)
+  local members = {}
+  for i, job in ipairs(those) do members[i] = in_line(job.id, job.header.stamp) end
+  if #members == 0 then return end
+  local scores = redis.call('ZMSCORE', inbound, unpack(members))
+  for i, job in ipairs(those) do
+    job.record = new_live(WAITING, tonumber(scores[i] or -1), job.header.priority, job.header.stamp)
+  end
+end

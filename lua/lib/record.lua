@@ -17,7 +17,8 @@ local function read_locks(raw, stop)
   return locks, stop
 end
 
--- A header's fields; `stamp` is when it was enqueued by the queue's own clock, `stop` is where the payload begins.
+-- A header's fields, and itself; `stamp` is when it was enqueued by the queue's own clock, `stop` is where the payload
+-- begins.
 local function read_header(raw)
   local version, stamp, flags, priority, stop = struct.unpack('>BI6I2B', raw)
   expect_layout(version)
@@ -36,7 +37,7 @@ local function read_header(raw)
   return {
     stamp = stamp, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint,
     lease = lease, max_attempts = max_attempts, backoff = backoff, backoff_delay = backoff_delay,
-    backoff_max = backoff_max, locks = locks, stop = stop,
+    backoff_max = backoff_max, locks = locks, stop = stop, raw = raw,
   }
 end
 

@@ -1,47 +1,48 @@
 -- stage: the long works on a batch, a bounded step at a time: opening, calling off, removal. Whoever finds one
 -- unfinished goes on with it.
--- USES   clock write record place order batch gate leave dedupe ending gone event total
--- KEYS   jobs hash · live hash · gates hash · batches hash · timers zset
+-- USES   clock write record place order batch gate baton leave dedupe ending gone event total
+-- KEYS   jobs hash · live hash · batches hash · timers zset
 local STAGE_STEP, IDLE = 200, 86400000
 
--- The jobs of the batch from its cursor on, as far as a step goes: {id, record, header} each, or false for one gone.
+-- The jobs of the batch from its cursor on, as far as a step can go: {id, record, header} each, or false for one gone.
 local function next_members(code, b)
   local members = {}
   for index = b.cursor, math.min(b.cursor + STAGE_STEP, b.total) - 1 do
     members[#members + 1] = member_id(code, index)
   end
-  b.cursor = b.cursor + #members
   batches_moved[code] = b
   if #members == 0 then return members end
   local records, headers = redis.call('HMGET', live, unpack(members)), redis.call('HMGET', jobs, unpack(members))
+  local new = {}
   for i, id in ipairs(members) do
     members[i] = false
     if headers[i] then
-      local header = read_header(headers[i])
-      local r = records[i] and read_live(records[i])
-        or unseen(id, header)
-      in_hand[id] = {id = id, record = r, header = header}
-      members[i] = in_hand[id]
+      members[i] = {id = id, record = records[i] and read_live(records[i]), header = read_header(headers[i])}
+      in_hand[id] = members[i]
+      if not records[i] then new[#new + 1] = members[i] end
     end
   end
+  unseen_ones(new)
+  foresee_gates(members)
   return members
 end
 
 -- Its limit is raised bit by bit, with a baton for each unit; without a limit, its gate goes when nothing waits there.
 local function open_step(code, b)
   local gate = '\0' .. code
-  local used, capacity = struct.unpack('>I4I4', redis.call('HGET', gates, gate))
   local limit = b.concurrency > 0 and b.concurrency or math.huge
+  local used, capacity = struct.unpack('>I4I4', use_of(gate) or struct.pack('>I4I4', 0, 0))
   local step = math.min(limit - capacity, STAGE_STEP)
-  redis.call('HSET', gates, gate, struct.pack('>I4I4', used, capacity + step))
+  set_use(gate, struct.pack('>I4I4', used, capacity + step))
+  foresee_parked(gate, step)
   for _ = 1, step do
     if not pass_baton(gate) then break end
   end
   if capacity + step < limit and first_parked(gate) then return end
   if b.concurrency > 0 then
-    redis.call('HSET', gates, gate, struct.pack('>I4I4', used, limit))
+    set_use(gate, struct.pack('>I4I4', used, limit))
   else
-    redis.call('HDEL', gates, gate)
+    set_use(gate, false)
   end
   batches_moved[code] = b
   if is_marked(b, TO_SEAL) then return seal(code, b) end
@@ -52,7 +53,9 @@ end
 -- Who holds a job of it may finish.
 local function call_off_step(code, b)
   for _, job in ipairs(next_members(code, b)) do
+    if is_spent() then return end
     local r = job and job.record
+    b.cursor = b.cursor + 1
     if r and (r.state == WAITING or r.state == BLOCKED or r.state == DELAYED) then
       leave_set(job.id, r, job.header)
       cancel_job(job.id, r, job.header, '')
@@ -66,6 +69,8 @@ local function remove_step(code, b)
   local removed = 0
   if b.stage ~= REMOVING then b.stage, b.cursor = REMOVING, 0 end
   for _, job in ipairs(next_members(code, b)) do
+    if is_spent() then return removed end
+    b.cursor = b.cursor + 1
     if job then
       local r = job.record
       if r.state == COMPLETED then
@@ -86,8 +91,8 @@ local function remove_step(code, b)
   end
   if b.cursor >= b.total then
     batches_moved[code] = nil
+    set_use('\0' .. code, false)
     redis.call('HDEL', batches, code)
-    redis.call('HDEL', gates, '\0' .. code)
     redis.call('ZREM', timers, code)
   end
   return removed

@@ -1,5 +1,5 @@
 -- store: a new job, as enqueue and append write it.
--- USES   clock write stamp record place batch gate order event total
+-- USES   clock write stamp record place batch gate baton order event total
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · jobs hash · payloads hash
 local write_jobs, write_payloads = begin('HSET', jobs), begin('HSET', payloads)
 local new_to_inbound, new_to_delayed = begin('ZADD', inbound), begin('ZADD', delayed)
@@ -10,6 +10,17 @@ local function room_left(max_jobs)
   if room == 0 then return math.huge end
   for _, key in ipairs({inbound, parked, delayed, reserved, dead}) do room = room - redis.call('ZCARD', key) end
   return room
+end
+
+-- The gates of the locks that are in what the service has packed.
+local function foresee_locks(packed)
+  local those = {}
+  for _, job in ipairs(packed) do
+    if bit.band(job.flags, LOCKS) ~= 0 then
+      those[#those + 1] = {id = job.id, header = read_header(struct.pack('>BI6I2B', LAYOUT, 0, job.flags, 0) .. job.rest)}
+    end
+  end
+  foresee_gates(those)
 end
 
 -- Where a new job goes. Most have no gate, and no live record until somebody has them.

@@ -19,7 +19,7 @@ use super::{
 use crate::{
     access::{Caller, Pass, Role},
     job::{BatchId, Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
-    queue::{Cursor, JobFilter, Purge, Queues, Release, Requeue, Requeued, SettingsPatch},
+    queue::{Cursor, JobFilter, Meant, Progress, Purge, Purged, Queues, Release, Requeue, Requeued, SettingsPatch},
     waiting::Waiting,
 };
 
@@ -53,10 +53,12 @@ pub async fn requeue(
     let target = read_ended(body.json()?)?;
     match &target {
         Requeue::Job(id) => guard::job(&caller, id)?,
-        Requeue::Queue(queue) => guard::queue(&caller, queue)?,
+        Requeue::Queue(queue, ..) => guard::queue(&caller, queue)?,
     }
     match queues.requeue(target).await? {
-        Requeued::Count(requeued) => Ok(Json(shapes::Requeued { requeued })),
+        Requeued::Count { requeued, next } => {
+            Ok(Json(shapes::Requeued { requeued, more: next.is_some(), next: next.map(shapes::Text) }))
+        }
         Requeued::UnknownJob => Err(Problem::unknown_job()),
         Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
     }
@@ -101,10 +103,16 @@ pub async fn purge(
     mut query: Query,
 ) -> Result<Json<shapes::Purged>, Problem> {
     let (state, force) = read_purge(&mut query);
+    let meant = Meant {
+        client: query.take("client", Name::parse),
+        batch: query.take("batch", |id| batch_of(&queue, id)),
+        error: query.take("error", rules::error_part),
+    };
+    let after = query.take("after", Progress::of_purge);
     let state = query.finish(state)?;
     known(&queues, &queue).await?;
-    let purged = queues.purge(Purge { queue, state, force }).await?;
-    Ok(Json(shapes::Purged { removed: purged.removed, more: purged.more }))
+    let Purged { removed, next } = queues.purge(Purge { queue, state, force, meant, after }).await?;
+    Ok(Json(shapes::Purged { removed, more: next.is_some(), next: next.map(shapes::Text) }))
 }
 
 /// `POST /queues/{queue}/sweep`
@@ -194,14 +202,26 @@ fn read_holder(body: &RawValue) -> Result<Release, Problem> {
 
 fn read_ended(body: &RawValue) -> Result<Requeue, Problem> {
     let mut fields = Fields::of(body)?;
-    let target = if fields.has("id") {
-        fields.take("id", rules::parsed(JobId::parse)).map(Requeue::Job)
-    } else if fields.has("queue") {
-        fields.take("queue", rules::parsed(QueueName::parse)).map(Requeue::Queue)
-    } else {
-        fields.blame("id", "is required, or queue")
+    if fields.has("id") {
+        let id = fields.take("id", rules::parsed(JobId::parse));
+        return fields.finish(id.map(Requeue::Job));
+    }
+    if !fields.has("queue") {
+        let target = fields.blame("id", "is required, or queue");
+        return fields.finish(target);
+    }
+    let queue = fields.take("queue", rules::parsed(QueueName::parse));
+    let meant = Meant {
+        client: fields.take("client", rules::parsed(Name::parse)),
+        batch: queue.as_ref().and_then(|queue| fields.take("batch", rules::parsed(|id| batch_of(queue, id)))),
+        error: fields.take("error", rules::parsed(rules::error_part)),
     };
-    fields.finish(target)
+    let after = fields.take("after", rules::parsed(Progress::of_requeue));
+    fields.finish(queue.map(|queue| Requeue::Queue(queue, meant, after)))
+}
+
+fn batch_of(queue: &QueueName, id: &str) -> Result<BatchId, Invalid> {
+    BatchId::parse(id).and_then(|id| if id.queue == *queue { Ok(id) } else { Err(Invalid("must be of this queue")) })
 }
 
 fn read_settings(body: &RawValue) -> Result<SettingsPatch, Problem> {

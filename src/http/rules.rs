@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Text that a parser of the domain takes.
-pub fn parsed<T>(parse: fn(&str) -> Result<T, Invalid>) -> impl Fn(&RawValue) -> Result<T, Rule> {
+pub fn parsed<T>(parse: impl Fn(&str) -> Result<T, Invalid>) -> impl Fn(&RawValue) -> Result<T, Rule> {
     move |raw| Ok(parse(&text(raw)?)?)
 }
 
@@ -33,6 +33,17 @@ pub fn key(text: &str) -> Result<String, Invalid> {
         return Ok(text.to_owned());
     }
     Err(Invalid("must be 1 to 256 bytes of text without control characters"))
+}
+
+/// What an error of a job contains.
+///
+/// # Errors
+/// The rule.
+pub fn error_part(text: &str) -> Result<String, Invalid> {
+    if (1..=limits::ERROR_PART).contains(&text.len()) {
+        return Ok(text.to_owned());
+    }
+    Err(Invalid("must be 1 to 256 bytes of text"))
 }
 
 pub(super) fn text(raw: &RawValue) -> Result<String, Rule> {

@@ -16,7 +16,10 @@ pub use self::{
     job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
     queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
-use crate::job::{Backoff as Pause, JobId, Millis, Name, Priority, QueueName, State};
+use crate::{
+    job::{Backoff as Pause, JobId, Millis, Name, Priority, QueueName, State},
+    queue::Progress,
+};
 
 /// A value that is written as it is displayed.
 pub struct Text<T>(pub T);
@@ -136,6 +139,8 @@ pub struct Released {
 #[derive(Serialize)]
 pub struct Requeued {
     pub requeued: u64,
+    pub more: bool,
+    pub next: Option<Text<Progress>>,
 }
 
 #[derive(Serialize)]
@@ -150,6 +155,7 @@ pub struct Swept {
 pub struct Purged {
     pub removed: u64,
     pub more: bool,
+    pub next: Option<Text<Progress>>,
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ pub const KEY: usize = 256;
 pub const REASON: usize = 256;
 /// Bytes in the error of a fail.
 pub const ERROR: usize = 1_024;
+/// Bytes in what is looked for in the errors of jobs.
+pub const ERROR_PART: usize = 256;
 /// Nested arrays and objects in a payload or result.
 pub const DEPTH: usize = 127;
 /// Jobs in one enqueue, and in one append to a batch.
@@ -22,6 +24,12 @@ pub const APPEND_JOBS: usize = 200;
 pub const BATCH_JOBS: usize = 10_000;
 /// Jobs of one batch, however they came into it: the last four digits of an id count them.
 pub const BATCH_TOTAL: u32 = 1_048_575;
+/// Scripts that put one page together: each looks at 200 entries at most.
+pub const PAGE_SCRIPTS: u32 = 5;
+/// Scripts of one purge or requeue: each looks at 200 jobs at most.
+pub const STEPS: u32 = 100;
+/// Scripts of one call that go on with a long work on a batch: each moves 200 jobs at most.
+pub const BATCH_STEPS: u32 = 1_000;
 /// Results on one page.
 pub const RESULTS: u32 = 1_000;
 /// Queues on one page.

@@ -16,7 +16,7 @@ use super::{
     record::{Live, json},
 };
 use crate::{
-    job::{BatchId, BatchState, Code, JobId, QueueName, State},
+    job::{BatchId, BatchState, Code, JobId, QueueName, State, limits},
     payload::Json,
 };
 
@@ -88,21 +88,26 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn results(&self, id: &BatchId, from: u32, limit: u32) -> Result<Option<ResultPage>, Fault> {
-        let mut args = handle(id);
-        args.number(from.into()).number(limit.into());
-        let mut answer = Fields::of(self.run(&self.inner.scripts.results, &id.queue, &args).await?)?;
-        if answer.text()? == "unknown" {
-            return Ok(None);
+        let (mut page, mut from, mut bytes) = (ResultPage { results: Vec::new(), next: None }, from, 0);
+        // Each script reads a hundred results at most: a large page is put together of several.
+        loop {
+            let mut args = handle(id);
+            args.number(from.into()).number(u64::from(limit) - page.results.len() as u64).number(bytes);
+            let mut answer = Fields::of(self.run(&self.inner.scripts.results, &id.queue, &args).await?)?;
+            if answer.text()? == "unknown" {
+                return Ok(None);
+            }
+            page.next = answer.maybe()?.map(|index| index as u32);
+            bytes = answer.count()?;
+            let is_full = answer.flag()?;
+            for (index, fields) in (from..).zip(answer.lists()) {
+                page.results.push(read_result(id, index, fields?)?);
+            }
+            match page.next {
+                Some(next) if !is_full && page.results.len() < limit as usize && next > from => from = next,
+                _ => return Ok(Some(page)),
+            }
         }
-        let next = answer.maybe()?.map(|index| index as u32);
-        let result = |(index, mut fields): (u32, Fields)| {
-            let (state, result, live) = (fields.state()?, fields.bytes()?, fields.bytes()?);
-            let result = if result.is_empty() { None } else { Some(json(result)?) };
-            let completed = if live.is_empty() { None } else { completed(&Live::parse(&live)?) };
-            Ok(MemberResult { id: id.member(index), index, state, result, completed })
-        };
-        let results = (from..).zip(answer.lists()).map(|(index, fields)| result((index, fields?)));
-        Ok(Some(ResultPage { results: results.collect::<Result<_, Fault>>()?, next }))
     }
 
     /// Nothing more comes into it. `None`: there is no such batch.
@@ -136,14 +141,25 @@ impl Queues {
         Ok(self.batch(id).await?.map_or(BatchCancellation::UnknownBatch, BatchCancellation::Cancelled))
     }
 
-    /// Steps of a long work on a batch, until it is done.
+    /// Steps of a long work on a batch, until it is done; what a very long one leaves, the sweep goes on with.
     async fn go_on(&self, id: &BatchId, word: &str) -> Result<(), Fault> {
         let mut args = handle(id);
         args.push(word);
-        while super::read::word(&self.run(&self.inner.scripts.stage, &id.queue, &args).await?) == Some("more") {}
+        for _ in 0..limits::BATCH_STEPS {
+            if super::read::word(&self.run(&self.inner.scripts.stage, &id.queue, &args).await?) != Some("more") {
+                break;
+            }
+        }
         self.inner.stir(&id.queue);
         Ok(())
     }
+}
+
+fn read_result(id: &BatchId, index: u32, mut fields: Fields) -> Result<MemberResult, Fault> {
+    let (state, result, live) = (fields.state()?, fields.bytes()?, fields.bytes()?);
+    let result = if result.is_empty() { None } else { Some(json(result)?) };
+    let completed = if live.is_empty() { None } else { completed(&Live::parse(&live)?) };
+    Ok(MemberResult { id: id.member(index), index, state, result, completed })
 }
 
 fn handle(id: &BatchId) -> Args {

@@ -12,7 +12,9 @@ use super::{
     record::{self, Header, Hold, Live},
 };
 use crate::{
-    job::{Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
+    job::{
+        Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State, limits,
+    },
     payload::Json,
 };
 
@@ -141,6 +143,17 @@ impl Cursor {
         Self::parse(text).ok().filter(|cursor| cursor.place().is_some()).ok_or(Self::RULE)
     }
 
+    /// What stands before the first blank, and behind it.
+    pub(super) fn split(&self) -> Option<(String, &[u8])> {
+        let cut = self.0.iter().position(|byte| *byte == b' ')?;
+        Some((String::from_utf8(self.0[..cut].to_vec()).ok()?, &self.0[cut + 1..]))
+    }
+
+    /// As [`Self::after`] made it.
+    pub(super) fn of_place(bytes: &[u8]) -> Option<Self> {
+        Some(Self(bytes.to_vec())).filter(|cursor| cursor.place().is_some())
+    }
+
     /// Behind a member of a sorted set; none when there is nothing behind it, and the score is empty.
     pub(super) fn after(score: &str, member: &[u8]) -> Option<Self> {
         (!score.is_empty()).then(|| Self([score.as_bytes(), b" ", member].concat()))
@@ -182,17 +195,28 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn jobs(&self, queue: &QueueName, filter: JobFilter) -> Result<JobPage, Fault> {
-        let mut args = Args::default();
-        args.push(filter.state.word()).number(filter.limit.into());
-        args.push(filter.client.as_ref().map_or("", Name::as_str));
-        args.push(filter.worker.as_ref().map_or("", Name::as_str));
-        args.push(filter.batch.as_ref().map_or("", |batch| batch.code.as_str()));
-        let (score, member) = filter.after.as_ref().and_then(Cursor::place).unwrap_or_default();
-        args.push(score).push(member);
-        let mut answer = Fields::of(self.run(&self.inner.scripts.list, queue, &args).await?)?;
-        let next = Cursor::after(&answer.text()?, &answer.bytes()?);
-        let jobs = answer.list()?.lists().map(|job| read_job(queue, job?)).collect::<Result<_, _>>()?;
-        Ok(JobPage { jobs, next })
+        let (mut page, mut bytes) = (JobPage { jobs: Vec::new(), next: filter.after.clone() }, 0);
+        // Each script looks at a few, and reads what it shows of them: a large page is put together of several.
+        for _ in 0..limits::PAGE_SCRIPTS {
+            let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
+            let mut args = Args::default();
+            args.push(filter.state.word()).number(u64::from(filter.limit).saturating_sub(page.jobs.len() as u64));
+            args.push(filter.client.as_ref().map_or("", Name::as_str));
+            args.push(filter.worker.as_ref().map_or("", Name::as_str));
+            args.push(filter.batch.as_ref().map_or("", |batch| batch.code.as_str()));
+            args.push(score).push(member).number(bytes);
+            let mut answer = Fields::of(self.run(&self.inner.scripts.list, queue, &args).await?)?;
+            page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
+            bytes = answer.count()?;
+            let is_full = answer.flag()?;
+            for job in answer.list()?.lists() {
+                page.jobs.push(read_job(queue, job?)?);
+            }
+            if is_full || page.next.is_none() || page.jobs.len() >= filter.limit as usize {
+                break;
+            }
+        }
+        Ok(page)
     }
 
     /// What a worker holds in some queues, overdue or not, the oldest first.

@@ -6,7 +6,7 @@ use super::{
     inspect::{Cursor, Held, read_held},
     read::{Fields, broken},
 };
-use crate::job::{LockName, Millis, QueueName};
+use crate::job::{LockName, Millis, QueueName, limits};
 
 #[derive(Debug)]
 pub struct HeldLock {
@@ -36,13 +36,23 @@ impl Queues {
         after: Option<Cursor>,
         limit: u32,
     ) -> Result<LockPage, Fault> {
-        let (score, code) = after.as_ref().and_then(Cursor::place).unwrap_or_default();
-        let mut args = Args::default();
-        args.push(lock.as_ref().map_or("", LockName::as_str)).number(limit.into()).push(score).push(code);
-        let mut answer = Fields::of(self.run(&self.inner.scripts.locks, queue, &args).await?)?;
-        let (now, next) = (answer.time()?, Cursor::after(&answer.text()?, &answer.bytes()?));
-        let locks = answer.lists().map(|fields| read_lock(queue, fields?)).collect::<Result<_, _>>()?;
-        Ok(LockPage { locks, next, now })
+        let mut page = LockPage { locks: Vec::new(), next: after, now: Millis(0) };
+        for _ in 0..limits::PAGE_SCRIPTS {
+            let (score, code) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
+            let left = u64::from(limit).saturating_sub(page.locks.len() as u64);
+            let mut args = Args::default();
+            args.push(lock.as_ref().map_or("", LockName::as_str)).number(left).push(score).push(code);
+            let mut answer = Fields::of(self.run(&self.inner.scripts.locks, queue, &args).await?)?;
+            page.now = answer.time()?;
+            page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
+            for fields in answer.lists() {
+                page.locks.push(read_lock(queue, fields?)?);
+            }
+            if page.next.is_none() || page.locks.len() >= limit as usize {
+                break;
+            }
+        }
+        Ok(page)
     }
 }
 

@@ -1,11 +1,14 @@
 //! cancel, release, requeue, reprioritize, purge: what producers and operators do to jobs.
 
+mod progress;
+
+pub use self::progress::Progress;
 use super::{
-    Fault, Queues,
+    Cursor, Fault, Queues,
     connection::Args,
     read::{Fields, broken},
 };
-use crate::job::{JobId, Name, Priority, QueueName, State};
+use crate::job::{BatchId, JobId, Name, Priority, QueueName, State, limits};
 
 /// What an operator takes from its holder.
 #[derive(Debug, Clone)]
@@ -19,8 +22,17 @@ pub enum Release {
 #[derive(Debug, Clone)]
 pub enum Requeue {
     Job(JobId),
-    /// All that is dead in a queue.
-    Queue(QueueName),
+    /// All that is dead in a queue, as far as it is meant; and where the call before has come to.
+    Queue(QueueName, Meant, Option<Progress>),
+}
+
+/// Which of the jobs of one state an operator means.
+#[derive(Debug, Clone, Default)]
+pub struct Meant {
+    pub client: Option<Name>,
+    pub batch: Option<BatchId>,
+    /// One of the errors that are kept with the job contains it.
+    pub error: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,9 +43,13 @@ pub enum Cancellation {
     WrongState(State),
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Requeued {
-    Count(u64),
+    /// `next`: there may be more; where to go on.
+    Count {
+        requeued: u64,
+        next: Option<Progress>,
+    },
     UnknownJob,
     /// Completed or cancelled.
     WrongState(State),
@@ -55,17 +71,20 @@ pub struct Purge {
     pub state: Option<State>,
     /// The reserved too.
     pub force: bool,
+    pub meant: Meant,
+    /// Where the call before has come to.
+    pub after: Option<Progress>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Purged {
     pub removed: u64,
-    /// There are more; call again.
-    pub more: bool,
+    /// There may be more; where to go on.
+    pub next: Option<Progress>,
 }
 
-/// A purge removes about so many jobs a call, in steps of 200.
-const PURGE_MOST: u64 = 10_000;
+/// A purge or a requeue moves about so many jobs a call, in small steps.
+const MOST: u64 = 10_000;
 
 impl Queues {
     /// # Errors
@@ -109,33 +128,42 @@ impl Queues {
         }
     }
 
-    /// Gives one dead job, or all of a queue that are dead by now, another life; runs a delayed one at once.
+    /// Gives one dead job, or those of a queue that are dead by now, another life; runs a delayed one at once.
     ///
     /// # Errors
     /// When Redis is not well.
     pub async fn requeue(&self, what: Requeue) -> Result<Requeued, Fault> {
-        let (queue, kind, what) = match what {
-            Requeue::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
-            Requeue::Queue(queue) => (queue, "queue", "0".to_owned()),
+        let (queue, kind, what, meant, after) = match what {
+            Requeue::Job(id) => (id.queue, "job", id.code.as_str().to_owned(), Meant::default(), None),
+            Requeue::Queue(queue, meant, after) => (queue, "queue", "0".to_owned(), meant, after),
         };
-        let (mut requeued, mut what, mut passed) = (0, what, 0);
-        loop {
+        let mut at = after.unwrap_or_else(|| Progress::begin(&what));
+        let mut requeued = 0;
+        for _ in 0..limits::STEPS {
             let mut args = Args::default();
-            args.push(kind).push(&what).number(passed);
+            args.push(kind).push(&at.stage);
+            meant.push(&mut args);
+            let (score, member) = at.place();
+            args.push(score).push(member);
             let mut answer = Fields::of(self.run(&self.inner.scripts.requeue, &queue, &args).await?)?;
             self.inner.stir(&queue);
-            match answer.text()?.as_str() {
-                "requeued" => requeued += answer.count()?,
+            let moved = match answer.text()?.as_str() {
+                "requeued" => answer.count()?,
                 "unknown" => return Ok(Requeued::UnknownJob),
                 "state" => return Ok(Requeued::WrongState(answer.state()?)),
                 _ => return Err(broken("requeued, unknown or state")),
-            }
+            };
+            requeued += moved;
             if !answer.flag()? {
-                return Ok(Requeued::Count(requeued));
+                return Ok(Requeued::Count { requeued, next: None });
             }
-            what = answer.count()?.to_string();
-            passed = answer.count()?;
+            let stage = answer.count()?.to_string();
+            at = Progress { stage, after: Cursor::after(&answer.text()?, &answer.bytes()?) };
+            if requeued >= MOST {
+                break;
+            }
         }
+        Ok(Requeued::Count { requeued, next: Some(at) })
     }
 
     /// Moves a waiting job at once, a reserved one on its return.
@@ -167,24 +195,39 @@ impl Queues {
             }
             None => vec!["blocked", "waiting", "delayed", "dead", "completed", "cancelled", "stub"],
         };
-        let mut removed = 0;
-        for kind in kinds {
-            let mut passed = 0;
+        let from = purge.after.as_ref().and_then(|at| kinds.iter().position(|kind| *kind == at.stage)).unwrap_or(0);
+        let (mut removed, mut steps) = (0, 0);
+        for (n, kind) in kinds.iter().enumerate().skip(from) {
+            let before = purge.after.clone().filter(|_| n == from);
+            let mut at = before.unwrap_or_else(|| Progress::begin(kind));
             loop {
-                if removed >= PURGE_MOST {
-                    return Ok(Purged { removed, more: true });
+                if removed >= MOST || steps >= limits::STEPS {
+                    return Ok(Purged { removed, next: Some(at) });
                 }
+                steps += 1;
                 let mut args = Args::default();
-                args.push(kind).number(passed);
+                args.push(*kind);
+                purge.meant.push(&mut args);
+                let (score, member) = at.place();
+                args.push(score).push(member);
                 let mut answer = Fields::of(self.run(&self.inner.scripts.purge, &purge.queue, &args).await?)?;
                 removed += answer.count()?;
-                passed = answer.count()?;
-                if !answer.flag()? {
+                let more = answer.flag()?;
+                at.after = Cursor::after(&answer.text()?, &answer.bytes()?);
+                if !more {
                     break;
                 }
             }
         }
-        Ok(Purged { removed, more: false })
+        Ok(Purged { removed, next: None })
+    }
+}
+
+impl Meant {
+    fn push(&self, args: &mut Args) {
+        args.push(self.client.as_ref().map_or("", Name::as_str));
+        args.push(self.batch.as_ref().map_or("", |batch| batch.code.as_str()));
+        args.push(self.error.as_deref().unwrap_or_default());
     }
 }
 

@@ -84,8 +84,9 @@ macro_rules! libs {
 
 // In the order in which they stand in a script: a helper comes after those that it uses.
 libs! {
-    "clock" "write" "record" "place" "event" "total" "stamp" "order" "hint" "batch" "commit" "gate" "skip" "leave"
-    "dedupe" "ending" "back" "store" "line" "upcoming" "overdue" "settle" "lapse" "draft" "gone" "stage" "view"
+    "clock" "write" "record" "place" "event" "total" "stamp" "order" "hint" "batch" "commit" "gate" "baton" "skip" "leave"
+    "dedupe" "ending" "back" "store" "line" "hand" "upcoming" "overdue" "settle" "lapse" "draft" "gone" "stage" "search"
+    "view"
 }
 
 impl Script {

@@ -73,6 +73,10 @@ impl Redis {
         let mut all = Vec::new();
         while !keys.is_done() {
             let key = keys.bytes().expect("a key");
+            // It is by chance, and another each time that a layout is made.
+            if key.ends_with(b":epoch") {
+                continue;
+            }
             let sorted = |reply: Value| match reply {
                 Value::Array(items) => {
                     let mut texts: Vec<_> = items.iter().map(|item| format!("{item:?}")).collect();
@@ -252,7 +256,7 @@ async fn what_operators_do_twice_is_done_once() {
     assert_eq!(without_times(&redis.twice(&scripts.cancel, &cancel).await), "cancelled");
     redis.twice(&scripts.sweep, &Args::default()).await;
     let mut purge = Args::default();
-    purge.push("cancelled").number(0);
+    purge.push("cancelled").push("").push("").push("").push("").push("");
     redis.queues.run(&scripts.purge, &queue(), &purge).await.expect("purged");
     redis.twice(&scripts.purge, &purge).await;
 }

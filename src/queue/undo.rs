@@ -66,14 +66,24 @@ impl Drop for Undo {
 }
 
 async fn give_back(taken: Taken) {
-    let mut args = Args::default();
-    for (code, secret) in &taken.jobs {
-        args.push(code.as_str()).push(secret.as_str());
-    }
     let script = &taken.inner.scripts.undo;
     let keys = taken.inner.keys_of(script, &taken.queue);
-    // If this fails too, the deadline gives the jobs back.
-    if group::run(&taken.inner, script, &taken.queue, &keys, &args).await.is_ok() {
-        tracing::debug!(queue = %taken.queue, jobs = taken.jobs.len(), "a caller was gone, its jobs are back");
+    let mut left = taken.jobs.as_slice();
+    while !left.is_empty() {
+        let mut args = Args::default();
+        for (code, secret) in left {
+            args.push(code.as_str()).push(secret.as_str());
+        }
+        // If this fails too, the deadline gives the jobs back.
+        let Ok(Value::Array(answers)) = group::run(&taken.inner, script, &taken.queue, &keys, &args).await else {
+            return;
+        };
+        // Those at the end that did not fit are for the next script.
+        let done = answers.iter().take_while(|answer| read::word(answer) != Some("later")).count();
+        if done == 0 {
+            return;
+        }
+        left = &left[done.min(left.len())..];
     }
+    tracing::debug!(queue = %taken.queue, jobs = taken.jobs.len(), "a caller was gone, its jobs are back");
 }

@@ -10,7 +10,7 @@ use crate::{
 const FAULTS: &[(&str, &str, &str)] = &[
     ("a reservation that ended stays in `reserved`", "add(leave_reserved, id)\n  add(leave_held", "add(leave_held"),
     ("a reservation that ended stays in `held`", "add(leave_held, held_member(hold, id))\n  if how", "if how"),
-    ("an ended job keeps its dedupe key", "add(freed_keys, header.digest)", ""),
+    ("an ended job keeps its dedupe key", "add(freed_keys, digests[i])", ""),
     (
         "an expiry counts no attempt",
         "r.attempts = r.expired + 1, r.attempts + 1",
@@ -38,8 +38,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "no baton is passed when a reservation ends",
-        "redis.call('HDEL', gates, gate)\n    end\n  end\n  pass_batons(id, header)",
-        "redis.call('HDEL', gates, gate)\n    end\n  end",
+        "set_use(gate, false)\n      end\n    end\n    pass_batons(id, header)",
+        "set_use(gate, false)\n      end\n    end",
     ),
     (
         "no baton is passed when a job is parked",
@@ -48,8 +48,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     (
         "no baton is passed when a job in line is cancelled",
-        "redis.call('ZREM', inbound, in_line(id, r.arrival))\n    if is_gated(header) then pass_batons(id, header) end",
-        "redis.call('ZREM', inbound, in_line(id, r.arrival))",
+        "leave_line(id, r)\n    pass_batons(id, header)",
+        "leave_line(id, r)",
     ),
     ("two hold one lock", "if is_lock(gate) then return false end", "if is_lock(gate) then return true end"),
     (
@@ -59,7 +59,18 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
     ("a job of a batch is counted where it was", "if from then b.counts[from] = b.counts[from] - 1 end", ""),
     ("a batch ends while somebody holds a job of it", " + b.counts[3] + b.counts[4]", " + b.counts[3]"),
-    ("the gate of a batch that is over stays", r"redis.call('HDEL', gates, '\0' .. code)", ""),
+    ("the gate of a batch that is over stays", r"add(unneeded, '\0' .. code)", ""),
+    ("whom a script has parked it does not know", "for member in pairs(those.came) do", "for member in pairs({}) do"),
+    (
+        "a job that comes back into line stays parked",
+        "is_parked[member], moved[member], those_at(gate).came[member] = false",
+        "is_parked[member], moved[member], those_at(gate).came[member] = nil",
+    ),
+    (
+        "a lock that was freed is held for the rest of the script",
+        "uses[gate], uses_moved[gate] = use, true",
+        "uses_moved[gate] = true",
+    ),
     (
         "a job of a cancelled batch comes back",
         "return is_member(header) and is_marked(read_batch(batch_of(id)), 2)",
@@ -72,7 +83,7 @@ const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
     ("the draft of an ended job stays", "add(drop_drafts, id)", ""),
     (
         "a draft is removed after another was kept",
-        "redis.call('HDEL', drafts, id)\n  elseif",
+        "ask('HDEL', drafts, id)\n  elseif",
         "add(drop_drafts, id)\n  elseif",
     ),
     ("a draft is given to another", "if shares_drafts or owner == worker and worker ~= '' then", "if true then"),

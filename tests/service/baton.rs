@@ -65,7 +65,7 @@ async fn a_job_that_has_the_turn_and_is_purged_passes_it_on() {
     let line = Line::start().await;
     line.free().await;
     let removed = line.w.delete("/queues/default?state=waiting").await.is(200);
-    assert_eq!(removed, json!({ "removed": 1, "more": false }), "only one is waiting");
+    assert_eq!(removed, json!({ "removed": 1, "more": false, "next": null }), "only one is waiting");
     line.w.get(&format!("/jobs/{}", line.ids[0])).await.refused("unknown-job");
     assert_eq!(line.w.state(&line.ids[1]).await, "waiting");
     line.serves(&[1, 2]).await;
@@ -143,7 +143,7 @@ async fn a_blocked_job_that_is_cancelled_leaves_the_line() {
 async fn all_the_blocked_may_be_purged() {
     let line = Line::start().await;
     let removed = line.w.delete("/queues/default?state=blocked").await.is(200);
-    assert_eq!(removed, json!({ "removed": 3, "more": false }));
+    assert_eq!(removed, json!({ "removed": 3, "more": false, "next": null }));
     assert_eq!(line.w.locks().await[0]["blocked"], 0);
     line.w.check().await;
     let new = line.w.enqueue_locked("new", &["site"]).await;

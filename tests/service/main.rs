@@ -61,7 +61,12 @@ mod batch_creation;
 mod batch_races;
 mod batch_rules;
 mod batch_streams;
+mod batch_times;
 mod batches;
+
+mod bounds;
+mod choosing;
+mod strays;
 
 mod access;
 mod access_ends;

@@ -187,21 +187,29 @@ async fn a_purge_removes_the_jobs_of_one_state_and_no_others() {
     let purge = async |query: &str| w.delete(&format!("/queues/default?{query}")).await;
     for state in ["completed", "dead", "cancelled", "waiting", "delayed"] {
         let held = one_of_each().await;
-        assert_eq!(purge(&format!("state={state}")).await.is(200), json!({ "removed": 1, "more": false }), "{state}");
+        assert_eq!(
+            purge(&format!("state={state}")).await.is(200),
+            json!({ "removed": 1, "more": false, "next": null }),
+            "{state}"
+        );
         let mut expected =
             json!({ "waiting": 1, "delayed": 1, "reserved": 1, "completed": 1, "dead": 1, "cancelled": 1 });
         expected[state] = 0.into();
         assert_holds(&w.queue().await["counts"], expected);
         w.check().await;
-        assert_eq!(purge("state=all").await.is(200), json!({ "removed": 4, "more": false }), "all but the reserved");
+        assert_eq!(
+            purge("state=all").await.is(200),
+            json!({ "removed": 4, "more": false, "next": null }),
+            "all but the reserved"
+        );
         purge("state=reserved").await.blames_by("parameter", &["force"]);
         assert_eq!(purge("state=reserved&force=true").await.is(200)["removed"], 1);
         w.extend(&held).await.unknown_reservation();
         w.check().await;
     }
     one_of_each().await;
-    assert_eq!(purge("state=all&force=true").await.is(200), json!({ "removed": 6, "more": false }));
-    assert_eq!(purge("state=blocked").await.is(200), json!({ "removed": 0, "more": false }));
+    assert_eq!(purge("state=all&force=true").await.is(200), json!({ "removed": 6, "more": false, "next": null }));
+    assert_eq!(purge("state=blocked").await.is(200), json!({ "removed": 0, "more": false, "next": null }));
     purge("").await.blames_by("parameter", &["state"]);
     purge("state=some").await.blames_by("parameter", &["state"]);
     w.delete("/queues/nowhere?state=all").await.refused("unknown-queue");

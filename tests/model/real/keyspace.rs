@@ -182,8 +182,11 @@ fn pairs(values: Vec<Value>) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
     std::iter::from_fn(move || Some((values.next()?, values.next()?)))
 }
 
-/// Scores are whole numbers below 2^53.
+/// Scores are whole numbers below 2^53. In `timers`, a batch that is over has when it ended, less this.
+const OVER: f64 = (1_u64 << 50) as f64;
+
 fn scores(values: Vec<Value>) -> BTreeMap<Vec<u8>, u64> {
-    let score = |text: Vec<u8>| plain(&text).parse::<f64>().map_or(u64::MAX, |score| score as u64);
+    let whole = |score: f64| if score < 0.0 { score + OVER } else { score } as u64;
+    let score = |text: Vec<u8>| plain(&text).parse::<f64>().map_or(u64::MAX, whole);
     pairs(values).map(|(member, text)| (member, score(text))).collect()
 }

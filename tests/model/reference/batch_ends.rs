@@ -2,7 +2,7 @@
 
 use intray::job::{BatchState, Code, State};
 
-use super::{CallingOff, Event, Queue};
+use super::{Batch, CallingOff, Event, Queue};
 
 impl Queue {
     pub fn call_off(&mut self, code: Code) -> CallingOff {
@@ -37,9 +37,9 @@ impl Queue {
                 (false, true) => BatchState::Failed,
                 (false, false) => BatchState::Completed,
             };
-            let (now, retention) = (self.now, u64::from(self.settings.retention_ms));
+            let now = self.now;
             let batch = self.batch(code);
-            (batch.state, batch.ended_at, batch.timer) = (end, Some(now), Some(now + retention));
+            (batch.state, batch.ended_at, batch.timer) = (end, Some(now), Some(now));
             let (job, client) = (code.as_str().to_owned(), batch.client.to_owned());
             let (kind, note) = ("batch-completed".to_owned(), end.word().to_owned());
             self.told.push(Event { job, kind, worker: String::new(), client, note });
@@ -66,8 +66,12 @@ impl Queue {
 
     /// The first batch that time moves now.
     pub(super) fn first_to_wake(&self) -> Option<Code> {
-        let due = self.batches.iter().filter_map(|(code, batch)| Some((batch.timer?, *code)));
-        due.filter(|(at, _)| *at <= self.now).min().map(|(_, code)| code)
+        let due = self.batches.iter().filter(|(_, batch)| self.moment_of(batch).is_some_and(|at| at <= self.now));
+        due.min_by_key(|(code, batch)| (batch.rank(), **code)).map(|(code, _)| *code)
+    }
+
+    pub(super) fn moment_of(&self, batch: &Batch) -> Option<u64> {
+        Some(batch.timer? + if batch.is_over() { u64::from(self.settings.retention_ms) } else { 0 })
     }
 
     /// What a batch that is over came to is not changed any more.

@@ -21,7 +21,8 @@ pub struct Batch {
     pub created_at: u64,
     pub sealed_at: Option<u64>,
     pub ended_at: Option<u64>,
-    /// When time moves it; `None`: never, as things are.
+    /// When time moves it; `None`: never, as things are. Of one that is over, when it ended: the queue's retention counts
+    /// from there.
     pub timer: Option<u64>,
     pub members: Vec<Code>,
     /// How much of its limit is open yet; all of it once it is made.
@@ -73,6 +74,11 @@ pub enum CallingOff {
 impl Batch {
     pub fn is_over(&self) -> bool {
         self.ended_at.is_some()
+    }
+
+    /// In the list of batches: those that are over come first.
+    pub fn rank(&self) -> (bool, u64) {
+        (!self.is_over(), self.timer.unwrap_or(u64::MAX))
     }
 
     pub fn capacity(&self) -> Option<u32> {

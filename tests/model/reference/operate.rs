@@ -84,9 +84,9 @@ impl Queue {
             State::Dead => self.revive(id),
             State::Delayed => self.fall_due(id),
             State::Completed | State::Cancelled => return Requeued::WrongState(job.state),
-            State::Waiting | State::Blocked | State::Reserved => return Requeued::Count(0),
+            State::Waiting | State::Blocked | State::Reserved => return Requeued::Count { requeued: 0, next: None },
         }
-        Requeued::Count(1)
+        Requeued::Count { requeued: 1, next: None }
     }
 
     pub fn requeue_all(&mut self) -> Requeued {
@@ -95,7 +95,7 @@ impl Queue {
         for id in &dead {
             self.revive(*id);
         }
-        Requeued::Count(dead.len() as u64)
+        Requeued::Count { requeued: dead.len() as u64, next: None }
     }
 
     /// What a batch came to stays so, and the jobs of one that was cancelled do not come back.
@@ -161,7 +161,7 @@ impl Queue {
             stubs.into_iter().for_each(|id| self.forget(id));
             removed += if force { self.remove_all(State::Reserved) } else { 0 };
         }
-        Purged { removed, more: false }
+        Purged { removed, next: None }
     }
 
     /// A job of a batch is cancelled instead, and stays as long as its batch; what a batch came to stays as it is.

@@ -180,7 +180,7 @@ impl Queue {
         let too_many = ended.len() > self.settings.retention_max as usize;
         let kept_for = if too_many { retention.min(YOUNG_MS) } else { retention };
         let ended = ended.into_iter().map(|(at, _)| at / STAMPS + kept_for);
-        let batches = self.batches.values().filter_map(|batch| batch.timer);
+        let batches = self.batches.values().filter_map(|batch| self.moment_of(batch));
         let mut moments: Vec<_> = self.open().map(Job::score).chain(ended).chain(batches).collect();
         moments.sort_unstable();
         moments

@@ -136,7 +136,7 @@ impl Walk<'_> {
             }
         }
         let mut codes: Vec<_> = self.model.batches.keys().copied().collect();
-        codes.sort_by_key(|code| self.model.batches[code].timer.unwrap_or(u64::MAX));
+        codes.sort_by_key(|code| self.model.batches[code].rank());
         let id = |code| BatchId { queue: self.real.queue.clone(), code };
         let expected = codes.into_iter().filter_map(|code| self.model.batch_shown(&id(code)));
         same("the batches of the queue", &found, &expected.map(|batch| format!("{batch:?}")).collect())

@@ -2,7 +2,7 @@
 
 use intray::{
     job::State,
-    queue::{Purge, Release, Requeue},
+    queue::{Meant, Purge, Release, Requeue},
 };
 
 use super::{Walk, broken};
@@ -41,7 +41,12 @@ impl Walk<'_> {
     }
 
     pub(super) async fn requeue_all(&mut self) -> Verdict {
-        let answer = self.real.handle.requeue(Requeue::Queue(self.real.queue.clone())).await.map_err(broken)?;
+        let answer = self
+            .real
+            .handle
+            .requeue(Requeue::Queue(self.real.queue.clone(), Meant::default(), None))
+            .await
+            .map_err(broken)?;
         same("requeue of all answers", &answer, &self.model.requeue_all())
     }
 
@@ -53,7 +58,7 @@ impl Walk<'_> {
     }
 
     pub(super) async fn purge(&mut self, state: Option<State>, force: bool) -> Verdict {
-        let purge = Purge { queue: self.real.queue.clone(), state, force };
+        let purge = Purge { queue: self.real.queue.clone(), state, force, meant: Meant::default(), after: None };
         let answer = self.real.handle.purge(purge).await.map_err(broken)?;
         same("purge answers", &answer, &self.model.purge(state, force))
     }

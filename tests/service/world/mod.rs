@@ -10,6 +10,7 @@ mod engine;
 pub mod http;
 pub mod json;
 pub mod keyspace;
+pub mod meter;
 pub mod page;
 mod proxy;
 mod service;

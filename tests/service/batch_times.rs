@@ -1,0 +1,45 @@
+//! When time moves a batch: while it opens, and when it has been over for long enough.
+
+use serde_json::json;
+
+use crate::world::{World, assert_holds, batch_verbs::items, number};
+
+#[tokio::test]
+async fn whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off() {
+    let w = World::start().await;
+    // Such an instance fails after the first step of an opening, and leaves the batch as a kill would.
+    let (_service, halting) = w.as_user("~* &* +@all -hexists").await;
+    halting.post("/batches", json!({ "jobs": items(0..300), "sealed": false })).await.is(500);
+    let batches = w.get("/batches?queue=default").await.is(200);
+    let id = batches["batches"][0]["id"].as_str().expect("it is there").to_owned();
+    assert!(number(&w.batch(&id).await["counts"], "blocked") > 0, "it opens still");
+    w.append(&id, &items(300..301)).await.is(200);
+    w.sweep_until("all of it can be handed out", async || w.batch(&id).await["counts"]["waiting"] == 301).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_new_retention_reaches_batches_that_have_ended_before() {
+    let w = World::start().await;
+    let early = w.create_batch(json!({ "jobs": items(0..3) })).await;
+    w.work_off().await;
+    w.pass(5_000);
+    let late = w.create_batch(json!({ "jobs": items(0..3) })).await;
+    w.work_off().await;
+    w.create_batch(json!({ "jobs": items(0..3), "sealed": false })).await;
+    w.set(json!({ "retention_ms": 10_000 })).await;
+    w.pass(5_000);
+    assert_eq!(w.sweep().await["forgotten"], 3);
+    w.get(&format!("/batches/{early}")).await.refused("unknown-batch");
+    assert_holds(&w.batch(&late).await, json!({ "state": "completed" }));
+    w.set(json!({ "retention_ms": 3_600_000 })).await;
+    w.pass(1_000_000);
+    w.sweep().await;
+    assert_holds(&w.batch(&late).await, json!({ "state": "completed" }));
+    w.set(json!({ "retention_ms": null })).await;
+    w.pass(2_700_000);
+    w.sweep().await;
+    w.get(&format!("/batches/{late}")).await.refused("unknown-batch");
+    assert_eq!(w.records().await, 3, "the open one stays");
+    w.check().await;
+}

@@ -1,0 +1,90 @@
+//! An operator means some of the jobs of a state: of a client, of a batch, with a certain error; and goes on where the call
+//! before has come to.
+
+use serde_json::{Value, json};
+
+use crate::world::{World, batch_verbs::items, number};
+
+/// Dead ones of two clients, every third by a timeout.
+async fn with_the_dead(w: &World, count: usize) {
+    w.set(json!({ "max_attempts": 1 })).await;
+    let job = |n: usize| json!({ "payload": n, "client": if n.is_multiple_of(2) { "acme" } else { "other" } });
+    w.enqueue_many((0..count).map(job)).await;
+    loop {
+        let held = w.reserve_all(json!({ "limit": 100 })).await;
+        if held.is_empty() {
+            return;
+        }
+        let why = |payload: &Value| {
+            if payload.as_u64().is_some_and(|n| n.is_multiple_of(3)) { "a (timeout) of" } else { "boom" }
+        };
+        let fail =
+            |held: &crate::world::Held| json!({ "reservation": held.reservation, "error": why(&held.said["payload"]) });
+        w.post("/jobs/fail", held.iter().map(fail).collect()).await.is(200);
+    }
+}
+
+async fn dead(w: &World) -> u64 {
+    number(&w.queue().await["counts"], "dead")
+}
+
+#[tokio::test]
+async fn those_of_a_client_or_with_an_error_are_requeued_and_no_others() {
+    let w = World::start().await;
+    with_the_dead(&w, 600).await;
+    let requeue = async |what: Value| w.post("/jobs/requeue", what).await;
+    let of = json!({ "queue": "default", "client": "acme", "error": "(timeout)" });
+    assert_eq!(requeue(of).await.is(200), json!({ "requeued": 100, "more": false, "next": null }));
+    assert_eq!(requeue(json!({ "queue": "default", "client": "nobody" })).await.is(200)["requeued"], 0);
+    assert_eq!(requeue(json!({ "queue": "default", "error": "boom" })).await.is(200)["requeued"], 400);
+    assert_eq!(dead(&w).await, 100);
+    requeue(json!({ "queue": "default", "error": "" })).await.blames(&["/error"]);
+    requeue(json!({ "queue": "default", "after": "7" })).await.blames(&["/after"]);
+    requeue(json!({ "queue": "default", "batch": "other-01KAJ3V7Q2M8Z4R6T9XW5Y0000" })).await.blames(&["/batch"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn those_of_a_client_or_with_an_error_are_removed_and_no_others() {
+    let w = World::start().await;
+    with_the_dead(&w, 300).await;
+    let batch = w.create_batch(json!({ "jobs": items(0..3), "client": "acme" })).await;
+    w.enqueue_as(json!({ "payload": "mine", "client": "acme" })).await;
+    let purge = async |query: &str| w.delete(&format!("/queues/default?{query}")).await;
+    assert_eq!(purge("state=dead&client=acme&error=%28timeout%29").await.is(200)["removed"], 50);
+    assert_eq!(dead(&w).await, 250);
+    assert_eq!(purge(&format!("state=waiting&batch={batch}")).await.is(200)["removed"], 3);
+    assert_eq!(purge("state=all&client=acme").await.is(200)["removed"], 101);
+    assert_eq!(dead(&w).await, 150);
+    purge("state=dead&error=").await.blames_by("parameter", &["error"]);
+    purge("state=dead&after=zz").await.blames_by("parameter", &["after"]);
+    purge("state=dead&batch=other-01KAJ3V7Q2M8Z4R6T9XW5Y0000").await.blames_by("parameter", &["batch"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_call_that_leaves_some_says_where_the_next_goes_on() {
+    let w = World::start().await;
+    for part in 0..11 {
+        w.enqueue_many((0..1_000).map(|n| json!({ "payload": [part, n] }))).await;
+    }
+    let first = w.delete("/queues/default?state=waiting").await.is(200);
+    assert_eq!((&first["removed"], &first["more"]), (&json!(10_000), &json!(true)));
+    let next = first["next"].as_str().expect("where to go on");
+    let second = w.delete(&format!("/queues/default?state=waiting&after={next}")).await.is(200);
+    assert_eq!(second, json!({ "removed": 1_000, "more": false, "next": null }));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn those_that_stay_are_looked_at_once_a_call() {
+    let w = World::start().await;
+    with_the_dead(&w, 1_000).await;
+    let mut meter = w.meter().await;
+    w.delete("/queues/default?state=dead&client=nobody").await.is(200);
+    let walked = meter.is_bounded("a purge of nobody's", &w.engine).await.len();
+    w.post("/jobs/requeue", json!({ "queue": "default", "client": "nobody" })).await.is(200);
+    let looked = meter.is_bounded("a requeue of nobody's", &w.engine).await.len();
+    assert!(walked <= 7 && looked <= 7, "200 a script: {walked} and {looked} scripts for 1,000 jobs");
+    w.check().await;
+}
