@@ -9,7 +9,7 @@ use super::{
     Fault, Queues,
     connection::Args,
     group::{self, Answer, Item, Op},
-    ids,
+    ids, meter,
     read::{Fields, broken},
 };
 use crate::{
@@ -169,7 +169,13 @@ impl Queues {
                 async move {
                     let answers = match unknown {
                         Err(fault) => items.iter().map(|_| Err(fault.clone())).collect(),
-                        Ok(names) if names.contains(&queue) => items.iter().map(|_| Ok(Answer::unknown())).collect(),
+                        Ok(names) if names.contains(&queue) => items
+                            .iter()
+                            .map(|_| {
+                                meter::unchanged(&queue, op, "lost");
+                                Ok(Answer::unknown())
+                            })
+                            .collect(),
                         Ok(_) => group::call_since(begin, &self.inner, &queue, op, items).await,
                     };
                     (places, answers)
