@@ -8,12 +8,12 @@ const STRAY: &str = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 
 async fn stray_in(w: &World, set: &str, member: &str) {
     let mut put = redis::cmd("ZADD");
-    put.arg(format!("intray:{{default}}:{set}")).arg(0).arg(member);
+    put.arg(format!("intray:{{default}}:2:{set}")).arg(0).arg(member);
     let _: u64 = w.engine.ask(&put).await;
 }
 
 async fn count(w: &World, set: &str) -> u64 {
-    w.engine.run(&format!("ZCARD intray:{{default}}:{set}")).await
+    w.engine.run(&format!("ZCARD intray:{{default}}:2:{set}")).await
 }
 
 #[tokio::test]
