@@ -55,6 +55,9 @@ async fn every_documented_answer_is_real() {
                     continue;
                 }
                 507 => full(w, &operation).await,
+                429 if slug == "rate-limited" && needs_no_key(&operation) => {
+                    guarded.somebody_who_guesses(&operation).await
+                }
                 429 if slug == "rate-limited" => too_often(&guarded.limited, &operation).await,
                 429 if slug == "too-many-queues" => one_queue_more(&crowded, &operation).await,
                 _ => refuse(w, &operation, &slug).await,
@@ -106,6 +109,10 @@ fn filled(template: &str, id: &str) -> String {
 /// The id of what such a path names, which is not there.
 fn unknown(template: &str) -> &'static str {
     if template.starts_with("/batches") { batches::UNKNOWN } else { UNKNOWN }
+}
+
+fn needs_no_key(operation: &Operation<'_>) -> bool {
+    CONTRACT.document["paths"][operation.template][operation.method.to_lowercase()]["security"] == json!([])
 }
 
 /// So many calls at the same time that one of them is too many.

@@ -35,6 +35,19 @@ impl Guarded {
         client.request(operation.method, &operation.path).json("{}").send().await
     }
 
+    /// Somebody without a key who guesses at reservations.
+    pub async fn somebody_who_guesses(&self, operation: &Operation<'_>) -> Answer {
+        let code = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+        let guess = format!(r#"{{"reservation":"default-{code}.{code}"}}"#);
+        let guesses = format!("[{}]", vec![guess; 100].join(","));
+        let stranger = self.issuing.without_credential();
+        eventually("somebody guesses too often", async || {
+            let answer = stranger.request(operation.method, &operation.path).json(guesses.clone()).send().await;
+            (answer.status == 429).then_some(answer)
+        })
+        .await
+    }
+
     /// Where there is no secret to sign with.
     pub async fn unsigned(&self, operation: &Operation<'_>) -> Answer {
         let token = r#"{"worker":"ann","queues":["default"]}"#;
