@@ -122,7 +122,7 @@ impl Sweeper {
 
     async fn step(&mut self, queue: QueueName) -> Result<bool, Fault> {
         let (next_ms, more) = match survived(&queue, self.queues.sweep_once(&queue).await)? {
-            Some((Swept { next_ms, .. }, more)) => (next_ms, more),
+            Some(Swept { next_ms, more, .. }) => (next_ms, more),
             None => (None, false),
         };
         let now = Instant::now();

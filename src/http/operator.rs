@@ -19,7 +19,10 @@ use super::{
 use crate::{
     access::{Caller, Pass, Role},
     job::{BatchId, Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
-    queue::{Cursor, JobFilter, Meant, Progress, Purge, Purged, Queues, Release, Requeue, Requeued, SettingsPatch},
+    queue::{
+        Cursor, JobFilter, Meant, Progress, Purge, Purged, Queues, Release, Released, Requeue, Requeued, SettingsPatch,
+        Swept,
+    },
     waiting::Waiting,
 };
 
@@ -39,8 +42,8 @@ pub async fn release(
         Release::Job(id) => guard::job(&caller, id)?,
         Release::Worker(queue, _) => guard::queue(&caller, queue)?,
     }
-    let released = queues.release(target).await?.ok_or_else(Problem::unknown_job)?;
-    Ok(Json(shapes::Released { released }))
+    let Released { released, more } = queues.release(target).await?.ok_or_else(Problem::unknown_job)?;
+    Ok(Json(shapes::Released { released, more }))
 }
 
 /// `POST /jobs/requeue`
@@ -124,8 +127,8 @@ pub async fn sweep(
 ) -> Result<Json<shapes::Swept>, Problem> {
     Fields::of(body.json_or_nothing()?)?.finish(Some(()))?;
     known(&queues, &queue).await?;
-    let swept = queues.sweep(&queue).await?;
-    Ok(Json(shapes::Swept { expired: swept.expired, due: swept.due, dead: swept.dead, forgotten: swept.forgotten }))
+    let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
+    Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
 }
 
 /// `GET /queues/{queue}/jobs`

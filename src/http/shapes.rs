@@ -134,6 +134,7 @@ pub struct Token {
 #[derive(Serialize)]
 pub struct Released {
     pub released: u64,
+    pub more: bool,
 }
 
 #[derive(Serialize)]
@@ -149,6 +150,7 @@ pub struct Swept {
     pub due: u64,
     pub dead: u64,
     pub forgotten: u64,
+    pub more: bool,
 }
 
 #[derive(Serialize)]

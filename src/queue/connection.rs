@@ -1,6 +1,8 @@
 //! A few connections that everybody shares. The pool makes, checks and replaces them; a call clones one, pays no checkout
 //! and no PING, and its commands go out pipelined with everybody else's.
 
+mod faults;
+
 use std::{
     sync::{
         RwLock,
@@ -14,8 +16,9 @@ use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Va
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
+use self::faults::{NO_PASSWORD, WRONG_TYPE, away, is_broken, is_cut, is_misled, judge};
 pub(super) use super::args::Args;
-use super::{Applied, Fault, UNWRITABLE, script::Script};
+use super::{Applied, Fault, script::Script};
 
 /// Shared by all calls; one more is left in the pool for health checks.
 const SHARED: usize = 3;
@@ -25,17 +28,8 @@ const CONNECT: Duration = Duration::from_millis(700);
 const RESPONSE: Duration = Duration::from_millis(1_100);
 /// How often the shared connections are tried, so that no caller is the one to find out that one is dead.
 const TRY_EVERY: Duration = Duration::from_millis(500);
-/// Codes of a server that will not be well on this connection: after a failover it still answers PING.
-const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
 /// A connection that is younger leads to the server that is there now: another would lead nowhere else.
 const FRESH: Duration = Duration::from_secs(1);
-/// Codes that mean "not now" or "not you", said before anything was run: what a script may not do within it is an `ERR`.
-const REFUSED: [&str; 9] =
-    ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "WRONGPASS", "NOPERM"];
-/// How a fault begins that a key caused which is something else than it should be.
-const WRONG_TYPE: &str = "a key of another type";
-const NO_PASSWORD: &str = "it asks for a password, and its URL has none";
-
 /// Why a private server's disk has no room for anything new; `None` while it has.
 pub type Room = watch::Receiver<Option<String>>;
 
@@ -292,32 +286,4 @@ fn command(name: &str, script: &str, keys: &[String], args: &Args) -> redis::Cmd
         command.arg(arg);
     }
     command
-}
-
-fn is_broken(e: &RedisError) -> bool {
-    is_cut(e) || is_misled(e)
-}
-
-fn is_cut(e: &RedisError) -> bool {
-    e.is_io_error() || e.is_timeout() || e.is_connection_dropped()
-}
-
-fn is_misled(e: &RedisError) -> bool {
-    e.code().is_some_and(|code| DROP.contains(&code))
-}
-
-fn away(e: &dyn std::fmt::Display) -> Fault {
-    Fault::Unavailable { applied: Applied::No, why: e.to_string() }
-}
-
-fn judge(e: &RedisError) -> Fault {
-    match e.code() {
-        Some("OOM") => Fault::Full,
-        Some("MISCONF") => away(&UNWRITABLE),
-        Some("NOAUTH") => away(&NO_PASSWORD),
-        Some("WRONGTYPE") => Fault::Broken(format!("{WRONG_TYPE}: {e}")),
-        Some(code) if REFUSED.contains(&code) => away(&code),
-        _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
-        _ => Fault::Broken(e.to_string()),
-    }
 }

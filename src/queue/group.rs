@@ -1,18 +1,19 @@
 //! Calls that arrive while one is in flight go out together, per (queue, operation): one script, one round trip, an answer
 //! for each. A lone call goes at once.
 
+mod answers;
+mod claim;
+
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU8, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
 use redis::Value;
 use tokio::sync::oneshot;
 
+use self::claim::Claim;
 use super::{Applied, Fault, Inner, connection::Args, meter, script::Script, undo::Undo};
 use crate::job::{Ending, QueueName};
 
@@ -21,9 +22,6 @@ const MOST_JOBS: u32 = 100;
 const MOST_BYTES: usize = 1 << 20;
 /// A reserve looks at what its worker holds, too.
 const MOST_RESERVES: usize = 64;
-/// How often a call that came to too much overdue work, or to too many blocked jobs, goes to the front again. A script does
-/// little: these are about 2,000 jobs without locks, or 200 that wait for others of many.
-const MOST_TRIES: u8 = 40;
 /// Everybody has an answer within two seconds, whatever Redis does.
 pub(super) const PATIENCE: Duration = Duration::from_millis(1_800);
 
@@ -88,29 +86,6 @@ struct Waiting {
     reply: Reply,
     claim: Arc<Claim>,
     tries: u8,
-}
-
-/// Who was first: the lane that sends an item, or the caller that gives up on it.
-#[derive(Default)]
-struct Claim(AtomicU8);
-
-impl Claim {
-    const SENT: u8 = 1;
-    const WITHDRAWN: u8 = 2;
-
-    fn send(&self) -> bool {
-        self.0.compare_exchange(0, Self::SENT, Ordering::AcqRel, Ordering::Acquire) != Err(Self::WITHDRAWN)
-    }
-
-    /// It was sent and nothing was done about it: it waits again, and its caller may give up on it.
-    fn take_back(&self) {
-        self.0.store(0, Ordering::Release);
-    }
-
-    /// True when the item will never be sent.
-    fn withdraw(&self) -> bool {
-        self.0.compare_exchange(0, Self::WITHDRAWN, Ordering::AcqRel, Ordering::Acquire).is_ok()
-    }
 }
 
 type Lane = (QueueName, Op);
@@ -251,9 +226,9 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
         metrics::histogram!("intray_script_group_jobs", "script" => script.name)
             .record(f64::from(group.iter().map(|w| w.item.jobs).sum::<u32>()));
         let answer = run(inner, script, &lane.0, &keys, &args).await;
-        let answer = answer.and_then(|value| split(lane.1, value, group.len()));
+        let answer = answer.and_then(|value| answers::split(lane.1, value, group.len()));
         // After the script: the sweep looks at what it moved, or may have moved.
-        if answer.as_ref().map_or(true, |(items, _)| items.iter().any(|item| moved(lane.1, item))) {
+        if answer.as_ref().map_or(true, |(items, _)| items.iter().any(|item| answers::moved(lane.1, item))) {
             inner.stir(&lane.0);
         }
         match answer {
@@ -262,7 +237,7 @@ async fn drive(inner: &Arc<Inner>, lane: &Lane) {
                     // Before the group goes again. If it fails, so will the group.
                     let _ = inner.sweep_step(&lane.0).await;
                 }
-                deliver(inner, lane, group, items, &shared);
+                answers::deliver(inner, lane, group, items, &shared);
             }
             Err(fault) => {
                 for waiting in group {
@@ -302,65 +277,4 @@ pub(super) async fn timed(inner: &Inner, script: &Script, keys: &[String], args:
 
 fn script_failed(script: &'static str, fault: &str, times: u64) {
     tracing::warn!(script, fault, times, "a script failed");
-}
-
-/// A reserve answers {…shared, items}, all others their items alone.
-fn split(op: Op, value: Value, expected: usize) -> Result<(Vec<Value>, Arc<[Value]>), Fault> {
-    let broken = || Fault::Broken(format!("{op:?}: an answer for each item was expected"));
-    let Value::Array(mut items) = value else { return Err(broken()) };
-    let mut shared = Vec::new();
-    if op == Op::Reserve {
-        let Some(Value::Array(calls)) = items.pop() else { return Err(broken()) };
-        shared = std::mem::replace(&mut items, calls);
-    }
-    if items.len() == expected { Ok((items, shared.into())) } else { Err(broken()) }
-}
-
-fn deliver(inner: &Arc<Inner>, lane: &Lane, group: Vec<Waiting>, items: Vec<Value>, shared: &Arc<[Value]>) {
-    let mut again = Vec::new();
-    for (mut waiting, item) in group.into_iter().zip(items) {
-        // "later" is bounded by the caller's patience: each script serves somebody, and those behind it come in their order.
-        let word = super::read::word(&item);
-        let unlucky = matches!(word, Some("overdue" | "more"));
-        if word == Some("later") || unlucky && waiting.tries < MOST_TRIES {
-            waiting.tries += u8::from(unlucky);
-            waiting.claim.take_back();
-            if let Some(behind) = go_on_behind(&item) {
-                super::reserve::go_on_behind(&mut waiting.item.args, behind);
-            }
-            again.push(waiting);
-            continue;
-        }
-        if let Some(word) = word {
-            meter::unchanged(&lane.0, lane.1, word);
-        }
-        let undo = (lane.1 == Op::Reserve).then(|| Undo::of(inner, &lane.0, &item)).flatten();
-        // A caller that is gone drops the answer, and with it the guard.
-        let _ = waiting.reply.send(Ok(Answer { item, shared: shared.clone(), undo }));
-    }
-    if !again.is_empty() {
-        inner.lanes.first_again(lane, again);
-    }
-}
-
-/// Whether a script may have moved a job. Whoever asks for nothing in a queue that is none makes no work for anybody.
-fn moved(op: Op, item: &Value) -> bool {
-    match super::read::word(item) {
-        Some("lost" | "unknown") => false,
-        Some("new") if op == Op::Reserve => !matches!(item, Value::Array(parts) if parts.len() == 1),
-        _ => true,
-    }
-}
-
-/// Where a reserve that looked at as many as it may goes on: place and id.
-fn go_on_behind(item: &Value) -> Option<(&[u8], &[u8])> {
-    match item {
-        Value::Array(parts) => match parts.as_slice() {
-            [Value::BulkString(word), Value::BulkString(place), Value::BulkString(id)] if word == b"more" => {
-                Some((place, id))
-            }
-            _ => None,
-        },
-        _ => None,
-    }
 }

@@ -178,7 +178,7 @@ impl Queues {
             if self.queue(queue).await?.is_some_and(|info| info.settings.paused) {
                 return refused(format!("the queue {queue} is paused, so nothing in it can be held: unpause it"));
             }
-            self.sweep(queue).await?;
+            while self.sweep(queue).await?.more {}
         }
         Ok(())
     }

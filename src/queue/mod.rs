@@ -60,7 +60,7 @@ pub use ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
 pub use locks::{HeldLock, LockPage};
 pub use migrate::{Adopted, LayoutError};
-pub use operate::{Cancellation, Meant, Progress, Purge, Purged, Release, Reprioritized, Requeue, Requeued};
+pub use operate::{Cancellation, Meant, Progress, Purge, Purged, Release, Released, Reprioritized, Requeue, Requeued};
 pub use reserve::{Handout, Reason, Reserve, ReserveOutcome};
 pub use settings::{Settings, SettingsPatch};
 pub use settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return};

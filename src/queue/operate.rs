@@ -18,6 +18,13 @@ pub enum Release {
     Worker(QueueName, Name),
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Released {
+    pub released: u64,
+    /// There may be more.
+    pub more: bool,
+}
+
 /// What an operator gives another life.
 #[derive(Debug, Clone)]
 pub enum Requeue {
@@ -102,30 +109,32 @@ impl Queues {
         }
     }
 
-    /// Takes jobs from their holder. `None`: there is no such job.
+    /// Takes jobs from their holder, a bounded number a call. `None`: there is no such job.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn release(&self, what: Release) -> Result<Option<u64>, Fault> {
+    pub async fn release(&self, what: Release) -> Result<Option<Released>, Fault> {
         let (queue, kind, what) = match what {
             Release::Job(id) => (id.queue, "job", id.code.as_str().to_owned()),
             Release::Worker(queue, worker) => (queue, "worker", worker.as_str().to_owned()),
         };
         let mut args = Args::default();
         args.push(kind).push(what);
-        let mut released = 0;
-        loop {
+        let mut all = Released { released: 0, more: false };
+        for _ in 0..limits::STEPS {
             let mut answer = Fields::of(self.run(&self.inner.scripts.release, &queue, &args).await?)?;
             self.inner.stir(&queue);
             match answer.text()?.as_str() {
-                "released" => released += answer.count()?,
+                "released" => all.released += answer.count()?,
                 "unknown" => return Ok(None),
                 _ => return Err(broken("released or unknown")),
             }
-            if !answer.flag()? {
-                return Ok(Some(released));
+            all.more = answer.flag()?;
+            if !all.more {
+                break;
             }
         }
+        Ok(Some(all))
     }
 
     /// Gives one dead job, or those of a queue that are dead by now, another life; runs a delayed one at once.

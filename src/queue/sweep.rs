@@ -1,7 +1,7 @@
 //! sweep: what time brings about, in bounded steps.
 
 use super::{Fault, Inner, Queues, connection::Args, group, meter, read::Fields};
-use crate::job::QueueName;
+use crate::job::{QueueName, limits};
 
 /// What a sweep moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -11,37 +11,40 @@ pub struct Swept {
     pub due: u64,
     pub dead: u64,
     pub forgotten: u64,
+    /// There may be more to do at once.
+    pub more: bool,
     /// When there will be something to do again; `None`: never, as things are.
     pub next_ms: Option<u64>,
 }
 
 impl Queues {
-    /// Steps until nothing is overdue.
+    /// Steps until nothing is overdue, or as many as one call may make.
     ///
     /// # Errors
     /// When Redis is not well; what was swept until then stays swept.
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
         let mut swept = Swept::default();
-        loop {
-            let (step, more) = self.inner.sweep_step(queue).await?;
+        for _ in 0..limits::STEPS {
+            let step = self.inner.sweep_step(queue).await?;
             swept.expired += step.expired;
             swept.due += step.due;
             swept.dead += step.dead;
             swept.forgotten += step.forgotten;
-            swept.next_ms = step.next_ms;
-            if !more {
-                return Ok(swept);
+            (swept.more, swept.next_ms) = (step.more, step.next_ms);
+            if !step.more {
+                break;
             }
         }
+        Ok(swept)
     }
 }
 
 impl Queues {
-    /// One bounded step, and whether there is more to do at once.
+    /// One bounded step.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn sweep_once(&self, queue: &QueueName) -> Result<(Swept, bool), Fault> {
+    pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
         self.inner.sweep_step(queue).await
     }
 
@@ -55,8 +58,8 @@ impl Queues {
 }
 
 impl Inner {
-    /// One bounded step, and whether there is more to do at once.
-    pub(super) async fn sweep_step(&self, queue: &QueueName) -> Result<(Swept, bool), Fault> {
+    /// One bounded step.
+    pub(super) async fn sweep_step(&self, queue: &QueueName) -> Result<Swept, Fault> {
         let script = &self.scripts.sweep;
         let answer = group::run(self, script, queue, &self.keys_of(script, queue), &Args::default()).await?;
         let mut answer = Fields::of(answer)?;
@@ -68,6 +71,6 @@ impl Inner {
         if expired + due > 0 {
             metrics::histogram!("intray_sweep_lag_seconds").record(lag_ms as f64 / 1e3);
         }
-        Ok((Swept { expired, due, dead, forgotten, next_ms }, more))
+        Ok(Swept { expired, due, dead, forgotten, more, next_ms })
     }
 }

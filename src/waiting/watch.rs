@@ -57,7 +57,7 @@ async fn look(inner: &Arc<Inner>, queue: &QueueName) -> Duration {
     let troubled = inner.table.saw(queue, sight.clone());
     match sight {
         Ok(Sight { next_ms: Some(0), .. }) => {
-            // What the sweep makes ready, its own hint tells.
+            // What the sweep makes ready, its own hint tells; what it leaves, the next look finds overdue again.
             let swept = inner.queues.sweep(queue).await;
             if swept.is_ok() { PAUSE } else { tick }
         }

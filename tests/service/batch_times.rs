@@ -7,8 +7,8 @@ use crate::world::{World, assert_holds, batch_verbs::items, number};
 #[tokio::test]
 async fn whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off() {
     let w = World::start().await;
-    // Such an instance fails after the first step of an opening, and leaves the batch as a kill would.
     let (_service, halting) = w.as_user("~* &* +@all").await;
+    // From now on it fails after the first step of an opening, and leaves the batch as a kill would.
     let _: String = w.engine.run("ACL SETUSER app -hexists").await;
     halting.post("/batches", json!({ "jobs": items(0..300), "sealed": false })).await.is(500);
     let batches = w.get("/batches?queue=default").await.is(200);

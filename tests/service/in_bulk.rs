@@ -173,3 +173,32 @@ async fn a_long_result_that_does_not_fit_keeps_no_short_one_of_its_call_from_bei
     w.complete(&held[1]).await.is(200);
     w.check().await;
 }
+
+/// Members of a set that stand before all others and are no jobs: a script of 200 is through with them at once.
+async fn strays_in(w: &World, set: &str, prefix: &str) {
+    let mut put = redis::cmd("ZADD");
+    put.arg(format!("intray:{{default}}:2:{set}"));
+    for n in 0..20_050 {
+        put.arg(0).arg(format!("{prefix}{n:026}"));
+    }
+    let _: u64 = w.engine.ask(&put).await;
+}
+
+#[tokio::test]
+async fn a_release_or_a_sweep_with_very_much_to_do_stops_and_says_so_and_the_next_goes_on() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    w.reserve_as("ann").await;
+    strays_in(&w, "held", &format!("ann\0{}\0", "\0".repeat(16))).await;
+    let release = async || w.post("/jobs/release", json!({ "queue": "default", "worker": "ann" })).await.is(200);
+    assert_eq!(release().await, json!({ "released": 0, "more": true }));
+    assert_eq!(release().await, json!({ "released": 1, "more": false }));
+
+    w.enqueue_as(json!({ "payload": 2, "delay_ms": 1_000 })).await;
+    w.pass(1_000);
+    strays_in(&w, "delayed", "").await;
+    let sweep = async || w.post("/queues/default/sweep", json!({})).await.is(200);
+    assert_eq!(sweep().await, json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0, "more": true }));
+    assert_eq!(sweep().await, json!({ "expired": 0, "due": 1, "dead": 0, "forgotten": 0, "more": false }));
+    w.check().await;
+}

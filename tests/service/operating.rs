@@ -224,9 +224,9 @@ async fn a_sweep_says_what_it_moved_and_finds_nothing_the_second_time() {
     w.reserve_all(json!({ "limit": 3 })).await;
     w.pass(300_000);
     let step = w.post("/queues/default/sweep", json!({})).await.is(200);
-    assert_eq!(step, json!({ "expired": 3, "due": 1, "dead": 1, "forgotten": 0 }));
+    assert_eq!(step, json!({ "expired": 3, "due": 1, "dead": 1, "forgotten": 0, "more": false }));
     let step = w.request("POST", "/queues/default/sweep").send().await.is(200);
-    assert_eq!(step, json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0 }));
+    assert_eq!(step, json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0, "more": false }));
     w.post("/queues/nowhere/sweep", json!({})).await.refused("unknown-queue");
     w.post("/queues/default/sweep", json!({ "now": true })).await.blames(&["/now"]);
     w.check().await;

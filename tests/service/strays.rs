@@ -50,6 +50,8 @@ async fn what_is_no_job_has_no_turn_at_a_lock() {
     w.enqueue_locked(1, &["l"]).await;
     let held = w.reserve().await;
     let next = w.enqueue_locked(2, &["l"]).await;
+    assert!(w.reserve_all(json!({})).await.is_empty());
+    assert_eq!(w.listed("blocked").await, std::slice::from_ref(&next));
     stray_in(&w, "parked", &format!("l\0{:016x}\0{STRAY}", 0)).await;
     w.complete(&held).await.is(200);
     assert_eq!(w.reserve().await.id, next);
@@ -67,6 +69,7 @@ async fn what_is_no_job_is_neither_listed_nor_counted_when_it_is_requeued_or_rem
     }
     w.get("/queues/default").await.is(200);
     assert_eq!(w.requeue_all().await, 0);
+    assert_eq!(count(&w, "dead").await, 0, "it went when the dead were looked at");
     assert_eq!(w.delete("/queues/default?state=all").await.is(200)["removed"], 1);
     for set in ["inbound", "dead", "ended", "delayed"] {
         assert_eq!(count(&w, set).await, 0, "{set}");

@@ -46,8 +46,8 @@ export function releaseAll(queue, worker, changed) {
     text: `All jobs of ${queue} that ${worker} holds return to their place. What is not saved yet is lost.`,
     action: 'Release all',
     danger: true,
-    work: then(() => api.release({ queue, worker }), changed),
-    done: ({ released }) => `${many(released, 'job')} back in line.`,
+    work: then(() => api.releaseAll(queue, worker), changed),
+    done: (released) => `${many(released, 'job')} back in line.`,
   })
 }
 

@@ -133,5 +133,6 @@ async function inSteps(step, count, tell) {
 /** `only`: what the list on the screen is narrowed to, `{client}`. */
 export const purge = (name, state, only = {}, tell = () => {}) =>
   inSteps((after) => call('DELETE', queue(name), { query: { state, ...only, after } }), 'removed', tell)
+export const releaseAll = (name, worker) => inSteps(() => release({ queue: name, worker }), 'released', () => {})
 export const requeueAll = (name, only = {}, tell = () => {}) =>
   inSteps((after) => call('POST', '/jobs/requeue', { body: { queue: name, ...only, after } }), 'requeued', tell)

@@ -2,7 +2,7 @@
 
 use intray::{
     job::State,
-    queue::{Meant, Purge, Release, Requeue},
+    queue::{Meant, Purge, Release, Released, Requeue},
 };
 
 use super::{Walk, broken};
@@ -23,14 +23,16 @@ impl Walk<'_> {
         let id = self.which(job);
         let answer = self.real.handle.release(Release::Job(id.clone())).await.map_err(broken)?;
         self.met(format!("release {answer:?}"));
-        same("release answers", &answer, &self.model.release(id.code))
+        let expected = self.model.release(id.code).map(|released| Released { released, more: false });
+        same("release answers", &answer, &expected)
     }
 
     pub(super) async fn release_worker(&mut self, worker: usize) -> Verdict {
         let worker = WORKERS[worker];
         let release = Release::Worker(self.real.queue.clone(), name(worker).ok_or("a worker")?);
         let answer = self.real.handle.release(release).await.map_err(broken)?;
-        same("release of a worker answers", &answer, &Some(self.model.release_worker(worker)))
+        let expected = Released { released: self.model.release_worker(worker), more: false };
+        same("release of a worker answers", &answer, &Some(expected))
     }
 
     pub(super) async fn requeue_job(&mut self, job: Which) -> Verdict {

@@ -151,7 +151,7 @@ impl Client {
         let mut sum = json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0 });
         loop {
             let step = self.post("/queues/default/sweep", json!({})).await.is(200);
-            let mut moved = 0;
+            let mut moved = u64::from(step["more"] == true);
             for (key, total) in sum.as_object_mut().expect("an object") {
                 moved += number(&step, key);
                 *total = json!(total.as_u64().expect("a number") + number(&step, key));
