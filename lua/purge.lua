@@ -4,15 +4,15 @@
 -- USES   clock write record place order batch gate baton leave dedupe ending gone search event total commit
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   live hash
--- ARGV   state, or 'stub' for what remembers an idempotent enqueue that met a twin; client ('' = any), batch ('' = any),
--- ARGV   what an error contains ('' = whatever); score and member of the last one that stays ('' = from the front)
+-- ARGV   state, or 'ended' for all that has ended, with what remembers an idempotent enqueue that met a twin; client
+-- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever); score and member of the last one that stays ('' = from the front)
 -- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, or is
 -- REPLY  dead in a batch that is over}
 local STEP = 200
 local STATE, client, batch, text, score, member = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local SETS = {
   waiting = inbound, blocked = parked, delayed = delayed, dead = dead, reserved = reserved, completed = ended,
-  cancelled = ended, stub = ended,
+  cancelled = ended, ended = ended,
 }
 local set = SETS[STATE]
 local leave_ended, strays, removed = begin('ZREM', ended), begin('ZREM', set), 0
@@ -54,7 +54,7 @@ end
 
 local function stays(id, r, header)
   local what = is_stub(header) and 'stub' or STATES[r.state]
-  if what ~= STATE then return true end
+  if what ~= STATE and STATE ~= 'ended' then return true end
   if what == 'dead' and is_member(header) and is_over(read_batch(batch_of(id))) then return true end
   return not is_meant(id, header, r or {errors = ''}, client, batch, text)
 end

@@ -196,13 +196,12 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn purge(&self, purge: Purge) -> Result<Purged, Fault> {
-        // The reserved only by force; and with everything go the stubs of enqueues that met a twin.
+        // The reserved only by force. All that has ended goes together, with the stubs of enqueues that met a twin: nothing
+        // of it stays to be passed again by the next call.
         let kinds = match purge.state {
             Some(state) => vec![state.word()],
-            None if purge.force => {
-                vec!["blocked", "waiting", "delayed", "dead", "completed", "cancelled", "stub", "reserved"]
-            }
-            None => vec!["blocked", "waiting", "delayed", "dead", "completed", "cancelled", "stub"],
+            None if purge.force => vec!["blocked", "waiting", "delayed", "dead", "ended", "reserved"],
+            None => vec!["blocked", "waiting", "delayed", "dead", "ended"],
         };
         let from = purge.after.as_ref().and_then(|at| kinds.iter().position(|kind| *kind == at.stage)).unwrap_or(0);
         let (mut removed, mut steps) = (0, 0);
