@@ -5,7 +5,8 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   live hash
 -- ARGV   state, or 'ended' for all that has ended, with what remembers an idempotent enqueue that met a twin; client
--- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever); score and member of the last one that stays ('' = from the front)
+-- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever); score and member of the last one that
+-- ARGV   stays ('' = from the front)
 -- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, or is
 -- REPLY  dead in a batch that is over}
 local STEP = 200
@@ -64,7 +65,8 @@ local those, more = {}, #ids >= STEP
 for i, id in ipairs(ids) do those[i] = headers[i] and {id = id, header = read_header(headers[i])} end
 foresee_gates(those)
 for i, id in ipairs(ids) do
-  if is_spent() then
+  local is_cut = is_spent()
+  if is_cut then
     more = true
     break
   end

@@ -118,11 +118,17 @@ fn a_short_sighted_queue_is_no_different() {
     run::run(&plan).unwrap_or_else(|difference| panic!("short-sighted: {difference}"));
 }
 
-/// A script asks Redis for only so much, and the next goes on with the rest: where a list was cut does not show.
+/// A script asks Redis for only so much, and the next goes on with the rest: where a list was cut does not show. But a purge
+/// is whole here: what comes into line by one of its scripts goes by the next, if there is one.
 #[test]
 fn a_queue_that_does_little_at_a_time_is_no_different() {
     let edit = |(from, to)| Edit { from, to };
-    let edits = [("calls >= 130", "calls >= 12"), ("calls + n <= 130", "calls + n <= 12"), ("spend(30)", "spend(0)")];
+    let edits = [
+        ("calls >= 130", "calls >= 12"),
+        ("calls + n <= 130", "calls + n <= 12"),
+        ("spend(30)", "spend(0)"),
+        ("is_cut = is_spent()", "is_cut = false"),
+    ];
     let edits = edits.map(edit).to_vec();
     let plan = run::Plan::from_environment();
     let plan = run::Plan { cases: plan.cases / 10, is_short_sighted: true, edits, ..plan };
