@@ -59,7 +59,7 @@ export function Chart({ queue, theme }) {
   const rates = ratesOf(queue)
   return html`<figure class="chart" aria-label="Rates, per minute">
     <figcaption>${SERIES.map(([name, label]) => html`<span class="key"><i class=${`swatch ${name}`}></i>${label}
-      <b>${rates ? rate(rates[name]) : '–'}</b></span>`)}<span class="dim">/&nbsp;min</span></figcaption>
+      <b>${rates ? rate(rates[name]) : '–'}</b></span>`)}<span class="dim">/\u00a0min</span></figcaption>
     <div class="plot" ref=${box} aria-hidden="true"></div>
   </figure>`
 }
