@@ -104,10 +104,12 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
         (scripts >= QUEUES).then_some((scripts, all - calls_before))
     })
     .await;
-    assert_eq!(second.scripts("sweep").await, 0, "nothing is due in any");
+    // Nothing is due in any. Each is swept once in ten minutes all the same, at a moment of chance.
+    let sweeps = second.scripts("sweep").await;
+    assert!(sweeps * 10 <= QUEUES, "{sweeps} of {QUEUES} idle queues are swept");
     assert!(second.scripts("due").await >= QUEUES, "each is looked at");
     // Two commands where nothing is ahead, eight elsewhere; two hundred for the start of an instance and its connections.
-    assert!(calls <= scripts * 5 + 200, "{calls} commands in {scripts} looks");
+    assert!(calls <= scripts * 5 + sweeps * 60 + 200, "{calls} commands in {scripts} looks");
     w.check().await;
 }
 
