@@ -6,7 +6,7 @@ import htm from './vendor/htm.mjs'
 import { onPulse } from './live.js'
 
 export { render } from './vendor/preact.mjs'
-export { useEffect, useMemo, useRef, useState } from './vendor/hooks.mjs'
+export { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs'
 export const html = htm.bind(h)
 
 export const classes = (...names) => names.filter(Boolean).join(' ')

@@ -1,6 +1,6 @@
 // Small parts that several views have.
 
-import { useStore, html, classes, useBeat, useEffect, useMemo, useRef, useState } from './html.js'
+import { useStore, html, classes, useBeat, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import { brief, pretty } from './exact.js'
 import { now } from './api.js'
 import { age, countdown, time } from './format.js'
@@ -141,7 +141,8 @@ function Dialog({ what }) {
   const [busy, setBusy] = useState(null)
   const [problem, setProblem] = useState(null)
   const [typed, setTyped] = useState('')
-  useEffect(() => {
+  // Before anything is painted: a quick Escape is meant for it.
+  useLayoutEffect(() => {
     dialog.current.showModal()
     // What destroys work is not what Enter does.
     if (!what.danger) dialog.current.querySelector('[type=submit]').focus()

@@ -136,6 +136,24 @@ test('a phone shows it all without scrolling sideways', async () => {
   await becomes(() => on.service.state(id), 'waiting')
 })
 
+test('on a phone the way out and the unit of the rates stay on their line', async () => {
+  await on.service.enqueue('translations-of-the-handbook', 1)
+  on.wire.rule = ({ headers }) => (headers.authorization ? null : { status: 401, body: { type: '/problems/unauthorized', status: 401, title: 'a key', detail: 'a key' } })
+  const page = await on.open('/console/#/q/translations-of-the-handbook/waiting', { width: 360, height: 740, touch: true })
+  await page.getByLabel('Operator key').fill('any')
+  await page.keyboard.press('Enter')
+  await page.locator('[data-row]').first().waitFor()
+  const middle = (selector) => page.locator(selector).first().evaluate((element) => {
+    const { top, bottom } = element.getBoundingClientRect()
+    return (top + bottom) / 2
+  })
+  const level = async (one, other) => assert.ok(Math.abs(await middle(one) - await middle(other)) < 4, `${one} beside ${other}`)
+  await level('.top .brand', '.top .button:last-child')
+  assert.match(await page.locator('figcaption > .dim').innerText(), /^\/\smin$/)
+  await page.locator('figcaption .key b').evaluateAll((all) => all.forEach((rate) => { rate.textContent = '1,392' }))
+  await level('figcaption .key', 'figcaption > .dim')
+})
+
 test('light and dark follow the system, and the toggle until the page is left', async () => {
   const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
   const bright = (colour) => Number(/\d+/.exec(colour)[0]) > 127

@@ -1,11 +1,11 @@
 // The keys.
 
-import { html, useEffect, useRef } from '../html.js'
+import { html, useLayoutEffect, useRef } from '../html.js'
 import { HELP } from '../keys.js'
 
 export function Help({ onClose }) {
   const dialog = useRef(null)
-  useEffect(() => { dialog.current.showModal() }, [])
+  useLayoutEffect(() => { dialog.current.showModal() }, [])
   const outside = (event) => { if (event.target === dialog.current) dialog.current.close() }
   return html`<dialog ref=${dialog} class="help" aria-labelledby="help" onClose=${onClose} onClick=${outside}>
     <h2 id="help">Keys</h2>
