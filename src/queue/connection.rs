@@ -161,7 +161,8 @@ impl Link {
             }
             Err(e) if e.code() == Some("NOSCRIPT") => Err(Sent::NoScript),
             Err(e) => {
-                if is_broken(&e) {
+                // One that answers with a refusal is there.
+                if is_cut(&e) {
                     self.lose(&e);
                 }
                 if is_cut(&e) || is_misled(&e) && born.elapsed() >= FRESH {

@@ -56,6 +56,8 @@ async fn who_waits_rests_while_redis_refuses_writes_and_has_the_job_as_soon_as_i
         assert!((1..15).contains(&said.len()), "{code}: {} lines: {said:#?}", said.len());
         assert!(said.iter().any(|line| line.contains(code)), "{said:#?}");
         assert!(said.iter().any(|line| times(line) > 1), "each says how often: {said:#?}");
+        let all = w.service.said();
+        assert!(!all.contains("Redis is lost"), "{code}: it is there, and refuses: {all}");
         assert!(trying.iter().chain([&sleeper, &late]).all(|waiter| !waiter.is_answered()), "they go on waiting");
 
         let _: String = w.engine.run(take).await;
