@@ -144,9 +144,9 @@ impl Cursor {
     }
 
     /// What stands before the first blank, and behind it.
-    pub(super) fn split(&self) -> Option<(String, &[u8])> {
+    pub(super) fn split(&self) -> Option<(&str, &[u8])> {
         let cut = self.0.iter().position(|byte| *byte == b' ')?;
-        Some((String::from_utf8(self.0[..cut].to_vec()).ok()?, &self.0[cut + 1..]))
+        Some((std::str::from_utf8(&self.0[..cut]).ok()?, &self.0[cut + 1..]))
     }
 
     /// As [`Self::after`] made it.
@@ -161,8 +161,7 @@ impl Cursor {
 
     /// The score and the member, which ends in a code.
     pub(super) fn place(&self) -> Option<(&str, &[u8])> {
-        let cut = self.0.iter().position(|byte| *byte == b' ')?;
-        let (score, member) = (std::str::from_utf8(&self.0[..cut]).ok()?, &self.0[cut + 1..]);
+        let (score, member) = self.split()?;
         let code = member.len().checked_sub(Code::LEN).and_then(|cut| std::str::from_utf8(&member[cut..]).ok());
         let is_place = score.parse::<f64>().is_ok_and(|score| !score.is_nan()) && code.and_then(Code::parse).is_some();
         is_place.then_some((score, member))

@@ -44,8 +44,12 @@ fn transition_of(name: &[u8]) -> Option<&'static str> {
 pub(super) fn unchanged(queue: &QueueName, op: Op, word: &str) {
     match (op, word) {
         (Op::Enqueue, "twin") => transitions(queue, "deduplicated", 1),
-        // Anybody may invent a reservation, and with it a queue: its name is no label.
-        (_, "lost") => metrics::counter!("intray_transitions_total", "transition" => "lost").increment(1),
+        (_, "lost") => lost(1),
         _ => {}
     }
+}
+
+/// Counts settle calls that hit nothing. Anybody may invent a reservation, and with it a queue: its name is no label.
+pub(super) fn lost(n: u64) {
+    metrics::counter!("intray_transitions_total", "transition" => "lost").increment(n);
 }

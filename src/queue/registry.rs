@@ -60,12 +60,11 @@ impl Queues {
         if self.is_registered(queue) {
             return Ok(true);
         }
-        let queue = std::slice::from_ref(queue);
-        if !self.tell(queue, self.inner.most_queues.load(Ordering::Relaxed)).await? {
+        if !self.tell(std::slice::from_ref(queue), self.inner.most_queues.load(Ordering::Relaxed)).await? {
             return Ok(false);
         }
         let mut registered = self.inner.registered.lock().unwrap_or_else(PoisonError::into_inner);
-        registered.extend(queue.iter().map(|queue| (queue.clone(), Instant::now())));
+        registered.insert(queue.clone(), Instant::now());
         Ok(true)
     }
 

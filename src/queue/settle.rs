@@ -169,13 +169,10 @@ impl Queues {
                 async move {
                     let answers = match unknown {
                         Err(fault) => items.iter().map(|_| Err(fault.clone())).collect(),
-                        Ok(names) if names.contains(&queue) => items
-                            .iter()
-                            .map(|_| {
-                                meter::unchanged(&queue, op, "lost");
-                                Ok(Answer::unknown())
-                            })
-                            .collect(),
+                        Ok(names) if names.contains(&queue) => {
+                            meter::lost(items.len() as u64);
+                            items.iter().map(|_| Ok(Answer::unknown())).collect()
+                        }
                         Ok(_) => group::call_since(begin, &self.inner, &queue, op, items).await,
                     };
                     (places, answers)

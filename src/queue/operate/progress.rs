@@ -46,11 +46,8 @@ impl Progress {
     fn parse(text: &str) -> Option<Self> {
         let cursor = Cursor::parse(text).ok()?;
         let (stage, rest) = cursor.split()?;
-        if rest.is_empty() {
-            return Some(Self { stage, after: None });
-        }
-        let after = Cursor::of_place(rest)?;
-        Some(Self { stage, after: Some(after) })
+        let after = if rest.is_empty() { None } else { Some(Cursor::of_place(rest)?) };
+        Some(Self { stage: stage.to_owned(), after })
     }
 }
 
