@@ -1,7 +1,7 @@
 -- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting | blocked
 -- FLAGS  allow-oom
 -- USES   clock write record place batch gate baton search order event total commit
--- KEYS   inbound zset · delayed zset · dead zset · jobs hash · live hash · dedupe hash
+-- KEYS   delayed zset · dead zset · jobs hash · live hash · dedupe hash
 -- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), what an error contains
 -- ARGV   ('' = whatever), score and id of the last one that stays ('' = from the front)
 -- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), score and id of the last one that stays: it is not meant, or
@@ -42,7 +42,7 @@ if ARGV[1] == 'job' and records[1] then
   end
 end
 
-local leave_dead, leave_delayed, into_inbound = begin('ZREM', dead), begin('ZREM', delayed), begin('ZADD', inbound)
+local leave_dead, leave_delayed = begin('ZREM', dead), begin('ZREM', delayed)
 local write_dedupe = begin('HSET', dedupe)
 local those, digests, owners, requeued = {}, {}, {}, 0
 for i, id in ipairs(ids) do
@@ -81,11 +81,7 @@ end
 local function rise(id, r, header)
   if r.state == DEAD then revive(id, r, header) else run_now(id, r, header) end
   requeued = requeued + 1
-  if is_gated(header) then return line_up(id, r, header) end
-  r.state = WAITING
-  add(into_inbound, r.score, in_line(id, r.arrival))
-  became_ready(1)
-  keep(id, r)
+  line_up(id, r, header)
 end
 
 for i, id in ipairs(ids) do

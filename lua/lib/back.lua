@@ -1,7 +1,7 @@
 -- back: where a job goes when its reservation has ended: to its place, to a delay, or to the dead.
 -- USES   clock write stamp record place order batch gate baton leave dedupe ending event total
--- KEYS   inbound zset · delayed zset · dead zset · settings hash
-local to_inbound, to_delayed, to_dead = begin('ZADD', inbound), begin('ZADD', delayed), begin('ZADD', dead)
+-- KEYS   delayed zset · dead zset · settings hash
+local to_delayed, to_dead = begin('ZADD', delayed), begin('ZADD', dead)
 local queue_max_attempts
 
 -- A job without a limit of its own has the queue's; 0 is none.
@@ -21,11 +21,7 @@ end
 
 local function back_to_line(id, r, header)
   if is_called_off(id, header) then return cancel_job(id, r, header, '') end
-  if is_gated(header) then return line_up(id, r, header) end
-  r.state = WAITING
-  add(to_inbound, r.score, in_line(id, r.arrival))
-  became_ready(1)
-  keep(id, r)
+  line_up(id, r, header)
 end
 
 local function back_to_delay(id, r, header, delay)

@@ -1,8 +1,8 @@
 -- ending: a job is completed or cancelled. What is known of it is kept for a while; of a batch's job, as long as that.
 -- USES   clock write stamp record place order batch gate baton leave dedupe event total
--- KEYS   inbound zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash · drafts hash
+-- KEYS   delayed zset · dead zset · ended zset · jobs hash · payloads hash · drafts hash
 local to_ended, drop_drafts = begin('ZADD', ended), begin('HDEL', drafts)
-local off_delayed, off_dead, off_inbound = begin('ZREM', delayed), begin('ZREM', dead), begin('ZREM', inbound)
+local off_delayed, off_dead = begin('ZREM', delayed), begin('ZREM', dead)
 local strip_jobs, strip_payloads = begin('HSET', jobs), begin('HDEL', payloads)
 
 local function end_job(id, r, header, state)
@@ -30,11 +30,9 @@ local function leave_set(id, r, header)
     unpark(id, r)
   elseif r.state ~= WAITING then
     add(r.state == DELAYED and off_delayed or off_dead, id)
-  elseif is_gated(header) then
+  else
     leave_line(id, r)
     pass_batons(id, header)
-  else
-    add(off_inbound, in_line(id, r.arrival))
   end
 end
 
