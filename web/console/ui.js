@@ -84,7 +84,7 @@ export const Waiting = ({ rows = 6 }) => html`<div class="loading" role="status"
 export function Missing({ answer, children }) {
   if (answer.data) return children(answer.data)
   if (!answer.error) return html`<${Waiting} />`
-  return html`<div class="empty bad" role="alert"><strong>${answer.error.title || 'That did not work'}</strong>
+  return html`<div class="empty bad" role="alert"><strong>${answer.error.problem?.title ?? 'That did not work'}</strong>
     <p>${answer.error.message}</p><${Button} onClick=${answer.reload}>Try again<//></div>`
 }
 

@@ -56,7 +56,7 @@ export function Settings({ queue }) {
       await send(patch)
       say('The settings are saved.')
     } catch (error) {
-      const places = (error.errors ?? []).map(({ pointer = '', detail }) => [pointer.split('/')[1], detail])
+      const places = (error.problem?.errors ?? []).map(({ pointer = '', detail }) => [pointer.split('/')[1], detail])
       setErrors({ ...Object.fromEntries(places), '': error.message })
     }
     setBusy(false)
