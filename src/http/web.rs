@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn only_what_browsers_need_is_served() {
         let names: Vec<_> = Files::iter().collect();
-        for name in ["client/client.js", "client/client.d.ts", "console/http.js", "demo/index.html"] {
+        for name in ["client/client.js", "client/client.d.ts", "console/http.js", "demo/base.css", "demo/index.html"] {
             assert!(names.iter().any(|known| known == name), "{name} is missing");
         }
         for name in &names {
