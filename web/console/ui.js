@@ -16,6 +16,9 @@ export function Button({ keys, kind, busy, label, children, ...rest }) {
     aria-keyshortcuts=${keys} disabled=${busy} ...${rest}>${children}</button>`
 }
 
+/** Who it is, or that there is no name. */
+export const Name = ({ worker }) => (worker === null ? html`<em>no name</em>` : html`<bdi>${worker}</bdi>`)
+
 /** How long ago, ticking. */
 export function Ago({ at }) {
   useBeat()
@@ -126,8 +129,9 @@ export function Messages() {
 const question = store(null)
 
 /**
- * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with the
- * service's answer when it is refused; `tell(text)` says how far it is, and whether it should go on. `typed` must be typed first.
+ * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with
+ * the service's answer when it is refused; `tell(text)` says how far it is, and whether it should go on. `typed` must
+ * be typed first.
  */
 export const ask = (what) => question.set(() => ({ ...what }))
 
@@ -173,12 +177,14 @@ function Dialog({ what }) {
       <h2 id="question">${what.title}</h2>
       <p>${what.text}</p>
       ${what.typed && html`<label>Type <b>${what.typed}</b> to go on
-        <input value=${typed} autocomplete="off" spellcheck=${false} onInput=${(event) => setTyped(event.target.value)} /></label>`}
+        <input value=${typed} autocomplete="off" spellcheck=${false}
+          onInput=${(event) => setTyped(event.target.value)} /></label>`}
       ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
       <p class="choices">
         <button type="button" class="button" onClick=${close}>Leave it</button>
         <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
-          disabled=${busy !== null || (what.typed && typed !== what.typed)}>${busy !== null ? `${what.action} ${busy}` : what.action}</button>
+          disabled=${busy !== null || (what.typed && typed !== what.typed)}>
+          ${busy !== null ? `${what.action} ${busy}` : what.action}</button>
       </p>
     </form>
   </dialog>`
