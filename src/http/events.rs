@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use super::{consumer::read_queues, guard, headers::LastEventId, problem::Problem, query::Query, shapes};
 use crate::{
     access::Pass,
-    job::{BatchId, Invalid, Name, QueueName},
-    queue::{Event, KINDS, Place, Subject, between},
+    job::{BatchId, Invalid, Name, QueueName, chance::between},
+    queue::{Event, KINDS, Place, Subject},
     waiting::{Feed, Told, Waiting},
 };
 
