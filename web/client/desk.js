@@ -9,7 +9,6 @@ import { Endings } from './endings.js'
 import { Job } from './job.js'
 import { Lease } from './lease.js'
 import { Ledger } from './ledger.js'
-import { left, sendable } from './record.js'
 import { Search } from './search.js'
 import { Tabs, shown } from './tabs.js'
 
@@ -151,34 +150,14 @@ export class Intray extends EventTarget {
     this.#wake()
   }
 
-  /**
-   * The page goes, perhaps for good: what is to be sent goes by beacon, and the job is given back if nobody returns.
-   */
+  /** The page goes, perhaps for good: what is to be sent goes by beacon, and so does a farewell. */
   #leave() {
     if (!this.#tabs.isOpen) return
     this.#calls.giveUp() // an extend that overtook the farewell would undo it
-    const { grace } = this.#plan
-    const r = this.#ledger.current
     this.#endings.beacon()
-    if (r?.state === 'held' && this.#tabs.isLast && grace !== null) {
-      this.#sayFarewell(r, grace)
-      this.#tabs.post({ farewell: true })
-      this.#ledger.farewell(r, grace)
-    }
+    this.#lease.farewell(this.#plan.grace)
     clearInterval(this.#timer)
     this.#tabs.leave()
-  }
-
-  /**
-   * With the draft, unless it is too large for a beacon.
-   * @param {JobRecord} r
-   * @param {number} grace
-   */
-  #sayFarewell(r, grace) {
-    const { reservation, resumes } = r.handout
-    const farewell = { reservation, grace_ms: grace, resumes }
-    const sent = sendable(r) && this.#calls.beacon('abandon', { ...farewell, draft: r.draft })
-    if (!sent) this.#calls.beacon('abandon', farewell)
   }
 
   /** Somebody has closed a tab and is here. Its farewell may still be on its way: only a resume outruns that one. */

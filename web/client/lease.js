@@ -57,6 +57,22 @@ export class Lease {
   }
 
   /**
+   * The page goes. From the last tab the job goes back after `grace`, if nobody returns; with its draft, unless that is
+   * too large for a beacon.
+   * @param {number | null} grace
+   */
+  farewell(grace) {
+    const r = this.#ledger.current
+    if (r?.state !== 'held' || !this.#tabs.isLast || grace === null) return
+    const { reservation, resumes } = r.handout
+    const goodbye = { reservation, grace_ms: grace, resumes }
+    const sent = sendable(r) && this.#calls.beacon('abandon', { ...goodbye, draft: r.draft })
+    if (!sent) this.#calls.beacon('abandon', goodbye)
+    this.#tabs.post({ farewell: true })
+    this.#ledger.farewell(r, grace)
+  }
+
+  /**
    * Keeps a draft here, and at the service. True: the service has it.
    * @param {JobRecord} r
    * @param {any} draft

@@ -4,7 +4,7 @@
  */
 import { mark } from './clock.js'
 import { KEPT } from './drawer.js'
-import { left, sendable } from './record.js'
+import { asJson, left, sendable } from './record.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Drawer, Entry } from './drawer.js' */
@@ -14,7 +14,6 @@ import { left, sendable } from './record.js'
 /** @import { Tabs } from './tabs.js' */
 
 /** @typedef {(r: Entry | JobRecord, event: EventName, detail?: object) => void} Emit */
-
 /** @type {Record<Types.Action, 'completed' | 'abandoned' | 'failed'>} */
 const DONE = { complete: 'completed', abandon: 'abandoned', fail: 'failed' }
 
@@ -95,8 +94,8 @@ export class Ledger {
     const found = r.doubtful ? { state: 'held', doubtful: false, reason: undefined } : {}
     this.#change(r, { ...found, left: expiresIn }, 'extended', { expiresIn })
     if (!sent) return
-    const news = { base: sent, unsent: sent !== JSON.stringify(r.draft) }
-    this.#change(r, news, 'saved', { draft: JSON.parse(sent) })
+    const unsent = sent !== JSON.stringify(r.draft)
+    this.#change(r, { base: sent, unsent }, 'saved', { draft: JSON.parse(sent) })
   }
 
   /**
@@ -248,12 +247,4 @@ function reasonOf(said = 'unknown') {
  */
 function write(r, news) {
   Object.assign(r, news)
-}
-
-/**
- * A copy as it will arrive; throws what could not be sent.
- * @param {any} value
- */
-function asJson(value) {
-  return JSON.parse(JSON.stringify(value))
 }

@@ -129,3 +129,11 @@ export function sendable(r) {
 export function mustBeOpen({ state }) {
   if (state !== 'held' && state !== 'lost') throw new DOMException(`the job is ${state}`, 'InvalidStateError')
 }
+
+/**
+ * A copy as it will arrive; throws what could not be sent.
+ * @param {any} value
+ */
+export function asJson(value) {
+  return JSON.parse(JSON.stringify(value))
+}
