@@ -142,8 +142,7 @@ export function Question() {
 
 function Dialog({ what }) {
   const dialog = useRef(null)
-  const [busy, setBusy] = useState(null)
-  const [problem, setProblem] = useState(null)
+  const isOpen = useRef(true)
   const [typed, setTyped] = useState('')
   // Before anything is painted: a quick Escape is meant for it.
   useLayoutEffect(() => {
@@ -151,27 +150,12 @@ function Dialog({ what }) {
     // What destroys work is not what Enter does.
     if (!what.danger) dialog.current.querySelector('[type=submit]').focus()
   }, [])
-  const isOpen = useRef(true)
   const close = () => {
     isOpen.current = false
     dialog.current?.close()
     question.set((other) => (other === what ? null : other))
   }
-  const tell = (text) => { setBusy(text); return isOpen.current }
-  const go = async (event) => {
-    event.preventDefault()
-    setProblem(null)
-    setBusy('…')
-    try {
-      const answer = await what.work(tell)
-      close()
-      say(typeof what.done === 'function' ? what.done(answer) : what.done)
-    } catch (error) {
-      if (!isOpen.current) say(error.message, 'bad')
-      setProblem(error)
-      setBusy(null)
-    }
-  }
+  const { busy, problem, go } = useWork(what, isOpen, close)
   return html`<dialog ref=${dialog} class="question" aria-labelledby="question" onClose=${close}>
     <form onSubmit=${go}>
       <h2 id="question">${what.title}</h2>
@@ -188,4 +172,26 @@ function Dialog({ what }) {
       </p>
     </form>
   </dialog>`
+}
+
+/** Does what was confirmed. Who has closed the dialog meanwhile is told all the same. */
+function useWork(what, isOpen, close) {
+  const [busy, setBusy] = useState(null)
+  const [problem, setProblem] = useState(null)
+  const tell = (text) => { setBusy(text); return isOpen.current }
+  const go = async (event) => {
+    event.preventDefault()
+    setProblem(null)
+    setBusy('…')
+    try {
+      const answer = await what.work(tell)
+      close()
+      say(typeof what.done === 'function' ? what.done(answer) : what.done)
+    } catch (error) {
+      if (!isOpen.current) say(error.message, 'bad')
+      setProblem(error)
+      setBusy(null)
+    }
+  }
+  return { busy, problem, go }
 }

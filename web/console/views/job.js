@@ -23,11 +23,6 @@ export function Job({ queue, id, back }) {
 }
 
 function Known({ job, settings, changed, error }) {
-  const { counts } = job
-  const history = [
-    [counts.handed_out, 'handed out'], [counts.expired, 'ran out of time'], [counts.failed, 'failed'],
-    [counts.abandoned, 'given back'], [counts.released, 'released'],
-  ].filter(([n]) => n > 0)
   return html`
     ${error && html`<p class="stale" role="status">Not up to date: ${error.message}</p>`}
     <p class="facts"><${State} of=${job.state} />
@@ -57,21 +52,30 @@ function Known({ job, settings, changed, error }) {
     ${job.reasons?.length > 0 && html`<section><h3>Given back because</h3><ol class="errors">
       ${newestFirst(job.reasons).map((back) => html`<${Said} of=${back} text=${back.reason} />`)}
     </ol></section>`}
-    <section><h3>About it</h3><dl>
-      <dt>History</dt><dd>${history.map(([n, what]) => `${n} × ${what}`).join(', ') || 'never handed out'}</dd>
-      <dt>Attempts</dt><dd>${job.attempts}${limit(job.max_attempts ?? settings.max_attempts)}</dd>
-      <dt>Client</dt><dd>${job.client === null ? 'none' : html`<bdi>${job.client}</bdi>`}</dd>
-      ${job.locks.length > 0 && html`<dt>Locks</dt><dd class="chips">${
-        job.locks.map((lock) => html`<bdi class="chip lock">${lock}</bdi>`)}</dd>`}
-      ${job.batch && html`<dt>Batch</dt><dd>
-        <a href=${link(job.queue, 'batches', job.batch)}>${tail(job.batch)}</a></dd>`}
-      <dt>Lease</dt><dd>${duration(job.lease_ms ?? settings.lease_ms)}</dd>
-      ${job.backoff && html`<dt>Backoff</dt><dd>${job.backoff.type}, ${duration(job.backoff.delay_ms)}</dd>`}
-      <dt>Enqueued</dt><dd>${time(job.enqueued_at)}</dd>
-      ${job.due_at && html`<dt>Due</dt><dd>${time(job.due_at)}</dd>`}
-      ${job.ended_at && html`<dt>Ended</dt><dd>${time(job.ended_at)}</dd>`}
-      ${job.traceparent && html`<dt>Trace</dt><dd class="mono">${job.traceparent}</dd>`}
-    </dl></section>`
+    <${About} job=${job} settings=${settings} />`
+}
+
+function About({ job, settings }) {
+  const { counts } = job
+  const history = [
+    [counts.handed_out, 'handed out'], [counts.expired, 'ran out of time'], [counts.failed, 'failed'],
+    [counts.abandoned, 'given back'], [counts.released, 'released'],
+  ].filter(([n]) => n > 0)
+  return html`<section><h3>About it</h3><dl>
+    <dt>History</dt><dd>${history.map(([n, what]) => `${n} × ${what}`).join(', ') || 'never handed out'}</dd>
+    <dt>Attempts</dt><dd>${job.attempts}${limit(job.max_attempts ?? settings.max_attempts)}</dd>
+    <dt>Client</dt><dd>${job.client === null ? 'none' : html`<bdi>${job.client}</bdi>`}</dd>
+    ${job.locks.length > 0 && html`<dt>Locks</dt><dd class="chips">${
+      job.locks.map((lock) => html`<bdi class="chip lock">${lock}</bdi>`)}</dd>`}
+    ${job.batch && html`<dt>Batch</dt><dd>
+      <a href=${link(job.queue, 'batches', job.batch)}>${tail(job.batch)}</a></dd>`}
+    <dt>Lease</dt><dd>${duration(job.lease_ms ?? settings.lease_ms)}</dd>
+    ${job.backoff && html`<dt>Backoff</dt><dd>${job.backoff.type}, ${duration(job.backoff.delay_ms)}</dd>`}
+    <dt>Enqueued</dt><dd>${time(job.enqueued_at)}</dd>
+    ${job.due_at && html`<dt>Due</dt><dd>${time(job.due_at)}</dd>`}
+    ${job.ended_at && html`<dt>Ended</dt><dd>${time(job.ended_at)}</dd>`}
+    ${job.traceparent && html`<dt>Trace</dt><dd class="mono">${job.traceparent}</dd>`}
+  </dl></section>`
 }
 
 /** What somebody has said, and when. */

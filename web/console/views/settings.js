@@ -20,6 +20,7 @@ const KNOWN = {
   max_jobs: ['Room', 'Jobs that have not ended, and dead ones; 0 is no limit', 0],
 }
 
+const SAVED = 'The settings are saved.'
 const UNREAD = 'cannot be read: write it like 90 s, 5 min or 1 h 30 min'
 
 const isDuration = (name) => name.endsWith('_ms')
@@ -33,42 +34,40 @@ function usually(name, usual) {
 
 const title = (name) => KNOWN[name]?.[0] ?? name.replace(/_ms$/, '').replaceAll('_', ' ')
 
-export function Settings({ queue }) {
-  const { name, settings } = queue
+/** What was typed and is not saved, and what is wrong with it, field by field. */
+function useDraft(name, settings) {
   const [draft, setDraft] = useState({})
   const [errors, setErrors] = useState({})
-  const [busy, setBusy] = useState(false)
-  useEffect(() => { setDraft({}); setErrors({}) }, [name])
+  const undo = () => { setDraft({}); setErrors({}) }
+  useEffect(undo, [name])
+  const isNew = (field) => draft[field] === null || !same(read(field, draft[field], settings), settings[field])
   const change = (field, value) => {
     setDraft({ ...draft, [field]: value })
     setErrors({ ...errors, [field]: undefined })
   }
+  return { draft, dirty: Object.keys(draft).filter(isNew), change, undo, errors, setErrors }
+}
+
+export function Settings({ queue }) {
+  const { name, settings } = queue
+  const { draft, dirty, change, undo, errors, setErrors } = useDraft(name, settings)
+  const [busy, setBusy] = useState(false)
   const fields = Object.keys(settings).filter((field) => field !== 'paused')
-  const isNew = (field) => draft[field] === null || !same(read(field, draft[field], settings), settings[field])
-  const dirty = Object.keys(draft).filter(isNew)
 
   const send = async (patch) => {
     again(await api.configure(name, patch))
-    setDraft({})
+    undo()
   }
   const save = async (event) => {
     event.preventDefault()
     const patch = Object.fromEntries(dirty.map((field) => [field, read(field, draft[field], settings)]))
     const unread = Object.entries(patch).filter(([, value]) => Number.isNaN(value))
     if (unread.length) return setErrors(Object.fromEntries(unread.map(([field]) => [field, UNREAD])))
-    const isLess = (field) => field in patch && (patch[field] ?? KNOWN[field][2]) < settings[field]
-    const less = ['retention_ms', 'retention_max'].filter(isLess)
-    if (less.length) {
-      return ask({
-        title: `Keep less of ${name}?`,
-        text: 'Completed and cancelled jobs beyond it are forgotten with their results. This cannot be undone.',
-        action: 'Keep less', danger: true, work: () => send(patch), done: 'The settings are saved.',
-      })
-    }
+    if (keepsLess(patch, settings)) return askToKeepLess(name, () => send(patch))
     setBusy(true)
     try {
       await send(patch)
-      say('The settings are saved.')
+      say(SAVED)
     } catch (error) {
       const places = (error.problem?.errors ?? []).map(({ pointer = '', detail }) => [pointer.split('/')[1], detail])
       setErrors({ ...Object.fromEntries(places), '': error.message })
@@ -82,9 +81,25 @@ export function Settings({ queue }) {
     <p class=${classes('save', dirty.length && 'dirty')}>
       <button class="button primary" type="submit" disabled=${busy || dirty.length === 0}>${
         dirty.length ? `Save ${number(dirty.length)} ${dirty.length === 1 ? 'change' : 'changes'}` : 'Saved'}</button>
-      ${dirty.length > 0 && html`<${Button} kind="quiet" onClick=${() => { setDraft({}); setErrors({}) }}>Undo<//>`}
+      ${dirty.length > 0 && html`<${Button} kind="quiet" onClick=${undo}>Undo<//>`}
     </p>
   </form>`
+}
+
+function keepsLess(patch, settings) {
+  const isLess = (field) => field in patch && (patch[field] ?? KNOWN[field][2]) < settings[field]
+  return ['retention_ms', 'retention_max'].some(isLess)
+}
+
+function askToKeepLess(name, work) {
+  ask({
+    title: `Keep less of ${name}?`,
+    text: 'Completed and cancelled jobs beyond it are forgotten with their results. This cannot be undone.',
+    action: 'Keep less',
+    danger: true,
+    work,
+    done: SAVED,
+  })
 }
 
 /** `value`: what was typed; `undefined` nothing, `null` back to the default. */
