@@ -76,8 +76,8 @@ export function showPost(job) {
   element('author').textContent = isPost ? name : job.id
   element('face').textContent = isPost ? initials(name) : '{ }'
   element('face').style.setProperty('--hue', String(hue(name)))
-  const strikes = author.strikes ? `${author.strikes} ${author.strikes === 1 ? 'strike' : 'strikes'}` : null
-  const posts = author.posts !== undefined && `${author.posts} posts`
+  const strikes = author.strikes ? many(author.strikes, 'strike') : null
+  const posts = author.posts !== undefined && many(author.posts, 'post')
   fill('about', [author.since && `here since ${author.since}`, posts, strikes])
   element('about').lastElementChild?.classList.toggle('strikes', Boolean(strikes))
   fill('where', [kind, community, posted, nameOf(language), job.attempt > 1 && `attempt ${job.attempt}`])
@@ -112,6 +112,7 @@ function fill(id, parts) {
   element(id).replaceChildren(...parts.filter(Boolean).map((part) => make('span', { textContent: part })))
 }
 
+const many = (n, one) => `${n} ${one}${n === 1 ? '' : 's'}`
 const words = (name) => name.split(/[\s._-]+/).filter(Boolean)
 const initials = (name) => words(name).slice(0, 2).map((word) => [...word][0].toUpperCase()).join('')
 
