@@ -28,9 +28,9 @@ test('it is served as one file that imports nothing, and puts nothing into a pag
   assert.deepEqual(Object.keys(await import(`data:text/javascript,${encodeURIComponent(source)}`)), [
     'Intray', 'IntrayError', 'Job',
   ])
-  const declared = (text) => text.match(/^(?:export )?(?:async )?(?:class|const|function) \w+/gm) ?? []
-  const names = parts.flatMap((part) => declared(read(part))).map((line) => line.split(' ').at(-1))
-  assert.deepEqual(declared(source).map((line) => line.split(' ').at(-1)).sort(), names.sort(), 'each part is in it once')
+  const declared = (text) => text.match(/(?<=^(?:export )?(?:async )?(?:class|const|function) )\w+/gm) ?? []
+  const names = parts.flatMap((part) => declared(read(part)))
+  assert.deepEqual(declared(source).sort(), names.sort(), 'each part is in it once')
   assert.doesNotMatch(
     source,
     /^\s*import\b|\bimport\(['"`](?!\.)|innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function/m,
