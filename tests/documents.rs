@@ -3,11 +3,16 @@
 #[path = "documents/figures.rs"]
 mod figures;
 
+#[path = "documents/lua.rs"]
+mod lua;
+#[path = "documents/tree.rs"]
+mod tree;
+#[path = "documents/words.rs"]
+mod words;
+
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
-fn read(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
+use tree::read;
 
 /// Every Rust file below a folder or of a module, with its path.
 fn sources(module: &str) -> Vec<(String, String)> {

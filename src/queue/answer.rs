@@ -8,10 +8,10 @@ use super::{
     group::Answer,
     read::{Fields, broken},
     record::{self, Header, Live},
-    reserve::{Handout, Reason, ReserveOutcome},
+    reserve::{Handout, ReserveOutcome},
     undo::Undo,
 };
-use crate::job::{JobId, Millis, Priority, QueueName, Reservation};
+use crate::job::{JobId, Millis, Priority, QueueName, Reason, Reservation};
 
 /// One queue's part of an answer.
 pub(super) struct Part {

@@ -51,14 +51,14 @@ pub use batch::{
 pub use connection::Room;
 pub use ended::{AbandonReason, Completed};
 pub use enqueue::{Dedupe, Enqueued, NewJob};
-pub use events::{Event, KINDS, Passage, Place, Subject};
+pub use events::{Event, Passage, Place, Subject};
 pub use health::Check;
 pub use hints::{Hint, Wanted};
 pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
 pub use locks::{HeldLock, LockPage};
 pub use migrate::{Adopted, LayoutError};
 pub use operate::{Cancellation, Meant, Progress, Purge, Purged, Release, Released, Reprioritized, Requeue, Requeued};
-pub use reserve::{Handout, Reason, Reserve, ReserveOutcome};
+pub use reserve::{Handout, Reserve, ReserveOutcome};
 pub use settings::{Settings, SettingsPatch};
 pub use settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return};
 pub use stats::{QueueInfo, QueuePage, StateCounts, Totals};
@@ -66,6 +66,7 @@ pub use sweep::Swept;
 pub use task::{Delay, Task};
 pub use undo::Undo;
 
+pub use crate::job::Reason;
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 use crate::job::{QueueName, chance, ids};
 

@@ -1,7 +1,7 @@
 //! sweep: what time brings about, in bounded steps.
 
 use super::{Fault, Inner, Queues, connection::Args, group, meter, read::Fields};
-use crate::job::{QueueName, limits};
+use crate::job::{QueueName, Tally, limits};
 
 /// What a sweep moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl Inner {
         let (dead, forgotten) = (answer.count()?, answer.count()?);
         let more = answer.flag()?;
         let (next_ms, lag_ms) = (answer.maybe()?, answer.count()?);
-        meter::transitions(queue, "forgotten", forgotten);
+        meter::transitions(queue, Tally::Forgotten.word(), forgotten);
         if expired + due > 0 {
             metrics::histogram!("intray_sweep_lag_seconds").record(lag_ms as f64 / 1e3);
         }
