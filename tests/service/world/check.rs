@@ -201,7 +201,8 @@ impl Check<'_> {
         if events.is_empty() || events.len() > 9_000 {
             return;
         }
-        for total in Total::ALL.map(Total::word) {
+        // A completion that comes late counts what it came after without telling it.
+        for total in Total::ALL.into_iter().filter(|total| *total != Total::Expired).map(Total::word) {
             let kind = if total == Total::HandedOut.word() { "reserved" } else { total };
             let told = events.iter().filter(|event| event.kind == kind && event.note != "undelivered").count();
             assert_eq!(told as i64, self.keyspace.total(total), "{}: events {kind}", self.queue);
