@@ -15,7 +15,7 @@ use http_body_util::StreamBody;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::{consumer::read_queues, guard, headers::LastEventId, problem::Problem, query::Query, shapes};
+use super::{guard, headers::LastEventId, problem::Problem, query::Query, shapes, worker::read_queues};
 use crate::{
     access::Pass,
     job::{BatchId, Invalid, Kind, Name, QueueName, chance::between},

@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use super::group::Op;
+use super::lanes::Op;
 use crate::job::{Kind, QueueName, Tally, Total};
 
 /// Counts transitions that this instance brought about.
