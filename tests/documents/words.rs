@@ -11,17 +11,26 @@ fn set<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> BTreeSet<String> {
     words.into_iter().map(|word| word.as_ref().to_owned()).collect()
 }
 
+/// Both have the same words, or it says which ones not.
+fn same(place: &str, found: &BTreeSet<String>, list: &str, known: &BTreeSet<String>) {
+    let (strange, missing): (Vec<_>, Vec<_>) = (found.difference(known).collect(), known.difference(found).collect());
+    assert!(
+        strange.is_empty() && missing.is_empty(),
+        "{place}: {missing:?} of {list} missing, {strange:?} not in {list}"
+    );
+}
+
 #[test]
 fn lua_tells_the_kinds_of_event_that_there_are() {
     let told = set(lua::words_given_to(&lua::code(), "event"));
-    assert_eq!(told, set(Kind::ALL.map(Kind::word)), "left: told in lua/, right: job::Kind");
+    same("event(…) in lua/", &told, "job::Kind", &set(Kind::ALL.map(Kind::word)));
 }
 
 #[test]
 fn lua_counts_the_totals_that_there_are() {
     let counted = set(lua::words_given_to(&lua::code(), "total"));
     let known = Total::ALL.map(Total::word).into_iter().chain(Kept::ALL.map(Kept::word));
-    assert_eq!(counted, set(known), "left: counted in lua/, right: job::Total and job::Kept");
+    same("total(…) in lua/", &counted, "job::Total and job::Kept", &set(known));
 }
 
 #[test]
@@ -32,7 +41,7 @@ fn lua_numbers_the_states_as_rust_does() {
 #[test]
 fn lua_knows_the_ends_of_a_reservation() {
     let known = Ending::ALL.into_iter().filter(|ending| *ending != Ending::Unknown).map(Ending::word);
-    assert_eq!(set(lua::table(&lua::code(), "ENDINGS")), set(known), "left: lua/, right: job::Ending");
+    same("ENDINGS in lua/", &set(lua::table(&lua::code(), "ENDINGS")), "job::Ending", &set(known));
 }
 
 #[test]
@@ -53,7 +62,7 @@ fn the_contract_lists_the_words() {
         let list = contract.pointer(&format!("/components/schemas/{place}")).and_then(Value::as_array);
         let list = list.unwrap_or_else(|| panic!("openapi.yaml has no {place}"));
         let listed = set(list.iter().filter_map(Value::as_str));
-        assert_eq!(listed, set(words), "left: {place} in openapi.yaml, right: src/job");
+        same(&format!("{place} in openapi.yaml"), &listed, "src/job", &set(words));
     }
 }
 
@@ -63,7 +72,7 @@ fn the_contract_says_what_each_event_means() {
     let rows = contract.lines().map(str::trim).skip_while(|line| *line != "| type | what happened |").skip(2);
     let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));
     let explained = set(cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)));
-    assert_eq!(explained, set(Kind::ALL.map(Kind::word)), "left: the table in openapi.yaml, right: job::Kind");
+    same("the table of events in openapi.yaml", &explained, "job::Kind", &set(Kind::ALL.map(Kind::word)));
 }
 
 #[test]
@@ -90,5 +99,5 @@ fn the_readme_says_what_each_role_may() {
     let rows = table.take_while(|line| line.starts_with('|'));
     let said = set(rows.filter_map(|row| row.split('|').nth(1)).map(str::trim));
     let roles = Role::ALL.iter().map(|role| role.word()).chain(["nobody in particular"]);
-    assert_eq!(said, set(roles), "left: README.md, right: job::Role");
+    same("the roles in README.md", &said, "job::Role", &set(roles));
 }
