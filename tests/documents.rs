@@ -1,5 +1,7 @@
 //! What the documents say is so: flags, problems, walls between the modules.
 
+#[path = "documents/duplicates.rs"]
+mod duplicates;
 #[path = "documents/figures.rs"]
 mod figures;
 
@@ -7,6 +9,8 @@ mod figures;
 mod imports;
 #[path = "documents/lua.rs"]
 mod lua;
+#[path = "documents/sizes.rs"]
+mod sizes;
 #[path = "documents/tree.rs"]
 mod tree;
 #[path = "documents/walls.rs"]
