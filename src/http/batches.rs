@@ -8,6 +8,7 @@ use axum::{
 use serde_json::value::RawValue;
 
 use super::{
+    app::PayloadLimit,
     extract::{BatchInPath, JsonBody},
     fields::Fields,
     guard,
@@ -31,7 +32,8 @@ const RESULTS: u32 = 100;
 
 /// `POST /batches`
 pub async fn create(
-    State((queues, max_payload)): State<(Queues, usize)>,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_payload)): State<PayloadLimit>,
     caller: Caller,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,
@@ -92,7 +94,8 @@ pub async fn cancel(
 
 /// `POST /batches/{id}/jobs`
 pub async fn append(
-    State((queues, max_payload)): State<(Queues, usize)>,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_payload)): State<PayloadLimit>,
     BatchInPath(id): BatchInPath,
     _: NoQuery,
     Traceparent(traceparent): Traceparent,

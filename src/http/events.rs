@@ -30,7 +30,8 @@ const DOUBT: Duration = Duration::from_secs(1);
 
 /// `GET /events`
 pub async fn events(
-    State((waiting, leaving)): State<(Waiting, CancellationToken)>,
+    State(waiting): State<Waiting>,
+    State(leaving): State<CancellationToken>,
     pass: Pass,
     LastEventId(places): LastEventId,
     mut query: Query,

@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::{
     gather::{is_json, read},
-    guard,
+    guard::{self, Admission},
     place::Place,
     problem::{Failure, Problem},
     purse::{Purse, Share},
@@ -85,9 +85,9 @@ impl<S: Sync> FromRequest<S> for BeaconBody {
     }
 }
 
-/// The layer has put it there.
+/// Who lets requests in has put it there.
 fn purse(request: &Request) -> Result<Purse, Problem> {
-    request.extensions().get::<Purse>().cloned().ok_or_else(|| {
+    request.extensions().get::<Admission>().map(|admission| admission.purse.clone()).ok_or_else(|| {
         tracing::error!("nobody pays for a body");
         Problem::internal()
     })
@@ -173,7 +173,7 @@ mod tests {
 
     fn paid(request: Request) -> Request {
         let mut request = request;
-        request.extensions_mut().insert(Purse::of_known(&Bodies::default()));
+        request.extensions_mut().insert(Admission { pass: None, purse: Purse::of_known(&Bodies::default()) });
         request
     }
 

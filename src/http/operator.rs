@@ -133,7 +133,8 @@ pub async fn sweep(
 
 /// `GET /queues/{queue}/jobs`
 pub async fn jobs(
-    State((queues, waiting)): State<(Queues, Waiting)>,
+    State(queues): State<Queues>,
+    State(waiting): State<Waiting>,
     pass: Pass,
     QueueInPath(queue): QueueInPath,
     mut query: Query,

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{
+    app::PayloadLimit,
     extract::{JobInPath, JsonBody},
     fields::Fields,
     guard,
@@ -29,7 +30,8 @@ use crate::{
 
 /// `POST /jobs`
 pub async fn enqueue(
-    State((queues, max_payload)): State<(Queues, usize)>,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_payload)): State<PayloadLimit>,
     caller: Caller,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,

@@ -10,6 +10,7 @@ use axum::{
 use serde_json::value::RawValue;
 
 use super::{
+    app::PayloadLimit,
     deliver::Delivery,
     extract::{BeaconBody, JsonBody, WorkerInPath},
     fields::Fields,
@@ -64,7 +65,8 @@ pub async fn reserve(
 
 /// `POST /jobs/extend`
 pub async fn extend(
-    State((queues, max_draft)): State<(Queues, usize)>,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_draft)): State<PayloadLimit>,
     _: NoQuery,
     body: BeaconBody,
 ) -> Result<Response, Problem> {
@@ -75,7 +77,8 @@ pub async fn extend(
 
 /// `POST /jobs/complete`
 pub async fn complete(
-    State((queues, max_result)): State<(Queues, usize)>,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_result)): State<PayloadLimit>,
     _: NoQuery,
     body: BeaconBody,
 ) -> Result<Response, Problem> {
@@ -86,7 +89,8 @@ pub async fn complete(
 
 /// `POST /jobs/abandon`
 pub async fn abandon(
-    State((queues, max_draft)): State<(Queues, usize)>,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_draft)): State<PayloadLimit>,
     _: NoQuery,
     body: BeaconBody,
 ) -> Result<Response, Problem> {
