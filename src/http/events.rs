@@ -18,8 +18,8 @@ use tokio_util::sync::CancellationToken;
 use super::{guard, headers::LastEventId, problem::Problem, query::Query, shapes, worker::read_queues};
 use crate::{
     access::Pass,
-    job::{BatchId, Invalid, Name, QueueName},
-    queue::{Event, KINDS, Place, Subject, between},
+    job::{BatchId, Invalid, Name, QueueName, chance::between},
+    queue::{Event, KINDS, Place, Subject},
     waiting::{Feed, Told, Waiting},
 };
 
