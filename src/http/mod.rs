@@ -1,5 +1,6 @@
 //! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
 
+mod answer;
 mod app;
 mod batches;
 mod deliver;
@@ -12,10 +13,12 @@ mod guard;
 mod headers;
 mod host;
 mod items;
+mod json;
 mod observe;
 mod operator;
 mod origin;
 mod pages;
+mod path;
 mod peers;
 mod place;
 mod problem;
@@ -23,6 +26,7 @@ mod producer;
 mod purse;
 mod query;
 mod rules;
+mod settle;
 mod shapes;
 mod task;
 #[cfg(test)]
@@ -47,9 +51,14 @@ use self::{
     pages::{Figures, Readiness},
     problem::{Failure, Problem},
     purse::Bodies,
+    settle::settle,
 };
 pub use self::{origin::Origins, peers::Peers};
-use crate::{access::Access, queue::Queues, waiting::Waiting};
+use crate::{
+    access::Access,
+    queue::{Abandon, Complete, Extend, Fail, Queues},
+    waiting::Waiting,
+};
 
 /// What an operator decides about requests.
 #[derive(Debug, Clone)]
@@ -115,10 +124,10 @@ fn for_workers() -> Router<Front> {
         .route("/jobs/reserve", post(workers(worker::reserve)))
         .route("/workers/{worker}/reservations", get(workers(worker::reservations)))
         // The reservation is the credential, and a beacon can send no other.
-        .route("/jobs/extend", post(anyone(worker::extend)))
-        .route("/jobs/complete", post(anyone(worker::complete)))
-        .route("/jobs/abandon", post(anyone(worker::abandon)))
-        .route("/jobs/fail", post(anyone(worker::fail)))
+        .route("/jobs/extend", post(anyone(settle::<Extend>)))
+        .route("/jobs/complete", post(anyone(settle::<Complete>)))
+        .route("/jobs/abandon", post(anyone(settle::<Abandon>)))
+        .route("/jobs/fail", post(anyone(settle::<Fail>)))
 }
 
 fn for_operators() -> Router<Front> {
