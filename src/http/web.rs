@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 
 use axum::{
+    extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 
-use super::problem::Problem;
+use super::{app::Demo, problem::Problem};
 
 /// What is for browsers: no scripts of the shell, no text for those who build.
 #[derive(RustEmbed)]
@@ -33,7 +34,7 @@ const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
     connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// `GET /`: what is here. The desk is named where there is one.
-pub async fn home(demo: bool) -> Response {
+pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
     let page =
         Files::get("index.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
     let lines = page.lines().filter(|line| demo || !line.contains("demo/"));
