@@ -70,7 +70,7 @@ pub async fn extend(
 ) -> Result<Response, Problem> {
     let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
     let read = |item| read_extend(item, max_draft);
-    Ok(items.each(read, |calls| queues.extend(calls), extended).await.into_response())
+    Ok(items.each(read, |call| queues.extend(call), extended).await.into_response())
 }
 
 /// `POST /jobs/complete`
@@ -81,7 +81,7 @@ pub async fn complete(
 ) -> Result<Response, Problem> {
     let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
     let read = |item| read_complete(item, max_result);
-    Ok(items.each(read, |calls| queues.complete(calls), completed).await.into_response())
+    Ok(items.each(read, |call| queues.complete(call), completed).await.into_response())
 }
 
 /// `POST /jobs/abandon`
@@ -92,13 +92,13 @@ pub async fn abandon(
 ) -> Result<Response, Problem> {
     let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
     let read = |item| read_abandon(item, max_draft);
-    Ok(items.each(read, |calls| queues.abandon(calls), returned).await.into_response())
+    Ok(items.each(read, |call| queues.abandon(call), returned).await.into_response())
 }
 
 /// `POST /jobs/fail`
 pub async fn fail(State(queues): State<Queues>, _: NoQuery, body: BeaconBody) -> Result<Response, Problem> {
     let items = Items::of(body.json()?, limits::SETTLE_ITEMS)?;
-    Ok(items.each(read_fail, |calls| queues.fail(calls), returned).await.into_response())
+    Ok(items.each(read_fail, |call| queues.fail(call), returned).await.into_response())
 }
 
 /// `GET /workers/{worker}/reservations`
