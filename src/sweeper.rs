@@ -9,8 +9,8 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    job::QueueName,
-    queue::{Fault, Queues, Swept, between},
+    job::{QueueName, chance::between},
+    queue::{Fault, Queues, Swept},
 };
 
 /// The longest that a queue goes without a look, whoever uses it.

@@ -4,8 +4,8 @@ use redis::Value;
 
 use super::{
     Fault,
+    chance::between,
     group::Answer,
-    ids::between,
     read::{Fields, broken},
     record::{self, Header, Live},
     reserve::{Handout, Reason, ReserveOutcome},

@@ -15,7 +15,6 @@ mod events;
 mod group;
 mod health;
 mod hints;
-mod ids;
 mod inspect;
 mod keys;
 mod locks;
@@ -55,8 +54,6 @@ pub use enqueue::{Dedupe, Enqueued, NewJob};
 pub use events::{Event, KINDS, Passage, Place, Subject};
 pub use health::Check;
 pub use hints::{Hint, Wanted};
-pub(crate) use ids::between;
-pub use ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
 pub use locks::{HeldLock, LockPage};
 pub use migrate::{Adopted, LayoutError};
@@ -69,7 +66,8 @@ pub use sweep::Swept;
 pub use task::{Delay, Task};
 pub use undo::Undo;
 
-use crate::job::QueueName;
+pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
+use crate::job::{QueueName, chance, ids};
 
 /// The machine is broken; the domain has nothing to do with it.
 #[derive(Debug, Clone, thiserror::Error)]

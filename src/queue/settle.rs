@@ -6,7 +6,7 @@ use redis::Value;
 use tokio::time::Instant;
 
 use super::{
-    Fault, Queues,
+    Fault, Queues, chance,
     connection::Args,
     group::{self, Answer, Item, Op},
     ids, meter,
@@ -142,7 +142,7 @@ impl Queues {
     pub async fn fail(&self, calls: Vec<Fail>) -> Vec<Result<Return, Fault>> {
         let item = |call: Fail| {
             let mut args = handle(&call.reservation);
-            args.push(call.error.unwrap_or_default()).number(ids::jitter());
+            args.push(call.error.unwrap_or_default()).number(chance::jitter());
             (call.reservation.job.queue, Item { args, jobs: 1, needs_memory: false })
         };
         self.settle(Op::Fail, calls.into_iter().map(item), returned).await

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::{
     super::{
-        Applied, Fault, Queues, ids,
+        Applied, Fault, Queues, chance,
         read::{Fields, broken, word},
         record::flags,
         task::Task,
@@ -77,7 +77,7 @@ impl Queues {
         args.push(new.client.as_ref().map_or("", Name::as_str)).number(new.jobs.len() as u64);
         args.number(new.sealed.into()).push(new.fingerprint.unwrap_or_default());
         // A repeat of the same call finds the jobs that the first one has put there.
-        let marks = marks(&new.jobs, &new.fingerprint.unwrap_or_else(ids::random));
+        let marks = marks(&new.jobs, &new.fingerprint.unwrap_or_else(chance::random));
         loop {
             let answer = self.run(&self.inner.scripts.create, &new.id.queue, &args).await?;
             match word(&answer) {
@@ -122,7 +122,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn append(&self, id: &BatchId, jobs: &[NewMember], offset: Option<u32>) -> Result<Appended, Fault> {
-        let salt = offset.map_or_else(ids::random, |_| [0; 8]);
+        let salt = offset.map_or_else(chance::random, |_| [0; 8]);
         let marks = marks(jobs, &salt);
         loop {
             let at = match offset {

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::job::{BatchId, Code, JobId, QueueName};
+use super::{BatchId, Code, JobId, QueueName, chance::random};
 
 /// Names one reserve call: 16 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ impl Nonce {
         Self(std::array::from_fn(|i| b"0123456789abcdef"[(bits >> (60 - 4 * i)) as usize & 15]))
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 }
@@ -51,12 +51,12 @@ pub fn derived_batch(queue: QueueName, parts: &[&[u8]]) -> BatchId {
 }
 
 /// 128 unguessable bits.
-pub(super) fn random_code() -> Code {
+pub fn random_code() -> Code {
     Code::from_bits(u128::from_be_bytes(random()))
 }
 
 /// What the record remembers of a secret once its reservation has ended.
-pub(super) fn secret_digest(secret: &Code) -> [u8; 8] {
+pub fn secret_digest(secret: &Code) -> [u8; 8] {
     let digest = Sha256::digest(secret.as_str());
     std::array::from_fn(|i| digest[i])
 }
@@ -69,20 +69,4 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
         hash.update(part);
     }
     hash.finalize().into()
-}
-
-pub(super) fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system has randomness");
-    bytes
-}
-
-/// 0 … 200 thousandths, for backoff.
-pub(super) fn jitter() -> u64 {
-    u64::from(u16::from_be_bytes(random())) % 201
-}
-
-/// A number in the range, for `retry_after_ms` and the pauses of background tasks.
-pub(crate) fn between(low: u64, high: u64) -> u64 {
-    low + u64::from(u32::from_be_bytes(random())) % (high.saturating_sub(low) + 1)
 }
