@@ -138,11 +138,12 @@ impl Queues {
     /// # Errors
     /// When the URL is not one.
     pub fn with_room(url: &str, prefix: &str, room: Option<Room>) -> Result<Self, redis::RedisError> {
+        let (scripts, keys) = (script::Scripts::load(), keys::Keys::new(prefix));
         let inner = Inner {
-            link: connection::Link::new(url, room)?,
+            link: connection::Link::new(url, room, &scripts, &keys.trial())?,
             hints: hints::Source::new(url)?,
-            scripts: script::Scripts::load(),
-            keys: keys::Keys::new(prefix),
+            scripts,
+            keys,
             epoch: epoch::Epoch::default(),
             lanes: group::Lanes::default(),
             complaints: complaints::Complaints::default(),

@@ -25,6 +25,35 @@ pub(super) fn is_misled(e: &RedisError) -> bool {
     e.code().is_some_and(|code| DROP.contains(&code))
 }
 
+/// It does not have what was to be run, so nothing was.
+pub(super) fn is_unknown(e: &RedisError) -> bool {
+    e.code() == Some("NOSCRIPT") || e.code() == Some("ERR") && e.detail() == Some("Function not found")
+}
+
+/// It knows no calls of functions, or this user may make none; nothing was run. What a function may not do within it is
+/// said of the script.
+pub(super) fn refuses_calls(e: &RedisError) -> bool {
+    let said = e.detail().unwrap_or_default();
+    match e.code() {
+        Some("ERR") => said.to_lowercase().starts_with("unknown command"),
+        Some("NOPERM") => !said.contains("in script"),
+        _ => false,
+    }
+}
+
+/// It is well, and does not take a library: for want of memory, of replicas, of a right, of the command.
+pub(super) fn is_unloadable(e: &RedisError) -> bool {
+    matches!(e.code(), Some("ERR" | "OOM" | "MISCONF" | "NOREPLICAS" | "NOPERM"))
+}
+
+/// The call that a fault kept from being made has done nothing.
+pub(super) fn not_done(fault: Fault) -> Fault {
+    match fault {
+        Fault::Unavailable { why, .. } => Fault::Unavailable { applied: Applied::No, why },
+        Fault::Full | Fault::Broken(_) => fault,
+    }
+}
+
 pub(super) fn away(e: &dyn std::fmt::Display) -> Fault {
     Fault::Unavailable { applied: Applied::No, why: e.to_string() }
 }
