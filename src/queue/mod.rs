@@ -17,6 +17,7 @@ mod health;
 mod hints;
 mod inspect;
 mod keys;
+mod libraries;
 mod locks;
 mod meter;
 mod migrate;
