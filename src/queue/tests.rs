@@ -15,10 +15,9 @@ use std::{
 use redis::Value;
 
 use super::{
-    Enqueued, NewJob, Nonce, Queues, Reserve, ReserveOutcome,
-    connection::Args,
-    ids,
-    read::{Fields, word},
+    Enqueued, NewJob, Nonce, Queues, Reserve, ReserveOutcome, ids,
+    redis::link::Args,
+    redis::read::{Fields, word},
     script::Script,
 };
 use crate::{
