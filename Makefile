@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-hostile test-web test-contract fmt lint deny image engine curl rust
+.PHONY: run demo test test-hostile test-web test-contract cost fmt lint deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -30,6 +30,11 @@ test-web: rust engine
 test-contract: rust engine curl
 	cargo build --locked
 	INTRAY_BIN=$(built)/debug/intray tests/contract/run.sh
+
+# Instructions that a cycle costs, Redis's and the service's: `make cost`, `make cost OPTIONS='--only redis --profile'`.
+cost: rust engine
+	scripts/profilers.sh
+	cargo bench --locked --bench figures -- cost $(OPTIONS)
 
 fmt: rust
 	cargo fmt

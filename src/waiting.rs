@@ -21,8 +21,8 @@ use self::{
     tail::Tails,
 };
 use crate::{
-    job::QueueName,
-    queue::{Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Sight, Wanted, between},
+    job::{QueueName, chance::between},
+    queue::{Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Sight, Wanted},
 };
 
 /// A cheap handle on all who wait at this instance.

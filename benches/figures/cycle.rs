@@ -8,7 +8,7 @@ use std::{
 
 use futures_util::future::join_all;
 
-use super::rig::{Rig, field, payload};
+use super::rig::Rig;
 
 const WARM_UP: Duration = Duration::from_secs(2);
 const MEASURED: Duration = Duration::from_secs(8);
@@ -61,10 +61,7 @@ async fn work(rig: &Rig, next: &Cell<u64>, measuring: Instant, end: Instant) -> 
             return latencies;
         }
         let n = next.replace(next.get() + 1);
-        client.post("/jobs", &format!(r#"{{"queue":"bench","payload":{}}}"#, payload(n))).await;
-        let job = client.post("/jobs/reserve", r#"{"queues":["bench"]}"#).await;
-        let reservation = field(job, "reservation").to_owned();
-        client.post("/jobs/complete", &format!(r#"{{"reservation":"{reservation}"}}"#)).await;
+        client.cycle(n).await;
         if start >= measuring {
             latencies.push(start.elapsed());
         }

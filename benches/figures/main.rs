@@ -1,22 +1,48 @@
-//! The figures of the README: `cargo bench` for all, `cargo bench -- cycle`, `-- memory` or `-- waiters` for one.
+//! The figures of the README: `cargo bench` for all that need nothing but an engine, `cargo bench -- cycle`, `-- memory` or
+//! `-- waiters` for one. `cargo bench -- cost` counts instructions; `make cost` brings what that needs.
 
+mod client;
+mod cost;
 mod cycle;
 mod memory;
 mod rig;
 mod waiters;
 
+use clap::{Parser, ValueEnum};
+
+#[derive(Parser)]
+struct Asked {
+    /// None: all but the cost, which takes valgrind and strace.
+    figures: Vec<Figures>,
+    #[command(flatten)]
+    cost: cost::Options,
+    /// Cargo says it to every bench.
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Figures {
+    Cycle,
+    Memory,
+    Waiters,
+    Cost,
+}
+
 /// On one thread: what the clients use is not the service's.
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let wanted: Vec<_> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
-    let is_wanted = |name: &str| wanted.is_empty() || wanted.iter().any(|word| word == name);
-    if is_wanted("cycle") {
-        cycle::run().await;
-    }
-    if is_wanted("memory") {
-        memory::run().await;
-    }
-    if is_wanted("waiters") {
-        waiters::run().await;
+    let asked = Asked::parse();
+    let figures = match asked.figures.as_slice() {
+        [] => &[Figures::Cycle, Figures::Memory, Figures::Waiters],
+        some => some,
+    };
+    for figures in figures {
+        match figures {
+            Figures::Cycle => cycle::run().await,
+            Figures::Memory => memory::run().await,
+            Figures::Waiters => waiters::run().await,
+            Figures::Cost => cost::run(&asked.cost).await,
+        }
     }
 }

@@ -3,7 +3,10 @@
 
 use std::time::{Duration, Instant};
 
-use super::rig::{Rig, field, payload};
+use super::{
+    client::{field, payload},
+    rig::Rig,
+};
 
 const JOBS: u64 = 100_000;
 const MANY: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! A real Redis, the real service as a process of its own, and a client that costs little: what the benches stand on.
+//! A real Redis and the real service as a process of its own: what the benches stand on.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -9,10 +9,9 @@ use std::{
     time::Duration,
 };
 
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::TcpStream,
-};
+use super::client::Client;
+
+pub const SERVICE: &str = env!("CARGO_BIN_EXE_intray");
 
 pub struct Rig {
     pub address: SocketAddr,
@@ -34,6 +33,11 @@ impl Drop for Rig {
 impl Rig {
     /// Redis as the private server runs it: append-only file, synced each second.
     pub fn start() -> Self {
+        Self::start_as(Command::new(SERVICE))
+    }
+
+    /// The same with the service run by something that looks at it.
+    pub fn start_as(mut service: Command) -> Self {
         let folder = std::env::temp_dir().join(format!("intray-bench-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).expect("a folder");
@@ -51,7 +55,7 @@ impl Rig {
         while UnixStream::connect(&socket).is_err() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        let mut service = Command::new(env!("CARGO_BIN_EXE_intray"))
+        let mut service = service
             .args(["serve", "--listen", "127.0.0.1:0", "--redis-url", &format!("unix://{}", socket.display())])
             .env("RUST_LOG", "warn")
             .stdout(Stdio::piped())
@@ -66,6 +70,10 @@ impl Rig {
         };
         std::thread::spawn(move || lines.for_each(drop));
         Self { address, service, redis, folder }
+    }
+
+    pub fn service(&self) -> u32 {
+        self.service.id()
     }
 
     /// User and system time that the service and Redis have used, in microseconds.
@@ -105,7 +113,7 @@ impl Rig {
 
     /// Commands that the service has sent to Redis so far: scripts, whatever is in them, and its own questions.
     pub fn commands(&self) -> u64 {
-        const SENT: [&str; 5] = ["evalsha", "evalsha_ro", "ping", "ssubscribe", "subscribe"];
+        const SENT: [&str; 5] = ["evalsha", "fcall", "ping", "ssubscribe", "subscribe"];
         let info = self.redis("INFO commandstats");
         let calls = |line: &str| {
             let (name, figures) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
@@ -121,9 +129,7 @@ impl Rig {
     }
 
     pub async fn client(&self) -> Client {
-        let stream = TcpStream::connect(self.address).await.expect("the service");
-        stream.set_nodelay(true).expect("nodelay");
-        Client { stream, host: self.address, answer: Vec::new() }
+        Client::to(self.address).await
     }
 }
 
@@ -132,59 +138,4 @@ fn cpu_us(pid: u32) -> f64 {
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks: u64 = fields[11..13].iter().map(|field| field.parse::<u64>().unwrap_or(0)).sum();
     ticks as f64 * 10_000.0
-}
-
-/// One kept-alive connection, with no more of HTTP than this service needs: it must cost little beside what is measured.
-pub struct Client {
-    stream: TcpStream,
-    host: SocketAddr,
-    answer: Vec<u8>,
-}
-
-impl Client {
-    /// Posts JSON and answers with the body.
-    pub async fn post(&mut self, path: &str, body: &str) -> &str {
-        let host = self.host;
-        let length = body.len();
-        let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
-        );
-        self.stream.write_all(request.as_bytes()).await.expect("sent");
-        self.answer.clear();
-        let (mut chunk, mut end) = ([0; 8_192], None);
-        loop {
-            let n = self.stream.read(&mut chunk).await.expect("an answer");
-            assert!(n > 0, "the service closed the connection");
-            self.answer.extend_from_slice(&chunk[..n]);
-            if end.is_none() {
-                end = body_end(&self.answer);
-            }
-            if let Some((start, end)) = end.filter(|(_, end)| *end <= self.answer.len()) {
-                assert!(self.answer.starts_with(b"HTTP/1.1 20"), "{}", String::from_utf8_lossy(&self.answer));
-                return std::str::from_utf8(&self.answer[start..end]).expect("UTF-8");
-            }
-        }
-    }
-}
-
-fn body_end(answer: &[u8]) -> Option<(usize, usize)> {
-    let head = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
-    let text = std::str::from_utf8(&answer[..head]).ok()?;
-    let length = text.lines().find_map(|line| {
-        let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok())?
-    })?;
-    Some((head + 4, head + 4 + length))
-}
-
-/// A value out of flat JSON text, without a parser's cost.
-pub fn field<'t>(text: &'t str, name: &str) -> &'t str {
-    let at = text.find(&format!("\"{name}\":\"")).unwrap_or_else(|| panic!("{name} in {text}")) + name.len() + 4;
-    &text[at..at + text[at..].find('"').expect("a string's end")]
-}
-
-/// A distinct payload of 200 bytes.
-pub fn payload(n: u64) -> String {
-    let head = format!(r#"{{"n":{n},"text":""#);
-    format!("{head}{}\"}}", "x".repeat(200 - head.len() - 2))
 }

@@ -15,11 +15,11 @@ use http_body_util::StreamBody;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::{consumer::read_queues, guard, headers::LastEventId, problem::Problem, query::Query, shapes};
+use super::{guard, headers::LastEventId, problem::Problem, query::Query, shapes, worker::read_queues};
 use crate::{
     access::Pass,
-    job::{BatchId, Invalid, Name, QueueName},
-    queue::{Event, KINDS, Place, Subject, between},
+    job::{BatchId, Invalid, Name, QueueName, chance::between},
+    queue::{Event, KINDS, Place, Subject},
     waiting::{Feed, Told, Waiting},
 };
 

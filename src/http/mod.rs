@@ -1,7 +1,6 @@
 //! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
 
 mod batches;
-mod consumer;
 mod deliver;
 mod events;
 mod extract;
@@ -29,6 +28,7 @@ mod tests;
 mod time;
 mod tokens;
 mod web;
+mod worker;
 
 use std::{any::Any, sync::Arc};
 
@@ -90,12 +90,12 @@ pub fn router(
         .route("/batches/{id}/jobs", post(batches::append).with_state(sized.clone()))
         .route("/batches/{id}/seal", post(batches::seal))
         .route("/batches/{id}/results", get(batches::results))
-        .route("/jobs/reserve", post(consumer::reserve).with_state(waiting.clone()))
-        .route("/jobs/extend", post(consumer::extend).with_state(sized.clone()))
-        .route("/jobs/complete", post(consumer::complete).with_state(sized.clone()))
-        .route("/jobs/abandon", post(consumer::abandon).with_state(sized))
-        .route("/jobs/fail", post(consumer::fail))
-        .route("/workers/{worker}/reservations", get(consumer::reservations))
+        .route("/jobs/reserve", post(worker::reserve).with_state(waiting.clone()))
+        .route("/jobs/extend", post(worker::extend).with_state(sized.clone()))
+        .route("/jobs/complete", post(worker::complete).with_state(sized.clone()))
+        .route("/jobs/abandon", post(worker::abandon).with_state(sized))
+        .route("/jobs/fail", post(worker::fail))
+        .route("/workers/{worker}/reservations", get(worker::reservations))
         .route("/tokens", post(tokens::mint).with_state(access.clone()))
         .route("/jobs/release", post(operator::release))
         .route("/jobs/requeue", post(operator::requeue))

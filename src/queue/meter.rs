@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use super::{events::KINDS, group::Op};
+use super::{lanes::Op, views::events::KINDS};
 use crate::job::QueueName;
 
 /// Counts transitions that this instance brought about.

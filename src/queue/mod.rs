@@ -3,39 +3,15 @@
 //! An outcome is not an error: each method answers with what became of the job, and [`Fault`] is left for a machine that
 //! is broken. Each transition has a file here and its twin in `lua/`.
 
-mod answer;
-mod args;
-mod batch;
-mod complaints;
-mod connection;
-mod ended;
-mod enqueue;
-mod epoch;
-mod events;
-mod group;
-mod health;
-mod hints;
-mod ids;
-mod inspect;
-mod keys;
-mod locks;
+mod lanes;
+mod layout;
 mod meter;
-mod migrate;
-mod operate;
-mod read;
-mod record;
-mod registry;
-mod reserve;
-mod rights;
+mod redis;
 mod script;
-mod settings;
-mod settle;
-mod stats;
-mod sweep;
-mod task;
 #[cfg(test)]
 mod tests;
-mod undo;
+mod transitions;
+mod views;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -45,31 +21,37 @@ use std::{
 
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use answer::Sight;
-pub use batch::{
-    Appended, Batch, BatchCancellation, BatchCreation, BatchPage, MemberResult, NewBatch, NewMember, ResultPage,
+pub use layout::{
+    batch::Batch,
+    health::Check,
+    migrate::{Adopted, LayoutError},
+    settings::{Settings, SettingsPatch},
+    task::{Delay, Task},
 };
-pub use connection::Room;
-pub use ended::{AbandonReason, Completed};
-pub use enqueue::{Dedupe, Enqueued, NewJob};
-pub use events::{Event, KINDS, Passage, Place, Subject};
-pub use health::Check;
-pub use hints::{Hint, Wanted};
-pub(crate) use ids::between;
-pub use ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
-pub use inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult};
-pub use locks::{HeldLock, LockPage};
-pub use migrate::{Adopted, LayoutError};
-pub use operate::{Cancellation, Meant, Progress, Purge, Purged, Release, Released, Reprioritized, Requeue, Requeued};
-pub use reserve::{Handout, Reason, Reserve, ReserveOutcome};
-pub use settings::{Settings, SettingsPatch};
-pub use settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return};
-pub use stats::{QueueInfo, QueuePage, StateCounts, Totals};
-pub use sweep::Swept;
-pub use task::{Delay, Task};
-pub use undo::Undo;
+pub use redis::{
+    hints::{Hint, Wanted},
+    link::Room,
+};
+pub use transitions::{
+    answer::Sight,
+    batch::{Appended, BatchCancellation, BatchCreation, BatchPage, MemberResult, NewBatch, NewMember, ResultPage},
+    enqueue::{Dedupe, Enqueued, NewJob},
+    operate::{Cancellation, Meant, Progress, Purge, Purged, Release, Released, Reprioritized, Requeue, Requeued},
+    reserve::{Handout, Reason, Reserve, ReserveOutcome},
+    settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return},
+    sweep::Swept,
+    undo::Undo,
+};
+pub use views::{
+    ended::{AbandonReason, Completed},
+    events::{Event, KINDS, Passage, Place, Subject},
+    inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
+    locks::{HeldLock, LockPage},
+    stats::{QueueInfo, QueuePage, StateCounts, Totals},
+};
 
-use crate::job::QueueName;
+pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
+use crate::job::{QueueName, chance, ids};
 
 /// The machine is broken; the domain has nothing to do with it.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -101,17 +83,17 @@ pub struct Queues {
     inner: Arc<Inner>,
 }
 
-struct Inner {
-    link: connection::Link,
-    hints: hints::Source,
+pub(crate) struct Inner {
+    link: redis::link::Link,
+    hints: redis::hints::Source,
     scripts: script::Scripts,
-    keys: keys::Keys,
-    epoch: epoch::Epoch,
-    lanes: group::Lanes,
-    complaints: complaints::Complaints,
+    keys: redis::keys::Keys,
+    epoch: layout::epoch::Epoch,
+    lanes: lanes::Lanes,
+    complaints: redis::complaints::Complaints,
     /// When this instance last told the registry of a queue.
     registered: Mutex<HashMap<QueueName, Instant>>,
-    known: registry::Known,
+    known: layout::registry::Known,
     /// How many queues there may be; 0 = however many.
     most_queues: AtomicU32,
     /// Queues that this instance has moved a job of since its sweeper last looked.
@@ -130,7 +112,7 @@ impl Queues {
     ///
     /// # Errors
     /// When the URL is not one.
-    pub fn new(url: &str, prefix: &str) -> Result<Self, redis::RedisError> {
+    pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
         Self::with_room(url, prefix, None)
     }
 
@@ -139,17 +121,18 @@ impl Queues {
     ///
     /// # Errors
     /// When the URL is not one.
-    pub fn with_room(url: &str, prefix: &str, room: Option<Room>) -> Result<Self, redis::RedisError> {
+    pub fn with_room(url: &str, prefix: &str, room: Option<Room>) -> Result<Self, ::redis::RedisError> {
+        let (scripts, keys) = (script::Scripts::load(), redis::keys::Keys::new(prefix));
         let inner = Inner {
-            link: connection::Link::new(url, room)?,
-            hints: hints::Source::new(url)?,
-            scripts: script::Scripts::load(),
-            keys: keys::Keys::new(prefix),
-            epoch: epoch::Epoch::default(),
-            lanes: group::Lanes::default(),
-            complaints: complaints::Complaints::default(),
+            link: redis::link::Link::new(url, room, &scripts, &keys.trial())?,
+            hints: redis::hints::Source::new(url)?,
+            scripts,
+            keys,
+            epoch: layout::epoch::Epoch::default(),
+            lanes: lanes::Lanes::default(),
+            complaints: redis::complaints::Complaints::default(),
             registered: Mutex::default(),
-            known: registry::Known::default(),
+            known: layout::registry::Known::default(),
             most_queues: AtomicU32::new(0),
             stirred: Mutex::default(),
             tasks: TaskTracker::new(),
@@ -175,9 +158,9 @@ impl Queues {
         &self,
         script: &script::Script,
         queue: &QueueName,
-        args: &connection::Args,
-    ) -> Result<redis::Value, Fault> {
+        args: &redis::args::Args,
+    ) -> Result<::redis::Value, Fault> {
         let keys = self.inner.keys_of(script, queue);
-        group::run(&self.inner, script, queue, &keys, args).await
+        lanes::run(&self.inner, script, queue, &keys, args).await
     }
 }

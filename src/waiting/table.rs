@@ -12,8 +12,8 @@ use std::{
 use tokio::{sync::Notify, time::Instant};
 
 use crate::{
-    job::{Name, QueueName},
-    queue::{Fault, ReserveOutcome, Sight, between},
+    job::{Name, QueueName, chance::between},
+    queue::{Fault, ReserveOutcome, Sight},
 };
 
 /// How long a line rests after Redis did not answer, or refused a write: between these.

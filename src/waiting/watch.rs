@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use super::Inner;
 use crate::{
-    job::QueueName,
-    queue::{Sight, between},
+    job::{QueueName, chance::between},
+    queue::Sight,
 };
 
 /// The safety tick, up to a tenth earlier.

@@ -8,6 +8,8 @@
 //! MODEL_SEED=random MODEL_CASES=50000 MODEL_STEPS=200 cargo test --test model -- --nocapture
 //! ```
 //!
+//! With `INTRAY_MODEL_FORM=scripts` the same goes through scripts, as on a Redis that takes no library of functions.
+//!
 //! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
 //! again. The sequences are drawn and made smaller by proptest; its state machines are not used, as the model has to look
 //! at what the real queue did to go on: secrets and the jitter of a backoff are its own.

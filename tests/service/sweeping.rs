@@ -93,7 +93,7 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
         // Connections are tried again and again, however long this takes.
         let counts = |line: &&str| !["ping", "info"].iter().any(|name| line.starts_with(&format!("cmdstat_{name}:")));
         let (scripts, all): (Vec<_>, Vec<_>) =
-            figures.lines().filter(counts).partition(|line| line.starts_with("cmdstat_evalsha:"));
+            figures.lines().filter(counts).partition(|line| line.starts_with("cmdstat_fcall:"));
         (scripts.into_iter().filter_map(calls).sum::<u64>(), all.into_iter().filter_map(calls).sum::<u64>())
     };
     let (scripts_before, calls_before) = calls().await;

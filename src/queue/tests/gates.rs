@@ -6,7 +6,7 @@ use crate::{
     payload::Json,
     queue::{
         Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, Nonce, Reserve,
-        ReserveOutcome, Task, connection::Args, ids, reserve::Handout,
+        ReserveOutcome, Task, ids, redis::args::Args, transitions::reserve::Handout,
     },
 };
 

@@ -8,12 +8,10 @@ use std::{
 
 use redis::Value;
 
-use super::{
-    super::{
-        keys::{HINTS, KEYS},
-        migrate::Stamps,
-    },
-    Redis, word,
+use super::{Redis, word};
+use crate::queue::{
+    layout::migrate::Stamps,
+    redis::keys::{HINTS, KEYS},
 };
 
 /// How it was made is beside it.

@@ -1,0 +1,72 @@
+//! Ids, nonces and secrets are made here, before the call that uses them, so that a script may run twice.
+
+use sha2::{Digest, Sha256};
+
+use super::{BatchId, Code, JobId, QueueName, chance::random};
+
+/// Names one reserve call: 16 hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Nonce([u8; 16]);
+
+impl Nonce {
+    pub fn random() -> Self {
+        Self::from_bits(u64::from_be_bytes(random()))
+    }
+
+    /// The same parts are the same call.
+    pub fn derived(parts: &[&[u8]]) -> Self {
+        let digest = digest(parts);
+        Self::from_bits(u64::from_be_bytes(std::array::from_fn(|i| digest[i])))
+    }
+
+    fn from_bits(bits: u64) -> Self {
+        Self(std::array::from_fn(|i| b"0123456789abcdef"[(bits >> (60 - 4 * i)) as usize & 15]))
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// An id that nobody has. It sorts by nothing: order comes from Redis.
+pub fn random_id(queue: QueueName) -> JobId {
+    JobId { queue, code: random_code() }
+}
+
+/// The same parts make the same id, so that a retried enqueue finds its job.
+pub fn derived_id(queue: QueueName, parts: &[&[u8]]) -> JobId {
+    let digest = digest(parts);
+    let bits = u128::from_be_bytes(std::array::from_fn(|i| digest[i]));
+    JobId { queue, code: Code::from_bits(bits) }
+}
+
+/// A batch id that nobody has.
+pub fn random_batch(queue: QueueName) -> BatchId {
+    random_id(queue).batch()
+}
+
+/// The same parts make the same batch.
+pub fn derived_batch(queue: QueueName, parts: &[&[u8]]) -> BatchId {
+    derived_id(queue, parts).batch()
+}
+
+/// 128 unguessable bits.
+pub fn random_code() -> Code {
+    Code::from_bits(u128::from_be_bytes(random()))
+}
+
+/// What the record remembers of a secret once its reservation has ended.
+pub fn secret_digest(secret: &Code) -> [u8; 8] {
+    let digest = Sha256::digest(secret.as_str());
+    std::array::from_fn(|i| digest[i])
+}
+
+/// Lengths go in with the parts, so that no two lists of parts are alike.
+fn digest(parts: &[&[u8]]) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update((part.len() as u64).to_be_bytes());
+        hash.update(part);
+    }
+    hash.finalize().into()
+}

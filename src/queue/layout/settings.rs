@@ -1,0 +1,135 @@
+//! What an operator may set of a queue.
+
+use crate::job::{Backoff, QueueName};
+use crate::queue::{Fault, Queues, layout::record, redis::link::Args, redis::read::broken, views::stats::QueueInfo};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    pub paused: bool,
+    pub lease_ms: u32,
+    /// 0 = none
+    pub max_hold_ms: u32,
+    pub warn_ms: u32,
+    /// 0 = no limit
+    pub max_attempts: u32,
+    pub backoff: Backoff,
+    pub dedupe: bool,
+    /// 0 = no limit
+    pub worker_limit: u32,
+    /// What somebody typed is given to whoever has the job next.
+    pub share_drafts: bool,
+    pub retention_ms: u32,
+    pub retention_max: u32,
+    /// 0 = no limit
+    pub max_jobs: u32,
+}
+
+/// What holds where nothing is set; scripts know the numbers by name.
+pub(crate) const DEFAULT: Settings = Settings {
+    paused: false,
+    lease_ms: 300_000,
+    max_hold_ms: 86_400_000,
+    warn_ms: 60_000,
+    max_attempts: 0,
+    backoff: Backoff::None,
+    dedupe: true,
+    worker_limit: 1,
+    share_drafts: false,
+    retention_ms: 3_600_000,
+    retention_max: 100_000,
+    max_jobs: 0,
+};
+
+/// For each setting: `None` leaves it, `Some(None)` takes it back to the default, `Some(Some(_))` sets it.
+#[derive(Debug, Clone, Default)]
+pub struct SettingsPatch {
+    pub paused: Option<Option<bool>>,
+    pub lease_ms: Option<Option<u32>>,
+    pub max_hold_ms: Option<Option<u32>>,
+    pub warn_ms: Option<Option<u32>>,
+    pub max_attempts: Option<Option<u32>>,
+    pub backoff: Option<Option<Backoff>>,
+    pub dedupe: Option<Option<bool>>,
+    pub worker_limit: Option<Option<u32>>,
+    pub share_drafts: Option<Option<bool>>,
+    pub retention_ms: Option<Option<u32>>,
+    pub retention_max: Option<Option<u32>>,
+    pub max_jobs: Option<Option<u32>>,
+}
+
+impl Settings {
+    /// As `set` wrote them.
+    pub(crate) fn read(fields: &[(String, String)]) -> Result<Self, Fault> {
+        let mut settings = DEFAULT;
+        for (name, value) in fields {
+            let number = || value.parse::<u32>().map_err(|_| broken("a number"));
+            match name.as_str() {
+                "paused" => settings.paused = value == "1",
+                "lease_ms" => settings.lease_ms = number()?,
+                "max_hold_ms" => settings.max_hold_ms = number()?,
+                "warn_ms" => settings.warn_ms = number()?,
+                "max_attempts" => settings.max_attempts = number()?,
+                "backoff" => settings.backoff = read_backoff(value).ok_or_else(|| broken("a backoff"))?,
+                "dedupe" => settings.dedupe = value == "1",
+                "worker_limit" => settings.worker_limit = number()?,
+                "share_drafts" => settings.share_drafts = value == "1",
+                "retention_ms" => settings.retention_ms = number()?,
+                "retention_max" => settings.retention_max = number()?,
+                "max_jobs" => settings.max_jobs = number()?,
+                _ => {} // of a newer program
+            }
+        }
+        Ok(settings)
+    }
+}
+
+impl SettingsPatch {
+    fn write(&self) -> Args {
+        let mut args = Args::default();
+        let mut put = |name: &str, value: Option<Option<String>>| {
+            if let Some(value) = value {
+                args.push(name).push(value.unwrap_or_default());
+            }
+        };
+        let flag = |patch: Option<Option<bool>>| patch.map(|set| set.map(|on| u8::from(on).to_string()));
+        let number = |patch: Option<Option<u32>>| patch.map(|set| set.map(|n| n.to_string()));
+        put("paused", flag(self.paused));
+        put("lease_ms", number(self.lease_ms));
+        put("max_hold_ms", number(self.max_hold_ms));
+        put("warn_ms", number(self.warn_ms));
+        put("max_attempts", number(self.max_attempts));
+        put("backoff", self.backoff.map(|set| set.map(write_backoff)));
+        put("dedupe", flag(self.dedupe));
+        put("worker_limit", number(self.worker_limit));
+        put("share_drafts", flag(self.share_drafts));
+        put("retention_ms", number(self.retention_ms));
+        put("retention_max", number(self.retention_max));
+        put("max_jobs", number(self.max_jobs));
+        args
+    }
+}
+
+fn write_backoff(backoff: Backoff) -> String {
+    let (kind, delay, most) = record::backoff_parts(backoff);
+    format!("{kind} {delay} {most}")
+}
+
+fn read_backoff(text: &str) -> Option<Backoff> {
+    let mut parts = text.split(' ').map(str::parse::<u32>);
+    let mut next = || parts.next()?.ok();
+    Some(record::backoff_of((u8::try_from(next()?).ok()?, next()?, next()?)))
+}
+
+impl Queues {
+    /// Changes settings, which brings the queue into being. `None`: there are as many queues as may be.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn set(&self, queue: &QueueName, patch: SettingsPatch) -> Result<Option<QueueInfo>, Fault> {
+        if !self.seen(queue).await? {
+            return Ok(None);
+        }
+        self.run(&self.inner.scripts.set, queue, &patch.write()).await?;
+        self.queue(queue).await?.map(Some).ok_or_else(|| broken("a queue that was just set"))
+    }
+}

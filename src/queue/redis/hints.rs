@@ -1,0 +1,192 @@
+//! hints: one connection an instance that hears when jobs became ready. State is the truth: whoever hears a hint looks,
+//! and after every subscription everybody looks, for what was said before it was not heard.
+
+use std::{
+    collections::{HashMap, HashSet},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use redis::{
+    AsyncConnectionConfig, Client, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, PushInfo, PushKind, RedisError,
+    Value, aio::MultiplexedConnection,
+};
+use tokio::{
+    sync::{Notify, mpsc},
+    time::MissedTickBehavior,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::job::QueueName;
+use crate::queue::{Queues, redis::keys::HINTS};
+
+/// A connection that says nothing may be dead without a word: it is asked so often, and given as long to answer.
+const TRY_EVERY: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(1_100);
+/// Between tries to connect.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// What the listener says.
+#[derive(Debug)]
+pub enum Hint {
+    /// Something happened in a queue, and so many jobs became ready.
+    Ready(QueueName, u64),
+    /// From now on hints of the queue are heard; what was said before may have been missed.
+    Listening(QueueName),
+    /// The connection is gone: nothing is heard until there is another.
+    Deaf,
+}
+
+/// The queues whose hints are wanted.
+#[derive(Default)]
+pub struct Wanted {
+    /// Each as often as it is wanted.
+    queues: Mutex<HashMap<QueueName, usize>>,
+    changed: Notify,
+}
+
+impl Wanted {
+    pub fn add(&self, queue: &QueueName) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        *queues.entry(queue.clone()).or_default() += 1;
+        self.changed.notify_one();
+    }
+
+    pub fn remove(&self, queue: &QueueName) {
+        let mut queues = self.queues.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(times) = queues.get_mut(queue) {
+            *times -= 1;
+            if *times == 0 {
+                queues.remove(queue);
+                self.changed.notify_one();
+            }
+        }
+    }
+
+    fn now(&self) -> HashSet<QueueName> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner).keys().cloned().collect()
+    }
+}
+
+/// Where the hints come from.
+pub(crate) struct Source {
+    client: Client,
+}
+
+impl Source {
+    pub(crate) fn new(url: &str) -> Result<Self, RedisError> {
+        let info: ConnectionInfo = url.into_connection_info()?;
+        let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+        Ok(Self { client: Client::open(info.set_redis_settings(settings))? })
+    }
+
+    /// Whether Redis lets us listen there and leave again; what is wrong beside that, others say.
+    pub(crate) async fn may_listen(&self, channel: &str) -> bool {
+        let config = config();
+        let tried = async {
+            let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+            connection.subscribe(channel).await?;
+            connection.unsubscribe(channel).await
+        };
+        tried.await.map_or_else(|e: RedisError| e.code() != Some("NOPERM"), |()| true)
+    }
+}
+
+fn config() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE))
+}
+
+impl Queues {
+    /// Hears the hints of the wanted queues until it is stopped, whatever becomes of its connection.
+    pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
+        let listening = async {
+            loop {
+                let mut heard = false;
+                if let Err(error) = self.listen_once(wanted, &hints, &mut heard).await {
+                    self.inner.complaints.about(connects_again, "hints", error.to_string());
+                }
+                if heard {
+                    let _ = hints.send(Hint::Deaf);
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
+        };
+        stop.run_until_cancelled(listening).await;
+    }
+
+    /// As long as one connection lives.
+    async fn listen_once(
+        &self,
+        wanted: &Wanted,
+        hints: &mpsc::UnboundedSender<Hint>,
+        heard: &mut bool,
+    ) -> Result<(), RedisError> {
+        let (sender, mut pushes) = mpsc::unbounded_channel();
+        let config = config().set_push_sender(sender);
+        let client = &self.inner.hints.client;
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        *heard = true;
+        let mut ear = Ear { queues: self, heard: HashMap::new() };
+        let mut tries = tokio::time::interval(TRY_EVERY);
+        tries.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        wanted.changed.notify_one(); // nothing is subscribed to yet
+        loop {
+            tokio::select! {
+                push = pushes.recv() => match push {
+                    Some(PushInfo { kind: PushKind::Message, data }) => ear.hear(&data, hints),
+                    Some(PushInfo { kind: PushKind::Disconnection, .. }) | None => return Ok(()),
+                    Some(_) => {}
+                },
+                () = wanted.changed.notified() => ear.follow(&mut connection, wanted.now(), hints).await?,
+                _ = tries.tick() => redis::cmd("PING").query_async::<()>(&mut connection).await?,
+            }
+        }
+    }
+}
+
+fn connects_again(what: &'static str, error: &str, times: u64) {
+    tracing::debug!(what, error, times, "the listener connects again");
+}
+
+/// What one connection is subscribed to.
+struct Ear<'q> {
+    queues: &'q Queues,
+    heard: HashMap<String, QueueName>,
+}
+
+impl Ear<'_> {
+    fn hear(&self, data: &[Value], hints: &mpsc::UnboundedSender<Hint>) {
+        let [Value::BulkString(channel), Value::BulkString(ready)] = data else { return };
+        let queue = std::str::from_utf8(channel).ok().and_then(|channel| self.heard.get(channel));
+        let ready = std::str::from_utf8(ready).ok().and_then(|ready| ready.parse().ok());
+        if let (Some(queue), Some(ready)) = (queue, ready) {
+            let _ = hints.send(Hint::Ready(queue.clone(), ready));
+        }
+    }
+
+    async fn follow(
+        &mut self,
+        connection: &mut MultiplexedConnection,
+        wanted: HashSet<QueueName>,
+        hints: &mpsc::UnboundedSender<Hint>,
+    ) -> Result<(), RedisError> {
+        let gone: Vec<String> =
+            self.heard.iter().filter(|(_, queue)| !wanted.contains(queue)).map(|(name, _)| name.clone()).collect();
+        let channel = |queue: QueueName| (self.queues.inner.keys.of(&queue, HINTS), queue);
+        let new: Vec<_> =
+            wanted.into_iter().map(channel).filter(|(channel, _)| !self.heard.contains_key(channel)).collect();
+        if !gone.is_empty() {
+            connection.unsubscribe(&gone).await?;
+            self.heard.retain(|channel, _| !gone.contains(channel));
+        }
+        if !new.is_empty() {
+            let channels: Vec<_> = new.iter().map(|(channel, _)| channel.as_str()).collect();
+            connection.subscribe(&channels).await?;
+            for (channel, queue) in new {
+                self.heard.insert(channel, queue.clone());
+                let _ = hints.send(Hint::Listening(queue));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! Every key name is made here. The README draws the same table, and a test compares them.
+//!
+//! A name holds the layout's number, so that a program of another layout finds nothing that it could take for its own.
+
+use crate::job::QueueName;
+
+/// The layout of all this; the records say it, too.
+const LAYOUT: usize = 2;
+
+/// What a queue keeps in Redis: a fixed set of keys that share one hash tag, with the type of each.
+pub(crate) const KEYS: [(&str, &str); 22] = [
+    ("inbound", "zset"),
+    ("reserved", "zset"),
+    ("delayed", "zset"),
+    ("dead", "zset"),
+    ("ended", "zset"),
+    ("parked", "zset"),
+    ("held", "zset"),
+    ("turns", "hash"),
+    ("jobs", "hash"),
+    ("payloads", "hash"),
+    ("live", "hash"),
+    ("results", "hash"),
+    ("drafts", "hash"),
+    ("dedupe", "hash"),
+    ("gates", "hash"),
+    ("batches", "hash"),
+    ("timers", "zset"),
+    ("tops", "hash"),
+    ("settings", "hash"),
+    ("totals", "hash"),
+    ("events", "stream"),
+    // No key, but named like one: on a cluster a channel belongs to a slot, too.
+    (HINTS, "channel"),
+];
+
+/// Where hints are published.
+pub(crate) const HINTS: &str = "hints";
+/// The one key of scripts that work on no queue.
+pub(crate) const REGISTRY: &str = "registry";
+
+/// Makes names under a prefix.
+#[derive(Debug, Clone)]
+pub(crate) struct Keys {
+    prefix: String,
+}
+
+impl Keys {
+    pub(crate) fn new(prefix: &str) -> Self {
+        Self { prefix: prefix.to_owned() }
+    }
+
+    /// `<prefix>:{<queue>}:2:<name>`: the braces make Redis Cluster keep a queue on one node.
+    pub(crate) fn of(&self, queue: &QueueName, name: &str) -> String {
+        if name == REGISTRY { self.registry() } else { format!("{}:{{{queue}}}:{LAYOUT}:{name}", self.prefix) }
+    }
+
+    /// The sorted set of queue names.
+    pub(crate) fn registry(&self) -> String {
+        format!("{}:{LAYOUT}:queues", self.prefix)
+    }
+
+    /// The sorted set of the libraries of functions that are in use.
+    pub(crate) fn libraries(&self) -> String {
+        format!("{}:{LAYOUT}:libraries", self.prefix)
+    }
+
+    /// As the first layout named it.
+    pub(crate) fn first_of(&self, queue: &QueueName, name: &str) -> String {
+        format!("{}:{{{queue}}}:{name}", self.prefix)
+    }
+
+    /// As the first layout named it.
+    pub(crate) fn first_registry(&self) -> String {
+        format!("{}:queues", self.prefix)
+    }
+
+    pub(crate) fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// A key that is never there; rights are tried on it.
+    pub(crate) fn trial(&self) -> String {
+        format!("{}:trial", self.prefix)
+    }
+
+    /// Says which Redis this is, from its first day until it is emptied.
+    pub(crate) fn epoch(&self) -> String {
+        format!("{}:epoch", self.prefix)
+    }
+
+    /// The version of the layout.
+    pub(crate) fn layout(&self) -> String {
+        format!("{}:layout", self.prefix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KEYS, Keys};
+
+    #[test]
+    fn the_readme_draws_the_same_table() {
+        let readme = include_str!("../../../README.md");
+        let table = readme.lines().skip_while(|line| *line != "| key | type | holds |").skip(2);
+        let rows = table.take_while(|line| line.starts_with('|')).map(|row| {
+            let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
+            (cells.nth(1).unwrap_or_default(), cells.next().unwrap_or_default())
+        });
+        assert_eq!(rows.collect::<Vec<_>>(), KEYS);
+    }
+    #[test]
+    fn the_readme_names_the_keys_beside_the_table() {
+        let (readme, keys) = (include_str!("../../../README.md"), Keys::new("intray"));
+        for key in [keys.registry(), keys.libraries(), keys.layout(), keys.epoch()] {
+            assert!(readme.contains(&format!("`{key}`")), "{key}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! A few connections that everybody shares. The pool makes, checks and replaces them; a call clones one, pays no checkout
+//! and no PING, and its commands go out pipelined with everybody else's.
+
+mod faults;
+mod form;
+
+use std::{
+    sync::{
+        RwLock,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use deadpool_redis::{Connection, Manager, Pool, PoolError, Runtime};
+use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Value, aio::MultiplexedConnection};
+use tokio::sync::{Mutex, watch};
+use tokio_util::sync::CancellationToken;
+
+use self::{
+    faults::{NO_PASSWORD, WRONG_TYPE, away, is_broken, is_cut, is_misled, judge},
+    form::Form,
+};
+pub(crate) use crate::queue::redis::args::Args;
+use crate::queue::{
+    Applied, Fault,
+    script::{Script, Scripts},
+};
+
+/// Shared by all calls; one more is left in the pool for health checks.
+const SHARED: usize = 3;
+/// For a connection to be there, and for an answer to come: together less than the two seconds in which a caller is
+/// answered, whatever Redis does.
+const CONNECT: Duration = Duration::from_millis(700);
+const RESPONSE: Duration = Duration::from_millis(1_100);
+/// How often the shared connections are tried, so that no caller is the one to find out that one is dead.
+const TRY_EVERY: Duration = Duration::from_millis(500);
+/// How often a Redis that has refused the library is asked again.
+const TRY_LIBRARY_EVERY: Duration = Duration::from_secs(5);
+/// A connection that is younger leads to the server that is there now: another would lead nowhere else.
+const FRESH: Duration = Duration::from_secs(1);
+/// Why a private server's disk has no room for anything new; `None` while it has.
+pub type Room = watch::Receiver<Option<String>>;
+
+pub(crate) struct Link {
+    /// Host and port, or the socket: never who asks, nor their password.
+    place: String,
+    /// It did not answer when it was last asked.
+    lost: AtomicBool,
+    form: Form,
+    pool: Pool,
+    /// Of a private server.
+    room: Option<Room>,
+    slots: [Slot; SHARED],
+    turn: AtomicUsize,
+}
+
+/// A shared connection, its number and its birth: a caller whose connection broke must not drop the one that came after it.
+type Numbered = (usize, MultiplexedConnection, Instant);
+
+#[derive(Default)]
+struct Slot {
+    current: RwLock<Option<Numbered>>,
+    /// Held while one is made, so that a crowd makes one connection and not a crowd of them.
+    making: Mutex<Option<Connection>>,
+}
+
+impl Link {
+    pub(crate) fn new(url: &str, room: Option<Room>, scripts: &Scripts, nowhere: &str) -> Result<Self, RedisError> {
+        let form = Form::new(scripts, nowhere);
+        let config =
+            AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
+        let info = url.into_connection_info()?;
+        let place = info.addr().to_string();
+        let manager = Manager::new_with_config(info, config)?;
+        let pool = Pool::builder(manager)
+            .max_size(SHARED + 1)
+            .wait_timeout(Some(CONNECT))
+            .create_timeout(Some(CONNECT))
+            .recycle_timeout(Some(CONNECT))
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))?;
+        let (lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
+        Ok(Self { place, lost, form, pool, room, slots: Default::default(), turn })
+    }
+
+    /// Runs a script.
+    pub(crate) async fn run(&self, script: &Script, keys: &[String], args: &Args) -> Result<Value, Fault> {
+        if script.grows && self.shortage().is_some() {
+            return Err(Fault::Full);
+        }
+        let answer = self.call(script, keys, args).await.map_err(|sent| match sent.fault() {
+            Fault::Broken(why) => Fault::Broken(script.explain(&why)),
+            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
+        })?;
+        if script.writes && self.knows_its_room() {
+            self.confirm().await?;
+        }
+        Ok(answer)
+    }
+
+    /// A server whose append came out short answers all the same, keeps the rest in its memory and refuses the next
+    /// write. It refuses a PING then, too, and says PONG in a later turn only when all of its turns before are in the file.
+    async fn confirm(&self) -> Result<(), Fault> {
+        match self.send(&redis::cmd("PING")).await.map_err(Sent::fault) {
+            Ok(_) => Ok(()),
+            Err(Fault::Unavailable { why, .. }) => Err(Fault::Unavailable { applied: Applied::Unknown, why }),
+            Err(fault @ (Fault::Full | Fault::Broken(_))) => Err(fault),
+        }
+    }
+
+    pub(crate) fn knows_its_room(&self) -> bool {
+        self.room.is_some()
+    }
+
+    /// Why nothing new can be stored.
+    pub(crate) fn shortage(&self) -> Option<String> {
+        self.room.as_ref().and_then(|room| room.borrow().clone())
+    }
+
+    /// A plain command.
+    pub(crate) async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
+        self.send(command).await.map_err(Sent::fault)
+    }
+
+    /// A plain command over a connection that the pool has just checked: for health, not for haste.
+    pub(crate) async fn checked(&self, command: &redis::Cmd) -> Result<Value, Fault> {
+        let mut connection = self.connect().await?;
+        let answer = command.query_async(&mut *connection).await;
+        if answer.as_ref().is_err_and(is_broken) {
+            drop(Connection::take(connection));
+        }
+        answer.map_err(|e| judge(&e))
+    }
+
+    /// Whether Redis would run a command for us. What else is wrong with it does not matter here: rights come first.
+    pub(crate) async fn may(&self, command: &redis::Cmd) -> Result<bool, Fault> {
+        let (_, mut connection, _) = self.open(&self.slots[0]).await?;
+        match command.query_async::<Value>(&mut connection).await {
+            Err(e) if e.code() == Some("NOPERM") => Ok(false),
+            Err(e) if e.code().is_none() || e.code() == Some("NOAUTH") => Err(judge(&e)),
+            Ok(_) | Err(_) => Ok(true),
+        }
+    }
+
+    /// What a script's failure was, truly: where the registry is a text, a program of another layout has put one in the
+    /// place of every key, and a script dies of the first that it reads.
+    pub(crate) async fn explained(&self, fault: Fault, registry: &str) -> Fault {
+        let is_wrong = |fault: &Fault| matches!(fault, Fault::Broken(why) if why.starts_with(WRONG_TYPE));
+        if !is_wrong(&fault) {
+            return fault;
+        }
+        match self.plain(redis::cmd("ZCARD").arg(registry)).await {
+            Err(wrong) if is_wrong(&wrong) => away(&"the keys have another layout by now"),
+            Ok(_) | Err(_) => fault,
+        }
+    }
+
+    pub(crate) fn status(&self) -> deadpool_redis::Status {
+        self.pool.status()
+    }
+
+    async fn send(&self, command: &redis::Cmd) -> Result<Value, Sent> {
+        let slot = &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED];
+        let (number, mut connection, born) = self.open(slot).await.map_err(Sent::Fault)?;
+        match command.query_async(&mut connection).await {
+            Ok(value) => {
+                self.found();
+                Ok(value)
+            }
+            Err(e) => {
+                // One that answers with a refusal is there.
+                if is_cut(&e) {
+                    self.lose(&e);
+                }
+                if is_cut(&e) || is_misled(&e) && born.elapsed() >= FRESH {
+                    self.replace(slot, number).await;
+                }
+                Err(Sent::Error(e))
+            }
+        }
+    }
+
+    /// Tries the shared connections again and again, and drops those that do not answer.
+    pub(crate) async fn mind(&self, stop: CancellationToken) {
+        let mut library_tried = Instant::now();
+        while stop.run_until_cancelled(tokio::time::sleep(TRY_EVERY)).await.is_some() {
+            let tries = self.slots.iter().map(|slot| async move {
+                let Some((number, mut connection, _)) = slot.read() else { return };
+                let pong: Result<Value, _> = redis::cmd("PING").query_async(&mut connection).await;
+                match pong {
+                    Ok(_) => self.found(),
+                    Err(e) if is_broken(&e) => {
+                        self.lose(&e);
+                        self.replace(slot, number).await;
+                    }
+                    Err(_) => {}
+                }
+            });
+            futures_util::future::join_all(tries).await;
+            if !self.form.is_library() && library_tried.elapsed() >= TRY_LIBRARY_EVERY {
+                library_tried = Instant::now();
+                self.try_library().await;
+            }
+        }
+    }
+
+    async fn open(&self, slot: &Slot) -> Result<Numbered, Fault> {
+        if let Some(open) = slot.read() {
+            return Ok(open);
+        }
+        let made = tokio::time::timeout(CONNECT, self.make(slot)).await;
+        made.unwrap_or_else(|_| Err(self.lose(&"no connection in time")))
+    }
+
+    async fn connect(&self) -> Result<Connection, Fault> {
+        self.pool.get().await.map_err(|e| match e {
+            PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
+                self.lose(&"the user or the password in its URL is wrong")
+            }
+            PoolError::Backend(e) => self.lose(&e),
+            PoolError::Timeout(_) => self.lose(&"no connection in time"),
+            e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => self.lose(&e),
+        })
+    }
+
+    /// Says so once, however many find it out.
+    fn lose(&self, why: &dyn std::fmt::Display) -> Fault {
+        let fault = away(&format_args!("{}: {why}", self.place));
+        if !self.lost.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%fault, "Redis is lost");
+        }
+        fault
+    }
+
+    fn found(&self) {
+        if self.lost.load(Ordering::Relaxed) && self.lost.swap(false, Ordering::Relaxed) {
+            tracing::info!(redis = self.place, "Redis is back");
+        }
+    }
+
+    async fn make(&self, slot: &Slot) -> Result<Numbered, Fault> {
+        let mut kept = slot.making.lock().await;
+        if let Some(open) = slot.read() {
+            return Ok(open);
+        }
+        let mut fresh = self.connect().await?;
+        // Who is not let in must hear of it here: to a long script Redis would only say that it is too long.
+        match redis::cmd("PING").query_async::<Value>(&mut fresh).await {
+            Err(e) if is_cut(&e) || e.code() == Some("NOAUTH") => {
+                drop(Connection::take(fresh));
+                return Err(if is_cut(&e) { self.lose(&e) } else { self.lose(&NO_PASSWORD) });
+            }
+            Ok(_) | Err(_) => {}
+        }
+        let shared = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh), Instant::now());
+        *kept = Some(fresh);
+        slot.write(Some(shared.clone()));
+        Ok(shared)
+    }
+
+    /// Takes a connection out of the pool for good; the next call makes another.
+    async fn replace(&self, slot: &Slot, number: usize) {
+        let mut kept = slot.making.lock().await;
+        if slot.read().is_some_and(|(current, ..)| current == number) {
+            slot.write(None);
+            kept.take().map(Connection::take);
+        }
+    }
+}
+
+impl Slot {
+    fn read(&self) -> Option<Numbered> {
+        self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    fn write(&self, connection: Option<Numbered>) {
+        *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) = connection;
+    }
+}
+
+/// Why there is no answer.
+enum Sent {
+    /// What Redis said, or the connection to it.
+    Error(RedisError),
+    /// There was no connection to send it over.
+    Fault(Fault),
+}
+
+impl Sent {
+    fn fault(self) -> Fault {
+        match self {
+            Self::Error(e) => judge(&e),
+            Self::Fault(fault) => fault,
+        }
+    }
+}
+
+fn command(name: &str, script: &str, keys: &[String], args: &Args) -> redis::Cmd {
+    let mut command = redis::cmd(name);
+    command.arg(script).arg(keys.len()).arg(keys);
+    for arg in args.iter() {
+        command.arg(arg);
+    }
+    command
+}

@@ -1,0 +1,71 @@
+//! What an error of Redis means: for the call, which was applied or was not, and for the connection.
+
+use redis::RedisError;
+
+use crate::queue::{Applied, Fault, UNWRITABLE};
+
+/// Codes of a server that will not be well on this connection: after a failover it still answers PING.
+const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
+/// Codes that mean "not now" or "not you", said before anything was run: what a script may not do within it is an `ERR`.
+const REFUSED: [&str; 9] =
+    ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "WRONGPASS", "NOPERM"];
+/// How a fault begins that a key caused which is something else than it should be.
+pub(crate) const WRONG_TYPE: &str = "a key of another type";
+pub(crate) const NO_PASSWORD: &str = "it asks for a password, and its URL has none";
+
+pub(crate) fn is_broken(e: &RedisError) -> bool {
+    is_cut(e) || is_misled(e)
+}
+
+pub(crate) fn is_cut(e: &RedisError) -> bool {
+    e.is_io_error() || e.is_timeout() || e.is_connection_dropped()
+}
+
+pub(crate) fn is_misled(e: &RedisError) -> bool {
+    e.code().is_some_and(|code| DROP.contains(&code))
+}
+
+/// It does not have what was to be run, so nothing was.
+pub(crate) fn is_unknown(e: &RedisError) -> bool {
+    e.code() == Some("NOSCRIPT") || e.code() == Some("ERR") && e.detail() == Some("Function not found")
+}
+
+/// It knows no calls of functions, or this user may make none; nothing was run. What a function may not do within it is
+/// said of the script.
+pub(crate) fn refuses_calls(e: &RedisError) -> bool {
+    let said = e.detail().unwrap_or_default();
+    match e.code() {
+        Some("ERR") => said.to_lowercase().starts_with("unknown command"),
+        Some("NOPERM") => !said.contains("in script"),
+        _ => false,
+    }
+}
+
+/// It is well, and does not take a library: for want of memory, of replicas, of a right, of the command.
+pub(crate) fn is_unloadable(e: &RedisError) -> bool {
+    matches!(e.code(), Some("ERR" | "OOM" | "MISCONF" | "NOREPLICAS" | "NOPERM"))
+}
+
+/// The call that a fault kept from being made has done nothing.
+pub(crate) fn not_done(fault: Fault) -> Fault {
+    match fault {
+        Fault::Unavailable { why, .. } => Fault::Unavailable { applied: Applied::No, why },
+        Fault::Full | Fault::Broken(_) => fault,
+    }
+}
+
+pub(crate) fn away(e: &dyn std::fmt::Display) -> Fault {
+    Fault::Unavailable { applied: Applied::No, why: e.to_string() }
+}
+
+pub(crate) fn judge(e: &RedisError) -> Fault {
+    match e.code() {
+        Some("OOM") => Fault::Full,
+        Some("MISCONF") => away(&UNWRITABLE),
+        Some("NOAUTH") => away(&NO_PASSWORD),
+        Some("WRONGTYPE") => Fault::Broken(format!("{WRONG_TYPE}: {e}")),
+        Some(code) if REFUSED.contains(&code) => away(&code),
+        _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
+        _ => Fault::Broken(e.to_string()),
+    }
+}

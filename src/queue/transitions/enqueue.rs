@@ -1,0 +1,176 @@
+//! enqueue: producers put jobs into the line.
+
+use std::collections::BTreeMap;
+
+use redis::Value;
+use sha2::{Digest, Sha256};
+
+use crate::queue::{
+    Fault, Queues,
+    lanes::{self, Item, Op},
+    layout::task::Task,
+    redis::link::Args,
+    redis::read::{Fields, broken, word},
+};
+use crate::{
+    job::{JobId, Name, Priority, QueueName, State},
+    payload::Json,
+};
+
+/// A job as its producer describes it.
+#[derive(Debug, Clone)]
+pub struct NewJob {
+    pub id: JobId,
+    pub task: Task,
+    pub priority: Priority,
+    pub client: Option<Name>,
+    pub dedupe: Dedupe,
+    /// With an idempotency key: tells the same call from another under the same key.
+    pub fingerprint: Option<[u8; 8]>,
+}
+
+/// What makes two jobs of a client the same job.
+#[derive(Debug, Clone)]
+pub enum Dedupe {
+    /// The payload, unless the queue's setting is off.
+    QueueSetting,
+    Payload,
+    Key(String),
+    Off,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Enqueued {
+    Stored {
+        id: JobId,
+        state: State,
+    },
+    /// A live job is the same; nothing about it changed.
+    Twin {
+        id: JobId,
+        state: State,
+    },
+    /// Another call had the same idempotency key.
+    KeyReused,
+    QueueFull,
+    /// The queue would be new, and there are as many as may be.
+    TooManyQueues,
+}
+
+impl NewJob {
+    /// A job of which nothing is said but what it is.
+    pub fn plain(id: JobId, payload: Json) -> Self {
+        let (priority, client, fingerprint) = Default::default();
+        Self { id, task: Task::plain(payload), priority, client, dedupe: Dedupe::QueueSetting, fingerprint }
+    }
+
+    fn digest(&self) -> Option<[u8; 16]> {
+        let mut hash = Sha256::new();
+        hash.update(self.client.as_ref().map_or("", Name::as_str));
+        match &self.dedupe {
+            Dedupe::Off => return None,
+            Dedupe::Key(key) => {
+                hash.update(b"\0k\0");
+                hash.update(key);
+            }
+            Dedupe::QueueSetting | Dedupe::Payload => {
+                hash.update(b"\0p\0");
+                self.task.payload.canonical(&mut hash);
+            }
+        }
+        let digest = hash.finalize();
+        Some(std::array::from_fn(|i| digest[i]))
+    }
+
+    pub(crate) fn args(&self) -> Args {
+        let (has, rest) = self.task.pack();
+        let mode = match self.dedupe {
+            Dedupe::QueueSetting => "default",
+            Dedupe::Payload | Dedupe::Key(_) => "on",
+            Dedupe::Off => "off",
+        };
+        let mut args = Args::default();
+        args.push(self.id.code.as_str()).number(has.into()).number(self.priority.get().into());
+        args.push(self.client.as_ref().map_or("", Name::as_str)).push(mode);
+        args.push(self.digest().as_ref().map_or(&[][..], |d| d)).push(self.fingerprint.as_ref().map_or(&[][..], |f| f));
+        self.task.push_end(rest, &mut args);
+        args
+    }
+}
+
+/// How many ids one script looks at, and how many scripts are under way for one call.
+const LOOKED_AT: usize = 100;
+const LOOKS: usize = 32;
+
+impl Queues {
+    /// Whether a call with another fingerprint has used the idempotency key from which these ids are derived.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn is_reused(&self, ids: &[JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
+        let mut by_queue: BTreeMap<&QueueName, Vec<&JobId>> = BTreeMap::new();
+        for id in ids {
+            by_queue.entry(&id.queue).or_default().push(id);
+        }
+        let looks: Vec<_> = by_queue.values().flat_map(|ids| ids.chunks(LOOKED_AT)).collect();
+        for some in looks.chunks(LOOKS) {
+            let looks = some.iter().map(|ids| self.look_for_another_call(ids, fingerprint));
+            if futures_util::future::try_join_all(looks).await?.contains(&true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    async fn look_for_another_call(&self, ids: &[&JobId], fingerprint: [u8; 8]) -> Result<bool, Fault> {
+        let Some(JobId { queue, .. }) = ids.first() else { return Ok(false) };
+        let mut args = Args::default();
+        args.push(fingerprint);
+        for id in ids {
+            args.push(id.code.as_str());
+        }
+        match word(&self.run(&self.inner.scripts.repeats, queue, &args).await?) {
+            Some("own") => Ok(false),
+            Some("reused") => Ok(true),
+            _ => Err(broken("own or reused")),
+        }
+    }
+
+    /// Puts jobs into their queues; an answer for each, in order. What is bad about one does not hinder the others.
+    pub async fn enqueue(&self, jobs: Vec<NewJob>) -> Vec<Result<Enqueued, Fault>> {
+        let mut by_queue: BTreeMap<&QueueName, Vec<usize>> = BTreeMap::new();
+        for (i, job) in jobs.iter().enumerate() {
+            by_queue.entry(&job.id.queue).or_default().push(i);
+        }
+        let calls = by_queue.into_iter().map(|(queue, places)| async {
+            let outcomes: Vec<_> = match self.seen(queue).await {
+                Err(fault) => places.iter().map(|_| Err(fault.clone())).collect(),
+                Ok(false) => places.iter().map(|_| Ok(Enqueued::TooManyQueues)).collect(),
+                Ok(true) => {
+                    let item = |&i: &usize| Item { args: jobs[i].args(), jobs: 1, needs_memory: false };
+                    let items = places.iter().map(item).collect();
+                    let answers = lanes::call(&self.inner, queue, Op::Enqueue, items).await;
+                    answers.into_iter().zip(&places).map(|(answer, &i)| outcome(&jobs[i], answer?.item)).collect()
+                }
+            };
+            places.into_iter().zip(outcomes).collect::<Vec<_>>()
+        });
+        let mut all: Vec<_> = futures_util::future::join_all(calls).await.into_iter().flatten().collect();
+        all.sort_by_key(|(i, _)| *i);
+        all.into_iter().map(|(_, outcome)| outcome).collect()
+    }
+}
+
+fn outcome(job: &NewJob, answer: Value) -> Result<Enqueued, Fault> {
+    let queue = &job.id.queue;
+    let mut answer = Fields::of(answer)?;
+    match answer.text()?.as_str() {
+        "stored" => Ok(Enqueued::Stored { id: job.id.clone(), state: answer.state()? }),
+        "twin" => {
+            Ok(Enqueued::Twin { id: JobId { queue: queue.clone(), code: answer.code()? }, state: answer.state()? })
+        }
+        "reused" => Ok(Enqueued::KeyReused),
+        "full" => Ok(Enqueued::QueueFull),
+        _ => Err(broken("stored, twin, reused or full")),
+    }
+}

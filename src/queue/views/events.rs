@@ -1,0 +1,217 @@
+//! The stream of a queue's transitions: what happened, in order, as long as it is kept.
+
+use crate::job::{BatchId, Code, JobId, Millis, Name, QueueName};
+use crate::queue::{
+    Fault, Queues,
+    layout::record::Bytes,
+    redis::read::{Fields, broken},
+    views::ended::Completed,
+};
+
+/// The types of events.
+pub const KINDS: [&str; 18] = [
+    "enqueued",
+    "due",
+    "blocked",
+    "reserved",
+    "resumed",
+    "extended",
+    "abandoned",
+    "released",
+    "expired",
+    "failed",
+    "completed",
+    "dead",
+    "cancelled",
+    "requeued",
+    "changed",
+    "paused",
+    "unpaused",
+    "batch-completed",
+];
+
+/// One transition.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub queue: QueueName,
+    pub at: Place,
+    /// `enqueued`, `reserved`, `completed`, …
+    pub kind: String,
+    pub subject: Subject,
+    pub worker: Option<Name>,
+    pub client: Option<Name>,
+    /// A reason, an error, or how it came about; may be empty.
+    pub note: String,
+    /// Of a completion.
+    pub completed: Option<Completed>,
+}
+
+/// What it happened to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Job(JobId),
+    /// A job of a batch.
+    Member(JobId),
+    Batch(BatchId),
+    Queue,
+}
+
+/// Where in a queue's stream something stands: an entry of Redis, and which transition of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Place {
+    pub ms: u64,
+    pub sequence: u64,
+    pub index: u32,
+}
+
+impl Place {
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let (ms, sequence) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let index = parts.next()?.parse().ok()?;
+        parts.next().is_none().then_some(Self { ms, sequence, index })
+    }
+
+    fn of_entry(text: &str) -> Result<Self, Fault> {
+        Self::parse(&format!("{text}-0")).ok_or_else(|| broken("the id of an entry"))
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}-{}", self.ms, self.sequence, self.index)
+    }
+}
+
+/// A part of what happened, in order.
+#[derive(Debug)]
+pub struct Passage {
+    pub events: Vec<Event>,
+    /// There is more.
+    pub more: bool,
+    /// Nothing between the place and the first of these is missing.
+    pub whole: bool,
+}
+
+/// Entries of one read.
+const MOST: usize = 200;
+
+impl Queues {
+    /// What happened after a place, a part at a time.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn events_after(&self, queue: &QueueName, place: Place) -> Result<Passage, Fault> {
+        let from = format!("{}-{}", place.ms, place.sequence);
+        let mut command = redis::cmd("XRANGE");
+        command.arg(self.inner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
+        let entries = Fields::of(self.inner.link.plain(&command).await?)?;
+        let (mut events, mut count, mut first) = (Vec::new(), 0, None);
+        for entry in entries.lists() {
+            count += 1;
+            let at = read_entry(queue, entry?, &mut events)?;
+            first.get_or_insert(at);
+        }
+        events.retain(|event| event.at > place);
+        let whole = match first {
+            Some(first) => {
+                (first.ms, first.sequence) == (place.ms, place.sequence) || self.remembers(queue, place).await?
+            }
+            None => place == Place::default() || self.remembers(queue, place).await?,
+        };
+        Ok(Passage { events, more: count == MOST, whole })
+    }
+
+    /// Where the stream ends now.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn last_event(&self, queue: &QueueName) -> Result<Place, Fault> {
+        let mut command = redis::cmd("XREVRANGE");
+        command.arg(self.inner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
+        let mut entries = Fields::of(self.inner.link.plain(&command).await?)?;
+        if entries.is_done() {
+            return Ok(Place::default());
+        }
+        let place = Place::of_entry(&entries.list()?.text()?)?;
+        Ok(Place { index: u32::MAX, ..place })
+    }
+
+    /// Whether everything since a place is still there.
+    async fn remembers(&self, queue: &QueueName, place: Place) -> Result<bool, Fault> {
+        if place == Place::default() {
+            return self.is_untrimmed(queue).await;
+        }
+        let id = format!("{}-{}", place.ms, place.sequence);
+        let mut command = redis::cmd("XRANGE");
+        command.arg(self.inner.keys.of(queue, "events")).arg(&id).arg(&id);
+        Ok(!Fields::of(self.inner.link.plain(&command).await?)?.is_done())
+    }
+
+    /// Whether the stream still begins with its first entry.
+    async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
+        let mut command = redis::cmd("XINFO");
+        command.arg("STREAM").arg(self.inner.keys.of(queue, "events"));
+        let mut fields = match self.inner.link.plain(&command).await {
+            Ok(answer) => Fields::of(answer)?,
+            Err(Fault::Broken(_)) => return Ok(true), // there is no stream
+            Err(fault) => return Err(fault),
+        };
+        let (mut kept, mut added) = (0, 0);
+        while !fields.is_done() {
+            match fields.text()?.as_str() {
+                "length" => kept = fields.count()?,
+                "entries-added" => added = fields.count()?,
+                _ => fields.skip(),
+            }
+        }
+        Ok(added <= kept)
+    }
+}
+
+/// An entry is `[id, [count, packed transitions]]`.
+fn read_entry(queue: &QueueName, mut entry: Fields, into: &mut Vec<Event>) -> Result<Place, Fault> {
+    let place = Place::of_entry(&entry.text()?)?;
+    let mut fields = entry.list()?;
+    let _count = fields.bytes()?;
+    let packed = fields.bytes()?;
+    let mut bytes = Bytes(&packed);
+    let mut index = 0;
+    while !bytes.0.is_empty() {
+        let length = bytes.uint(1)? as usize;
+        let kind = bytes.text(length & 127)?;
+        let code = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a code"))?;
+        let id = JobId { queue: queue.clone(), code };
+        let subject = match kind.as_str() {
+            "paused" | "unpaused" => Subject::Queue,
+            "batch-completed" => Subject::Batch(id.batch()),
+            _ if length & 128 != 0 => Subject::Member(id),
+            _ => Subject::Job(id),
+        };
+        let (worker, client) = (bytes.name()?, bytes.name()?);
+        let length = bytes.uint(2)? as usize;
+        let mut note = bytes.text(length)?;
+        let completed = if kind == "completed" { completion(worker.as_ref(), &mut note) } else { None };
+        let (queue, at) = (queue.clone(), Place { index, ..place });
+        into.push(Event { queue, at, kind, subject, worker, client, note, completed });
+        index += 1;
+    }
+    Ok(place)
+}
+
+/// The note of a completion: since when its worker had the job, how many ms, and `late` if it was.
+fn completion(worker: Option<&Name>, note: &mut String) -> Option<Completed> {
+    let mut words = note.splitn(3, ' ');
+    let (reserved_at, held_ms): (u64, u64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let rest = words.next().unwrap_or_default().to_owned();
+    let (at, late) = (Millis(reserved_at + held_ms), rest == "late");
+    *note = rest;
+    Some(Completed { worker: worker.cloned(), reserved_at: Millis(reserved_at), at, late })
+}
+
+impl Event {
+    /// By Redis's clock.
+    pub fn time(&self) -> Millis {
+        Millis(self.at.ms)
+    }
+}

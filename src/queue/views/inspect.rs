@@ -1,0 +1,326 @@
+//! Looking at jobs, holders and queues. Nothing here changes anything.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::queue::{
+    Fault, Queues,
+    layout::record::{self, Header, Hold, Live},
+    redis::link::Args,
+    redis::read::{Fields, broken},
+    views::ended::{AbandonReason, Completed, completed, reasons},
+};
+use crate::{
+    job::{
+        Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State, limits,
+    },
+    payload::Json,
+};
+
+/// All that is known of a job.
+#[derive(Debug)]
+pub struct Job {
+    pub id: JobId,
+    pub state: State,
+    /// `None` once cancelled.
+    pub payload: Option<Json>,
+    pub priority: Priority,
+    pub client: Option<Name>,
+    pub traceparent: Option<String>,
+    pub lease_ms: Option<u32>,
+    pub max_attempts: Option<u32>,
+    pub backoff: Option<Backoff>,
+    pub locks: Vec<LockName>,
+    pub batch: Option<BatchId>,
+    /// Hand-outs since the last requeue that ended in fail or expiry.
+    pub attempts: u32,
+    pub counts: Counts,
+    pub reserved: Option<Held>,
+    pub completed: Option<Completed>,
+    pub errors: Vec<JobError>,
+    /// Why it was given back, the newest first.
+    pub reasons: Vec<AbandonReason>,
+    pub result: Option<Json>,
+    pub late_results: Vec<LateResult>,
+    pub enqueued_at: Millis,
+    pub due_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+}
+
+/// How a job's hand-outs ended, since it was enqueued.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub handed_out: u32,
+    pub expired: u32,
+    pub failed: u32,
+    pub abandoned: u32,
+    pub released: u32,
+}
+
+#[derive(Debug, Clone)]
+pub struct JobError {
+    pub at: Millis,
+    pub worker: Option<Name>,
+    pub error: String,
+}
+
+/// What somebody reported after the job was no longer theirs.
+#[derive(Debug)]
+pub struct LateResult {
+    pub at: Millis,
+    pub worker: Option<Name>,
+    pub result: Option<Json>,
+}
+
+/// Who holds a job, since when and until when.
+#[derive(Debug, Clone)]
+pub struct Held {
+    pub id: JobId,
+    /// For its own worker alone.
+    pub reservation: Reservation,
+    pub worker: Option<Name>,
+    pub reserved_at: Millis,
+    pub deadline: Millis,
+    pub resumes: u32,
+}
+
+/// Which jobs of a queue to list.
+#[derive(Debug, Clone)]
+pub struct JobFilter {
+    pub state: State,
+    pub client: Option<Name>,
+    pub worker: Option<Name>,
+    pub batch: Option<BatchId>,
+    pub after: Option<Cursor>,
+    pub limit: u32,
+}
+
+#[derive(Debug)]
+pub struct JobPage {
+    pub jobs: Vec<Job>,
+    pub next: Option<Cursor>,
+}
+
+#[derive(Debug)]
+pub struct HeldPage {
+    /// By worker.
+    pub held: Vec<Held>,
+    pub next: Option<Cursor>,
+    pub now: Millis,
+}
+
+/// Where a page ended. Opaque: hex of what the list goes on from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor(Vec<u8>);
+
+impl Cursor {
+    pub const RULE: Invalid = Invalid("must be the `next` of a page");
+
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let digit = |byte: &u8| (*byte as char).to_digit(16).map(|n| n as u8);
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(|[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
+        bytes.filter(|bytes| rest.is_empty() && (1..=512).contains(&bytes.len())).map(Self).ok_or(Self::RULE)
+    }
+
+    /// One of a list of jobs.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_jobs(text: &str) -> Result<Self, Invalid> {
+        let finite = |(score, _): (&str, &[u8])| score.parse().is_ok_and(f64::is_finite);
+        Self::parse(text).ok().filter(|cursor| cursor.place().is_some_and(finite)).ok_or(Self::RULE)
+    }
+
+    /// One of a list of batches, some of which no timer will move.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_batches(text: &str) -> Result<Self, Invalid> {
+        Self::parse(text).ok().filter(|cursor| cursor.place().is_some()).ok_or(Self::RULE)
+    }
+
+    /// What stands before the first blank, and behind it.
+    pub(crate) fn split(&self) -> Option<(&str, &[u8])> {
+        let cut = self.0.iter().position(|byte| *byte == b' ')?;
+        Some((std::str::from_utf8(&self.0[..cut]).ok()?, &self.0[cut + 1..]))
+    }
+
+    /// As [`Self::after`] made it.
+    pub(crate) fn of_place(bytes: &[u8]) -> Option<Self> {
+        Some(Self(bytes.to_vec())).filter(|cursor| cursor.place().is_some())
+    }
+
+    /// Behind a member of a sorted set; none when there is nothing behind it, and the score is empty.
+    pub(crate) fn after(score: &str, member: &[u8]) -> Option<Self> {
+        (!score.is_empty()).then(|| Self([score.as_bytes(), b" ", member].concat()))
+    }
+
+    /// The score and the member, which ends in a code.
+    pub(crate) fn place(&self) -> Option<(&str, &[u8])> {
+        let (score, member) = self.split()?;
+        let code = member.len().checked_sub(Code::LEN).and_then(|cut| std::str::from_utf8(&member[cut..]).ok());
+        let is_place = score.parse::<f64>().is_ok_and(|score| !score.is_nan()) && code.and_then(Code::parse).is_some();
+        is_place.then_some((score, member))
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Queues {
+    /// `None`: there is no such job.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
+        let mut args = Args::default();
+        args.push(id.code.as_str());
+        let answer = self.run(&self.inner.scripts.job, &id.queue, &args).await?;
+        if crate::queue::redis::read::word(&answer) == Some("unknown") {
+            return Ok(None);
+        }
+        read_job(&id.queue, Fields::of(answer)?).map(Some)
+    }
+
+    /// The jobs of one state, in order, a page at a time.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn jobs(&self, queue: &QueueName, filter: JobFilter) -> Result<JobPage, Fault> {
+        let (mut page, mut bytes) = (JobPage { jobs: Vec::new(), next: filter.after.clone() }, 0);
+        // Each script looks at a few, and reads what it shows of them: a large page is put together of several.
+        for _ in 0..limits::PAGE_SCRIPTS {
+            let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
+            let mut args = Args::default();
+            args.push(filter.state.word()).number(u64::from(filter.limit).saturating_sub(page.jobs.len() as u64));
+            args.push(filter.client.as_ref().map_or("", Name::as_str));
+            args.push(filter.worker.as_ref().map_or("", Name::as_str));
+            args.push(filter.batch.as_ref().map_or("", |batch| batch.code.as_str()));
+            args.push(score).push(member).number(bytes);
+            let mut answer = Fields::of(self.run(&self.inner.scripts.list, queue, &args).await?)?;
+            page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
+            bytes = answer.count()?;
+            let is_full = answer.flag()?;
+            for job in answer.list()?.lists() {
+                page.jobs.push(read_job(queue, job?)?);
+            }
+            if is_full || page.next.is_none() || page.jobs.len() >= filter.limit as usize {
+                break;
+            }
+        }
+        Ok(page)
+    }
+
+    /// What a worker holds in some queues, overdue or not, the oldest first.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn reservations(&self, queues: &[QueueName], worker: &Name) -> Result<(Vec<Held>, Millis), Fault> {
+        const MOST: u32 = 200;
+        let asked = queues.iter().map(|queue| self.holders(queue, Some(worker), None, MOST));
+        let pages = futures_util::future::try_join_all(asked).await?;
+        let now = pages.iter().map(|page| page.now).max().unwrap_or(Millis(0));
+        let mut held: Vec<_> = pages.into_iter().flat_map(|page| page.held).collect();
+        held.sort_by_key(|held| held.reserved_at);
+        Ok((held, now))
+    }
+
+    /// Who holds what in a queue.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn workers(&self, queue: &QueueName, after: Option<Cursor>, limit: u32) -> Result<HeldPage, Fault> {
+        self.holders(queue, None, after, limit).await
+    }
+
+    async fn holders(
+        &self,
+        queue: &QueueName,
+        worker: Option<&Name>,
+        after: Option<Cursor>,
+        limit: u32,
+    ) -> Result<HeldPage, Fault> {
+        let mut args = Args::default();
+        args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), |cursor| cursor.0));
+        args.number(limit.into());
+        let mut answer = Fields::of(self.run(&self.inner.scripts.holders, queue, &args).await?)?;
+        let (now, last) = (answer.time()?, answer.bytes()?);
+        let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;
+        Ok(HeldPage { held, next: (!last.is_empty()).then_some(Cursor(last)), now })
+    }
+}
+
+fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
+    let id = JobId { queue: queue.clone(), code: fields.code()? };
+    let header = Header::parse(&fields.bytes()?)?;
+    let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
+    let live = if raw.is_empty() { None } else { Some(Live::parse(&raw)?) };
+    let mut late_results = Vec::new();
+    while !fields.is_done() {
+        let (at, worker, result) = record::late_result(&fields.bytes()?)?;
+        late_results.push(LateResult { at, worker, result });
+    }
+    let batch = header.is_member.then(|| id.batch());
+    let score = if score.is_empty() { None } else { Some(score.parse::<f64>().map_err(|_| broken("a score"))? as u64) };
+    let state = live.as_ref().map_or(State::Waiting, |live| live.state);
+    let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
+    let is_over = matches!(state, State::Completed | State::Cancelled | State::Dead);
+    let place = match state {
+        State::Waiting => score,
+        State::Completed | State::Cancelled => None,
+        State::Blocked | State::Delayed | State::Reserved | State::Dead => live.as_ref().and_then(|live| live.score),
+    };
+    let priority = place.map(|place| place >> 46).or(live.as_ref().map(|live| live.priority.into()));
+    let deadline = at(&[State::Reserved]);
+    let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| Held {
+        id: id.clone(),
+        reservation: Reservation { job: id.clone(), secret: hold.secret },
+        worker: hold.worker.clone(),
+        reserved_at: hold.reserved_at,
+        deadline: deadline.unwrap_or(hold.reserved_at),
+        resumes: hold.resumes,
+    });
+    let (completed, reasons) = live.as_ref().map(|live| (completed(live), reasons(live))).unwrap_or_default();
+    let [handed_out, expired, failed, abandoned, released] = live.as_ref().map_or([0; 5], |live| live.counters);
+    Ok(Job {
+        id,
+        state,
+        payload: if apart.is_empty() { header.payload } else { Some(record::json(apart)?) },
+        priority: Priority::new(priority.unwrap_or(header.priority.into())).map_err(|_| broken("a priority"))?,
+        client: header.client,
+        traceparent: header.traceparent,
+        lease_ms: header.lease_ms,
+        max_attempts: header.max_attempts,
+        backoff: header.backoff,
+        locks: header.locks,
+        batch,
+        attempts: live.as_ref().map_or(0, |live| live.attempts),
+        counts: Counts { handed_out, expired, failed, abandoned, released },
+        reserved,
+        completed,
+        reasons,
+        errors: live
+            .map(|live| live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect())
+            .unwrap_or_default(),
+        result: if result.is_empty() { None } else { Some(record::json(result)?) },
+        late_results,
+        enqueued_at: header.enqueued_at,
+        due_at: at(&[State::Delayed]),
+        ended_at: score.filter(|_| is_over).map(record::at_stamp),
+    })
+}
+
+pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields) -> Result<Held, Fault> {
+    let id = JobId { queue: queue.clone(), code: fields.code()? };
+    let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
+    let reservation = Reservation { job: id.clone(), secret: hold.secret };
+    let Hold { reserved_at, resumes, worker, .. } = hold;
+    Ok(Held { id, reservation, worker, reserved_at, deadline: fields.time()?, resumes })
+}

@@ -1,0 +1,7 @@
+//! Looking at jobs, queues and what happened. Nothing here changes anything.
+
+pub(crate) mod ended;
+pub(crate) mod events;
+pub(crate) mod inspect;
+pub(crate) mod locks;
+pub(crate) mod stats;

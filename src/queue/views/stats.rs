@@ -1,0 +1,143 @@
+//! A queue as an operator sees it: counts, settings and totals.
+
+use serde::Serialize;
+
+use crate::job::{Millis, QueueName};
+use crate::queue::{Fault, Queues, Settings, redis::link::Args, redis::read::Fields};
+
+/// A queue, now and since it came into being.
+#[derive(Debug)]
+pub struct QueueInfo {
+    pub name: QueueName,
+    pub counts: StateCounts,
+    /// Age of the oldest of the jobs that are first in line, one a priority.
+    pub oldest_waiting_ms: Option<u64>,
+    pub live: u64,
+    pub overdue: u64,
+    pub soonest_expires_in_ms: Option<u64>,
+    pub settings: Settings,
+    pub totals: Totals,
+}
+
+/// How many jobs are in each state now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct StateCounts {
+    pub waiting: u64,
+    pub blocked: u64,
+    pub delayed: u64,
+    pub reserved: u64,
+    pub completed: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+}
+
+/// How often each transition happened since the queue came into being. They never fall.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Totals {
+    pub enqueued: u64,
+    pub handed_out: u64,
+    pub completed: u64,
+    pub expired: u64,
+    pub failed: u64,
+    pub abandoned: u64,
+    pub released: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+    pub requeued: u64,
+}
+
+/// Some queues, by name.
+#[derive(Debug)]
+pub struct QueuePage {
+    pub queues: Vec<QueueInfo>,
+    /// The last of them, if there are more.
+    pub next: Option<QueueName>,
+}
+
+impl Queues {
+    /// `None`: there is no such queue.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn queue(&self, queue: &QueueName) -> Result<Option<QueueInfo>, Fault> {
+        if self.exists(queue).await? { self.stats(queue).await.map(Some) } else { Ok(None) }
+    }
+
+    /// Every queue, by name.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn queues(&self) -> Result<Vec<QueueInfo>, Fault> {
+        self.stats_of(&self.names().await?).await
+    }
+
+    /// Some of the queues that somebody may see, by name: those behind one, and so many.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn queue_page(
+        &self,
+        after: Option<&QueueName>,
+        limit: u32,
+        sees: impl Fn(&QueueName) -> bool,
+    ) -> Result<QueuePage, Fault> {
+        let mut names = self.names().await?;
+        names.retain(|name| after.is_none_or(|after| name > after) && sees(name));
+        let more = names.len() > limit as usize;
+        names.truncate(limit as usize);
+        let next = names.last().filter(|_| more).cloned();
+        Ok(QueuePage { queues: self.stats_of(&names).await?, next })
+    }
+
+    async fn stats_of(&self, names: &[QueueName]) -> Result<Vec<QueueInfo>, Fault> {
+        let mut all = Vec::with_capacity(names.len());
+        // Some at a time: pipelined, and yet no burst that would hold others up.
+        for some in names.chunks(32) {
+            all.extend(futures_util::future::try_join_all(some.iter().map(|name| self.stats(name))).await?);
+        }
+        Ok(all)
+    }
+
+    async fn stats(&self, queue: &QueueName) -> Result<QueueInfo, Fault> {
+        let mut answer = Fields::of(self.run(&self.inner.scripts.stats, queue, &Args::default()).await?)?;
+        let now = answer.time()?;
+        let mut counts = StateCounts {
+            waiting: answer.count()?,
+            blocked: answer.count()?,
+            delayed: answer.count()?,
+            reserved: answer.count()?,
+            dead: answer.count()?,
+            ..StateCounts::default()
+        };
+        let (ended, overdue) = (answer.count()?, answer.count()?);
+        let (soonest, oldest) = (answer.maybe()?, answer.maybe()?);
+        let settings = Settings::read(&answer.list()?.pairs()?)?;
+        let totals = answer.list()?.pairs()?;
+        let total =
+            |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
+        let cancelled = total("cancelled_kept");
+        counts.cancelled = cancelled + total("batch_cancelled_kept");
+        counts.completed = ended.saturating_sub(cancelled + total("stubs")) + total("batch_completed_kept");
+        Ok(QueueInfo {
+            name: queue.clone(),
+            counts,
+            oldest_waiting_ms: oldest.map(|at| now.since(Millis(at))),
+            live: counts.reserved - overdue.min(counts.reserved),
+            overdue,
+            soonest_expires_in_ms: soonest.map(|at| Millis(at).since(now)),
+            settings,
+            totals: Totals {
+                enqueued: total("enqueued"),
+                handed_out: total("handed_out"),
+                completed: total("completed"),
+                expired: total("expired"),
+                failed: total("failed"),
+                abandoned: total("abandoned"),
+                released: total("released"),
+                dead: total("dead"),
+                cancelled: total("cancelled"),
+                requeued: total("requeued"),
+            },
+        })
+    }
+}
