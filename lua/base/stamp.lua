@@ -9,12 +9,17 @@ function stamp.last(q)
   return q.stamp
 end
 
-function stamp.new(q)
+-- The first of so many, one after the other.
+function stamp.take(q, n)
   local last = stamp.last(q)
-  local new = math.max(last + 1, clock.now(q) * clock.PER_MS)
-  total.count(q, 'stamp', new - last)
-  q.stamp = new
-  return new
+  local first = math.max(last + 1, clock.now(q) * clock.PER_MS)
+  q.stamp = first + n - 1
+  total.count(q, 'stamp', q.stamp - last)
+  return first
+end
+
+function stamp.new(q)
+  return stamp.take(q, 1)
 end
 
 return stamp

@@ -59,23 +59,29 @@ local function write(q, n, said)
   call(unpack(off_drafts, 1, n + 2))
 end
 
+-- What the event says: since when the worker had it, and how long.
+local function held_note(now, since)
+  local reserved_at = unpack_since('>I6', since)
+  return '\0' .. text.short(text.of(reserved_at) .. ' ' .. text.of(max(now - reserved_at, 0)))
+end
+
 return function(q, args)
   local n, lives, raws = read(q, args)
   if not n then return end
 
   local now, keys, said, replies, tale = clock.now(q), 0, 2, {}, q.tale
-  local how = DONE_BYTE .. pack('>I6', now)
+  local how, ended, known, note = DONE_BYTE .. pack('>I6', now), stamp.take(q, n) - 1, nil, nil
   for i = 1, n do
     local id, raw, k, result = ids[i], raws[i], i * 2 + 1, args[i * STRIDE]
     local worker, nonce, since = patch.lease(lives[i])
     to_live[k], to_live[k + 1] = id, patch.complete(lives[i], args[i * STRIDE - 1] .. how .. since .. worker .. '\0\0')
-    to_ended[k], to_ended[k + 1] = text.of(stamp.new(q)), id
+    to_ended[k], to_ended[k + 1] = text.of(ended + i), id
     off_reserved[i + 2], off_held[i + 2], off_drafts[i + 2] = id, sub(worker, 2) .. '\0' .. nonce .. '\0' .. id, id
     if result ~= '' then results[said + 1], results[said + 2], said = id, result, said + 2 end
-    local digest, reserved_at = patch.digest(raw), unpack_since('>I6', since)
+    local digest = patch.digest(raw)
     if digest then digests[keys + 1], owners[keys + 1], keys = digest, id, keys + 1 end
-    local note = text.of(reserved_at) .. ' ' .. text.of(max(now - reserved_at, 0))
-    tale[i] = COMPLETED .. id .. worker .. patch.client(raw) .. '\0' .. text.short(note)
+    if since ~= known then known, note = since, held_note(now, since) end
+    tale[i] = COMPLETED .. id .. worker .. patch.client(raw) .. note
     replies[i] = DONE
   end
   write(q, n, said)

@@ -55,10 +55,10 @@ return function(q, args)
   if not n or not is_new(q, n) then return end
 
   turns.write_arrivals(q)
-  local deduped, replies, tale = 2, {}, q.tale
+  local deduped, replies, tale, before = 2, {}, q.tale, stamp.take(q, n) - 1
   to_jobs[2], to_inbound[2], to_dedupe[2] = q.jobs, q.inbound, q.dedupe
   for i = 1, n do
-    local tail, k, id, arrival = args[i * STRIDE - 1], i * 2 + 1, ids[i], pack('>I6', stamp.new(q))
+    local tail, k, id, arrival = args[i * STRIDE - 1], i * 2 + 1, ids[i], pack('>I6', before + i)
     to_jobs[k], to_jobs[k + 1] = id, LAYOUT .. arrival .. tail
     to_inbound[k], to_inbound[k + 1] = text.of(turns.place(whose[i])), arrival .. id
     if digests[i] ~= '' then

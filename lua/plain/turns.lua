@@ -11,10 +11,12 @@ local SPAN, SHARE = order.SPAN, order.SHARE
 local n, members, priorities, highest, counts = 0, {}, {}, {}, {}
 local levels, level_of, tops = 0, {}, {}
 local arrived = {}
+-- Whose was the last that was handed out.
+local served, served_client, served_priority
 local to_turns, from_turns, to_tops = {'HSET'}, {'HDEL'}, {'HSET'}
 
 function turns.open()
-  n, levels = 0, 0
+  n, levels, served_client = 0, 0, nil
 end
 
 -- Which of the list's clients that is; most often the same as before.
@@ -77,7 +79,11 @@ function turns.serve(score, is_unserved, client)
   end
   tops[levels] = turn
   if not is_unserved then return end
-  local k = whose(priority .. ' ' .. client)
+  local k = served
+  if client ~= served_client or priority ~= served_priority then
+    k = whose(priority .. ' ' .. client)
+    served, served_client, served_priority = k, client, priority
+  end
   highest[k], counts[k] = turn, counts[k] - 1
 end
 

@@ -22,6 +22,9 @@ pub struct Edit {
     pub to: &'static str,
 }
 
+/// Every call goes by the whole path.
+pub const NOTHING_IS_PLAIN: Edit = Edit { from: "switch.is_on = true", to: "switch.is_on = false" };
+
 pub struct Editor {
     pub socket: PathBuf,
     edits: Arc<[Planted]>,
