@@ -108,12 +108,7 @@ const MUST_BE_MET: [&str; 36] = [
 #[test]
 fn a_short_sighted_queue_is_no_different() {
     let edit = |(from, to)| Edit { from, to };
-    let edits = [
-        ("looked < 200 then", "looked < 3 then"),
-        ("math.min(50, 200 - looked)", "math.min(2, 3 - looked)"),
-        ("read_from(call.from_place, call.from, 50)", "read_from(call.from_place, call.from, 2)"),
-        ("read_from('', '', 50)", "read_from('', '', 2)"),
-    ];
+    let edits = [("CANDIDATES = 200, CHUNK = 50", "CANDIDATES = 3, CHUNK = 2")];
     let edits = edits.map(edit).to_vec();
     let plan = run::Plan::from_environment();
     let plan = run::Plan { cases: plan.cases / 20, is_short_sighted: true, edits, ..plan };
@@ -126,10 +121,9 @@ fn a_short_sighted_queue_is_no_different() {
 fn a_queue_that_does_little_at_a_time_is_no_different() {
     let edit = |(from, to)| Edit { from, to };
     let edits = [
-        ("calls >= 130", "calls >= 12"),
-        ("calls + n <= 130", "calls + n <= 12"),
-        ("spend(30)", "spend(0)"),
-        ("is_cut = is_spent()", "is_cut = false"),
+        ("local CALLS = 130", "local CALLS = 12"),
+        ("local BESIDES = 30", "local BESIDES = 0"),
+        ("if write.is_spent(q) then\n      step.more = true\n      break", "if false then"),
     ];
     let edits = edits.map(edit).to_vec();
     let plan = run::Plan::from_environment();
@@ -141,7 +135,7 @@ fn a_queue_that_does_little_at_a_time_is_no_different() {
 /// it has met many that it could not give, so here it does not.
 #[test]
 fn large_batches_are_no_different() {
-    let edits = vec![Edit { from: "return is_spent() or bodies_read >= 100", to: "return false" }];
+    let edits = vec![Edit { from: "return write.is_spent(q) or q.hand.read >= BODIES", to: "return false" }];
     let plan =
         run::Plan { cases: 40, steps: 30, theme: Some(chance::Theme::Many), edits, ..run::Plan::from_environment() };
     run::run(&plan).unwrap_or_else(|difference| panic!("of many: {difference}"));
