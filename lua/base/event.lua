@@ -27,6 +27,11 @@ function event.tell(q, kind, id, worker, header, note)
   q.kinds[told] = (q.kinds[told] or 0) + 1
 end
 
+-- Transitions of one kind that a call has put into `q.tale` itself.
+function event.told(q, kind, n)
+  q.told, q.kinds[kind] = n, n
+end
+
 -- Answers whether there was anything to tell.
 function event.write(q)
   if q.told == 0 then return false end

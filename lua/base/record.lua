@@ -130,6 +130,20 @@ function record.is_marked(lease, mark)
   return band(lease.marks, mark) ~= 0
 end
 
+-- A reservation that has ended: digest, how, when, since when, worker, what was said of it.
+record.ENDED = '>c8BI6I6Bc0I2c0'
+local KEPT = 5
+
+-- The last five of them are kept, newest first.
+function record.remember(history, entry)
+  local stop, entries = 1, 1
+  while stop <= #history and entries < KEPT do
+    local _, _, _, _, _, _, next_stop = unpack(record.ENDED, history, stop)
+    stop, entries = next_stop, entries + 1
+  end
+  return entry .. history:sub(1, stop - 1)
+end
+
 -- How a reservation stands in `held`.
 function record.held(lease, id)
   return lease.worker .. '\0' .. lease.nonce .. '\0' .. id

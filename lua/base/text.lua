@@ -1,10 +1,10 @@
 -- text: numbers as text and as bytes. What is asked for again and again is spelled once.
 local text = {}
-local floor, format, rep = math.floor, string.format, string.rep
+local floor, format, char = math.floor, string.format, string.char
 
 -- The byte of each number.
 local bytes = setmetatable({}, {__index = function(self, n)
-  local byte = string.char(n)
+  local byte = char(n)
   self[n] = byte
   return byte
 end})
@@ -14,24 +14,27 @@ local endings = setmetatable({}, {__index = function(self, n)
   self[n] = ending
   return ending
 end})
-local thousands, spelled = 0, ''
 
--- A whole number, digit by digit: neighbours share all but their last three.
+-- What comes before them: times, stamps and places have few of these at a time.
+local MOST_SPELLED = 64
+local spelled, count = {}, 0
+local function spell(thousands)
+  if count == MOST_SPELLED then spelled, count = {}, 0 end
+  local digits = format('%.0f', thousands)
+  spelled[thousands], count = digits, count + 1
+  return digits
+end
+
+-- A whole number, digit by digit.
 function text.of(n)
-  local head = floor(n / 1000)
-  if head == 0 or n < 0 then return format('%.0f', n) end
-  if head ~= thousands then thousands, spelled = head, format('%.0f', head) end
-  return spelled .. endings[n - head * 1000]
+  local thousands = floor(n / 1000)
+  if thousands <= 0 then return format('%.0f', n) end
+  return (spelled[thousands] or spell(thousands)) .. endings[n - thousands * 1000]
 end
 
 -- A short text behind its length: how records and events hold names.
 function text.short(s)
   return bytes[#s] .. s
-end
-
--- NULs, for what has not happened yet.
-function text.zeros(n)
-  return rep('\0', n)
 end
 
 text.bytes = bytes

@@ -33,6 +33,15 @@ local function grow(commands, verb, key, name)
   return command
 end
 
+-- A command of a call's own, which it fills itself from the third word on.
+function write.adding(q, verb, key)
+  return grow(q.adds, verb, key, q[key])
+end
+
+function write.dropping(q, verb, key)
+  return grow(q.drops, verb, key, q[key])
+end
+
 -- A field of a hash.
 function write.set(q, key, field, value)
   local command = q.adds[key] or grow(q.adds, 'HSET', key, q[key])
@@ -73,8 +82,9 @@ end
 function write.so_far(q)
   for _, what in ipairs(q.gathered) do what(q) end
   local adds, drops = q.adds, q.drops
-  for i = 1, #adds do write.ask(q, unpack(adds[i])) end
-  for i = 1, #drops do write.ask(q, unpack(drops[i])) end
+  for i = 1, #adds do call(unpack(adds[i])) end
+  for i = 1, #drops do call(unpack(drops[i])) end
+  q.calls = q.calls + #adds + #drops
   q.adds, q.drops = {}, {}
 end
 

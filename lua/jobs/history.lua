@@ -1,23 +1,17 @@
--- history: the last five reservations of a job that have ended, newest first: digest, how, when, since when, worker, what
--- was said of it.
+-- history: the reservations of a job that have ended, and how; as base/record keeps them.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local history = {
   EXPIRED = 1, ABANDONED = 2, FAILED = 3, RELEASED = 4, CANCELLED = 5, DONE = 6, DONE_LATE = 7, GRACE_OVER = 8,
   ENDINGS = {'expired', 'abandoned', 'failed', 'released', 'cancelled', 'completed', 'completed', 'abandoned'},
 }
-local ENDED, KEPT = '>c8BI6I6Bc0I2c0', 5
+local ENDED = record.ENDED
 local pack, unpack_record = struct.pack, struct.unpack
 
 function history.add(q, r, lease, how, note)
-  local kept, stop, entries = r.history, 1, 1
-  while stop <= #kept and entries < KEPT do
-    local _, _, _, _, _, _, next_stop = unpack_record(ENDED, kept, stop)
-    stop, entries = next_stop, entries + 1
-  end
   local worker = lease.worker
-  r.history = pack(ENDED, lease.digest, how, clock.now(q), lease.reserved_at, #worker, worker, #note, note)
-    .. kept:sub(1, stop - 1)
+  local entry = pack(ENDED, lease.digest, how, clock.now(q), lease.reserved_at, #worker, worker, #note, note)
+  r.history = record.remember(r.history, entry)
 end
 
 -- Where a reservation is (1 = the job's latest), how it ended, its worker, and since when they had the job; nil when it is

@@ -4,8 +4,9 @@ local text = require 'base/text'
 local stamp = require 'base/stamp'
 local order = {}
 local call, floor, max, min = redis.call, math.floor, math.max, math.min
+-- What a client has in line, in `turns`: the last turn it was given, and how many of its jobs nobody has had yet.
 local SPAN, SHARE = $SPAN, '>I6I4'
-order.SPAN = SPAN
+order.SPAN, order.SHARE = SPAN, SHARE
 
 function order.priority_of(score)
   return floor(score / SPAN)
@@ -62,7 +63,7 @@ local function take_off(share, turn)
   if turn == share.last then share.last = turn - 1 end
 end
 
--- What a client has in line: the last turn it was given, and how many of its jobs nobody has had yet.
+-- As it was read, less what was given back meanwhile.
 function order.know(state, member, raw)
   local share = {last = 0, jobs = 0}
   if raw then share.last, share.jobs = struct.unpack(SHARE, raw) end

@@ -17,6 +17,8 @@ local gate = require 'jobs/gate'
 local history = require 'jobs/history'
 local ending = require 'jobs/ending'
 local items = require 'jobs/items'
+local is_on = require 'plain/switch'
+local plain = require 'plain/complete'
 local STRIDE = 4
 local STATES, DEAD = record.STATES, record.DEAD
 local DONE, DONE_LATE, GRACE_OVER = history.DONE, history.DONE_LATE, history.GRACE_OVER
@@ -108,9 +110,13 @@ local function complete(q, args, at)
   return {'lost', history.ENDINGS[how], STATES[job.record.state]}
 end
 
-return function(q, args)
+local function whole(q, args)
   q.said = {}
   items.read(q, args, STRIDE)
   items.foresee_ends(q)
   return commit(q, items.each(q, args, STRIDE, complete))
+end
+
+return function(q, args)
+  return is_on and plain(q, args) or whole(q, args)
 end

@@ -14,6 +14,8 @@ local total = require 'base/total'
 local stamp = require 'base/stamp'
 local commit = require 'base/commit'
 local store = require 'jobs/store'
+local is_on = require 'plain/switch'
+local plain = require 'plain/enqueue'
 local STRIDE = 11
 local STATES = record.STATES
 local call, unpack = redis.call, unpack
@@ -93,8 +95,12 @@ local function accept(q, list, args, i)
   return {'stored', list.states[id]}
 end
 
-return function(q, args)
+local function whole(q, args)
   local list, replies = read(q, args), {}
   for i = 1, list.n do replies[i] = write.is_spent(q) and {'later'} or accept(q, list, args, i) end
   return commit(q, replies)
+end
+
+return function(q, args)
+  return is_on and plain(q, args) or whole(q, args)
 end

@@ -20,6 +20,8 @@ local resume = require 'jobs/resume'
 local desk = require 'jobs/desk'
 local next_jobs = require 'jobs/next_jobs'
 local this_job = require 'jobs/this_job'
+local is_on = require 'plain/switch'
+local plain = require 'plain/reserve'
 local STRIDE = 10
 
 local function read_calls(args)
@@ -68,7 +70,7 @@ local function serve(q, call)
   return serve_next(q, call)
 end
 
-return function(q, args)
+local function whole(q, args)
   local calls, replies, is_hungry = read_calls(args), {}, false
   desk.open(q)
   hand.open(q)
@@ -83,4 +85,8 @@ return function(q, args)
   end
   hand.show_drafts(q, q.desk.shares_drafts)
   return commit(q, function() return desk.answer(q, replies, is_hungry) end)
+end
+
+return function(q, args)
+  return is_on and plain(q, args) or whole(q, args)
 end
