@@ -53,9 +53,21 @@ function record.header(raw)
   }
 end
 
--- The beginning of a new job's record; who is in it comes next, and the rest as the service has packed it.
-function record.head(stamp, flags, priority)
-  return pack('>BI6I2B', LAYOUT, stamp, flags, priority)
+-- A new job's record; `tail` is all behind its stamp.
+function record.stamped(stamp, tail)
+  return pack('>BI6', LAYOUT, stamp) .. tail
+end
+
+-- The tail of a record: flags, priority, and the rest in the order of the flags.
+function record.tail(flags, priority, rest)
+  return pack('>I2B', flags, priority) .. rest
+end
+
+-- A header without its digest, as a tail: the queue does not look for twins.
+function record.without_digest(header)
+  local at = 11 + (header.client ~= '' and 1 + #header.client or 0)
+  local rest = header.raw:sub(11, at - 1) .. header.raw:sub(at + 16)
+  return record.tail(header.flags - DIGEST, header.priority, rest)
 end
 
 -- What remembers an idempotent enqueue that met a job which was there.

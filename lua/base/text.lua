@@ -37,5 +37,10 @@ function text.short(s)
   return bytes[#s] .. s
 end
 
+-- A short answer: words between spaces.
+function text.words(...)
+  return table.concat({...}, ' ')
+end
+
 text.bytes = bytes
 return text

@@ -1,9 +1,11 @@
 -- desk: what a reserve needs to know of the queue, and of who asks.
 local clock = require 'base/clock'
+local text = require 'base/text'
 local write = require 'base/write'
+local hand = require 'jobs/hand'
 local resume = require 'jobs/resume'
 local desk = {}
-local call, huge, min = redis.call, math.huge, math.min
+local call, huge, min, words = redis.call, math.huge, math.min, text.words
 
 local function first_of(key)
   return tonumber(call('ZRANGE', key, '0', '0', 'WITHSCORES')[2] or huge)
@@ -49,7 +51,8 @@ function desk.answer(q, replies, is_hungry)
     local next_at = min(first_of(q.reserved), first_of(q.delayed))
     if next_at < huge then next_ms = next_at - now end
   end
-  return {now, d.warn_ms, {waiting, blocked, delayed, held, d.is_paused and 1 or 0, next_ms}, replies}
+  local sight = words(waiting, blocked, delayed, held, d.is_paused and 1 or 0, text.of(next_ms))
+  return {words(text.of(now), d.warn_ms), sight, hand.pack(replies)}
 end
 
 return desk

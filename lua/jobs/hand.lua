@@ -1,9 +1,10 @@
 -- hand: what somebody is given to see of a job: its record, its payload, what was typed so far.
 local record = require 'base/record'
+local text = require 'base/text'
 local write = require 'base/write'
 local hand = {BYTES = $RESERVE_BYTES}
 local BODIES = 100
-local band, byte = bit.band, string.byte
+local band, byte, pack = bit.band, string.byte, struct.pack
 
 -- `bodies`: external payloads, as far as a call has read them; `spent`: bytes of what it has shown.
 function hand.open(q)
@@ -46,9 +47,26 @@ function hand.can_show(q, those)
   return h.read == 0 and #h.with_drafts == 0 or h.read + external <= BODIES and write.has_left(q, external)
 end
 
+-- A job as it is answered: NUL, the number of fields, the length of each in four bytes, the fields.
+local function packed(job)
+  local raw, payload, live, draft = job[2], job[3], job[4], job[6]
+  return '\0\6' .. pack('>I4I4I4I4I4I4', #job[1], #raw, #payload, #live, #job[5], #draft)
+    .. job[1] .. raw .. payload .. live .. job[5] .. draft
+end
+
+-- The answers of a reserve, with the jobs in them as they are sent.
+function hand.pack(replies)
+  for _, reply in ipairs(replies) do
+    if reply[1] == 'new' or reply[1] == 'held' then
+      for i = 2, #reply do reply[i] = packed(reply[i]) end
+    end
+  end
+  return replies
+end
+
 -- `fresh`: nothing has happened to it yet, so nobody has typed anything.
 function hand.shown(q, id, raw, live, deadline, worker, fresh)
-  local job = {id, raw, payload_of(q, id, raw), live, deadline, ''}
+  local job = {id, raw, payload_of(q, id, raw), live, text.of(deadline), ''}
   local with_drafts = q.hand.with_drafts
   if not fresh then with_drafts[#with_drafts + 1] = {job = job, worker = worker} end
   return job

@@ -25,31 +25,29 @@ function store.room_left(q, max_jobs)
   return room
 end
 
--- The gates of the locks that are in what the service has packed: {id, flags, rest} each.
-function store.foresee_locks(q, packed)
-  local those = {}
-  for _, job in ipairs(packed) do
-    if bit.band(job.flags, record.LOCKS) ~= 0 then
-      those[#those + 1] = {id = job.id, header = record.header(record.head(0, job.flags, 0) .. job.rest)}
-    end
+-- The gates of new jobs, {id, header} each, at once.
+function store.foresee_locks(q, those)
+  local locked = {}
+  for _, job in ipairs(those) do
+    if job.header.locks then locked[#locked + 1] = job end
   end
-  if #those > 0 then gate.foresee(q, those) end
+  if #locked > 0 then gate.foresee(q, locked) end
 end
 
 -- Where a new job goes. Most have no gate, and no live record until somebody has them.
-local function first_place(q, job, raw, arrival)
-  local id, header = job.id, job.flags >= record.LOCKS and record.header(raw)
-  local due, priority = math.max(job.run_at, clock.now(q) + job.delay), job.priority
-  if header and record.is_member(header) then batch.count_move(q, id, nil, WAITING) end
-  if due > clock.now(q) then
+local function first_place(q, job, header, arrival)
+  local id, priority, now = job.id, header.priority, clock.now(q)
+  local due = math.max(job.run_at, now + job.delay)
+  if record.is_member(header) then batch.count_move(q, id, nil, WAITING) end
+  if due > now then
     local r = record.new(WAITING, -1, priority, arrival)
-    batch.enter(q, id, r, header or {flags = 0}, DELAYED)
+    batch.enter(q, id, r, header, DELAYED)
     write.add(q, 'delayed', due, id)
     gate.keep(q, id, r)
     return DELAYED
   end
-  local score = order.new_place(q, priority, job.client)
-  local name = header and gate.full(q, id, header)
+  local score = order.new_place(q, priority, header.client)
+  local name = gate.full(q, id, header)
   if name then
     baton.park(q, id, record.new(WAITING, score, priority, arrival), header, name)
     return BLOCKED
@@ -59,26 +57,16 @@ local function first_place(q, job, raw, arrival)
   return WAITING
 end
 
--- `job`: id, flags, priority, client, digest and fingerprint ('' = none), delay and run_at in ms (0 = none), `rest` is what
--- the service has packed, `external` a payload that has a field of its own ('' = it is in the rest). Answers the job's
--- record and the word for its state.
+-- `job`: id, tail of its record, header (of any stamp), delay and run_at in ms (0 = none), `external` a payload that has a
+-- field of its own ('' = it is in the record). Answers the job's record and the word for its state.
 function store.job(q, job)
-  local id, head = job.id, ''
-  if job.client ~= '' then
-    job.flags = job.flags + record.CLIENT
-    head = text.short(job.client)
-  end
-  if job.digest ~= '' then job.flags = job.flags + record.DIGEST end
-  if job.fingerprint ~= '' then job.flags = job.flags + record.FINGERPRINT end
-  if job.external ~= '' then
-    job.flags = job.flags + record.EXTERNAL
-    write.set(q, 'payloads', id, job.external)
-  end
-  local arrival = stamp.new(q)
-  local raw = record.head(arrival, job.flags, job.priority) .. head .. job.digest .. job.fingerprint .. job.rest
+  local id, arrival = job.id, stamp.new(q)
+  local raw = record.stamped(arrival, job.tail)
+  local header = record.header(raw)
   write.set(q, 'jobs', id, raw)
-  local state = first_place(q, job, raw, arrival)
-  event.tell(q, 'enqueued', id, '', job, '')
+  if job.external ~= '' then write.set(q, 'payloads', id, job.external) end
+  local state = first_place(q, job, header, arrival)
+  event.tell(q, 'enqueued', id, '', header, '')
   total.count(q, 'enqueued')
   return raw, record.STATES[state]
 end

@@ -1,4 +1,4 @@
--- complete, where nothing is unusual: each item is its holder's, in time, and of no gate.
+-- complete: where nothing is unusual. Each item is its holder's, in time, and of no gate.
 local text = require 'base/text'
 local clock = require 'base/clock'
 local patch = require 'base/patch'
@@ -8,7 +8,7 @@ local stamp = require 'base/stamp'
 local commit = require 'base/commit'
 local history = require 'jobs/history'
 local STRIDE = 4
-local COMPLETED, DONE, DONE_BYTE = text.short('completed'), {'done', 0}, text.bytes[history.DONE]
+local COMPLETED, DONE, DONE_BYTE = text.short('completed'), text.words('done', 0), text.bytes[history.DONE]
 local call, pack, unpack_since, unpack, sub, max = redis.call, struct.pack, struct.unpack, unpack, string.sub, math.max
 -- Room for the list, kept between calls: of each, only as much is read as this call has written.
 local ids, digests, owners, results = {}, {}, {}, {'HSET'}

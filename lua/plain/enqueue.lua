@@ -1,4 +1,4 @@
--- enqueue, where nothing is unusual: all of the list is new, of no gate, due now, with its payload in its record.
+-- enqueue: where nothing is unusual. All of the list is new, of no gate, due now, with its payload in its record.
 local record = require 'base/record'
 local text = require 'base/text'
 local event = require 'base/event'
@@ -8,28 +8,27 @@ local stamp = require 'base/stamp'
 local commit = require 'base/commit'
 local store = require 'jobs/store'
 local turns = require 'plain/turns'
-local STRIDE = 11
-local CLIENT, DIGEST, FINGERPRINT, LOCKS = record.CLIENT, record.DIGEST, record.FINGERPRINT, record.LOCKS
-local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], text.short('enqueued'), {'stored', 'waiting'}
-local call, pack, unpack, bytes, floor, tonumber = redis.call, struct.pack, unpack, text.bytes, math.floor, tonumber
+local STRIDE = 5
+local LOCKS, CLIENT = record.LOCKS / 256, record.CLIENT
+local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], text.short('enqueued'), text.words('stored', 'waiting')
+local call, pack, unpack, byte, sub, band = redis.call, struct.pack, unpack, string.byte, string.sub, bit.band
 -- Room for the list, kept between calls: of each, only as much is read as this call has written.
 local ids, digests, whose, to_jobs, to_inbound, to_dedupe = {}, {}, {}, {'HSET'}, {'ZADD'}, {'HSET'}
 
--- Reads the ids and digests of a list in which nothing is twice, and nothing waits for a time or a gate. Answers how many
--- they are; nil for another list.
+-- Reads the ids and digests of a list in which nothing is twice or rare, and nothing needs a gate. Answers how many they
+-- are; nil for another list.
 local function read(args)
   local n, met = #args / STRIDE, {}
   turns.open()
   for i = 1, n do
     local at = (i - 1) * STRIDE
-    local id, digest = args[at + 1], args[at + 6]
-    local is_usual = args[at + 8] == '0' and args[at + 9] == '0' and args[at + 11] == '' and args[at + 5] == 'default'
-    if not is_usual or tonumber(args[at + 2]) >= LOCKS then return end
+    local id, digest = args[at + 1], args[at + 3]
+    if args[at + 5] ~= '' or byte(args[at + 4]) >= LOCKS then return end
     if n > 1 then
       if met[id] or met[digest] then return end
       met[id], met[digest] = true, digest ~= '' or nil
     end
-    ids[i], digests[i], whose[i] = id, digest, turns.arrive(tonumber(args[at + 3]), args[at + 4])
+    ids[i], digests[i], whose[i] = id, digest, turns.arrive(args[at + 2])
   end
   return n
 end
@@ -45,14 +44,10 @@ local function is_new(q, n)
   return true
 end
 
--- A job's record behind its stamp.
-local function record_of(args, at, named)
-  local flags, digest, fingerprint = tonumber(args[at + 2]), args[at + 6], args[at + 7]
-  if named ~= '' then flags = flags + CLIENT end
-  if digest ~= '' then flags = flags + DIGEST end
-  if fingerprint ~= '' then flags = flags + FINGERPRINT end
-  return bytes[floor(flags / 256)] .. bytes[flags % 256] .. bytes[tonumber(args[at + 3])] .. named .. digest
-    .. fingerprint .. args[at + 10]
+-- Behind its length, as it stands in a record behind flags and priority.
+local function client_of(tail)
+  if band(byte(tail, 2), CLIENT) == 0 then return '\0' end
+  return sub(tail, 4, 4 + byte(tail, 4))
 end
 
 return function(q, args)
@@ -63,14 +58,13 @@ return function(q, args)
   local deduped, replies, tale = 2, {}, q.tale
   to_jobs[2], to_inbound[2], to_dedupe[2] = q.jobs, q.inbound, q.dedupe
   for i = 1, n do
-    local at, k, id, client = (i - 1) * STRIDE, i * 2 + 1, ids[i], args[i * STRIDE - 7]
-    local arrival, named = pack('>I6', stamp.new(q)), client ~= '' and text.short(client) or ''
-    to_jobs[k], to_jobs[k + 1] = id, LAYOUT .. arrival .. record_of(args, at, named)
+    local tail, k, id, arrival = args[i * STRIDE - 1], i * 2 + 1, ids[i], pack('>I6', stamp.new(q))
+    to_jobs[k], to_jobs[k + 1] = id, LAYOUT .. arrival .. tail
     to_inbound[k], to_inbound[k + 1] = text.of(turns.place(whose[i])), arrival .. id
     if digests[i] ~= '' then
       to_dedupe[deduped + 1], to_dedupe[deduped + 2], deduped = digests[i], id, deduped + 2
     end
-    tale[i] = ENQUEUED .. id .. '\0' .. (named ~= '' and named or '\0') .. '\0\0'
+    tale[i] = ENQUEUED .. id .. '\0' .. client_of(tail) .. '\0\0'
     replies[i] = STORED
   end
   call(unpack(to_jobs, 1, n * 2 + 2))

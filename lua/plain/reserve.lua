@@ -1,4 +1,4 @@
--- reserve, where nothing is unusual: each call takes what is next, nobody of them holds too much, there is enough for all,
+-- reserve: where nothing is unusual. Each call takes what is next, nobody of them holds too much, there is enough for all,
 -- and what comes is of no gate, skipped by nobody, and fits into one answer.
 local record = require 'base/record'
 local text = require 'base/text'

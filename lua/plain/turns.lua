@@ -4,10 +4,11 @@ local order = require 'jobs/order'
 local text = require 'base/text'
 local turns = {}
 local call, pack, unpack_share, unpack = redis.call, struct.pack, struct.unpack, unpack
-local floor, max = math.floor, math.max
+local floor, max, match = math.floor, math.max, string.match
 local SPAN, SHARE = order.SPAN, order.SHARE
--- By client and priority: its member of `turns`, the highest turn, how many jobs. Then the same by priority alone.
-local n, members, priorities, clients, highest, counts = 0, {}, {}, {}, {}, {}
+-- By client and priority: its member of `turns` ('priority client'), the priority, the highest turn, how many jobs. Then
+-- the same by priority alone.
+local n, members, priorities, highest, counts = 0, {}, {}, {}, {}
 local levels, level_of, tops = 0, {}, {}
 local arrived = {}
 local to_turns, from_turns, to_tops = {'HSET'}, {'HDEL'}, {'HSET'}
@@ -17,18 +18,18 @@ function turns.open()
 end
 
 -- Which of the list's clients that is; most often the same as before.
-local function whose(priority, client)
+local function whose(member)
   for k = n, 1, -1 do
-    if clients[k] == client and priorities[k] == priority then return k end
+    if members[k] == member then return k end
   end
   n = n + 1
-  members[n], priorities[n], clients[n], highest[n], counts[n] = priority .. ' ' .. client, priority, client, 0, 0
+  members[n], highest[n], counts[n] = member, 0, 0
   return n
 end
 
 -- One more arrival; `place` gives it its place when all are counted.
-function turns.arrive(priority, client)
-  local k = whose(priority, client)
+function turns.arrive(member)
+  local k = whose(member)
   counts[k] = counts[k] + 1
   return k
 end
@@ -46,23 +47,24 @@ local function read_shares(q)
   return raws
 end
 
--- What is counted is written; each client's last turn is known from then on.
+-- What is counted is written; and each client's last place is known from then on.
 function turns.write_arrivals(q)
-  for k = 1, n do arrived[k] = counts[k] end
+  for k = 1, n do arrived[k], priorities[k] = counts[k], match(members[k], '^%d+') end
   local lasts, top = read_shares(q), call('HMGET', q.tops, unpack(priorities, 1, n))
   to_turns[2] = q.turns
   for k = 1, n do
     highest[k] = max(tonumber(top[k] or 0), lasts[k])
     to_turns[k * 2 + 1], to_turns[k * 2 + 2] = members[k], pack(SHARE, highest[k] + arrived[k], counts[k])
+    highest[k] = highest[k] + priorities[k] * SPAN
   end
   call(unpack(to_turns, 1, n * 2 + 2))
 end
 
 -- The place of the next of them.
 function turns.place(k)
-  local turn = highest[k] + 1
-  highest[k] = turn
-  return priorities[k] * SPAN + turn
+  local place = highest[k] + 1
+  highest[k] = place
+  return place
 end
 
 -- One is handed out, in order; nobody is passed over.
@@ -75,7 +77,7 @@ function turns.serve(score, is_unserved, client)
   end
   tops[levels] = turn
   if not is_unserved then return end
-  local k = whose(priority, client)
+  local k = whose(priority .. ' ' .. client)
   highest[k], counts[k] = turn, counts[k] - 1
 end
 

@@ -9,6 +9,7 @@
 -- REPLY  {'misfit', how many jobs it has} | {'full'} | {'long'}: no batch has as many
 local record = require 'base/record'
 local clock = require 'base/clock'
+local text = require 'base/text'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
 local store = require 'jobs/store'
@@ -36,10 +37,15 @@ local function store_new(q, args, b, members, new)
   local those = {}
   for i = #members - new + 1, #members do
     local at = HEAD + (i - 1) * STRIDE
+    local priority = args[at + 2] ~= '' and tonumber(args[at + 2]) or b.priority
+    local flags, client, external = tonumber(args[at + 1]) + record.FINGERPRINT, b.client, args[at + 7]
+    if client ~= '' then flags = flags + record.CLIENT end
+    if external ~= '' then flags = flags + record.EXTERNAL end
+    local named = client ~= '' and text.short(client) or ''
+    local tail = record.tail(flags, priority, named .. args[at + 3] .. args[at + 6])
     those[#those + 1] = {
-      id = members[i], flags = tonumber(args[at + 1]), client = b.client, digest = '', fingerprint = args[at + 3],
-      priority = args[at + 2] ~= '' and tonumber(args[at + 2]) or b.priority, delay = tonumber(args[at + 4]),
-      run_at = tonumber(args[at + 5]), rest = args[at + 6], external = args[at + 7],
+      id = members[i], tail = tail, header = record.header(record.stamped(0, tail)), delay = tonumber(args[at + 4]),
+      run_at = tonumber(args[at + 5]), external = external,
     }
   end
   store.foresee_locks(q, those)

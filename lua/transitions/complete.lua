@@ -4,10 +4,11 @@
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
--- REPLY  per item: {'done' | 'again', late (0 | 1)} | {'lost', how, state ('' = unknown)} |
+-- REPLY  per item: its words, 'done' | 'again' and late (0 | 1) | {'lost', how, state ('' = unknown)} |
 -- REPLY  {'later'}: in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
+local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
 local total = require 'base/total'
@@ -17,7 +18,7 @@ local gate = require 'jobs/gate'
 local history = require 'jobs/history'
 local ending = require 'jobs/ending'
 local items = require 'jobs/items'
-local is_on = require 'plain/switch'
+local switch = require 'plain/switch'
 local plain = require 'plain/complete'
 local STRIDE = 4
 local STATES, DEAD = record.STATES, record.DEAD
@@ -47,7 +48,7 @@ local function finish(q, job, worker, reserved_at, result, late)
   local note = format(late and '%.0f %.0f late' or '%.0f %.0f', reserved_at, held)
   event.tell(q, 'completed', id, worker, job.header, note)
   total.count(q, 'completed')
-  return {'done', late and 1 or 0}
+  return text.words('done', late and 1 or 0)
 end
 
 -- The result that came too late is kept beside the job, once: a person's work is never thrown away.
@@ -102,7 +103,7 @@ local function complete(q, args, at)
   if job then entry, how, worker, reserved_at = history.find(job.record, digest) end
   if not entry then return {'lost', 'unknown', ''} end
   local done = how == DONE or how == DONE_LATE
-  if done and (result_of(q, id) or '') == result then return {'again', how == DONE_LATE and 1 or 0} end
+  if done and (result_of(q, id) or '') == result then return text.words('again', how == DONE_LATE and 1 or 0) end
   if (how == history.EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(q, job) then
     return complete_late(q, job, worker, reserved_at, result)
   end
@@ -118,5 +119,5 @@ local function whole(q, args)
 end
 
 return function(q, args)
-  return is_on and plain(q, args) or whole(q, args)
+  return switch.is_on and plain(q, args) or whole(q, args)
 end

@@ -2,11 +2,11 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · dedupe hash · gates hash · batches hash · timers zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
--- ARGV   per job 11: id, flags, priority, client, dedupe ('default' | 'on' | 'off'), digest (16 bytes or ''),
--- ARGV   fingerprint (8 bytes or ''), delay ms (0 = none), run at ms (0 = none), rest of the record, payload that
--- ARGV   lives apart ('' = it is in the rest)
--- REPLY  per job: {'stored', state} | {'twin', id, state} | {'reused'} | {'full'} |
--- REPLY  {'later'}: in the next script, as all behind it
+-- ARGV   per job 5: id, its client among the turns ('priority client'), digest (16 bytes or ''), record behind its stamp, what
+-- ARGV   is rare ('' = nothing: no delay, and twins are looked for if the queue does): always (0 | 1) look for twins,
+-- ARGV   delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), and a payload that lives apart
+-- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' |
+-- REPLY  'later': in the next script, as all behind it
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
@@ -14,20 +14,33 @@ local total = require 'base/total'
 local stamp = require 'base/stamp'
 local commit = require 'base/commit'
 local store = require 'jobs/store'
-local is_on = require 'plain/switch'
+local switch = require 'plain/switch'
 local plain = require 'plain/enqueue'
-local STRIDE = 11
+local STRIDE = 5
 local STATES = record.STATES
-local call, unpack = redis.call, unpack
+local call, unpack, words = redis.call, unpack, text.words
+
+-- `always`: twins are looked for even if the queue does not.
+local function read_job(args, at)
+  local tail, rare = args[at + 4], args[at + 5]
+  local job = {
+    id = args[at + 1], tail = tail, header = record.header(record.stamped(0, tail)), always = false, delay = 0, run_at = 0,
+    external = '',
+  }
+  if rare ~= '' then
+    local always, delay, run_at, stop = struct.unpack('>BI6I6', rare)
+    job.always, job.delay, job.run_at, job.external = always == 1, delay, run_at, rare:sub(stop)
+  end
+  return job
+end
 
 -- What is there already, and what this very list stores: `here` id -> record, `digests` digest -> id, `states` id -> state.
 local function read(q, args)
-  local list = {n = #args / STRIDE, ids = {}, known = {}, twins = {}, here = {}, digests = {}, states = {}}
-  local digests, packed, met = {}, {}, {}
+  local list = {n = #args / STRIDE, jobs = {}, ids = {}, known = {}, twins = {}, here = {}, digests = {}, states = {}}
+  local digests, met = {}, {}
   for i = 1, list.n do
-    local at = (i - 1) * STRIDE
-    list.ids[i], digests[i] = args[at + 1], args[at + 6]
-    packed[i] = {id = args[at + 1], flags = tonumber(args[at + 2]), rest = args[at + 10]}
+    local job = read_job(args, (i - 1) * STRIDE)
+    list.jobs[i], list.ids[i], digests[i] = job, job.id, job.header.digest or ''
   end
   local chosen = call('HMGET', q.settings, 'dedupe', 'max_jobs')
   list.dedupes, list.room = chosen[1] ~= '0', store.room_left(q, chosen[2])
@@ -35,7 +48,7 @@ local function read(q, args)
   for i = 1, list.n do
     if list.known[i] or list.twins[i] then met[#met + 1] = list.known[i] and list.ids[i] or list.twins[i] end
   end
-  store.foresee_locks(q, packed)
+  store.foresee_locks(q, list.jobs)
   if #met == 0 then return list end
   for i, raw in ipairs(call('HMGET', q.live, unpack(met))) do
     list.states[met[i]] = raw and STATES[record.live(raw).state] or 'waiting'
@@ -50,10 +63,10 @@ end
 -- The same call again: what it did stands in its own record.
 local function again(list, id, raw, fingerprint)
   local header = record.header(raw)
-  if (header.fingerprint or '') ~= fingerprint then return {'reused'} end
-  if not record.is_alias(header) then return {'stored', state_of(list, id)} end
+  if (header.fingerprint or '') ~= fingerprint then return 'reused' end
+  if not record.is_alias(header) then return words('stored', state_of(list, id)) end
   local twin = raw:sub(header.stop, header.stop + 25)
-  return {'twin', twin, STATES[raw:byte(header.stop + 26)]}
+  return words('twin', twin, STATES[raw:byte(header.stop + 26)])
 end
 
 -- A twin of a job that is there is not stored; what remembers it for a repeated call is.
@@ -63,44 +76,43 @@ local function meet(q, list, id, twin, fingerprint)
     local word = 1
     while STATES[word] ~= state do word = word + 1 end
     local met = stamp.new(q)
-    local raw = record.head(met, record.ALIAS + record.FINGERPRINT, 0) .. fingerprint .. twin .. text.bytes[word]
+    local rest = fingerprint .. twin .. text.bytes[word]
+    local raw = record.stamped(met, record.tail(record.ALIAS + record.FINGERPRINT, 0, rest))
     list.here[id] = raw
     write.set(q, 'jobs', id, raw)
     write.add(q, 'ended', text.of(met), id)
     total.count(q, 'stubs')
   end
-  return {'twin', twin, state}
+  return words('twin', twin, state)
 end
 
-local function accept(q, list, args, i)
-  local at, id = (i - 1) * STRIDE, list.ids[i]
-  local dedupes, digest, fingerprint = args[at + 5], args[at + 6], args[at + 7]
+local function accept(q, list, i)
+  local job, id = list.jobs[i], list.ids[i]
+  local digest, fingerprint = job.header.digest, job.header.fingerprint or ''
   local raw = list.here[id] or list.known[i]
   if raw then return again(list, id, raw, fingerprint) end
-  if dedupes == 'off' or dedupes == 'default' and not list.dedupes then digest = '' end
-  local twin = digest ~= '' and (list.digests[digest] or list.twins[i])
+  if digest and not job.always and not list.dedupes then
+    digest, job.tail = nil, record.without_digest(job.header)
+  end
+  local twin = digest and (list.digests[digest] or list.twins[i])
   if twin then return meet(q, list, id, twin, fingerprint) end
-  if list.room <= 0 then return {'full'} end
+  if list.room <= 0 then return 'full' end
   list.room = list.room - 1
 
-  if digest ~= '' then
+  if digest then
     list.digests[digest] = id
     write.set(q, 'dedupe', digest, id)
   end
-  list.here[id], list.states[id] = store.job(q, {
-    id = id, flags = tonumber(args[at + 2]), priority = tonumber(args[at + 3]), client = args[at + 4], digest = digest,
-    fingerprint = fingerprint, delay = tonumber(args[at + 8]), run_at = tonumber(args[at + 9]), rest = args[at + 10],
-    external = args[at + 11],
-  })
-  return {'stored', list.states[id]}
+  list.here[id], list.states[id] = store.job(q, job)
+  return words('stored', list.states[id])
 end
 
 local function whole(q, args)
   local list, replies = read(q, args), {}
-  for i = 1, list.n do replies[i] = write.is_spent(q) and {'later'} or accept(q, list, args, i) end
+  for i = 1, list.n do replies[i] = write.is_spent(q) and 'later' or accept(q, list, i) end
   return commit(q, replies)
 end
 
 return function(q, args)
-  return is_on and plain(q, args) or whole(q, args)
+  return switch.is_on and plain(q, args) or whole(q, args)
 end

@@ -3,12 +3,13 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · drafts hash · gates hash · batches hash · timers zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
--- ARGV   per call 10: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'resume' | 'this'),
--- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job), place and member to go on behind
--- ARGV   ('' = from the front)
--- REPLY  {now ms, warn ms, {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}, {per call:
--- REPLY  {'new' | 'held', {id, record, payload ('' = in the record), live record, deadline ms, draft ('' = none)} …} |
--- REPLY  {'overdue'}: sweep first | {'later'}: the others have filled the answer, or worn out the script |
+-- ARGV   per call 10: worker ('' = unnamed), nonce, limit, lease ms (0 = the job's), mode ('next' | 'fresh': next, and surely new |
+-- ARGV   'resume' | 'this'),
+-- ARGV   id (mode 'this'), secrets (26 characters a job), their digests (8 bytes a job), place and member to go on
+-- ARGV   behind ('' = from the front)
+-- REPLY  {now ms and warn ms, waiting blocked delayed reserved paused (0 | 1) next ms (-1 = never): words, {per call:
+-- REPLY  {'new' | 'held', job …}: packed, its fields are id, record, payload ('' = in the record), live record, deadline ms,
+-- REPLY  draft ('' = none) | {'overdue'}: sweep first | {'later'}: the others have filled the answer, or worn out the call |
 -- REPLY  {'more', place, member}: nothing among those looked at; go on behind that one ('' = from the front) |
 -- REPLY  {'skipped'}: all that is there, this worker has skipped |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}}
@@ -20,7 +21,7 @@ local resume = require 'jobs/resume'
 local desk = require 'jobs/desk'
 local next_jobs = require 'jobs/next_jobs'
 local this_job = require 'jobs/this_job'
-local is_on = require 'plain/switch'
+local switch = require 'plain/switch'
 local plain = require 'plain/reserve'
 local STRIDE = 10
 
@@ -88,5 +89,5 @@ local function whole(q, args)
 end
 
 return function(q, args)
-  return is_on and plain(q, args) or whole(q, args)
+  return switch.is_on and plain(q, args) or whole(q, args)
 end

@@ -165,11 +165,12 @@ fn a_header_says_the_words_of_the_reply_and_no_others() {
 }
 
 /// Whom a file may require, by its folder.
-const ROOMS: [(&str, &[&str]); 5] = [
+const ROOMS: [(&str, &[&str]); 6] = [
     ("base/", &["base/"]),
     ("jobs/", &["base/", "jobs/"]),
     ("batches/", &["base/", "jobs/", "batches/"]),
-    ("transitions/", &["base/", "jobs/", "batches/"]),
+    ("plain/", &["base/", "jobs/", "plain/"]),
+    ("transitions/", &["base/", "jobs/", "batches/", "plain/"]),
     ("views/", &["base/", "jobs/", "batches/"]),
 ];
 

@@ -103,8 +103,8 @@ fn read_sight(now: Millis, mut fields: Fields) -> Result<Sight, Fault> {
 
 pub(crate) fn read_part(queue: &QueueName, answer: Answer) -> Result<Part, Fault> {
     let mut shared = Fields::of(Value::Array(answer.shared.to_vec()))?;
-    let now = shared.time()?;
-    let warn_ms = shared.count()? as u32;
+    let mut times = shared.list()?;
+    let (now, warn_ms) = (times.time()?, times.count()? as u32);
     let mut sight = read_sight(now, shared.list()?)?;
     let mut item = Fields::of(answer.item)?;
     let (mut jobs, mut refusal) = (Vec::new(), None);

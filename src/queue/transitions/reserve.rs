@@ -189,6 +189,8 @@ impl Queues {
         args.push(call.worker.as_ref().map_or("", Name::as_str)).push(call.nonce.as_bytes());
         args.number(limit.into()).number(call.lease_ms.unwrap_or(0).into());
         let (word, id) = match mode {
+            // Nobody has been given anything by a call that nobody can have made before.
+            Mode::Next if call.worker.is_none() && call.nonce.is_fresh() => ("fresh", ""),
             Mode::Next => ("next", ""),
             Mode::Resume => ("resume", ""),
             Mode::This(id) => ("this", id.code.as_str()),

@@ -38,10 +38,11 @@ impl Undo {
             return None;
         }
         let taken = jobs.iter().map(|job| {
-            let Value::Array(fields) = job else { return None };
-            let Value::BulkString(live) = fields.get(3)? else { return None };
-            let code = Code::parse(read::word(fields.first()?)?)?;
-            Some((code, Live::parse(live).ok()?.hold?.secret))
+            let mut fields = read::Fields::of(job.clone()).ok()?;
+            let code = fields.code().ok()?;
+            fields.skip();
+            fields.skip();
+            Some((code, Live::parse(&fields.bytes().ok()?).ok()?.hold?.secret))
         });
         let jobs: Vec<_> = taken.collect::<Option<_>>()?;
         let taken = Taken { inner: inner.clone(), queue: queue.clone(), jobs };
