@@ -42,6 +42,7 @@ fmt: rust
 lint: rust
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	scripts/luacheck.sh
 
 deny: rust
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources

@@ -11,7 +11,7 @@ async fn ran(w: &World) -> Vec<String> {
     entries.sort();
     let queue_of = |words: &Vec<String>| {
         let name = words.get(3)?.strip_prefix("intray:{")?.split_once('}')?.0.to_owned();
-        words[0].starts_with("EVAL").then_some(name)
+        ["FCALL", "EVALSHA", "EVAL"].contains(&words[0].as_str()).then_some(name)
     };
     entries.iter().filter_map(|(_, words)| queue_of(words)).collect()
 }

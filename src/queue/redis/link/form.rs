@@ -2,7 +2,10 @@
 //! The library costs a call least; where it may not be loaded, at `maxmemory` for one, the scripts do the same work.
 
 use std::{
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Instant,
 };
 
@@ -15,12 +18,11 @@ use super::{
 };
 use crate::queue::{
     Fault,
-    script::{Script, Scripts},
+    script::{Library, Script, Scripts},
 };
 
 pub(super) struct Form {
-    /// The command that loads the library.
-    library: redis::Cmd,
+    library: Arc<Library>,
     /// A call that does nothing, and builds the library's modules where that has not been done.
     probe: redis::Cmd,
     is_refused: AtomicBool,
@@ -34,12 +36,7 @@ impl Form {
         let look = &scripts.due;
         let keys = vec![nowhere.to_owned(); look.keys.len()];
         let probe = super::command("FCALL", &look.function, &keys, &Args::default());
-        Self {
-            library: redis::cmd("FUNCTION").arg("LOAD").arg(&scripts.library.text.code).clone(),
-            probe,
-            is_refused: AtomicBool::new(false),
-            sent: Mutex::default(),
-        }
+        Self { library: scripts.library.clone(), probe, is_refused: AtomicBool::new(false), sent: Mutex::default() }
     }
 
     pub(super) fn is_library(&self) -> bool {
@@ -101,7 +98,7 @@ impl Link {
         if sent.is_some_and(|at| at > begin) {
             return Ok(self.form.is_library());
         }
-        let answer = self.send(&self.form.library).await;
+        let answer = self.send(redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code)).await;
         *sent = Some(Instant::now());
         match answer {
             Ok(_) => Ok(true),
