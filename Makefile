@@ -42,6 +42,7 @@ fmt: rust
 lint: rust
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+	scripts/luacheck.sh
 
 # Who uses whom, module by module and file by file.
 graph: rust

@@ -17,7 +17,7 @@ use crate::{
 const IDLE: Duration = Duration::from_secs(10);
 /// The longest that it goes without a sweep, due or not: events and order of an empty queue go with nothing that is due.
 const THOROUGH_MS: u64 = 600_000;
-/// How often queues that nobody uses any more are looked for.
+/// How often queues and libraries of functions that nobody uses any more are looked for.
 const RETIRE: Duration = Duration::from_secs(600);
 /// So many queues are looked at together: pipelined, and yet no burst that would hold others up.
 const LOOKS: usize = 64;
@@ -59,11 +59,13 @@ pub struct Sweeper {
     listed: Option<Instant>,
     asked: Option<Instant>,
     retired: Instant,
+    tidied: Option<Instant>,
 }
 
 impl Sweeper {
     pub fn new(queues: Queues, period: Duration) -> Self {
-        Self { queues, period, visits: HashMap::new(), listed: None, asked: None, retired: Instant::now() }
+        let retired = Instant::now();
+        Self { queues, period, visits: HashMap::new(), listed: None, asked: None, retired, tidied: None }
     }
 
     /// One step of each queue in which something is due, so that one with much to do keeps no other waiting: those with
@@ -91,6 +93,10 @@ impl Sweeper {
         if self.retired.elapsed() >= RETIRE {
             self.retired = Instant::now();
             self.queues.retire_unseen().await?;
+        }
+        if self.tidied.is_none_or(|at| at.elapsed() >= RETIRE) {
+            self.tidied = Some(Instant::now());
+            self.queues.tidy_libraries().await?;
         }
         Ok(more)
     }

@@ -78,7 +78,7 @@ impl Waiting {
     /// When Redis is not well; who waits goes on waiting over it.
     pub async fn reserve(
         &self,
-        call: Reserve,
+        mut call: Reserve,
         wait: Duration,
         welcome: impl Fn() -> bool,
     ) -> Result<ReserveOutcome, Fault> {
@@ -103,6 +103,7 @@ impl Waiting {
                 }
                 Err(fault @ Fault::Unavailable { .. }) => {
                     place.is_troubled();
+                    call.nonce = call.nonce.again();
                     Err(fault)
                 }
                 served_or_refused => {

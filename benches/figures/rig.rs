@@ -113,7 +113,7 @@ impl Rig {
 
     /// Commands that the service has sent to Redis so far: scripts, whatever is in them, and its own questions.
     pub fn commands(&self) -> u64 {
-        const SENT: [&str; 5] = ["evalsha", "evalsha_ro", "ping", "ssubscribe", "subscribe"];
+        const SENT: [&str; 5] = ["evalsha", "fcall", "ping", "ssubscribe", "subscribe"];
         let info = self.redis("INFO commandstats");
         let calls = |line: &str| {
             let (name, figures) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;

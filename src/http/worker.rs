@@ -100,7 +100,7 @@ fn read_reserve(mut fields: Fields<'_>, key: Option<String>, caller: &Caller) ->
         None => queues.iter().try_for_each(|queue| guard::queue(caller, queue))?,
     }
     let nonce = match (key, worker.as_ref().map_or("", Name::as_str), caller.credential()) {
-        (None, ..) => Nonce::random(),
+        (None, ..) => Nonce::fresh(),
         (Some(_), "", "") => return Err(IdempotencyKey::problem("needs a worker to belong to")),
         (Some(key), worker, credential) => Nonce::derived(&[credential, worker, &key].map(str::as_bytes)),
     };

@@ -6,11 +6,29 @@ use super::{BatchId, Code, JobId, QueueName, chance::random};
 
 /// Names one reserve call: 16 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Nonce([u8; 16]);
+pub struct Nonce {
+    digits: [u8; 16],
+    is_fresh: bool,
+}
 
 impl Nonce {
     pub fn random() -> Self {
         Self::from_bits(u64::from_be_bytes(random()))
+    }
+
+    /// Of a call that nobody can have made before: nobody needs to look what it was given then.
+    pub fn fresh() -> Self {
+        Self { is_fresh: true, ..Self::random() }
+    }
+
+    /// The call may have been heard, and goes again.
+    #[must_use]
+    pub fn again(self) -> Self {
+        Self { is_fresh: false, ..self }
+    }
+
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.is_fresh
     }
 
     /// The same parts are the same call.
@@ -20,11 +38,12 @@ impl Nonce {
     }
 
     fn from_bits(bits: u64) -> Self {
-        Self(std::array::from_fn(|i| b"0123456789abcdef"[(bits >> (60 - 4 * i)) as usize & 15]))
+        let digits = std::array::from_fn(|i| b"0123456789abcdef"[(bits >> (60 - 4 * i)) as usize & 15]);
+        Self { digits, is_fresh: false }
     }
 
     pub fn as_bytes(&self) -> &[u8] {
-        &self.0
+        &self.digits
     }
 }
 

@@ -18,7 +18,7 @@ use super::{
         read::word,
     },
     runner::Runner,
-    script::Script,
+    script::{Script, Scripts},
     transition::{self, Grouped, Transition},
 };
 use crate::job::QueueName;
@@ -40,7 +40,9 @@ pub(super) struct Parts {
 
 impl Queues {
     pub(super) fn open(url: &str, prefix: &str, room: Option<Room>, sweep: Sweep) -> Result<Self, RedisError> {
-        let runner = Arc::new(Runner::new(Link::new(url, room)?, Keys::new(prefix)));
+        let (scripts, keys) = (Scripts::load(), Keys::new(prefix));
+        let link = Link::new(url, room, &scripts, &keys.trial())?;
+        let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));
         let (hints, epoch) = (Source::new(url)?, Epoch::default());

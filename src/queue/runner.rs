@@ -37,11 +37,11 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    pub(crate) fn new(link: Link, keys: Keys) -> Self {
+    pub(crate) fn new(link: Link, keys: Keys, scripts: Scripts) -> Self {
         Self {
             link,
             keys,
-            scripts: Scripts::load(),
+            scripts,
             complaints: Complaints::default(),
             meter: Meter::default(),
             tasks: TaskTracker::new(),

@@ -1,11 +1,18 @@
-//! The Lua files, carried in the binary. A file's header says what it needs, and the loader puts it together: flags, the
-//! names of its keys as locals in the order of KEYS, the helpers of `lua/lib/`, and `$NAME` for the limits of `job.rs`.
+//! The transitions as Redis knows them: functions of one library, and the same files as scripts for a Redis that takes no
+//! library. A file's header says what it needs; here stands which there are.
 
-mod fold;
+mod source;
+#[cfg(test)]
+mod tests;
 
-use std::fmt::Write;
+use std::{
+    fmt::Write,
+    sync::{Arc, OnceLock},
+};
 
-use self::fold::fold;
+use sha2::{Digest, Sha256};
+
+use self::source::{Sources, Text, header};
 use super::redis::keys::{KEYS, REGISTRY};
 use crate::job::limits;
 
@@ -25,46 +32,64 @@ const CONSTANTS: [(&str, u64); 12] = [
     ("LATE_RESULTS", 5),
 ];
 
-/// One transition, ready to be called by its digest.
-#[derive(Debug, Clone)]
+/// Functions that Redis keeps: all transitions in one text.
+pub(crate) struct Library {
+    /// Another text has another name, so that programs of several versions get on beside each other.
+    pub(crate) name: String,
+    pub(crate) text: Text,
+}
+
+/// One transition, ready to be called as a function of the library or by its digest.
 pub(crate) struct Script {
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// In the order of KEYS.
-    pub(super) keys: Vec<&'static str>,
-    pub(super) code: String,
-    pub(super) sha: String,
+    pub(crate) keys: Vec<&'static str>,
+    pub(crate) function: String,
     /// Not one that only looks.
-    pub(super) writes: bool,
+    pub(crate) writes: bool,
     /// Redis refuses it at `maxmemory`.
-    pub(super) grows: bool,
+    pub(crate) grows: bool,
+    flag: Option<&'static str>,
+    library: Arc<Library>,
+    sources: Arc<Sources>,
+    alone: OnceLock<Alone>,
+}
+
+/// A script with all that it requires.
+pub(crate) struct Alone {
+    pub(crate) text: Text,
+    pub(crate) sha: String,
 }
 
 macro_rules! scripts {
-    ($($name:ident)*) => {
-        /// One field a file of `lua/`.
+    ($($name:ident)*; $($large:ident of $small:ident)*) => {
+        /// One field a file of `lua/transitions` and `lua/views`.
         pub(crate) struct Scripts {
-            $(pub(super) $name: Script,)*
-            /// The same for results and drafts that need memory to spare: refused at `maxmemory`.
-            pub(super) complete_large: Script,
-            pub(super) extend_large: Script,
-            pub(super) abandon_large: Script,
+            pub(crate) library: Arc<Library>,
+            $(pub(crate) $name: Script,)*
+            $(pub(crate) $large: Script,)*
         }
 
+        #[cfg(test)]
+        const NAMES: &[&str] = &[$(stringify!($name)),*];
+        /// The same for results and drafts that need memory to spare: refused at `maxmemory`.
+        const LARGE: &[(&str, &str)] = &[$((stringify!($large), stringify!($small))),*];
+
         impl Scripts {
-            pub(super) fn load() -> Self {
+            pub(crate) fn load() -> Self {
+                let sources = Arc::new(Sources::carried(&CONSTANTS));
+                let library = Arc::new(Library::of(&sources, LARGE));
+                let script = |name, called, spare| Script::new(name, called, spare, &library, &sources);
                 Self {
-                    $($name: Script::load(
-                        stringify!($name), include_str!(concat!("../../lua/", stringify!($name), ".lua")), true,
-                    ),)*
-                    complete_large: Script::load("complete", include_str!("../../lua/complete.lua"), false),
-                    extend_large: Script::load("extend", include_str!("../../lua/extend.lua"), false),
-                    abandon_large: Script::load("abandon", include_str!("../../lua/abandon.lua"), false),
+                    $($name: script(stringify!($name), stringify!($name), true),)*
+                    $($large: script(stringify!($small), stringify!($large), false),)*
+                    library: library.clone(),
                 }
             }
 
             #[cfg(test)]
-            fn files() -> Vec<(&'static str, &'static str)> {
-                vec![$((stringify!($name), include_str!(concat!("../../lua/", stringify!($name), ".lua")))),*]
+            pub(crate) fn all(&self) -> Vec<&Script> {
+                vec![$(&self.$name,)* $(&self.$large),*]
             }
         }
     };
@@ -73,136 +98,117 @@ macro_rules! scripts {
 scripts! {
     repeats enqueue reserve look undo extend complete abandon fail cancel release requeue reprioritize sweep purge
     create append stage seal withdraw batch batches results
-    job list holders locks stats set due seen unseen retire
+    job list holders locks stats set due seen unseen retire;
+    abandon_large of abandon complete_large of complete extend_large of extend
 }
 
-macro_rules! libs {
-    ($($name:literal)*) => {
-        const LIBS: &[(&str, &str)] = &[$(($name, include_str!(concat!("../../lua/lib/", $name, ".lua")))),*];
-    };
-}
+impl Library {
+    /// Whether a program of ours may have given a library this name.
+    pub(crate) fn is_name(name: &str) -> bool {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        name.strip_prefix("intray_").is_some_and(|hash| hash.len() == 16 && hash.bytes().all(is_digit))
+    }
 
-// In the order in which they stand in a script: a helper comes after those that it uses.
-libs! {
-    "clock" "write" "record" "place" "event" "total" "stamp" "order" "hint" "batch" "commit" "gate" "baton" "skip" "leave"
-    "dedupe" "ending" "back" "store" "line" "hand" "upcoming" "overdue" "settle" "lapse" "draft" "gone" "stage" "search"
-    "view"
+    fn of(sources: &Sources, large: &[(&str, &str)]) -> Self {
+        let digest = Sha256::digest(library(sources, large, "").code);
+        let mut name = "intray_".to_owned();
+        for byte in &digest[..8] {
+            let _ = write!(name, "{byte:02x}");
+        }
+        Self { text: library(sources, large, &name), name }
+    }
+
+    fn function(&self, called: &str) -> String {
+        format!("{}_{called}", self.name)
+    }
 }
 
 impl Script {
     /// `spare`: works at `maxmemory` too, as far as the file's own flags allow.
-    fn load(name: &'static str, source: &'static str, spare: bool) -> Self {
-        let mut libs = Vec::new();
-        collect_libs(source, &mut libs);
-        let mut keys = header(source, "KEYS");
-        for (lib, text) in LIBS.iter().filter(|(lib, _)| libs.contains(lib)) {
-            debug_assert!(libs.contains(lib));
-            keys.extend(header(text, "KEYS"));
+    fn new(name: &'static str, called: &str, spare: bool, library: &Arc<Library>, sources: &Arc<Sources>) -> Self {
+        let path = sources.entry(name);
+        let flag = flag(sources.get(path), spare);
+        Self {
+            name,
+            keys: keys(sources.get(path)),
+            function: library.function(called),
+            writes: flag != Some(NO_WRITES),
+            grows: flag.is_none(),
+            flag,
+            library: library.clone(),
+            sources: sources.clone(),
+            alone: OnceLock::new(),
         }
-        let keys = known_keys(&keys);
-        let flags = header(source, "FLAGS").into_iter().find(|flag| spare || *flag == "no-writes");
-        let (writes, grows) = (flags != Some("no-writes"), flags.is_none());
+    }
 
-        let mut code = flags.map_or_else(|| "#!lua\n".to_owned(), |flag| format!("#!lua flags={flag}\n"));
-        for (i, key) in keys.iter().enumerate() {
-            let _ = writeln!(code, "local {key} = KEYS[{}]", i + 1);
-        }
-        for (_, text) in LIBS.iter().filter(|(lib, _)| libs.contains(lib)) {
-            code.push_str(text);
-        }
-        code.push_str(source);
-        for (constant, value) in CONSTANTS {
-            code = code.replace(&format!("${constant}"), &value.to_string());
-        }
-        let code = fold(&code);
-        let sha = redis::Script::new(&code).get_hash().to_owned();
-        Self { name, keys, code, sha, writes, grows }
+    /// For a Redis that takes no library; made when it is asked for.
+    pub(crate) fn alone(&self) -> &Alone {
+        self.alone.get_or_init(|| {
+            let path = self.sources.entry(self.name);
+            let mut text = Text::default();
+            text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
+            text.modules(&self.sources, self.sources.in_order([OPEN, path]));
+            text.line(&format!("return {}", call(path, &self.keys, "KEYS", "ARGV")));
+            let sha = redis::Script::new(&text.code).get_hash().to_owned();
+            Alone { text, sha }
+        })
+    }
+
+    /// A complaint of Redis's about this script, by the file and its line.
+    pub(crate) fn explain(&self, complaint: &str) -> String {
+        let text = if complaint.contains("user_function:") { &self.library.text } else { &self.alone().text };
+        text.explain(complaint)
     }
 }
 
-/// The helpers that a file names, and those that they name.
-fn collect_libs(source: &'static str, into: &mut Vec<&'static str>) {
-    for name in header(source, "USES") {
-        if !into.contains(&name) {
-            into.push(name);
-            if let Some((_, text)) = LIBS.iter().find(|(lib, _)| *lib == name) {
-                collect_libs(text, into);
-            }
+/// What each call begins with.
+const OPEN: &str = "base/call";
+const NO_WRITES: &str = "no-writes";
+const ALLOW_OOM: &str = "allow-oom";
+
+/// The functions of all entries. At load nothing can be called but `register_function`: so the modules are made by the first
+/// call, and stay.
+fn library(sources: &Sources, large: &[(&str, &str)], name: &str) -> Text {
+    let mut text = Text::default();
+    text.line(&format!("#!lua name={name}"));
+    text.line("local made");
+    text.line("local function make()");
+    text.modules(sources, sources.in_order(std::iter::once(OPEN).chain(sources.entries())));
+    text.line("return m");
+    text.line("end");
+    for path in sources.entries() {
+        let entry = path.rsplit('/').next().unwrap_or_default();
+        let twins = large.iter().filter(|(_, small)| *small == entry).map(|(large, _)| (*large, false));
+        for (called, spare) in std::iter::once((entry, true)).chain(twins) {
+            let source = sources.get(path);
+            let flag = flag(source, spare).map(|flag| format!("'{flag}'")).unwrap_or_default();
+            let call = call(path, &keys(source), "keys", "args");
+            text.line(&format!("redis.register_function{{function_name = '{name}_{called}', flags = {{{flag}}},"));
+            text.line(&format!(
+                "callback = function(keys, args) made = made or make(); local m = made; return {call} end}}"
+            ));
         }
     }
+    text
 }
 
-/// Each of a file's keys once, in the order of the table.
-fn known_keys(named: &[&'static str]) -> Vec<&'static str> {
+/// An entry is given a table of its keys by name, and the arguments.
+fn call(path: &str, keys: &[&str], given: &str, args: &str) -> String {
+    let named: Vec<_> = keys.iter().enumerate().map(|(i, key)| format!("{key} = {given}[{}]", i + 1)).collect();
+    format!("m['{path}'](m['{OPEN}']({{{}}}), {args})", named.join(", "))
+}
+
+/// Each of a file's keys, in the order of the table.
+fn keys(source: &str) -> Vec<&'static str> {
+    let named = header(source, "KEYS");
     KEYS.iter().map(|(key, _)| *key).chain([REGISTRY]).filter(|key| named.contains(key)).collect()
 }
 
-/// The words of a header's lines, without the types and dots between them.
-fn header(source: &'static str, title: &str) -> Vec<&'static str> {
-    let lines = source.lines().take_while(|line| line.starts_with("--"));
-    let body = lines.filter_map(|line| line.strip_prefix("-- ")?.strip_prefix(title)?.strip_prefix(' '));
-    body.flat_map(str::split_whitespace)
-        .filter(|word| !matches!(*word, "·" | "zset" | "hash" | "stream" | "channel"))
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Comments aside, is `word` used in `text`?
-    fn uses(text: &str, word: &str) -> bool {
-        let code = text.lines().map(|line| line.split("--").next().unwrap_or_default());
-        code.flat_map(|line| line.split(|c: char| !c.is_alphanumeric() && c != '_')).any(|found| found == word)
-    }
-
-    #[test]
-    fn a_header_names_the_keys_that_its_body_uses_and_no_others() {
-        let all = Scripts::files().into_iter().chain(LIBS.iter().copied());
-        for (name, source) in all {
-            let named = header(source, "KEYS");
-            for key in &named {
-                assert!(uses(source, key), "{name} names the key {key} and does not use it");
-                assert!(KEYS.iter().any(|(k, _)| k == key) || *key == REGISTRY, "{name}: {key} is no key");
-            }
-            for lib in header(source, "USES") {
-                assert!(LIBS.iter().any(|(l, _)| *l == lib), "{name}: {lib} is no helper");
-            }
-        }
-    }
-
-    #[test]
-    fn a_header_says_the_transition_the_arguments_and_the_reply() {
-        for (name, source) in Scripts::files() {
-            assert!(source.starts_with(&format!("-- {name}: ")), "{name}: the first line says the transition");
-            for title in ["-- ARGV ", "-- REPLY "] {
-                assert!(source.contains(title), "{name} has no {title}");
-            }
-        }
-    }
-
-    #[test]
-    fn who_writes_what_happened_answers_what_was_counted() {
-        for (name, source) in Scripts::files() {
-            let writes = ["commit()", "write_events()"].iter().any(|call| source.contains(call));
-            let last = source.rsplit("\nreturn ").next().unwrap_or_default();
-            assert_eq!(writes, last.starts_with("counted("), "{name}");
-        }
-    }
-
-    #[test]
-    fn no_constant_is_left_open() {
-        for (name, source) in Scripts::files() {
-            assert!(!Script::load(name, source, true).code.contains('$'), "{name}");
-        }
-    }
-
-    #[test]
-    fn nothing_counts_or_walks_a_whole_keyspace() {
-        for (name, source) in Scripts::files().into_iter().chain(LIBS.iter().copied()) {
-            for word in ["'KEYS'", "'SCAN'", "'HSCAN'", "'LREM'", "'SMEMBERS'"] {
-                assert!(!source.contains(word), "{name} calls {word}");
-            }
-        }
+fn flag(source: &str, spare: bool) -> Option<&'static str> {
+    let named = header(source, "FLAGS");
+    match (named.contains(&NO_WRITES), named.contains(&ALLOW_OOM)) {
+        (true, _) => Some(NO_WRITES),
+        (false, true) if spare => Some(ALLOW_OOM),
+        (false, _) => None,
     }
 }

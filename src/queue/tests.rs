@@ -1,6 +1,7 @@
 //! Each script against a real Redis, run twice: a cluster client sends a script again when its answer was lost, so the
 //! second run must give the same answer and change nothing.
 
+mod forms;
 mod gates;
 mod layout;
 mod registry;
@@ -114,7 +115,10 @@ impl Redis {
         let queue = queue();
         let first = self.queues.look(script, &queue, args).await.expect("first");
         let after_first = self.dump().await;
+        // As a script now, which is the same file.
+        self.queues.parts.runner.link.use_library(false);
         let second = self.queues.look(script, &queue, args).await.expect("second");
+        self.queues.parts.runner.link.use_library(true);
         assert_eq!(after_first, self.dump().await, "{}: the second run changed something", script.name);
         assert_eq!(without_times(&first), without_times(&second), "{}: two answers", script.name);
         first
@@ -150,18 +154,23 @@ fn job(payload: &str) -> NewJob {
 
 /// An answer without `now`, without the words that tell a first run from a second, and without what only they mark.
 fn without_times(answer: &Value) -> String {
-    let text = match answer {
+    match answer {
         Value::Array(items) => items.iter().map(without_times).collect::<Vec<_>>().join(","),
-        Value::Int(n) if *n > 100_000 => "time".to_owned(),
+        Value::Int(n) => told(&n.to_string()),
         Value::BulkString(bytes) if bytes.len() > 60 => "record".to_owned(),
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).split(' ').map(told).collect::<Vec<_>>().join(","),
         other => format!("{other:?}"),
-    };
-    match text.as_str() {
-        "held" => "new".to_owned(),
-        "again" | "back" => "done".to_owned(),
-        _ => text,
     }
+}
+
+fn told(word: &str) -> String {
+    match word {
+        "held" => "new",
+        "again" | "back" => "done",
+        number if number.parse::<u64>().is_ok_and(|n| n > 100_000) => "time",
+        other => other,
+    }
+    .to_owned()
 }
 
 fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
@@ -248,9 +257,9 @@ async fn what_operators_do_twice_is_done_once() {
     one.push("job").push(id.code.as_str());
     redis.reserve().await;
     let released = redis.queues.look(&scripts.release, &queue(), &one).await.expect("released");
-    assert_eq!(without_times(&released), "released,int(1),int(0)");
+    assert_eq!(without_times(&released), "released,1,0");
     let again = redis.twice(&scripts.release, &one).await;
-    assert_eq!(without_times(&again), "released,int(0),int(0)");
+    assert_eq!(without_times(&again), "released,0,0");
     let mut cancel = Args::default();
     cancel.push(id.code.as_str()).number(0);
     assert_eq!(without_times(&redis.twice(&scripts.cancel, &cancel).await), "cancelled");

@@ -1,5 +1,6 @@
-//! A proxy before Redis that edits scripts as they pass: so a fault is planted without a seam in the program. An edited
-//! script has another digest, so Redis never knows the one that is asked for, and the program sends the text each time.
+//! A proxy before Redis that edits scripts as they pass: so a fault is planted without a seam in the program. It knows no
+//! functions, so the program sends scripts; an edited one has another digest, so Redis never knows the one that is asked
+//! for, and the program sends the text each time.
 
 use std::{
     path::{Path, PathBuf},
@@ -20,6 +21,9 @@ pub struct Edit {
     pub from: &'static str,
     pub to: &'static str,
 }
+
+/// Every call goes by the whole path.
+pub const NOTHING_IS_PLAIN: Edit = Edit { from: "switch.is_on = true", to: "switch.is_on = false" };
 
 pub struct Editor {
     pub socket: PathBuf,
@@ -69,6 +73,10 @@ async fn edited(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, edits: &[Plante
         let mut out = Vec::new();
         while let Some((mut words, length)) = command(&buffer) {
             buffer.drain(..length);
+            if words.first().is_some_and(|word| word == b"FCALL" || word == b"FUNCTION") {
+                // The server says so itself, in its turn.
+                words = vec![b"NO_FUNCTIONS".to_vec()];
+            }
             if words.first().is_some_and(|word| word == b"EVAL") {
                 let mut script = String::from_utf8_lossy(&words[1]).into_owned();
                 for Planted { edit, is_met } in edits {

@@ -8,6 +8,8 @@
 //! MODEL_SEED=random MODEL_CASES=50000 MODEL_STEPS=200 cargo test --test model -- --nocapture
 //! ```
 //!
+//! With `INTRAY_MODEL_FORM=scripts` the same goes through scripts, as on a Redis that takes no library of functions.
+//!
 //! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
 //! again. The sequences are drawn and made smaller by proptest; its state machines are not used, as the model has to look
 //! at what the real queue did to go on: secrets and the jitter of a backoff are its own.
@@ -47,7 +49,7 @@ mod world {
     }
 }
 
-use editing::Edit;
+use editing::{Edit, NOTHING_IS_PLAIN};
 use intray::job::Kind;
 
 #[test]
@@ -94,12 +96,12 @@ const MUST_BE_MET: [&str; 20] = [
 fn a_short_sighted_queue_is_no_different() {
     let edit = |(from, to)| Edit { from, to };
     let edits = [
-        ("looked < 200 then", "looked < 3 then"),
-        ("math.min(50, 200 - looked)", "math.min(2, 3 - looked)"),
-        ("read_from(call.from_place, call.from, 50)", "read_from(call.from_place, call.from, 2)"),
-        ("read_from('', '', 50)", "read_from('', '', 2)"),
+        ("l.looked < line.CANDIDATES then", "l.looked < 3 then"),
+        ("math.min(line.CHUNK, line.CANDIDATES - l.looked)", "math.min(2, 3 - l.looked)"),
+        ("call.from_place, call.from, line.CHUNK)", "call.from_place, call.from, 2)"),
+        ("'', '', line.CHUNK)", "'', '', 2)"),
     ];
-    let edits = edits.map(edit).to_vec();
+    let edits = edits.map(edit).into_iter().chain([NOTHING_IS_PLAIN]).collect();
     let plan = run::Plan::from_environment();
     let plan = run::Plan { cases: plan.cases / 20, is_short_sighted: true, edits, ..plan };
     run::run(&plan).unwrap_or_else(|difference| panic!("short-sighted: {difference}"));
@@ -111,12 +113,15 @@ fn a_short_sighted_queue_is_no_different() {
 fn a_queue_that_does_little_at_a_time_is_no_different() {
     let edit = |(from, to)| Edit { from, to };
     let edits = [
-        ("calls >= 130", "calls >= 12"),
-        ("calls + n <= 130", "calls + n <= 12"),
-        ("spend(30)", "spend(0)"),
-        ("is_cut = is_spent()", "is_cut = false"),
+        ("q.calls >= CALLS", "q.calls >= 12"),
+        ("q.calls + n <= CALLS", "q.calls + n <= 12"),
+        ("write.spend(q, BESIDES)", "write.spend(q, 0)"),
+        (
+            "if write.is_spent(q) then\n      step.more = true\n      break",
+            "if false then\n      step.more = true\n      break",
+        ),
     ];
-    let edits = edits.map(edit).to_vec();
+    let edits = edits.map(edit).into_iter().chain([NOTHING_IS_PLAIN]).collect();
     let plan = run::Plan::from_environment();
     let plan = run::Plan { cases: plan.cases / 10, is_short_sighted: true, edits, ..plan };
     run::run(&plan).unwrap_or_else(|difference| panic!("a little at a time: {difference}"));
@@ -126,7 +131,7 @@ fn a_queue_that_does_little_at_a_time_is_no_different() {
 /// it has met many that it could not give, so here it does not.
 #[test]
 fn large_batches_are_no_different() {
-    let edits = vec![Edit { from: "return is_spent() or bodies_read >= 100", to: "return false" }];
+    let edits = vec![Edit { from: "return write.is_spent(q) or q.hand.read >= BODIES", to: "return false" }];
     let plan =
         run::Plan { cases: 40, steps: 30, theme: Some(chance::Theme::Many), edits, ..run::Plan::from_environment() };
     run::run(&plan).unwrap_or_else(|difference| panic!("of many: {difference}"));

@@ -2,96 +2,120 @@
 
 use crate::{
     chance::Theme,
-    editing::Edit,
+    editing::{Edit, NOTHING_IS_PLAIN},
     run::{self, Plan},
 };
 
 /// What is wrong, the text of the scripts, and what stands there instead.
 const FAULTS: &[(&str, &str, &str)] = &[
-    ("a reservation that ended stays in `reserved`", "add(leave_reserved, id)\n  add(leave_held", "add(leave_held"),
-    ("a reservation that ended stays in `held`", "add(leave_held, held_member(hold, id))\n  if how", "if how"),
-    ("an ended job keeps its dedupe key", "add(freed_keys, digests[i])", ""),
+    (
+        "a reservation that ended stays in `reserved`",
+        "write.remove(q, 'reserved', id)\n  write.remove(q, 'held', record.held(lease, id))\n  if how",
+        "write.remove(q, 'held', record.held(lease, id))\n  if how",
+    ),
+    ("a reservation that ended stays in `held`", "write.remove(q, 'held', record.held(lease, id))\n  if how", "if how"),
+    ("an ended job keeps its dedupe key", "write.delete(q, 'dedupe', digests[i])", ""),
     (
         "an expiry counts no attempt",
         "r.attempts = r.expired + 1, r.attempts + 1",
         "r.attempts = r.expired + 1, r.attempts",
     ),
-    ("a reservation is live at its very deadline", "if now < job.deadline then", "if now <= job.deadline then"),
+    (
+        "a reservation is live at its very deadline",
+        "if clock.now(q) < job.deadline then return job",
+        "if clock.now(q) <= job.deadline then return job",
+    ),
     ("V falls", "if turn > v then", "if turn ~= v then"),
-    ("V comes up to whom it passed over", "first and math.min(score, first - 1) or score", "score"),
-    ("a client's turn is not remembered", "math.max(top(priority), share.last) + 1", "top(priority) + 1"),
+    ("V comes up to whom it passed over", "first and min(score, first - 1) or score", "score"),
+    (
+        "a client's turn is not remembered",
+        "max(top(q, state, priority), share.last) + 1",
+        "top(q, state, priority) + 1",
+    ),
     ("a turn is not given back", "r.unserved = false\n", "do return end\n"),
     ("the last turn is not free again", "if turn == share.last then share.last = turn - 1 end", ""),
-    ("the queue's own clock steps back", "math.max(last + 1, now * 64)", "now * 64"),
-    ("equal places go by chance", "struct.pack('>I6', arrival) .. id", "struct.pack('>I6', 0) .. id"),
+    (
+        "the queue's own clock steps back",
+        "math.max(last + 1, clock.now(q) * clock.PER_MS)",
+        "clock.now(q) * clock.PER_MS",
+    ),
+    ("equal places go by chance", "return pack('>I6', arrival) .. id", "return pack('>I6', 0) .. id"),
     (
         "a result before the latest reservation's is taken",
-        "(how == 1 or how == 8) and entry == 1 and",
-        "(how == 1 or how == 8) and",
+        "(how == history.EXPIRED or how == GRACE_OVER) and entry == 1 and",
+        "(how == history.EXPIRED or how == GRACE_OVER) and",
     ),
-    ("a replayed reservation is undone", " or job.hold.marks > 0", ""),
-    ("late results outlive their job", r"add(drop_results, id .. '\0' .. slot)", ""),
+    ("a replayed reservation is undone", " or job.lease.marks > 0", ""),
+    ("late results outlive their job", r"write.delete(q, 'results', id .. '\0' .. slot)", ""),
     (
         "the gates of an expired reservation are not freed",
-        "if is_gated(header) then free_gates(id, header) end",
-        "if is_gated(header) and how ~= 1 then free_gates(id, header) end",
+        "if record.is_gated(header) then baton.free_gates(q, id, header) end",
+        "if record.is_gated(header) and how ~= history.EXPIRED then baton.free_gates(q, id, header) end",
     ),
     (
         "no baton is passed when a reservation ends",
-        "set_use(gate, false)\n      end\n    end\n    pass_batons(id, header)",
-        "set_use(gate, false)\n      end\n    end",
+        "gate.set_use(q, name, false)\n    end\n  end\n  baton.pass_all(q, id, header)",
+        "gate.set_use(q, name, false)\n    end\n  end",
     ),
     (
         "no baton is passed when a job is parked",
-        "park(id, r, header, gate)\n  pass_batons(id, header)",
-        "park(id, r, header, gate)",
+        "baton.park(q, job.id, job.record, job.header, name)\n  baton.pass_all(q, job.id, job.header)",
+        "baton.park(q, job.id, job.record, job.header, name)",
     ),
     (
         "no baton is passed when a job in line is cancelled",
-        "leave_line(id, r)\n    pass_batons(id, header)",
-        "leave_line(id, r)",
+        "baton.leave_line(q, id, r)\n    baton.pass_all(q, id, header)",
+        "baton.leave_line(q, id, r)",
     ),
-    ("two hold one lock", "if is_lock(gate) then return false end", "if is_lock(gate) then return true end"),
+    ("two hold one lock", "if gate.is_lock(name) then return false end", "if gate.is_lock(name) then return true end"),
     (
         "a cancelled job stays parked",
-        "if r.state == 2 then\n    unpark(id, r)\n  elseif",
-        "if r.state == 2 then\n    r.gate = ''\n  elseif",
+        "if r.state == record.BLOCKED then\n    baton.unpark(q, id, r)\n  elseif",
+        "if r.state == record.BLOCKED then\n    r.gate = ''\n  elseif",
     ),
     ("a job of a batch is counted where it was", "if from then b.counts[from] = b.counts[from] - 1 end", ""),
-    ("a batch ends while somebody holds a job of it", " + b.counts[3] + b.counts[4]", " + b.counts[3]"),
-    ("the gate of a batch that is over stays", r"add(unneeded, '\0' .. code)", ""),
+    (
+        "a batch ends while somebody holds a job of it",
+        " + b.counts[DELAYED] + b.counts[RESERVED]",
+        " + b.counts[DELAYED]",
+    ),
+    ("the gate of a batch that is over stays", r"write.delete(q, 'gates', '\0' .. code)", ""),
     ("whom a script has parked it does not know", "for member in pairs(those.came) do", "for member in pairs({}) do"),
     (
         "a job that comes back into line stays parked",
-        "is_parked[member], moved[member], those_at(gate).came[member] = false",
-        "is_parked[member], moved[member], those_at(gate).came[member] = nil",
+        "state.is_parked[member], state.moved[member], those_at(q, name).came[member] = false",
+        "state.is_parked[member], state.moved[member], those_at(q, name).came[member] = nil",
     ),
     (
         "a lock that was freed is held for the rest of the script",
-        "uses[gate], uses_moved[gate] = use, true",
-        "uses_moved[gate] = true",
+        "state.uses[name], state.moved[name] = use, true",
+        "state.moved[name] = true",
     ),
     (
         "a job of a cancelled batch comes back",
-        "return is_member(header) and is_marked(read_batch(batch_of(id)), 2)",
+        "return record.is_member(header) and batch.is_marked(batch.read(q, batch.of(id)), batch.TO_CANCEL)",
         "return false",
     ),
 ];
 
 /// Faults in what people type, skip and come back to.
 const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
-    ("the draft of an ended job stays", "add(drop_drafts, id)", ""),
+    ("the draft of an ended job stays", "write.delete(q, 'drafts', id)", ""),
     (
         "a draft is removed after another was kept",
-        "ask('HDEL', drafts, id)\n  elseif",
-        "add(drop_drafts, id)\n  elseif",
+        "write.ask(q, 'HDEL', q.drafts, id)\n  elseif",
+        "write.delete(q, 'drafts', id)\n  elseif",
     ),
     ("a draft is given to another", "if shares_drafts or owner == worker and worker ~= '' then", "if true then"),
     ("a draft is not shared", "if shares_drafts or owner", "if owner"),
     ("nobody in particular is taken for one person", "owner == worker and worker ~= ''", "owner == worker"),
-    ("a skip is forgotten", "if skips then skip(r, worker) end", ""),
+    ("a skip is forgotten", "if skips then skip.add(r, worker) end", ""),
     ("a job that one has skipped is hidden from all", "if name == worker then", "if name then"),
-    ("a skip with a grace is forgotten", "if is_marked_hold(hold, 4) then skip(r, hold.worker) end", ""),
+    (
+        "a skip with a grace is forgotten",
+        "if record.is_marked(lease, record.SKIPS) then skip.add(r, lease.worker) end",
+        "",
+    ),
     ("a skip outlives a requeue", "r.attempts, r.skips = 0, ''", "r.attempts = 0"),
     ("nobody in particular skips a job", "if skips and worker == '' then return {'unnamed'} end", ""),
     (
@@ -102,16 +126,38 @@ const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
     ("the beacon of an older page ends the newer reservation", "if resumes >= 0 and resumes <", "if resumes >"),
     (
         "who has come back is leaving still",
-        "hold.nonce, hold.resumes, hold.marks = nonce, hold.resumes + 1, 0",
-        "hold.nonce, hold.resumes = nonce, hold.resumes + 1",
+        "lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, 0",
+        "lease.nonce, lease.resumes = call.nonce, lease.resumes + 1",
     ),
+    ("who goes on is leaving still", "if not record.is_marked(lease, record.GRACE) then return end", "do return end"),
+    ("a grace is longer than the lease", "math.min(job.deadline, clock.now(q) + grace)", "clock.now(q) + grace"),
     (
-        "who goes on is leaving still",
-        "if is_marked_hold(hold, 1) then\n    hold.marks",
-        "if false then\n    hold.marks",
+        "the end of a grace is taken for done",
+        "local done = how == DONE or how == DONE_LATE",
+        "local done = how >= DONE",
     ),
-    ("a grace is longer than the lease", "math.min(job.deadline, now + grace)", "now + grace"),
-    ("the end of a grace is taken for done", "local done = how == 6 or how == 7", "local done = how >= 6"),
+];
+
+/// Faults in the plain paths, which see nothing but usual calls.
+const FAULTS_OF_THE_PLAIN: &[(&str, &str, &str)] = &[
+    ("a job that needs a lock is taken for plain", "return byte(raw, 8) == 0 and", "return true and"),
+    ("a job that was skipped is taken for plain", "return sub(live, -2) == '\\0\\0' and", "return true and"),
+    ("a list with a twin is taken for new", "if known[i] or twins[i] then return false end", ""),
+    ("a list with the same job twice is taken for new", "if met[id] or met[digest] then return end", ""),
+    (
+        "an overdue job is completed in time",
+        "text.of(clock.now(q))) > 0 then return end",
+        "text.of(0)) > 0 then return end",
+    ),
+    ("a stranger's secret is taken", "and sub(live, LEASE, LEASE + 25) == secret", ""),
+    ("a completed job keeps its dedupe key, plainly", "off_dedupe[freed] = digests[i]", "off_dedupe[freed] = ''"),
+    ("a draft outlives a plain completion", "call(unpack(off_drafts, 1, n + 2))", ""),
+    ("a plain hand-out gives no turn back", "highest[k], counts[k] = turn, counts[k] - 1", ""),
+    ("a plain hand-out does not raise V", "if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end", ""),
+    ("a plain arrival forgets the last turn", "max(tonumber(top[k] or 0), lasts[k])", "tonumber(top[k] or 0)"),
+    ("a plain reserve asks nobody what they hold", "if (is_limited or mode == 'next') and has", "if false and has"),
+    ("the history of a job goes when it is completed", "history = record.remember(history, entry)", "history = entry"),
+    ("a job that is handed out again is new", "unpack('>I4', live, 18) + 1", "1"),
 ];
 
 /// Sequences that a fault may live through.
@@ -119,10 +165,12 @@ const SOON: u64 = 100;
 
 #[test]
 fn every_planted_fault_is_found() {
-    let faults = FAULTS.iter().map(|fault| (None, fault));
-    let faults_at_a_desk = FAULTS_AT_A_DESK.iter().map(|fault| (Some(Theme::Desk), fault));
-    for (theme, &(fault, from, to)) in faults.chain(faults_at_a_desk) {
-        let plan = Plan { cases: SOON, theme, edits: vec![Edit { from, to }], ..Plan::fixed() };
+    let faults = FAULTS.iter().map(|fault| (None, true, fault));
+    let faults_at_a_desk = FAULTS_AT_A_DESK.iter().map(|fault| (Some(Theme::Desk), true, fault));
+    let faults_of_the_plain = FAULTS_OF_THE_PLAIN.iter().map(|fault| (None, false, fault));
+    for (theme, is_whole, &(fault, from, to)) in faults.chain(faults_at_a_desk).chain(faults_of_the_plain) {
+        let edits = [Edit { from, to }].into_iter().chain(is_whole.then_some(NOTHING_IS_PLAIN)).collect();
+        let plan = Plan { cases: SOON, theme, edits, ..Plan::fixed() };
         match run::first_failure(&plan) {
             Ok(Some((_, difference))) if difference.contains("Error compiling") => panic!("{fault}: {difference}"),
             Ok(Some((case, difference))) => {

@@ -1,8 +1,9 @@
 //! Redis at its limit of memory, and Redis with something in it that should not be there.
 
+use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::world::{Client, Service, World, id_of, program};
+use crate::world::{Client, Service, World, eventually, id_of, program};
 
 #[tokio::test]
 async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
@@ -90,6 +91,7 @@ async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
     let held = w.reserve().await;
     for step in 0..4 {
         let _: String = w.engine.run("SCRIPT FLUSH").await;
+        let _: String = w.engine.run("FUNCTION FLUSH").await;
         match step {
             0 => drop(w.enqueue(2).await),
             1 => drop(w.extend(&held).await.is(200)),
@@ -97,6 +99,52 @@ async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
             _ => assert_eq!(w.state(&id).await, "completed"),
         }
     }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_library_that_is_taken_away_again_and_again_is_missed_by_nobody() {
+    let w = World::start().await;
+    for n in 0..50 {
+        let crowd = (0..8).map(|m| w.put(json!({ "payload": [n, m] })));
+        let (answers, flushed) = tokio::join!(join_all(crowd), w.engine.run::<String>("FUNCTION FLUSH"));
+        assert_eq!(flushed, "OK");
+        assert!(answers.iter().all(|answer| answer.status == 201), "{answers:?}");
+    }
+    assert_eq!(w.queue().await["counts"]["waiting"], 400);
+    let said = w.service.said();
+    assert!(!said.contains("a script failed") && !said.contains("does not take the library"), "{said}");
+    w.check().await;
+}
+
+async fn libraries(w: &World) -> usize {
+    w.engine.run::<Vec<redis::Value>>("FUNCTION LIST").await.len()
+}
+
+#[tokio::test]
+async fn a_new_version_that_starts_where_there_is_no_memory_for_its_library_works_off_what_is_there() {
+    let w = World::start().await;
+    w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
+    let _: String = w.engine.run("FUNCTION FLUSH").await;
+    let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
+    let (service, new) = w.another().await;
+    let held = new.reserve().await;
+    new.extend(&held).await.is(200);
+    new.complete_with(&held, "done").await.is(200);
+    new.abandon(&new.reserve().await).await.is(200);
+    new.put(json!({ "payload": "no" })).await.refused("storage-full");
+    assert_eq!(libraries(&w).await, 0);
+    let said = |what: &str| service.said().lines().filter(|line| line.contains(what)).count();
+    assert_eq!(said("Redis does not take the library of functions"), 1, "{}", service.said());
+
+    let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
+    eventually("the library is taken", async || (said("Redis takes the library of functions") == 1).then_some(()))
+        .await;
+    assert_eq!(libraries(&w).await, 1);
+    let _: String = w.engine.run("CONFIG RESETSTAT").await;
+    new.complete(&new.reserve().await).await.is(200);
+    let figures: String = w.engine.run("INFO commandstats").await;
+    assert!(figures.contains("cmdstat_fcall:") && !figures.contains("cmdstat_evalsha:"), "{figures}");
     w.check().await;
 }
 

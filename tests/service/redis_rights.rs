@@ -113,6 +113,12 @@ async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_
         let warned = format!("not {}, so that some things come late: ", lacking[1..].to_uppercase());
         assert!(checked.status.success() && checked.stdout.contains(&warned), "{lacking}: {checked:?}");
     }
+    for lacking in ["+fcall", "+function|load", "+function|delete"] {
+        make_user(&engine, &needed().into_iter().filter(|word| word != lacking).collect::<Vec<_>>()).await;
+        let checked = run(program(["check", "--redis-url", &url(&engine)])).await;
+        let warned = format!("not {}, so that Redis has more work: ", lacking[1..].to_uppercase());
+        assert!(checked.status.success() && checked.stdout.contains(&warned), "{lacking}: {checked:?}");
+    }
     let keys: Vec<String> = engine.run("KEYS *").await;
     assert!(keys.iter().all(|key| key == "intray:trial"), "nothing was stored: {keys:?}");
     let mut elsewhere = needed();
@@ -128,11 +134,31 @@ async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_
 }
 
 #[tokio::test]
+async fn a_redis_that_takes_no_functions_is_served_all_the_same() {
+    for lacking in [["+fcall", "+function|load", "+function|delete"].as_slice(), &["+fcall"], &["+function|load"]] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let engine = Engine::start(folder.path(), false).await;
+        let rights = needed().into_iter().filter(|word| !lacking.contains(&word.as_str()));
+        make_user(&engine, &rights.collect::<Vec<_>>()).await;
+        let service = Service::start(serve(&engine)).await;
+        let client = Client::new(service.url());
+        for n in 0..5 {
+            client.put(json!({ "payload": n })).await.is(201);
+            client.complete(&client.reserve().await).await.is(200);
+        }
+        let said = service.said();
+        let lines = said.lines().filter(|line| line.contains("does not take the library of functions"));
+        assert_eq!(lines.count(), 1, "it is said once: {said}");
+        assert!(!said.contains("a script failed"), "{said}");
+    }
+}
+
+#[tokio::test]
 async fn a_redis_that_no_longer_lets_the_service_in_is_unavailable_and_nothing_has_happened() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
-    let take: [&str; 2] = ["ACL SETUSER default -evalsha -eval", "CONFIG SET requirepass secret"];
-    let give: [&str; 2] = ["ACL SETUSER default +evalsha +eval", "ACL SETUSER default nopass"];
+    let take: [&str; 2] = ["ACL SETUSER default -fcall -evalsha -eval", "CONFIG SET requirepass secret"];
+    let give: [&str; 2] = ["ACL SETUSER default +fcall +evalsha +eval", "ACL SETUSER default nopass"];
     for (take, give) in take.iter().zip(give) {
         let _: String = w.engine.run(take).await;
         if take.contains("requirepass") {

@@ -25,7 +25,11 @@ fn complete(reservation: &str) -> Value {
 async fn scripts_run(w: &World) -> u64 {
     let stats: String = w.engine.run("INFO commandstats").await;
     let calls = |line: &str| line.split("calls=").nth(1)?.split(',').next()?.parse::<u64>().ok();
-    stats.lines().filter(|line| line.starts_with("cmdstat_eval")).filter_map(calls).sum()
+    stats
+        .lines()
+        .filter(|line| ["cmdstat_fcall", "cmdstat_eval"].iter().any(|call| line.starts_with(call)))
+        .filter_map(calls)
+        .sum()
 }
 
 /// Opens a connection and sends a head of a settle call, and so much of its body.

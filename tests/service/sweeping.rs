@@ -11,7 +11,7 @@ async fn ran(w: &World) -> Vec<String> {
     entries.sort();
     let queue_of = |words: &Vec<String>| {
         let name = words.get(3)?.strip_prefix("intray:{")?.split_once('}')?.0.to_owned();
-        words[0].starts_with("EVAL").then_some(name)
+        ["FCALL", "EVALSHA", "EVAL"].contains(&words[0].as_str()).then_some(name)
     };
     entries.iter().filter_map(|(_, words)| queue_of(words)).collect()
 }
@@ -93,7 +93,7 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
         // Connections are tried again and again, however long this takes.
         let counts = |line: &&str| !["ping", "info"].iter().any(|name| line.starts_with(&format!("cmdstat_{name}:")));
         let (scripts, all): (Vec<_>, Vec<_>) =
-            figures.lines().filter(counts).partition(|line| line.starts_with("cmdstat_evalsha:"));
+            figures.lines().filter(counts).partition(|line| line.starts_with("cmdstat_fcall:"));
         (scripts.into_iter().filter_map(calls).sum::<u64>(), all.into_iter().filter_map(calls).sum::<u64>())
     };
     let (scripts_before, calls_before) = calls().await;

@@ -28,7 +28,7 @@ async fn figure(w: &World, section: &str, name: &str) -> u64 {
 }
 
 async fn scripts(w: &World) -> u64 {
-    figure(w, "commandstats", "cmdstat_evalsha:calls").await
+    figure(w, "commandstats", "cmdstat_fcall:calls").await
 }
 
 fn complaints(w: &World) -> Vec<String> {

@@ -8,6 +8,8 @@ use crate::{
 
 /// Which optional parts a header has.
 pub(crate) mod flags {
+    /// Its payload has a field of its own.
+    pub(crate) const EXTERNAL: u16 = 1;
     pub(crate) const CLIENT: u16 = 2;
     pub(crate) const DIGEST: u16 = 4;
     pub(crate) const FINGERPRINT: u16 = 8;

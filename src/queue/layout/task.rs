@@ -5,7 +5,7 @@ use crate::queue::{
     redis::args::Args,
 };
 use crate::{
-    job::{Backoff, LockName, Millis, limits},
+    job::{Backoff, LockName, Millis, Priority, limits},
     payload::Json,
 };
 
@@ -70,14 +70,57 @@ impl Task {
         (has, rest)
     }
 
+    /// A new job's record behind its stamp.
+    pub(crate) fn tail(&self, priority: Priority, client: &str, digest: &[u8], fingerprint: &[u8]) -> Vec<u8> {
+        let (mut has, rest) = self.pack();
+        let parts =
+            [(flags::CLIENT, client.len()), (flags::DIGEST, digest.len()), (flags::FINGERPRINT, fingerprint.len())];
+        for (flag, length) in parts {
+            has |= if length > 0 { flag } else { 0 };
+        }
+        has |= if self.lives_apart() { flags::EXTERNAL } else { 0 };
+        let mut tail = Vec::with_capacity(rest.len() + TAIL);
+        tail.extend(has.to_be_bytes());
+        tail.push(priority.get());
+        if !client.is_empty() {
+            tail.push(client.len() as u8);
+            tail.extend(client.as_bytes());
+        }
+        tail.extend(digest);
+        tail.extend(fingerprint);
+        tail.extend(rest);
+        tail
+    }
+
+    /// What few jobs have: twins that are looked for `always`, a delay, a time, a payload that lives apart. Empty for none.
+    pub(crate) fn rare(&self, always: bool) -> Vec<u8> {
+        let (delay, run_at) = self.times();
+        if !always && delay == 0 && run_at == 0 && !self.lives_apart() {
+            return Vec::new();
+        }
+        let mut rare = vec![u8::from(always)];
+        for ms in [delay, run_at] {
+            rare.extend(&ms.to_be_bytes()[2..]);
+        }
+        if self.lives_apart() {
+            rare.extend(self.payload.as_str().as_bytes());
+        }
+        rare
+    }
+
     /// Appends what all new jobs end with: delay, run at, the end of the record, the payload that lives apart.
     pub(crate) fn push_end(&self, rest: Vec<u8>, args: &mut Args) {
-        let (delay, run_at) = match self.delay {
+        let (delay, run_at) = self.times();
+        args.number(delay).number(run_at).push(rest).push(if self.lives_apart() { self.payload.as_str() } else { "" });
+    }
+
+    /// In so many ms; at that time.
+    fn times(&self) -> (u64, u64) {
+        match self.delay {
             None => (0, 0),
             Some(Delay::For(ms)) => (u64::from(ms), 0),
             Some(Delay::Until(at)) => (0, at.0),
-        };
-        args.number(delay).number(run_at).push(rest).push(if self.lives_apart() { self.payload.as_str() } else { "" });
+        }
     }
 
     /// About how many bytes it takes in a script's arguments.

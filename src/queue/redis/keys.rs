@@ -60,6 +60,11 @@ impl Keys {
         format!("{}:{LAYOUT}:queues", self.prefix)
     }
 
+    /// The sorted set of the libraries of functions that are in use.
+    pub(crate) fn libraries(&self) -> String {
+        format!("{}:{LAYOUT}:libraries", self.prefix)
+    }
+
     /// As the first layout named it.
     pub(crate) fn first_of(&self, queue: &QueueName, name: &str) -> String {
         format!("{}:{{{queue}}}:{name}", self.prefix)
@@ -92,7 +97,7 @@ impl Keys {
 
 #[cfg(test)]
 mod tests {
-    use super::KEYS;
+    use super::{KEYS, Keys};
 
     #[test]
     fn the_readme_draws_the_same_table() {
@@ -103,5 +108,12 @@ mod tests {
             (cells.nth(1).unwrap_or_default(), cells.next().unwrap_or_default())
         });
         assert_eq!(rows.collect::<Vec<_>>(), KEYS);
+    }
+    #[test]
+    fn the_readme_names_the_keys_beside_the_table() {
+        let (readme, keys) = (include_str!("../../../README.md"), Keys::new("intray"));
+        for key in [keys.registry(), keys.libraries(), keys.layout(), keys.epoch()] {
+            assert!(readme.contains(&format!("`{key}`")), "{key}");
+        }
     }
 }

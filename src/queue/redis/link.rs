@@ -2,6 +2,7 @@
 //! and no PING, and its commands go out pipelined with everybody else's.
 
 mod faults;
+mod form;
 
 use std::{
     sync::{
@@ -16,9 +17,15 @@ use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Va
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
 
-use self::faults::{NO_PASSWORD, WRONG_TYPE, away, is_broken, is_cut, is_misled, judge};
+use self::{
+    faults::{NO_PASSWORD, WRONG_TYPE, away, is_broken, is_cut, is_misled, judge},
+    form::Form,
+};
 pub(crate) use crate::queue::redis::args::Args;
-use crate::queue::{fault::Applied, fault::Fault, script::Script};
+use crate::queue::{
+    fault::{Applied, Fault},
+    script::{Script, Scripts},
+};
 
 /// Shared by all calls; one more is left in the pool for health checks.
 const SHARED: usize = 3;
@@ -28,6 +35,8 @@ const CONNECT: Duration = Duration::from_millis(700);
 const RESPONSE: Duration = Duration::from_millis(1_100);
 /// How often the shared connections are tried, so that no caller is the one to find out that one is dead.
 const TRY_EVERY: Duration = Duration::from_millis(500);
+/// How often a Redis that has refused the library is asked again.
+const TRY_LIBRARY_EVERY: Duration = Duration::from_secs(5);
 /// A connection that is younger leads to the server that is there now: another would lead nowhere else.
 const FRESH: Duration = Duration::from_secs(1);
 /// Why a private server's disk has no room for anything new; `None` while it has.
@@ -38,6 +47,7 @@ pub(crate) struct Link {
     place: String,
     /// It did not answer when it was last asked.
     lost: AtomicBool,
+    form: Form,
     pool: Pool,
     /// Of a private server.
     room: Option<Room>,
@@ -56,7 +66,8 @@ struct Slot {
 }
 
 impl Link {
-    pub(crate) fn new(url: &str, room: Option<Room>) -> Result<Self, RedisError> {
+    pub(crate) fn new(url: &str, room: Option<Room>, scripts: &Scripts, nowhere: &str) -> Result<Self, RedisError> {
+        let form = Form::new(scripts, nowhere);
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
         let info = url.into_connection_info()?;
@@ -71,19 +82,18 @@ impl Link {
             .build()
             .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))?;
         let (lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(Self { place, lost, pool, room, slots: Default::default(), turn })
+        Ok(Self { place, lost, form, pool, room, slots: Default::default(), turn })
     }
 
-    /// Runs a script. NOSCRIPT never reaches a caller.
+    /// Runs a script, for one item or several.
     pub(crate) async fn run(&self, script: &Script, keys: &[String], items: &[&Args]) -> Result<Value, Fault> {
         if script.grows && self.shortage().is_some() {
             return Err(Fault::Full);
         }
-        let answer = match self.send(&command("EVALSHA", &script.sha, keys, items)).await {
-            Err(Sent::NoScript) => self.send(&command("EVAL", &script.code, keys, items)).await,
-            other => other,
-        }
-        .map_err(Sent::fault)?;
+        let answer = self.call(script, keys, items).await.map_err(|sent| match sent.fault() {
+            Fault::Broken(why) => Fault::Broken(script.explain(&why)),
+            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
+        })?;
         if script.writes && self.knows_its_room() {
             self.confirm().await?;
         }
@@ -159,7 +169,6 @@ impl Link {
                 self.found();
                 Ok(value)
             }
-            Err(e) if e.code() == Some("NOSCRIPT") => Err(Sent::NoScript),
             Err(e) => {
                 // One that answers with a refusal is there.
                 if is_cut(&e) {
@@ -168,13 +177,14 @@ impl Link {
                 if is_cut(&e) || is_misled(&e) && born.elapsed() >= FRESH {
                     self.replace(slot, number).await;
                 }
-                Err(Sent::Fault(judge(&e)))
+                Err(Sent::Error(e))
             }
         }
     }
 
     /// Tries the shared connections again and again, and drops those that do not answer.
     pub(crate) async fn mind(&self, stop: CancellationToken) {
+        let mut library_tried = Instant::now();
         while stop.run_until_cancelled(tokio::time::sleep(TRY_EVERY)).await.is_some() {
             let tries = self.slots.iter().map(|slot| async move {
                 let Some((number, mut connection, _)) = slot.read() else { return };
@@ -189,6 +199,10 @@ impl Link {
                 }
             });
             futures_util::future::join_all(tries).await;
+            if !self.form.is_library() && library_tried.elapsed() >= TRY_LIBRARY_EVERY {
+                library_tried = Instant::now();
+                self.try_library().await;
+            }
         }
     }
 
@@ -266,15 +280,18 @@ impl Slot {
     }
 }
 
+/// Why there is no answer.
 enum Sent {
-    NoScript,
+    /// What Redis said, or the connection to it.
+    Error(RedisError),
+    /// There was no connection to send it over.
     Fault(Fault),
 }
 
 impl Sent {
     fn fault(self) -> Fault {
         match self {
-            Self::NoScript => Fault::Broken("a script is unknown right after it was sent".to_owned()),
+            Self::Error(e) => judge(&e),
             Self::Fault(fault) => fault,
         }
     }

@@ -13,21 +13,38 @@ pub(crate) fn broken(what: &str) -> Fault {
 pub(crate) fn word(value: &Value) -> Option<&str> {
     match value {
         Value::Array(items) => items.first().and_then(word),
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok()?.split(' ').next(),
         Value::SimpleString(text) => Some(text),
         _ => None,
     }
+}
+
+fn unpacked(text: &[u8]) -> Option<Vec<Value>> {
+    let (count, rest) = text.get(1..)?.split_first()?;
+    let (lengths, mut rest) = rest.split_at_checked(usize::from(*count) * 4)?;
+    let mut fields = Vec::with_capacity(lengths.len() / 4);
+    for length in lengths.as_chunks().0 {
+        let (field, more) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
+        fields.push(Value::BulkString(field.to_vec()));
+        rest = more;
+    }
+    Some(fields)
 }
 
 /// The fields of an answer, taken one after the other.
 pub(crate) struct Fields(std::vec::IntoIter<Value>);
 
 impl Fields {
+    /// Of a list; of the words of one text; or of fields that are packed into one: NUL, how many there are, the length of
+    /// each in four bytes, and they.
     pub(crate) fn of(value: Value) -> Result<Self, Fault> {
-        match value {
-            Value::Array(items) => Ok(Self(items.into_iter())),
-            _ => Err(broken("a list")),
-        }
+        let items = match value {
+            Value::Array(items) => items,
+            Value::BulkString(text) if text.first() == Some(&0) => unpacked(&text).ok_or_else(|| broken("fields"))?,
+            Value::BulkString(text) => text.split(|&b| b == b' ').map(|w| Value::BulkString(w.to_vec())).collect(),
+            _ => return Err(broken("a list")),
+        };
+        Ok(Self(items.into_iter()))
     }
 
     pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, Fault> {
@@ -53,6 +70,10 @@ impl Fields {
     pub(crate) fn integer(&mut self) -> Result<i64, Fault> {
         match self.0.next() {
             Some(Value::Int(n)) => Ok(n),
+            Some(Value::BulkString(digits)) => {
+                let n = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
+                n.ok_or_else(|| broken("a number"))
+            }
             _ => Err(broken("a number")),
         }
     }
@@ -76,14 +97,6 @@ impl Fields {
 
     pub(crate) fn list(&mut self) -> Result<Self, Fault> {
         Self::of(self.0.next().ok_or_else(|| broken("a list"))?)
-    }
-
-    /// What is in a list.
-    pub(crate) fn values_of_list(&mut self) -> Result<Vec<Value>, Fault> {
-        match self.0.next() {
-            Some(Value::Array(items)) => Ok(items),
-            _ => Err(broken("a list")),
-        }
     }
 
     /// The rest, as they are.

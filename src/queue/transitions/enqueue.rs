@@ -142,18 +142,13 @@ impl Transition for NewJob {
     }
 
     fn args(&self) -> Args {
-        let (has, rest) = self.task.pack();
-        let mode = match self.dedupe {
-            Dedupe::QueueSetting => "default",
-            Dedupe::Payload | Dedupe::Key(_) => "on",
-            Dedupe::Off => "off",
-        };
         let client = self.client.as_ref().map_or("", Name::as_str);
-        let mut args = Args::with_room(11, 100 + client.len() + self.task.size());
-        args.push(self.id.code.as_str()).number(has.into()).number(self.priority.get().into());
-        args.push(client).push(mode);
-        args.push(self.digest().as_ref().map_or(&[][..], |d| d)).push(self.fingerprint.as_ref().map_or(&[][..], |f| f));
-        self.task.push_end(rest, &mut args);
+        let (digest, rare) = (self.digest(), self.task.rare(matches!(self.dedupe, Dedupe::Payload | Dedupe::Key(_))));
+        let digest = digest.as_ref().map_or(&[][..], |digest| digest);
+        let fingerprint = self.fingerprint.as_ref().map_or(&[][..], |fingerprint| fingerprint);
+        let mut args = Args::with_room(5, 100 + client.len() + self.task.size());
+        args.push(self.id.code.as_str()).push(format!("{} {client}", self.priority.get())).push(digest);
+        args.push(self.task.tail(self.priority, client, digest, fingerprint)).push(rare);
         args
     }
 

@@ -29,7 +29,11 @@ impl Queues {
     }
 
     /// The epoch comes before the layout: where there is a layout and no epoch, an older program made it.
+    /// Where there is one, nothing is written: a start needs no memory to spare.
     pub(crate) async fn make_epoch(&self) -> Result<(), Fault> {
+        if self.epoch().await?.is_some() {
+            return Ok(());
+        }
         let mut command = redis::cmd("SET");
         command.arg(self.parts.runner.keys.epoch()).arg(ids::random_code().as_str()).arg("NX");
         self.parts.runner.link.plain(&command).await.map(drop)

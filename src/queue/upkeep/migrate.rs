@@ -45,7 +45,9 @@ impl Queues {
     pub async fn settle_layout(&self) -> Result<(), LayoutError> {
         expect_current(self).await?;
         self.migrate(false).await?;
-        Ok(self.learn_epoch().await?)
+        self.learn_epoch().await?;
+        self.parts.runner.link.try_library().await;
+        Ok(())
     }
 
     /// Applies the steps that are missing, and names them.

@@ -3,5 +3,6 @@
 pub(crate) mod adopt;
 pub(crate) mod epoch;
 pub(crate) mod health;
+pub(crate) mod libraries;
 pub(crate) mod migrate;
 pub(crate) mod rights;

@@ -1,6 +1,8 @@
 //! What the user of Redis must be allowed to do. A right that is lacking would show in the middle of a script, after its
 //! first writes; so each is tried before anything is done, by a command that does nothing.
 
+use std::collections::BTreeSet;
+
 use super::health::Check;
 use crate::queue::{fault::Fault, handle::Queues};
 
@@ -8,15 +10,18 @@ use crate::queue::{fault::Fault, handle::Queues};
 const HERE: &str = "<key>";
 /// A script that reads nothing and writes nothing.
 const IDLE: &str = "#!lua flags=no-writes\nreturn 1";
-/// A script that nobody has.
+/// A script, a function or a library that nobody has.
 const NOBODYS: &str = "0000000000000000000000000000000000000000";
 
 /// Every command that a script or this program calls, in order, with arguments that change nothing where there is no such
-/// key. Redis looks at rights before it looks at arguments, so some of these are wrong.
-const TRIALS: [(&str, &[&str]); 35] = [
+/// key. Redis looks at rights before it looks at arguments, so some of these are wrong. A `|` stands before a subcommand.
+const TRIALS: [(&str, &[&str]); 38] = [
     ("EVAL", &[IDLE, "0"]),
     ("EVALSHA", &[NOBODYS, "0"]),
     ("EXISTS", &[HERE]),
+    ("FCALL", &[NOBODYS, "0"]),
+    ("FUNCTION|DELETE", &[NOBODYS]),
+    ("FUNCTION|LOAD", &[""]),
     ("GET", &[HERE]),
     ("HDEL", &[HERE, ""]),
     ("HEXISTS", &[HERE, ""]),
@@ -34,7 +39,7 @@ const TRIALS: [(&str, &[&str]); 35] = [
     ("UNLINK", &[HERE]),
     ("UNWATCH", &[]),
     ("XADD", &[HERE, "0-0", "", ""]),
-    ("XINFO", &["STREAM", HERE]),
+    ("XINFO|STREAM", &[HERE]),
     ("XRANGE", &[HERE, "-", "+"]),
     ("XREVRANGE", &[HERE, "+", "-"]),
     ("XTRIM", &[HERE, "MAXLEN", "0"]),
@@ -53,8 +58,16 @@ const TRIALS: [(&str, &[&str]); 35] = [
 
 /// What else is called: on a connection of its own, where it can be tried and taken back.
 const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
-/// Without these all is done, and some of it late: nobody who waits is woken, the pool trusts no connection twice.
-const COMFORTS: [&str; 3] = ["PUBLISH", "SUBSCRIBE", "UNWATCH"];
+/// Without these all is done, and some of it late: nobody who waits is woken, the pool trusts no connection twice. Or it
+/// costs more: scripts are no functions of a library, and libraries of older programs stay.
+const COMFORTS: [(&str, &str); 6] = [
+    ("FCALL", "Redis has more work"),
+    ("FUNCTION|DELETE", "Redis has more work"),
+    ("FUNCTION|LOAD", "Redis has more work"),
+    ("PUBLISH", "some things come late"),
+    ("SUBSCRIBE", "some things come late"),
+    ("UNWATCH", "some things come late"),
+];
 
 impl Queues {
     /// Whether the user of Redis may do all that is needed; if not, what is lacking and the remedy.
@@ -65,7 +78,9 @@ impl Queues {
         let here = self.parts.runner.keys.trial();
         let mut lacking = Vec::new();
         for (name, arguments) in TRIALS {
-            let mut command = redis::cmd(name);
+            let mut words = name.split('|');
+            let mut command = redis::cmd(words.next().unwrap_or_default());
+            command.arg(words.collect::<Vec<_>>());
             command.arg(arguments.iter().map(|word| if *word == HERE { &here } else { *word }).collect::<Vec<_>>());
             if !self.parts.runner.link.may(&command).await? {
                 lacking.push(name);
@@ -76,28 +91,27 @@ impl Queues {
         }
         let prefix = self.parts.runner.keys.prefix();
         let needed = needed(prefix);
-        let is_warning = lacking.iter().all(|name| COMFORTS.contains(name));
-        let late = if is_warning { ", so that some things come late" } else { "" };
-        let what = lacking.join(", ");
+        let cost = |name: &&str| COMFORTS.iter().find(|(comfort, _)| comfort == name).map(|(_, cost)| *cost);
+        let costs: Option<BTreeSet<_>> = lacking.iter().map(cost).collect();
+        let is_warning = costs.is_some();
+        let costs = costs.map(|costs| format!(", so that {}", costs.into_iter().collect::<Vec<_>>().join(" and ")));
+        let (what, costs) = (lacking.join(", "), costs.unwrap_or_default());
         let problem =
-            format!("the user of Redis may not do all that is needed on {prefix}:*, not {what}{late}: {needed}");
+            format!("the user of Redis may not do all that is needed on {prefix}:*, not {what}{costs}: {needed}");
         Ok(Check { name: "rights", problem: (!lacking.is_empty()).then_some(problem), is_warning })
     }
 }
 
 /// The command that makes a user with exactly the rights that are needed.
 fn needed(prefix: &str) -> String {
-    let word = |name: &str| match name {
-        "XINFO" => " +xinfo|stream".to_owned(),
-        name => format!(" +{}", name.to_lowercase()),
-    };
+    let word = |name: &str| format!(" +{}", name.to_lowercase());
     let commands: String = TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).map(word).collect();
     format!("ACL SETUSER intray on >PASSWORD ~{prefix}:* &{prefix}:*{commands}")
 }
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeSet, fs, path::Path};
+    use std::{fs, path::Path};
 
     use super::*;
 
@@ -140,7 +154,8 @@ mod tests {
         // When it checks a connection, the pool says so too.
         called.insert("UNWATCH".to_owned());
         called.retain(|word| !OPTIONS.contains(&word.as_str()) && !MOVING.contains(&word.as_str()));
-        let tried: BTreeSet<_> = TRIALS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        let tried: BTreeSet<_> =
+            TRIALS.iter().filter_map(|(name, _)| name.split('|').next()).map(str::to_owned).collect();
         assert_eq!(tried, called, "TRIALS and what is called: each has what the other has");
         assert!(TRIALS.is_sorted_by_key(|(name, _)| *name), "{TRIALS:?}");
     }

@@ -4,7 +4,7 @@ pub mod batch;
 pub mod keyspace;
 pub mod record;
 
-use std::path::Path;
+use std::{env, path::Path};
 
 use intray::{job::QueueName, queue::Queues};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -38,7 +38,9 @@ impl Real {
         let folder = tempfile::Builder::new().prefix("intray-model-").tempdir().expect("a temporary folder");
         let engine = Engine::start(folder.path(), false).await;
         engine.clock.stop_at(BEGIN_MS);
-        let editor = (!edits.is_empty()).then(|| Editor::start(folder.path(), engine.socket(), edits));
+        // Without edits it only keeps functions away.
+        let is_between = !edits.is_empty() || env::var("INTRAY_MODEL_FORM").is_ok_and(|form| form == "scripts");
+        let editor = is_between.then(|| Editor::start(folder.path(), engine.socket(), edits));
         let url = |socket: &Path| format!("unix://{}", socket.display());
         let handle = url(editor.as_ref().map_or(&engine.socket(), |editor| &editor.socket));
         let handle = Queues::new(&handle, "intray").expect("a handle");

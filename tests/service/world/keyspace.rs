@@ -29,8 +29,13 @@ const KEYS: [(&str, &str); 21] = [
     ("events", "stream"),
 ];
 /// Belong to no queue.
-const COMMON: [(&str, &str); 4] =
-    [("intray:2:queues", "zset"), ("intray:layout", "string"), ("intray:epoch", "string"), ("intray:queues", "string")];
+const COMMON: [(&str, &str); 5] = [
+    ("intray:2:queues", "zset"),
+    ("intray:2:libraries", "zset"),
+    ("intray:layout", "string"),
+    ("intray:epoch", "string"),
+    ("intray:queues", "string"),
+];
 
 /// The layout that the records say they have.
 const LAYOUT: u8 = 2;

@@ -68,7 +68,7 @@ impl Meter {
             let (is_inner, words) = heard(&line);
             match (is_inner, words[0].to_ascii_uppercase().as_str()) {
                 (false, "ECHO") if words[1] == mark => break,
-                (false, "EVALSHA" | "EVAL") => ran.push(Ran { keys: keys(&words), ..Ran::default() }),
+                (false, "FCALL" | "EVALSHA" | "EVAL") => ran.push(Ran { keys: keys(&words), ..Ran::default() }),
                 (true, word) => {
                     let script = ran.last_mut().expect("a script before its calls");
                     script.calls += 1;

@@ -6,7 +6,7 @@ use crate::queue::{UNWRITABLE, fault::Applied, fault::Fault};
 
 /// Codes of a server that will not be well on this connection: after a failover it still answers PING.
 const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
-/// Codes that mean "not now" or "not you", said before anything was run: what a script may not do within it is an `ERR`.
+/// Codes that mean "not now" or "not you", said before anything was run.
 const REFUSED: [&str; 9] =
     ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "WRONGPASS", "NOPERM"];
 /// How a fault begins that a key caused which is something else than it should be.
@@ -25,6 +25,39 @@ pub(crate) fn is_misled(e: &RedisError) -> bool {
     e.code().is_some_and(|code| DROP.contains(&code))
 }
 
+/// It does not have what was to be run, so nothing was.
+pub(crate) fn is_unknown(e: &RedisError) -> bool {
+    e.code() == Some("NOSCRIPT") || e.code() == Some("ERR") && e.detail() == Some("Function not found")
+}
+
+/// It knows no calls of functions, or this user may make none; nothing was run.
+pub(crate) fn refuses_calls(e: &RedisError) -> bool {
+    let said = e.detail().unwrap_or_default();
+    match e.code() {
+        Some("ERR") => said.starts_with("unknown command"),
+        Some("NOPERM") => !is_within(e),
+        _ => false,
+    }
+}
+
+/// What a script may not do within it: it may have done other things before. Redis 7.0 has no code for that, later ones do.
+fn is_within(e: &RedisError) -> bool {
+    e.code() == Some("NOPERM") && e.detail().is_some_and(|said| said.contains("in script"))
+}
+
+/// It is well, and does not take a library: for want of memory, of replicas, of a right, of the command.
+pub(crate) fn is_unloadable(e: &RedisError) -> bool {
+    matches!(e.code(), Some("ERR" | "OOM" | "MISCONF" | "NOREPLICAS" | "NOPERM"))
+}
+
+/// The call that a fault kept from being made has done nothing.
+pub(crate) fn not_done(fault: Fault) -> Fault {
+    match fault {
+        Fault::Unavailable { why, .. } => Fault::Unavailable { applied: Applied::No, why },
+        Fault::Full | Fault::Broken(_) => fault,
+    }
+}
+
 pub(crate) fn away(e: &dyn std::fmt::Display) -> Fault {
     Fault::Unavailable { applied: Applied::No, why: e.to_string() }
 }
@@ -35,8 +68,40 @@ pub(crate) fn judge(e: &RedisError) -> Fault {
         Some("MISCONF") => away(&UNWRITABLE),
         Some("NOAUTH") => away(&NO_PASSWORD),
         Some("WRONGTYPE") => Fault::Broken(format!("{WRONG_TYPE}: {e}")),
-        Some(code) if REFUSED.contains(&code) => away(&code),
+        Some(code) if REFUSED.contains(&code) && !is_within(e) => away(&code),
         _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
         _ => Fault::Broken(e.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redis::Value;
+
+    use super::*;
+
+    fn error(said: &str) -> RedisError {
+        match redis::parse_redis_value(format!("-{said}\r\n").as_bytes()) {
+            Ok(Value::ServerError(e)) => e.into(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_right_that_is_lacking_before_a_script_is_a_refusal_and_within_it_is_a_fault() {
+        let before = error("NOPERM User intray has no permissions to run the 'fcall' command");
+        let within = error("NOPERM ACL failure in script: User intray has no permissions to run the 'xadd' command");
+        assert!(refuses_calls(&before) && matches!(judge(&before), Fault::Unavailable { applied: Applied::No, .. }));
+        assert!(!refuses_calls(&within) && matches!(judge(&within), Fault::Broken(_)));
+    }
+
+    #[test]
+    fn what_redis_does_not_know_has_not_been_run() {
+        for said in ["NOSCRIPT No matching script. Please use EVAL.", "ERR Function not found"] {
+            assert!(is_unknown(&error(said)), "{said}");
+        }
+        assert!(refuses_calls(&error("ERR unknown command 'FCALL', with args beginning with: 'f' '0' ")));
+        let within = error("ERR Unknown Redis command called from script script: f, on @user_function:12.");
+        assert!(!is_unknown(&within) && !refuses_calls(&within));
     }
 }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     job::{
-        Code, JobId, Millis, Name, Priority, QueueName, Reservation,
+        Code, JobId, Name, Priority, QueueName, Reservation,
         ids::{self, Nonce},
     },
     queue::{
@@ -56,6 +56,8 @@ impl Transition for Ask {
         args.push(worker).push(self.nonce.as_bytes());
         args.number(self.limit.into()).number(self.lease_ms.unwrap_or(0).into());
         let (how, id) = match &self.mode {
+            // Nobody has been given anything by a call that nobody can have made before.
+            Mode::Next if self.worker.is_none() && self.nonce.is_fresh() => ("fresh", ""),
             Mode::Next => ("next", ""),
             Mode::Resume => ("resume", ""),
             Mode::This(code) => ("this", code.as_str()),
@@ -128,12 +130,10 @@ impl Grouped for Ask {
 
 /// How long before a deadline to warn, and what the queue looks like to somebody who finds nothing.
 fn read_shared(shared: &[Value]) -> Result<(u32, Sight), Fault> {
-    let [Value::Int(now), Value::Int(warn_ms), Value::Array(counts)] = shared else {
-        return Err(broken("what is said for all calls"));
-    };
-    let count = |n: &i64| u64::try_from(*n).map_err(|_| broken("a count"));
-    let sight = Sight::of(Millis(count(now)?), counts)?;
-    Ok((count(warn_ms)? as u32, sight))
+    let [times, counts] = shared else { return Err(broken("what is said for all calls")) };
+    let mut times = Fields::of(times.clone())?;
+    let (now, warn_ms) = (times.time()?, times.count()? as u32);
+    Ok((warn_ms, Sight::of(now, Fields::of(counts.clone())?)?))
 }
 
 fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields) -> Result<Handout, Fault> {

@@ -1,15 +1,9 @@
 //! What reserve scripts said, queue by queue, made into one answer.
 
-use redis::Value;
-
 use super::{Handout, ReserveOutcome};
 use crate::{
     job::{Millis, Reason, chance::between},
-    queue::{
-        fault::Fault,
-        redis::read::{Fields, broken},
-        transitions::undo::Undo,
-    },
+    queue::{fault::Fault, redis::read::Fields, transitions::undo::Undo},
 };
 
 /// One queue's part of an answer.
@@ -56,7 +50,7 @@ impl Look {
         while !times.is_done() {
             since.push(times.time()?);
         }
-        Ok(Self { at_limit, replayed, can_give, since, sight: Sight::of(now, &answer.values_of_list()?)? })
+        Ok(Self { at_limit, replayed, can_give, since, sight: Sight::of(now, answer.list()?)? })
     }
 
     /// A part that gives nothing.
@@ -67,20 +61,10 @@ impl Look {
 
 impl Sight {
     /// waiting, blocked, delayed, reserved, paused (0 | 1), next ms (negative: never)
-    pub(super) fn of(now: Millis, counts: &[Value]) -> Result<Self, Fault> {
-        let &[
-            Value::Int(waiting),
-            Value::Int(blocked),
-            Value::Int(delayed),
-            Value::Int(reserved),
-            Value::Int(paused),
-            Value::Int(next),
-        ] = counts
-        else {
-            return Err(broken("what a queue looks like"));
-        };
-        let [waiting, blocked, delayed, reserved] = [waiting, blocked, delayed, reserved].map(i64::unsigned_abs);
-        let (paused, next_ms) = (paused != 0, u64::try_from(next).ok());
+    pub(super) fn of(now: Millis, mut counts: Fields) -> Result<Self, Fault> {
+        let (waiting, blocked) = (counts.count()?, counts.count()?);
+        let (delayed, reserved) = (counts.count()?, counts.count()?);
+        let (paused, next_ms) = (counts.flag()?, counts.maybe()?);
         Ok(Self { now, waiting, blocked, delayed, reserved, paused, next_ms, skipped: false, cut_short: false })
     }
 

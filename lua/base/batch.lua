@@ -1,0 +1,138 @@
+-- batch: one request split into many jobs. Its record counts them by state, and the counts move with each of them.
+-- The twin of the record is src/queue/layout/batch.rs.
+local record = require 'base/record'
+local clock = require 'base/clock'
+local text = require 'base/text'
+local write = require 'base/write'
+local event = require 'base/event'
+local batch = {
+  MAKING = 1, OPENING = 2, OPEN = 3, SEALED = 4, ALL_DONE = 5, SOME_DEAD = 6, WITHDRAWN = 7, REMOVING = 8,
+  -- In `timers`, by when it ended, before all whose timer runs: a batch that is over goes by the queue's retention then.
+  OVER = 1125899906842624,
+  -- Marks: it is sealed once it is open; what is not reserved is cancelled.
+  TO_SEAL = 1, TO_CANCEL = 2,
+}
+local WAITING, BLOCKED, DELAYED, RESERVED = record.WAITING, record.BLOCKED, record.DELAYED, record.RESERVED
+local SEALED, ALL_DONE, SOME_DEAD, WITHDRAWN = batch.SEALED, batch.ALL_DONE, batch.SOME_DEAD, batch.WITHDRAWN
+local NOTES = {[ALL_DONE] = 'completed', [SOME_DEAD] = 'failed', [WITHDRAWN] = 'cancelled'}
+local RECORD = '>BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0'
+local band, floor, sub = bit.band, math.floor, string.sub
+
+-- The end of a batch is written once: when it is sealed and none of its jobs can be handed out any more.
+local function finish(q, code, b)
+  b.stage = batch.is_marked(b, batch.TO_CANCEL) and WITHDRAWN or b.counts[record.DEAD] > 0 and SOME_DEAD or ALL_DONE
+  b.ended_at, b.cursor = clock.now(q), 0
+  event.tell(q, 'batch-completed', code, '', {flags = 0, client = b.client}, NOTES[b.stage])
+end
+
+-- Nobody needs the gate of a batch that is over.
+local function write_batches(q)
+  for code, b in pairs(q.batch.moved) do
+    local out = b.counts[WAITING] + b.counts[BLOCKED] + b.counts[DELAYED] + b.counts[RESERVED]
+    if b.stage == SEALED and out == 0 then
+      finish(q, code, b)
+      write.delete(q, 'gates', '\0' .. code)
+      write.add(q, 'timers', text.of(b.ended_at - batch.OVER), code)
+    end
+    write.set(q, 'batches', code, batch.pack(b))
+  end
+end
+
+-- Those that were read, or false; those that have changed.
+local function state_of(q)
+  local state = q.batch
+  if not state then
+    state = {seen = {}, moved = {}}
+    q.batch = state
+    write.finally(q, write_batches)
+  end
+  return state
+end
+
+-- `total`: jobs so far, of `expected` that its creation brings; `cursor`: how far a long work has come.
+function batch.read(q, code)
+  local seen = state_of(q).seen
+  if seen[code] ~= nil then return seen[code] end
+  local raw, b = write.ask(q, 'HGET', q.batches, code), false
+  if raw then
+    b = {counts = {}}
+    local _
+    _, b.stage, b.marks, b.priority, b.created_at, b.sealed_at, b.ended_at, b.expected, b.total, b.cursor,
+      b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6], b.counts[7],
+      b.fingerprint, b.client = struct.unpack(RECORD, raw)
+  end
+  seen[code] = b
+  return b
+end
+
+function batch.pack(b)
+  return struct.pack(RECORD, 1, b.stage, b.marks, b.priority, b.created_at, b.sealed_at, b.ended_at, b.expected,
+    b.total, b.cursor, b.concurrency, b.counts[1], b.counts[2], b.counts[3], b.counts[4], b.counts[5], b.counts[6],
+    b.counts[7], b.fingerprint, #b.client, b.client)
+end
+
+-- It is written at the end.
+function batch.changed(q, code, b)
+  state_of(q).moved[code] = b
+end
+
+-- It is no more, so nothing is written of it.
+function batch.removed(q, code)
+  state_of(q).moved[code] = nil
+end
+
+-- A job's id is that of its batch, with its index and one in the last four digits.
+local DIGITS = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+
+function batch.of(id)
+  return sub(id, 1, 22) .. '0000'
+end
+
+function batch.member(code, index)
+  local n, tail = index + 1, ''
+  for _ = 1, 4 do
+    local digit = n % 32 + 1
+    n, tail = floor(n / 32), sub(DIGITS, digit, digit) .. tail
+  end
+  return sub(code, 1, 22) .. tail
+end
+
+function batch.is_over(b)
+  return b.stage > SEALED
+end
+
+-- Nobody sees a batch in the making, nor one that goes.
+function batch.is_seen(b)
+  return b and b.stage ~= batch.MAKING and b.stage ~= batch.REMOVING
+end
+
+function batch.is_marked(b, mark)
+  return band(b.marks, mark) ~= 0
+end
+
+-- `from` is nil for a job that is new.
+function batch.count_move(q, id, from, to)
+  local code = batch.of(id)
+  local b = batch.read(q, code)
+  if from then b.counts[from] = b.counts[from] - 1 end
+  b.counts[to] = b.counts[to] + 1
+  state_of(q).moved[code] = b
+end
+
+-- A job changes its state.
+function batch.enter(q, id, r, header, state)
+  if record.is_member(header) then batch.count_move(q, id, r.state, state) end
+  r.state = state
+end
+
+-- When the sweep looks at a batch next.
+function batch.set_timer(q, code, at)
+  redis.call('ZADD', q.timers, at, code)
+end
+
+function batch.seal(q, code, b)
+  b.stage, b.sealed_at = SEALED, clock.now(q)
+  batch.set_timer(q, code, '+inf')
+end
+
+return batch

@@ -1,0 +1,164 @@
+-- record: the two records of a job. `jobs` holds what enqueue said and is written once; `live` holds all that changes.
+-- Both begin with the layout's number. The twin of both is src/queue/layout/record.rs.
+local LAYOUT = 2
+local record = {
+  LAYOUT = LAYOUT,
+  WAITING = 1, BLOCKED = 2, DELAYED = 3, RESERVED = 4, COMPLETED = 5, DEAD = 6, CANCELLED = 7,
+  STATES = {'waiting', 'blocked', 'delayed', 'reserved', 'completed', 'dead', 'cancelled'},
+  -- What of a job's record is there, a bit each.
+  EXTERNAL = 1, CLIENT = 2, DIGEST = 4, FINGERPRINT = 8, LEASE = 16, ATTEMPTS = 32, BACKOFF = 64, TRACE = 128, ALIAS = 256,
+  LOCKS = 512, MEMBER = 1024,
+  -- Marks of a lease: it ends by grace, as abandoned; it was given twice to the same call; when it ends by grace its worker
+  -- has skipped the job.
+  GRACE = 1, REPLAYED = 2, SKIPS = 4,
+}
+local CLIENT, DIGEST, FINGERPRINT, LEASE = record.CLIENT, record.DIGEST, record.FINGERPRINT, record.LEASE
+local ATTEMPTS, BACKOFF, TRACE, LOCKS = record.ATTEMPTS, record.BACKOFF, record.TRACE, record.LOCKS
+local band, pack, unpack = bit.band, struct.pack, struct.unpack
+
+local function expect_layout(version)
+  if version ~= LAYOUT then error('a record has layout ' .. version .. ', and this script reads ' .. LAYOUT, 0) end
+end
+
+local function read_locks(raw, stop)
+  local locks, count = {}, raw:byte(stop)
+  stop = stop + 1
+  for i = 1, count do locks[i], stop = unpack('>I2c0', raw, stop) end
+  return locks, stop
+end
+
+-- A header's fields, and itself; `stamp` is when it was enqueued by the queue's own clock, `stop` is where the payload
+-- begins.
+function record.header(raw)
+  local version, stamp, flags, priority, stop = unpack('>BI6I2B', raw)
+  expect_layout(version)
+  local client, digest, fingerprint, lease_ms, max_attempts = ''
+  local backoff, backoff_delay, backoff_max, locks
+  if band(flags, CLIENT) ~= 0 then client, stop = unpack('>Bc0', raw, stop) end
+  if band(flags, DIGEST) ~= 0 then digest, stop = unpack('>c16', raw, stop) end
+  if band(flags, FINGERPRINT) ~= 0 then fingerprint, stop = unpack('>c8', raw, stop) end
+  if flags >= LEASE then
+    if band(flags, LEASE) ~= 0 then lease_ms, stop = unpack('>I4', raw, stop) end
+    if band(flags, ATTEMPTS) ~= 0 then max_attempts, stop = unpack('>I4', raw, stop) end
+    if band(flags, BACKOFF) ~= 0 then
+      backoff, backoff_delay, backoff_max, stop = unpack('>BI4I4', raw, stop)
+    end
+    if band(flags, TRACE) ~= 0 then stop = stop + 55 end
+    if band(flags, LOCKS) ~= 0 then locks, stop = read_locks(raw, stop) end
+  end
+  return {
+    stamp = stamp, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint,
+    lease_ms = lease_ms, max_attempts = max_attempts, backoff = backoff, backoff_delay = backoff_delay,
+    backoff_max = backoff_max, locks = locks, stop = stop, raw = raw,
+  }
+end
+
+-- A new job's record; `tail` is all behind its stamp.
+function record.stamped(stamp, tail)
+  return pack('>BI6', LAYOUT, stamp) .. tail
+end
+
+-- The tail of a record: flags, priority, and the rest in the order of the flags.
+function record.tail(flags, priority, rest)
+  return pack('>I2B', flags, priority) .. rest
+end
+
+-- A header without its digest, as a tail: the queue does not look for twins.
+function record.without_digest(header)
+  local at = 11 + (header.client ~= '' and 1 + #header.client or 0)
+  local rest = header.raw:sub(11, at - 1) .. header.raw:sub(at + 16)
+  return record.tail(header.flags - DIGEST, header.priority, rest)
+end
+
+-- What remembers an idempotent enqueue that met a job which was there.
+function record.is_alias(header)
+  return band(header.flags, record.ALIAS) ~= 0
+end
+
+-- Its payload has a field of its own.
+function record.is_external(header)
+  return band(header.flags, record.EXTERNAL) ~= 0
+end
+
+-- It belongs to a batch.
+function record.is_member(header)
+  return header.flags >= record.MEMBER
+end
+
+-- It needs more than a place: locks, or its batch's limit.
+function record.is_gated(header)
+  return header.flags >= LOCKS
+end
+
+-- `score` is the job's place in the order, -1 while it has none; of a batch's job that has ended, it is the stamp of that.
+-- `arrival` is the stamp of when it got that place. `unserved`: nobody has had it since, so it counts among its client's
+-- turns. `lease` is the reservation that is out, '' for none; `history` are those that have ended; `gate` is where a
+-- blocked job is parked.
+local LIVE, UNSERVED = '>BBdI6BI4I4I4I4I4I4I2Bc0I2c0I2c0I2c0I2c0', 128
+
+function record.new(state, score, priority, arrival)
+  return {
+    state = state, score = score, arrival = arrival, priority = priority, unserved = score >= 0, handed_out = 0,
+    expired = 0, failed = 0, abandoned = 0, released = 0, attempts = 0, late = 0, lease = '', history = '', errors = '',
+    gate = '', skips = '',
+  }
+end
+
+function record.live(raw)
+  local version, state, score, arrival, priority, handed_out, expired, failed, abandoned, released, attempts, late, lease,
+    history, errors, gate, skips = unpack(LIVE, raw)
+  expect_layout(version)
+  -- One constructor: a table that grows field by field is made anew several times.
+  return {
+    state = state, score = score, arrival = arrival, priority = priority % UNSERVED, unserved = priority >= UNSERVED,
+    handed_out = handed_out, expired = expired, failed = failed, abandoned = abandoned, released = released,
+    attempts = attempts, late = late, lease = lease, history = history, errors = errors, gate = gate, skips = skips,
+  }
+end
+
+function record.pack(r)
+  local priority = r.priority + (r.unserved and UNSERVED or 0)
+  return pack(LIVE, LAYOUT, r.state, r.score, r.arrival, priority, r.handed_out, r.expired, r.failed, r.abandoned,
+    r.released, r.attempts, r.late, #r.lease, r.lease, #r.history, r.history, #r.errors, r.errors, #r.gate, r.gate,
+    #r.skips, r.skips)
+end
+
+-- The reservation that is out: secret, digest of the secret, nonce of the call that was given it, since when, how long.
+local IN_LEASE = '>c26c8c16I6I4I4BBc0'
+
+function record.lease(raw)
+  local secret, digest, nonce, reserved_at, ms, resumes, marks, worker = unpack(IN_LEASE, raw)
+  return {
+    secret = secret, digest = digest, nonce = nonce, reserved_at = reserved_at, ms = ms, resumes = resumes, marks = marks,
+    worker = worker,
+  }
+end
+
+function record.pack_lease(l)
+  return pack(IN_LEASE, l.secret, l.digest, l.nonce, l.reserved_at, l.ms, l.resumes, l.marks, #l.worker, l.worker)
+end
+
+function record.is_marked(lease, mark)
+  return band(lease.marks, mark) ~= 0
+end
+
+-- A reservation that has ended: digest, how, when, since when, worker, what was said of it.
+record.ENDED = '>c8BI6I6Bc0I2c0'
+local KEPT = 5
+
+-- The last five of them are kept, newest first.
+function record.remember(history, entry)
+  local stop, entries = 1, 1
+  while stop <= #history and entries < KEPT do
+    local _, _, _, _, _, _, next_stop = unpack(record.ENDED, history, stop)
+    stop, entries = next_stop, entries + 1
+  end
+  return entry .. history:sub(1, stop - 1)
+end
+
+-- How a reservation stands in `held`.
+function record.held(lease, id)
+  return lease.worker .. '\0' .. lease.nonce .. '\0' .. id
+end
+
+return record

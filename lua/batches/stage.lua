@@ -1,0 +1,131 @@
+-- stage: the long works on a batch, a bounded step at a time: opening, calling off, removal. Whoever finds one unfinished
+-- goes on with it.
+local record = require 'base/record'
+local clock = require 'base/clock'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local batch = require 'base/batch'
+local place = require 'jobs/place'
+local order = require 'jobs/order'
+local gate = require 'jobs/gate'
+local known = require 'jobs/known'
+local parking = require 'jobs/parking'
+local baton = require 'jobs/baton'
+local ending = require 'jobs/ending'
+local removal = require 'jobs/removal'
+local stage = {}
+local STEP, IDLE = 200, 86400000
+
+-- The jobs of the batch from its cursor on, as far as a step can go: {id, record, header} each, or false for one gone.
+local function next_members(q, code, b)
+  local members, all, new = {}, known.all(q), {}
+  for index = b.cursor, math.min(b.cursor + STEP, b.total) - 1 do members[#members + 1] = batch.member(code, index) end
+  batch.changed(q, code, b)
+  if #members == 0 then return members end
+  local lives, headers = redis.call('HMGET', q.live, unpack(members)), redis.call('HMGET', q.jobs, unpack(members))
+  for i, id in ipairs(members) do
+    members[i] = false
+    if headers[i] then
+      members[i] = {id = id, record = lives[i] and record.live(lives[i]), header = record.header(headers[i])}
+      all[id] = members[i]
+      if not lives[i] then new[#new + 1] = members[i] end
+    end
+  end
+  place.unseen_ones(q, new)
+  gate.foresee(q, members)
+  return members
+end
+
+-- Its limit is raised bit by bit, with a baton for each unit; without a limit, its gate goes when nothing waits there.
+local function open_step(q, code, b)
+  local name = '\0' .. code
+  local limit = b.concurrency > 0 and b.concurrency or math.huge
+  local used, capacity = struct.unpack('>I4I4', gate.use_of(q, name) or struct.pack('>I4I4', 0, 0))
+  local step = math.min(limit - capacity, STEP)
+  gate.set_use(q, name, struct.pack('>I4I4', used, capacity + step))
+  baton.foresee(q, name, step)
+  for _ = 1, step do
+    if not baton.pass(q, name) then break end
+  end
+  if capacity + step < limit and parking.first(q, name) then return end
+  gate.set_use(q, name, b.concurrency > 0 and struct.pack('>I4I4', used, limit) or false)
+  batch.changed(q, code, b)
+  if batch.is_marked(b, batch.TO_SEAL) then return batch.seal(q, code, b) end
+  b.stage = batch.OPEN
+  batch.set_timer(q, code, clock.now(q) + IDLE)
+end
+
+-- Who holds a job of it may finish.
+local function call_off_step(q, code, b)
+  for _, job in ipairs(next_members(q, code, b)) do
+    if write.is_spent(q) then return end
+    local r = job and job.record
+    b.cursor = b.cursor + 1
+    if r and (r.state == record.WAITING or r.state == record.BLOCKED or r.state == record.DELAYED) then
+      ending.leave_set(q, job.id, r, job.header)
+      ending.cancel(q, job.id, r, job.header, '')
+    end
+  end
+  if b.cursor >= b.total then batch.set_timer(q, code, '+inf') end
+end
+
+local function remove_job(q, job)
+  local id, r, header = job.id, job.record, job.header
+  if r.state == record.COMPLETED then
+    total.count(q, 'batch_completed_kept', -1)
+  elseif r.state == record.CANCELLED then
+    total.count(q, 'batch_cancelled_kept', -1)
+  else
+    ending.leave_set(q, id, r, header)
+    order.give_back(q, r, header.client)
+    if r.state ~= record.DEAD then
+      event.tell(q, 'cancelled', id, '', header, '')
+      total.count(q, 'cancelled')
+    end
+  end
+  removal.delete(q, id, r)
+end
+
+-- Answers how many jobs went.
+local function remove_step(q, code, b)
+  local removed = 0
+  if b.stage ~= batch.REMOVING then b.stage, b.cursor = batch.REMOVING, 0 end
+  for _, job in ipairs(next_members(q, code, b)) do
+    if write.is_spent(q) then return removed end
+    b.cursor = b.cursor + 1
+    if job then
+      remove_job(q, job)
+      removed = removed + 1
+    end
+  end
+  if b.cursor >= b.total then
+    batch.removed(q, code)
+    gate.set_use(q, '\0' .. code, false)
+    redis.call('HDEL', q.batches, code)
+    redis.call('ZREM', q.timers, code)
+  end
+  return removed
+end
+
+function stage.is_unfinished(b)
+  if b.stage == batch.SEALED then return batch.is_marked(b, batch.TO_CANCEL) and b.cursor < b.total end
+  return b.stage == batch.OPENING or b.stage == batch.REMOVING
+end
+
+-- One step of what a batch needs now; `overdue`: its timer has run out. Answers how many jobs went.
+function stage.step(q, code, b, overdue)
+  if b.stage == batch.OPENING then
+    open_step(q, code, b)
+  elseif b.stage == batch.SEALED then
+    if stage.is_unfinished(b) then call_off_step(q, code, b) end
+  elseif b.stage == batch.OPEN then
+    if overdue then batch.seal(q, code, b) end
+    batch.changed(q, code, b)
+  elseif overdue or b.stage == batch.REMOVING then
+    return remove_step(q, code, b)
+  end
+  return 0
+end
+
+return stage

@@ -1,0 +1,66 @@
+-- back: where a job goes when its reservation has ended: to its place, to a delay, or to the dead.
+local record = require 'base/record'
+local clock = require 'base/clock'
+local text = require 'base/text'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local stamp = require 'base/stamp'
+local batch = require 'base/batch'
+local order = require 'jobs/order'
+local gate = require 'jobs/gate'
+local baton = require 'jobs/baton'
+local dedupe = require 'jobs/dedupe'
+local ending = require 'jobs/ending'
+local leave = require 'jobs/leave'
+local back = {}
+
+-- A job without a limit of its own has the queue's; 0 is none.
+function back.is_out_of_attempts(q, r, header)
+  local most = header.max_attempts
+  if not most then
+    q.max_attempts = q.max_attempts or tonumber(redis.call('HGET', q.settings, 'max_attempts') or $MAX_ATTEMPTS)
+    most = q.max_attempts
+  end
+  return most > 0 and r.attempts >= most
+end
+
+-- The jobs of a batch that was cancelled do not come back.
+local function is_called_off(q, id, header)
+  return record.is_member(header) and batch.is_marked(batch.read(q, batch.of(id)), batch.TO_CANCEL)
+end
+
+function back.to_line(q, id, r, header)
+  if is_called_off(q, id, header) then return ending.cancel(q, id, r, header, '') end
+  baton.line_up(q, id, r, header)
+end
+
+function back.to_delay(q, id, r, header, delay)
+  if is_called_off(q, id, header) then return ending.cancel(q, id, r, header, '') end
+  batch.enter(q, id, r, header, record.DELAYED)
+  write.add(q, 'delayed', clock.now(q) + delay, id)
+  gate.keep(q, id, r)
+end
+
+function back.to_dead(q, id, r, header, worker)
+  batch.enter(q, id, r, header, record.DEAD)
+  order.give_back(q, r, header.client)
+  write.add(q, 'dead', text.of(stamp.new(q)), id)
+  gate.keep(q, id, r)
+  dedupe.free(q, id, header)
+  event.tell(q, 'dead', id, worker, header, '')
+  total.count(q, 'dead')
+end
+
+-- A reservation past its deadline. Answers whether the job is dead by it.
+function back.expire(q, id, r, lease, header)
+  leave.by_time(q, id, r, lease, header)
+  if not record.is_marked(lease, record.GRACE) and back.is_out_of_attempts(q, r, header) then
+    back.to_dead(q, id, r, header, lease.worker)
+    return true
+  end
+  back.to_line(q, id, r, header)
+  return false
+end
+
+return back

@@ -1,0 +1,56 @@
+-- ending: a job is completed or cancelled. What is known of it is kept for a while; of a batch's job, as long as that.
+local record = require 'base/record'
+local text = require 'base/text'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local stamp = require 'base/stamp'
+local batch = require 'base/batch'
+local order = require 'jobs/order'
+local gate = require 'jobs/gate'
+local baton = require 'jobs/baton'
+local dedupe = require 'jobs/dedupe'
+local ending = {}
+local COMPLETED, CANCELLED = record.COMPLETED, record.CANCELLED
+
+function ending.finish(q, id, r, header, state)
+  local ended = stamp.new(q)
+  if r.score >= 0 then r.priority = order.priority_of(r.score) end
+  order.give_back(q, r, header.client)
+  batch.enter(q, id, r, header, state)
+  if record.is_member(header) then
+    r.score = ended
+    total.count(q, state == COMPLETED and 'batch_completed_kept' or 'batch_cancelled_kept')
+  else
+    r.score = -1
+    write.add(q, 'ended', text.of(ended), id)
+    if state == CANCELLED then total.count(q, 'cancelled_kept') end
+  end
+  r.skips = ''
+  write.delete(q, 'drafts', id)
+  gate.keep(q, id, r)
+  dedupe.free(q, id, header)
+end
+
+-- A job that nobody holds leaves the set it is in; one that was in line passes the batons of its gates.
+function ending.leave_set(q, id, r, header)
+  if r.state == record.BLOCKED then
+    baton.unpark(q, id, r)
+  elseif r.state ~= record.WAITING then
+    write.remove(q, r.state == record.DELAYED and 'delayed' or 'dead', id)
+  else
+    baton.leave_line(q, id, r)
+    baton.pass_all(q, id, header)
+  end
+end
+
+-- A job that is in no set any more; its payload goes at once.
+function ending.cancel(q, id, r, header, worker)
+  ending.finish(q, id, r, header, CANCELLED)
+  write.set(q, 'jobs', id, header.raw:sub(1, header.stop - 1))
+  write.delete(q, 'payloads', id)
+  event.tell(q, 'cancelled', id, worker, header, '')
+  total.count(q, 'cancelled')
+end
+
+return ending

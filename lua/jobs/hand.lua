@@ -1,0 +1,89 @@
+-- hand: what somebody is given to see of a job: its record, its payload, what was typed so far.
+local record = require 'base/record'
+local text = require 'base/text'
+local write = require 'base/write'
+local hand = {BYTES = $RESERVE_BYTES}
+local BODIES = 100
+local band, byte, pack = bit.band, string.byte, struct.pack
+
+-- `bodies`: external payloads, as far as a call has read them; `spent`: bytes of what it has shown.
+function hand.open(q)
+  q.hand = {bodies = {}, read = 0, spent = 0, with_drafts = {}}
+end
+
+-- Whoever is not served yet is served by the next call.
+function hand.is_tired(q)
+  return write.is_spent(q) or q.hand.read >= BODIES
+end
+
+local function is_external(raw)
+  return band(byte(raw, 9), record.EXTERNAL) ~= 0
+end
+
+local function payload_of(q, id, raw)
+  if not is_external(raw) then return '' end
+  local h = q.hand
+  if not h.bodies[id] then
+    h.bodies[id], h.read = write.ask(q, 'HGET', q.payloads, id) or '', h.read + 1
+  end
+  return h.bodies[id]
+end
+
+-- How many bytes it takes to show a job. A payload that may not fit any more is measured, and not read.
+function hand.size(q, id, raw)
+  if not is_external(raw) then return #raw end
+  if q.hand.spent > hand.BYTES / 2 and not q.hand.bodies[id] then
+    return #raw + write.ask(q, 'HSTRLEN', q.payloads, id)
+  end
+  return #raw + #payload_of(q, id, raw)
+end
+
+-- Can these, {id, raw} each, be shown in one answer? A call that has shown none before can.
+function hand.can_show(q, those)
+  local h, external = q.hand, 0
+  for _, job in ipairs(those) do
+    if is_external(job.raw) and not h.bodies[job.id] then external = external + 1 end
+  end
+  return h.read == 0 and #h.with_drafts == 0 or h.read + external <= BODIES and write.has_left(q, external)
+end
+
+-- A job as it is answered: NUL, the number of fields, the length of each in four bytes, the fields.
+local function packed(job)
+  local raw, payload, live, draft = job[2], job[3], job[4], job[6]
+  return '\0\6' .. pack('>I4I4I4I4I4I4', #job[1], #raw, #payload, #live, #job[5], #draft)
+    .. job[1] .. raw .. payload .. live .. job[5] .. draft
+end
+
+-- The answers of a reserve, with the jobs in them as they are sent.
+function hand.pack(replies)
+  for _, reply in ipairs(replies) do
+    if reply[1] == 'new' or reply[1] == 'held' then
+      for i = 2, #reply do reply[i] = packed(reply[i]) end
+    end
+  end
+  return replies
+end
+
+-- `fresh`: nothing has happened to it yet, so nobody has typed anything.
+function hand.shown(q, id, raw, live, deadline, worker, fresh)
+  local job = {id, raw, payload_of(q, id, raw), live, text.of(deadline), ''}
+  local with_drafts = q.hand.with_drafts
+  if not fresh then with_drafts[#with_drafts + 1] = {job = job, worker = worker} end
+  return job
+end
+
+-- What was typed is given back to who typed it, or to whoever comes next if the queue shares drafts.
+function hand.show_drafts(q, shares_drafts)
+  local asked, ids = q.hand.with_drafts, {}
+  for i, one in ipairs(asked) do ids[i] = one.job[1] end
+  if #ids == 0 then return end
+  for i, kept in ipairs(redis.call('HMGET', q.drafts, unpack(ids))) do
+    if kept then
+      local owner, stop = struct.unpack('>Bc0', kept)
+      local worker = asked[i].worker
+      if shares_drafts or owner == worker and worker ~= '' then asked[i].job[6] = kept:sub(stop) end
+    end
+  end
+end
+
+return hand

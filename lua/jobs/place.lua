@@ -1,0 +1,37 @@
+-- place: a job's member in the line, and a job that nothing has happened to yet.
+local record = require 'base/record'
+local place = {}
+local call, pack, unpack_record, sub = redis.call, struct.pack, struct.unpack, string.sub
+
+-- How a job stands in `inbound`, and at the end of a member of `parked`: equal places go by arrival. The last 26
+-- characters are its id.
+function place.member(id, arrival)
+  return pack('>I6', arrival) .. id
+end
+
+function place.id_of(member)
+  return sub(member, -26)
+end
+
+function place.arrival_of(member)
+  return (unpack_record('>I6', member))
+end
+
+-- A waiting job without a live record has it from its header and its place.
+function place.unseen(q, id, header)
+  local score = call('ZSCORE', q.inbound, place.member(id, header.stamp))
+  return record.new(record.WAITING, tonumber(score), header.priority, header.stamp)
+end
+
+-- Many of them at once, {id, header} each.
+function place.unseen_ones(q, those)
+  local members = {}
+  for i, job in ipairs(those) do members[i] = place.member(job.id, job.header.stamp) end
+  if #members == 0 then return end
+  local scores = call('ZMSCORE', q.inbound, unpack(members))
+  for i, job in ipairs(those) do
+    job.record = record.new(record.WAITING, tonumber(scores[i] or -1), job.header.priority, job.header.stamp)
+  end
+end
+
+return place

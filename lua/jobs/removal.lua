@@ -1,0 +1,11 @@
+-- removal: a job and all that belongs to it leaves Redis.
+local write = require 'base/write'
+local removal = {}
+
+-- `r` is nil for what has no live record.
+function removal.delete(q, id, r)
+  for _, key in ipairs({'jobs', 'payloads', 'live', 'results', 'drafts'}) do write.delete(q, key, id) end
+  for slot = 0, math.min(r and r.late or 0, $LATE_RESULTS) - 1 do write.delete(q, 'results', id .. '\0' .. slot) end
+end
+
+return removal

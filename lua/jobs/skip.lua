@@ -1,0 +1,31 @@
+-- skip: who does not want a job is not offered it again.
+local text = require 'base/text'
+local skip = {}
+local byte, sub = string.byte, string.sub
+
+-- The last sixteen who skipped a job, newest first. Who skips it again takes nobody else's place.
+local SKIPPED = 16
+
+function skip.add(r, worker)
+  local own = text.short(worker)
+  local kept, entries, at = own, 1, 1
+  while at <= #r.skips and entries < SKIPPED do
+    local stop = at + byte(r.skips, at)
+    local entry = sub(r.skips, at, stop)
+    if entry ~= own then kept, entries = kept .. entry, entries + 1 end
+    at = stop + 1
+  end
+  r.skips = kept
+end
+
+function skip.has(r, worker)
+  local at = 1
+  while at <= #r.skips do
+    local name, stop = struct.unpack('>Bc0', r.skips, at)
+    if name == worker then return true end
+    at = stop
+  end
+  return false
+end
+
+return skip

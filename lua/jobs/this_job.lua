@@ -1,0 +1,53 @@
+-- this_job: the job that a call asks for by its id, wherever it stands in line.
+local record = require 'base/record'
+local write = require 'base/write'
+local place = require 'jobs/place'
+local line = require 'jobs/line'
+local take = require 'jobs/take'
+local resume = require 'jobs/resume'
+local STATES, WAITING, RESERVED = record.STATES, record.WAITING, record.RESERVED
+
+-- Whether the caller has it already; if so, what they are given.
+local function held_by(q, call, id, r)
+  if not r or r.state ~= RESERVED or call.worker == '' then return end
+  local lease = record.lease(r.lease)
+  if lease.worker == call.worker then return resume.one(q, call, {id = id, record = r, lease = lease}) end
+end
+
+-- Whoever stands before it was passed over.
+local function first_but(job)
+  return function(q, priority)
+    local at, member = line.first_at(q, priority)
+    return member ~= place.member(job.id, job.record.arrival) and at or nil
+  end
+end
+
+local function take_from_line(q, call, raw, live, r)
+  local id = call.id
+  local score = (r or place.unseen(q, id, record.header(raw))).score
+  local job, full = take.look_at(q, id, score, raw, live)
+  line.drop_id(q, id)
+  if not full then return {'new', take.job(q, job, call, 1, first_but(job))} end
+  take.block(q, job, full)
+  return {'state', STATES[job.record.state]}
+end
+
+local function answer(q, call, mine)
+  local id, d = call.id, q.desk
+  local raw = write.ask(q, 'HGET', q.jobs, id)
+  if not raw or record.is_alias(record.header(raw)) then return {'unknown'} end
+  local live = write.ask(q, 'HGET', q.live, id)
+  local r = live and record.live(live)
+  local held = held_by(q, call, id, r)
+  if held then return held end
+  if r and r.state ~= WAITING then return {'state', STATES[r.state]} end
+  if d.is_paused then return {'paused'} end
+  if call.worker ~= '' and d.worker_limit > 0 and #mine >= d.worker_limit then return {'limit'} end
+  return take_from_line(q, call, raw, live, r)
+end
+
+return function(q, call, mine)
+  local given = answer(q, call, mine)
+  q.desk.mine = {} -- it read the records anew
+  return given
+end

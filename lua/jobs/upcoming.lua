@@ -1,0 +1,29 @@
+-- upcoming: when time next brings something about in a queue.
+local clock = require 'base/clock'
+local batch = require 'base/batch'
+local upcoming = {YOUNG = 10000}
+local call, huge, min = redis.call, math.huge, math.min
+
+local function first_of(key)
+  return tonumber(call('ZRANGE', key, '0', '0', 'WITHSCORES')[2] or huge)
+end
+
+-- Batches that are over stand before those whose timer runs.
+local function first_timer(q, retention)
+  local first = first_of(q.timers)
+  if first >= 0 then return first end
+  local runs = call('ZRANGEBYSCORE', q.timers, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  return min(first + batch.OVER + retention, tonumber(runs or huge))
+end
+
+-- In ms, 0 for what is overdue, -1 for never as things are. More than may be kept go as soon as they are not young.
+function upcoming.next_ms(q, retention, most_kept)
+  local kept_for = retention
+  if call('ZCARD', q.ended) > most_kept then kept_for = min(retention, upcoming.YOUNG) end
+  local ended = first_of(q.ended)
+  local forget = ended < huge and clock.ms_of(ended) + kept_for or huge
+  local soonest = min(first_of(q.reserved), first_of(q.delayed), forget, first_timer(q, retention))
+  return soonest < huge and math.max(soonest - clock.now(q), 0) or -1
+end
+
+return upcoming

@@ -1,0 +1,47 @@
+-- view: everything about a job, to read.
+local record = require 'base/record'
+local text = require 'base/text'
+local write = require 'base/write'
+local place = require 'jobs/place'
+local view = {}
+local COMPLETED, CANCELLED = record.COMPLETED, record.CANCELLED
+
+-- How many payloads and results are read to show a job.
+function view.bodies_of(header, r)
+  return (record.is_external(header) and 1 or 0) + (r.state == COMPLETED and 1 or 0) + math.min(r.late, $LATE_RESULTS)
+end
+
+-- {id, record, payload, live record, result, score in its set, late results …}; '' where there is none. `raw` is the live
+-- record as it is kept, '' when there is none.
+function view.show(q, id, header, r, raw, at)
+  local shown = {
+    id, header.raw, record.is_external(header) and write.ask(q, 'HGET', q.payloads, id) or '', raw, '', at or '',
+  }
+  local kept, fields = math.min(r.late, $LATE_RESULTS), {id}
+  for n = r.late - kept, r.late - 1 do fields[#fields + 1] = id .. '\0' .. n % $LATE_RESULTS end
+  if r.state ~= COMPLETED and kept == 0 then return shown end
+  for i, body in ipairs(write.ask(q, 'HMGET', q.results, unpack(fields))) do
+    if i == 1 then shown[5] = body or '' elseif body then shown[#shown + 1] = body end
+  end
+  return shown
+end
+
+-- When something was or will be, as the set that a job is in says it; of a batch's job that has ended, its record.
+local function score_of(q, id, r)
+  local set = ({q.inbound, nil, q.delayed, q.reserved, q.ended, q.dead, q.ended})[r.state]
+  local at = set and redis.call('ZSCORE', set, set == q.inbound and place.member(id, r.arrival) or id)
+  if not at and (r.state == COMPLETED or r.state == CANCELLED) then at = text.of(r.score) end
+  return at
+end
+
+-- Nil for no job.
+function view.job(q, id)
+  local raw = redis.call('HGET', q.jobs, id)
+  local header = raw and record.header(raw)
+  if not header or record.is_alias(header) then return end
+  local live = redis.call('HGET', q.live, id) or ''
+  local r = live ~= '' and record.live(live) or record.new(record.WAITING, -1, header.priority, header.stamp)
+  return view.show(q, id, header, r, live, score_of(q, id, r))
+end
+
+return view

@@ -1,0 +1,54 @@
+-- cancel: a producer or operator withdraws a job.   waiting | blocked | delayed | dead | reserved (force) -> cancelled
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
+-- KEYS   tops hash · totals hash · events stream · hints channel
+-- ARGV   id, force (0 | 1)
+-- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, reserved without force, dead in a batch that is over
+local record = require 'base/record'
+local clock = require 'base/clock'
+local commit = require 'base/commit'
+local batch = require 'base/batch'
+local place = require 'jobs/place'
+local history = require 'jobs/history'
+local leave = require 'jobs/leave'
+local ending = require 'jobs/ending'
+local RESERVED = record.RESERVED
+
+-- Dead for good: its batch is over.
+local function is_kept(q, id, r, header)
+  return r.state == record.DEAD and record.is_member(header) and batch.is_over(batch.read(q, batch.of(id)))
+end
+
+-- Where the job is, it is no more. Answers the worker who loses it by this.
+local function take_away(q, id, r, header, overdue)
+  if r.state ~= RESERVED then
+    ending.leave_set(q, id, r, header)
+    return ''
+  end
+  local lease = record.lease(r.lease)
+  if overdue then
+    leave.by_time(q, id, r, lease, header)
+    return ''
+  end
+  leave.lease(q, id, r, lease, history.CANCELLED, header)
+  return lease.worker
+end
+
+return function(q, args)
+  local id, force = args[1], args[2] == '1'
+  local raw, live = redis.call('HGET', q.jobs, id), redis.call('HGET', q.live, id)
+  local header = raw and record.header(raw)
+  if not header or record.is_alias(header) then return {'unknown'} end
+  local r = live and record.live(live) or place.unseen(q, id, header)
+  local overdue = r.state == RESERVED and clock.now(q) >= tonumber(redis.call('ZSCORE', q.reserved, id) or 0)
+  if r.state == record.CANCELLED then return {'cancelled'} end
+  local is_held = r.state == RESERVED and not overdue
+  if r.state == record.COMPLETED or is_kept(q, id, r, header) or is_held and not force then
+    return {'state', record.STATES[r.state]}
+  end
+
+  local worker = take_away(q, id, r, header, overdue)
+  ending.cancel(q, id, r, header, worker)
+  return commit(q, {'cancelled'})
+end

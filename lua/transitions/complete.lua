@@ -1,0 +1,123 @@
+-- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
+-- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
+-- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
+-- REPLY  per item: its words, 'done' | 'again' and late (0 | 1) | {'lost', how, state ('' = unknown)} |
+-- REPLY  {'later'}: in the next script, as all behind it
+local record = require 'base/record'
+local clock = require 'base/clock'
+local text = require 'base/text'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local commit = require 'base/commit'
+local batch = require 'base/batch'
+local gate = require 'jobs/gate'
+local history = require 'jobs/history'
+local ending = require 'jobs/ending'
+local items = require 'jobs/items'
+local switch = require 'plain/switch'
+local plain = require 'plain/complete'
+local STRIDE = 4
+local STATES, DEAD = record.STATES, record.DEAD
+local DONE, DONE_LATE, GRACE_OVER = history.DONE, history.DONE_LATE, history.GRACE_OVER
+local pack, unpack_record, format, max, min = struct.pack, struct.unpack, string.format, math.max, math.min
+-- Counts as much as the commands of two: a result that is there already may be large.
+local BODY = 2
+
+-- What is in `results`, or what this list has put there.
+local function result_of(q, field)
+  if q.said[field] ~= nil then return q.said[field] end
+  write.spend(q, BODY)
+  return redis.call('HGET', q.results, field)
+end
+
+local function say(q, field, value)
+  q.said[field] = value
+  write.set(q, 'results', field, value)
+end
+
+-- The event says who had it since when, and how long.
+local function finish(q, job, worker, reserved_at, result, late)
+  local id, held = job.id, max(clock.now(q) - reserved_at, 0)
+  q.said[id] = false
+  if result ~= '' then say(q, id, result) end
+  ending.finish(q, id, job.record, job.header, record.COMPLETED)
+  local note = format(late and '%.0f %.0f late' or '%.0f %.0f', reserved_at, held)
+  event.tell(q, 'completed', id, worker, job.header, note)
+  total.count(q, 'completed')
+  return text.words('done', late and 1 or 0)
+end
+
+-- The result that came too late is kept beside the job, once: a person's work is never thrown away.
+local function keep_late(q, job, worker, digest, result)
+  local r, id = job.record, job.id
+  for slot = 0, min(r.late, $LATE_RESULTS) - 1 do
+    local kept = result_of(q, id .. '\0' .. slot)
+    if kept then
+      local by, _, _, stop = unpack_record('>c8I6Bc0', kept)
+      if by == digest and kept:sub(stop) == result then return end
+    end
+  end
+  say(q, id .. '\0' .. r.late % $LATE_RESULTS, pack('>c8I6Bc0', digest, clock.now(q), #worker, worker) .. result)
+  r.late = r.late < 65535 and r.late + 1 or 60001 -- the field's end; the slot stays in step
+  gate.keep(q, id, r)
+end
+
+local function complete_late(q, job, worker, reserved_at, result)
+  ending.leave_set(q, job.id, job.record, job.header)
+  history.end_late(q, job.record)
+  return finish(q, job, worker, reserved_at, result, true)
+end
+
+-- Nobody has the job, and what its batch came to is not written yet.
+local function is_open(q, job)
+  local state = job.record.state
+  if state == DEAD then
+    return not record.is_member(job.header) or not batch.is_over(batch.read(q, batch.of(job.id)))
+  end
+  return state == record.WAITING or state == record.BLOCKED
+end
+
+-- By the reservation that is out, its deadline passed or not.
+local function complete_held(q, job, result)
+  local lease = job.lease
+  local late = clock.now(q) >= job.deadline
+  if late then
+    local cause = record.is_marked(lease, record.GRACE) and 'abandoned' or 'expired'
+    job.record[cause] = job.record[cause] + 1
+    total.count(q, cause)
+  end
+  items.let_go(q, job, job.id, late and DONE_LATE or DONE)
+  return finish(q, job, lease.worker, lease.reserved_at, result, late)
+end
+
+local function complete(q, args, at)
+  local id, secret, digest, result = args[at], args[at + 1], args[at + 2], args[at + 3]
+  local job = items.holder(q, id, secret)
+  if job then return complete_held(q, job, result) end
+  job = q.known[id]
+  local entry, how, worker, reserved_at
+  if job then entry, how, worker, reserved_at = history.find(job.record, digest) end
+  if not entry then return {'lost', 'unknown', ''} end
+  local done = how == DONE or how == DONE_LATE
+  if done and (result_of(q, id) or '') == result then return text.words('again', how == DONE_LATE and 1 or 0) end
+  if (how == history.EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(q, job) then
+    return complete_late(q, job, worker, reserved_at, result)
+  end
+  keep_late(q, job, worker, digest, result)
+  return {'lost', history.ENDINGS[how], STATES[job.record.state]}
+end
+
+local function whole(q, args)
+  q.said = {}
+  items.read(q, args, STRIDE)
+  items.foresee_ends(q)
+  return commit(q, items.each(q, args, STRIDE, complete))
+end
+
+return function(q, args)
+  return switch.is_on and plain(q, args) or whole(q, args)
+end

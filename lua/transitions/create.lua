@@ -1,0 +1,31 @@
+-- create: a producer begins a batch. It is closed, and nobody sees it, until all its jobs are there.   - -> making
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · turns hash · jobs hash ·
+-- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · tops hash · settings hash ·
+-- KEYS   totals hash · events stream · hints channel
+-- ARGV   batch, concurrency (0 = no limit), priority, client, how many jobs it will have, sealed then (0 | 1),
+-- ARGV   fingerprint (8 bytes, or 8 NUL for none)
+-- REPLY  {'making'} | {'made'}: by the same call before | {'removing'}: an older one of this id | {'reused'} | {'full'}
+local clock = require 'base/clock'
+local batch = require 'base/batch'
+local store = require 'jobs/store'
+local STALLED = 60000
+
+return function(q, args)
+  local code, expected, fingerprint, now = args[1], tonumber(args[5]), args[7], clock.now(q)
+  local before = batch.read(q, code)
+  if before and before.stage == batch.REMOVING then return {'removing'} end
+  if before and before.fingerprint ~= fingerprint then return {'reused'} end
+  if before and before.stage <= batch.OPENING then return {'making'} end
+  if before then return {'made'} end
+  if expected > 0 and expected > store.room_left(q, redis.call('HGET', q.settings, 'max_jobs')) then return {'full'} end
+
+  redis.call('HSET', q.gates, '\0' .. code, struct.pack('>I4I4', 0, 0))
+  redis.call('HSET', q.batches, code, batch.pack({
+    stage = expected == 0 and batch.OPENING or batch.MAKING, marks = args[6] == '1' and batch.TO_SEAL or 0,
+    priority = tonumber(args[3]), created_at = now, sealed_at = 0, ended_at = 0, expected = expected, total = 0,
+    cursor = 0, concurrency = tonumber(args[2]), counts = {0, 0, 0, 0, 0, 0, 0}, fingerprint = fingerprint,
+    client = args[4],
+  }))
+  batch.set_timer(q, code, expected == 0 and now or now + STALLED)
+  return {'making'}
+end

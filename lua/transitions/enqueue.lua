@@ -1,0 +1,118 @@
+-- enqueue: producers put jobs into the line.   - -> waiting | blocked | delayed
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
+-- KEYS   payloads hash · live hash · dedupe hash · gates hash · batches hash · timers zset · tops hash ·
+-- KEYS   settings hash · totals hash · events stream · hints channel
+-- ARGV   per job 5: id, its client among the turns ('priority client'), digest (16 bytes or ''), record behind its stamp, what
+-- ARGV   is rare ('' = nothing: no delay, and twins are looked for if the queue does): always (0 | 1) look for twins,
+-- ARGV   delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), and a payload that lives apart
+-- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' |
+-- REPLY  'later': in the next script, as all behind it
+local record = require 'base/record'
+local text = require 'base/text'
+local write = require 'base/write'
+local total = require 'base/total'
+local stamp = require 'base/stamp'
+local commit = require 'base/commit'
+local store = require 'jobs/store'
+local switch = require 'plain/switch'
+local plain = require 'plain/enqueue'
+local STRIDE = 5
+local STATES = record.STATES
+local call, unpack, words = redis.call, unpack, text.words
+
+-- `always`: twins are looked for even if the queue does not.
+local function read_job(args, at)
+  local tail, rare = args[at + 4], args[at + 5]
+  local job = {
+    id = args[at + 1], tail = tail, header = record.header(record.stamped(0, tail)), always = false, delay = 0, run_at = 0,
+    external = '',
+  }
+  if rare ~= '' then
+    local always, delay, run_at, stop = struct.unpack('>BI6I6', rare)
+    job.always, job.delay, job.run_at, job.external = always == 1, delay, run_at, rare:sub(stop)
+  end
+  return job
+end
+
+-- What is there already, and what this very list stores: `here` id -> record, `digests` digest -> id, `states` id -> state.
+local function read(q, args)
+  local list = {n = #args / STRIDE, jobs = {}, ids = {}, known = {}, twins = {}, here = {}, digests = {}, states = {}}
+  local digests, met = {}, {}
+  for i = 1, list.n do
+    local job = read_job(args, (i - 1) * STRIDE)
+    list.jobs[i], list.ids[i], digests[i] = job, job.id, job.header.digest or ''
+  end
+  local chosen = call('HMGET', q.settings, 'dedupe', 'max_jobs')
+  list.dedupes, list.room = chosen[1] ~= '0', store.room_left(q, chosen[2])
+  list.known, list.twins = call('HMGET', q.jobs, unpack(list.ids)), call('HMGET', q.dedupe, unpack(digests))
+  for i = 1, list.n do
+    if list.known[i] or list.twins[i] then met[#met + 1] = list.known[i] and list.ids[i] or list.twins[i] end
+  end
+  store.foresee_locks(q, list.jobs)
+  if #met == 0 then return list end
+  for i, raw in ipairs(call('HMGET', q.live, unpack(met))) do
+    list.states[met[i]] = raw and STATES[record.live(raw).state] or 'waiting'
+  end
+  return list
+end
+
+local function state_of(list, id)
+  return list.states[id] or 'waiting'
+end
+
+-- The same call again: what it did stands in its own record.
+local function again(list, id, raw, fingerprint)
+  local header = record.header(raw)
+  if (header.fingerprint or '') ~= fingerprint then return 'reused' end
+  if not record.is_alias(header) then return words('stored', state_of(list, id)) end
+  local twin = raw:sub(header.stop, header.stop + 25)
+  return words('twin', twin, STATES[raw:byte(header.stop + 26)])
+end
+
+-- A twin of a job that is there is not stored; what remembers it for a repeated call is.
+local function meet(q, list, id, twin, fingerprint)
+  local state = state_of(list, twin)
+  if fingerprint ~= '' then
+    local word = 1
+    while STATES[word] ~= state do word = word + 1 end
+    local met = stamp.new(q)
+    local rest = fingerprint .. twin .. text.bytes[word]
+    local raw = record.stamped(met, record.tail(record.ALIAS + record.FINGERPRINT, 0, rest))
+    list.here[id] = raw
+    write.set(q, 'jobs', id, raw)
+    write.add(q, 'ended', text.of(met), id)
+    total.count(q, 'stubs')
+  end
+  return words('twin', twin, state)
+end
+
+local function accept(q, list, i)
+  local job, id = list.jobs[i], list.ids[i]
+  local digest, fingerprint = job.header.digest, job.header.fingerprint or ''
+  local raw = list.here[id] or list.known[i]
+  if raw then return again(list, id, raw, fingerprint) end
+  if digest and not job.always and not list.dedupes then
+    digest, job.tail = nil, record.without_digest(job.header)
+  end
+  local twin = digest and (list.digests[digest] or list.twins[i])
+  if twin then return meet(q, list, id, twin, fingerprint) end
+  if list.room <= 0 then return 'full' end
+  list.room = list.room - 1
+
+  if digest then
+    list.digests[digest] = id
+    write.set(q, 'dedupe', digest, id)
+  end
+  list.here[id], list.states[id] = store.job(q, job)
+  return words('stored', list.states[id])
+end
+
+local function whole(q, args)
+  local list, replies = read(q, args), {}
+  for i = 1, list.n do replies[i] = write.is_spent(q) and 'later' or accept(q, list, i) end
+  return commit(q, replies)
+end
+
+return function(q, args)
+  return switch.is_on and plain(q, args) or whole(q, args)
+end

@@ -1,0 +1,51 @@
+-- extend: the holder goes on working; a lost reservation is never revived.   reserved -> reserved
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- ARGV   per item 5: id, secret, digest of the secret, lease ms (0 = as long as the reservation was given), draft
+-- ARGV   ('' = leave it, 'null' = remove it)
+-- REPLY  per item: {'extended', deadline ms, now ms} | {'lost', how, state ('' = unknown)} |
+-- REPLY  {'later'}: in the next script, as all behind it
+local record = require 'base/record'
+local clock = require 'base/clock'
+local text = require 'base/text'
+local write = require 'base/write'
+local event = require 'base/event'
+local commit = require 'base/commit'
+local gate = require 'jobs/gate'
+local history = require 'jobs/history'
+local items = require 'jobs/items'
+local draft = require 'jobs/draft'
+local STRIDE = 5
+
+-- Who goes on is not leaving any more.
+local function stay(q, id, job)
+  local lease = job.lease
+  if not record.is_marked(lease, record.GRACE) then return end
+  lease.marks = bit.band(lease.marks, record.REPLAYED)
+  job.record.lease = record.pack_lease(lease)
+  gate.keep(q, id, job.record)
+end
+
+local function extend(q, args, at)
+  local id, secret, digest, lease_ms, typed = args[at], args[at + 1], args[at + 2], tonumber(args[at + 3]), args[at + 4]
+  local job, now = items.live_holder(q, id, secret), clock.now(q)
+  if not job then return history.answer(q.known[id], digest, nil) end
+  local lease = job.lease
+  local deadline = now + (lease_ms > 0 and lease_ms or lease.ms)
+  -- A limit that was lowered meanwhile takes nothing away that was granted before.
+  if q.max_hold > 0 then deadline = math.min(deadline, math.max(job.deadline, lease.reserved_at + q.max_hold)) end
+  job.deadline = deadline
+  write.add(q, 'reserved', text.of(deadline), id)
+  draft.save(q, id, lease.worker, typed)
+  stay(q, id, job)
+  event.tell(q, 'extended', id, lease.worker, job.header, '')
+  return {'extended', deadline, now}
+end
+
+return function(q, args)
+  items.read(q, args, STRIDE)
+  q.max_hold = tonumber(redis.call('HGET', q.settings, 'max_hold_ms') or $MAX_HOLD_MS)
+  return commit(q, items.each(q, args, STRIDE, extend))
+end

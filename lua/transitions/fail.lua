@@ -1,0 +1,70 @@
+-- fail: the holder reports failure, which counts an attempt.   reserved -> waiting | blocked | delayed | dead
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- ARGV   per item 5: id, secret, digest of the secret, error, jitter (0 .. 200 thousandths of the backoff, only added)
+-- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} |
+-- REPLY  {'later'}: in the next script, as all behind it
+local record = require 'base/record'
+local clock = require 'base/clock'
+local event = require 'base/event'
+local total = require 'base/total'
+local commit = require 'base/commit'
+local history = require 'jobs/history'
+local back = require 'jobs/back'
+local items = require 'jobs/items'
+local STRIDE, ERRORS, FIXED, EXPONENTIAL = 5, 5, 1, 2
+
+-- The last five errors, newest first: when, worker, text.
+local function note(q, errors, worker, said)
+  local stop, entries = 1, 1
+  while stop <= #errors and entries < ERRORS do
+    local _, _, _, next_stop = struct.unpack('>I6Bc0I2c0', errors, stop)
+    stop, entries = next_stop, entries + 1
+  end
+  return struct.pack('>I6Bc0I2c0', clock.now(q), #worker, worker, #said, said) .. errors:sub(1, stop - 1)
+end
+
+-- The queue's, as `set` has written it: {type, delay ms, most ms}.
+local function queue_backoff(q)
+  local chosen = redis.call('HGET', q.settings, 'backoff') or ''
+  local kind, delay, most = chosen:match('^(%d+) (%d+) (%d+)')
+  return kind and {tonumber(kind), tonumber(delay), tonumber(most)}
+end
+
+local function backoff(q, r, header, jitter)
+  local kind, delay, most = header.backoff, header.backoff_delay, header.backoff_max
+  if not kind and q.backoff then kind, delay, most = unpack(q.backoff) end
+  if kind == EXPONENTIAL then delay = math.min(delay * 2 ^ math.min(r.attempts - 1, 40), most) end
+  if kind ~= FIXED and kind ~= EXPONENTIAL then return 0 end
+  return delay + math.floor(delay * jitter / 1000)
+end
+
+local function fail(q, args, at)
+  local id, secret, digest, said, jitter = args[at], args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
+  local job = items.live_holder(q, id, secret)
+  if not job then return history.answer(q.known[id], digest, history.FAILED) end
+  local r, header, worker = job.record, job.header, job.lease.worker
+  r.failed, r.attempts = r.failed + 1, r.attempts + 1
+  r.errors = note(q, r.errors, worker, said)
+  items.let_go(q, job, id, history.FAILED)
+  event.tell(q, 'failed', id, worker, header, said)
+  total.count(q, 'failed')
+  local delay = backoff(q, r, header, jitter)
+  if back.is_out_of_attempts(q, r, header) then
+    back.to_dead(q, id, r, header, worker)
+  elseif delay > 0 then
+    back.to_delay(q, id, r, header, delay)
+  else
+    back.to_line(q, id, r, header)
+  end
+  return {'back', record.STATES[r.state]}
+end
+
+return function(q, args)
+  items.read(q, args, STRIDE)
+  items.foresee_ends(q)
+  q.backoff = queue_backoff(q)
+  return commit(q, items.each(q, args, STRIDE, fail))
+end

@@ -1,0 +1,130 @@
+-- purge: an operator removes the jobs of one state, a bounded step at a time; those of a batch, which counts them, are
+--        cancelled instead.   any -> gone | cancelled
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
+-- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
+-- ARGV   state, or 'ended' for all that has ended, with what remembers an idempotent enqueue that met a twin; client
+-- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever); score and member of the last one that
+-- ARGV   stays ('' = from the front)
+-- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, or is
+-- REPLY  dead in a batch that is over}
+local record = require 'base/record'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local commit = require 'base/commit'
+local batch = require 'base/batch'
+local place = require 'jobs/place'
+local order = require 'jobs/order'
+local gate = require 'jobs/gate'
+local history = require 'jobs/history'
+local dedupe = require 'jobs/dedupe'
+local leave = require 'jobs/leave'
+local ending = require 'jobs/ending'
+local removal = require 'jobs/removal'
+local search = require 'jobs/search'
+local STEP = 200
+local SETS = {
+  waiting = 'inbound', blocked = 'parked', delayed = 'delayed', dead = 'dead', reserved = 'reserved', completed = 'ended',
+  cancelled = 'ended', ended = 'ended',
+}
+
+local function open(q, args)
+  local step = {
+    state = args[1], key = SETS[args[1]], meant = {client = args[2], batch = args[3], error = args[4]}, score = args[5],
+    member = args[6], removed = 0, ids = {},
+  }
+  local set = ({
+    inbound = q.inbound, parked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved, ended = q.ended,
+  })[step.key]
+  local from = search.rank_behind(q, set, step.score, step.member)
+  step.entries = redis.call('ZRANGE', set, from, from + STEP - 1, 'WITHSCORES')
+  for i = 1, #step.entries, 2 do step.ids[#step.ids + 1] = place.id_of(step.entries[i]) end
+  step.more = #step.ids >= STEP
+  return step
+end
+
+-- A waiting job without a live record has its place in the set.
+local function record_of(step, live, header, score)
+  if live then return record.live(live) end
+  if record.is_alias(header) then return end
+  local at = step.key == 'inbound' and tonumber(score) or -1
+  return record.new(record.WAITING, at, header.priority, header.stamp)
+end
+
+local function read(q, step)
+  local ids = step.ids
+  local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
+  step.those = {}
+  for i, id in ipairs(ids) do
+    local header = headers[i] and record.header(headers[i])
+    step.those[i] = header and {id = id, header = header, record = record_of(step, lives[i], header, step.entries[i * 2])}
+  end
+  gate.foresee(q, step.those)
+end
+
+local function forget_ended(q, id, r)
+  removal.delete(q, id, r)
+  write.remove(q, 'ended', id)
+  if not r then
+    total.count(q, 'stubs', -1)
+  elseif r.state == record.CANCELLED then
+    total.count(q, 'cancelled_kept', -1)
+  end
+end
+
+-- Answers who held it.
+local function take_away(q, id, r, header)
+  if r.lease == '' then
+    ending.leave_set(q, id, r, header)
+    return ''
+  end
+  local lease = record.lease(r.lease)
+  leave.lease(q, id, r, lease, record.is_member(header) and history.CANCELLED or nil, header)
+  return lease.worker
+end
+
+local function remove(q, id, r, header)
+  local worker = take_away(q, id, r, header)
+  if record.is_member(header) then return ending.cancel(q, id, r, header, worker) end
+  order.give_back(q, r, header.client)
+  dedupe.free(q, id, header)
+  removal.delete(q, id, r)
+  event.tell(q, 'cancelled', id, worker, header, '')
+  total.count(q, 'cancelled')
+end
+
+local function stays(q, step, id, r, header)
+  local state = record.is_alias(header) and 'alias' or record.STATES[r.state]
+  if state ~= step.state and step.state ~= 'ended' then return true end
+  if state == 'dead' and record.is_member(header) and batch.is_over(batch.read(q, batch.of(id))) then return true end
+  return not search.is_meant(id, header, r or {errors = ''}, step.meant)
+end
+
+local function consider(q, step, i)
+  local job, score, member = step.those[i], step.entries[i * 2], step.entries[i * 2 - 1]
+  if not job then
+    write.remove(q, step.key, member) -- nobody stands there
+  elseif stays(q, step, job.id, job.record, job.header) then
+    step.score, step.member = score, member
+  else
+    step.removed = step.removed + 1
+    if step.key == 'ended' then return forget_ended(q, job.id, job.record) end
+    remove(q, job.id, job.record, job.header)
+  end
+end
+
+return function(q, args)
+  local step = open(q, args)
+  if #step.ids == 0 then return {0, 0, step.score, step.member} end
+  read(q, step)
+  for i in ipairs(step.ids) do
+    if write.is_spent(q) then
+      step.more = true
+      break
+    end
+    consider(q, step, i)
+  end
+  return commit(q, {step.removed, step.more and 1 or 0, step.score, step.member})
+end

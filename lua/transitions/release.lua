@@ -1,0 +1,71 @@
+-- release: an operator takes jobs from their holder; it is not an attempt.   reserved -> waiting | blocked
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- ARGV   'job' id | 'worker' name
+-- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
+local record = require 'base/record'
+local clock = require 'base/clock'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local commit = require 'base/commit'
+local gate = require 'jobs/gate'
+local place = require 'jobs/place'
+local history = require 'jobs/history'
+local leave = require 'jobs/leave'
+local back = require 'jobs/back'
+local MOST = 200
+
+-- The jobs that are meant, and how each stands in `held`, where it is known.
+local function meant(q, args)
+  if args[1] ~= 'worker' then return {args[2]}, nil end
+  local from, to = '[' .. args[2] .. '\0', '(' .. args[2] .. '\1'
+  local members, ids = redis.call('ZRANGEBYLEX', q.held, from, to, 'LIMIT', 0, MOST), {}
+  for i, member in ipairs(members) do ids[i] = place.id_of(member) end
+  return ids, members
+end
+
+local function release(q, id, r, lease, header)
+  r.released = r.released + 1
+  leave.lease(q, id, r, lease, history.RELEASED, header)
+  event.tell(q, 'released', id, lease.worker, header, '')
+  back.to_line(q, id, r, header)
+  total.count(q, 'released')
+end
+
+-- Past its deadline nobody holds it any more, swept or not: then it is no release. Answers whether it is one.
+local function take_back(q, job, deadline)
+  local lease = record.lease(job.record.lease)
+  local overdue = clock.now(q) >= tonumber(deadline or 0)
+  local act = overdue and back.expire or release
+  act(q, job.id, job.record, lease, job.header)
+  return not overdue
+end
+
+return function(q, args)
+  local ids, members = meant(q, args)
+  if #ids == 0 then return {'released', 0, 0} end
+  local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
+  if not members and (not headers[1] or record.is_alias(record.header(headers[1]))) then return {'unknown'} end
+  local deadlines = redis.call('ZMSCORE', q.reserved, unpack(ids))
+  local those, released, more = {}, 0, #ids >= MOST
+  for i, id in ipairs(ids) do
+    local r = lives[i] and headers[i] and record.live(lives[i])
+    those[i] = r and r.lease ~= '' and {id = id, record = r, header = record.header(headers[i])}
+  end
+  gate.foresee(q, those)
+  for i in ipairs(ids) do
+    if write.is_spent(q) then
+      more = true
+      break
+    end
+    if those[i] then
+      if take_back(q, those[i], deadlines[i]) then released = released + 1 end
+    elseif members then
+      write.remove(q, 'held', members[i]) -- nobody holds it
+    end
+  end
+  return commit(q, {'released', released, more and 1 or 0})
+end

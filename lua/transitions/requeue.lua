@@ -1,0 +1,142 @@
+-- requeue: an operator gives dead jobs another life, or runs a delayed one now.   dead | delayed -> waiting | blocked
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · delayed zset · dead zset · parked zset · turns hash · jobs hash · live hash · dedupe hash ·
+-- KEYS   gates hash · batches hash · timers zset · tops hash · totals hash · events stream · hints channel
+-- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), what an error contains
+-- ARGV   ('' = whatever), score and id of the last one that stays ('' = from the front)
+-- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), score and id of the last one that stays: it is not meant, or
+-- REPLY  its batch is over or called off} | {'unknown'} |
+-- REPLY  {'state', state}: completed, cancelled, or dead in a batch that is over or called off
+local record = require 'base/record'
+local write = require 'base/write'
+local event = require 'base/event'
+local total = require 'base/total'
+local stamp = require 'base/stamp'
+local commit = require 'base/commit'
+local batch = require 'base/batch'
+local order = require 'jobs/order'
+local gate = require 'jobs/gate'
+local baton = require 'jobs/baton'
+local search = require 'jobs/search'
+local STEP = 200
+local STATES, DEAD, DELAYED = record.STATES, record.DEAD, record.DELAYED
+
+-- The dead of a queue, behind the last one that stays: their ids and when they died, until when they are meant, whether
+-- there are no more.
+local function read_dead(q, step)
+  local from = search.rank_behind(q, q.dead, step.score, step.member)
+  local entries = redis.call('ZRANGE', q.dead, from, from + STEP - 1, 'WITHSCORES')
+  step.ids, step.ends = {}, #entries < STEP * 2
+  for i = 1, #entries, 2 do
+    if tonumber(entries[i + 1]) > step.last then
+      step.ends = true
+      return
+    end
+    step.ids[#step.ids + 1], step.died_at[#step.died_at + 1] = entries[i], entries[i + 1]
+  end
+end
+
+local function open(q, args)
+  local step = {
+    ids = {args[2]}, died_at = {}, last = stamp.last(q), ends = true, is_queue = args[1] == 'queue', requeued = 0,
+    meant = {client = args[3] or '', batch = args[4] or '', error = args[5] or ''}, score = args[6] or '',
+    member = args[7] or '',
+  }
+  if step.is_queue then
+    if args[2] ~= '0' then step.last = tonumber(args[2]) end
+    read_dead(q, step)
+  end
+  return step
+end
+
+-- What is known of them, {id, record, header} each, and whose their dedupe keys are now.
+local function read(q, step)
+  local ids, digests = step.ids, {}
+  local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
+  step.those, step.owners, step.first = {}, {}, headers[1] and record.header(headers[1])
+  for i, id in ipairs(ids) do
+    local header = lives[i] and headers[i] and record.header(headers[i])
+    step.those[i] = header and {id = id, record = record.live(lives[i]), header = header}
+    if header and header.digest then digests[#digests + 1] = header.digest end
+  end
+  if #digests > 0 then
+    for i, owner in ipairs(redis.call('HMGET', q.dedupe, unpack(digests))) do step.owners[digests[i]] = owner end
+  end
+  gate.foresee(q, step.those)
+end
+
+-- Dead for good: its batch is over, or called off.
+local function is_kept(q, id, r, header)
+  local b = r.state == DEAD and record.is_member(header) and batch.read(q, batch.of(id))
+  return b and (batch.is_over(b) or batch.is_marked(b, batch.TO_CANCEL))
+end
+
+local function new_turn(q, r, header)
+  write.spend(q, 2)
+  order.arrive(q, r, r.score < 0 and r.priority or order.priority_of(r.score), header.client)
+end
+
+-- Its dedupe key again, if nobody has taken it since.
+local function revive(q, step, id, r, header)
+  if header.digest and not step.owners[header.digest] then
+    step.owners[header.digest] = id
+    write.set(q, 'dedupe', header.digest, id)
+  end
+  r.attempts, r.skips = 0, ''
+  new_turn(q, r, header)
+  write.remove(q, 'dead', id)
+  event.tell(q, 'requeued', id, '', header, '')
+  total.count(q, 'requeued')
+end
+
+local function run_now(q, id, r, header)
+  if r.score < 0 then new_turn(q, r, header) end
+  write.remove(q, 'delayed', id)
+  event.tell(q, 'due', id, '', header, '')
+end
+
+local function rise(q, step, job)
+  local id, r, header = job.id, job.record, job.header
+  if r.state == DEAD then revive(q, step, id, r, header) else run_now(q, id, r, header) end
+  step.requeued = step.requeued + 1
+  baton.line_up(q, id, r, header)
+end
+
+local function consider(q, step, i)
+  local id, job = step.ids[i], step.those[i]
+  if not job then
+    if step.is_queue then write.remove(q, 'dead', id) end
+    return
+  end
+  local r, header = job.record, job.header
+  local can_rise = (r.state == DEAD or r.state == DELAYED) and not is_kept(q, id, r, header)
+  if can_rise and search.is_meant(id, header, r, step.meant) then return rise(q, step, job) end
+  step.score, step.member = step.died_at[i] or '', id
+end
+
+-- Why one job cannot rise; nil when it can.
+local function refusal(q, step)
+  local job = step.those[1]
+  if not step.first or record.is_alias(step.first) then return {'unknown'} end
+  if not job then return end
+  local state = job.record.state
+  if state == record.COMPLETED or state == record.CANCELLED or is_kept(q, job.id, job.record, job.header) then
+    return {'state', STATES[state]}
+  end
+end
+
+return function(q, args)
+  local step = open(q, args)
+  if #step.ids == 0 then return {'requeued', 0, 0, step.last, step.score, step.member} end
+  read(q, step)
+  local refused = not step.is_queue and refusal(q, step)
+  if refused then return refused end
+  for i in ipairs(step.ids) do
+    if write.is_spent(q) then
+      step.ends = false
+      break
+    end
+    consider(q, step, i)
+  end
+  return commit(q, {'requeued', step.requeued, step.ends and 0 or 1, step.last, step.score, step.member})
+end

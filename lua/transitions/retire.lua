@@ -1,0 +1,15 @@
+-- retire: a queue without jobs and settings is let go, with its totals and events.
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
+-- KEYS   batches hash · tops hash · settings hash · totals hash · events stream
+-- ARGV   -
+-- REPLY  {'retired'} | {'kept'}
+return function(q)
+  local holding = {q.inbound, q.reserved, q.delayed, q.dead, q.ended, q.parked, q.jobs, q.settings, q.batches}
+  for _, key in ipairs(holding) do
+    if redis.call('EXISTS', key) == 1 then return {'kept'} end
+  end
+
+  redis.call('UNLINK', q.totals, q.events, q.tops, q.turns)
+  return {'retired'}
+end

@@ -1,0 +1,30 @@
+-- set: an operator changes the settings of a queue.
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · settings hash · totals hash · events stream · hints channel
+-- ARGV   per setting 2: name, value ('' = back to the default)
+-- REPLY  {'set'}
+local event = require 'base/event'
+local hint = require 'base/hint'
+local commit = require 'base/commit'
+local STRIDE = 2
+
+local function is_paused(q)
+  return redis.call('HGET', q.settings, 'paused') == '1'
+end
+
+return function(q, args)
+  local was = is_paused(q)
+  for i = 1, #args, STRIDE do
+    if args[i + 1] == '' then
+      redis.call('HDEL', q.settings, args[i])
+    else
+      redis.call('HSET', q.settings, args[i], args[i + 1])
+    end
+  end
+  local is = is_paused(q)
+  if is ~= was then
+    event.tell(q, is and 'paused' or 'unpaused', string.rep('0', 26), '', {flags = 0, client = ''}, '')
+    if was then hint.became_ready(q, redis.call('ZCARD', q.inbound)) end
+  end
+  return commit(q, {'set'})
+end

@@ -1,0 +1,117 @@
+-- sweep: what time brings about, one bounded step.   reserved -> waiting | blocked | dead,
+--        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
+-- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
+-- ARGV   -
+-- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
+local record = require 'base/record'
+local clock = require 'base/clock'
+local text = require 'base/text'
+local write = require 'base/write'
+local total = require 'base/total'
+local commit = require 'base/commit'
+local batch = require 'base/batch'
+local overdue = require 'jobs/overdue'
+local removal = require 'jobs/removal'
+local upcoming = require 'jobs/upcoming'
+local stage = require 'batches/stage'
+local STEP, EVENTS, DAY = 200, 10000, 86400000
+local BESIDES = 30 -- what it does, whatever it meets
+
+-- The scores of all that ended in this ms or before.
+local function ended_by(ms)
+  return '(' .. text.of((ms + 1) * clock.PER_MS)
+end
+
+-- Ended jobs past their retention, or beyond how many are kept; none younger than ten seconds.
+local function ended_first(q, kept, most)
+  local old = ended_by(clock.now(q) - kept.ms)
+  local ids = redis.call('ZRANGEBYSCORE', q.ended, '-inf', old, 'LIMIT', 0, most)
+  if #ids > 0 then return ids end
+  local surplus = math.min(redis.call('ZCARD', q.ended) - kept.most, most)
+  if surplus <= 0 then return ids end
+  return redis.call('ZRANGEBYSCORE', q.ended, '-inf', ended_by(clock.now(q) - upcoming.YOUNG), 'LIMIT', 0, surplus)
+end
+
+-- Answers how many went, and whether there are more.
+local function forget(q, kept, most)
+  if most <= 0 then return 0, true end
+  local ids, aliases = ended_first(q, kept, most), {}
+  if #ids == 0 then return 0, false end
+  for i, raw in ipairs(redis.call('HMGET', q.live, unpack(ids))) do
+    local r = raw and record.live(raw)
+    if not r then
+      aliases[#aliases + 1] = ids[i]
+    elseif r.state == record.CANCELLED then
+      total.count(q, 'cancelled_kept', -1)
+    end
+    removal.delete(q, ids[i], r)
+    write.remove(q, 'ended', ids[i])
+  end
+  if #aliases > 0 then
+    for _, raw in ipairs(redis.call('HMGET', q.jobs, unpack(aliases))) do
+      if raw then total.count(q, 'stubs', -1) end
+    end
+  end
+  return #ids, #ids >= most
+end
+
+-- A step on the first batch whose time it is, if nothing else was to be done: one that is out of retention, or whose timer
+-- has run out.
+local function look_at_batches(q, kept, is_done)
+  local now = clock.now(q)
+  local code = redis.call('ZRANGEBYSCORE', q.timers, '-inf', now - kept.ms - batch.OVER, 'LIMIT', 0, 1)[1]
+    or redis.call('ZRANGEBYSCORE', q.timers, 0, now, 'LIMIT', 0, 1)[1]
+  if not code then return 0, false end
+  if not is_done then return 0, true end
+  local b = batch.read(q, code)
+  if not b then
+    redis.call('ZREM', q.timers, code) -- there is no such batch
+    return 0, true
+  end
+  return stage.step(q, code, b, true) or 0, true
+end
+
+local function is_empty(...)
+  for _, key in ipairs({...}) do
+    if redis.call('EXISTS', key) == 1 then return false end
+  end
+  return true
+end
+
+-- Order is forgotten only when nothing that has a place is left.
+local function forget_order(q)
+  if is_empty(q.inbound, q.reserved, q.delayed, q.parked) then redis.call('UNLINK', q.tops, q.turns) end
+end
+
+-- About ten thousand transitions, whatever the number of entries; all go when the queue has been empty for a day.
+local function trim_events(q)
+  local last = redis.call('XREVRANGE', q.events, '+', '-', 'COUNT', 20)
+  if #last == 0 then return end
+  local carried = 0
+  for _, entry in ipairs(last) do carried = carried + tonumber(entry[2][1]) end
+  redis.call('XTRIM', q.events, 'MAXLEN', '~', math.max(math.ceil(EVENTS * #last / carried), 100))
+  local idle = clock.now(q) - tonumber(last[1][1]:match('^%d+'))
+  if idle > DAY and is_empty(q.inbound, q.reserved, q.delayed, q.parked, q.dead, q.ended) then
+    redis.call('UNLINK', q.events)
+  end
+end
+
+return function(q)
+  write.spend(q, BESIDES)
+  local step = overdue.step(q, STEP)
+  write.so_far(q)
+  local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
+  local kept = {ms = tonumber(chosen[1] or $RETENTION_MS), most = tonumber(chosen[2] or $RETENTION_MAX)}
+  local forgotten, more_to_forget = forget(q, kept, STEP - step.expired - step.due)
+  local removed, more_of_batches = look_at_batches(q, kept, step.expired + step.due + forgotten == 0)
+  local more = step.more or more_to_forget or more_of_batches
+  return commit(q, function()
+    forget_order(q)
+    trim_events(q)
+    local next_ms = upcoming.next_ms(q, kept.ms, kept.most)
+    return {step.expired, step.due, step.died, forgotten + removed, more and 1 or 0, next_ms, step.lag}
+  end)
+end

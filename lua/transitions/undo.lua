@@ -1,0 +1,30 @@
+-- undo: the caller of a reserve is gone, so what it newly reserved was never delivered.   reserved -> waiting | blocked
+-- FLAGS  allow-oom
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
+-- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
+-- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
+-- ARGV   per item 2: id, secret of the reservation that was never delivered
+-- REPLY  per item: {'undone'} | {'kept'}: another call has it, or it has ended | {'later'}: in the next script
+local event = require 'base/event'
+local commit = require 'base/commit'
+local back = require 'jobs/back'
+local items = require 'jobs/items'
+local STRIDE = 2
+
+local function undo(q, args, at)
+  local id, secret = args[at], args[at + 1]
+  local job = items.holder(q, id, secret)
+  if not job or job.lease.resumes > 0 or job.lease.marks > 0 then return {'kept'} end
+  local worker = job.lease.worker
+  job.record.handed_out = job.record.handed_out - 1
+  items.let_go(q, job, id, nil)
+  event.tell(q, 'abandoned', id, worker, job.header, 'undelivered')
+  back.to_line(q, id, job.record, job.header)
+  return {'undone'}
+end
+
+return function(q, args)
+  items.read(q, args, STRIDE)
+  items.foresee_ends(q)
+  return commit(q, items.each(q, args, STRIDE, undo))
+end

@@ -1,0 +1,22 @@
+-- withdraw: a producer or operator cancels a batch. Its jobs go by steps of `stage`.   open | sealed -> called off
+-- FLAGS  allow-oom
+-- KEYS   gates hash · batches hash · timers zset · totals hash · events stream · hints channel
+-- ARGV   batch
+-- REPLY  {'withdrawn', record} | {'over', record}: completed or failed before | {'unknown'}
+local clock = require 'base/clock'
+local commit = require 'base/commit'
+local batch = require 'base/batch'
+
+return function(q, args)
+  local code = args[1]
+  local b = batch.read(q, code)
+  if not batch.is_seen(b) then return {'unknown'} end
+  if b.stage == batch.ALL_DONE or b.stage == batch.SOME_DEAD then return {'over', batch.pack(b)} end
+  if b.stage ~= batch.WITHDRAWN and not batch.is_marked(b, batch.TO_CANCEL) then
+    if b.stage ~= batch.SEALED then batch.seal(q, code, b) end
+    b.marks, b.cursor = b.marks + batch.TO_CANCEL, 0
+    batch.set_timer(q, code, clock.now(q))
+    batch.changed(q, code, b)
+  end
+  return commit(q, function() return {'withdrawn', batch.pack(b)} end)
+end

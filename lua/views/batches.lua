@@ -1,0 +1,20 @@
+-- batches: the batches of a queue, a page at a time: those first that time will move first.   reads only
+-- FLAGS  no-writes
+-- KEYS   gates hash · batches hash · timers zset · events stream
+-- ARGV   limit, score and batch of the last one seen ('' = from the start)
+-- REPLY  {next score ('' = the end), next batch, {batch, record} …}
+local batch = require 'base/batch'
+local page = require 'jobs/page'
+
+return function(q, args)
+  local limit = tonumber(args[1])
+  local from = page.rank_after(q.timers, args[2], args[3])
+  local entries = redis.call('ZRANGE', q.timers, from, from + limit - 1, 'WITHSCORES')
+  local answer = {'', ''}
+  if #entries == limit * 2 then answer = {entries[#entries], entries[#entries - 1]} end
+  for i = 1, #entries, 2 do
+    local b = batch.read(q, entries[i])
+    if batch.is_seen(b) then answer[#answer + 1] = {entries[i], batch.pack(b)} end
+  end
+  return answer
+end

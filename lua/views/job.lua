@@ -1,0 +1,11 @@
+-- job: all that is known of one job.   reads only
+-- FLAGS  no-writes
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash ·
+-- KEYS   live hash · results hash
+-- ARGV   id
+-- REPLY  {id, record, payload, live record, result, score in its set, late results …} | {'unknown'}
+local view = require 'jobs/view'
+
+return function(q, args)
+  return view.job(q, args[1]) or {'unknown'}
+end

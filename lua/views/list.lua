@@ -1,0 +1,108 @@
+-- list: the jobs of one state, in the order of their set, a part of a page at a time; the blocked by their gate.
+--        reads only
+-- FLAGS  no-writes
+-- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
+-- KEYS   payloads hash · live hash · results hash · gates hash · batches hash · timers zset · events stream
+-- ARGV   state, limit, client ('' = any), worker ('' = any), batch ('' = any), score and member of the one seen last
+-- ARGV   ('' = from the start), bytes of bodies that the page has already
+-- REPLY  {next score ('' = the end), next member, bytes of the page, full (0 | 1), {jobs, as `job` shows them …}}
+local record = require 'base/record'
+local write = require 'base/write'
+local batch = require 'base/batch'
+local place = require 'jobs/place'
+local page = require 'jobs/page'
+local view = require 'jobs/view'
+local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
+
+local function open(q, args)
+  local state = args[1]
+  return {
+    state = state, limit = tonumber(args[2]), client = args[3], worker = args[4], batch = args[5], after_score = args[6],
+    after = args[7], bytes = tonumber(args[8]), page = {}, full = false, bodies = 0,
+    set = ({
+      waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
+      completed = q.ended, cancelled = q.ended,
+    })[state],
+  }
+end
+
+-- The one seen last may have left the set; then its score says where to go on, or among equal scores its name.
+local function rank_after(q, list)
+  if list.after_score ~= '' and list.set == q.parked then
+    return redis.call('ZLEXCOUNT', list.set, '-', '[' .. list.after)
+  end
+  return page.rank_after(list.set, list.after_score, list.after)
+end
+
+-- Members of the line are compared as numbers and ids: Lua orders bytes as the server's language does.
+local function is_passed(q, list, member)
+  local after = list.after
+  if list.set ~= q.inbound or #member ~= #after then return member <= after end
+  local own, last = place.arrival_of(member), place.arrival_of(after)
+  return own < last or own == last and place.id_of(member) <= place.id_of(after)
+end
+
+-- Headers and live records alone say whether a job is asked for.
+local function fits(q, list, id, header, r)
+  if record.is_alias(header) or record.STATES[r.state] ~= list.state then return false end
+  if list.client ~= '' and header.client ~= list.client then return false end
+  local code = record.is_member(header) and batch.of(id)
+  if list.batch ~= '' and code ~= list.batch then return false end
+  local of = code and batch.read(q, code)
+  -- Nobody sees a batch in the making.
+  if of and of.stage == batch.MAKING then return false end
+  return list.worker == '' or r.lease ~= '' and record.lease(r.lease).worker == list.worker
+end
+
+-- Puts a job on the page. False: it belongs on the next one, or is for the next call to read.
+local function put(q, list, id, header, r, raw, score)
+  local bodies = view.bodies_of(header, r)
+  if write.is_spent(q) or list.bodies > 0 and list.bodies + bodies > BODIES then return false end
+  list.bodies = list.bodies + bodies
+  local job = view.show(q, id, header, r, raw, r.state ~= record.BLOCKED and score or '')
+  local weight = #job[2] + #job[3]
+  for part = 5, #job do weight = weight + (part ~= 6 and #job[part] or 0) end
+  list.full = list.bytes > 0 and list.bytes + weight > BYTES
+  if list.full then return false end
+  list.bytes = list.bytes + weight
+  list.page[#list.page + 1] = job
+  return true
+end
+
+-- One entry. Answers whether to look on.
+local function consider(q, list, member, score, header, live)
+  header = header and not (score == list.after_score and is_passed(q, list, member)) and record.header(header)
+  local id = place.id_of(member)
+  local r = header
+    and (live and record.live(live) or record.new(record.WAITING, -1, header.priority, header.stamp))
+  if r and fits(q, list, id, header, r) and not put(q, list, id, header, r, live or '', score) then return false end
+  list.last = {score, member}
+  return #list.page < list.limit
+end
+
+-- Looks at a part of the entries. Answers whether to look on.
+local function look_at(q, list, entries, first, past)
+  local ids = {}
+  for i = first, past - 1, 2 do ids[#ids + 1] = place.id_of(entries[i]) end
+  local headers, lives = redis.call('HMGET', q.jobs, unpack(ids)), redis.call('HMGET', q.live, unpack(ids))
+  for n = 1, #ids do
+    local at = first + n * 2 - 2
+    if write.is_spent(q) or not consider(q, list, entries[at], entries[at + 1], headers[n], lives[n]) then return false end
+  end
+  return true
+end
+
+return function(q, args)
+  local list = open(q, args)
+  local from, all = rank_after(q, list), true
+  local entries = redis.call('ZRANGE', list.set, from, from + LOOK - 1, 'WITHSCORES')
+  for first = 1, #entries, CHUNK * 2 do
+    all = look_at(q, list, entries, first, math.min(first + CHUNK * 2, #entries + 1))
+    if not all then break end
+  end
+  -- Whoever was looked at last may be the very last one.
+  local last = list.last or {list.after_score, list.after}
+  local is_end = #entries == 0 or #entries < LOOK * 2 and (all or last[2] == entries[#entries - 1])
+  if is_end then return {'', '', list.bytes, 0, list.page} end
+  return {last[1], last[2], list.bytes, list.full and 1 or 0, list.page}
+end

@@ -1,0 +1,48 @@
+-- look: what a reserve over several queues needs to know of one.   reads only
+-- FLAGS  no-writes
+-- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · live hash · settings hash
+-- ARGV   worker ('' = unnamed), nonce of the call
+-- REPLY  {now ms, worker at the limit (0 | 1), this very call was answered before (0 | 1), a job can be had (0 | 1),
+-- REPLY  {since ms of each live reservation of the worker …},
+-- REPLY  {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}}
+local record = require 'base/record'
+local clock = require 'base/clock'
+local place = require 'jobs/place'
+local HELD = 200
+local call, huge = redis.call, math.huge
+
+local function first_of(key)
+  return tonumber(call('ZRANGE', key, '0', '0', 'WITHSCORES')[2] or huge)
+end
+
+-- Since when a worker has what they hold.
+local function held_since(q, worker)
+  local since, now = {}, clock.now(q)
+  if worker == '' then return since end
+  local mine = call('ZRANGEBYLEX', q.held, '[' .. worker .. '\0', '(' .. worker .. '\1', 'LIMIT', 0, HELD)
+  if #mine == 0 then return since end
+  for i, member in ipairs(mine) do mine[i] = place.id_of(member) end
+  local deadlines, lives = call('ZMSCORE', q.reserved, unpack(mine)), call('HMGET', q.live, unpack(mine))
+  for i = 1, #mine do
+    local r = tonumber(deadlines[i] or 0) > now and lives[i] and record.live(lives[i])
+    if r and r.lease ~= '' then since[#since + 1] = record.lease(r.lease).reserved_at end
+  end
+  return since
+end
+
+return function(q, args)
+  local worker, nonce, now = args[1], args[2], clock.now(q)
+  local chosen = call('HMGET', q.settings, 'paused', 'worker_limit')
+  local limit, paused = tonumber(chosen[2] or $WORKER_LIMIT), chosen[1] == '1'
+  local since, own = held_since(q, worker), worker .. '\0' .. nonce
+  local replayed = call('ZLEXCOUNT', q.held, '[' .. own .. '\0', '(' .. own .. '\1') > 0
+  local at_limit = limit > 0 and worker ~= '' and #since >= limit
+  local next_at, waiting = math.min(first_of(q.reserved), first_of(q.delayed)), call('ZCARD', q.inbound)
+  local can = not paused and (waiting > 0 or next_at <= now)
+
+  return {
+    now, at_limit and 1 or 0, replayed and 1 or 0, can and 1 or 0, since,
+    {waiting, call('ZCARD', q.parked), call('ZCARD', q.delayed), call('ZCARD', q.reserved), paused and 1 or 0,
+      next_at < huge and math.max(next_at - now, 0) or -1},
+  }
+end

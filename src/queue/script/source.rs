@@ -1,0 +1,147 @@
+//! The files of `lua/`, carried in the binary: what each needs, and the texts that are made of them.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use rust_embed::RustEmbed;
+
+/// A release carries them; a debug build reads them anew each time.
+#[derive(RustEmbed)]
+#[folder = "lua/"]
+#[include = "*/*.lua"]
+struct Files;
+
+/// Where the entry points are; every other folder holds modules.
+const ENTRIES: [&str; 2] = ["transitions/", "views/"];
+
+/// All files, by the names that `require` knows them by.
+pub(super) struct Sources(BTreeMap<String, String>);
+
+/// Lua as Redis is given it, and which file begins behind which of its lines.
+#[derive(Default)]
+pub(crate) struct Text {
+    pub(crate) code: String,
+    parts: Vec<(usize, String)>,
+}
+
+impl Sources {
+    /// The files with the program's own limits in them: `$NAME` is a number that Rust knows.
+    pub(super) fn carried(constants: &[(&str, u64)]) -> Self {
+        let text = |path: &str| Files::get(path).map(|file| String::from_utf8_lossy(&file.data).into_owned());
+        let files = Files::iter().filter_map(|path| Some((path.strip_suffix(".lua")?.to_owned(), text(&path)?)));
+        Self::of(files, constants)
+    }
+
+    pub(super) fn of(files: impl Iterator<Item = (String, String)>, constants: &[(&str, u64)]) -> Self {
+        Self(files.map(|(name, text)| (name, with_values(&text, constants))).collect())
+    }
+
+    pub(super) fn get(&self, name: &str) -> &str {
+        self.0.get(name).map_or("", String::as_str)
+    }
+
+    #[cfg(test)]
+    pub(super) fn all(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, text)| (name.as_str(), text.as_str()))
+    }
+
+    pub(super) fn entries(&self) -> impl Iterator<Item = &str> {
+        let is_entry = |name: &&str| ENTRIES.iter().any(|folder| name.starts_with(folder));
+        self.0.keys().map(String::as_str).filter(is_entry)
+    }
+
+    /// The entry point of this name, in whichever folder.
+    pub(super) fn entry(&self, name: &str) -> &str {
+        self.entries().find(|path| path.rsplit('/').next() == Some(name)).unwrap_or_default()
+    }
+
+    /// Files and all that they require, each behind what it requires itself.
+    pub(super) fn in_order<'s>(&'s self, names: impl IntoIterator<Item = &'s str>) -> Vec<&'s str> {
+        let (mut begun, mut order) = (Vec::new(), Vec::new());
+        for name in names {
+            self.collect(name, &mut begun, &mut order);
+        }
+        order
+    }
+
+    fn collect<'s>(&'s self, name: &'s str, begun: &mut Vec<&'s str>, order: &mut Vec<&'s str>) {
+        if begun.contains(&name) {
+            return;
+        }
+        begun.push(name);
+        for needed in required(self.get(name)) {
+            self.collect(needed, begun, order);
+        }
+        order.push(name);
+    }
+}
+
+impl Text {
+    pub(super) fn line(&mut self, line: &str) {
+        self.code.push_str(line);
+        self.code.push('\n');
+    }
+
+    /// The modules as they find each other, in a table `m`. A comment costs its line and nothing else.
+    pub(super) fn modules<'s>(&mut self, sources: &'s Sources, names: impl IntoIterator<Item = &'s str>) {
+        self.line("local m = {}");
+        self.line("local function require(name) return m[name] end");
+        for name in names {
+            self.line(&format!("m['{name}'] = (function()"));
+            self.parts.push((self.code.matches('\n').count(), name.to_owned()));
+            for line in sources.get(name).lines() {
+                self.line(if line.trim_start().starts_with("--") { "" } else { line });
+            }
+            self.line("end)()");
+        }
+    }
+
+    /// A complaint of Redis's, which counts the lines of the whole text, with the file and its line instead.
+    pub(crate) fn explain(&self, complaint: &str) -> String {
+        let mut out = String::new();
+        let mut rest = complaint;
+        while let Some((at, mark)) =
+            ["user_function:", "user_script:"].iter().filter_map(|mark| rest.find(mark).map(|at| (at, mark))).min()
+        {
+            let (before, behind) = (&rest[..at], &rest[at + mark.len()..]);
+            let digits = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+            let place = behind[..digits].parse().ok().and_then(|line| self.place(line));
+            let _ = match place {
+                Some((file, line)) => write!(out, "{before}lua/{file}.lua:{line}"),
+                None => write!(out, "{before}{mark}{}", &behind[..digits]),
+            };
+            rest = &behind[digits..];
+        }
+        out + rest
+    }
+
+    fn place(&self, line: usize) -> Option<(&str, usize)> {
+        let (begin, file) = self.parts.iter().rev().find(|(begin, _)| *begin < line)?;
+        Some((file, line - begin))
+    }
+}
+
+/// What a file says that it takes, in the order in which it says so.
+pub(super) fn required(text: &str) -> impl Iterator<Item = &str> {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("--"));
+    code.filter_map(|line| line.split_once("require '")?.1.split_once('\'').map(|(name, _)| name))
+}
+
+/// The words of a header's lines of one title, without what stands between them.
+pub(super) fn header<'s>(text: &'s str, title: &str) -> Vec<&'s str> {
+    let lines = text.lines().take_while(|line| line.starts_with("--"));
+    let body = lines.filter_map(|line| line.strip_prefix("-- ")?.strip_prefix(title)?.strip_prefix(' '));
+    body.flat_map(str::split_whitespace).collect()
+}
+
+fn with_values(text: &str, constants: &[(&str, u64)]) -> String {
+    let mut parts = text.split('$');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_uppercase() && c != '_').unwrap_or(part.len());
+        let _ = match constants.iter().find(|(name, _)| *name == &part[..end]) {
+            Some((_, value)) => write!(out, "{value}{}", &part[end..]),
+            None => write!(out, "${part}"),
+        };
+    }
+    out
+}

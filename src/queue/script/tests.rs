@@ -1,0 +1,229 @@
+//! The loader on small files, and what every file of `lua/` keeps to.
+
+use std::collections::BTreeSet;
+
+use super::{
+    source::{header, required},
+    *,
+};
+
+fn tree(files: &[(&str, &str)]) -> Sources {
+    Sources::of(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())), &[("MOST", 7)])
+}
+
+fn carried() -> Sources {
+    Sources::carried(&CONSTANTS)
+}
+
+#[test]
+fn what_a_file_requires_comes_before_it_and_each_once() {
+    let sources = tree(&[
+        ("base/a", "local b = require 'base/b'\n-- require 'base/z'\nreturn {}"),
+        ("base/b", "return {}"),
+        ("transitions/t", "local b = require 'base/b'\nlocal a = require 'base/a'\nreturn function() end"),
+    ]);
+    assert_eq!(sources.in_order(["transitions/t"]), ["base/b", "base/a", "transitions/t"]);
+    assert_eq!(sources.entries().collect::<Vec<_>>(), ["transitions/t"]);
+}
+
+#[test]
+fn a_complaint_names_the_file_and_its_line() {
+    let sources = tree(&[("base/a", "-- a\nlocal most = $MOST\nreturn {}"), ("views/v", "return function() end")]);
+    let mut text = Text::default();
+    text.modules(&sources, ["base/a", "views/v"]);
+    assert!(text.code.contains("local most = 7\n") && !text.code.contains("-- a"), "{}", text.code);
+    let line = 1 + text.code.lines().position(|line| line.contains("most")).expect("the line");
+    let said = format!("user_script:{line}: no, on @user_script:{line}. user_function:x");
+    assert_eq!(text.explain(&said), "lua/base/a.lua:2: no, on @lua/base/a.lua:2. user_function:x");
+}
+
+#[test]
+fn a_library_is_called_by_its_text() {
+    let one = Library::of(&tree(&[("views/v", "return function() end")]), &[]);
+    let other = Library::of(&tree(&[("views/v", "return function() return 1 end")]), &[]);
+    assert!(one.name != other.name && Library::is_name(&one.name), "{} {}", one.name, other.name);
+    assert!(one.text.code.starts_with(&format!("#!lua name={}\n", one.name)));
+    for name in ["intray_0123", "intray_0123456789ABCDEF", "other_0123456789abcdef", "intray_0123456789abcdef_x"] {
+        assert!(!Library::is_name(name), "{name}");
+    }
+}
+
+#[test]
+fn every_entry_point_has_a_name_here_and_the_other_way_round() {
+    let sources = carried();
+    let files: BTreeSet<_> = sources.entries().filter_map(|path| path.rsplit('/').next()).collect();
+    assert_eq!(files, NAMES.iter().copied().collect());
+    assert_eq!(files.len(), sources.entries().count(), "no two in different folders");
+}
+
+/// The code of a file: no comments.
+fn code(source: &str) -> String {
+    let lines = source.lines().map(|line| line.split(" -- ").next().unwrap_or_default());
+    lines.filter(|line| !line.trim_start().starts_with("--")).collect::<Vec<_>>().join("\n")
+}
+
+/// The names that stand behind a prefix, `q.` for one.
+fn names_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let starts = code.match_indices(prefix).filter(|(at, _)| !code[..*at].ends_with(is_word));
+    let names = starts.map(|(at, found)| &code[at + found.len()..]);
+    names.map(|rest| &rest[..rest.find(|c: char| !is_word(c)).unwrap_or(rest.len())]).collect()
+}
+
+/// What stands between quotes right behind a prefix.
+fn quoted_behind<'c>(code: &'c str, prefix: &str) -> BTreeSet<&'c str> {
+    let begin = format!("{prefix}'");
+    let starts = code.match_indices(&begin).map(|(at, found)| &code[at + found.len()..]);
+    starts.filter_map(|rest| rest.split_once('\'').map(|(word, _)| word)).collect()
+}
+
+#[test]
+fn a_header_names_all_keys_of_an_entry_point_and_of_what_it_requires() {
+    let sources = carried();
+    let mut wrong = Vec::new();
+    let known: Vec<_> = KEYS.iter().copied().chain([(REGISTRY, "zset")]).collect();
+    for entry in sources.entries() {
+        let code: String = sources.in_order([entry]).iter().map(|name| code(sources.get(name)) + "\n").collect();
+        let mut used = names_behind(&code, "q.");
+        // A command that is put off is told the name, and so is what looks a set up by it.
+        let named = ["write.set(q, ", "write.add(q, ", "write.delete(q, ", "write.remove(q, ", "key = ", "take(q, "];
+        for line in code.lines().filter(|line| named.iter().any(|call| line.contains(call))) {
+            used.extend(line.split('\'').skip(1).step_by(2));
+        }
+        let used = known.iter().filter(|(key, _)| used.contains(key));
+        let needed: Vec<_> = used.flat_map(|(key, kind)| [*key, *kind]).collect();
+        let named: Vec<_> = header(sources.get(entry), "KEYS").into_iter().filter(|word| *word != "·").collect();
+        if named != needed {
+            wrong.push(format!("{entry}: {named:?} should be {needed:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn a_header_says_the_transition_the_arguments_and_the_reply() {
+    let sources = carried();
+    for entry in sources.entries() {
+        let source = sources.get(entry);
+        let name = entry.rsplit('/').next().unwrap_or_default();
+        assert!(source.starts_with(&format!("-- {name}: ")), "{entry}: the first line says the transition");
+        for title in ["ARGV", "REPLY", "KEYS"] {
+            assert!(!header(source, title).is_empty(), "{entry} has no {title}");
+        }
+        let flags = header(source, "FLAGS");
+        assert!(flags.iter().all(|flag| [NO_WRITES, ALLOW_OOM].contains(flag)), "{entry}: {flags:?}");
+        assert_eq!(entry.starts_with("views/"), flags.contains(&NO_WRITES), "{entry}: a view only looks");
+        assert!(source.trim_end().ends_with("\nend") && source.contains("\nreturn function(q"), "{entry}");
+    }
+    for (name, source) in sources.all() {
+        let begin = source.lines().next().unwrap_or_default();
+        assert!(begin.starts_with(&format!("-- {}: ", name.rsplit('/').next().unwrap_or_default())), "{name}: {begin}");
+    }
+}
+
+#[test]
+fn a_header_says_how_many_arguments_an_item_has() {
+    let sources = carried();
+    for entry in sources.entries() {
+        let source = sources.get(entry);
+        let arguments = header(source, "ARGV").join(" ");
+        let said = arguments.match_indices("per ").find_map(|(at, _)| {
+            let word = arguments[at..].split(' ').nth(2)?;
+            word.strip_suffix(':')?.parse::<u32>().ok()
+        });
+        let strides = source.lines().find_map(|line| {
+            let (names, values) = line.strip_prefix("local ")?.split_once(" = ")?;
+            let at = names.split(", ").position(|name| name == "STRIDE")?;
+            values.split(", ").nth(at)?.parse::<u32>().ok()
+        });
+        assert_eq!(said, strides, "{entry}");
+    }
+}
+
+#[test]
+fn a_header_says_the_words_of_the_reply_and_no_others() {
+    let mut wrong = Vec::new();
+    let sources = carried();
+    for entry in sources.entries() {
+        let source = sources.get(entry);
+        let said = header(source, "REPLY").join(" ");
+        let said: BTreeSet<_> = said.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
+        let code: String = sources.in_order([entry]).iter().map(|name| code(sources.get(name)) + "\n").collect();
+        for word in &said {
+            if !code.contains(&format!("'{word}'")) {
+                wrong.push(format!("{entry}: nobody says {word}"));
+            }
+        }
+        let own = self::code(source);
+        for word in quoted_behind(&own, "return {").into_iter().chain(quoted_behind(&own, "reply = {")) {
+            if !word.is_empty() && !said.contains(word) {
+                wrong.push(format!("{entry}: REPLY has no {word}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Whom a file may require, by its folder.
+const ROOMS: [(&str, &[&str]); 6] = [
+    ("base/", &["base/"]),
+    ("jobs/", &["base/", "jobs/"]),
+    ("batches/", &["base/", "jobs/", "batches/"]),
+    ("plain/", &["base/", "jobs/", "plain/"]),
+    ("transitions/", &["base/", "jobs/", "batches/", "plain/"]),
+    ("views/", &["base/", "jobs/", "batches/"]),
+];
+
+#[test]
+fn a_file_requires_only_what_is_below_it_and_nothing_in_a_circle() {
+    let sources = carried();
+    for (name, source) in sources.all() {
+        let (_, rooms) = ROOMS.iter().find(|(room, _)| name.starts_with(room)).expect(name);
+        for needed in required(source) {
+            assert!(rooms.iter().any(|room| needed.starts_with(room)), "{name} requires {needed}");
+            assert!(!sources.get(needed).is_empty(), "{name} requires {needed}, which is none");
+            assert!(!sources.in_order([needed]).contains(&name), "{name} and {needed} require each other");
+        }
+    }
+}
+
+#[test]
+fn what_a_file_takes_it_uses_and_what_it_uses_is_given() {
+    let sources = carried();
+    for (name, source) in sources.all() {
+        let code = code(source);
+        for line in code.lines().filter(|line| line.contains("require '")) {
+            let (local, path) =
+                line.strip_prefix("local ").and_then(|rest| rest.split_once(" = require '")).expect(line);
+            let given = self::code(sources.get(path.trim_end_matches('\'')));
+            let taken = names_behind(&code, &format!("{local}."));
+            let calls = code.matches(&format!("{local}(")).count();
+            assert!(!taken.is_empty() || calls > 0, "{name} requires {path} and does not use it");
+            for field in taken {
+                let forms =
+                    [format!("{local}.{field} = "), format!("function {local}.{field}("), format!("{field} = ")];
+                let is_listed =
+                    |names: &str| names.split(", ").any(|listed| listed.trim() == format!("{local}.{field}"));
+                let is_given = forms.iter().any(|form| given.contains(form))
+                    || given.lines().any(|line| line.split_once(" = ").is_some_and(|(names, _)| is_listed(names)));
+                assert!(is_given, "{name} takes {field} of {path}, which does not give it");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_constant_is_left_open() {
+    for (name, source) in carried().all() {
+        assert!(!source.contains('$'), "{name}");
+    }
+}
+
+#[test]
+fn nothing_counts_or_walks_a_whole_keyspace() {
+    for (name, source) in carried().all() {
+        for word in ["'KEYS'", "'SCAN'", "'HSCAN'", "'LREM'", "'SMEMBERS'"] {
+            assert!(!source.contains(word), "{name} calls {word}");
+        }
+    }
+}

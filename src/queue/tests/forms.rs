@@ -1,0 +1,33 @@
+//! Every transition in both of its forms, as Redis takes them.
+
+use super::*;
+
+#[tokio::test]
+async fn redis_takes_every_function_and_every_script() {
+    let redis = Redis::start().await;
+    let (link, scripts) = (&redis.queues.parts.runner.link, &redis.queues.parts.runner.scripts);
+    for script in scripts.all() {
+        let forms =
+            [("FCALL", &script.function), ("EVAL", &script.alone().text.code), ("EVALSHA", &script.alone().sha)];
+        for (form, what) in forms {
+            let mut call = redis::cmd(form);
+            call.arg(what).arg(script.keys.len()).arg(vec!["t:trial"; script.keys.len()]);
+            // Without arguments some know no better than to fail, but not for want of anything that they require.
+            let answer = format!("{:?}", link.plain(&call).await);
+            for complaint in ["not found", "NOSCRIPT", "ompiling", "nonexistent", "a nil value (global", "upvalue"] {
+                assert!(!answer.contains(complaint), "{form} {}: {answer}", script.function);
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fault_names_the_file_and_the_line() {
+    let redis = Redis::start().await;
+    for is_library in [true, false] {
+        redis.queues.parts.runner.link.use_library(is_library);
+        let script = &redis.queues.parts.runner.scripts.cancel;
+        let fault = redis.queues.look(script, &queue(), &Args::default()).await.expect_err("no id").to_string();
+        assert!(fault.contains("lua/") && fault.contains(".lua:") && !fault.contains("user_"), "{fault}");
+    }
+}

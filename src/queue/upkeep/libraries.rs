@@ -1,0 +1,43 @@
+//! Which libraries of functions are in use. Each instance announces its own now and then; what none has announced for a day
+//! goes. Whoever misses one brings it again.
+
+use crate::queue::{fault::Fault, handle::Queues, redis::read::Fields, script::Library};
+
+const FORGOTTEN_MS: u64 = 86_400_000;
+
+impl Queues {
+    /// Announces the library of this program, and removes those of programs that are gone.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn tidy_libraries(&self) -> Result<(), Fault> {
+        let (now, libraries) = (self.redis_time().await?.0, self.parts.runner.keys.libraries());
+        let announce =
+            redis::cmd("ZADD").arg(&libraries).arg(now).arg(&self.parts.runner.scripts.library.name).to_owned();
+        match self.parts.runner.link.plain(&announce).await {
+            // Who cannot say what is in use does not judge what is not.
+            Err(Fault::Full) => return Ok(()),
+            announced => announced?,
+        };
+        let mut forgotten = redis::cmd("ZRANGEBYSCORE");
+        forgotten.arg(&libraries).arg("-inf").arg(now.saturating_sub(FORGOTTEN_MS));
+        let mut forgotten = Fields::of(self.parts.runner.link.plain(&forgotten).await?)?;
+        while !forgotten.is_done() {
+            let name = forgotten.text()?;
+            if self.is_gone(&name).await {
+                self.parts.runner.link.plain(redis::cmd("ZREM").arg(&libraries).arg(&name)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Not so where the right is lacking: then a later program may have it.
+    async fn is_gone(&self, name: &str) -> bool {
+        if !Library::is_name(name) {
+            return true;
+        }
+        let deleted = self.parts.runner.link.plain(redis::cmd("FUNCTION").arg("DELETE").arg(name)).await;
+        // An error that is no refusal: there is no such library.
+        matches!(deleted, Ok(_) | Err(Fault::Broken(_)))
+    }
+}
