@@ -23,20 +23,13 @@ pub use self::{
     tokens::{SECRET_BYTES, Signer, Token},
 };
 use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
+pub use crate::job::Role;
 use crate::job::{Name, QueueName};
 
 /// How often the files are looked at for changes.
 const LOOK: Duration = Duration::from_secs(1);
 /// A look that takes longer is said.
 const SLOW: Duration = Duration::from_secs(5);
-
-/// What a credential is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    Worker,
-    Producer,
-    Operator,
-}
 
 /// Whom a call is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,20 +42,6 @@ pub enum Who {
 }
 
 impl Role {
-    pub const ALL: [Self; 3] = [Self::Worker, Self::Producer, Self::Operator];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Worker => "worker",
-            Self::Producer => "producer",
-            Self::Operator => "operator",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.word() == word)
-    }
-
     pub fn may(self, who: Who) -> bool {
         match (self, who) {
             (_, Who::Anyone) | (Self::Operator, _) | (Self::Worker, Who::Worker) | (Self::Producer, Who::Producer) => {

@@ -23,8 +23,8 @@ use super::{
 };
 use crate::{
     access::Pass,
-    job::{BatchId, Invalid, Name, QueueName, chance::between},
-    queue::{Event, KINDS, Subject},
+    job::{BatchId, Invalid, Kind, Name, QueueName, chance::between},
+    queue::{Event, Subject},
     waiting::{Feed, Told, Waiting},
 };
 
@@ -53,7 +53,7 @@ pub async fn events(
 
 /// Which events are wanted.
 struct Filter {
-    kinds: Vec<String>,
+    kinds: Vec<Kind>,
     batch: Option<BatchId>,
     client: Option<Name>,
     worker: Option<Name>,
@@ -62,10 +62,10 @@ struct Filter {
 impl Filter {
     fn read(query: &mut Query) -> Self {
         let mut kinds = Vec::new();
-        for kind in query.list("type", KINDS.len()) {
-            match KINDS.contains(&kind.as_str()) {
-                true => kinds.push(kind),
-                false => query.blame("type", Invalid("must be a type of event")),
+        for kind in query.list("type", Kind::ALL.len()) {
+            match Kind::parse(&kind) {
+                Some(kind) => kinds.push(kind),
+                None => query.blame("type", Invalid("must be a type of event")),
             }
         }
         Self {
@@ -117,7 +117,7 @@ impl Reader {
             tokio::select! {
                 told = self.feed.next() => match told {
                     Ok(Told::Event(event)) if self.filter.wants(&event) => {
-                        return Some(self.message(&event.kind, &shapes::Event::new(&event)));
+                        return Some(self.message(event.kind.word(), &shapes::Event::new(&event)));
                     }
                     Ok(Told::Event(_)) => {}
                     Ok(Told::Gap(queue)) => return Some(self.message("gap", &shapes::Gap { queue: shapes::Text(queue) })),

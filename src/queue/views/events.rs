@@ -1,42 +1,20 @@
 //! The stream of a queue's transitions: what happened, in order, as long as it is kept.
 
-use crate::job::{BatchId, Code, JobId, Millis, Name, QueueName};
+use crate::job::{BatchId, Code, Concern, JobId, Kind, Millis, Name, QueueName};
 use crate::queue::{
-    Fault, Queues,
+    fault::Fault,
+    handle::Queues,
+    layout::ended::Completed,
     layout::record::Bytes,
     redis::read::{Fields, broken},
-    views::ended::Completed,
 };
-
-/// The types of events.
-pub const KINDS: [&str; 18] = [
-    "enqueued",
-    "due",
-    "blocked",
-    "reserved",
-    "resumed",
-    "extended",
-    "abandoned",
-    "released",
-    "expired",
-    "failed",
-    "completed",
-    "dead",
-    "cancelled",
-    "requeued",
-    "changed",
-    "paused",
-    "unpaused",
-    "batch-completed",
-];
 
 /// One transition.
 #[derive(Debug, Clone)]
 pub struct Event {
     pub queue: QueueName,
     pub at: Place,
-    /// `enqueued`, `reserved`, `completed`, …
-    pub kind: String,
+    pub kind: Kind,
     pub subject: Subject,
     pub worker: Option<Name>,
     pub client: Option<Name>,
@@ -104,8 +82,8 @@ impl Queues {
     pub async fn events_after(&self, queue: &QueueName, place: Place) -> Result<Passage, Fault> {
         let from = format!("{}-{}", place.ms, place.sequence);
         let mut command = redis::cmd("XRANGE");
-        command.arg(self.inner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
-        let entries = Fields::of(self.inner.link.plain(&command).await?)?;
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
+        let entries = Fields::of(self.parts.runner.link.plain(&command).await?)?;
         let (mut events, mut count, mut first) = (Vec::new(), 0, None);
         for entry in entries.lists() {
             count += 1;
@@ -128,8 +106,8 @@ impl Queues {
     /// When Redis is not well.
     pub async fn last_event(&self, queue: &QueueName) -> Result<Place, Fault> {
         let mut command = redis::cmd("XREVRANGE");
-        command.arg(self.inner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
-        let mut entries = Fields::of(self.inner.link.plain(&command).await?)?;
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
+        let mut entries = Fields::of(self.parts.runner.link.plain(&command).await?)?;
         if entries.is_done() {
             return Ok(Place::default());
         }
@@ -144,15 +122,15 @@ impl Queues {
         }
         let id = format!("{}-{}", place.ms, place.sequence);
         let mut command = redis::cmd("XRANGE");
-        command.arg(self.inner.keys.of(queue, "events")).arg(&id).arg(&id);
-        Ok(!Fields::of(self.inner.link.plain(&command).await?)?.is_done())
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(&id).arg(&id);
+        Ok(!Fields::of(self.parts.runner.link.plain(&command).await?)?.is_done())
     }
 
     /// Whether the stream still begins with its first entry.
     async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
         let mut command = redis::cmd("XINFO");
-        command.arg("STREAM").arg(self.inner.keys.of(queue, "events"));
-        let mut fields = match self.inner.link.plain(&command).await {
+        command.arg("STREAM").arg(self.parts.runner.keys.of(queue, "events"));
+        let mut fields = match self.parts.runner.link.plain(&command).await {
             Ok(answer) => Fields::of(answer)?,
             Err(Fault::Broken(_)) => return Ok(true), // there is no stream
             Err(fault) => return Err(fault),
@@ -179,22 +157,24 @@ fn read_entry(queue: &QueueName, mut entry: Fields, into: &mut Vec<Event>) -> Re
     let mut index = 0;
     while !bytes.0.is_empty() {
         let length = bytes.uint(1)? as usize;
-        let kind = bytes.text(length & 127)?;
+        let (kind, of_batch) = (bytes.text(length & 127)?, length & 128 != 0);
         let code = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a code"))?;
         let id = JobId { queue: queue.clone(), code };
-        let subject = match kind.as_str() {
-            "paused" | "unpaused" => Subject::Queue,
-            "batch-completed" => Subject::Batch(id.batch()),
-            _ if length & 128 != 0 => Subject::Member(id),
-            _ => Subject::Job(id),
-        };
         let (worker, client) = (bytes.name()?, bytes.name()?);
         let length = bytes.uint(2)? as usize;
         let mut note = bytes.text(length)?;
-        let completed = if kind == "completed" { completion(worker.as_ref(), &mut note) } else { None };
-        let (queue, at) = (queue.clone(), Place { index, ..place });
-        into.push(Event { queue, at, kind, subject, worker, client, note, completed });
+        let at = Place { index, ..place };
         index += 1;
+        // A newer instance at the same Redis may tell what only it knows: it is passed over.
+        let Some(kind) = Kind::parse(&kind) else { continue };
+        let subject = match kind.concerns() {
+            Concern::Queue => Subject::Queue,
+            Concern::Batch => Subject::Batch(id.batch()),
+            Concern::Job if of_batch => Subject::Member(id),
+            Concern::Job => Subject::Job(id),
+        };
+        let completed = if kind == Kind::Completed { completion(worker.as_ref(), &mut note) } else { None };
+        into.push(Event { queue: queue.clone(), at, kind, subject, worker, client, note, completed });
     }
     Ok(place)
 }

@@ -1,9 +1,20 @@
 //! A queue as an operator sees it: counts, settings and totals.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::job::{Millis, QueueName};
-use crate::queue::{Fault, Queues, Settings, redis::link::Args, redis::read::Fields};
+use crate::job::{Kept, Millis, QueueName, Total};
+use crate::queue::{
+    fault::Fault,
+    handle::Queues,
+    layout::{
+        batch::StateCounts,
+        settings::{Settings, SettingsPatch},
+    },
+    redis::{
+        args::Args,
+        read::{Fields, broken},
+    },
+};
 
 /// A queue, now and since it came into being.
 #[derive(Debug)]
@@ -19,31 +30,24 @@ pub struct QueueInfo {
     pub totals: Totals,
 }
 
-/// How many jobs are in each state now.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct StateCounts {
-    pub waiting: u64,
-    pub blocked: u64,
-    pub delayed: u64,
-    pub reserved: u64,
-    pub completed: u64,
-    pub dead: u64,
-    pub cancelled: u64,
+/// The totals of a queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals([u64; Total::ALL.len()]);
+
+impl Totals {
+    pub fn of(count: impl FnMut(Total) -> u64) -> Self {
+        Self(Total::ALL.map(count))
+    }
+
+    pub fn get(&self, total: Total) -> u64 {
+        self.0[total as usize]
+    }
 }
 
-/// How often each transition happened since the queue came into being. They never fall.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Totals {
-    pub enqueued: u64,
-    pub handed_out: u64,
-    pub completed: u64,
-    pub expired: u64,
-    pub failed: u64,
-    pub abandoned: u64,
-    pub released: u64,
-    pub dead: u64,
-    pub cancelled: u64,
-    pub requeued: u64,
+impl Serialize for Totals {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Total::ALL.into_iter().zip(self.0))
+    }
 }
 
 /// Some queues, by name.
@@ -61,6 +65,17 @@ impl Queues {
     /// When Redis is not well.
     pub async fn queue(&self, queue: &QueueName) -> Result<Option<QueueInfo>, Fault> {
         if self.exists(queue).await? { self.stats(queue).await.map(Some) } else { Ok(None) }
+    }
+
+    /// Changes settings, which brings the queue into being; as it is then. `None`: there are as many queues as may be.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn set(&self, queue: &QueueName, patch: SettingsPatch) -> Result<Option<QueueInfo>, Fault> {
+        if !self.change_settings(queue, &patch).await? {
+            return Ok(None);
+        }
+        self.queue(queue).await?.map(Some).ok_or_else(|| broken("a queue that was just set"))
     }
 
     /// Every queue, by name.
@@ -99,7 +114,7 @@ impl Queues {
     }
 
     async fn stats(&self, queue: &QueueName) -> Result<QueueInfo, Fault> {
-        let mut answer = Fields::of(self.run(&self.inner.scripts.stats, queue, &Args::default()).await?)?;
+        let mut answer = Fields::of(self.look(&self.parts.runner.scripts.stats, queue, &Args::default()).await?)?;
         let now = answer.time()?;
         let mut counts = StateCounts {
             waiting: answer.count()?,
@@ -115,9 +130,10 @@ impl Queues {
         let totals = answer.list()?.pairs()?;
         let total =
             |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
-        let cancelled = total("cancelled_kept");
-        counts.cancelled = cancelled + total("batch_cancelled_kept");
-        counts.completed = ended.saturating_sub(cancelled + total("stubs")) + total("batch_completed_kept");
+        let cancelled = total(Kept::Cancelled.word());
+        counts.cancelled = cancelled + total(Kept::BatchCancelled.word());
+        counts.completed =
+            ended.saturating_sub(cancelled + total(Kept::Stubs.word())) + total(Kept::BatchCompleted.word());
         Ok(QueueInfo {
             name: queue.clone(),
             counts,
@@ -126,18 +142,7 @@ impl Queues {
             overdue,
             soonest_expires_in_ms: soonest.map(|at| Millis(at).since(now)),
             settings,
-            totals: Totals {
-                enqueued: total("enqueued"),
-                handed_out: total("handed_out"),
-                completed: total("completed"),
-                expired: total("expired"),
-                failed: total("failed"),
-                abandoned: total("abandoned"),
-                released: total("released"),
-                dead: total("dead"),
-                cancelled: total("cancelled"),
-                requeued: total("requeued"),
-            },
+            totals: Totals::of(|one| total(one.word())),
         })
     }
 }

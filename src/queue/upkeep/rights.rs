@@ -1,0 +1,154 @@
+//! What the user of Redis must be allowed to do. A right that is lacking would show in the middle of a script, after its
+//! first writes; so each is tried before anything is done, by a command that does nothing.
+
+use super::health::Check;
+use crate::queue::{fault::Fault, handle::Queues};
+
+/// Where a command of a trial has the key, or the channel.
+const HERE: &str = "<key>";
+/// A script that reads nothing and writes nothing.
+const IDLE: &str = "#!lua flags=no-writes\nreturn 1";
+/// A script that nobody has.
+const NOBODYS: &str = "0000000000000000000000000000000000000000";
+
+/// Every command that a script or this program calls, in order, with arguments that change nothing where there is no such
+/// key. Redis looks at rights before it looks at arguments, so some of these are wrong.
+const TRIALS: [(&str, &[&str]); 35] = [
+    ("EVAL", &[IDLE, "0"]),
+    ("EVALSHA", &[NOBODYS, "0"]),
+    ("EXISTS", &[HERE]),
+    ("GET", &[HERE]),
+    ("HDEL", &[HERE, ""]),
+    ("HEXISTS", &[HERE, ""]),
+    ("HGET", &[HERE, ""]),
+    ("HGETALL", &[HERE]),
+    ("HINCRBY", &[HERE, "", "no number"]),
+    ("HMGET", &[HERE, ""]),
+    ("HSET", &[HERE, "", "", "no value"]),
+    ("HSTRLEN", &[HERE, ""]),
+    ("INFO", &["server"]),
+    ("PING", &[]),
+    ("PUBLISH", &[HERE, ""]),
+    ("SET", &[HERE, "", "XX", "NX"]),
+    ("TIME", &[]),
+    ("UNLINK", &[HERE]),
+    ("UNWATCH", &[]),
+    ("XADD", &[HERE, "0-0", "", ""]),
+    ("XINFO", &["STREAM", HERE]),
+    ("XRANGE", &[HERE, "-", "+"]),
+    ("XREVRANGE", &[HERE, "+", "-"]),
+    ("XTRIM", &[HERE, "MAXLEN", "0"]),
+    ("ZADD", &[HERE, "XX", "0", ""]),
+    ("ZCARD", &[HERE]),
+    ("ZCOUNT", &[HERE, "0", "0"]),
+    ("ZLEXCOUNT", &[HERE, "-", "+"]),
+    ("ZMSCORE", &[HERE, ""]),
+    ("ZRANGE", &[HERE, "0", "0"]),
+    ("ZRANGEBYLEX", &[HERE, "-", "+"]),
+    ("ZRANGEBYSCORE", &[HERE, "0", "0"]),
+    ("ZRANK", &[HERE, ""]),
+    ("ZREM", &[HERE, ""]),
+    ("ZSCORE", &[HERE, ""]),
+];
+
+/// What else is called: on a connection of its own, where it can be tried and taken back.
+const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
+/// Without these all is done, and some of it late: nobody who waits is woken, the pool trusts no connection twice.
+const COMFORTS: [&str; 3] = ["PUBLISH", "SUBSCRIBE", "UNWATCH"];
+
+impl Queues {
+    /// Whether the user of Redis may do all that is needed; if not, what is lacking and the remedy.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub(crate) async fn rights(&self) -> Result<Check, Fault> {
+        let here = self.parts.runner.keys.trial();
+        let mut lacking = Vec::new();
+        for (name, arguments) in TRIALS {
+            let mut command = redis::cmd(name);
+            command.arg(arguments.iter().map(|word| if *word == HERE { &here } else { *word }).collect::<Vec<_>>());
+            if !self.parts.runner.link.may(&command).await? {
+                lacking.push(name);
+            }
+        }
+        if !self.parts.hints.may_listen(&here).await {
+            lacking.push(LISTENING[0]);
+        }
+        let prefix = self.parts.runner.keys.prefix();
+        let needed = needed(prefix);
+        let is_warning = lacking.iter().all(|name| COMFORTS.contains(name));
+        let late = if is_warning { ", so that some things come late" } else { "" };
+        let what = lacking.join(", ");
+        let problem =
+            format!("the user of Redis may not do all that is needed on {prefix}:*, not {what}{late}: {needed}");
+        Ok(Check { name: "rights", problem: (!lacking.is_empty()).then_some(problem), is_warning })
+    }
+}
+
+/// The command that makes a user with exactly the rights that are needed.
+fn needed(prefix: &str) -> String {
+    let word = |name: &str| match name {
+        "XINFO" => " +xinfo|stream".to_owned(),
+        name => format!(" +{}", name.to_lowercase()),
+    };
+    let commands: String = TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).map(word).collect();
+    format!("ACL SETUSER intray on >PASSWORD ~{prefix}:* &{prefix}:*{commands}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    use super::*;
+
+    /// Words in capitals that are no commands.
+    const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
+    /// For `intray migrate` only, which the README says.
+    const MOVING: [&str; 3] = ["HSCAN", "RENAMENX", "TYPE"];
+
+    fn texts(folder: &str, extension: &str) -> Vec<String> {
+        let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("a folder");
+        let mut texts = Vec::new();
+        for path in entries.map(|entry| entry.expect("an entry").path()) {
+            let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+            if path.is_dir() && name != "tests" {
+                texts.extend(self::texts(&format!("{folder}/{name}"), extension));
+            } else if name.ends_with(extension) && name != "tests.rs" {
+                let text = fs::read_to_string(&path).expect("text");
+                texts.push(text.split("#[cfg(test)]").next().unwrap_or_default().to_owned());
+            }
+        }
+        texts
+    }
+
+    /// The words in capitals that stand between quotes, behind a call of this name if there is one.
+    fn capitals(text: &str, quote: char, behind: &str) -> BTreeSet<String> {
+        let code: String =
+            text.lines().map(|line| line.split("--").next().unwrap_or_default().to_owned() + "\n").collect();
+        let begin = format!("{behind}{quote}");
+        let starts = code.match_indices(&begin).map(|(at, found)| at + found.len());
+        let words = starts.filter_map(|at| code[at..].split_once(quote).map(|(word, _)| word));
+        words.filter(|w| w.len() > 2 && w.bytes().all(|b| b.is_ascii_uppercase())).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_command_of_a_script_and_of_the_program_is_tried_before_the_first_is_needed() {
+        let mut called: BTreeSet<_> = texts("lua", ".lua").iter().flat_map(|text| capitals(text, '\'', "")).collect();
+        called.extend(texts("migrations", ".lua").iter().flat_map(|text| capitals(text, '\'', "")));
+        called.extend(texts("src/queue", ".rs").iter().flat_map(|text| capitals(text, '"', "cmd(")));
+        called.extend(texts("src/queue", ".rs").iter().flat_map(|text| capitals(text, '"', "command(")));
+        // When it checks a connection, the pool says so too.
+        called.insert("UNWATCH".to_owned());
+        called.retain(|word| !OPTIONS.contains(&word.as_str()) && !MOVING.contains(&word.as_str()));
+        let tried: BTreeSet<_> = TRIALS.iter().map(|(name, _)| (*name).to_owned()).collect();
+        assert_eq!(tried, called, "TRIALS and what is called: each has what the other has");
+        assert!(TRIALS.is_sorted_by_key(|(name, _)| *name), "{TRIALS:?}");
+    }
+
+    #[test]
+    fn the_readme_has_the_line_that_makes_such_a_user() {
+        let readme = include_str!("../../../README.md");
+        let line = readme.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
+        assert_eq!(line, needed("intray"));
+    }
+}
