@@ -30,12 +30,12 @@ impl<'b> Fields<'b> {
     }
 
     fn at(at: String, text: &'b str) -> Result<Self, Place> {
+        if !json::is(text, b'{') {
+            return Err(Place::pointer(at, "must be an object"));
+        }
         match json::members(text) {
             Some(members) => Ok(Self { at, members, errors: Vec::new() }),
-            None if json::is(text, b'{') => {
-                Err(Place::pointer(at, "must have at most 32 fields, named in Unicode text"))
-            }
-            None => Err(Place::pointer(at, "must be an object")),
+            None => Err(Place::pointer(at, "must have at most 32 fields, named in Unicode text")),
         }
     }
 
