@@ -5,7 +5,6 @@
 
 mod fault;
 mod handle;
-mod kinds;
 mod lanes;
 mod layout;
 mod redis;
@@ -20,7 +19,6 @@ mod views;
 
 pub use fault::{Applied, Fault, UNWRITABLE};
 pub use handle::Queues;
-pub use kinds::KINDS;
 pub use layout::{
     batch::{Batch, StateCounts},
     cursor::Cursor,
@@ -48,7 +46,7 @@ pub use transitions::{
     release::{Release, Released},
     reprioritize::Reprioritized,
     requeue::{Requeue, Requeued},
-    reserve::{Handout, Reason, Reserve, ReserveOutcome, Sight},
+    reserve::{Handout, Reserve, ReserveOutcome, Sight},
     sweep::Swept,
     undo::Undo,
     withdraw::BatchCancellation,
@@ -62,6 +60,7 @@ pub use views::{
     stats::{QueueInfo, QueuePage, Totals},
 };
 
+pub use crate::job::Reason;
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 
 impl Queues {

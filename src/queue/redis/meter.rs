@@ -8,7 +8,7 @@ use std::{
 use metrics::Histogram;
 use redis::Value;
 
-use crate::{job::QueueName, queue::kinds::KINDS};
+use crate::job::{Kind, QueueName, Tally, Total};
 
 /// Counts transitions that this instance brought about.
 pub(crate) fn transitions(queue: &QueueName, transition: &'static str, n: u64) {
@@ -20,7 +20,7 @@ pub(crate) fn transitions(queue: &QueueName, transition: &'static str, n: u64) {
 
 /// Counts a call that hit nothing. Anybody may invent a reservation, and with it a queue: its name is no label.
 pub(crate) fn lost() {
-    metrics::counter!("intray_transitions_total", "transition" => "lost").increment(1);
+    metrics::counter!("intray_transitions_total", "transition" => Tally::Lost.word()).increment(1);
 }
 
 /// Counts what a script did, and answers what it answered.
@@ -39,14 +39,15 @@ pub(crate) fn counted(queue: &QueueName, answer: Value) -> Value {
     parts.pop().unwrap_or(Value::Nil)
 }
 
-/// What is told by a name of a total or a type of event: of what is kept now, nothing.
-fn transition_of(name: &[u8]) -> Option<&'static str> {
-    match name {
-        b"handed_out" => Some("reserved"),
+/// What is told by the word of a total or of an event: of what is kept now, nothing.
+fn transition_of(word: &[u8]) -> Option<&'static str> {
+    let word = str::from_utf8(word).ok()?;
+    match Kind::parse(word) {
+        None if word == Total::HandedOut.word() => Some(Kind::Reserved.word()),
+        None if word == Tally::Undelivered.word() => Some(Tally::Undelivered.word()),
         // The total has told it.
-        b"reserved" => None,
-        b"undelivered" => Some("undelivered"),
-        _ => KINDS.into_iter().find(|kind| kind.as_bytes() == name),
+        Some(Kind::Reserved) => None,
+        kind => kind.map(Kind::word),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    job::{JobId, Name, Priority, QueueName, State},
+    job::{JobId, Name, Priority, QueueName, State, Tally},
     payload::Json,
     queue::{
         fault::Fault,
@@ -174,7 +174,7 @@ impl Transition for NewJob {
     fn effect(&self, outcome: &Enqueued) -> Effect {
         match outcome {
             Enqueued::Stored { .. } => Effect::Moved,
-            Enqueued::Twin { .. } => Effect::Counted("deduplicated", 1),
+            Enqueued::Twin { .. } => Effect::Counted(Tally::Deduplicated, 1),
             Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues => Effect::None,
         }
     }

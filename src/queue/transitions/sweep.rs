@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::{
-    job::{QueueName, limits},
+    job::{QueueName, Tally, limits},
     queue::{
         fault::Fault,
         handle::Queues,
@@ -106,6 +106,6 @@ impl Transition for Sweep {
 
     /// Who sweeps has been told when there is more to do.
     fn effect(&self, swept: &Swept) -> Effect {
-        Effect::Counted("forgotten", swept.forgotten)
+        Effect::Counted(Tally::Forgotten, swept.forgotten)
     }
 }

@@ -2,9 +2,9 @@
 
 use redis::Value;
 
-use super::{Handout, Reason, ReserveOutcome};
+use super::{Handout, ReserveOutcome};
 use crate::{
-    job::{Millis, chance::between},
+    job::{Millis, Reason, chance::between},
     queue::{
         fault::Fault,
         redis::read::{Fields, broken},
