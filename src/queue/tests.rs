@@ -2,6 +2,7 @@
 //! second run must give the same answer and change nothing.
 
 mod gates;
+mod lanes;
 mod layout;
 mod registry;
 
