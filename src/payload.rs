@@ -18,7 +18,10 @@ impl Json {
     /// # Errors
     /// [`Self::TOO_DEEP`].
     pub fn check(raw: Box<RawValue>) -> Result<Self, Invalid> {
-        if depth(raw.get().as_bytes()) > limits::DEPTH { Err(Self::TOO_DEEP) } else { Ok(Self(raw)) }
+        let text = raw.get().as_bytes();
+        // What opens so little is not nested so deep.
+        let opened = text.iter().filter(|byte| matches!(byte, b'[' | b'{')).count();
+        if opened > limits::DEPTH && depth(text) > limits::DEPTH { Err(Self::TOO_DEEP) } else { Ok(Self(raw)) }
     }
 
     /// Text that this program stored itself, or that comes from elsewhere: `None` when it is not JSON.

@@ -47,8 +47,8 @@ impl<'b> Items<'b> {
         }
     }
 
-    /// Reads each item, makes a call of each good one, in order, and answers every item. What `read` returns beside an item of the
-    /// call is handed to `answer` with its outcome.
+    /// Reads each item, makes a call of each good one, in order, and answers every item. What `read` returns beside a call is
+    /// handed to `answer` with its outcome.
     pub async fn each<N, C, O, T, F: Future<Output = Result<O, Fault>>>(
         self,
         read: impl FnMut(&'b str) -> Result<(N, C), Problem>,

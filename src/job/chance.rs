@@ -1,9 +1,27 @@
 //! What is left to chance.
 
+use std::cell::RefCell;
+
+/// The operating system is asked for so many bytes at a time.
+const POOL: usize = 1_024;
+
+thread_local! {
+    /// What is left of the last time; bytes that were given are wiped.
+    static LEFT: RefCell<([u8; POOL], usize)> = const { RefCell::new(([0; POOL], POOL)) };
+}
+
+/// Unguessable bytes that nobody has been given before.
 pub fn random<const N: usize>() -> [u8; N] {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system has randomness");
-    bytes
+    const { assert!(N <= POOL) };
+    LEFT.with_borrow_mut(|(pool, given)| {
+        if *given + N > POOL {
+            getrandom::fill(pool).expect("the operating system has randomness");
+            *given = 0;
+        }
+        let bytes = &mut pool[*given..*given + N];
+        *given += N;
+        std::array::from_fn(|i| std::mem::take(&mut bytes[i]))
+    })
 }
 
 /// 0 … 200 thousandths, for backoff.

@@ -15,7 +15,6 @@ use super::{
         hints::{Hint, Source, Wanted},
         keys::Keys,
         link::{Link, Room},
-        read::word,
     },
     runner::Runner,
     script::{Script, Scripts},
@@ -125,27 +124,5 @@ impl Queues {
             names.sort();
         }
         Ok(names)
-    }
-
-    /// Lets go of queues that are empty, have no settings and were not used for a day.
-    ///
-    /// # Errors
-    /// When Redis is not well.
-    pub async fn retire_unseen(&self) -> Result<(), Fault> {
-        let mut kept = 0;
-        loop {
-            let unseen = self.parts.registry.unseen(kept).await?;
-            if unseen.is_empty() {
-                return Ok(());
-            }
-            for queue in unseen {
-                let outcome = self.look(&self.parts.runner.scripts.retire, &queue, &Args::default()).await?;
-                if word(&outcome) == Some("retired") {
-                    self.parts.registry.forget(&queue).await?;
-                } else {
-                    kept += 1;
-                }
-            }
-        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod forms;
 mod gates;
+mod lanes;
 mod layout;
 mod registry;
 

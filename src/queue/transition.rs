@@ -14,7 +14,7 @@ use super::{
     runner::Runner,
     script::{Script, Scripts},
 };
-use crate::job::QueueName;
+use crate::job::{QueueName, Tally};
 
 /// The twin of a file in `lua/` that changes something.
 pub(crate) trait Transition {
@@ -64,7 +64,7 @@ pub(crate) enum Effect {
     /// A job was moved, or may have been: the sweeper is to look what that brings and when.
     Moved,
     /// Nothing was moved, and so much is counted of the queue.
-    Counted(&'static str, u64),
+    Counted(Tally, u64),
     /// Nobody has such a reservation.
     Lost,
 }
@@ -78,7 +78,7 @@ impl Effect {
         match self {
             Self::None => {}
             Self::Moved => runner.mark_active(queue),
-            Self::Counted(what, n) => meter::transitions(queue, what, n),
+            Self::Counted(what, n) => meter::transitions(queue, what.word(), n),
             Self::Lost => meter::lost(),
         }
     }

@@ -53,8 +53,8 @@ impl Crowd {
             let payload = Json::from_text(payload(n)).expect("JSON");
             self.queues.enqueue(NewJob::plain(random_id(self.queue.clone()), payload))
         });
-        for outcomes in join_all(jobs).await {
-            assert!(matches!(outcomes, Ok(Enqueued::Stored { .. })), "{outcomes:?}");
+        for outcome in join_all(jobs).await {
+            assert!(matches!(outcome, Ok(Enqueued::Stored { .. })), "{outcome:?}");
         }
         self.next += calls;
     }
@@ -67,8 +67,8 @@ impl Crowd {
             let reservation = jobs.pop().expect("a job").reservation;
             self.queues.complete(Complete { reservation, result: None })
         });
-        for outcomes in join_all(done).await {
-            assert!(matches!(outcomes, Ok(Completion::Done { .. })), "{outcomes:?}");
+        for outcome in join_all(done).await {
+            assert!(matches!(outcome, Ok(Completion::Done { .. })), "{outcome:?}");
         }
     }
 

@@ -169,7 +169,7 @@ impl Transition for NewJob {
     fn effect(&self, outcome: &Enqueued) -> Effect {
         match outcome {
             Enqueued::Stored { .. } => Effect::Moved,
-            Enqueued::Twin { .. } => Effect::Counted(Tally::Deduplicated.word(), 1),
+            Enqueued::Twin { .. } => Effect::Counted(Tally::Deduplicated, 1),
             Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues => Effect::None,
         }
     }

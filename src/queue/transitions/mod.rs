@@ -13,9 +13,45 @@ pub(crate) mod release;
 pub(crate) mod reprioritize;
 pub(crate) mod requeue;
 pub(crate) mod reserve;
+pub(crate) mod retire;
 pub(crate) mod seal;
 pub(crate) mod set;
 pub(crate) mod stage;
 pub(crate) mod sweep;
 pub(crate) mod undo;
 pub(crate) mod withdraw;
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, fs, path::Path};
+
+    /// Two that work on the registry and no queue.
+    const OF_THE_REGISTRY: [&str; 2] = ["seen", "unseen"];
+
+    /// Each file of a folder by its name, without the extension, with its first line.
+    fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let paths = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let files = paths.filter(|path| path.extension().is_some_and(|found| found == extension));
+        files
+            .map(|path| {
+                let name = path.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
+                (name, fs::read_to_string(&path).expect("text"))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn whatever_changes_jobs_has_a_file_in_lua_and_its_twin_here() {
+        let scripts = files("lua", "lua").into_iter().filter(|(_, text)| !text.contains("no-writes"));
+        let scripts: BTreeSet<_> =
+            scripts.map(|(name, _)| name).filter(|name| !OF_THE_REGISTRY.contains(&name.as_str())).collect();
+        let mut twins = BTreeSet::new();
+        for (name, text) in files("src/queue/transitions", "rs").into_iter().filter(|(name, _)| name != "mod") {
+            assert!(text.starts_with(&format!("//! {name}: ")), "{name}: the first line says the transition");
+            assert!(text.contains(&format!("scripts.{name}")) || name == "reserve", "{name} runs another script");
+            twins.insert(name);
+        }
+        assert_eq!(twins, scripts);
+    }
+}

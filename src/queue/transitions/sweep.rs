@@ -106,6 +106,6 @@ impl Transition for Sweep {
 
     /// Who sweeps has been told when there is more to do.
     fn effect(&self, swept: &Swept) -> Effect {
-        Effect::Counted(Tally::Forgotten.word(), swept.forgotten)
+        Effect::Counted(Tally::Forgotten, swept.forgotten)
     }
 }
