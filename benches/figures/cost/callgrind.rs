@@ -18,7 +18,7 @@ pub struct Callgrind {
 pub struct Profile {
     pub instructions: u64,
     pub allocations: u64,
-    file: PathBuf,
+    own: HashMap<String, u64>,
 }
 
 impl Callgrind {
@@ -47,7 +47,7 @@ impl Callgrind {
         let before = parts().count();
         tell(process, "dump");
         assert_eq!(parts().count(), before + 1, "callgrind wrote down what it had counted");
-        Profile::read(parts().last().expect("a part"))
+        Profile::read(&std::fs::read_to_string(parts().last().expect("a part")).expect("a profile"))
     }
 }
 
@@ -59,30 +59,36 @@ fn tell(process: u32, what: &str) {
 }
 
 impl Profile {
-    fn read(file: PathBuf) -> Self {
-        let text = std::fs::read_to_string(&file).expect("a profile");
-        let (mut instructions, mut allocations) = (None, 0);
-        let (mut names, mut called) = (HashMap::new(), "");
+    /// Of the form that callgrind's manual describes, so much as is needed: where a function begins, its lines (a place and
+    /// a cost), and after each call a line with the cost of who was called.
+    fn read(text: &str) -> Self {
+        let (mut instructions, mut allocations, mut own) = (None, 0, HashMap::<_, u64>::new());
+        let (mut names, mut function, mut called, mut is_called) = (HashMap::new(), "", "", false);
         for line in text.lines() {
-            if let Some(function) = line.strip_prefix("fn=") {
-                name_of(function, &mut names);
-            } else if let Some(function) = line.strip_prefix("cfn=") {
-                called = name_of(function, &mut names);
-            } else if let Some(calls) = line.strip_prefix("calls=").filter(|_| ALLOCATING.contains(&called)) {
-                allocations += number(calls);
+            if let Some(named) = line.strip_prefix("fn=") {
+                function = name_of(named, &mut names);
+            } else if let Some(named) = line.strip_prefix("cfn=") {
+                called = name_of(named, &mut names);
+            } else if let Some(calls) = line.strip_prefix("calls=") {
+                allocations += if ALLOCATING.contains(&called) { number(calls) } else { 0 };
+                is_called = true;
             } else if let Some(total) = line.strip_prefix("totals: ") {
                 instructions = Some(number(total));
+            } else if line.starts_with(|first: char| "+-*0123456789".contains(first)) {
+                let cost = line.split_once(' ').map_or(0, |(_, cost)| number(cost));
+                *own.entry(function).or_default() += if std::mem::take(&mut is_called) { 0 } else { cost };
             }
         }
-        Self { instructions: instructions.expect("a total"), allocations, file }
+        let own = own.into_iter().map(|(name, own)| (name.to_owned(), own)).collect();
+        Self { instructions: instructions.expect("a total"), allocations, own }
     }
 
-    /// The functions that took most.
+    /// The functions that took most, by themselves.
     pub fn top(&self) -> String {
-        let shown = Command::new("callgrind_annotate").arg(&self.file).output().expect("callgrind_annotate");
-        let text = String::from_utf8_lossy(&shown.stdout);
-        let lines = text.lines().filter(|line| line.contains('%')).take(40);
-        lines.map(|line| line.chars().take(160).collect::<String>() + "\n").collect()
+        let mut functions: Vec<_> = self.own.iter().collect();
+        functions.sort_by(|a, b| b.1.cmp(a.1));
+        let share = |own: u64| own as f64 * 100.0 / self.instructions as f64;
+        functions.iter().take(40).map(|(name, own)| format!("{:>6.2} %  {name:.140}\n", share(**own))).collect()
     }
 }
 

@@ -1,12 +1,17 @@
-//! What a cycle costs, in instructions: Redis called directly with 12 calls that meet and with one alone, and the service.
+//! What a cycle costs, in instructions: Redis called directly with 12 calls that meet and with one alone, the commands of the
+//! scripts without the scripts, and the service.
 
 mod callgrind;
+mod ceilings;
+mod crowd;
+mod floor;
 mod redis;
+mod server;
 mod service;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use self::redis::{Form, Shape};
+use self::{ceilings::Ceilings, crowd::Shape, server::Form};
 
 #[derive(clap::Args)]
 pub struct Options {
@@ -27,6 +32,7 @@ enum Half {
     Service,
 }
 
+/// The first two have ceilings, and floors.
 const SHAPES: [Shape; 6] = [
     Shape { calls: 12, waiting: 1_000, is_named: false },
     Shape { calls: 1, waiting: 1_000, is_named: false },
@@ -35,76 +41,75 @@ const SHAPES: [Shape; 6] = [
     Shape { calls: 12, waiting: 200, is_named: false },
     Shape { calls: 1, waiting: 200, is_named: false },
 ];
+const PLAIN: usize = 2;
 
 pub async fn run(options: &Options) {
-    let folder = Folder::new();
-    let mut table = vec!["A cycle is enqueue, reserve and complete of a job with 200 bytes.".to_owned()];
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut report = Report { with_profile: options.profile, lines: Vec::new(), ceilings: Ceilings::default() };
+    report.lines.push("A cycle is enqueue, reserve and complete of a job with a payload of 200 bytes.".to_owned());
     if options.only != Some(Half::Service) {
-        table.extend(of_redis(options, &folder.0).await);
+        of_redis(&options.engine, folder.path(), &mut report).await;
     }
     if options.only != Some(Half::Redis) {
-        table.extend(of_the_service(options, &folder.0).await);
+        of_the_service(folder.path(), &mut report).await;
     }
-    println!("{}", table.join("\n"));
+    println!("{}", report.lines.join("\n"));
+    report.ceilings.check();
 }
 
-async fn of_redis(options: &Options, folder: &Path) -> Vec<String> {
-    let version = std::process::Command::new(&options.engine).arg("--version").output().expect("an engine");
+/// The table that is printed at the end. On the way there each row is shown as it is found.
+struct Report {
+    with_profile: bool,
+    lines: Vec<String>,
+    ceilings: Ceilings,
+}
+
+impl Report {
+    fn row(&mut self, row: String, profile: impl FnOnce() -> String) {
+        eprintln!("{row}");
+        if self.with_profile {
+            println!("{row}\n{}", profile());
+        }
+        self.lines.push(row);
+    }
+}
+
+async fn of_redis(engine: &str, profiles: &Path, report: &mut Report) {
+    let version = std::process::Command::new(engine).arg("--version").output().expect("an engine");
     let version = String::from_utf8_lossy(&version.stdout);
-    let version = version.split(" sha=").next().unwrap_or_default();
-    let mut table = vec![format!("{version}"), "jobs/script  waiting  worker   by       instructions".to_owned()];
-    for shape in SHAPES {
-        for form in [Form::Preferred, Form::Scripts] {
-            let found = redis::measure(&options.engine, shape, form, folder).await;
-            let Shape { calls, waiting, is_named } = shape;
-            let worker = if is_named { "named" } else { "unnamed" };
-            let row = format!("{calls:>11}  {waiting:>7}  {worker:<7}  {:<7}  {:>12}", found.command, found.per_cycle);
-            eprintln!("{row}");
-            if options.profile {
-                println!("{row}\n{}", found.profile.top());
-            }
-            table.push(row);
-            if found.command == "EVALSHA" {
-                break;
-            }
+    report.lines.push(version.split(" sha=").next().unwrap_or_default().to_owned());
+    report.lines.push("jobs/script  waiting  worker   by       instructions  ceiling".to_owned());
+    for (n, shape) in SHAPES.into_iter().enumerate() {
+        let Shape { calls, waiting, is_named } = shape;
+        let worker = if is_named { "named" } else { "unnamed" };
+        let row = |by: &str, figure: u64| format!("{calls:>11}  {waiting:>7}  {worker:<7}  {by:<7}  {figure:>12}");
+        let mut found = redis::measure(engine, shape, Form::Preferred, profiles).await;
+        let name = format!("redis, {calls} a script");
+        let kept = if n < PLAIN { report.ceilings.hold(&name, found.per_cycle as f64) } else { "" };
+        let line = format!("{}  {kept:>7}", row(found.command, found.per_cycle));
+        report.row(line, || found.profile.top());
+        if found.command == "FCALL" {
+            found = redis::measure(engine, shape, Form::Scripts, profiles).await;
+            report.row(row(found.command, found.per_cycle), || found.profile.top());
+        }
+        if n < PLAIN {
+            let (floor, profile) = floor::measure(engine, shape, profiles).await;
+            report.row(row("MULTI", floor), || profile.top());
         }
     }
-    table
 }
 
-async fn of_the_service(options: &Options, folder: &Path) -> Vec<String> {
-    let mut table = vec!["connections  jobs/script  instructions  allocations  system calls".to_owned()];
+async fn of_the_service(profiles: &Path, report: &mut Report) {
+    report.lines.push("connections  jobs/script  instructions  ceiling  allocations  system calls".to_owned());
     for connections in [64, 1] {
-        let found = service::instructions(connections, folder).await;
-        let calls = service::system_calls(connections, folder).await;
-        let row = format!(
-            "{connections:>11}  {:>11.1}  {:>12.0}  {:>11.1}  {:>12.2}",
+        let found = service::instructions(connections, profiles).await;
+        let calls = service::system_calls(connections, profiles).await;
+        let kept = report.ceilings.hold(&format!("service, {connections} connections"), found.instructions);
+        let line = format!(
+            "{connections:>11}  {:>11.1}  {:>12.0}  {kept:>7}  {:>11.1}  {:>12.2}",
             found.jobs_per_script, found.instructions, found.allocations, calls.per_cycle
         );
-        eprintln!("{row}");
-        if options.profile {
-            let which: Vec<_> = calls.which.iter().take(8).map(|(name, calls)| format!("{name} {calls:.2}")).collect();
-            println!("{row}\n{}\n{}", which.join("  "), found.profile.top());
-        }
-        table.push(row);
-    }
-    table
-}
-
-/// What callgrind and strace write.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Self {
-        let folder = std::env::temp_dir().join(format!("intray-cost-profiles-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir(&folder).expect("a folder");
-        Self(folder)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
+        let which = calls.which.iter().take(8).map(|(name, calls)| format!("{calls:>6.2} {name}\n"));
+        report.row(line, || which.collect::<String>() + &found.profile.top());
     }
 }

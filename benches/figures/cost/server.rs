@@ -1,0 +1,89 @@
+//! A Redis of its own, by itself or under callgrind.
+
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use intray::queue::Queues;
+use tempfile::TempDir;
+
+const SOCKET: &str = "redis.sock";
+
+/// How Redis is to be called: as the store likes best, or by scripts because there are no functions.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Preferred,
+    Scripts,
+}
+
+/// Set as the private server is, but for a clock that wakes it less often.
+pub struct Server {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    pub fn start(mut command: Command, form: Form) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        command.args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--hz", "1"]);
+        command.arg("--unixsocket").arg(folder.path().join(SOCKET)).arg("--dir").arg(folder.path());
+        if form == Form::Scripts {
+            command.args(["--rename-command", "FUNCTION", ""]);
+        }
+        let child = command.stdout(Stdio::null()).spawn().expect("the engine");
+        let server = Self { child, folder };
+        while UnixStream::connect(server.socket()).is_err() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        server
+    }
+
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join(SOCKET)
+    }
+
+    pub fn connect(&self) -> UnixStream {
+        UnixStream::connect(self.socket()).expect("Redis")
+    }
+
+    pub fn url(&self) -> String {
+        format!("unix://{}", self.socket().display())
+    }
+
+    /// The store on it, ready for jobs.
+    pub async fn queues(&self) -> Queues {
+        let queues = Queues::new(&self.url(), "cost").expect("a handle");
+        while queues.settle_layout().await.is_err() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        queues
+    }
+
+    /// How often functions and scripts were called so far.
+    pub fn calls(&self) -> (u64, u64) {
+        let mut stream = self.connect();
+        write!(stream, "INFO commandstats\r\nQUIT\r\n").expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        let calls = |command: &str| -> u64 {
+            let line = answer.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
+            line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or(0)
+        };
+        (calls("fcall"), calls("evalsha"))
+    }
+}
