@@ -8,15 +8,7 @@ const FILE: usize = 300;
 const FUNCTION: usize = 50;
 
 /// Those that are still over. None may be added, and one that is short enough leaves the list.
-const LONG_FILES: &[&str] = &[
-    "src/http/fields.rs",
-    "src/http/problem.rs",
-    "src/queue/tests.rs",
-    "src/queue/views/inspect.rs",
-    "src/waiting/table.rs",
-    "web/client/client.js",
-    "web/console/style.css",
-];
+const LONG_FILES: &[&str] = &["src/queue/tests.rs", "src/queue/views/inspect.rs", "src/waiting/table.rs"];
 const LONG_FUNCTIONS: &[&str] = &[];
 
 #[test]
@@ -46,7 +38,11 @@ fn long_functions(path: &str, text: &str) -> Vec<String> {
     let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let begins = |line: &str| match path.ends_with(".lua") {
         true => line.contains("function"),
-        false => line.ends_with('{') && (line.contains("function") || line.contains("=>") || is_method(line)),
+        false => {
+            line.ends_with('{')
+                && !line.ends_with("${")
+                && (line.contains("function") || line.contains("=>") || is_method(line))
+        }
     };
     let mut long = Vec::new();
     for (at, line) in lines.iter().enumerate().filter(|(_, line)| begins(line)) {

@@ -25,6 +25,9 @@ fn walk(folder: &Path, kinds: &[&str], found: &mut Vec<(String, String)>) {
     for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())).flatten() {
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_symlink() {
+            continue; // it is told where it stands
+        }
         if path.is_dir() && !["vendor", "node_modules"].contains(&name.as_str()) {
             walk(&path, kinds, found);
         } else if path.extension().is_some_and(|kind| kinds.iter().any(|k| kind == *k)) {

@@ -5,99 +5,139 @@ mod world;
 
 mod harness;
 
-mod coming_back;
-mod deadline;
-mod demo;
-mod desk;
-mod ended;
-mod enqueue;
-mod feed;
-mod giving_back;
-mod holding;
-mod in_bulk;
-mod late;
-mod line;
-mod operating;
-mod overdue;
-mod pages;
-mod payloads;
-mod people;
-mod races;
-mod repeats;
-mod seeing;
-mod several_queues;
-mod skipping;
-mod sweeping;
-mod ties;
-mod together;
-mod turns;
-mod twins;
-mod who_did_it;
-mod withdrawing;
+/// Jobs: how they come, which are the same, what is known of them, how they go.
+mod jobs {
+    mod ended; // What is left of a job that has ended, and how it goes.
+    mod enqueue; // Producers put jobs into a line: where each lands, and which are the same job.
+    mod in_bulk; // Many at once: each item has an answer of its own, in the order of the list.
+    mod payloads; // Payloads are the producer's: they come back byte for byte.
+    mod repeats; // Calls that are sent twice, because the first answer was lost: one effect, the same answer.
+    mod seeing; // What operators and producers see: queues, lists and their pages, the feed of results.
+    mod twins; // Which jobs are the same: by payload, by key, by client and queue, or never.
+    mod who_did_it; // Who completed a job, since when they had it and how long; and why others gave it back.
+    mod withdrawing; // Jobs that are cancelled, purged, forgotten.
+}
 
-mod waiting;
-mod waiting_causes;
-mod waiting_crowds;
-mod waiting_faults;
-mod waiting_leavers;
-mod waiting_refused;
-mod waiting_until;
+/// The line: who comes first, whose turn it is, what goes out together.
+mod line {
+    mod order; // The order of the line: who comes first, who keeps a place, how clients take turns.
+    mod races;
+    mod several_queues; // One reserve over several queues is one call, whatever each of them allows.
+    mod ties; // Customers with a job each, the usual case: all of them have the same turn.
+    mod together; // Calls that go out together: nobody goes away empty-handed because of the others.
+    mod turns; // Turns: picks that pass others over take nobody's, and who leaves the line gives theirs back. // Two at the same time.
+}
 
-mod events;
-mod events_ahead;
-mod events_kept;
-mod events_resumed;
+/// What somebody holds: how long, what they typed, how it ends, to whom the job goes then.
+mod leases {
+    mod coming_back;
+    mod deadline; // The 300 seconds: live before the deadline, over at it, swept or not.
+    mod desk; // What a desk gives a person: what they typed, the right to skip a job, time to come back.
+    mod giving_back; // A job that comes back: given back, failed, taken away.
+    mod holding; // What somebody holds: nobody takes it away by a setting.
+    mod late; // Completion: in time, late, twice, by somebody who lost the job.
+    mod overdue; // What is overdue: nobody holds it any more, and the background task comes for it in time.
+    mod people; // People: how much one of them holds, how a reloaded page finds its job again.
+    mod skipping; // Whom a skip concerns, and for how long. // Leaving for a while, and what was typed by then.
+}
 
-mod baton;
-mod behind_a_lock;
-mod endings;
-mod lock_names;
-mod lock_races;
-mod locks;
+/// Locks: jobs that are never out together, and whose turn it is when one is free.
+mod locks {
+    mod baton; // The turn at a free lock: whoever has it and goes another way passes it on.
+    mod behind; // A thousand jobs behind one lock are no matter to whoever needs another.
+    mod endings;
+    mod names; // What a lock may be called, how many a job may have, and who is seen to hold them.
+    mod races; // A crowd and a few locks: no two reservations of one lock overlap.
+    mod sharing; // Locks: two jobs that share one are never out together, everybody else passes. // In whatever order jobs stand at their locks, and however one that is out ends.
+}
 
-mod batch_cancel;
-mod batch_crashes;
-mod batch_creation;
-mod batch_races;
-mod batch_rules;
-mod batch_streams;
-mod batch_times;
-mod batches;
+/// Batches: one request of many jobs, so many of them out at once, one end.
+mod batches {
+    mod cancel; // Batches that are called off: at any stage, and whoever is at work may finish.
+    mod crashes;
+    mod creation; // Ten thousand jobs at once: whole or not at all, whoever asks meanwhile and however full Redis is.
+    mod one_end; // Batches: one request of many jobs, so many of them out at once, one end, results in order.
+    mod races; // A batch with a limit, and workers that are killed: never too many out, no place lost, one end.
+    mod rules; // What a batch may say, what its jobs may say, and that a call that is sent twice makes one batch.
+    mod streams; // Batches that are filled while they are worked on: opened, appended to, sealed.
+    mod times; // When time moves a batch: while it opens, and when it has been over for long enough. // A service that is killed in the middle of a long work on a batch.
+}
 
-mod bounds;
-mod choosing;
-mod strays;
+/// Waiting without polling: for a job, and for what becomes of one.
+mod waiting {
+    mod causes; // Everything that makes a job ready wakes somebody who waits, at whichever instance.
+    mod crowds; // Many who wait: as many are woken as there are jobs, those who have waited longest first.
+    mod faults; // Waiting while the connection that hears hints, or Redis itself, is not what it should be.
+    mod for_a_job; // Waiting for a job without polling: how soon it comes, what is said when none does.
+    mod leavers; // A page that is gone takes nothing, whenever it goes.
+    mod refused;
+    mod until; // Waiting for what becomes of a job, a batch or a list. // Waiting while Redis answers, and takes no writes: too few replicas, a master that was demoted.
+}
 
-mod access;
-mod access_ends;
-mod access_tokens;
+/// The stream of events: every transition once, in order.
+mod events {
+    mod ahead;
+    mod kept; // What of the past is kept, what a reader is told who wants more.
+    mod resumed; // A reader who comes back: behind what they heard last, at any instance.
+    mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it. // Readers whose place is ahead of all there is: Redis came back with less than it had.
+}
 
-mod adopting;
-mod browsers;
-mod contract;
-mod counted;
-mod crash;
-mod cursors;
-mod examples;
-mod full;
-mod full_disk;
-mod hanging;
-mod hostile;
-mod hosts;
-mod leaving;
-mod malformed;
-mod migrating;
-mod outage;
-mod prefixes;
-mod probes;
-mod program;
-mod readme;
-mod redis_away;
-mod redis_rights;
-mod refusals;
-mod refused_early;
-mod registry;
-mod sockets;
-mod strangers;
-mod torn;
-mod warnings;
+/// Queues: what operators do and see, and what the service does for them unasked.
+mod queues {
+    mod bounds;
+    mod choosing; // An operator means some of the jobs of a state: of a client, of a batch, with a certain error.
+    mod cursors; // Where a page goes on: only from where a page has ended.
+    mod feed; // The feeds of what has ended: a reader who goes on behind a cursor misses nothing.
+    mod operating; // What operators do and see: requeue, priorities, pause, settings, lists.
+    mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
+    mod registry; // The registry of queues: what it lost is put back.
+    mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
+    mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due. // No script asks Redis for much, however many jobs, locks and large payloads there are.
+}
+
+/// Who may call what, and what strangers may cost.
+mod access {
+    mod browsers;
+    mod ends; // Keys that are taken away and tokens that end while their holders wait, and how long tokens may last.
+    mod hanging; // A file of keys that cannot be read: the service goes on with the keys it has, reads it when it can.
+    mod hosts; // Names that somebody points at this machine, and pages of other sites.
+    mod routes; // Who may call what: every route with every credential, and what is nobody else's business.
+    mod strangers; // Callers without a credential: what they may say, and what it may cost.
+    mod tokens; // Keys that are replaced, and tokens: who makes them, what they fix, how they end. // Pages: whose may call, what they may read, how they leave.
+}
+
+/// Requests and answers: what is refused, and that every answer is as the contract says.
+mod requests {
+    mod contract; // Every answer that the contract documents is provoked here, and held against it.
+    mod hostile;
+    mod malformed; // Requests that are refused before anybody looks at a field: type, size, route, method.
+    mod refusals; // Bad input of every kind: a problem that names the place, and nothing stored.
+    mod refused_early; // Calls that are refused before anybody reads their body.
+    mod sockets; // Sockets of those who dawdle, and of too many at once. // A caller without a credential who does the worst they can, for long: made-up queues.
+}
+
+/// Redis, in whatever state it is.
+mod store {
+    mod adopting;
+    mod away; // What is said of a Redis that is not there, came back, came back empty or is too old.
+    mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
+    mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
+    mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
+    mod rights; // A user of Redis who may do only some things: what is needed is known, is enough. // Keys of the older design that cannot be taken over as things are.
+}
+
+/// The program: how it starts, what it shows, how it ends, and what is left of its file.
+mod program {
+    mod counted; // What the metrics of an instance say of what it did.
+    pub mod crash; // The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
+    mod demo; // `make demo`: a service of its own, and never anybody else's.
+    mod examples; // The examples, each run as it is printed: what it shows does happen, and happens again.
+    mod full_disk; // The private server's disk runs full: what was acknowledged is there.
+    mod leaving; // A service that is told to end.
+    mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
+    mod probes; // What probes, monitoring and logs see.
+    mod readme;
+    mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
+    mod torn; // What a power cut leaves of the private server's file: it starts on everything that was whole.
+    mod warnings; // What a start says of its surroundings: once, and never a secret. // The README's tour by curl, run as it is printed, line by line.
+}

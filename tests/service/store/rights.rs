@@ -6,7 +6,7 @@ use crate::world::{Client, Engine, Service, World, assert_holds, eventually, pro
 
 /// The line of the README.
 fn needed() -> Vec<String> {
-    let readme = include_str!("../../README.md");
+    let readme = include_str!("../../../README.md");
     let line = readme.lines().find(|line| line.starts_with("ACL SETUSER intray ")).expect("the line");
     line.split(' ').map(str::to_owned).collect()
 }

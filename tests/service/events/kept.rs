@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use crate::{
-    events::as_in_redis,
+    events::stream::as_in_redis,
     world::{Client, World, eventually, http::Listener, keyspace},
 };
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    events::{as_in_redis, assert_all_told},
+    events::stream::{as_in_redis, assert_all_told},
     world::{Client, World, batch_verbs::items, eventually, http::Message, wire::Ear},
 };
 

@@ -145,7 +145,7 @@ async fn a_secret_goes_away_in_two_steps() {
 async fn an_issuer_outside_is_known_by_its_public_keys() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("jwks.json");
-    let jwks = include_str!("../keys/jwks.json");
+    let jwks = include_str!("../../keys/jwks.json");
     fs::write(&file, jwks).expect("written");
     let w = World::plan().with_keys(&[]).flag("--jwks-file", &file.display().to_string());
     let w = w.flag("--jwt-issuer", "https://login.example").start().await;

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use crate::{
-    crash::server_of,
+    program::crash::server_of,
     world::{Client, Service, eventually, id_of, is_alive, program, shim, signal_process},
 };
 

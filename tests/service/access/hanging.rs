@@ -8,7 +8,7 @@ use std::{
 };
 
 use crate::{
-    crash::server_of,
+    program::crash::server_of,
     world::{Client, Engine, Service, access, eventually, is_alive, program, run, shim, signal_process},
 };
 
