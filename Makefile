@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-hostile test-web test-contract cost fmt lint deny image engine curl rust
+.PHONY: run demo test test-hostile test-web test-contract cost fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -42,6 +42,10 @@ fmt: rust
 lint: rust
 	cargo fmt --check
 	cargo clippy --locked --all-targets -- -D warnings
+
+# Who uses whom, module by module and file by file.
+graph: rust
+	cargo test --locked --quiet --test documents walls -- --nocapture --test-threads=1
 
 deny: rust
 	cargo deny --locked check --hide-inclusion-graph bans licenses sources

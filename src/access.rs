@@ -23,20 +23,13 @@ pub use self::{
     tokens::{SECRET_BYTES, Signer, Token},
 };
 use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
+pub use crate::job::Role;
 use crate::job::{Name, QueueName};
 
 /// How often the files are looked at for changes.
 const LOOK: Duration = Duration::from_secs(1);
 /// A look that takes longer is said.
 const SLOW: Duration = Duration::from_secs(5);
-
-/// What a credential is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    Worker,
-    Producer,
-    Operator,
-}
 
 /// Whom a call is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,20 +42,6 @@ pub enum Who {
 }
 
 impl Role {
-    pub const ALL: [Self; 3] = [Self::Worker, Self::Producer, Self::Operator];
-
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Worker => "worker",
-            Self::Producer => "producer",
-            Self::Operator => "operator",
-        }
-    }
-
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|role| role.word() == word)
-    }
-
     pub fn may(self, who: Who) -> bool {
         match (self, who) {
             (_, Who::Anyone) | (Self::Operator, _) | (Self::Worker, Who::Worker) | (Self::Producer, Who::Producer) => {
@@ -119,15 +98,14 @@ impl Caller {
 #[derive(Clone)]
 pub struct Pass {
     pub caller: Caller,
-    access: Access,
+    control: Option<Arc<Control>>,
     credential: Arc<str>,
 }
 
 impl Pass {
     /// A key can be taken away or given to somebody else, a token ends, its issuer's key may go.
     pub fn is_valid(&self) -> bool {
-        let control = self.access.0.as_ref();
-        control.is_none_or(|control| control.identify(&self.credential).as_ref() == Ok(&self.caller))
+        self.control.as_ref().is_none_or(|control| control.identify(&self.credential).as_ref() == Ok(&self.caller))
     }
 }
 
@@ -157,7 +135,11 @@ pub struct Sources {
 
 /// A cheap handle. Off, it lets everybody do everything.
 #[derive(Clone)]
-pub struct Access(Option<Arc<Control>>);
+pub struct Access {
+    control: Option<Arc<Control>>,
+    /// Made once, for those who need no credential.
+    everybody: Caller,
+}
 
 struct Control {
     keys: Option<Watched<Keys>>,
@@ -168,7 +150,7 @@ struct Control {
 
 impl Access {
     pub fn off() -> Self {
-        Self(None)
+        Self::of(None)
     }
 
     /// On as soon as there is one source of credentials.
@@ -183,11 +165,15 @@ impl Access {
         let keys = keys_file.map(|path| Watched::open(path, Keys::parse)).transpose()?;
         let issuers = jwks_file.map(|path| Watched::open(path, KeySet::parse)).transpose()?;
         let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), Rate::new(rate));
-        Ok(Self(Some(Arc::new(Control { keys, issuers, tokens, rate }))))
+        Ok(Self::of(Some(Arc::new(Control { keys, issuers, tokens, rate }))))
+    }
+
+    fn of(control: Option<Arc<Control>>) -> Self {
+        Self { control, everybody: Caller::everybody() }
     }
 
     pub fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.control.is_some()
     }
 
     /// Who comes with this key or token, if their call is one that may be made now.
@@ -195,26 +181,25 @@ impl Access {
     /// # Errors
     /// Why not.
     pub fn admit(&self, credential: &str) -> Result<Pass, Refusal> {
-        let Some(control) = &self.0 else { return Ok(self.pass(Caller::everybody(), "")) };
+        let Some(control) = &self.control else {
+            let caller = self.everybody.clone();
+            return Ok(Pass { credential: caller.credential.clone(), caller, control: None });
+        };
         let caller = control.identify(credential).map_err(Refusal::Bad)?;
         if let Some(rate) = &control.rate {
             rate.take(&caller.credential, Instant::now())?;
         }
-        Ok(self.pass(caller, credential))
+        Ok(Pass { caller, control: self.control.clone(), credential: credential.into() })
     }
 
     /// Whether a key or token is one, for calls that nobody needs one for. It does not count as a call.
     pub fn knows(&self, credential: &str) -> bool {
-        self.0.as_ref().is_some_and(|control| control.identify(credential).is_ok())
-    }
-
-    fn pass(&self, caller: Caller, credential: &str) -> Pass {
-        Pass { caller, access: self.clone(), credential: credential.into() }
+        self.control.as_ref().is_some_and(|control| control.identify(credential).is_ok())
     }
 
     /// What signs tokens. `None`: there is no secret to do it with.
     pub fn signer(&self) -> Option<&Signer> {
-        self.0.as_ref()?.tokens.signer()
+        self.control.as_ref()?.tokens.signer()
     }
 
     /// Reads the files again when they have changed, until `stop`.
@@ -231,7 +216,7 @@ impl Access {
 
     /// One look at the files.
     pub fn look(&self) {
-        let Some(control) = &self.0 else { return };
+        let Some(control) = &self.control else { return };
         if let Some(keys) = &control.keys {
             keys.look();
         }

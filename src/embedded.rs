@@ -20,6 +20,7 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::Signal;
 use tokio::{sync::watch, time};
 use tracing::{info, warn};
 
@@ -136,10 +137,10 @@ impl PrivateServer {
     pub async fn stop(&self) {
         let mut phase = self.keeper.phase();
         let mut ended = async || phase.wait_for(|phase| !matches!(phase, Phase::Keeping)).await.is_ok();
-        self.keeper.stop(libc::SIGTERM);
+        self.keeper.stop(Signal::TERM);
         if time::timeout(STOP, ended()).await.is_err() {
             warn!("the private server did not end within {} s and is killed", STOP.as_secs());
-            self.keeper.stop(libc::SIGKILL);
+            self.keeper.stop(Signal::KILL);
             ended().await;
         }
     }
@@ -165,7 +166,7 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        self.keeper.stop(libc::SIGTERM);
+        self.keeper.stop(Signal::TERM);
     }
 }
 

@@ -4,16 +4,23 @@ pub mod chance;
 mod code;
 mod ending;
 pub mod ids;
+mod kind;
 pub mod limits;
 mod name;
 mod priority;
+mod reason;
+mod role;
 mod state;
 mod time;
+mod words;
 
 pub use code::{BatchId, Code, JobId, Reservation};
 pub use ending::Ending;
+pub use kind::{Concern, Kept, Kind, Tally, Total};
 pub use name::{LockName, Name, QueueName};
 pub use priority::Priority;
+pub use reason::Reason;
+pub use role::Role;
 pub use state::{BatchState, State};
 pub use time::{Backoff, Millis};
 

@@ -5,7 +5,12 @@ mod impatient;
 mod places;
 mod talk;
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use axum::Router;
 use hyper::{server::conn::http1, service::service_fn};
@@ -20,6 +25,7 @@ pub use self::files::room_for;
 use self::{
     impatient::Impatient,
     places::{Place, Places},
+    talk::Talk,
 };
 
 /// For a whole request head, and for the time that a connection is idle between two.
@@ -85,16 +91,16 @@ async fn converse(
     // An answer is one small write: it must not wait for more.
     let _ = stream.set_nodelay(true);
     let stream = TokioIo::new(Impatient::new(stream, stop.clone()));
-    let place = Arc::new(place);
+    let shared = Arc::new(Talk { place, peer, router, rest: Mutex::default() });
     let talk = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIME)
         .max_buf_size(HEAD)
-        .serve_connection(stream, service_fn(|request| talk::answer(router.clone(), place.clone(), peer, request)));
+        .serve_connection(stream, service_fn(|request| talk::answer(shared.clone(), request)));
     let mut talk = std::pin::pin!(talk);
     let ended = tokio::select! {
         ended = &mut talk => Some(ended),
-        () = place.is_cut() => None,
+        () = shared.place.is_cut() => None,
         () = stop.cancelled() => {
             talk.as_mut().graceful_shutdown();
             cut.run_until_cancelled(talk).await

@@ -1,5 +1,7 @@
 //! JSON that is carried, not read: payloads and results stay text, byte for byte.
 
+use std::ops::Range;
+
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -40,7 +42,9 @@ impl Json {
     /// Feeds the text without white space outside strings and with object keys sorted; numbers and strings as written, so
     /// that ids beyond 2^53 stay apart.
     pub fn canonical(&self, into: &mut Sha256) {
-        into.update(Canon { text: self.0.get().as_bytes(), at: 0 }.value());
+        let mut canon = Canon::of(self.0.get());
+        canon.value();
+        into.update(canon.out);
     }
 }
 
@@ -79,53 +83,74 @@ fn depth(text: &[u8]) -> usize {
 struct Canon<'t> {
     text: &'t [u8],
     at: usize,
+    out: Vec<u8>,
 }
 
 impl<'t> Canon<'t> {
-    fn value(&mut self) -> Vec<u8> {
+    fn of(text: &'t str) -> Self {
+        Self { text: text.as_bytes(), at: 0, out: Vec::with_capacity(text.len()) }
+    }
+
+    fn value(&mut self) {
         self.space();
         match self.text.get(self.at) {
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
-            Some(b'"') => self.string().to_vec(),
-            _ => self.word().to_vec(),
+            Some(b'"') => {
+                let string = self.string();
+                self.out.extend_from_slice(string);
+            }
+            _ => {
+                let word = self.word();
+                self.out.extend_from_slice(word);
+            }
         }
     }
 
-    fn object(&mut self) -> Vec<u8> {
-        let mut members = Vec::new();
+    /// Members are written as they come, and only when they came in another order are they put into theirs.
+    fn object(&mut self) {
+        self.out.push(b'{');
+        let start = self.out.len();
+        let mut members: Vec<(&[u8], Range<usize>)> = Vec::new();
         while self.next_item(b'}') {
             let key = self.string();
             self.space();
             self.at += 1; // the colon
-            members.push((key, self.value()));
+            let from = self.out.len();
+            self.out.extend_from_slice(key);
+            self.out.push(b':');
+            self.value();
+            members.push((key, from..self.out.len()));
+            self.out.push(b',');
         }
-        // Stable: keys given twice keep their order, so that they stay a text of their own.
-        members.sort_by_key(|&(key, _)| key);
-        let mut out = vec![b'{'];
-        for (i, (key, value)) in members.into_iter().enumerate() {
-            if i > 0 {
-                out.push(b',');
+        if !members.is_sorted_by_key(|&(key, _)| key) {
+            // Stable: keys given twice keep their order, so that they stay a text of their own.
+            members.sort_by_key(|&(key, _)| key);
+            let written = self.out.split_off(start);
+            for (_, member) in &members {
+                self.out.extend_from_slice(&written[member.start - start..member.end - start]);
+                self.out.push(b',');
             }
-            out.extend_from_slice(key);
-            out.push(b':');
-            out.extend(value);
         }
-        out.push(b'}');
-        out
+        self.close(b'}', members.is_empty());
     }
 
-    fn array(&mut self) -> Vec<u8> {
-        let mut out = vec![b'['];
+    fn array(&mut self) {
+        self.out.push(b'[');
+        let start = self.out.len();
         while self.next_item(b']') {
-            if out.len() > 1 {
-                out.push(b',');
-            }
-            let value = self.value();
-            out.extend(value);
+            self.value();
+            self.out.push(b',');
         }
-        out.push(b']');
-        out
+        self.close(b']', self.out.len() == start);
+    }
+
+    /// Ends with the bracket what ends with a comma, unless there is nothing in it.
+    fn close(&mut self, bracket: u8, is_empty: bool) {
+        if !is_empty {
+            self.out.pop();
+        }
+        self.out.push(bracket);
     }
 
     /// Steps over the opening bracket or a comma to the next item; over the closing bracket when there is none.
@@ -176,7 +201,9 @@ mod tests {
     use super::*;
 
     fn canonical(text: &str) -> String {
-        String::from_utf8(Canon { text: text.as_bytes(), at: 0 }.value()).expect("UTF-8")
+        let mut canon = Canon::of(text);
+        canon.value();
+        String::from_utf8(canon.out).expect("UTF-8")
     }
 
     #[test]
@@ -186,6 +213,7 @@ mod tests {
             r#"{"a":"x \" , } y","b":[1,{},[]]}"#
         );
         assert_eq!(canonical(r#"{"b":2,"a":1}"#), canonical("{ \"a\" : 1,\n\"b\" : 2 }"));
+        assert_eq!(canonical(r#"[{"c":{"z":[],"y":{}},"b":1,"a":[2]}]"#), r#"[{"a":[2],"b":1,"c":{"y":{},"z":[]}}]"#);
     }
 
     #[test]

@@ -1,67 +1,26 @@
 //! What the documents say is so: flags, problems, walls between the modules.
 
+#[path = "documents/duplicates.rs"]
+mod duplicates;
 #[path = "documents/figures.rs"]
 mod figures;
 
-use std::{collections::BTreeSet, fs, path::Path, process::Command};
+#[path = "documents/imports.rs"]
+mod imports;
+#[path = "documents/lua.rs"]
+mod lua;
+#[path = "documents/sizes.rs"]
+mod sizes;
+#[path = "documents/tree.rs"]
+mod tree;
+#[path = "documents/walls.rs"]
+mod walls;
+#[path = "documents/words.rs"]
+mod words;
 
-fn read(path: &str) -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
-}
+use std::{collections::BTreeSet, path::Path, process::Command};
 
-/// Every Rust file below a folder or of a module, with its path.
-fn sources(module: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let file = format!("src/{module}.rs");
-    if Path::new(env!("CARGO_MANIFEST_DIR")).join(&file).exists() {
-        found.push((file.clone(), read(&file)));
-    }
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(module);
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.ends_with(".rs") {
-            let path = format!("src/{module}/{name}");
-            found.push((path.clone(), read(&path)));
-        }
-    }
-    assert!(!found.is_empty(), "there is no module {module}");
-    found
-}
-
-#[test]
-fn the_walls_between_the_modules_stand() {
-    // A module, and what its code must not speak of.
-    let walls: [(&str, &[&str]); 7] = [
-        ("job", &["crate::queue", "crate::http", "redis::", "axum::", "tokio::"]),
-        ("payload", &["crate::queue", "crate::http", "redis::", "axum::", "tokio::"]),
-        (
-            "queue",
-            &[
-                "crate::http",
-                "crate::config",
-                "crate::service",
-                "axum::",
-                "hyper::",
-                "StatusCode",
-                "SystemTime",
-                "env::var",
-            ],
-        ),
-        ("http", &["redis::", "crate::config", "crate::service", "crate::sweeper", "deadpool"]),
-        ("access", &["axum::", "redis::", "crate::http", "crate::config", "crate::queue", "crate::service"]),
-        ("sweeper", &["redis::", "axum::", "crate::http", "crate::config"]),
-        ("embedded", &["axum::", "crate::http", "crate::queue", "crate::config"]),
-    ];
-    for (module, forbidden) in walls {
-        for (path, text) in sources(module) {
-            let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
-            for word in forbidden {
-                let line = code.iter().find(|line| line.contains(word));
-                assert!(line.is_none(), "{path} speaks of {word}: {line:?}");
-            }
-        }
-    }
-}
+use tree::read;
 
 /// `--flag` and `ENVIRONMENT` of each row of the README's table.
 fn flags_in_readme() -> BTreeSet<(String, String)> {

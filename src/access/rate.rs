@@ -1,4 +1,5 @@
-//! How often one credential may call: a bucket that fills by so many a second and holds a second's worth.
+//! How often one credential may call: a bucket that fills by so many a second and holds a second's worth. By hand, because
+//! governor cannot be asked whether it knows a credential, and a full house would be swept at every call.
 
 use std::{
     collections::HashMap,

@@ -13,6 +13,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+#[cfg(target_os = "linux")]
+use rustix::process::{getpid, getppid, set_parent_process_death_signal};
+use rustix::{
+    fs::Mode,
+    io::Errno,
+    process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, umask, waitid},
+};
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 
@@ -79,7 +86,7 @@ impl Keeper {
     }
 
     /// From now on a server that ends is not started again; the running one gets the signal.
-    pub(super) fn stop(&self, signal: i32) {
+    pub(super) fn stop(&self, signal: Signal) {
         let mut state = self.control.state();
         state.stopping = true;
         if let Some(pid) = state.running {
@@ -90,7 +97,7 @@ impl Keeper {
 
     #[cfg(test)]
     pub(super) fn pid(&self) -> Option<i32> {
-        self.control.state().running
+        self.control.state().running.map(Pid::as_raw_pid)
     }
 }
 
@@ -105,7 +112,7 @@ struct Control {
 struct State {
     stopping: bool,
     /// Set only while the process is there, ended or not, but not yet reaped: its number is no other's.
-    running: Option<i32>,
+    running: Option<Pid>,
 }
 
 impl Control {
@@ -156,10 +163,10 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
     let mut child = tied_to_us(&mut command).spawn()?;
     // The command keeps our end of the pipe: without this the reader would never see its end.
     drop(command);
-    let pid = child.id().cast_signed();
+    let pid = Pid::from_child(&child);
     state.running = Some(pid);
     drop(state);
-    info!(pid, "the private server is started");
+    info!(pid = pid.as_raw_pid(), "the private server is started");
     let status = wait(&mut child, control)?;
     let wanted = control.state().stopping;
     Ok(if wanted { None } else { Some(format!("{status}; {}", output.last_words())) })
@@ -168,32 +175,20 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
 /// Waits for the end without reaping, then reaps while nobody can send a signal: a number is not signalled when it may
 /// already be somebody else's.
 fn wait(child: &mut Child, control: &Control) -> io::Result<ExitStatus> {
-    wait_unreaped(child.id());
+    wait_unreaped(Pid::from_child(child));
     let mut state = control.state();
     state.running = None;
     child.wait()
 }
 
-#[expect(unsafe_code, reason = "the standard library reaps whenever it waits")]
-fn wait_unreaped(pid: u32) {
-    loop {
-        // SAFETY: `info` is a valid place to write to, and an all-zero one is a valid value of it.
-        let done = unsafe {
-            let mut info = std::mem::zeroed();
-            libc::waitid(libc::P_PID, pid, &raw mut info, libc::WEXITED | libc::WNOWAIT)
-        };
-        if done == 0 || io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
-            return;
-        }
-    }
+/// The standard library reaps whenever it waits.
+fn wait_unreaped(pid: Pid) {
+    while let Err(Errno::INTR) = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT) {}
 }
 
-#[expect(unsafe_code, reason = "the standard library sends no SIGTERM")]
-fn send(pid: i32, signal: i32) {
-    // SAFETY: no memory is involved; the caller sees to it that the number is our child's.
-    unsafe {
-        libc::kill(pid, signal);
-    }
+/// The caller sees to it that the number is our child's. One that has ended needs no signal any more.
+fn send(pid: Pid, signal: Signal) {
+    let _ = kill_process(pid, signal);
 }
 
 /// A process group of its own, so that Ctrl-C reaches the service first; files for this user only; and, on Linux, an
@@ -203,19 +198,17 @@ fn send(pid: i32, signal: i32) {
 fn tied_to_us(command: &mut Command) -> &mut Command {
     command.process_group(0);
     #[cfg(target_os = "linux")]
-    let parent = std::process::id().cast_signed();
+    let parent = getpid();
     // SAFETY: umask, prctl and getppid are async-signal-safe, and nothing here allocates.
     unsafe {
         command.pre_exec(move || {
-            libc::umask(0o077);
+            umask(Mode::RWXG | Mode::RWXO);
             #[cfg(target_os = "linux")]
             {
-                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
-                    return Err(io::Error::last_os_error());
-                }
+                set_parent_process_death_signal(Some(Signal::KILL))?;
                 // We may have died before the line above.
-                if libc::getppid() != parent {
-                    return Err(io::Error::from_raw_os_error(libc::ESRCH));
+                if getppid() != Some(parent) {
+                    return Err(Errno::SRCH.into());
                 }
             }
             Ok(())

@@ -1,27 +1,27 @@
 //! For the service that splits one request into many jobs, and wants their results together.
 
 use axum::{
-    Json,
     extract::State,
     response::{IntoResponse, Response},
 };
-use serde_json::value::RawValue;
 
 use super::{
-    extract::{BatchInPath, JsonBody},
+    answer::{Json, created},
+    app::PayloadLimit,
+    extract::JsonBody,
     fields::Fields,
     guard,
     headers::{IdempotencyKey, Traceparent},
     operator::{known, read_page},
+    path::InPath,
     problem::{Failure, Problem},
-    producer::created,
     query::{NoQuery, Query, read_wait},
     rules, shapes,
     task::{Repeat, check_size, read_task},
 };
 use crate::{
     access::{Caller, Pass},
-    job::{Name, QueueName, limits},
+    job::{BatchId, Name, QueueName, limits},
     queue::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
     waiting::Waiting,
 };
@@ -31,7 +31,8 @@ const RESULTS: u32 = 100;
 
 /// `POST /batches`
 pub async fn create(
-    State((queues, max_payload)): State<(Queues, usize)>,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_payload)): State<PayloadLimit>,
     caller: Caller,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,
@@ -39,7 +40,7 @@ pub async fn create(
     body: JsonBody,
 ) -> Result<Response, Problem> {
     let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
-    let new = read_batch(body.json()?, repeat.as_ref(), traceparent.as_ref())?;
+    let new = read_batch(body.fields()?, repeat.as_ref(), traceparent.as_ref())?;
     guard::queue(&caller, &new.id.queue)?;
     check_sizes(&new.jobs, max_payload)?;
     match queues.create_batch(new).await? {
@@ -66,7 +67,7 @@ pub async fn list(State(queues): State<Queues>, caller: Caller, mut query: Query
 pub async fn inspect(
     State(waiting): State<Waiting>,
     pass: Pass,
-    BatchInPath(id): BatchInPath,
+    InPath(id): InPath<BatchId>,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
@@ -80,7 +81,7 @@ pub async fn inspect(
 /// `DELETE /batches/{id}`
 pub async fn cancel(
     State(queues): State<Queues>,
-    BatchInPath(id): BatchInPath,
+    InPath(id): InPath<BatchId>,
     _: NoQuery,
 ) -> Result<Response, Problem> {
     match queues.cancel_batch(&id).await? {
@@ -92,13 +93,14 @@ pub async fn cancel(
 
 /// `POST /batches/{id}/jobs`
 pub async fn append(
-    State((queues, max_payload)): State<(Queues, usize)>,
-    BatchInPath(id): BatchInPath,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_payload)): State<PayloadLimit>,
+    InPath(id): InPath<BatchId>,
     _: NoQuery,
     Traceparent(traceparent): Traceparent,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let (jobs, offset) = read_append(body.json()?, traceparent.as_ref())?;
+    let (jobs, offset) = read_append(body.fields()?, traceparent.as_ref())?;
     check_sizes(&jobs, max_payload)?;
     match queues.append(&id, &jobs, offset).await? {
         Appended::Batch(batch) => Ok(answer(&batch)),
@@ -116,11 +118,11 @@ pub async fn append(
 /// `POST /batches/{id}/seal`
 pub async fn seal(
     State(queues): State<Queues>,
-    BatchInPath(id): BatchInPath,
+    InPath(id): InPath<BatchId>,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    Fields::of(body.json_or_nothing()?)?.finish(Some(()))?;
+    body.fields_if_any()?.finish(Some(()))?;
     let batch = queues.seal(&id).await?.ok_or_else(Problem::unknown_batch)?;
     Ok(answer(&batch))
 }
@@ -128,7 +130,7 @@ pub async fn seal(
 /// `GET /batches/{id}/results`
 pub async fn results(
     State(queues): State<Queues>,
-    BatchInPath(id): BatchInPath,
+    InPath(id): InPath<BatchId>,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let after = query.take("after", rules::whole_text(0..=limits::BATCH_TOTAL));
@@ -143,8 +145,7 @@ fn answer(batch: &queue::Batch) -> Response {
     Json(shapes::Batch::new(batch)).into_response()
 }
 
-fn read_batch(body: &RawValue, repeat: Option<&Repeat>, trace: Option<&String>) -> Result<NewBatch, Problem> {
-    let mut fields = Fields::of(body)?;
+fn read_batch(mut fields: Fields<'_>, repeat: Option<&Repeat>, trace: Option<&String>) -> Result<NewBatch, Problem> {
     let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
     let concurrency = fields.take("concurrency", rules::whole(1..=limits::COUNT));
     let priority = fields.take("priority", rules::priority).unwrap_or_default();
@@ -163,8 +164,7 @@ fn read_batch(body: &RawValue, repeat: Option<&Repeat>, trace: Option<&String>) 
     Ok(NewBatch { id, concurrency, priority, client, sealed, jobs, fingerprint })
 }
 
-fn read_append(body: &RawValue, trace: Option<&String>) -> Result<(Vec<NewMember>, Option<u32>), Problem> {
-    let mut fields = Fields::of(body)?;
+fn read_append(mut fields: Fields<'_>, trace: Option<&String>) -> Result<(Vec<NewMember>, Option<u32>), Problem> {
     let offset = fields.take("offset", rules::whole(0..=limits::BATCH_TOTAL));
     if !fields.has("jobs") {
         fields.blame::<()>("jobs", "is required");

@@ -9,12 +9,13 @@ use std::{
 
 use axum::{
     body::Body,
-    http::{HeaderValue, header},
+    http::header,
     response::{IntoResponse, Response},
 };
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
+use super::answer::JSON;
 use crate::queue::Undo;
 
 /// What is to be done if the answer is dropped before the connection took it.
@@ -62,8 +63,7 @@ impl<G: Guard> http_body::Body for Delivery<G> {
 
 impl<G: Guard> IntoResponse for Delivery<G> {
     fn into_response(self) -> Response {
-        let json = HeaderValue::from_static("application/json");
-        ([(header::CONTENT_TYPE, json)], Body::new(self)).into_response()
+        ([(header::CONTENT_TYPE, JSON)], Body::new(self)).into_response()
     }
 }
 

@@ -3,23 +3,28 @@
 use std::{convert::Infallible, time::Duration};
 
 use axum::{
-    body::Body,
     extract::State,
-    http::{HeaderName, HeaderValue, header},
-    response::{IntoResponse, Response},
+    http::{HeaderName, HeaderValue},
+    response::{
+        IntoResponse, Response,
+        sse::{Event as Message, Sse},
+    },
 };
-use bytes::Bytes;
 use futures_util::stream;
-use http_body::Frame;
-use http_body_util::StreamBody;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
-use super::{guard, headers::LastEventId, problem::Problem, query::Query, shapes, worker::read_queues};
+use super::{
+    guard,
+    headers::LastEventId,
+    problem::Problem,
+    query::{Query, read_queues},
+    shapes,
+};
 use crate::{
     access::Pass,
-    job::{BatchId, Invalid, Name, QueueName, chance::between},
-    queue::{Event, KINDS, Place, Subject},
+    job::{BatchId, Invalid, Kind, Name, QueueName, chance::between},
+    queue::{Event, Subject},
     waiting::{Feed, Told, Waiting},
 };
 
@@ -30,7 +35,8 @@ const DOUBT: Duration = Duration::from_secs(1);
 
 /// `GET /events`
 pub async fn events(
-    State((waiting, leaving)): State<(Waiting, CancellationToken)>,
+    State(waiting): State<Waiting>,
+    State(leaving): State<CancellationToken>,
     pass: Pass,
     LastEventId(places): LastEventId,
     mut query: Query,
@@ -47,7 +53,7 @@ pub async fn events(
 
 /// Which events are wanted.
 struct Filter {
-    kinds: Vec<String>,
+    kinds: Vec<Kind>,
     batch: Option<BatchId>,
     client: Option<Name>,
     worker: Option<Name>,
@@ -56,10 +62,10 @@ struct Filter {
 impl Filter {
     fn read(query: &mut Query) -> Self {
         let mut kinds = Vec::new();
-        for kind in query.list("type", KINDS.len()) {
-            match KINDS.contains(&kind.as_str()) {
-                true => kinds.push(kind),
-                false => query.blame("type", Invalid("must be a type of event")),
+        for kind in query.list("type", Kind::ALL.len()) {
+            match Kind::parse(&kind) {
+                Some(kind) => kinds.push(kind),
+                None => query.blame("type", Invalid("must be a type of event")),
             }
         }
         Self {
@@ -106,12 +112,12 @@ impl Reader {
         Self { feed, filter, heartbeat, pass, doubt, leaving, is_over: false }
     }
 
-    async fn next(&mut self) -> Option<String> {
+    async fn next(&mut self) -> Option<Message> {
         while !self.is_over {
             tokio::select! {
                 told = self.feed.next() => match told {
                     Ok(Told::Event(event)) if self.filter.wants(&event) => {
-                        return Some(self.message(&event.kind, &shapes::Event::new(&event)));
+                        return Some(self.message(event.kind.word(), &shapes::Event::new(&event)));
                     }
                     Ok(Told::Event(_)) => {}
                     Ok(Told::Gap(queue)) => return Some(self.message("gap", &shapes::Gap { queue: shapes::Text(queue) })),
@@ -123,17 +129,17 @@ impl Reader {
                 _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::Nothing {})),
                 () = self.leaving.cancelled() => {
                     self.is_over = true;
-                    return Some(format!("retry: {}\n\n", between(500, 2_000)));
+                    return Some(Message::default().retry(Duration::from_millis(between(500, 2_000))));
                 }
             }
         }
         None
     }
 
-    fn message(&self, kind: &str, data: &impl serde::Serialize) -> String {
+    fn message(&self, kind: &str, data: &impl serde::Serialize) -> Message {
         let places: Vec<_> = self.feed.places().iter().map(|(queue, place)| format!("{queue}@{place}")).collect();
         let data = serde_json::to_string(data).unwrap_or_default();
-        format!("id: {}\nevent: {kind}\ndata: {data}\n\n", places.join(","))
+        Message::default().id(places.join(",")).event(kind).data(data)
     }
 }
 
@@ -141,22 +147,9 @@ impl IntoResponse for Reader {
     fn into_response(self) -> Response {
         let messages = stream::unfold(self, |mut reader| async move {
             let message = reader.next().await?;
-            Some((Ok::<_, Infallible>(Frame::data(Bytes::from(message))), reader))
+            Some((Ok::<_, Infallible>(message), reader))
         });
-        let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream")),
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-            (HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
-        ];
-        (headers, Body::new(StreamBody::new(messages))).into_response()
+        ([(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))], Sse::new(messages))
+            .into_response()
     }
-}
-
-/// `queue@place`, joined by commas, as `id:` said it.
-pub(super) fn parse_places(text: &str) -> Option<Vec<(QueueName, Place)>> {
-    let place = |part: &str| {
-        let (queue, place) = part.split_once('@')?;
-        Some((QueueName::parse(queue).ok()?, Place::parse(place)?))
-    };
-    text.split(',').map(place).collect()
 }

@@ -1,26 +1,16 @@
-//! Bodies and paths. They are read with a limit and a deadline, and every refusal is a problem.
+//! Bodies. They are read with a limit and a deadline, and every refusal is a problem.
 
-use axum::{
-    RequestPartsExt,
-    extract::{FromRequest, FromRequestParts, Path, Request},
-    http::request::Parts,
-};
+use axum::extract::{FromRequest, Request};
 use bytes::Bytes;
-use serde_json::value::RawValue;
 use tokio::sync::OwnedMutexGuard;
 
 use super::{
+    fields::Fields,
     gather::{is_json, read},
-    guard,
-    place::Place,
+    guard::Admission,
     problem::{Failure, Problem},
     purse::{Purse, Share},
 };
-use crate::{
-    access::Caller,
-    job::{BatchId, JobId, Name, QueueName},
-};
-
 /// A body that says it is JSON.
 pub struct JsonBody(pub Bytes, #[expect(dead_code, reason = "given back when it is dropped")] Share);
 
@@ -34,35 +24,39 @@ pub struct BeaconBody(
 
 impl JsonBody {
     /// # Errors
-    /// A problem, when it is not JSON.
-    pub fn json(&self) -> Result<&RawValue, Problem> {
-        json(&self.0)
+    /// A problem, when it is not text.
+    pub fn text(&self) -> Result<&str, Problem> {
+        text(&self.0)
     }
 
-    /// The body, or `{}` when there is none.
+    /// # Errors
+    /// A problem, when it is not an object.
+    pub fn fields(&self) -> Result<Fields<'_>, Problem> {
+        Fields::of(self.text()?)
+    }
+
+    /// The same of `{}`, when there is no body.
     ///
     /// # Errors
-    /// A problem, when it is not JSON.
-    pub fn json_or_nothing(&self) -> Result<&RawValue, Problem> {
-        json(if self.0.is_empty() { b"{}" } else { &self.0 })
+    /// A problem, when it is not an object.
+    pub fn fields_if_any(&self) -> Result<Fields<'_>, Problem> {
+        if self.0.is_empty() { Fields::of("{}") } else { self.fields() }
     }
 }
 
 impl BeaconBody {
     /// # Errors
-    /// A problem, when it is not JSON.
-    pub fn json(&self) -> Result<&RawValue, Problem> {
-        json(&self.0)
+    /// A problem, when it is not text.
+    pub fn text(&self) -> Result<&str, Problem> {
+        text(&self.0)
     }
 }
 
-fn json(body: &[u8]) -> Result<&RawValue, Problem> {
-    let not_json = |why: String| Problem::new(Failure::NotJson, why);
+fn text(body: &[u8]) -> Result<&str, Problem> {
     if body.is_empty() {
-        return Err(not_json("the body is empty".to_owned()));
+        return Err(Problem::new(Failure::NotJson, "the body is empty"));
     }
-    let text = std::str::from_utf8(body).map_err(|error| not_json(format!("not UTF-8: {error}")))?;
-    serde_json::from_str(text).map_err(|error| not_json(error.to_string()))
+    std::str::from_utf8(body).map_err(|error| Problem::new(Failure::NotJson, format!("not UTF-8: {error}")))
 }
 
 impl<S: Sync> FromRequest<S> for JsonBody {
@@ -85,81 +79,12 @@ impl<S: Sync> FromRequest<S> for BeaconBody {
     }
 }
 
-/// The layer has put it there.
+/// Who lets requests in has put it there.
 fn purse(request: &Request) -> Result<Purse, Problem> {
-    request.extensions().get::<Purse>().cloned().ok_or_else(|| {
+    request.extensions().get::<Admission>().map(|admission| admission.purse.clone()).ok_or_else(|| {
         tracing::error!("nobody pays for a body");
         Problem::internal()
     })
-}
-
-/// The job of a path. An id that no job can have is as unknown as one that no job has, or that is not the caller's business.
-pub struct JobInPath(pub JobId);
-
-/// The batch of a path, likewise.
-pub struct BatchInPath(pub BatchId);
-
-/// The queue of a path that can be asked about: one that no queue can be named is unknown.
-pub struct QueueInPath(pub QueueName);
-
-/// The queue of a path that may come into being by this call.
-pub struct NewQueueInPath(pub QueueName);
-
-/// The worker of a path.
-pub struct WorkerInPath(pub Name);
-
-impl<S: Send + Sync> FromRequestParts<S> for JobInPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let caller = Caller::from_request_parts(parts, &()).await?;
-        let id = segment(parts).await.and_then(|text| JobId::parse(&text).ok()).ok_or_else(Problem::unknown_job)?;
-        guard::job(&caller, &id).map(|()| Self(id))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for BatchInPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let caller = Caller::from_request_parts(parts, &()).await?;
-        let id = segment(parts).await.and_then(|text| BatchId::parse(&text).ok()).ok_or_else(Problem::unknown_batch)?;
-        guard::batch(&caller, &id).map(|()| Self(id))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for QueueInPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let queue = segment(parts).await.and_then(|text| QueueName::parse(&text).ok());
-        let queue = queue.ok_or_else(Problem::unknown_queue)?;
-        guard::queue(&Caller::from_request_parts(parts, &()).await?, &queue).map(|()| Self(queue))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for NewQueueInPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let queue = segment(parts).await.and_then(|text| QueueName::parse(&text).ok());
-        let queue = queue.ok_or_else(|| Problem::invalid(vec![Place::parameter("queue", QueueName::RULE)]))?;
-        guard::queue(&Caller::from_request_parts(parts, &()).await?, &queue).map(|()| Self(queue))
-    }
-}
-
-impl<S: Send + Sync> FromRequestParts<S> for WorkerInPath {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let worker = segment(parts).await.and_then(|text| Name::of_worker(&text).ok());
-        worker.map(Self).ok_or_else(|| Problem::invalid(vec![Place::parameter("worker", Name::WORKERS_RULE)]))
-    }
-}
-
-/// A route has one parameter at most. `None`: it is not Unicode text.
-async fn segment(parts: &mut Parts) -> Option<String> {
-    parts.extract::<Path<String>>().await.ok().map(|Path(text)| text)
 }
 
 #[cfg(test)]
@@ -173,7 +98,7 @@ mod tests {
 
     fn paid(request: Request) -> Request {
         let mut request = request;
-        request.extensions_mut().insert(Purse::of_known(&Bodies::default()));
+        request.extensions_mut().insert(Admission { pass: None, purse: Purse::of_known(&Bodies::default()) });
         request
     }
 
@@ -221,14 +146,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_said_so() {
-        for wrong in
-            [&b""[..], b"\xff", b"{", b"nul", b"{\"a\":1}x", b"\xef\xbb\xbf1", b"01", b"'a'", b"\"\x01\"", b"\"\\x\""]
-        {
-            assert_eq!(type_of(&json(wrong).expect_err("not JSON")), "/problems/not-json");
-        }
-        for right in ["1e400", r#""\ud800""#, " [1,{}] ", &format!("{}{}", "[".repeat(10_000), "]".repeat(10_000))] {
-            assert_eq!(json(right.as_bytes()).expect("JSON").get(), right.trim());
+    fn only_text_is_json() {
+        for wrong in [&b""[..], b"\xff"] {
+            assert_eq!(type_of(&text(wrong).expect_err("not text")), "/problems/not-json");
         }
     }
 }

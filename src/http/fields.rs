@@ -1,40 +1,41 @@
 //! A reader of JSON objects that is not satisfied with the first mistake: fields are taken one by one, each by its rule,
 //! and what is wrong is collected with its place. What is left over at the end is wrong too.
 
-use std::{fmt, ops::RangeInclusive};
+use std::{borrow::Cow, ops::RangeInclusive};
 
-use serde::de::{Deserializer as _, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::{Deserializer, value::RawValue};
+use serde_json::value::RawValue;
 
 use super::{
+    json,
     place::{MOST_MISTAKES, Place, Rule},
     problem::Problem,
 };
 
-/// More than any request has; a bound on how much an answer can complain.
-const MOST_FIELDS: usize = 32;
-
 pub struct Fields<'b> {
     /// The JSON pointer of the object itself.
     at: String,
-    members: Vec<(String, &'b RawValue)>,
+    members: Vec<(Cow<'b, str>, &'b RawValue)>,
     errors: Vec<Place>,
 }
 
 impl<'b> Fields<'b> {
     /// # Errors
-    /// A problem, when it is not an object.
-    pub fn of(object: &'b RawValue) -> Result<Self, Problem> {
-        Self::at(String::new(), object).map_err(|place| Problem::invalid(vec![place]))
+    /// A problem, when it is not JSON, or not an object.
+    pub fn of(text: &'b str) -> Result<Self, Problem> {
+        match Self::at(String::new(), text) {
+            Ok(fields) => Ok(fields),
+            // What is no JSON at all has the first word. Only here is a text read twice.
+            Err(place) => Err(json::check(text).err().unwrap_or_else(|| Problem::invalid(vec![place]))),
+        }
     }
 
-    fn at(at: String, object: &'b RawValue) -> Result<Self, Place> {
-        if !object.get().starts_with('{') {
-            return Err(Place::pointer(at, "must be an object"));
-        }
-        match Deserializer::from_str(object.get()).deserialize_map(Members) {
-            Ok(members) => Ok(Self { at, members, errors: Vec::new() }),
-            Err(_) => Err(Place::pointer(at, "must have at most 32 fields, named in Unicode text")),
+    fn at(at: String, text: &'b str) -> Result<Self, Place> {
+        match json::members(text) {
+            Some(members) => Ok(Self { at, members, errors: Vec::new() }),
+            None if json::is(text, b'{') => {
+                Err(Place::pointer(at, "must have at most 32 fields, named in Unicode text"))
+            }
+            None => Err(Place::pointer(at, "must be an object")),
         }
     }
 
@@ -62,7 +63,7 @@ impl<'b> Fields<'b> {
     }
 
     fn inner<T>(&mut self, at: String, value: &'b RawValue, read: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        match Self::at(at, value) {
+        match Self::at(at, value.get()) {
             Ok(mut inner) => {
                 let value = read(&mut inner);
                 self.errors.extend(inner.close());
@@ -82,7 +83,7 @@ impl<'b> Fields<'b> {
         count: RangeInclusive<usize>,
         rule: impl Fn(&RawValue) -> Result<T, Rule>,
     ) -> Option<Vec<T>> {
-        let elements = self.take(key, |raw| match elements(raw, *count.end()) {
+        let elements = self.take(key, |raw| match json::elements(raw.get(), *count.end()) {
             Some(Some(elements)) if elements.len() >= *count.start() => Ok(elements),
             _ => Err(format!("must be an array of {} to {}", count.start(), count.end()).into()),
         })?;
@@ -112,7 +113,7 @@ impl<'b> Fields<'b> {
         mut read: impl FnMut(&mut Self) -> Option<T>,
     ) -> Result<Option<Vec<T>>, Problem> {
         let (least, most) = count.into_inner();
-        let elements = self.take(key, |raw| match elements(raw, most) {
+        let elements = self.take(key, |raw| match json::elements(raw.get(), most) {
             Some(Some(elements)) if elements.len() < least => Err(format!("must have at least {least}").into()),
             Some(elements) => Ok(elements),
             None => Err("must be an array".into()),
@@ -168,12 +169,13 @@ impl<'b> Fields<'b> {
     }
 
     fn pull(&mut self, key: &str) -> Option<&'b RawValue> {
-        let found: Vec<_> = self.members.extract_if(.., |(name, _)| name == key).collect();
-        match found.as_slice() {
-            [] => None,
-            [(_, value)] => Some(value),
-            _ => self.blame(key, "is given twice"),
+        let first = self.members.iter().position(|(name, _)| name == key)?;
+        let (_, value) = self.members.remove(first);
+        if self.has(key) {
+            self.members.retain(|(name, _)| name != key);
+            return self.blame(key, "is given twice");
         }
+        Some(value)
     }
 
     fn pointer(&self, key: &str) -> String {
@@ -181,65 +183,9 @@ impl<'b> Fields<'b> {
     }
 }
 
-/// The elements of an array: `None` when it is not one, `Some(None)` when there are more than `most`.
-pub fn elements(array: &RawValue, most: usize) -> Option<Option<Vec<&RawValue>>> {
-    if !array.get().starts_with('[') {
-        return None;
-    }
-    Deserializer::from_str(array.get()).deserialize_seq(Elements(most)).ok()
-}
-
-/// Keys are decoded, values stay text.
-struct Members;
-
-impl<'de> Visitor<'de> for Members {
-    type Value = Vec<(String, &'de RawValue)>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-        let mut members = Vec::new();
-        while let Some(member) = map.next_entry()? {
-            if members.len() == MOST_FIELDS {
-                return Err(A::Error::custom("too many fields"));
-            }
-            members.push(member);
-        }
-        Ok(members)
-    }
-}
-
-struct Elements(usize);
-
-impl<'de> Visitor<'de> for Elements {
-    type Value = Option<Vec<&'de RawValue>>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut array: A) -> Result<Self::Value, A::Error> {
-        let mut elements = Vec::new();
-        while let Some(element) = array.next_element()? {
-            if elements.len() == self.0 {
-                while array.next_element::<IgnoredAny>()?.is_some() {}
-                return Ok(None);
-            }
-            elements.push(element);
-        }
-        Ok(Some(elements))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{super::rules, *};
-
-    fn raw(text: &str) -> &RawValue {
-        serde_json::from_str(text).expect("JSON")
-    }
+    use super::{super::rules, json::MOST_FIELDS, *};
 
     fn errors(problem: Problem) -> String {
         let problem: serde_json::Value = serde_json::to_value(problem).expect("JSON");
@@ -250,7 +196,7 @@ mod tests {
 
     #[test]
     fn every_mistake_is_named_at_once() {
-        let mut fields = Fields::of(raw(r#"{"a":"x","a":1,"b":-1,"c/~":0,"d":{"e":[],"f":2}}"#)).expect("an object");
+        let mut fields = Fields::of(r#"{"a":"x","a":1,"b":-1,"c/~":0,"d":{"e":[],"f":2}}"#).expect("an object");
         let a = fields.take("a", rules::whole(0..=9));
         let b = fields.take("b", rules::whole(0..=9));
         let d = fields.object("d", |inner| inner.need("g", rules::flag));
@@ -266,7 +212,7 @@ mod tests {
 
     #[test]
     fn escaped_names_are_the_same_names() {
-        let mut fields = Fields::of(raw(r#"{ "\u0061" : [ 1 , 1.0 ] }"#)).expect("an object");
+        let mut fields = Fields::of(r#"{ "\u0061" : [ 1 , 1.0 ] }"#).expect("an object");
         assert_eq!(fields.take("a", |raw| Ok(raw.get())), Some("[ 1 , 1.0 ]"));
         assert!(fields.finish(Some(())).is_ok());
     }
@@ -275,14 +221,14 @@ mod tests {
     fn only_objects_of_a_size_that_makes_sense_are_read() {
         let wide = format!("{{{}}}", vec![r#""a":1"#; MOST_FIELDS + 1].join(","));
         for text in ["null", "3", "[]", r#""{}""#, r#"{"\ud800":1}"#, &wide] {
-            assert!(Fields::of(raw(text)).is_err(), "{text}");
+            assert!(Fields::of(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn lists_say_which_element_is_wrong() {
         let list = |text: &'static str| {
-            let mut fields = Fields::of(raw(text)).expect("an object");
+            let mut fields = Fields::of(text).expect("an object");
             let list = fields.list("q", 1..=2, rules::whole(0..=9));
             fields.finish(list).map_err(errors)
         };
@@ -297,7 +243,7 @@ mod tests {
     #[test]
     fn mistakes_in_a_list_of_objects_have_their_places_and_the_first_are_enough() {
         let read = |text: &str| {
-            let mut fields = Fields::of(raw(text)).expect("an object");
+            let mut fields = Fields::of(text).expect("an object");
             let list = fields.objects("q", 1..=30, |item| item.need("n", rules::whole(0..=9)))?;
             fields.finish(list)
         };
@@ -316,7 +262,7 @@ mod tests {
 
     #[test]
     fn null_is_taken_only_when_it_is_there_once() {
-        let mut fields = Fields::of(raw(r#"{"a":null,"b":0,"c":null,"c":null}"#)).expect("an object");
+        let mut fields = Fields::of(r#"{"a":null,"b":0,"c":null,"c":null}"#).expect("an object");
         assert!(fields.null("a") && !fields.has("a"));
         assert!(!fields.null("b") && fields.has("b"));
         assert!(!fields.null("c") && fields.has("c"));

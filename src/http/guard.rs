@@ -1,16 +1,15 @@
-//! Who may call what: the one table, the layer that keeps it, and what handlers ask when the queue is in the body.
+//! Who is let in, and what handlers ask when the queue is in the body.
 
 use std::time::{Duration, Instant};
 
 use axum::{
-    extract::{FromRequestParts, MatchedPath, Request, State},
-    http::{HeaderMap, Method, header, request::Parts},
-    middleware::Next,
-    response::{IntoResponse, Response},
+    extract::{FromRequestParts, Request},
+    http::{HeaderMap, header, request::Parts},
+    response::Response,
 };
 
 use super::{
-    peers::Peers,
+    peers::{Peer, Peers},
     problem::{Aim, Failure, Problem},
     purse::{Bodies, Purse},
 };
@@ -21,102 +20,50 @@ use crate::{
 
 const NOT_VALID: &str = "the key or token is not valid, or not any more";
 
-/// What the layer goes by.
-#[derive(Clone)]
-pub(super) struct Door {
+/// What is gone by.
+pub struct Door {
     pub access: Access,
     pub peers: Peers,
     pub bodies: Bodies,
 }
 
-/// Every route and whom it is for. What does not stand here is for operators.
-const TABLE: &[(&str, &str, Who)] = &[
-    ("POST", "/jobs", Who::Producer),
-    ("GET", "/jobs/{id}", Who::Producer),
-    ("DELETE", "/jobs/{id}", Who::Producer),
-    ("PATCH", "/jobs/{id}", Who::Operator),
-    ("POST", "/batches", Who::Producer),
-    ("GET", "/batches", Who::Producer),
-    ("GET", "/batches/{id}", Who::Producer),
-    ("DELETE", "/batches/{id}", Who::Producer),
-    ("POST", "/batches/{id}/jobs", Who::Producer),
-    ("POST", "/batches/{id}/seal", Who::Producer),
-    ("GET", "/batches/{id}/results", Who::Producer),
-    ("POST", "/tokens", Who::Producer),
-    ("POST", "/jobs/reserve", Who::Worker),
-    // The reservation is the credential, and a beacon can send no other.
-    ("POST", "/jobs/extend", Who::Anyone),
-    ("POST", "/jobs/complete", Who::Anyone),
-    ("POST", "/jobs/abandon", Who::Anyone),
-    ("POST", "/jobs/fail", Who::Anyone),
-    ("GET", "/workers/{worker}/reservations", Who::Worker),
-    ("POST", "/jobs/release", Who::Operator),
-    ("POST", "/jobs/requeue", Who::Operator),
-    ("GET", "/queues", Who::Operator),
-    ("GET", "/queues/{queue}", Who::Operator),
-    ("PATCH", "/queues/{queue}", Who::Operator),
-    ("DELETE", "/queues/{queue}", Who::Operator),
-    ("POST", "/queues/{queue}/sweep", Who::Operator),
-    // The feed of results; the other lists are for operators, which the handler sees to.
-    ("GET", "/queues/{queue}/jobs", Who::Producer),
-    ("GET", "/queues/{queue}/workers", Who::Operator),
-    ("GET", "/queues/{queue}/locks", Who::Operator),
-    ("GET", "/events", Who::Operator),
-    ("GET", "/metrics", Who::Operator),
-    ("GET", "/livez", Who::Anyone),
-    ("GET", "/readyz", Who::Anyone),
-    ("GET", "/openapi.yaml", Who::Anyone),
-    ("GET", "/client.js", Who::Anyone),
-    ("GET", "/client.d.ts", Who::Anyone),
-    ("GET", "/docs", Who::Anyone),
-    ("GET", "/docs/", Who::Anyone),
-    ("GET", "/docs/{*file}", Who::Anyone),
-    ("GET", "/", Who::Anyone),
-    // The pages are no secret; what they show is asked for with a key.
-    ("GET", "/console", Who::Anyone),
-    ("GET", "/console/", Who::Anyone),
-    ("GET", "/console/{*file}", Who::Anyone),
-    ("GET", "/demo", Who::Anyone),
-    ("GET", "/demo/", Who::Anyone),
-    ("GET", "/demo/{*file}", Who::Anyone),
-];
-
-/// Whom a route is for.
-pub(super) fn who(method: &Method, route: &str) -> Who {
-    let method = if *method == Method::HEAD { "GET" } else { method.as_str() };
-    let row = TABLE.iter().find(|(m, r, _)| *m == method && *r == route);
-    row.map_or(Who::Operator, |(_, _, who)| *who)
+/// What a request was let in with.
+#[derive(Clone)]
+pub struct Admission {
+    /// `None` where no credential is asked for.
+    pub pass: Option<Pass>,
+    pub purse: Purse,
 }
 
-/// The layer. A path that is no route is nobody's secret; a method that a route does not have is an operator's to learn.
-pub(super) async fn check(State(door): State<Door>, mut request: Request, next: Next) -> Response {
-    let route = request.extensions().get::<MatchedPath>().map(|route| who(request.method(), route.as_str()));
-    let who = route.unwrap_or(Who::Anyone);
-    if who == Who::Anyone && !knows(&door.access, request.headers()) {
-        return hear(&door, request, next).await;
-    }
-    if who != Who::Anyone {
-        match admit(&door.access, request.headers(), who) {
-            Ok(pass) => drop(request.extensions_mut().insert(pass)),
-            Err((why, problem)) => {
-                metrics::counter!("intray_auth_failures_total", "reason" => why).increment(1);
-                return problem.into_response();
-            }
-        }
-    }
-    request.extensions_mut().insert(Purse::of_known(&door.bodies));
-    next.run(request).await
+/// Lets a request in, or says why not. For a call that needs no credential, by somebody who has shown none, it answers by
+/// whom: that one is to be judged by what comes of it.
+///
+/// # Errors
+/// A problem, when the caller may not do this.
+pub fn check(door: &Door, who: Who, request: &mut Request) -> Result<Option<Peer>, Problem> {
+    let is_stranger = who == Who::Anyone && !knows(&door.access, request.headers());
+    let stranger = is_stranger.then(|| door.peers.of(request));
+    let pass = match who {
+        Who::Anyone => None,
+        Who::Worker | Who::Producer | Who::Operator => Some(admit(&door.access, request.headers(), who)?),
+    };
+    let purse = match stranger {
+        Some(peer) => Purse::of_stranger(&door.bodies, peer, &door.peers),
+        None => Purse::of_known(&door.bodies),
+    };
+    request.extensions_mut().insert(Admission { pass, purse });
+    Ok(stranger)
 }
 
-/// A call for which no credential is needed, by somebody who has shown none. Who hits nothing again and again is told so.
-async fn hear(door: &Door, mut request: Request, next: Next) -> Response {
-    let peer = door.peers.of(&request);
-    request.extensions_mut().insert(Purse::of_stranger(&door.bodies, peer, &door.peers));
-    let response = next.run(request).await;
-    let Some(Aim { missed: missed @ 1.., hit }) = response.extensions().get().copied() else { return response };
+/// Who hits nothing again and again is told so, in place of an answer.
+///
+/// # Errors
+/// The problem that it is.
+pub fn judge(door: &Door, peer: Peer, response: Response) -> Result<Response, Problem> {
+    let Some(Aim { missed: missed @ 1.., hit }) = response.extensions().get().copied() else { return Ok(response) };
     match door.peers.missed(peer, missed, Instant::now()) {
-        Some(retry_after_ms) if !hit => Problem::too_many_misses(retry_after_ms).into_response(),
-        _ => response,
+        Some(retry_after_ms) if !hit => Err(Problem::too_many_misses(retry_after_ms)),
+        _ => Ok(response),
     }
 }
 
@@ -125,8 +72,15 @@ fn knows(access: &Access, headers: &HeaderMap) -> bool {
     !access.is_on() || bearer(headers).is_ok_and(|credential| access.knows(credential))
 }
 
-/// A refusal comes with the word by which it is counted, never with what was sent.
-fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, (&'static str, Problem)> {
+/// A refusal is counted by a word, never with what was sent.
+fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, Problem> {
+    identify(access, headers, who).map_err(|(why, problem)| {
+        metrics::counter!("intray_auth_failures_total", "reason" => why).increment(1);
+        problem
+    })
+}
+
+fn identify(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, (&'static str, Problem)> {
     let is_missing = !headers.contains_key(header::AUTHORIZATION);
     let word = if is_missing { "missing" } else { "malformed" };
     let credential = if access.is_on() { bearer(headers).map_err(|problem| (word, problem))? } else { "" };
@@ -193,12 +147,12 @@ pub fn worker(caller: &Caller, named: Option<&Name>) -> Result<(), Problem> {
     }
 }
 
-/// The layer has put it there.
+/// [`check`] has put it there.
 impl<S: Sync> FromRequestParts<S> for Pass {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        parts.extensions.get::<Self>().cloned().ok_or_else(|| {
+        parts.extensions.get::<Admission>().and_then(|admission| admission.pass.clone()).ok_or_else(|| {
             tracing::error!("a route for nobody in particular asks who calls");
             Problem::internal()
         })
@@ -216,45 +170,6 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_contract_and_the_table_say_the_same() {
-        let document: serde_json::Value =
-            serde_saphyr::from_str(include_str!("../../openapi.yaml")).expect("openapi.yaml is YAML");
-        for (path, item) in document["paths"].as_object().expect("paths") {
-            for (method, operation) in
-                item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters")
-            {
-                let method = method.to_uppercase();
-                let row = TABLE.iter().find(|(m, p, _)| *m == method && p == path);
-                let (.., who) = row.unwrap_or_else(|| panic!("nobody says who may call {method} {path}"));
-                let roles = &operation["security"][0]["bearer"];
-                let said = match roles[0].as_str() {
-                    Some("worker") => Who::Worker,
-                    Some("producer") => Who::Producer,
-                    Some("operator") => Who::Operator,
-                    _ => {
-                        assert_eq!(operation["security"], serde_json::json!([]), "{method} {path}");
-                        Who::Anyone
-                    }
-                };
-                assert_eq!(said, *who, "{method} {path}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_route_is_in_the_table() {
-        let routes = include_str!("mod.rs").split(".route(").skip(1);
-        let paths: Vec<_> = routes.filter_map(|rest| rest.split('"').nth(1)).collect();
-        assert!(paths.len() > 20, "{paths:?}");
-        for path in paths {
-            assert!(TABLE.iter().any(|(_, route, _)| *route == path), "nobody says who may call {path}");
-        }
-        assert_eq!(who(&Method::PUT, "/jobs"), Who::Operator, "what is not said is for operators");
-        assert_eq!(who(&Method::GET, "/new"), Who::Operator);
-        assert_eq!(who(&Method::HEAD, "/livez"), Who::Anyone);
-    }
 
     #[test]
     fn a_credential_is_one_bearer() {

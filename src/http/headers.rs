@@ -5,7 +5,7 @@ use axum::{
     http::{HeaderMap, request::Parts},
 };
 
-use super::{events::parse_places, place::Place as Pointed, problem::Problem, rules};
+use super::{place::Place as Pointed, problem::Problem, rules};
 use crate::{job::QueueName, queue::Place};
 
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
@@ -67,6 +67,15 @@ impl<S: Sync> FromRequestParts<S> for Traceparent {
             _ => Ok(Self(None)),
         }
     }
+}
+
+/// `queue@place`, joined by commas, as `id:` said it.
+fn parse_places(text: &str) -> Option<Vec<(QueueName, Place)>> {
+    let place = |part: &str| {
+        let (queue, place) = part.split_once('@')?;
+        Some((QueueName::parse(queue).ok()?, Place::parse(place)?))
+    };
+    text.split(',').map(place).collect()
 }
 
 enum Lone<'h> {

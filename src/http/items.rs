@@ -1,22 +1,20 @@
 //! One or many: a call takes an object or an array of them, and each item is read, done and answered by itself.
 
-use axum::{
-    Json,
-    response::{IntoResponse, Response},
-};
+use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{
-    fields,
+    answer::Json,
+    json,
     place::Place,
     problem::{Aim, Problem},
 };
 use crate::queue::Fault;
 
 pub struct Items<'b> {
-    list: Vec<&'b RawValue>,
-    many: bool,
+    list: Vec<&'b str>,
+    is_array: bool,
 }
 
 /// What was read of each item; the good ones are what a call is made of.
@@ -33,15 +31,17 @@ pub enum Answers<T> {
 }
 
 impl<'b> Items<'b> {
+    /// What is no array is one item, whatever it is: who reads it says so.
+    ///
     /// # Errors
     /// A problem, when an array has none or too many.
-    pub fn of(body: &'b RawValue, most: usize) -> Result<Self, Problem> {
-        match fields::elements(body, most) {
-            None => Ok(Self { list: vec![body], many: false }),
+    pub fn of(body: &'b str, most: usize) -> Result<Self, Problem> {
+        match json::elements(body, most) {
+            None => Ok(Self { list: vec![body], is_array: false }),
             Some(Some(list)) if list.is_empty() => {
                 Err(Problem::invalid(vec![Place::pointer("", "must be an object, or an array with at least one")]))
             }
-            Some(Some(list)) => Ok(Self { list, many: true }),
+            Some(Some(list)) => Ok(Self { list: list.into_iter().map(RawValue::get).collect(), is_array: true }),
             Some(None) => Err(Problem::too_many_items(most)),
         }
     }
@@ -50,7 +50,7 @@ impl<'b> Items<'b> {
     /// call is handed to `answer` with its outcome.
     pub async fn each<N, C, O, T, F: Future<Output = Vec<Result<O, Fault>>>>(
         self,
-        read: impl FnMut(&'b RawValue) -> Result<(N, C), Problem>,
+        read: impl FnMut(&'b str) -> Result<(N, C), Problem>,
         call: impl FnOnce(Vec<C>) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
     ) -> Answers<T> {
@@ -58,7 +58,7 @@ impl<'b> Items<'b> {
     }
 
     /// Reads each item, for a call that is made later.
-    pub fn read<N, C>(self, mut read: impl FnMut(&'b RawValue) -> Result<(N, C), Problem>) -> ReadItems<N, C> {
+    pub fn read<N, C>(self, mut read: impl FnMut(&'b str) -> Result<(N, C), Problem>) -> ReadItems<N, C> {
         let (mut notes, mut calls) = (Vec::with_capacity(self.list.len()), Vec::with_capacity(self.list.len()));
         for item in self.list {
             notes.push(read(item).map(|(note, item)| {
@@ -66,7 +66,7 @@ impl<'b> Items<'b> {
                 note
             }));
         }
-        ReadItems { notes, calls, is_array: self.many }
+        ReadItems { notes, calls, is_array: self.is_array }
     }
 }
 
@@ -131,8 +131,8 @@ mod tests {
 
     /// Doubles even numbers; the machine breaks at 13.
     async fn double(body: &str) -> Result<String, Problem> {
-        let read = |raw| {
-            let mut fields = Fields::of(raw)?;
+        let read = |item| {
+            let mut fields = Fields::of(item)?;
             let n = fields.need("n", rules::whole(0..=99));
             fields.finish(n).map(|n| (n, n))
         };
@@ -140,8 +140,7 @@ mod tests {
             let double = |n| if n == 13 { Err(Fault::Full) } else { Ok(n * 2) };
             calls.into_iter().map(double).collect()
         };
-        let answers =
-            Items::of(serde_json::from_str(body).expect("JSON"), 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
+        let answers = Items::of(body, 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
         let body = axum::body::to_bytes(answers.into_response().into_body(), usize::MAX).await.expect("a body");
         Ok(String::from_utf8(body.into()).expect("text"))
     }
@@ -162,5 +161,8 @@ mod tests {
         assert!(double("[]").await.is_err());
         assert!(double("[1,2,3,4]").await.is_ok());
         assert!(double("[1,2,3,4,5]").await.is_err());
+        for broken in ["[1,2,3", "[1]]", "{", r#"{"n":1}]"#] {
+            assert!(double(broken).await.expect("an answer").contains("/problems/not-json"), "{broken}");
+        }
     }
 }

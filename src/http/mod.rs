@@ -1,19 +1,24 @@
 //! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
 
+mod answer;
+mod app;
 mod batches;
 mod deliver;
 mod events;
 mod extract;
 mod fields;
+mod front;
 mod gather;
 mod guard;
 mod headers;
 mod host;
 mod items;
+mod json;
 mod observe;
 mod operator;
 mod origin;
 mod pages;
+mod path;
 mod peers;
 mod place;
 mod problem;
@@ -21,6 +26,7 @@ mod producer;
 mod purse;
 mod query;
 mod rules;
+mod settle;
 mod shapes;
 mod task;
 #[cfg(test)]
@@ -30,28 +36,29 @@ mod tokens;
 mod web;
 mod worker;
 
-use std::{any::Any, sync::Arc};
-
 use axum::{
     Router,
     http::{Method, Uri},
-    middleware::{from_fn, from_fn_with_state},
-    response::{IntoResponse, Response},
-    routing::{delete, get, post},
+    routing::{get, post},
 };
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
-use tower::util::{MapRequestLayer, option_layer};
-use tower_http::catch_panic::CatchPanicLayer;
 
 use self::{
+    app::{App, Demo, PayloadLimit},
+    front::{Front, anyone, operators, producers, workers},
     guard::Door,
     pages::{Figures, Readiness},
     problem::{Failure, Problem},
     purse::Bodies,
+    settle::settle,
 };
 pub use self::{origin::Origins, peers::Peers};
-use crate::{access::Access, queue::Queues, waiting::Waiting};
+use crate::{
+    access::Access,
+    queue::{Abandon, Complete, Extend, Fail, Queues},
+    waiting::Waiting,
+};
 
 /// What an operator decides about requests.
 #[derive(Debug, Clone)]
@@ -65,7 +72,7 @@ pub struct Policy {
     pub demo: bool,
 }
 
-/// All routes, and what lies around them. `leaving` takes the readiness away.
+/// The service as HTTP has it. `leaving` takes the readiness away.
 pub fn router(
     queues: Queues,
     waiting: Waiting,
@@ -75,79 +82,88 @@ pub fn router(
     metrics: PrometheusHandle,
     leaving: CancellationToken,
 ) -> Router {
-    let sized = (queues.clone(), policy.max_payload);
-    let readiness = Readiness::new(queues.clone(), leaving.clone());
-    let figures = Figures::new(queues.clone(), metrics);
-
-    let routes = Router::new()
-        .route("/jobs", post(producer::enqueue).with_state(sized.clone()))
-        .route(
-            "/jobs/{id}",
-            get(producer::inspect).with_state(waiting.clone()).delete(producer::cancel).patch(producer::reprioritize),
-        )
-        .route("/batches", post(batches::create).with_state(sized.clone()).get(batches::list))
-        .route("/batches/{id}", get(batches::inspect).with_state(waiting.clone()).delete(batches::cancel))
-        .route("/batches/{id}/jobs", post(batches::append).with_state(sized.clone()))
-        .route("/batches/{id}/seal", post(batches::seal))
-        .route("/batches/{id}/results", get(batches::results))
-        .route("/jobs/reserve", post(worker::reserve).with_state(waiting.clone()))
-        .route("/jobs/extend", post(worker::extend).with_state(sized.clone()))
-        .route("/jobs/complete", post(worker::complete).with_state(sized.clone()))
-        .route("/jobs/abandon", post(worker::abandon).with_state(sized))
-        .route("/jobs/fail", post(worker::fail))
-        .route("/workers/{worker}/reservations", get(worker::reservations))
-        .route("/tokens", post(tokens::mint).with_state(access.clone()))
-        .route("/jobs/release", post(operator::release))
-        .route("/jobs/requeue", post(operator::requeue))
-        .route("/queues", get(operator::queues))
-        .route("/queues/{queue}", delete(operator::purge).get(operator::queue).patch(operator::configure))
-        .route("/queues/{queue}/sweep", post(operator::sweep))
-        .route("/queues/{queue}/jobs", get(operator::jobs).with_state((queues.clone(), waiting.clone())))
-        .route("/queues/{queue}/workers", get(operator::workers))
-        .route("/queues/{queue}/locks", get(operator::locks))
-        .route("/events", get(events::events).with_state((waiting, leaving.clone())))
-        .route("/livez", get(pages::livez))
-        .route("/readyz", get(pages::readyz).with_state(readiness))
-        .route("/metrics", get(pages::metrics).with_state(figures))
-        .route("/openapi.yaml", get(pages::openapi))
-        .route("/client.js", get(web::module))
-        .route("/client.d.ts", get(web::module))
-        .route("/docs", get(web::into_folder))
-        .route("/docs/", get(web::page))
-        .route("/docs/{*file}", get(web::page))
-        .route("/", get(move || web::home(policy.demo)))
-        .route("/console", get(web::into_folder))
-        .route("/console/", get(web::page))
-        .route("/console/{*file}", get(web::page))
-        .with_state(queues);
-    let routes = if policy.demo { routes.merge(demo()) } else { routes };
-    guarded(routes, Door { access, peers, bodies: Bodies::default() }, policy)
+    let app = App {
+        readiness: Readiness::new(queues.clone(), leaving.clone()),
+        figures: Figures::new(queues.clone(), metrics),
+        max_payload: PayloadLimit(policy.max_payload),
+        demo: Demo(policy.demo),
+        access: access.clone(),
+        queues,
+        waiting,
+        leaving,
+    };
+    let pages = if policy.demo { pages().merge(folder("/demo")) } else { pages() };
+    let routes = for_producers().merge(for_workers()).merge(for_operators()).merge(pages);
+    whole(routes).with_state(Front::new(app, Door { access, peers, bodies: Bodies::default() }, policy))
 }
 
-/// A desk to try, for those who ask for it.
-fn demo() -> Router {
+/// What a path that is no route is told, and a method that a route does not have: the one is nobody's secret, the other an
+/// operator's to learn.
+fn whole(routes: Router<Front>) -> Router<Front> {
+    routes.fallback(anyone(no_such_route)).method_not_allowed_fallback(operators(no_such_method))
+}
+
+fn for_producers() -> Router<Front> {
+    let job = get(producers(producer::inspect)).delete(producers(producer::cancel));
+    let batch = get(producers(batches::inspect)).delete(producers(batches::cancel));
     Router::new()
-        .route("/demo", get(web::into_folder))
-        .route("/demo/", get(web::page))
-        .route("/demo/{*file}", get(web::page))
+        .route("/jobs", post(producers(producer::enqueue)))
+        .route("/jobs/{id}", job.patch(operators(producer::reprioritize)))
+        .route("/batches", post(producers(batches::create)).get(producers(batches::list)))
+        .route("/batches/{id}", batch)
+        .route("/batches/{id}/jobs", post(producers(batches::append)))
+        .route("/batches/{id}/seal", post(producers(batches::seal)))
+        .route("/batches/{id}/results", get(producers(batches::results)))
+        // The feed of results; the other lists are for operators, which the handler sees to.
+        .route("/queues/{queue}/jobs", get(producers(operator::jobs)))
+        .route("/tokens", post(producers(tokens::mint)))
 }
 
-/// What every request passes on its way in and out.
-fn guarded(routes: Router, door: Door, policy: Policy) -> Router {
-    let (set_id, echo_id) = observe::request_ids();
-    let cors = origin::cors(&policy.cors);
-    let routes = routes.fallback(no_such_route).method_not_allowed_fallback(no_such_method);
-    // The first is the outermost: a refusal further in has an id, is counted, and a page may read it.
-    routes.layer((
-        MapRequestLayer::new(observe::drop_odd_ids),
-        set_id,
-        echo_id,
-        from_fn(observe::observe),
-        option_layer(cors),
-        CatchPanicLayer::custom(panicked),
-        from_fn_with_state((Arc::new(policy), door.access.clone()), origin::check),
-        from_fn_with_state(door, guard::check),
-    ))
+fn for_workers() -> Router<Front> {
+    Router::new()
+        .route("/jobs/reserve", post(workers(worker::reserve)))
+        .route("/workers/{worker}/reservations", get(workers(worker::reservations)))
+        // The reservation is the credential, and a beacon can send no other.
+        .route("/jobs/extend", post(anyone(settle::<Extend>)))
+        .route("/jobs/complete", post(anyone(settle::<Complete>)))
+        .route("/jobs/abandon", post(anyone(settle::<Abandon>)))
+        .route("/jobs/fail", post(anyone(settle::<Fail>)))
+}
+
+fn for_operators() -> Router<Front> {
+    let queue = get(operators(operator::queue)).patch(operators(operator::configure));
+    Router::new()
+        .route("/jobs/release", post(operators(operator::release)))
+        .route("/jobs/requeue", post(operators(operator::requeue)))
+        .route("/queues", get(operators(operator::queues)))
+        .route("/queues/{queue}", queue.delete(operators(operator::purge)))
+        .route("/queues/{queue}/sweep", post(operators(operator::sweep)))
+        .route("/queues/{queue}/workers", get(operators(operator::workers)))
+        .route("/queues/{queue}/locks", get(operators(operator::locks)))
+        .route("/events", get(operators(events::events)))
+        .route("/metrics", get(operators(pages::metrics)))
+}
+
+/// The pages are no secret; what they show is asked for with a key.
+fn pages() -> Router<Front> {
+    Router::new()
+        .route("/livez", get(anyone(pages::livez)))
+        .route("/readyz", get(anyone(pages::readyz)))
+        .route("/openapi.yaml", get(anyone(pages::openapi)))
+        .route("/client.js", get(anyone(web::module)))
+        .route("/client.d.ts", get(anyone(web::module)))
+        .route("/", get(anyone(web::home)))
+        .merge(folder("/docs"))
+        .merge(folder("/console"))
+}
+
+/// Pages of a folder in `web/`.
+fn folder(path: &str) -> Router<Front> {
+    let page = || get(anyone(web::page));
+    Router::new()
+        .route(path, get(anyone(web::into_folder)))
+        .route(&format!("{path}/"), page())
+        .route(&format!("{path}/{{*file}}"), page())
 }
 
 async fn no_such_route(uri: Uri) -> Problem {
@@ -156,9 +172,4 @@ async fn no_such_route(uri: Uri) -> Problem {
 
 async fn no_such_method(method: Method) -> Problem {
     Problem::new(Failure::MethodNotAllowed, format!("{method} is not a method of this route"))
-}
-
-fn panicked(_: Box<dyn Any + Send>) -> Response {
-    tracing::error!("a handler panicked");
-    Problem::internal().into_response()
 }

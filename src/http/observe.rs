@@ -1,68 +1,92 @@
 //! What can be seen of a request from outside: an id, a figure, a line in the log. Never a query, a payload or a key.
 
-use std::time::Instant;
+use std::{
+    collections::HashMap,
+    sync::{PoisonError, RwLock},
+    time::Instant,
+};
 
 use axum::{
     extract::{MatchedPath, Request},
-    http::{HeaderName, HeaderValue, Method},
-    middleware::Next,
+    http::{HeaderName, HeaderValue, Method, StatusCode},
     response::Response,
 };
-use tower_http::request_id::{MakeRequestId, PropagateRequestIdLayer, RequestId, SetRequestIdLayer};
+use metrics::Histogram;
 use ulid::Ulid;
 
-pub const REQUEST_ID: &str = "x-request-id";
+pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longer ones are not echoed into logs and answers.
 const REQUEST_ID_BYTES: usize = 128;
 
-/// Keeps the caller's request id, or gives one.
-#[derive(Clone, Copy)]
-pub(super) struct NewId;
+/// What is seen of a request before it is answered.
+pub struct Sight {
+    start: Instant,
+    method: &'static str,
+    route: Option<MatchedPath>,
+    id: Option<HeaderValue>,
+}
 
-impl MakeRequestId for NewId {
-    fn make_request_id<B>(&mut self, _: &axum::http::Request<B>) -> Option<RequestId> {
-        HeaderValue::from_str(&Ulid::new().to_string()).ok().map(RequestId::new)
+impl Sight {
+    /// Keeps the caller's request id if it is fit to be repeated, or gives one.
+    pub fn of(request: &Request) -> Self {
+        let fit = |id: &&HeaderValue| (1..=REQUEST_ID_BYTES).contains(&id.len()) && id.to_str().is_ok();
+        let own = request.headers().get(REQUEST_ID).filter(fit).cloned();
+        Self {
+            start: Instant::now(),
+            method: word(request.method()),
+            route: request.extensions().get::<MatchedPath>().cloned(),
+            id: own.or_else(|| HeaderValue::from_str(Ulid::new().array_to_str(&mut [0; 26])).ok()),
+        }
+    }
+
+    fn route(&self) -> &str {
+        self.route.as_ref().map_or("unmatched", MatchedPath::as_str)
     }
 }
 
-pub(super) fn request_ids() -> (SetRequestIdLayer<NewId>, PropagateRequestIdLayer) {
-    let name = HeaderName::from_static(REQUEST_ID);
-    (SetRequestIdLayer::new(name.clone(), NewId), PropagateRequestIdLayer::new(name))
+/// The histograms of each route, kept by method and status: to look one up by its labels costs more than the rest of this.
+#[derive(Default)]
+pub struct Figures(RwLock<HashMap<String, Vec<Kept>>>);
+
+struct Kept {
+    method: &'static str,
+    status: StatusCode,
+    took: Histogram,
 }
 
-/// Drops a request id that is not fit to be repeated.
-pub(super) fn drop_odd_ids<B>(mut request: axum::http::Request<B>) -> axum::http::Request<B> {
-    let fit = |id: &HeaderValue| (1..=REQUEST_ID_BYTES).contains(&id.len()) && id.to_str().is_ok();
-    if !request.headers().get(REQUEST_ID).is_none_or(fit) {
-        request.headers_mut().remove(REQUEST_ID);
+impl Figures {
+    /// Measures a request that is answered, logs it, and gives the answer its id.
+    pub fn note(&self, sight: Sight, response: &mut Response) {
+        let (route, method, status, took) = (sight.route(), sight.method, response.status(), sight.start.elapsed());
+        self.histogram(route, method, status).record(took.as_secs_f64());
+        let request_id = sight.id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
+        let ms = took.as_secs_f64() * 1e3;
+        tracing::debug!(method, route, status = status.as_u16(), ms, request_id, "request");
+        if let Some(id) = sight.id {
+            response.headers_mut().insert(REQUEST_ID, id);
+        }
     }
-    request
-}
 
-/// The layer that measures requests and logs them.
-pub(super) async fn observe(request: Request, next: Next) -> Response {
-    let start = Instant::now();
-    let method = method(request.method());
-    let route = request.extensions().get::<MatchedPath>().cloned();
-    let id = request.headers().get(REQUEST_ID).cloned();
-    let response = next.run(request).await;
-
-    let route = route.as_ref().map_or("unmatched", MatchedPath::as_str);
-    let status = response.status();
-    let took = start.elapsed();
-    metrics::histogram!(
-        "http_request_duration_seconds",
-        "method" => method, "route" => route.to_owned(), "status" => status.as_str().to_owned(),
-    )
-    .record(took.as_secs_f64());
-    let request_id = id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
-    let ms = took.as_secs_f64() * 1e3;
-    tracing::debug!(method, route, status = status.as_u16(), ms, request_id, "request");
-    response
+    fn histogram(&self, route: &str, method: &'static str, status: StatusCode) -> Histogram {
+        let is_it = |kept: &&Kept| kept.status == status && kept.method == method;
+        let routes = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kept) = routes.get(route).and_then(|route| route.iter().find(is_it)) {
+            return kept.took.clone();
+        }
+        drop(routes);
+        let took = metrics::histogram!(
+            "http_request_duration_seconds",
+            "method" => method, "route" => route.to_owned(), "status" => status.as_str().to_owned(),
+        );
+        let mut routes = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let kept = Kept { method, status, took: took.clone() };
+        routes.entry(route.to_owned()).or_default().push(kept);
+        took
+    }
 }
 
 /// Anybody can invent methods; they must not make figures of their own.
-fn method(method: &Method) -> &'static str {
+fn word(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
         Method::HEAD => "HEAD",

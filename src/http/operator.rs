@@ -1,16 +1,17 @@
 //! For the people who look after the queues.
 
 use axum::{
-    Json,
     extract::State,
     response::{IntoResponse, Response},
 };
 use serde_json::value::RawValue;
 
 use super::{
-    extract::{JsonBody, NewQueueInPath, QueueInPath},
+    answer::Json,
+    extract::JsonBody,
     fields::Fields,
     guard,
+    path::{InPath, NewQueue},
     place::Rule,
     problem::Problem,
     query::{NoQuery, Query, read_wait},
@@ -37,7 +38,7 @@ pub async fn release(
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Json<shapes::Released>, Problem> {
-    let target = read_holder(body.json()?)?;
+    let target = read_holder(body.fields()?)?;
     match &target {
         Release::Job(id) => guard::job(&caller, id)?,
         Release::Worker(queue, _) => guard::queue(&caller, queue)?,
@@ -53,7 +54,7 @@ pub async fn requeue(
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Json<shapes::Requeued>, Problem> {
-    let target = read_ended(body.json()?)?;
+    let target = read_ended(body.fields()?)?;
     match &target {
         Requeue::Job(id) => guard::job(&caller, id)?,
         Requeue::Queue(queue, ..) => guard::queue(&caller, queue)?,
@@ -81,7 +82,7 @@ pub async fn queues(State(queues): State<Queues>, caller: Caller, mut query: Que
 /// `GET /queues/{queue}`
 pub async fn queue(
     State(queues): State<Queues>,
-    QueueInPath(name): QueueInPath,
+    InPath(name): InPath<QueueName>,
     _: NoQuery,
 ) -> Result<Response, Problem> {
     let info = queues.queue(&name).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_queue)?;
@@ -91,18 +92,18 @@ pub async fn queue(
 /// `PATCH /queues/{queue}`
 pub async fn configure(
     State(queues): State<Queues>,
-    NewQueueInPath(name): NewQueueInPath,
+    InPath(NewQueue(name)): InPath<NewQueue>,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let info = queues.set(&name, read_settings(body.json()?)?).await?.ok_or_else(Problem::too_many_queues)?;
+    let info = queues.set(&name, read_settings(body.fields()?)?).await?.ok_or_else(Problem::too_many_queues)?;
     Ok(Json(shapes::Queue::new(&info)).into_response())
 }
 
 /// `DELETE /queues/{queue}`
 pub async fn purge(
     State(queues): State<Queues>,
-    QueueInPath(queue): QueueInPath,
+    InPath(queue): InPath<QueueName>,
     mut query: Query,
 ) -> Result<Json<shapes::Purged>, Problem> {
     let (state, force) = read_purge(&mut query);
@@ -121,11 +122,11 @@ pub async fn purge(
 /// `POST /queues/{queue}/sweep`
 pub async fn sweep(
     State(queues): State<Queues>,
-    QueueInPath(queue): QueueInPath,
+    InPath(queue): InPath<QueueName>,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Json<shapes::Swept>, Problem> {
-    Fields::of(body.json_or_nothing()?)?.finish(Some(()))?;
+    body.fields_if_any()?.finish(Some(()))?;
     known(&queues, &queue).await?;
     let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
     Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
@@ -133,9 +134,10 @@ pub async fn sweep(
 
 /// `GET /queues/{queue}/jobs`
 pub async fn jobs(
-    State((queues, waiting)): State<(Queues, Waiting)>,
+    State(queues): State<Queues>,
+    State(waiting): State<Waiting>,
     pass: Pass,
-    QueueInPath(queue): QueueInPath,
+    InPath(queue): InPath<QueueName>,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let asked = (read_filter(&mut query), read_wait(&mut query));
@@ -154,7 +156,7 @@ pub async fn jobs(
 /// `GET /queues/{queue}/workers`
 pub async fn workers(
     State(queues): State<Queues>,
-    QueueInPath(queue): QueueInPath,
+    InPath(queue): InPath<QueueName>,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let (after, limit) = read_page(&mut query, Cursor::parse);
@@ -169,7 +171,7 @@ pub async fn workers(
 /// `GET /queues/{queue}/locks`
 pub async fn locks(
     State(queues): State<Queues>,
-    QueueInPath(queue): QueueInPath,
+    InPath(queue): InPath<QueueName>,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let lock = query.take("lock", LockName::parse);
@@ -188,8 +190,7 @@ pub(super) async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Prob
     if known { Ok(()) } else { Err(Problem::unknown_queue()) }
 }
 
-fn read_holder(body: &RawValue) -> Result<Release, Problem> {
-    let mut fields = Fields::of(body)?;
+fn read_holder(mut fields: Fields<'_>) -> Result<Release, Problem> {
     if fields.has("id") {
         let id = fields.take("id", rules::parsed(JobId::parse));
         return fields.finish(id.map(Release::Job));
@@ -203,8 +204,7 @@ fn read_holder(body: &RawValue) -> Result<Release, Problem> {
     fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
 }
 
-fn read_ended(body: &RawValue) -> Result<Requeue, Problem> {
-    let mut fields = Fields::of(body)?;
+fn read_ended(mut fields: Fields<'_>) -> Result<Requeue, Problem> {
     if fields.has("id") {
         let id = fields.take("id", rules::parsed(JobId::parse));
         return fields.finish(id.map(Requeue::Job));
@@ -227,8 +227,7 @@ fn batch_of(queue: &QueueName, id: &str) -> Result<BatchId, Invalid> {
     BatchId::parse(id).and_then(|id| if id.queue == *queue { Ok(id) } else { Err(Invalid("must be of this queue")) })
 }
 
-fn read_settings(body: &RawValue) -> Result<SettingsPatch, Problem> {
-    let mut fields = Fields::of(body)?;
+fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
     let counted = 0..=limits::COUNT;
     let patch = SettingsPatch {
         paused: set(&mut fields, "paused", rules::flag),

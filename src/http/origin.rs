@@ -1,24 +1,20 @@
 //! Who may talk to the service through a browser. A page can make its visitor's browser send requests anywhere; these checks
 //! come before anything runs.
 
-use std::sync::Arc;
-
 use axum::{
-    extract::{MatchedPath, Request, State},
+    extract::Request,
     http::{HeaderMap, HeaderName, HeaderValue, Method, header},
-    middleware::Next,
-    response::{IntoResponse, Response},
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
-    Policy, guard,
+    Policy,
     headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT},
     host::{self, Stranger},
     observe::REQUEST_ID,
     problem::{Failure, Problem},
 };
-use crate::access::{Access, Who};
+use crate::access::Who;
 
 /// How a browser says from where a page asks: `cross-site`, `same-site`, `same-origin`, `none`.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
@@ -42,33 +38,30 @@ pub(super) fn cors(origins: &Origins) -> Option<CorsLayer> {
         Origins::Listed(list) if list.is_empty() => return None,
         Origins::Listed(list) => AllowOrigin::list(list.iter().filter_map(|origin| HeaderValue::from_str(origin).ok())),
     };
-    let custom = [IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT, REQUEST_ID].map(HeaderName::from_static);
+    let custom =
+        [IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT].map(HeaderName::from_static).into_iter().chain([REQUEST_ID]);
     let cors = CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
         .allow_headers([header::CONTENT_TYPE, header::AUTHORIZATION].into_iter().chain(custom).collect::<Vec<_>>())
-        .expose_headers([header::RETRY_AFTER, header::LOCATION, HeaderName::from_static(REQUEST_ID)])
+        .expose_headers([header::RETRY_AFTER, header::LOCATION, REQUEST_ID])
         .max_age(PREFLIGHT);
     Some(cors)
 }
 
-/// The layer that refuses foreign hosts and origins.
-pub(super) async fn check(
-    State((policy, access)): State<(Arc<Policy>, Access)>,
-    mut request: Request,
-    next: Next,
-) -> Response {
-    let open = !access.is_on();
-    if let Err(problem) = host::check(&policy.allowed_hosts, open, &request) {
+/// Refuses foreign hosts and origins. `open`: nobody needs a credential.
+///
+/// # Errors
+/// A problem.
+pub fn check(policy: &Policy, open: bool, who: Who, request: &mut Request) -> Result<(), Problem> {
+    if let Err(problem) = host::check(&policy.allowed_hosts, open, request) {
         if !host::is_for_any(request.uri().path()) {
-            return problem.into_response();
+            return Err(problem);
         }
         request.extensions_mut().insert(Stranger);
     }
-    match check_change(&policy, &request).and_then(|()| check_reading(&policy, open, &request)) {
-        Ok(()) => next.run(request).await,
-        Err(problem) => problem.into_response(),
-    }
+    check_change(policy, request)?;
+    check_reading(policy, open, who, request)
 }
 
 /// A browser names the page's origin with every request that may change something.
@@ -87,17 +80,15 @@ fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
 
 /// Where nobody needs a credential, a picture or a frame of any page could have the service work. Browsers say when that
 /// page is of another site; a link from there may still open what is no secret.
-fn check_reading(policy: &Policy, open: bool, request: &Request) -> Result<(), Problem> {
+fn check_reading(policy: &Policy, open: bool, who: Who, request: &Request) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
     let reads = matches!(*method, Method::GET | Method::HEAD);
     let foreign = headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site");
     if !(open && reads && foreign) {
         return Ok(());
     }
-    let route = request.extensions().get::<MatchedPath>();
-    let public = route.is_none_or(|route| guard::who(method, route.as_str()) == Who::Anyone);
     // A browser names no origin for a picture: whose it is, nobody knows.
-    if public || policy.cors.allow(lone(headers, &header::ORIGIN).unwrap_or_default()) {
+    if who == Who::Anyone || policy.cors.allow(lone(headers, &header::ORIGIN).unwrap_or_default()) {
         return Ok(());
     }
     Err(Problem::new(Failure::OriginNotAllowed, "pages of this site may not read from this service"))

@@ -1,16 +1,14 @@
-//! One table of failures. Every refusal of the service is a problem by RFC 9457 that starts here.
+//! Every refusal of the service is a problem by RFC 9457, made here of one table of failures.
 
 mod aim;
+mod answer;
+mod failure;
 #[cfg(test)]
 mod tests;
 
-use axum::{
-    http::{HeaderValue, StatusCode, Uri, header},
-    response::{IntoResponse, Response},
-};
-use serde::{Serialize, Serializer, ser::SerializeMap};
+use axum::http::Uri;
 
-pub use self::aim::Aim;
+pub use self::{aim::Aim, failure::Failure};
 use super::place::{Place, Rule};
 use crate::{
     job::{BatchState, Ending, State},
@@ -21,70 +19,6 @@ use crate::{
 const RETRY_AFTER_MS: u32 = 1_000;
 /// Queues that nobody uses go, but not soon.
 const QUEUES_AGAIN_MS: u32 = 60_000;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
-    NotJson,
-    Unauthorized,
-    Forbidden,
-    OriginNotAllowed,
-    NotFound,
-    UnknownJob,
-    UnknownQueue,
-    UnknownBatch,
-    MethodNotAllowed,
-    RequestTimeout,
-    ReservationLost,
-    WrongState,
-    WorkerLimit,
-    OffsetMismatch,
-    TooLarge,
-    TooManyItems,
-    UnsupportedMediaType,
-    HostNotAllowed,
-    InvalidRequest,
-    IdempotencyKeyReused,
-    QueueFull,
-    TooManyQueues,
-    RateLimited,
-    Internal,
-    Unavailable,
-    StorageFull,
-}
-
-impl Failure {
-    /// The table: status, slug, title.
-    fn row(self) -> (u16, &'static str, &'static str) {
-        match self {
-            Self::NotJson => (400, "not-json", "The body is not JSON"),
-            Self::Unauthorized => (401, "unauthorized", "A key or a token is needed"),
-            Self::Forbidden => (403, "forbidden", "The key or token is not for this"),
-            Self::OriginNotAllowed => (403, "origin-not-allowed", "The origin is not allowed"),
-            Self::NotFound => (404, "not-found", "There is no such route"),
-            Self::UnknownJob => (404, "unknown-job", "There is no such job"),
-            Self::UnknownQueue => (404, "unknown-queue", "There is no such queue"),
-            Self::UnknownBatch => (404, "unknown-batch", "There is no such batch"),
-            Self::MethodNotAllowed => (405, "method-not-allowed", "The route does not have this method"),
-            Self::RequestTimeout => (408, "request-timeout", "The request took too long"),
-            Self::ReservationLost => (409, "reservation-lost", "The reservation has ended"),
-            Self::WrongState => (409, "wrong-state", "The state does not allow it"),
-            Self::WorkerLimit => (409, "worker-limit", "The worker holds as many jobs as allowed"),
-            Self::OffsetMismatch => (409, "offset-mismatch", "The batch does not go on there"),
-            Self::TooLarge => (413, "too-large", "Too large"),
-            Self::TooManyItems => (413, "too-many-items", "Too many items"),
-            Self::UnsupportedMediaType => (415, "unsupported-media-type", "The content type is not supported"),
-            Self::HostNotAllowed => (421, "host-not-allowed", "The host is not allowed"),
-            Self::InvalidRequest => (422, "invalid-request", "The request breaks a rule"),
-            Self::IdempotencyKeyReused => (422, "idempotency-key-reused", "The idempotency key was used before"),
-            Self::QueueFull => (429, "queue-full", "The queue is full"),
-            Self::TooManyQueues => (429, "too-many-queues", "There are too many queues"),
-            Self::RateLimited => (429, "rate-limited", "Too many calls"),
-            Self::Internal => (500, "internal", "A fault of the service"),
-            Self::Unavailable => (503, "unavailable", "Not available now"),
-            Self::StorageFull => (507, "storage-full", "Redis is full"),
-        }
-    }
-}
 
 #[derive(Debug, Clone)]
 pub struct Problem {
@@ -221,10 +155,6 @@ impl Problem {
         let detail = "the log has more under this request id; the call may have had an effect";
         Self { applied: Some(Applied::Unknown), ..Self::new(Failure::Internal, detail) }
     }
-
-    fn status(&self) -> StatusCode {
-        StatusCode::from_u16(self.failure.row().0).expect("the table holds statuses")
-    }
 }
 
 impl From<Lost> for Problem {
@@ -264,61 +194,5 @@ impl From<Fault> for Problem {
                 Self::internal()
             }
         }
-    }
-}
-
-impl Serialize for Problem {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (status, slug, title) = self.failure.row();
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("type", &format_args!("/problems/{slug}"))?;
-        map.serialize_entry("title", title)?;
-        map.serialize_entry("status", &status)?;
-        map.serialize_entry("detail", &self.detail)?;
-        if !self.errors.is_empty() {
-            map.serialize_entry("errors", &self.errors)?;
-        }
-        if let Some(reason) = self.reason {
-            map.serialize_entry("reason", &reason)?;
-        }
-        if let Some(state) = self.job_state {
-            map.serialize_entry("job_state", &state)?;
-        }
-        if let Some(state) = self.batch_state {
-            map.serialize_entry("batch_state", &state)?;
-        }
-        if let Some(total) = self.total {
-            map.serialize_entry("total", &total)?;
-        }
-        match self.applied {
-            Some(Applied::No) => map.serialize_entry("applied", &false)?,
-            Some(Applied::Unknown) => map.serialize_entry("applied", "unknown")?,
-            None => {}
-        }
-        if let Some(ms) = self.retry_after_ms {
-            map.serialize_entry("retry_after_ms", &ms)?;
-        }
-        map.end()
-    }
-}
-
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let mut response = (self.status(), axum::Json(&self)).into_response();
-        if self.is_miss() {
-            response.extensions_mut().insert(Aim { missed: 1, hit: false });
-        }
-        let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if let Some(ms) = self.retry_after_ms {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from(ms.div_ceil(1_000)));
-        }
-        if self.packed {
-            headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        }
-        if self.failure == Failure::Unauthorized {
-            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        }
-        response
     }
 }

@@ -1,20 +1,19 @@
 //! For the service that has work to give away, and wants the results.
 
 use axum::{
-    Json,
     extract::State,
-    http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde::Serialize;
-use serde_json::value::RawValue;
 
 use super::{
-    extract::{JobInPath, JsonBody},
+    answer::{Json, created},
+    app::PayloadLimit,
+    extract::JsonBody,
     fields::Fields,
     guard,
     headers::{IdempotencyKey, Traceparent},
     items::{Answers, Items},
+    path::InPath,
     problem::Problem,
     query::{NoQuery, Query, read_wait},
     rules, shapes,
@@ -29,14 +28,15 @@ use crate::{
 
 /// `POST /jobs`
 pub async fn enqueue(
-    State((queues, max_payload)): State<(Queues, usize)>,
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_payload)): State<PayloadLimit>,
     caller: Caller,
     _: NoQuery,
     IdempotencyKey(key): IdempotencyKey,
     Traceparent(traceparent): Traceparent,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let items = Items::of(body.json()?, limits::ENQUEUE_ITEMS)?;
+    let items = Items::of(body.text()?, limits::ENQUEUE_ITEMS)?;
     let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
     let mut call = Call { caller, repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
     let items = items.read(|item| call.job(item));
@@ -58,7 +58,7 @@ pub async fn enqueue(
 pub async fn inspect(
     State(waiting): State<Waiting>,
     pass: Pass,
-    JobInPath(id): JobInPath,
+    InPath(id): InPath<JobId>,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
@@ -72,7 +72,7 @@ pub async fn inspect(
 /// `DELETE /jobs/{id}`
 pub async fn cancel(
     State(queues): State<Queues>,
-    JobInPath(id): JobInPath,
+    InPath(id): InPath<JobId>,
     mut query: Query,
 ) -> Result<Json<shapes::Cancelled>, Problem> {
     let force = query.take("force", rules::flag_text).unwrap_or(false);
@@ -87,11 +87,11 @@ pub async fn cancel(
 /// `PATCH /jobs/{id}`
 pub async fn reprioritize(
     State(queues): State<Queues>,
-    JobInPath(id): JobInPath,
+    InPath(id): InPath<JobId>,
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Json<shapes::Reprioritized>, Problem> {
-    let mut fields = Fields::of(body.json()?)?;
+    let mut fields = body.fields()?;
     let priority = fields.need("priority", rules::priority);
     let priority = fields.finish(priority)?;
     match queues.reprioritize(id.clone(), priority).await? {
@@ -114,7 +114,7 @@ struct Call {
 }
 
 impl Call {
-    fn job(&mut self, item: &RawValue) -> Result<((), NewJob), Problem> {
+    fn job(&mut self, item: &str) -> Result<((), NewJob), Problem> {
         let index = self.index;
         self.index += 1;
         let mut fields = Fields::of(item)?;
@@ -158,10 +158,4 @@ fn enqueued(outcome: Enqueued) -> Result<shapes::Enqueued, Problem> {
         Enqueued::QueueFull => Err(Problem::queue_full()),
         Enqueued::TooManyQueues => Err(Problem::too_many_queues()),
     }
-}
-
-/// What was made, and where it can be looked at.
-pub(super) fn created(place: String, answer: impl Serialize) -> Response {
-    let place = HeaderValue::try_from(place).expect("an id is ASCII");
-    (StatusCode::CREATED, [(header::LOCATION, place)], Json(answer)).into_response()
 }

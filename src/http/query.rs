@@ -12,7 +12,10 @@ use super::{
     problem::Problem,
     rules,
 };
-use crate::job::limits;
+use crate::{
+    access::Caller,
+    job::{QueueName, limits},
+};
 
 pub struct Query {
     pairs: Vec<(String, String)>,
@@ -84,6 +87,24 @@ impl Query {
 pub fn read_wait(query: &mut Query) -> Duration {
     let ms = query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
     Duration::from_millis(ms.unwrap_or(0).into())
+}
+
+/// The queues that a call names by `queue`, or its caller's usual ones.
+pub fn read_queues(query: &mut Query, caller: &Caller) -> Vec<QueueName> {
+    let mut names = Vec::new();
+    for text in query.list("queue", limits::RESERVE_QUEUES) {
+        match QueueName::parse(&text) {
+            Ok(name) if names.contains(&name) => query.blame("queue", "names a queue twice"),
+            Ok(name) => names.push(name),
+            Err(rule) => query.blame("queue", rule),
+        }
+    }
+    if names.is_empty() { usual_queues(caller) } else { names }
+}
+
+/// Of a call that does not name any.
+pub fn usual_queues(caller: &Caller) -> Vec<QueueName> {
+    caller.own_queues().unwrap_or_else(|| vec![QueueName::default()])
 }
 
 impl<S: Sync> FromRequestParts<S> for Query {

@@ -1,10 +1,10 @@
 //! What single values must be. A rule turns a JSON text into a value of the domain, or says in words what it wanted.
 
-use std::ops::RangeInclusive;
+use std::{borrow::Cow, ops::RangeInclusive};
 
 use serde_json::value::RawValue;
 
-use super::{fields::Fields, place::Rule};
+use super::{fields::Fields, json::text as json_text, place::Rule};
 use crate::{
     job::{Backoff, Invalid, Priority, limits},
     payload::Json,
@@ -18,7 +18,7 @@ pub fn parsed<T>(parse: impl Fn(&str) -> Result<T, Invalid>) -> impl Fn(&RawValu
 /// Text of at most so many bytes.
 pub fn words(most: usize) -> impl Fn(&RawValue) -> Result<String, Rule> {
     move |raw| match text(raw) {
-        Ok(text) if text.len() <= most => Ok(text),
+        Ok(text) if text.len() <= most => Ok(text.into_owned()),
         _ => Err(format!("must be text of at most {most} bytes").into()),
     }
 }
@@ -46,8 +46,8 @@ pub fn error_part(text: &str) -> Result<String, Invalid> {
     Err(Invalid("must be 1 to 256 bytes of text"))
 }
 
-pub(super) fn text(raw: &RawValue) -> Result<String, Rule> {
-    serde_json::from_str(raw.get()).map_err(|_| "must be text".into())
+pub(super) fn text(raw: &RawValue) -> Result<Cow<'_, str>, Rule> {
+    json_text(raw).ok_or_else(|| "must be text".into())
 }
 
 /// A number without a fraction. `1.0` and `1e3` are whole numbers too, as JSON Schema has it.
@@ -100,7 +100,7 @@ pub fn json(raw: &RawValue) -> Result<Json, Rule> {
 
 /// The object that says how long a job rests after a fail.
 pub fn backoff(fields: &mut Fields<'_>) -> Option<Backoff> {
-    let exponential = fields.need("type", |raw| match text(raw)?.as_str() {
+    let exponential = fields.need("type", |raw| match &*text(raw)? {
         "fixed" => Ok(false),
         "exponential" => Ok(true),
         _ => Err("must be fixed or exponential".into()),
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn a_backoff_is_one_of_two() {
         let read = |text: &'static str| {
-            let mut fields = Fields::of(raw(text)).expect("an object");
+            let mut fields = Fields::of(text).expect("an object");
             let value = backoff(&mut fields);
             fields.finish(value).ok()
         };

@@ -4,7 +4,9 @@ use axum::{
     body::Body,
     extract::Request,
     http::{HeaderMap, StatusCode, header},
+    response::Response,
 };
+use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -20,16 +22,33 @@ async fn panics() -> Response {
     panic!("on purpose");
 }
 
+/// A service with no store behind it: nobody here asks for one.
+fn service(routes: Router<Front>, cors: Origins) -> Router {
+    let queues = Queues::new("redis://localhost", "t:").expect("a URL");
+    let leaving = CancellationToken::new();
+    let app = App {
+        waiting: Waiting::new(queues.clone(), leaving.clone()),
+        readiness: Readiness::new(queues.clone(), leaving.clone()),
+        figures: Figures::new(queues.clone(), PrometheusBuilder::new().build_recorder().handle()),
+        access: Access::off(),
+        max_payload: PayloadLimit(1),
+        demo: Demo(false),
+        queues,
+        leaving,
+    };
+    let door = Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::default() };
+    let policy = Policy { allowed_hosts: vec![], cors, max_payload: 1, demo: false };
+    routes.with_state(Front::new(app, door, policy))
+}
+
 /// Asks a service whose pages at `https://spa.example` may call, and which has two routes.
 async fn ask(method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
-    let routes =
-        Router::new().route("/fine", post(async || "fine").get(async || "fine")).route("/broken", post(panics));
+    let fine = async || "fine";
+    let routes = Router::new()
+        .route("/fine", post(operators(fine)).get(operators(fine)))
+        .route("/broken", post(operators(panics)));
     let cors = Origins::Listed(vec!["https://spa.example".to_owned()]);
-    let service = guarded(
-        routes,
-        Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::default() },
-        Policy { allowed_hosts: vec![], cors, max_payload: 1, demo: false },
-    );
+    let service = service(whole(routes), cors);
     let local = (header::HOST.as_str(), "localhost:7070");
     let host = if headers.iter().any(|(name, _)| *name == local.0) { None } else { Some(local) };
     let request = Request::builder().method(method).uri(path);

@@ -3,14 +3,13 @@
 use std::time::Duration;
 
 use axum::{
-    Json,
     extract::State,
     http::{HeaderValue, header},
     response::{IntoResponse, Response},
 };
-use serde_json::value::RawValue;
 
 use super::{
+    answer::Json,
     extract::JsonBody,
     fields::Fields,
     problem::{Failure, Problem},
@@ -29,7 +28,7 @@ pub async fn mint(
     _: NoQuery,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let (worker, queues, ttl) = read(body.json()?)?;
+    let (worker, queues, ttl) = read(body.fields()?)?;
     if let Some(beyond) = queues.iter().find(|queue| !caller.covers(queue)) {
         return Err(Problem::forbidden(format!("this is not for the queue {}", beyond.as_str())));
     }
@@ -40,8 +39,7 @@ pub async fn mint(
     Ok(([(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], Json(answer)).into_response())
 }
 
-fn read(body: &RawValue) -> Result<(Name, Vec<Pattern>, Duration), Problem> {
-    let mut fields = Fields::of(body)?;
+fn read(mut fields: Fields<'_>) -> Result<(Name, Vec<Pattern>, Duration), Problem> {
     let worker = fields.need("worker", rules::parsed(Name::of_worker));
     if !fields.has("queues") {
         fields.blame::<()>("queues", "is required");

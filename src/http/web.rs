@@ -1,18 +1,22 @@
 //! The pages and the browser module, out of `web/`. A release carries them; a debug build reads them anew each time.
 
+use std::borrow::Cow;
+
 use axum::{
+    extract::State,
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header},
     response::{IntoResponse, Response},
 };
-use rust_embed::{EmbeddedFile, RustEmbed};
+use rust_embed::RustEmbed;
+use sha2::{Digest, Sha256};
 
-use super::problem::Problem;
+use super::{app::Demo, problem::Problem};
 
 /// What is for browsers: no scripts of the shell, no text for those who build.
 #[derive(RustEmbed)]
 #[folder = "web/"]
 #[include = "index.html"]
-#[include = "client/client.*"]
+#[include = "client/*"]
 #[include = "console/*"]
 #[include = "demo/*"]
 #[include = "docs/*"]
@@ -30,7 +34,7 @@ const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
     connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// `GET /`: what is here. The desk is named where there is one.
-pub async fn home(demo: bool) -> Response {
+pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
     let page =
         Files::get("index.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
     let lines = page.lines().filter(|line| demo || !line.contains("demo/"));
@@ -40,7 +44,47 @@ pub async fn home(demo: bool) -> Response {
 
 /// `GET /client.js` and its types, for pages of anybody who may call.
 pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
-    serve(&format!("client{}", uri.path()), &uri, &headers)
+    let path = uri.path();
+    if path.ends_with(".js") {
+        let module = joined();
+        let hash = Sha256::digest(&module);
+        return answer(path, module.into_bytes().into(), &hash, &headers);
+    }
+    serve(&format!("client{path}"), &uri, &headers)
+}
+
+/// The parts of the module in one file, each after those that it needs. One file is one answer, of one version, with one
+/// tag; and it is what a page's author copies.
+fn joined() -> String {
+    let (face, parts) = part("client.js", &mut Vec::new());
+    face + &parts
+}
+
+/// A part without its imports, and before it what it imports that is not `known` yet. An import is a line, which names a
+/// file and renames nothing; what a part declares is called so in no other part.
+fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
+    known.push(name.to_owned());
+    let (mut own, mut needed) = (String::new(), String::new());
+    let file = Files::get(&format!("client/{name}"));
+    for line in file.iter().flat_map(|file| std::str::from_utf8(&file.data)).flat_map(str::lines) {
+        let from = line.split_once(" from './").and_then(|(names, file)| Some((names, file.strip_suffix('\'')?)));
+        let kept = match from {
+            Some((names, _)) if names.starts_with("export") => names,
+            Some(_) => "",
+            // Types are the compiler's, and stand in client.d.ts for pages.
+            None if line.starts_with("/** @import ") => "",
+            None if name == "client.js" => line,
+            None => line.strip_prefix("export ").unwrap_or(line),
+        };
+        if let Some((_, file)) = from.filter(|(_, file)| !known.iter().any(|known| known == file)) {
+            let (module, before) = part(file, known);
+            needed.extend([before, "\n".to_owned(), module]);
+        }
+        if !kept.is_empty() || line.is_empty() {
+            own.extend([kept, "\n"]);
+        }
+    }
+    (own, needed)
 }
 
 /// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.
@@ -58,7 +102,7 @@ pub async fn into_folder(uri: Uri) -> Response {
 
 fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     match Files::get(name) {
-        Some(file) => answer(name, file, headers),
+        Some(file) => answer(name, file.data, &file.metadata.sha256_hash(), headers),
         None => Problem::no_such_route(uri).into_response(),
     }
 }
@@ -74,8 +118,8 @@ fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
     ]
 }
 
-fn answer(name: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response {
-    let hash: String = file.metadata.sha256_hash()[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+fn answer(name: &str, data: Cow<'static, [u8]>, hash: &[u8], headers: &HeaderMap) -> Response {
+    let hash: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     let etag = format!("\"{hash}\"");
     let policy = if name.starts_with("docs/") { READERS_POLICY } else { POLICY };
     let head = head(policy);
@@ -90,7 +134,7 @@ fn answer(name: &str, file: EmbeddedFile, headers: &HeaderMap) -> Response {
         Some("svg") => "image/svg+xml",
         _ => "text/plain; charset=utf-8",
     };
-    (head, [(header::ETAG, etag), (header::CONTENT_TYPE, kind.to_owned())], file.data).into_response()
+    (head, [(header::ETAG, etag), (header::CONTENT_TYPE, kind.to_owned())], data).into_response()
 }
 
 #[cfg(test)]
@@ -100,7 +144,7 @@ mod tests {
     #[test]
     fn only_what_browsers_need_is_served() {
         let names: Vec<_> = Files::iter().collect();
-        for name in ["client/client.js", "client/client.d.ts", "console/index.html", "demo/index.html"] {
+        for name in ["client/client.js", "client/client.d.ts", "console/http.js", "demo/base.css", "demo/index.html"] {
             assert!(names.iter().any(|known| known == name), "{name} is missing");
         }
         for name in &names {
@@ -108,6 +152,17 @@ mod tests {
                 ![".sh", ".md", ".json"].iter().any(|kind| name.ends_with(kind)) && !name.contains("node_modules"),
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn the_module_is_one_file_which_asks_for_no_other() {
+        let module = joined();
+        for line in module.lines() {
+            assert!(!line.starts_with("import ") && !line.contains(" from './"), "{line}");
+        }
+        for thing in ["\nexport { Intray }\n", "\nclass Intray ", "\nclass IntrayError ", "\nclass Job "] {
+            assert_eq!(module.matches(thing).count(), 1, "{thing}");
         }
     }
 

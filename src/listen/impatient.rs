@@ -1,4 +1,5 @@
-//! A connection that waits for its peer, but not for ever.
+//! A connection that waits for its peer, but not for ever. By hand, because what a lingering end needs passes every call on
+//! anyway, and tokio-io-timeout would keep a timer for each connection where this has one for those that stall.
 
 use std::{
     io,

@@ -20,7 +20,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
-use tower::ServiceExt;
+use tower::Service;
 
 use super::places::Place;
 
@@ -29,34 +29,38 @@ use super::places::Place;
 const REST: usize = 64 << 10;
 const REST_TIME: Duration = Duration::from_millis(250);
 
-pub(super) async fn answer(
-    router: Router,
-    place: Arc<Place>,
-    peer: SocketAddr,
-    request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
-    let (mut head, body) = request.into_parts();
-    head.extensions.insert(ConnectInfo(peer));
-    let is_asked_for = head.headers.contains_key(header::EXPECT);
-    if http_body::Body::is_end_stream(&body) {
-        place.is_busy();
+/// What the requests of a connection have in common.
+pub(super) struct Talk {
+    pub place: Place,
+    pub peer: SocketAddr,
+    pub router: Router,
+    /// A body that its reader has left before the end. There is one request at a time.
+    pub rest: Mutex<Option<Incoming>>,
+}
+
+impl Talk {
+    fn rest(&self) -> Option<Incoming> {
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
-    let rest = Rest::default();
-    let arriving = Body::new(Arriving { body: Some(body), place: place.clone(), rest: rest.clone() });
-    let Ok(mut response) = router.oneshot(Request::from_parts(head, arriving)).await;
-    place.is_busy();
+}
+
+pub(super) async fn answer(talk: Arc<Talk>, mut request: Request<Incoming>) -> Result<Response<Leaving>, Infallible> {
+    request.extensions_mut().insert(ConnectInfo(talk.peer));
+    let is_asked_for = request.headers().contains_key(header::EXPECT);
+    if http_body::Body::is_end_stream(request.body()) {
+        talk.place.is_busy();
+    }
+    let request = request.map(|body| Body::new(Arriving { body: Some(body), talk: talk.clone() }));
+    let Ok(mut response) = talk.router.clone().call(request).await;
+    talk.place.is_busy();
     // A client that was answered early and sent no body yet, because it asked whether it may, must not be asked for it now.
-    let rest = rest.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(rest) = rest
-        && (is_asked_for || !is_soon_over(rest).await)
+    if let Some(rest) = talk.rest()
+        && (is_asked_for || !Box::pin(is_soon_over(rest)).await)
     {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    Ok(response.map(|body| Body::new(Leaving { body, place })))
+    Ok(response.map(|body| Leaving { body, talk }))
 }
-
-/// A body that its reader has left before the end.
-type Rest = Arc<Mutex<Option<Incoming>>>;
 
 /// Throws away the rest of a body, if it is short and soon there.
 async fn is_soon_over(mut rest: Incoming) -> bool {
@@ -74,8 +78,7 @@ async fn is_soon_over(mut rest: Incoming) -> bool {
 /// A body on its way in. Until it is there, nothing is in hand yet.
 struct Arriving {
     body: Option<Incoming>,
-    place: Arc<Place>,
-    rest: Rest,
+    talk: Arc<Talk>,
 }
 
 impl http_body::Body for Arriving {
@@ -87,11 +90,11 @@ impl http_body::Body for Arriving {
         let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
         let is_whole = http_body::Body::is_end_stream(&*body);
         match &frame {
-            Some(Ok(_)) if !is_whole => self.place.is_heard(),
-            Some(Ok(_)) => self.place.is_busy(),
+            Some(Ok(_)) if !is_whole => self.talk.place.is_heard(),
+            Some(Ok(_)) => self.talk.place.is_busy(),
             Some(Err(_)) | None => {
                 self.body = None;
-                self.place.is_busy();
+                self.talk.place.is_busy();
             }
         }
         Poll::Ready(frame)
@@ -109,15 +112,15 @@ impl http_body::Body for Arriving {
 impl Drop for Arriving {
     fn drop(&mut self) {
         if let Some(body) = self.body.take().filter(|body| !http_body::Body::is_end_stream(body)) {
-            *self.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+            *self.talk.rest.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
         }
     }
 }
 
 /// An answer on its way out. When the connection has taken it, nothing is in hand any more.
-struct Leaving {
+pub(super) struct Leaving {
     body: Body,
-    place: Arc<Place>,
+    talk: Arc<Talk>,
 }
 
 impl http_body::Body for Leaving {
@@ -139,6 +142,6 @@ impl http_body::Body for Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        self.place.is_answered();
+        self.talk.place.is_answered();
     }
 }

@@ -2,8 +2,8 @@
 
 use redis::Value;
 
-use super::{lanes::Op, views::events::KINDS};
-use crate::job::QueueName;
+use super::lanes::Op;
+use crate::job::{Kind, QueueName, Tally, Total};
 
 /// Counts transitions that this instance brought about.
 pub(super) fn transitions(queue: &QueueName, transition: &'static str, n: u64) {
@@ -29,21 +29,22 @@ pub(super) fn counted(queue: &QueueName, answer: Value) -> Value {
     parts.pop().unwrap_or(Value::Nil)
 }
 
-/// What is told by a name of a total or a type of event: of what is kept now, nothing.
-fn transition_of(name: &[u8]) -> Option<&'static str> {
-    match name {
-        b"handed_out" => Some("reserved"),
+/// What is told by the word of a total or of an event: of what is kept now, nothing.
+fn transition_of(word: &[u8]) -> Option<&'static str> {
+    let word = str::from_utf8(word).ok()?;
+    match Kind::parse(word) {
+        None if word == Total::HandedOut.word() => Some(Kind::Reserved.word()),
+        None if word == Tally::Undelivered.word() => Some(Tally::Undelivered.word()),
         // The total has told it.
-        b"reserved" => None,
-        b"undelivered" => Some("undelivered"),
-        _ => KINDS.into_iter().find(|kind| kind.as_bytes() == name),
+        Some(Kind::Reserved) => None,
+        kind => kind.map(Kind::word),
     }
 }
 
 /// Counts what a word says of a call that changed nothing.
 pub(super) fn unchanged(queue: &QueueName, op: Op, word: &str) {
     match (op, word) {
-        (Op::Enqueue, "twin") => transitions(queue, "deduplicated", 1),
+        (Op::Enqueue, "twin") => transitions(queue, Tally::Deduplicated.word(), 1),
         (_, "lost") => lost(1),
         _ => {}
     }
@@ -51,5 +52,5 @@ pub(super) fn unchanged(queue: &QueueName, op: Op, word: &str) {
 
 /// Counts settle calls that hit nothing. Anybody may invent a reservation, and with it a queue: its name is no label.
 pub(super) fn lost(n: u64) {
-    metrics::counter!("intray_transitions_total", "transition" => "lost").increment(n);
+    metrics::counter!("intray_transitions_total", "transition" => Tally::Lost.word()).increment(n);
 }

@@ -37,19 +37,20 @@ pub use transitions::{
     batch::{Appended, BatchCancellation, BatchCreation, BatchPage, MemberResult, NewBatch, NewMember, ResultPage},
     enqueue::{Dedupe, Enqueued, NewJob},
     operate::{Cancellation, Meant, Progress, Purge, Purged, Release, Released, Reprioritized, Requeue, Requeued},
-    reserve::{Handout, Reason, Reserve, ReserveOutcome},
+    reserve::{Handout, Reserve, ReserveOutcome},
     settle::{Abandon, Complete, Completion, Extend, Extension, Fail, Lost, Return},
     sweep::Swept,
     undo::Undo,
 };
 pub use views::{
     ended::{AbandonReason, Completed},
-    events::{Event, KINDS, Passage, Place, Subject},
+    events::{Event, Passage, Place, Subject},
     inspect::{Counts, Cursor, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
     locks::{HeldLock, LockPage},
     stats::{QueueInfo, QueuePage, StateCounts, Totals},
 };
 
+pub use crate::job::Reason;
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
 use crate::job::{QueueName, chance, ids};
 

@@ -20,7 +20,7 @@ use super::{
     script::Script,
 };
 use crate::{
-    job::{QueueName, Reservation},
+    job::{QueueName, Reservation, Total},
     payload::Json,
 };
 
@@ -206,7 +206,7 @@ async fn reserve_twice_gives_the_same_jobs() {
     assert_eq!(without_times(&first), without_times(&second));
     assert_eq!(without_times(&redis.twice(&scripts.reserve, &args).await), without_times(&first));
     let info = redis.queues.queue(&queue()).await.expect("stats").expect("a queue");
-    assert_eq!((info.counts.reserved, info.counts.waiting, info.totals.handed_out), (1, 2, 1));
+    assert_eq!((info.counts.reserved, info.counts.waiting, info.totals.get(Total::HandedOut)), (1, 2, 1));
 }
 
 #[tokio::test]

@@ -1,30 +1,17 @@
 //! Figures that nobody explains are figures that nobody looks at.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::collections::BTreeSet;
 
 use intray::figures;
 
-use super::read;
-
-/// All Rust files below a folder.
-fn below(folder: &Path, found: &mut Vec<String>) {
-    for entry in fs::read_dir(folder).expect("a folder").flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            below(&path, found);
-        } else if path.extension().is_some_and(|kind| kind == "rs") {
-            found.push(fs::read_to_string(&path).expect("text"));
-        }
-    }
-}
+use super::tree::{self, read};
 
 #[test]
 fn every_figure_that_is_counted_is_described() {
-    let mut sources = Vec::new();
-    below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut sources);
+    let sources = tree::files("src", &["rs"]);
     let mut counted = BTreeSet::new();
     for kind in ["counter", "gauge", "histogram"] {
-        for text in &sources {
+        for (_, text) in &sources {
             for rest in text.split(&format!(" metrics::{kind}!(")).skip(1) {
                 let name = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
                 let name = name.unwrap_or_else(|| panic!("a {kind} goes by a name that cannot be found: {:.60}", rest));

@@ -1,5 +1,7 @@
 //! Who may call what: every route with every credential, and what is nobody else's business.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use crate::world::{
@@ -33,6 +35,17 @@ fn operations() -> Vec<(String, String)> {
         item.as_object().expect("operations").keys().filter_map(|method| method_of(path, method))
     });
     each.collect()
+}
+
+/// The methods of each path of the contract. Whoever may GET may ask for the head alone.
+fn methods_by_path() -> BTreeMap<String, BTreeSet<String>> {
+    let mut paths: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (method, path) in operations() {
+        let methods = paths.entry(path).or_default();
+        methods.extend((method == "GET").then(|| "HEAD".to_owned()));
+        methods.insert(method);
+    }
+    paths
 }
 
 /// A call that would do something, on things of the queue `default` that are there.
@@ -131,10 +144,20 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
             }
             walked += 2;
         }
-        // A method that the route does not have is nothing that somebody without a credential learns.
-        let role_of_put = w.without_credential().request("PUT", template).send().await;
-        refused(&role_of_put, 401, "unauthorized", &what("nobody, by PUT"));
-        assert_eq!(w.request("PUT", template).send().await.status, 405);
+    }
+    for (path, methods) in &methods_by_path() {
+        for method in ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "BREW"] {
+            if methods.contains(method) {
+                continue;
+            }
+            // A method that the route does not have is nothing that somebody without a credential learns.
+            let answer = w.without_credential().request(method, path).send().await;
+            assert_eq!(answer.status, 401, "{method} {path} by nobody");
+            let answer = w.request(method, path).send().await;
+            assert_eq!(answer.status, 405, "{method} {path} is not in the contract");
+            let allowed: BTreeSet<_> = answer.headers["allow"].to_str().expect("text").split(',').collect();
+            assert_eq!(allowed, methods.iter().map(String::as_str).collect(), "the methods of {path}");
+        }
     }
     assert!(operations.len() > 25 && walked > 350, "{walked} calls");
     refused(&w.without_credential().get("/nowhere").await, 404, "not-found", "no route");

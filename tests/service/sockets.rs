@@ -157,3 +157,21 @@ async fn hundreds_of_calls_at_once_each_have_their_own_answer() {
     }
     w.check().await;
 }
+
+/// A proxy in front might go by the other one, and take for a request of somebody else's what is a part of this one.
+#[tokio::test]
+async fn a_request_with_two_lengths_is_the_last_of_its_connection() {
+    let w = World::start().await;
+    for lengths in
+        ["content-length: 4\r\ntransfer-encoding: chunked\r\n", "transfer-encoding: chunked\r\ncontent-length: 4\r\n"]
+    {
+        let head = "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
+        let body = r#"{"payload":1,"dedupe":false}"#;
+        let hidden = "GET /livez HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        let hello = format!("{head}{lengths}\r\n{:x}\r\n{body}\r\n0\r\n\r\n{hidden}", body.len());
+        let heard = dawdle(w.address().to_owned(), hello, "").await;
+        assert_eq!(heard.matches("HTTP/1.1 ").count(), 1, "{lengths}: {heard}");
+        assert!(heard.starts_with("HTTP/1.1 201") && heard.contains("connection: close"), "{lengths}: {heard}");
+    }
+    w.check().await;
+}

@@ -32,7 +32,8 @@ export function cancel(job, changed) {
 export function release(id, worker, changed) {
   ask({
     title: `Take job ${tail(id)} from ${worker ?? 'its holder'}?`,
-    text: `${name(worker)} loses the job; what is not saved yet is lost. The job returns to its place, and this is not an attempt.`,
+    text: `${name(worker)} loses the job; what is not saved yet is lost. `
+      + 'The job returns to its place, and this is not an attempt.',
     action: 'Release the job',
     danger: true,
     work: then(() => api.release({ id }), changed),

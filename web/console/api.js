@@ -1,6 +1,7 @@
 // The service's calls. The key lives in this module's memory and nowhere else.
 
 import { read } from './exact.js'
+import { IntrayError, request } from './http.js'
 
 const base = new URL(document.querySelector('meta[name=intray-api]')?.content || '../', document.baseURI)
 const PATIENCE = 10_000
@@ -15,27 +16,6 @@ export const hasKey = () => key !== null
 /** The service's time; a person's clock is wrong. */
 export const now = () => Date.now() + ahead
 
-/** What the service refused, in its own words. */
-export class Problem extends Error {
-  constructor(status, problem) {
-    super(problem.detail || problem.title || `the service answered ${status}`)
-    this.name = 'Problem'
-    this.status = status
-    this.type = problem.type ?? ''
-    this.title = problem.title ?? ''
-    this.errors = problem.errors ?? []
-    this.applied = problem.applied
-  }
-}
-
-/** Nobody answered. */
-export class Away extends Error {
-  constructor() {
-    super('The service does not answer.')
-    this.name = 'Away'
-  }
-}
-
 export function url(path, query = {}) {
   const full = new URL(path.replace(/^\//, ''), base)
   for (const [name, value] of Object.entries(query)) {
@@ -46,31 +26,29 @@ export function url(path, query = {}) {
 
 export const headers = (more = {}) => (key === null ? more : { ...more, authorization: `Bearer ${key}` })
 
+/** Refusals are IntrayErrors; whatever else goes wrong, nobody has answered. */
 export async function call(method, path, { query, body, signal } = {}) {
   const patience = AbortSignal.timeout(PATIENCE)
-  const init = {
+  const how = {
     method,
     headers: headers(body === undefined ? {} : { 'content-type': 'application/json' }),
-    body: body === undefined ? undefined : JSON.stringify(body),
+    body,
     signal: signal ? AbortSignal.any([signal, patience]) : patience,
     cache: 'no-store',
+    read,
   }
-  let response, text
-  try {
-    response = await fetch(url(path, query), init)
-    text = await response.text()
-  } catch (error) {
-    if (signal?.aborted) throw error
-    throw new Away()
-  }
+  const { answer, response } = await request(url(path, query), how).catch((error) => {
+    if (error instanceof IntrayError || signal?.aborted) throw error
+    throw away()
+  })
   setClock(response)
-  const answer = parse(text)
-  if (!response.ok) throw new Problem(response.status, answer ?? {})
-  // A proxy's page, perhaps; the service answers in JSON.
-  if (answer === null) throw new Away()
+  if (!answer) throw away()
   if (answer.server_time) ahead = Date.parse(answer.server_time) - Date.now()
   return answer
 }
+
+/** Or it was a proxy's page; the service answers in JSON. */
+const away = () => new Error('The service does not answer.')
 
 /** To the second, until an answer says `server_time`. */
 function setClock(response) {
@@ -78,19 +56,10 @@ function setClock(response) {
   if (Number.isFinite(date) && Math.abs(date - now()) > 1_500) ahead = date - Date.now()
 }
 
-function parse(text) {
-  try {
-    return read(text)
-  } catch {
-    return null
-  }
-}
-
 const segment = encodeURIComponent
 const job = (id) => `/jobs/${segment(id)}`
 const queue = (name, more = '') => `/queues/${segment(name)}${more}`
 const batch = (id, more = '') => `/batches/${segment(id)}${more}`
-
 
 /** All of them, page by page. */
 export async function queues(signal) {
@@ -118,7 +87,7 @@ export const results = (id, query, signal) => call('GET', batch(id, '/results'),
 export const seal = (id) => call('POST', batch(id, '/seal'), { body: {} })
 export const cancelBatch = (id) => call('DELETE', batch(id))
 
-/** The service works in bounded steps; this goes on until nothing is left, or `tell` says `false`. `step(after)` is one call. */
+/** The service works in bounded steps; this goes on until nothing is left, or `tell` says `false`. */
 async function inSteps(step, count, tell) {
   let done = 0
   for (let more = true, after; more;) {

@@ -32,14 +32,15 @@ function App() {
   if (state.access === 'needed' || state.access === 'refused') {
     return html`<${SignIn} refused=${state.access === 'refused'} reason=${state.error?.message} /><${Messages} />`
   }
+  const [connection, meaning] = LINKS[state.link]
   return html`
     <header class="top">
       <a class="brand" href="#/" aria-keyshortcuts="g" title="All queues (g)"><${Mark} />intray</a>
       ${queue && html`<span class="crumb" aria-hidden="true">/</span><a class="crumb" href=${link(queue)}>${queue}</a>`}
       <span class="space"></span>
       <${Search} queues=${state.queues ?? []} filter=${filter} setFilter=${setFilter} />
-      <span class=${classes('link', state.link)} role="status" title=${LINKS[state.link][1]}>${LINKS[state.link][0]}</span>
-      <${Button} kind="quiet icon" keys="t" label=${theme === 'dark' ? 'Light' : 'Dark'} onClick=${() => setTheme(theme === 'dark' ? 'light' : 'dark')}><${theme === 'dark' ? Sun : Moon} /><//>
+      <span class=${classes('link', state.link)} role="status" title=${meaning}>${connection}</span>
+      <${Theme} isDark=${theme === 'dark'} setTheme=${setTheme} />
       <${Button} kind="quiet icon" keys="?" label="Keys" onClick=${() => setHelp(true)}>?<//>
       ${api.hasKey() && html`<${Button} kind="quiet" onClick=${leave}>Sign out<//>`}
     </header>
@@ -50,6 +51,9 @@ function App() {
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
     <${Question} /><${Messages} />`
 }
+
+const Theme = ({ isDark, setTheme }) => html`<${Button} kind="quiet icon" keys="t" label=${isDark ? 'Light' : 'Dark'}
+  onClick=${() => setTheme(isDark ? 'light' : 'dark')}><${isDark ? Sun : Moon} /><//>`
 
 /** In memory only: a reload asks the system again. */
 function useTheme() {
@@ -91,16 +95,21 @@ function Search({ queues, filter, setFilter }) {
     }
   }
   return html`<form class="search" role="search" onSubmit=${search}>
-    <input ref=${field} type="search" aria-label="Search" aria-keyshortcuts="/" placeholder="Job, batch or queue" autocomplete="off" spellcheck=${false}
-      onInput=${type} onBlur=${() => setProblem(null)} aria-describedby="search-problem" />
+    <input ref=${field} type="search" aria-label="Search" aria-keyshortcuts="/" placeholder="Job, batch or queue"
+      autocomplete="off" spellcheck=${false} onInput=${type} onBlur=${() => setProblem(null)}
+      aria-describedby="search-problem" />
     <kbd aria-hidden="true">/</kbd>
     ${problem && html`<p id="search-problem" class="problem" role="alert">${problem}</p>`}
   </form>`
 }
 
-const Mark = () => html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M3 13l3-8h12l3 8v5a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2zm0 0h5l1.5 3h5l1.5-3h5" /></svg>`
-const Sun = () => html`<svg viewBox="0 0 24 24" aria-hidden="true"><circle cx="12" cy="12" r="4" /><path d="M12 2v2m0 16v2M2 12h2m16 0h2M5 5l1.4 1.4m11.2 11.2L19 19M5 19l1.4-1.4M17.6 6.4L19 5" /></svg>`
-const Moon = () => html`<svg viewBox="0 0 24 24" aria-hidden="true"><path d="M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5z" /></svg>`
+const Icon = ({ path, children }) => html`<svg viewBox="0 0 24 24" aria-hidden="true">
+  ${children}<path d=${path} /></svg>`
+const Mark = () => html`<${Icon} path="M3 13l3-8h12l3 8v5a2 2 0 0 1-2 2H5a2 2 0 0 1-2-2zm0 0h5l1.5 3h5l1.5-3h5" />`
+const Sun = () => html`<${Icon}
+  path="M12 2v2m0 16v2M2 12h2m16 0h2M5 5l1.4 1.4m11.2 11.2L19 19M5 19l1.4-1.4M17.6 6.4L19 5">
+  <circle cx="12" cy="12" r="4" /><//>`
+const Moon = () => html`<${Icon} path="M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5z" />`
 
 listen()
 const root = document.getElementById('app')

@@ -11,7 +11,10 @@ const look = (element, name = 'color') => getComputedStyle(element)[name]
 
 function options(box, width) {
   const swatches = [...box.parentNode.querySelectorAll('.swatch')]
-  const axis = { stroke: () => look(box), grid: { stroke: () => look(box, 'borderTopColor'), width: 1 }, ticks: { show: false }, font: `11px ${look(box, 'fontFamily')}` }
+  const grid = { stroke: () => look(box, 'borderTopColor'), width: 1 }
+  const axis = { stroke: () => look(box), grid, ticks: { show: false }, font: `11px ${look(box, 'fontFamily')}` }
+  const times = (_, splits, axis, space, step) => splits.map((at) => clock(at, step < 60))
+  const rates = (_, splits) => splits.map((n) => (Number.isInteger(n) ? number(n) : rate(n)))
   return {
     width, height: HEIGHT,
     legend: { show: false },
@@ -23,8 +26,8 @@ function options(box, width) {
       y: { range: (_, low, high) => [0, Math.max(high ?? 0, 4) * 1.1] },
     },
     axes: [
-      { ...axis, size: 22, space: 84, values: (_, splits, axis, space, step) => splits.map((at) => clock(at, step < 60)) },
-      { ...axis, size: 40, space: 34, values: (_, splits) => splits.map((n) => (Number.isInteger(n) ? number(n) : rate(n))) },
+      { ...axis, size: 22, space: 84, values: times },
+      { ...axis, size: 40, space: 34, values: rates },
     ],
     series: [{}, ...SERIES.map(([, label], n) => ({
       label, width: 1.5, points: { show: false }, spanGaps: true,
@@ -49,7 +52,9 @@ export function Chart({ queue, theme }) {
     const element = box.current
     const width = () => Math.max(element.clientWidth, 120)
     const drawn = new globalThis.uPlot(options(element, width()), data(queue), element)
-    const sizes = new ResizeObserver(() => { if (element.isConnected) drawn.setSize({ width: width(), height: HEIGHT }) })
+    const sizes = new ResizeObserver(() => {
+      if (element.isConnected) drawn.setSize({ width: width(), height: HEIGHT })
+    })
     sizes.observe(element)
     plot.current = drawn
     return () => { sizes.disconnect(); drawn.destroy(); plot.current = null }
@@ -71,8 +76,9 @@ export function Spark({ queue }) {
   const [seconds, values] = history(queue, ['completed'])
   const top = Math.max(1, ...values)
   const end = Date.now() / 1_000
-  const at = (n) => `${(100 * (1 - (end - seconds[n]) / span(seconds[0]))).toFixed(1)},${(19 - 17 * values[n] / top).toFixed(1)}`
-  const points = seconds.map((_, n) => at(n))
+  const x = (n) => 100 * (1 - (end - seconds[n]) / span(seconds[0]))
+  const y = (n) => 19 - 17 * values[n] / top
+  const points = seconds.map((_, n) => `${x(n).toFixed(1)},${y(n).toFixed(1)}`)
   return html`<svg class="spark" viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">
     ${points.length > 1 && html`<polyline points=${points.join(' ')} vector-effect="non-scaling-stroke" />`}</svg>`
 }

@@ -1,5 +1,5 @@
-// Payloads, results and drafts come back byte for byte, and are shown so: JSON.parse would round 9007199254740993, drop a key
-// that is there twice, and put "10" behind "2". So those values stay text; all else of an answer becomes values.
+// Payloads, results and drafts come back byte for byte, and are shown so: JSON.parse would round 9007199254740993, drop
+// a key that is there twice, and put "10" behind "2". So those values stay text; all else of an answer becomes values.
 
 const TOKEN = /[\s\ufeff]*("[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+)/gy
 const KEPT = new Set(['payload', 'result', 'draft'])

@@ -34,8 +34,8 @@ export function useBeat() {
 }
 
 /**
- * What `load(signal)` answers: `{data, error, at, reload}`. Asked again when something happens in `queue`. What was there
- * stays to be seen while it is asked again, and when that fails.
+ * What `load(signal)` answers: `{data, error, at, reload}`. Asked again when something happens in `queue`. What was
+ * there stays to be seen while it is asked again, and when that fails.
  */
 export function useAnswer(load, parts, queue) {
   const [state, setState] = useState({})

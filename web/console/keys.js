@@ -1,5 +1,5 @@
-// The keyboard. What a key does is written at the element itself, in `aria-keyshortcuts`; here it is found and used: first in
-// the row that has the focus, then in the open panel, then anywhere.
+// The keyboard. What a key does is written at the element itself, in `aria-keyshortcuts`; here it is found and used:
+// first in the row that has the focus, then in the open panel, then anywhere.
 
 const STEP = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }
 
@@ -51,8 +51,8 @@ export function left(event, memory) {
 }
 
 /**
- * One row of a list is reached with Tab, and in it its buttons; the others with j and k. Called after each drawing: when
- * the row with the focus has gone, the one in its place gets it.
+ * One row of a list is reached with Tab, and in it its buttons; the others with j and k. Called after each drawing:
+ * when the row with the focus has gone, the one in its place gets it.
  */
 export function rove(list, memory) {
   const rows = [...list.querySelectorAll('[data-row]')]
@@ -71,8 +71,15 @@ export function rove(list, memory) {
 export const listen = () => document.addEventListener('keydown', onKey)
 
 export const HELP = [
-  ['Anywhere', [['/', 'search'], ['g', 'all queues'], ['t', 'dark or light'], ['?', 'these keys'], ['Esc', 'close, leave a field']]],
-  ['In lists', [['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'], ['Tab', "to the row's buttons"]]],
+  ['Anywhere', [
+    ['/', 'search'], ['g', 'all queues'], ['t', 'dark or light'], ['?', 'these keys'], ['Esc', 'close, leave a field'],
+  ]],
+  ['In lists', [
+    ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],
+    ['Tab', "to the row's buttons"],
+  ]],
   ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings'], ['p', 'pause, resume']]],
-  ['A job', [['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'], ['U', 'requeue all that died']]],
+  ['A job', [
+    ['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'], ['U', 'requeue all that died'],
+  ]],
 ]

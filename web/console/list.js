@@ -5,7 +5,10 @@ import { left, rove } from './keys.js'
 import { go } from './router.js'
 import { Button, Missing } from './ui.js'
 
-/** The pages of `load({after}, signal)`, whose answers have `next`. The page that is shown is asked again when things happen. */
+/**
+ * The pages of `load({after}, signal)`, whose answers have `next`. The page that is shown is asked again when things
+ * happen.
+ */
 export function usePages(load, parts, queue) {
   const [places, setPlaces] = useState([undefined])
   const after = places.at(-1)
@@ -61,8 +64,8 @@ export function Row({ href, selected, fresh, children }) {
   const enter = (event) => {
     if (event.key === 'Enter' && event.target === event.currentTarget) go(href)
   }
-  return html`<tr data-row tabindex="-1" class=${classes(selected && 'selected', fresh && 'fresh')} aria-selected=${selected ? 'true' : undefined}
-    onClick=${open} onKeyDown=${enter}>${children}</tr>`
+  return html`<tr data-row tabindex="-1" class=${classes(selected && 'selected', fresh && 'fresh')}
+    aria-selected=${selected ? 'true' : undefined} onClick=${open} onKeyDown=${enter}>${children}</tr>`
 }
 
 /** A panel that takes the list's place begins at its top. */

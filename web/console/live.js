@@ -1,5 +1,6 @@
-// What the console knows of the service at this moment. The counts are asked for every two seconds, which also gives the
-// rates; the stream of events says at once that something happened, so that lists are asked again then and not before.
+// What the console knows of the service at this moment. The counts are asked for every two seconds, which also gives
+// the rates; the stream of events says at once that something happened, so that lists are asked again then and not
+// before.
 
 import * as api from './api.js'
 import { add as sample, forget } from './rates.js'

@@ -16,6 +16,9 @@ export function Button({ keys, kind, busy, label, children, ...rest }) {
     aria-keyshortcuts=${keys} disabled=${busy} ...${rest}>${children}</button>`
 }
 
+/** Who it is, or that there is no name. */
+export const Name = ({ worker }) => (worker === null ? html`<em>no name</em>` : html`<bdi>${worker}</bdi>`)
+
 /** How long ago, ticking. */
 export function Ago({ at }) {
   useBeat()
@@ -84,7 +87,7 @@ export const Waiting = ({ rows = 6 }) => html`<div class="loading" role="status"
 export function Missing({ answer, children }) {
   if (answer.data) return children(answer.data)
   if (!answer.error) return html`<${Waiting} />`
-  return html`<div class="empty bad" role="alert"><strong>${answer.error.title || 'That did not work'}</strong>
+  return html`<div class="empty bad" role="alert"><strong>${answer.error.problem?.title ?? 'That did not work'}</strong>
     <p>${answer.error.message}</p><${Button} onClick=${answer.reload}>Try again<//></div>`
 }
 
@@ -126,8 +129,9 @@ export function Messages() {
 const question = store(null)
 
 /**
- * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with the
- * service's answer when it is refused; `tell(text)` says how far it is, and whether it should go on. `typed` must be typed first.
+ * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with
+ * the service's answer when it is refused; `tell(text)` says how far it is, and whether it should go on. `typed` must
+ * be typed first.
  */
 export const ask = (what) => question.set(() => ({ ...what }))
 
@@ -138,8 +142,7 @@ export function Question() {
 
 function Dialog({ what }) {
   const dialog = useRef(null)
-  const [busy, setBusy] = useState(null)
-  const [problem, setProblem] = useState(null)
+  const isOpen = useRef(true)
   const [typed, setTyped] = useState('')
   // Before anything is painted: a quick Escape is meant for it.
   useLayoutEffect(() => {
@@ -147,12 +150,34 @@ function Dialog({ what }) {
     // What destroys work is not what Enter does.
     if (!what.danger) dialog.current.querySelector('[type=submit]').focus()
   }, [])
-  const isOpen = useRef(true)
   const close = () => {
     isOpen.current = false
     dialog.current?.close()
     question.set((other) => (other === what ? null : other))
   }
+  const { busy, problem, go } = useWork(what, isOpen, close)
+  return html`<dialog ref=${dialog} class="question" aria-labelledby="question" onClose=${close}>
+    <form onSubmit=${go}>
+      <h2 id="question">${what.title}</h2>
+      <p>${what.text}</p>
+      ${what.typed && html`<label>Type <b>${what.typed}</b> to go on
+        <input value=${typed} autocomplete="off" spellcheck=${false}
+          onInput=${(event) => setTyped(event.target.value)} /></label>`}
+      ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
+      <p class="choices">
+        <button type="button" class="button" onClick=${close}>Leave it</button>
+        <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
+          disabled=${busy !== null || (what.typed && typed !== what.typed)}>
+          ${busy !== null ? `${what.action} ${busy}` : what.action}</button>
+      </p>
+    </form>
+  </dialog>`
+}
+
+/** Does what was confirmed. Who has closed the dialog meanwhile is told all the same. */
+function useWork(what, isOpen, close) {
+  const [busy, setBusy] = useState(null)
+  const [problem, setProblem] = useState(null)
   const tell = (text) => { setBusy(text); return isOpen.current }
   const go = async (event) => {
     event.preventDefault()
@@ -168,18 +193,5 @@ function Dialog({ what }) {
       setBusy(null)
     }
   }
-  return html`<dialog ref=${dialog} class="question" aria-labelledby="question" onClose=${close}>
-    <form onSubmit=${go}>
-      <h2 id="question">${what.title}</h2>
-      <p>${what.text}</p>
-      ${what.typed && html`<label>Type <b>${what.typed}</b> to go on
-        <input value=${typed} autocomplete="off" spellcheck=${false} onInput=${(event) => setTyped(event.target.value)} /></label>`}
-      ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
-      <p class="choices">
-        <button type="button" class="button" onClick=${close}>Leave it</button>
-        <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
-          disabled=${busy !== null || (what.typed && typed !== what.typed)}>${busy !== null ? `${what.action} ${busy}` : what.action}</button>
-      </p>
-    </form>
-  </dialog>`
+  return { busy, problem, go }
 }

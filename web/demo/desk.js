@@ -1,8 +1,10 @@
-// A small moderation desk on intray's browser module: take a post, decide, hand it in. The module keeps the post ours while
-// somebody is here, keeps what was typed, and says when either is over; this file shows it.
+// A small moderation desk on intray's browser module: take a post, decide, hand it in. The module keeps the post ours
+// while somebody is here, keeps what was typed, and says when either is over; this file shows it.
 
 import { Intray } from '../client.js'
-import { EXCUSES, LOST, RULES, VERDICTS, WAITING, element as $, clock, show, showPost, showTime, toast, view } from './draw.js'
+import {
+  EXCUSES, LOST, RULES, VERDICTS, WAITING, choice, clock, element as $, excuse, show, showPost, showTime, toast, view,
+} from './draw.js'
 
 const api = new URL(document.querySelector('meta[name=intray-api]').content, document.baseURI)
 const QUEUE = 'moderation'
@@ -37,9 +39,16 @@ function sit(worker, token) {
 
 /** What the desk says, of the post in hand or of itself. */
 function listen() {
-  const on = (type, does) => desk.addEventListener(type, ({ detail }) => { if (!detail.id || detail.id === job?.id) does(detail) })
+  const on = (type, does) => desk.addEventListener(type, ({ detail }) => {
+    if (!detail.id || detail.id === job?.id) does(detail)
+  })
   on('retrying', () => show('net', true))
-  on('waiting', ({ reason }) => { show('net', false); $('why-wait').textContent = WAITING[reason]; line(); view('wait') })
+  on('waiting', ({ reason }) => {
+    show('net', false)
+    $('why-wait').textContent = WAITING[reason]
+    line()
+    view('wait')
+  })
   on('warning', () => notice('Are you still there? Move, or press a key, to keep this post.', 'warn'))
   on('extended', () => { show('net', false); over = null; notice(null); settle() })
   on('saved', () => { show('net', false); say('Draft saved') })
@@ -95,8 +104,10 @@ function line() {
 
 function lost(reason) {
   over = ['expired', 'abandoned'].includes(reason) ? 'late' : 'gone'
-  notice(`${LOST[reason] ?? 'This post is not yours any more.'} ${over === 'late'
-    ? 'What you typed is kept. Hand it in, or take the post again, if nobody else has.' : 'What you typed is kept below.'}`, 'over')
+  const what = LOST[reason] ?? 'This post is not yours any more.'
+  notice(`${what} ${over === 'late'
+    ? 'What you typed is kept. Hand it in, or take the post again, if nobody else has.'
+    : 'What you typed is kept below.'}`, 'over')
   settle()
 }
 
@@ -110,7 +121,7 @@ setInterval(tick, 250)
 function read(saved) {
   draft = { verdict: null, rule: null, note: '', ...saved }
   for (const group of ['verdict', 'rule']) {
-    document.querySelectorAll(`input[name=${group}]`).forEach((input) => { input.checked = input.value === draft[group] })
+    for (const input of document.querySelectorAll(`input[name=${group}]`)) input.checked = input.value === draft[group]
   }
   $('note').value = draft.note
   settle()
@@ -132,7 +143,8 @@ function settle() {
   $('skip').firstChild.data = over === 'late' ? 'Take it again ' : 'Skip '
   show('skip', over !== 'gone')
   $('hand').firstChild.data = { late: 'Hand in late ', gone: 'Next post ' }[over] ?? 'Hand in '
-  $('hand').disabled = over !== 'gone' && (!draft.verdict || (needs === 'rule' && !draft.rule) || (needs === 'note' && !draft.note.trim()))
+  const has = { rule: draft.rule, note: draft.note.trim() }
+  $('hand').disabled = over !== 'gone' && (!draft.verdict || (needs && !has[needs]))
 }
 
 async function handIn() {
@@ -146,12 +158,15 @@ async function handIn() {
   try {
     const { sent, late } = await mine.complete(result)
     count()
-    toast(`${VERDICTS.find(({ value }) => value === verdict).done}${late ? ', late but in time' : ''}${sent ? '' : '; it is sent when the network is back'}`)
+    const { done } = VERDICTS.find(({ value }) => value === verdict)
+    toast(`${done}${late ? ', late but in time' : ''}${sent ? '' : '; it is sent when the network is back'}`)
     next()
   } catch (error) {
     job = mine
     over = 'gone'
-    notice(error.lost ? 'Somebody else has this post by now. What you decided is kept with it, for the operators.' : error.message, 'over')
+    notice(error.lost
+      ? 'Somebody else has this post by now. What you decided is kept with it, for the operators.'
+      : error.message, 'over')
     settle()
   }
 }
@@ -188,27 +203,9 @@ function pause() {
 
 // -- the form
 
-for (const { value, title, key, about } of VERDICTS) choice('verdicts', 'verdict', value, title, key, about)
-for (const { value, title, key } of RULES) choice('rules', 'rule', value, title, key)
-for (const { reason, key } of EXCUSES) {
-  const button = Object.assign(document.createElement('button'), { type: 'button', className: 'button', textContent: `${reason[0].toUpperCase()}${reason.slice(1)} ` })
-  button.append(Object.assign(document.createElement('kbd'), { textContent: key }))
-  button.setAttribute('aria-keyshortcuts', key)
-  button.addEventListener('click', () => skip(reason))
-  $('excuses').append(button)
-}
-
-function choice(place, name, value, title, key, about) {
-  const label = document.createElement('label')
-  const input = Object.assign(document.createElement('input'), { type: 'radio', name, value })
-  input.setAttribute('aria-keyshortcuts', key)
-  const words = Object.assign(document.createElement('span'), { textContent: title })
-  if (about) words.append(Object.assign(document.createElement('small'), { textContent: about }))
-  label.className = value
-  label.append(input, words, Object.assign(document.createElement('kbd'), { textContent: key }))
-  input.addEventListener('change', () => change({ [name]: value }))
-  $(place).append(label)
-}
+for (const one of VERDICTS) $('verdicts').append(choice('verdict', one, change))
+for (const one of RULES) $('rules').append(choice('rule', one, change))
+for (const one of EXCUSES) $('excuses').append(excuse(one, skip))
 
 $('note').addEventListener('input', () => change({ note: $('note').value }))
 $('decision').addEventListener('submit', (event) => { event.preventDefault(); handIn() })
@@ -228,7 +225,8 @@ document.addEventListener('keydown', (event) => {
   if (key === 'Enter' && job && !target.matches('button, dialog *')) { event.preventDefault(); return handIn() }
   if (key === 'n' && job && !$('why-skip').open) { event.preventDefault(); return $('note').focus() }
   const place = $('why-skip').open ? $('why-skip') : document.querySelector(`[data-for=${document.body.dataset.view}]`)
-  const found = place?.querySelector(`fieldset:not([hidden]) [aria-keyshortcuts="${CSS.escape(key)}"], button[aria-keyshortcuts="${CSS.escape(key)}"]`)
+  const has = `[aria-keyshortcuts="${CSS.escape(key)}"]`
+  const found = place?.querySelector(`fieldset:not([hidden]) ${has}, button${has}`)
   if (!found) return undefined
   event.preventDefault()
   return found.click()

@@ -1,12 +1,16 @@
 // What the desk shows. Posts are what anybody has written: everything goes through textContent.
 
 export const element = (id) => document.getElementById(id)
+const make = (name, parts) => Object.assign(document.createElement(name), parts)
 
 export const VERDICTS = [
   { value: 'keep', title: 'Keep', about: 'within the rules', key: '1', done: 'Kept' },
   { value: 'limit', title: 'Limit', about: 'stays, is not recommended', key: '2', done: 'Limited' },
   { value: 'remove', title: 'Remove', about: 'breaks a rule', key: '3', done: 'Removed', needs: 'rule' },
-  { value: 'escalate', title: 'Escalate', about: 'somebody else should decide', key: '4', done: 'Escalated', needs: 'note' },
+  {
+    value: 'escalate', title: 'Escalate', about: 'somebody else should decide', key: '4', done: 'Escalated',
+    needs: 'note',
+  },
 ]
 
 export const RULES = [
@@ -19,8 +23,8 @@ export const RULES = [
 ]
 
 export const EXCUSES = [
-  { reason: 'not my language', key: '1' }, { reason: 'I know the people', key: '2' }, { reason: 'too upsetting', key: '3' },
-  { reason: 'I am not sure enough', key: '4' },
+  { reason: 'not my language', key: '1' }, { reason: 'I know the people', key: '2' },
+  { reason: 'too upsetting', key: '3' }, { reason: 'I am not sure enough', key: '4' },
 ]
 
 export const WAITING = {
@@ -33,8 +37,11 @@ export const WAITING = {
 }
 
 export const LOST = {
-  expired: 'Your time for this post is over.', released: 'An operator took this post back.', cancelled: 'This post was withdrawn.',
-  completed: 'This post was handed in elsewhere.', abandoned: 'This post went back into the line.',
+  expired: 'Your time for this post is over.',
+  released: 'An operator took this post back.',
+  cancelled: 'This post was withdrawn.',
+  completed: 'This post was handed in elsewhere.',
+  abandoned: 'This post went back into the line.',
 }
 
 export const show = (id, visible) => { element(id).hidden = !visible }
@@ -68,9 +75,10 @@ export function showPost(job) {
   const name = author.name ?? 'Unknown'
   element('author').textContent = isPost ? name : job.id
   element('face').textContent = isPost ? initials(name) : '{ }'
-  element('face').style.setProperty('--hue', String([...name].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 7)))
-  const strikes = author.strikes ? `${author.strikes} ${author.strikes === 1 ? 'strike' : 'strikes'}` : null
-  fill('about', [author.since && `here since ${author.since}`, author.posts !== undefined && `${author.posts} posts`, strikes])
+  element('face').style.setProperty('--hue', String(hue(name)))
+  const strikes = author.strikes ? many(author.strikes, 'strike') : null
+  const posts = author.posts !== undefined && many(author.posts, 'post')
+  fill('about', [author.since && `here since ${author.since}`, posts, strikes])
   element('about').lastElementChild?.classList.toggle('strikes', Boolean(strikes))
   fill('where', [kind, community, posted, nameOf(language), job.attempt > 1 && `attempt ${job.attempt}`])
   element('text').textContent = isPost ? text : JSON.stringify(payload, null, 2)
@@ -80,7 +88,8 @@ export function showPost(job) {
   show('context', Boolean(context))
   element('context').textContent = context ? `${context.author}: ${context.text}` : ''
   const total = reports.reduce((sum, { count = 1 }) => sum + count, 0)
-  element('reported').textContent = total ? `Reported ${total === 1 ? 'once' : `${total} times`}` : 'Not reported by anybody: picked by a filter'
+  const times = total === 1 ? 'Reported once' : `Reported ${total} times`
+  element('reported').textContent = total ? times : 'Not reported by anybody: picked by a filter'
   element('reports').replaceChildren(...reports.map(report))
 }
 
@@ -94,16 +103,42 @@ function nameOf(language) {
 
 function report({ reason, count = 1, note }) {
   const item = document.createElement('li')
-  item.append(Object.assign(document.createElement('b'), { textContent: count > 1 ? `${reason} × ${count}` : reason }))
-  if (note) item.append(Object.assign(document.createElement('q'), { textContent: note }))
+  item.append(make('b', { textContent: count > 1 ? `${reason} × ${count}` : reason }))
+  if (note) item.append(make('q', { textContent: note }))
   return item
 }
 
 function fill(id, parts) {
-  element(id).replaceChildren(...parts.filter(Boolean).map((part) => Object.assign(document.createElement('span'), { textContent: part })))
+  element(id).replaceChildren(...parts.filter(Boolean).map((part) => make('span', { textContent: part })))
 }
 
-const initials = (name) => name.split(/[\s._-]+/).filter(Boolean).slice(0, 2).map((word) => [...word][0].toUpperCase()).join('')
+const many = (n, one) => `${n} ${one}${n === 1 ? '' : 's'}`
+const words = (name) => name.split(/[\s._-]+/).filter(Boolean)
+const initials = (name) => words(name).slice(0, 2).map((word) => [...word][0].toUpperCase()).join('')
+
+/** A colour of their own, the same each time. */
+const hue = (name) => [...name].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)) % 360, 7)
+
+/** One of a row of radio buttons. */
+export function choice(name, { value, title, key, about }, change) {
+  const label = make('label', { className: value })
+  const input = make('input', { type: 'radio', name, value })
+  input.setAttribute('aria-keyshortcuts', key)
+  const words = make('span', { textContent: title })
+  if (about) words.append(make('small', { textContent: about }))
+  label.append(input, words, make('kbd', { textContent: key }))
+  input.addEventListener('change', () => change({ [name]: value }))
+  return label
+}
+
+export function excuse({ reason, key }, skip) {
+  const text = `${reason[0].toUpperCase()}${reason.slice(1)} `
+  const button = make('button', { type: 'button', className: 'button', textContent: text })
+  button.append(make('kbd', { textContent: key }))
+  button.setAttribute('aria-keyshortcuts', key)
+  button.addEventListener('click', () => skip(reason))
+  return button
+}
 
 let fading
 export function toast(text) {

@@ -40,7 +40,10 @@ fi
 tail -n +1 -f "$said" &
 teller=$!
 # The desk is there only with --demo: a service without one is not ours to fill.
-curl -fs -o /dev/null "$url/demo/" || { echo "there is no desk at $url/demo/: start the service with --demo" >&2; exit 1; }
+curl -fs -o /dev/null "$url/demo/" || {
+  echo "there is no desk at $url/demo/: start the service with --demo" >&2
+  exit 1
+}
 "$(dirname "$0")/seed.sh" "$url"
 
 echo "The desk is $url/demo/ and what operators see is $url/console/"

@@ -1,18 +1,23 @@
 #!/bin/sh
-# Fills the queue `moderation` with what a small community's members have reported. Posts that are there already are not doubled.
+# Fills the queue `moderation` with what a small community's members have reported. Posts that are there already are not
+# doubled.
 #   web/demo/seed.sh [URL]        INTRAY_KEY: an operator's key, where there is access control
 set -eu
 url=${1:-http://127.0.0.1:7070}
 here=$(dirname "$0")
+
+send() {
+  curl -fsS -X "$method" -H 'Content-Type: application/json' "$@" "$url$path"
+}
 
 call() {
   method=$1 path=$2
   shift 2
   if [ -n "${INTRAY_KEY:-}" ]; then
     # Not an argument: those can be read by everybody on the machine.
-    printf 'header = "Authorization: Bearer %s"\n' "$INTRAY_KEY" | curl -fsS --config - -X "$method" -H 'Content-Type: application/json' "$@" "$url$path"
+    printf 'header = "Authorization: Bearer %s"\n' "$INTRAY_KEY" | send --config - "$@"
   else
-    curl -fsS -X "$method" -H 'Content-Type: application/json' "$@" "$url$path"
+    send "$@"
   fi
 }
 

@@ -1,3 +1,8 @@
+use axum::{
+    http::{StatusCode, header},
+    response::IntoResponse,
+};
+
 use super::*;
 
 fn text(problem: &Problem) -> String {

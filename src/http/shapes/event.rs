@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::{CompletedBy, Text, Time, name};
 use crate::{
-    job::{BatchId, JobId, QueueName},
+    job::{BatchId, JobId, Kind, QueueName},
     queue::{self, Subject},
 };
 
 #[derive(Serialize)]
 pub struct Event<'a> {
     #[serde(rename = "type")]
-    kind: &'a str,
+    kind: Kind,
     queue: &'a str,
     job: Option<Text<&'a JobId>>,
     batch: Option<Text<BatchId>>,
@@ -31,7 +31,7 @@ impl<'a> Event<'a> {
             Subject::Queue => (None, None),
         };
         Self {
-            kind: &event.kind,
+            kind: event.kind,
             queue: event.queue.as_str(),
             job: job.map(Text),
             batch: batch.map(Text),

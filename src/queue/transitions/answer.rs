@@ -2,14 +2,14 @@
 
 use redis::Value;
 
-use crate::job::{JobId, Millis, Priority, QueueName, Reservation};
+use crate::job::{JobId, Millis, Priority, QueueName, Reason, Reservation};
 use crate::queue::{
     Fault,
     chance::between,
     lanes::Answer,
     layout::record::{self, Header, Live},
     redis::read::{Fields, broken},
-    transitions::reserve::{Handout, Reason, ReserveOutcome},
+    transitions::reserve::{Handout, ReserveOutcome},
     transitions::undo::Undo,
 };
 

@@ -10,7 +10,7 @@ use crate::queue::{
     transitions::undo::Undo,
 };
 use crate::{
-    job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
+    job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State},
     payload::Json,
 };
 
@@ -46,37 +46,6 @@ pub enum ReserveOutcome {
     NotWaiting(State),
     QueuePaused,
     WorkerLimit,
-}
-
-/// Why there is nothing: the first that applies to any of the queues.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
-    Paused,
-    /// All that is there, this worker has skipped.
-    Skipped,
-    Blocked,
-    Delayed,
-    Reserved,
-    Empty,
-    /// While it waited: the same worker waits elsewhere now.
-    Replaced,
-    /// While it waited: this instance stops.
-    Shutdown,
-}
-
-impl Reason {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Paused => "paused",
-            Self::Skipped => "skipped",
-            Self::Blocked => "blocked",
-            Self::Delayed => "delayed",
-            Self::Reserved => "reserved",
-            Self::Empty => "empty",
-            Self::Replaced => "replaced",
-            Self::Shutdown => "shutdown",
-        }
-    }
 }
 
 /// One job in somebody's hands.

@@ -1,6 +1,6 @@
 //! sweep: what time brings about, in bounded steps.
 
-use crate::job::{QueueName, limits};
+use crate::job::{QueueName, Tally, limits};
 use crate::queue::{Fault, Inner, Queues, lanes, meter, redis::link::Args, redis::read::Fields};
 
 /// What a sweep moved.
@@ -67,7 +67,7 @@ impl Inner {
         let (dead, forgotten) = (answer.count()?, answer.count()?);
         let more = answer.flag()?;
         let (next_ms, lag_ms) = (answer.maybe()?, answer.count()?);
-        meter::transitions(queue, "forgotten", forgotten);
+        meter::transitions(queue, Tally::Forgotten.word(), forgotten);
         if expired + due > 0 {
             metrics::histogram!("intray_sweep_lag_seconds").record(lag_ms as f64 / 1e3);
         }

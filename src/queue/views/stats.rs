@@ -1,8 +1,8 @@
 //! A queue as an operator sees it: counts, settings and totals.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::job::{Millis, QueueName};
+use crate::job::{Kept, Millis, QueueName, Total};
 use crate::queue::{Fault, Queues, Settings, redis::link::Args, redis::read::Fields};
 
 /// A queue, now and since it came into being.
@@ -31,19 +31,24 @@ pub struct StateCounts {
     pub cancelled: u64,
 }
 
-/// How often each transition happened since the queue came into being. They never fall.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Totals {
-    pub enqueued: u64,
-    pub handed_out: u64,
-    pub completed: u64,
-    pub expired: u64,
-    pub failed: u64,
-    pub abandoned: u64,
-    pub released: u64,
-    pub dead: u64,
-    pub cancelled: u64,
-    pub requeued: u64,
+/// The totals of a queue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals([u64; Total::ALL.len()]);
+
+impl Totals {
+    pub fn of(count: impl FnMut(Total) -> u64) -> Self {
+        Self(Total::ALL.map(count))
+    }
+
+    pub fn get(&self, total: Total) -> u64 {
+        self.0[total as usize]
+    }
+}
+
+impl Serialize for Totals {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(Total::ALL.into_iter().zip(self.0))
+    }
 }
 
 /// Some queues, by name.
@@ -115,9 +120,10 @@ impl Queues {
         let totals = answer.list()?.pairs()?;
         let total =
             |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
-        let cancelled = total("cancelled_kept");
-        counts.cancelled = cancelled + total("batch_cancelled_kept");
-        counts.completed = ended.saturating_sub(cancelled + total("stubs")) + total("batch_completed_kept");
+        let cancelled = total(Kept::Cancelled.word());
+        counts.cancelled = cancelled + total(Kept::BatchCancelled.word());
+        counts.completed =
+            ended.saturating_sub(cancelled + total(Kept::Stubs.word())) + total(Kept::BatchCompleted.word());
         Ok(QueueInfo {
             name: queue.clone(),
             counts,
@@ -126,18 +132,7 @@ impl Queues {
             overdue,
             soonest_expires_in_ms: soonest.map(|at| Millis(at).since(now)),
             settings,
-            totals: Totals {
-                enqueued: total("enqueued"),
-                handed_out: total("handed_out"),
-                completed: total("completed"),
-                expired: total("expired"),
-                failed: total("failed"),
-                abandoned: total("abandoned"),
-                released: total("released"),
-                dead: total("dead"),
-                cancelled: total("cancelled"),
-                requeued: total("requeued"),
-            },
+            totals: Totals::of(|one| total(one.word())),
         })
     }
 }

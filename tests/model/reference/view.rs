@@ -62,18 +62,7 @@ impl Queue {
             overdue,
             soonest_expires_in_ms: soonest.map(|at| at.since(Millis(self.now))),
             settings: self.settings.clone(),
-            totals: Totals {
-                enqueued: total("enqueued"),
-                handed_out: total("handed_out"),
-                completed: total("completed"),
-                expired: total("expired"),
-                failed: total("failed"),
-                abandoned: total("abandoned"),
-                released: total("released"),
-                dead: total("dead"),
-                cancelled: total("cancelled"),
-                requeued: total("requeued"),
-            },
+            totals: Totals::of(|one| total(one.word())),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intray::job::State;
+use intray::job::{Kept, State, Total};
 
 use super::{Walk, recount};
 use crate::{
@@ -13,20 +13,6 @@ use crate::{
     reference::Share,
     words::{Verdict, same},
 };
-
-/// What has a total, as the metric names it.
-const TOTALS: [&str; 10] = [
-    "enqueued",
-    "reserved",
-    "completed",
-    "expired",
-    "failed",
-    "abandoned",
-    "released",
-    "dead",
-    "cancelled",
-    "requeued",
-];
 
 impl Walk<'_> {
     pub(super) fn compare(&mut self) -> Verdict {
@@ -88,11 +74,10 @@ impl Walk<'_> {
         let begin = format!("intray_transitions_total{{queue=\"{}\",transition=\"", self.real.queue);
         let lines = text.lines().filter_map(|line| line.strip_prefix(&begin)?.split_once("\"} "));
         let told: BTreeMap<_, _> = lines.map(|(transition, n)| (transition.to_owned(), n.to_owned())).collect();
-        let named = |name: &str| if name == "handed_out" { "reserved".to_owned() } else { name.to_owned() };
-        let is_kept_now = |name: &str| name == "stubs" || name.ends_with("_kept");
-        let ever = self.model.ever.iter().filter(|(name, _)| !is_kept_now(name));
+        let named = |name: &str| if name == Total::HandedOut.word() { "reserved".to_owned() } else { name.to_owned() };
+        let ever = self.model.ever.iter().filter(|(name, _)| Kept::parse(name).is_none());
         let expected: BTreeMap<_, _> = ever.map(|(name, n)| (named(name), n.to_string())).collect();
-        let of_totals = |(transition, _): &(String, String)| TOTALS.contains(&&**transition);
+        let of_totals = |(transition, _): &(String, String)| Total::ALL.iter().any(|t| named(t.word()) == *transition);
         same("the metric of transitions", &told.into_iter().filter(of_totals).collect(), &expected)
     }
 

@@ -49,7 +49,8 @@ async function own() {
   for (const [base, folders] of [[console_, ['', 'views/']], [demo, ['']]]) {
     for (const folder of folders) {
       for (const entry of await readdir(new URL(`./${folder}`, base), { withFileTypes: true })) {
-        if (entry.isFile() && /\.(js|html|css)$/.test(entry.name)) files.push([folder + entry.name, await read(base, folder + entry.name)])
+        if (!entry.isFile() || !/\.(js|html|css)$/.test(entry.name)) continue
+        files.push([folder + entry.name, await read(base, folder + entry.name)])
       }
     }
   }
@@ -72,8 +73,10 @@ test('the console stores nothing', async () => {
   }
 })
 
-test('each file is one thought', async () => {
+test('each file is one thought, and fits on a screen', async () => {
   for (const [name, text] of await own()) {
-    if (name.endsWith('.js')) assert.ok(text.split('\n').length <= 250, name)
+    const lines = text.split('\n')
+    if (/\.(js|css)$/.test(name)) assert.ok(lines.length <= 250, name)
+    for (const [n, line] of lines.entries()) assert.ok(line.length <= 120, `${name}:${n + 1} is ${line.length} wide`)
   }
 })

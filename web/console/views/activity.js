@@ -6,12 +6,14 @@ import { Row, Table } from '../list.js'
 import { link, tabOf } from '../router.js'
 import { Empty } from '../ui.js'
 
-const COLUMNS = [['n when', 'When'], ['kind', 'What'], ['id', 'Job'], ['worker', 'Who'], ['client', 'Client'], ['why', 'Why']]
+const COLUMNS = [
+  ['n when', 'When'], ['kind', 'What'], ['id', 'Job'], ['worker', 'Who'], ['client', 'Client'], ['why', 'Why'],
+]
 
 // Where a job is after it.
 const AFTER = {
-  enqueued: 'waiting', due: 'waiting', abandoned: 'waiting', released: 'waiting', expired: 'waiting', failed: 'waiting', requeued: 'waiting',
-  resumed: 'reserved', extended: 'reserved', changed: 'waiting',
+  enqueued: 'waiting', due: 'waiting', abandoned: 'waiting', released: 'waiting', expired: 'waiting', failed: 'waiting',
+  requeued: 'waiting', resumed: 'reserved', extended: 'reserved', changed: 'waiting',
 }
 
 export function Activity({ name, events, link: state }) {
@@ -30,7 +32,8 @@ export function Activity({ name, events, link: state }) {
   }
   const [title, text] = state === 'live'
     ? ['Nothing has happened yet', 'What happens from now on is here, the last first.']
-    : ['Not listening', 'The stream of events does not come through; counts and lists are asked for every two seconds instead.']
+    : ['Not listening',
+      'The stream of events does not come through; counts and lists are asked for every two seconds instead.']
   return html`<${Table} label="activity" columns=${COLUMNS} items=${items} id=${key} row=${row}
     empty=${html`<${Empty} title=${title}>${text}<//>`} />`
 }

@@ -10,7 +10,8 @@ import { Ago, Brief, Button, Copy, Empty, Missing, State } from '../ui.js'
 
 const SEGMENTS = ['completed', 'reserved', 'dead', 'cancelled', 'waiting', 'blocked', 'delayed']
 const COLUMNS = [
-  ['id', 'Batch'], ['client', 'Client'], ['progress', 'Progress'], ['n done', 'Done'], ['n out', 'Out'], ['n age', 'Age'], ['status', 'State'],
+  ['id', 'Batch'], ['client', 'Client'], ['progress', 'Progress'], ['n done', 'Done'], ['n out', 'Out'],
+  ['n age', 'Age'], ['status', 'State'],
   ['do', html`<span class="unseen">Actions</span>`],
 ]
 
@@ -20,32 +21,39 @@ const percent = (n, total) => (total ? (100 * n) / total : 0)
 export function Progress({ batch }) {
   const { counts } = batch
   const done = Math.round(percent(ended(batch), counts.total))
+  const there = SEGMENTS.filter((state) => counts[state] > 0)
   return html`<span class="bar-of" role="progressbar" aria-valuemin="0" aria-valuemax="100" aria-valuenow=${done}
-    aria-label=${`${done} % done`} title=${SEGMENTS.filter((state) => counts[state]).map((state) => `${number(counts[state])} ${state}`).join(', ')}>
-    ${SEGMENTS.map((state) => counts[state] > 0 && html`<i class=${state} style=${{ inlineSize: `${percent(counts[state], counts.total)}%` }}></i>`)}
+    aria-label=${`${done} % done`} title=${there.map((state) => `${number(counts[state])} ${state}`).join(', ')}>
+    ${there.map((state) => html`<i class=${state}
+      style=${{ inlineSize: `${percent(counts[state], counts.total)}%` }}></i>`)}
   </span>`
 }
 
 const isOver = (batch) => !['open', 'sealed'].includes(batch.state)
 
 const Actions = ({ batch, changed, kind = 'quiet' }) => !isOver(batch) && html`
-  ${batch.state === 'open' && html`<${Button} kind=${kind} keys="e" label="Seal" onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
+  ${batch.state === 'open' && html`<${Button} kind=${kind} keys="e" label="Seal"
+    onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
   <${Button} kind=${kind} keys="c" label="Cancel" onClick=${() => actions.cancelBatch(batch, changed)}>Cancel<//>`
 
 export function Batches({ name, selected }) {
   const pages = usePages((page, signal) => api.batches({ queue: name, limit: 50, ...page }, signal), [name], name)
-  const row = (batch, fresh) => html`<${Row} key=${batch.id} href=${link(name, 'batches', batch.id)} selected=${batch.id === selected} fresh=${fresh}>
+  const row = (batch, fresh) => html`<${Row} key=${batch.id} href=${link(name, 'batches', batch.id)}
+      selected=${batch.id === selected} fresh=${fresh}>
     <td class="id"><a href=${link(name, 'batches', batch.id)} title=${batch.id}>${batch.id.slice(-10, -4)}</a></td>
     <td class="client" data-title="client">${batch.client && html`<bdi>${batch.client}</bdi>`}</td>
     <td class="progress"><${Progress} batch=${batch} /></td>
     <td class="n done">${number(ended(batch))}<span class="dim"> / ${number(batch.counts.total)}</span></td>
-    <td class="n out" data-title="out">${batch.counts.reserved}${batch.concurrency !== null && html`<span class="dim"> / ${batch.concurrency}</span>`}</td>
+    <td class="n out" data-title="out">${batch.counts.reserved}${
+      batch.concurrency !== null && html`<span class="dim"> / ${batch.concurrency}</span>`}</td>
     <td class="n age"><${Ago} at=${batch.created_at} /></td>
     <td class="status"><${State} of=${batch.state} /></td>
     <td class="do"><${Actions} batch=${batch} changed=${pages.answer.reload} /></td>
   <//>`
-  return html`<${List} label="batches" columns=${COLUMNS} pages=${pages} items=${(data) => data.batches} id=${(batch) => batch.id} row=${row}
-    empty=${html`<${Empty} title="No batches">A request that is split into many jobs is here until the retention of the queue is over.<//>`} />`
+  const empty = html`<${Empty} title="No batches">
+    A request that is split into many jobs is here until the retention of the queue is over.<//>`
+  return html`<${List} label="batches" columns=${COLUMNS} pages=${pages} items=${(data) => data.batches}
+    id=${(batch) => batch.id} row=${row} empty=${empty} />`
 }
 
 /** Beside the list. */
@@ -86,6 +94,6 @@ function Results({ name, id }) {
     <td class="status"><${State} of=${one.state} /></td>
     <td class="result">${!one.result.isNull && html`<${Brief} exact=${one.result} />`}</td>
   <//>`
-  return html`<${List} label="jobs of the batch" columns=${RESULTS} pages=${pages} items=${(data) => data.results} id=${(one) => one.id} row=${row}
-    empty=${html`<${Empty} title="No jobs yet">They come by appending.<//>`} />`
+  return html`<${List} label="jobs of the batch" columns=${RESULTS} pages=${pages} items=${(data) => data.results}
+    id=${(one) => one.id} row=${row} empty=${html`<${Empty} title="No jobs yet">They come by appending.<//>`} />`
 }

@@ -6,7 +6,7 @@ import * as actions from '../actions.js'
 import { many, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link } from '../router.js'
-import { Ago, Brief, Button, Empty, Left } from '../ui.js'
+import { Ago, Brief, Button, Empty, Left, Name } from '../ui.js'
 
 const COLUMNS = [
   ['worker', 'Who'], ['id', 'Job'], ['what', 'Payload'], ['n age', 'Holds it for'], ['lease', 'Time left'],
@@ -18,26 +18,32 @@ export function Held({ name, queue, selected }) {
   // What they hold says this list, which is in another order; a job that is on neither page has no preview here.
   const held = useAnswer((signal) => api.jobs(name, { state: 'reserved', limit: 100 }, signal), [name], name)
   const payloads = new Map((held.data?.jobs ?? []).map((job) => [job.id, job.payload]))
-  const items = (data) => data.workers.flatMap(({ worker, jobs }) => jobs.map((job, n) => ({ ...job, worker, of: jobs.length, first: n === 0 })))
+  const items = (data) => data.workers.flatMap(({ worker, jobs }) =>
+    jobs.map((job, n) => ({ ...job, worker, of: jobs.length, first: n === 0 })))
   const changed = pages.answer.reload
-  const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, 'held', job.id)} selected=${job.id === selected} fresh=${fresh}>
+  const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, 'held', job.id)}
+      selected=${job.id === selected} fresh=${fresh}>
     <td class="worker">${job.first && html`<${Who} job=${job} name=${name} changed=${changed} />`}</td>
     <td class="id"><a href=${link(name, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
     <td class="what">${payloads.has(job.id) && html`<${Brief} exact=${payloads.get(job.id)} />`}</td>
     <td class="n age"><${Ago} at=${job.reserved_at} /></td>
     <td class="lease"><${Left} until=${job.expires_at} since=${job.reserved_at} /></td>
-    <td class="do"><${Button} kind="quiet" keys="r" label="Release" onClick=${() => actions.release(job.id, job.worker, changed)}>Release<//></td>
+    <td class="do"><${Button} kind="quiet" keys="r" label="Release"
+      onClick=${() => actions.release(job.id, job.worker, changed)}>Release<//></td>
   <//>`
   const { live, overdue } = queue?.reservations ?? { live: 0, overdue: 0 }
-  return html`<div class="bar"><span>${many(live, 'job')} out${overdue > 0 && html`, <b class="bad">${overdue} overdue</b>`}</span>
+  return html`<div class="bar">
+      <span>${many(live, 'job')} out${overdue > 0 && html`, <b class="bad">${overdue} overdue</b>`}</span>
       <span class="space"></span>
-      <${Button} kind="quiet" label="Sweep now: take back what is overdue" onClick=${() => actions.sweep(name)}>Sweep now<//></div>
+      <${Button} kind="quiet" label="Sweep now: take back what is overdue"
+        onClick=${() => actions.sweep(name)}>Sweep now<//></div>
     <${List} label="held jobs" columns=${COLUMNS} pages=${pages} items=${items} id=${(job) => job.id} row=${row}
-      empty=${html`<${Empty} title="Nobody holds anything">Jobs that somebody works on are here, with their time.<//>`} />`
+      empty=${html`<${Empty} title="Nobody holds anything">
+        Jobs that somebody works on are here, with their time.<//>`} />`
 }
 
 const Who = ({ job, name, changed }) => html`<span class="who">
-  ${job.worker === null ? html`<em>no name</em>` : html`<bdi>${job.worker}</bdi>`}
+  <${Name} worker=${job.worker} />
   ${job.of > 1 && html`<span class="count">${job.of}</span>`}
   ${job.of > 1 && job.worker !== null
     && html`<${Button} kind="quiet" onClick=${() => actions.releaseAll(name, job.worker, changed)}>Release all<//>`}

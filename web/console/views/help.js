@@ -3,6 +3,8 @@
 import { html, useLayoutEffect, useRef } from '../html.js'
 import { HELP } from '../keys.js'
 
+const drawn = (part) => (part.trim() && part !== ' … ' ? html`<kbd>${part}</kbd>` : part)
+
 export function Help({ onClose }) {
   const dialog = useRef(null)
   useLayoutEffect(() => { dialog.current.showModal() }, [])
@@ -10,7 +12,7 @@ export function Help({ onClose }) {
   return html`<dialog ref=${dialog} class="help" aria-labelledby="help" onClose=${onClose} onClick=${outside}>
     <h2 id="help">Keys</h2>
     <div class="groups">${HELP.map(([title, keys]) => html`<section><h3>${title}</h3><dl>
-      ${keys.map(([key, what]) => html`<dt>${key.split(/(  | … )/).map((part) => (part.trim() && part !== ' … ' ? html`<kbd>${part}</kbd>` : part))}</dt><dd>${what}</dd>`)}
+      ${keys.map(([key, what]) => html`<dt>${key.split(/(  | … )/).map(drawn)}</dt><dd>${what}</dd>`)}
     </dl></section>`)}</div>
     <button type="button" class="button" onClick=${() => dialog.current.close()}>Close</button>
   </dialog>`

@@ -6,7 +6,7 @@ import * as actions from '../actions.js'
 import { age, duration, many, tail, time } from '../format.js'
 import { useTop } from '../list.js'
 import { go, link, tabOf } from '../router.js'
-import { Ago, Button, Copy, Left, Missing, Payload, State, Until } from '../ui.js'
+import { Ago, Button, Copy, Left, Missing, Name, Payload, State, Until } from '../ui.js'
 
 export function Job({ queue, id, back }) {
   useTop(id)
@@ -17,16 +17,12 @@ export function Job({ queue, id, back }) {
       <${Copy} text=${id} label="Copy the id" />
       <a class="button quiet" href=${back} aria-keyshortcuts="Escape" aria-label="Close" title="Close (Esc)">×</a>
     </header>
-    <${Missing} answer=${answer}>${(job) => html`<${Known} job=${job} settings=${queue.settings} changed=${answer.reload} error=${answer.error} />`}<//>
+    <${Missing} answer=${answer}>${(job) => html`
+      <${Known} job=${job} settings=${queue.settings} changed=${answer.reload} error=${answer.error} />`}<//>
   </aside>`
 }
 
 function Known({ job, settings, changed, error }) {
-  const { counts } = job
-  const history = [
-    [counts.handed_out, 'handed out'], [counts.expired, 'ran out of time'], [counts.failed, 'failed'],
-    [counts.abandoned, 'given back'], [counts.released, 'released'],
-  ].filter(([n]) => n > 0)
   return html`
     ${error && html`<p class="stale" role="status">Not up to date: ${error.message}</p>`}
     <p class="facts"><${State} of=${job.state} />
@@ -36,13 +32,13 @@ function Known({ job, settings, changed, error }) {
     </p>
     <${Actions} job=${job} changed=${changed} />
     ${job.reserved && html`<section><h3>In somebody's hands</h3><dl>
-      <dt>Who</dt><dd>${job.reserved.worker === null ? html`<em>no name</em>` : html`<bdi>${job.reserved.worker}</bdi>`}</dd>
+      <dt>Who</dt><dd><${Name} worker=${job.reserved.worker} /></dd>
       <dt>Since</dt><dd>${time(job.reserved.reserved_at)}, <${Ago} at=${job.reserved.reserved_at} /></dd>
       <dt>Left</dt><dd><${Left} until=${job.reserved.expires_at} since=${job.reserved.reserved_at} /></dd>
       ${job.reserved.resumes > 0 && html`<dt>Came back</dt><dd>${many(job.reserved.resumes, 'time')}</dd>`}
     </dl></section>`}
     ${job.completed && html`<section><h3>Completed</h3><dl>
-      <dt>Who</dt><dd>${job.completed.worker === null ? html`<em>no name</em>` : html`<bdi>${job.completed.worker}</bdi>`}</dd>
+      <dt>Who</dt><dd><${Name} worker=${job.completed.worker} /></dd>
       <dt>When</dt><dd>${time(job.completed.at)}${job.completed.late && ', late'}</dd>
       <dt>Had it for</dt><dd>${age(job.completed.held_ms)}</dd>
     </dl></section>`}
@@ -51,27 +47,40 @@ function Known({ job, settings, changed, error }) {
     ${job.late_results.map((late) => html`<${Payload} exact=${late.result}
       title=${`Came too late, from ${late.worker ?? 'somebody without a name'}, ${time(late.at)}`} />`)}
     ${job.errors.length > 0 && html`<section><h3>Errors</h3><ol class="errors">
-      ${newestFirst(job.errors).map((error) => html`<li><p class="facts"><span>${time(error.at)}</span><bdi>${error.worker ?? 'no name'}</bdi></p>
-        <pre>${error.error}</pre></li>`)}
+      ${newestFirst(job.errors).map((error) => html`<${Said} of=${error} text=${error.error} />`)}
     </ol></section>`}
     ${job.reasons?.length > 0 && html`<section><h3>Given back because</h3><ol class="errors">
-      ${newestFirst(job.reasons).map((back) => html`<li><p class="facts"><span>${time(back.at)}</span><bdi>${back.worker ?? 'no name'}</bdi></p>
-        <pre>${back.reason}</pre></li>`)}
+      ${newestFirst(job.reasons).map((back) => html`<${Said} of=${back} text=${back.reason} />`)}
     </ol></section>`}
-    <section><h3>About it</h3><dl>
-      <dt>History</dt><dd>${history.length ? history.map(([n, what]) => `${n} × ${what}`).join(', ') : 'never handed out'}</dd>
-      <dt>Attempts</dt><dd>${job.attempts}${limit(job.max_attempts ?? settings.max_attempts)}</dd>
-      <dt>Client</dt><dd>${job.client === null ? 'none' : html`<bdi>${job.client}</bdi>`}</dd>
-      ${job.locks.length > 0 && html`<dt>Locks</dt><dd class="chips">${job.locks.map((lock) => html`<bdi class="chip lock">${lock}</bdi>`)}</dd>`}
-      ${job.batch && html`<dt>Batch</dt><dd><a href=${link(job.queue, 'batches', job.batch)}>${tail(job.batch)}</a></dd>`}
-      <dt>Lease</dt><dd>${duration(job.lease_ms ?? settings.lease_ms)}</dd>
-      ${job.backoff && html`<dt>Backoff</dt><dd>${job.backoff.type}, ${duration(job.backoff.delay_ms)}</dd>`}
-      <dt>Enqueued</dt><dd>${time(job.enqueued_at)}</dd>
-      ${job.due_at && html`<dt>Due</dt><dd>${time(job.due_at)}</dd>`}
-      ${job.ended_at && html`<dt>Ended</dt><dd>${time(job.ended_at)}</dd>`}
-      ${job.traceparent && html`<dt>Trace</dt><dd class="mono">${job.traceparent}</dd>`}
-    </dl></section>`
+    <${About} job=${job} settings=${settings} />`
 }
+
+function About({ job, settings }) {
+  const { counts } = job
+  const history = [
+    [counts.handed_out, 'handed out'], [counts.expired, 'ran out of time'], [counts.failed, 'failed'],
+    [counts.abandoned, 'given back'], [counts.released, 'released'],
+  ].filter(([n]) => n > 0)
+  return html`<section><h3>About it</h3><dl>
+    <dt>History</dt><dd>${history.map(([n, what]) => `${n} × ${what}`).join(', ') || 'never handed out'}</dd>
+    <dt>Attempts</dt><dd>${job.attempts}${limit(job.max_attempts ?? settings.max_attempts)}</dd>
+    <dt>Client</dt><dd>${job.client === null ? 'none' : html`<bdi>${job.client}</bdi>`}</dd>
+    ${job.locks.length > 0 && html`<dt>Locks</dt><dd class="chips">${
+      job.locks.map((lock) => html`<bdi class="chip lock">${lock}</bdi>`)}</dd>`}
+    ${job.batch && html`<dt>Batch</dt><dd>
+      <a href=${link(job.queue, 'batches', job.batch)}>${tail(job.batch)}</a></dd>`}
+    <dt>Lease</dt><dd>${duration(job.lease_ms ?? settings.lease_ms)}</dd>
+    ${job.backoff && html`<dt>Backoff</dt><dd>${job.backoff.type}, ${duration(job.backoff.delay_ms)}</dd>`}
+    <dt>Enqueued</dt><dd>${time(job.enqueued_at)}</dd>
+    ${job.due_at && html`<dt>Due</dt><dd>${time(job.due_at)}</dd>`}
+    ${job.ended_at && html`<dt>Ended</dt><dd>${time(job.ended_at)}</dd>`}
+    ${job.traceparent && html`<dt>Trace</dt><dd class="mono">${job.traceparent}</dd>`}
+  </dl></section>`
+}
+
+/** What somebody has said, and when. */
+const Said = ({ of, text }) => html`<li>
+  <p class="facts"><span>${time(of.at)}</span><bdi>${of.worker ?? 'no name'}</bdi></p><pre>${text}</pre></li>`
 
 export const newestFirst = (errors) => errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))
 
@@ -82,7 +91,8 @@ function Actions({ job, changed }) {
   const isFinal = state === 'completed' || state === 'cancelled'
   if (isFinal) return null
   return html`<p class="actions">
-    ${state === 'reserved' && html`<${Button} keys="r" onClick=${() => actions.release(job.id, job.reserved.worker, changed)}>Release<//>`}
+    ${state === 'reserved' && html`<${Button} keys="r"
+      onClick=${() => actions.release(job.id, job.reserved.worker, changed)}>Release<//>`}
     ${state === 'dead' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Requeue<//>`}
     ${state === 'delayed' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Run now<//>`}
     ${state !== 'dead' && html`<${Priority} job=${job} changed=${changed} />`}
@@ -100,8 +110,10 @@ function Priority({ job, changed }) {
     if (draft !== null && wanted !== job.priority) actions.reprioritize(job, wanted, changed)
   }
   return html`<form class="priority" onSubmit=${set}><label>Priority
-    <input type="number" min="0" max="99" required aria-keyshortcuts="y" value=${draft ?? job.priority} onInput=${(event) => setDraft(event.target.value)} /></label>
-    ${draft !== null && Number(draft) !== job.priority && html`<button class="button primary" type="submit">Set</button>`}
+    <input type="number" min="0" max="99" required aria-keyshortcuts="y" value=${draft ?? job.priority}
+      onInput=${(event) => setDraft(event.target.value)} /></label>
+    ${draft !== null && Number(draft) !== job.priority && html`
+      <button class="button primary" type="submit">Set</button>`}
   </form>`
 }
 

@@ -11,9 +11,11 @@ import { newestFirst } from './job.js'
 
 const PAGE = 50
 
-const Id = ({ job, tab }) => html`<td class="id"><a href=${link(job.queue, tab, job.id)} title=${job.id}>${tail(job.id)}</a></td>`
+const Id = ({ job, tab }) => html`<td class="id">
+  <a href=${link(job.queue, tab, job.id)} title=${job.id}>${tail(job.id)}</a></td>`
 const What = ({ job }) => html`<td class="what"><${Brief} exact=${job.payload} /></td>`
-const Client = ({ job }) => html`<td class="client" data-title="client">${job.client && html`<bdi>${job.client}</bdi>`}</td>`
+const Client = ({ job }) => html`<td class="client" data-title="client">${
+  job.client && html`<bdi>${job.client}</bdi>`}</td>`
 const Priority = ({ job }) => html`<td class="n priority" data-title="priority">${job.priority}</td>`
 const Attempts = ({ job }) => html`<td class="n attempts" data-title="attempts">${job.attempts || ''}</td>`
 
@@ -28,7 +30,8 @@ const LISTS = {
     columns: [['chips', 'Needs'], ['n priority', 'Priority'], ['client', 'Client'], ['n age', 'Age']],
     cells: (job) => [
       html`<td class="chips">${job.locks.map((lock) => html`<bdi class="chip lock">${lock}</bdi>`)}
-        ${job.batch && html`<a class="chip" href=${link(job.queue, 'batches', job.batch)}>batch ${tail(job.batch)}</a>`}</td>`,
+        ${job.batch && html`<a class="chip" href=${link(job.queue, 'batches', job.batch)}>
+          batch ${tail(job.batch)}</a>`}</td>`,
       html`<${Priority} job=${job} />`, html`<${Client} job=${job} />`,
       html`<td class="n age"><${Ago} at=${job.enqueued_at} /></td>`,
     ],
@@ -38,15 +41,18 @@ const LISTS = {
     columns: [['client', 'Client'], ['n attempts', 'Attempts'], ['n age', 'Due in']],
     cells: (job) => [html`<${Client} job=${job} />`, html`<${Attempts} job=${job} />`,
       html`<td class="n age"><${Until} at=${job.due_at} /></td>`],
-    act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Run now" onClick=${() => actions.requeue(job, changed)}>Run now<//>`,
+    act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Run now"
+      onClick=${() => actions.requeue(job, changed)}>Run now<//>`,
     empty: ['Nothing is delayed', 'No job waits for its time.'],
   },
   dead: {
     columns: [['error', 'Last error'], ['n attempts', 'Attempts'], ['n age', 'Died']],
     cells: (job) => [html`<td class="error"><bdi>${newestFirst(job.errors)[0]?.error ?? 'ran out of time'}</bdi></td>`,
       html`<${Attempts} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
-    act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Requeue" onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
-    all: (queue, count, only, changed) => html`<${Button} keys="U" onClick=${() => actions.requeueAll(queue, count, only, changed)}>Requeue all<//>`,
+    act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Requeue"
+      onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
+    all: (queue, count, only, changed) => html`<${Button} keys="U"
+      onClick=${() => actions.requeueAll(queue, count, only, changed)}>Requeue all<//>`,
     empty: ['Nothing has died', 'A job lands here when it has failed as often as its queue allows.'],
   },
   completed: {
@@ -54,7 +60,8 @@ const LISTS = {
     cells: (job) => [html`<td class="result">${!job.result.isNull && html`<${Brief} exact=${job.result} />`}</td>`,
       html`<${Client} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
     final: true,
-    empty: ['Nothing completed is kept', 'Completed jobs and their results stay for the retention of the queue. Those of a batch are with their batch.'],
+    empty: ['Nothing completed is kept', 'Completed jobs and their results stay for the retention of the queue. '
+      + 'Those of a batch are with their batch.'],
   },
   cancelled: {
     columns: [['client', 'Client'], ['n priority', 'Priority'], ['n age', 'Ended']],
@@ -68,24 +75,29 @@ const LISTS = {
 export function Jobs({ name, state, count, selected }) {
   const [client, setClient] = useState('')
   const list = LISTS[state]
-  const pages = usePages((page, signal) => api.jobs(name, { state, client, limit: PAGE, ...page }, signal), [name, state, client], name)
+  const load = (page, signal) => api.jobs(name, { state, client, limit: PAGE, ...page }, signal)
+  const pages = usePages(load, [name, state, client], name)
   const changed = pages.answer.reload
   const only = client ? { client } : {}
-  const columns = [['id', 'Job'], ['what', 'Payload'], ...list.columns, ['do', html`<span class="unseen">Actions</span>`]]
-  const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, tabOf(state), job.id)} selected=${job.id === selected} fresh=${fresh}>
+  const last = ['do', html`<span class="unseen">Actions</span>`]
+  const columns = [['id', 'Job'], ['what', 'Payload'], ...list.columns, last]
+  const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, tabOf(state), job.id)}
+      selected=${job.id === selected} fresh=${fresh}>
     <${Id} job=${job} tab=${tabOf(state)} /><${What} job=${job} />${list.cells(job)}
     <td class="do">${list.act?.(job, changed)}
-      ${!list.final && html`<${Button} kind="quiet" keys="c" label="Cancel" onClick=${() => actions.cancel(job, changed)}>Cancel<//>`}</td>
+      ${!list.final && html`<${Button} kind="quiet" keys="c" label="Cancel"
+        onClick=${() => actions.cancel(job, changed)}>Cancel<//>`}</td>
   <//>`
   const [title, text] = client ? [`Nothing of ${client} here`, 'The list shows one client only.'] : list.empty
   return html`<div class="bar">
       <${Filter} value=${client} onChange=${setClient} />
       <span class="space"></span>
       ${count > 0 && list.all?.(name, count, only, changed)}
-      ${count > 0 && html`<${Button} kind="quiet" label=${`Remove all ${state} jobs`} onClick=${() => actions.purge(name, state, count, only, changed)}>Remove all…<//>`}
+      ${count > 0 && html`<${Button} kind="quiet" label=${`Remove all ${state} jobs`}
+        onClick=${() => actions.purge(name, state, count, only, changed)}>Remove all…<//>`}
     </div>
-    <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(data) => data.jobs} id=${(job) => job.id} row=${row}
-      empty=${html`<${Empty} title=${title}>${text}<//>`} />`
+    <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(data) => data.jobs}
+      id=${(job) => job.id} row=${row} empty=${html`<${Empty} title=${title}>${text}<//>`} />`
 }
 
 /** Asked for when the field is left or Enter is pressed, not at each letter. */

@@ -6,24 +6,29 @@ import * as actions from '../actions.js'
 import { tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link } from '../router.js'
-import { Ago, Button, Empty, Left } from '../ui.js'
+import { Ago, Button, Empty, Left, Name } from '../ui.js'
 
+const MET = 'Those who have been met in line while it was held; the others count as waiting until then'
 const COLUMNS = [
-  ['lock', 'Lock'], ['n waiters', html`<span title="Those who have been met in line while it was held; the others count as waiting until then">Blocked by it</span>`], ['worker', 'Held by'], ['id', 'Job'], ['n age', 'For'], ['lease', 'Time left'],
+  ['lock', 'Lock'], ['n waiters', html`<span title=${MET}>Blocked by it</span>`], ['worker', 'Held by'], ['id', 'Job'],
+  ['n age', 'For'], ['lease', 'Time left'],
   ['do', html`<span class="unseen">Actions</span>`],
 ]
 
 export function Locks({ name, selected }) {
   const pages = usePages((page, signal) => api.locks(name, { limit: 50, ...page }, signal), [name], name)
-  const row = (lock, fresh) => html`<${Row} key=${lock.lock} href=${link(name, 'locks', lock.id)} selected=${lock.id === selected} fresh=${fresh}>
+  const row = (lock, fresh) => html`<${Row} key=${lock.lock} href=${link(name, 'locks', lock.id)}
+      selected=${lock.id === selected} fresh=${fresh}>
     <td class="lock"><bdi class="chip lock">${lock.lock}</bdi></td>
     <td class="n waiters" data-title="blocked by it">${lock.blocked}</td>
-    <td class="worker">${lock.worker === null ? html`<em>no name</em>` : html`<bdi>${lock.worker}</bdi>`}</td>
+    <td class="worker"><${Name} worker=${lock.worker} /></td>
     <td class="id"><a href=${link(name, 'locks', lock.id)} title=${lock.id}>${tail(lock.id)}</a></td>
     <td class="n age"><${Ago} at=${lock.reserved_at} /></td>
     <td class="lease"><${Left} until=${lock.expires_at} since=${lock.reserved_at} /></td>
-    <td class="do"><${Button} kind="quiet" keys="r" label="Release" onClick=${() => actions.release(lock.id, lock.worker, pages.answer.reload)}>Release<//></td>
+    <td class="do"><${Button} kind="quiet" keys="r" label="Release"
+      onClick=${() => actions.release(lock.id, lock.worker, pages.answer.reload)}>Release<//></td>
   <//>`
-  return html`<${List} label="locks" columns=${COLUMNS} pages=${pages} items=${(data) => data.locks} id=${(lock) => lock.lock} row=${row}
-    empty=${html`<${Empty} title="No lock is held">A lock is held exactly as long as the job that needs it is out.<//>`} />`
+  return html`<${List} label="locks" columns=${COLUMNS} pages=${pages} items=${(data) => data.locks}
+    id=${(lock) => lock.lock} row=${row} empty=${html`<${Empty} title="No lock is held">
+      A lock is held exactly as long as the job that needs it is out.<//>`} />`
 }

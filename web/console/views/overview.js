@@ -16,7 +16,8 @@ const count = (state) => (queue) => queue.counts[state]
 /** [class, title, value for sorting, tab, how it is drawn]. */
 const NUMBERS = [
   ['waiting', 'Waiting', count('waiting'), 'waiting'],
-  ['oldest', 'Oldest', (queue) => queue.oldest_waiting_ms ?? -1, 'waiting', (queue, at) => (queue.oldest_waiting_ms === null ? '' : age(queue.oldest_waiting_ms + Date.now() - at))],
+  ['oldest', 'Oldest', (queue) => queue.oldest_waiting_ms ?? -1, 'waiting', ({ oldest_waiting_ms: ms }, at) =>
+    (ms === null ? '' : age(ms + Date.now() - at))],
   ['held', 'Held', count('reserved'), 'held'],
   ['blocked', 'Blocked', count('blocked'), 'blocked'],
   ['delayed', 'Delayed', count('delayed'), 'delayed'],
@@ -25,15 +26,18 @@ const NUMBERS = [
   ['out', 'Done / min', per('completed'), 'activity', (queue) => rate(per('completed')(queue))],
 ]
 
+const FIRST = `curl --json '{"queue":"reviews","payload":{"photo":17}}' ${location.origin}/jobs`
+
 export function Overview({ queues, at, theme, filter }) {
   useBeat()
   const [order, setOrder] = useState(['name', 1])
   if (!queues) return html`<main class="page"><${Waiting} rows=${8} /></main>`
   if (queues.length === 0) {
     return html`<main class="page"><${Empty} title="No queue yet">
-      A queue comes into being with its first job: <code>${`curl --json '{"queue":"reviews","payload":{"photo":17}}' ${location.origin}/jobs`}</code><//></main>`
+      A queue comes into being with its first job: <code>${FIRST}</code><//></main>`
   }
-  const shown = sorted(queues.filter((queue) => queue.name.toLowerCase().includes(filter.toLowerCase())), order)
+  const isLike = ({ name }) => name.toLowerCase().includes(filter.toLowerCase())
+  const shown = sorted(queues.filter(isLike), order)
   return html`<main class="page">
     <h1 class="unseen">All queues</h1>
     <section class="summary">
@@ -47,13 +51,15 @@ export function Overview({ queues, at, theme, filter }) {
     </section>
     <${Table} label="queues" columns=${columns(order, setOrder)} items=${shown} id=${(queue) => queue.name}
       row=${(queue) => html`<${Line} key=${queue.name} queue=${queue} at=${at} />`}
-      empty=${html`<${Empty} title=${`No queue is called like “${filter}”`}>Enter looks for a job or a batch with this id.<//>`} />
+      empty=${html`<${Empty} title=${`No queue is called like “${filter}”`}>
+        Enter looks for a job or a batch with this id.<//>`} />
   </main>`
 }
 
 const Total = ({ of, title, value, more, bad }) => {
   const n = sum(of, value)
-  return html`<div class="total"><span>${title}</span><b class=${classes(bad && n > 0 && 'bad')}>${number(n)}</b><small>${more}</small></div>`
+  return html`<div class="total"><span>${title}</span>
+    <b class=${classes(bad && n > 0 && 'bad')}>${number(n)}</b><small>${more}</small></div>`
 }
 
 function oldest(queues, at) {
@@ -67,10 +73,14 @@ function overdue(queues) {
 }
 
 function columns([by, way], setOrder) {
-  const head = (name, title, kind) => [`${kind} ${name}`, html`<button type="button" class=${classes('sort', by === name && (way > 0 ? 'up' : 'down'))}
-    aria-label=${`Sort by ${title}`} onClick=${() => setOrder([name, by === name ? -way : name === 'name' ? 1 : -1])}>${title}</button>`]
-  return [head('name', 'Queue', ''), ...NUMBERS.map(([name, title]) => head(name, title, 'n')), ['trend', html`<span class="unseen">Trend</span>`],
-    ['do', html`<span class="unseen">Actions</span>`]]
+  const sort = (name) => setOrder([name, by === name ? -way : name === 'name' ? 1 : -1])
+  const head = (name, title, kind) => [`${kind} ${name}`, html`<button type="button"
+    class=${classes('sort', by === name && (way > 0 ? 'up' : 'down'))}
+    aria-label=${`Sort by ${title}`} onClick=${() => sort(name)}>${title}</button>`]
+  return [
+    head('name', 'Queue', ''), ...NUMBERS.map(([name, title]) => head(name, title, 'n')),
+    ['trend', html`<span class="unseen">Trend</span>`], ['do', html`<span class="unseen">Actions</span>`],
+  ]
 }
 
 function sorted(queues, [by, way]) {
@@ -82,13 +92,18 @@ function sorted(queues, [by, way]) {
 function Line({ queue, at }) {
   const { name, settings } = queue
   return html`<${Row} href=${link(name)}>
-    <td class="name"><a href=${link(name)}>${name}</a>${settings.paused && html`<span class="state paused">paused</span>`}</td>
-    ${NUMBERS.map(([kind, title, value, tab, draw]) => html`<td class=${classes('n', kind, !draw && value(queue) === 0 && 'zero')} data-title=${title}>
+    <td class="name"><a href=${link(name)}>${name}</a>${
+      settings.paused && html`<span class="state paused">paused</span>`}</td>
+    ${NUMBERS.map(([kind, title, value, tab, draw]) => html`
+      <td class=${classes('n', kind, !draw && value(queue) === 0 && 'zero')} data-title=${title}>
       <a href=${link(name, tab)}>${draw ? draw(queue, at) : number(value(queue))}</a></td>`)}
     <td class="trend"><${Spark} queue=${name} /></td>
     <td class="do"><${Pause} queue=${queue} kind="quiet" /></td>
   <//>`
 }
 
-export const Pause = ({ queue: { name, settings }, kind }) => html`<${Button} kind=${kind} keys="p" label=${settings.paused ? `Resume ${name}` : `Pause ${name}`}
-  onClick=${() => actions.pause(name, !settings.paused)}>${settings.paused ? 'Resume' : 'Pause'}<//>`
+export function Pause({ queue: { name, settings }, kind }) {
+  const what = settings.paused ? 'Resume' : 'Pause'
+  return html`<${Button} kind=${kind} keys="p" label=${`${what} ${name}`}
+    onClick=${() => actions.pause(name, !settings.paused)}>${what}<//>`
+}

@@ -25,7 +25,8 @@ export function Queue({ name, tab, id, state, theme }) {
   const queue = state.queues?.find((one) => one.name === name)
   if (!state.queues) return html`<main class="page"><${Waiting} rows=${8} /></main>`
   if (!queue) {
-    return html`<main class="page"><${Empty} title=${`There is no queue ${name}`}>It comes into being with its first job. <a href="#/">All queues</a><//></main>`
+    return html`<main class="page"><${Empty} title=${`There is no queue ${name}`}>
+      It comes into being with its first job. <a href="#/">All queues</a><//></main>`
   }
   const back = link(name, tab)
   const isBatch = tab === 'batches' && id?.endsWith('0000')
@@ -34,23 +35,29 @@ export function Queue({ name, tab, id, state, theme }) {
     <${Tabs} queue=${queue} tab=${tab} />
     <div class=${classes('split', id && 'open')}>
       <section class="main" aria-label=${tab}><${View} queue=${queue} tab=${tab} id=${id} state=${state} /></section>
-      ${id && (isBatch ? html`<${Batch} key=${id} name=${name} id=${id} back=${back} />` : html`<${Job} key=${id} queue=${queue} id=${id} back=${back} />`)}
+      ${id && isBatch && html`<${Batch} key=${id} name=${name} id=${id} back=${back} />`}
+      ${id && !isBatch && html`<${Job} key=${id} queue=${queue} id=${id} back=${back} />`}
     </div>
   </main>`
 }
 
 function Head({ queue, at, theme }) {
   useBeat()
-  const { name, settings, oldest_waiting_ms: oldest, reservations } = queue
+  const { name, settings, oldest_waiting_ms: oldest, reservations, totals } = queue
   const since = Date.now() - at
-  const soonest = reservations.soonest_expires_in_ms
+  const { soonest_expires_in_ms: soonest, overdue } = reservations
   return html`<header class="head">
-    <div class="title"><h1>${name}</h1>${settings.paused && html`<span class="state paused">paused</span>`}<span class="space"></span><${Pause} queue=${queue} /></div>
+    <div class="title">
+      <h1>${name}</h1>${settings.paused && html`<span class="state paused">paused</span>`}
+      <span class="space"></span><${Pause} queue=${queue} />
+    </div>
     <dl class="vital">
       <div><dt>Oldest waiting</dt><dd>${oldest === null ? '–' : age(oldest + since)}</dd></div>
-      <div><dt>Held now</dt><dd>${number(reservations.live)}${reservations.overdue > 0 && html` <span class="bad">+ ${number(reservations.overdue)} overdue</span>`}</dd></div>
+      <div><dt>Held now</dt><dd>${number(reservations.live)}${
+        overdue > 0 && html` <span class="bad">+ ${number(overdue)} overdue</span>`}</dd></div>
       <div><dt>Next one runs out</dt><dd>${soonest === null ? '–' : countdown(soonest - since)}</dd></div>
-      <div><dt>Came back</dt><dd title="ran out of time, failed">${number(queue.totals.expired + queue.totals.failed)}<small> of ${number(queue.totals.handed_out)}</small></dd></div>
+      <div><dt>Came back</dt><dd title="ran out of time, failed">${number(totals.expired + totals.failed)}<small>${
+        ` of ${number(totals.handed_out)}`}</small></dd></div>
     </dl>
     <${Chart} queue=${name} theme=${theme} />
   </header>`
@@ -63,9 +70,12 @@ function Tabs({ queue, tab }) {
     bar.current.scrollLeft = current.offsetLeft - (bar.current.clientWidth - current.clientWidth) / 2
   }, [tab, queue.name])
   const count = (name) => (name === 'held' ? queue.counts.reserved : queue.counts[name])
-  return html`<nav class="tabs" ref=${bar} aria-label="Lists">${TABS.map((name, n) => html`
-    <a href=${link(queue.name, name)} class=${classes(name, count(name) === 0 && 'zero')} aria-current=${name === tab ? 'page' : undefined}
-      aria-keyshortcuts=${KEYS[name] ?? n + 1} title=${`${name} (${KEYS[name] ?? n + 1})`}>${name}${count(name) !== undefined && html` <b>${number(count(name))}</b>`}</a>`)}</nav>`
+  const draw = (name, n) => html`
+    <a href=${link(queue.name, name)} class=${classes(name, count(name) === 0 && 'zero')}
+      aria-current=${name === tab ? 'page' : undefined} aria-keyshortcuts=${KEYS[name] ?? n + 1}
+      title=${`${name} (${KEYS[name] ?? n + 1})`}>${name}${
+        count(name) !== undefined && html` <b>${number(count(name))}</b>`}</a>`
+  return html`<nav class="tabs" ref=${bar} aria-label="Lists">${TABS.map(draw)}</nav>`
 }
 
 function View({ queue, tab, id, state }) {
@@ -73,7 +83,9 @@ function View({ queue, tab, id, state }) {
   if (tab === 'held') return html`<${Held} key=${name} name=${name} queue=${queue} selected=${id} />`
   if (tab === 'locks') return html`<${Locks} key=${name} name=${name} selected=${id} />`
   if (tab === 'batches') return html`<${Batches} key=${name} name=${name} selected=${id} />`
-  if (tab === 'activity') return html`<${Activity} key=${name} name=${name} events=${state.events} link=${state.link} />`
+  if (tab === 'activity') {
+    return html`<${Activity} key=${name} name=${name} events=${state.events} link=${state.link} />`
+  }
   if (tab === 'settings') return html`<${Settings} key=${name} queue=${queue} />`
   return html`<${Jobs} key=${`${name} ${tab}`} name=${name} state=${tab} count=${counts[tab]} selected=${id} />`
 }

@@ -20,57 +20,86 @@ const KNOWN = {
   max_jobs: ['Room', 'Jobs that have not ended, and dead ones; 0 is no limit', 0],
 }
 
+const SAVED = 'The settings are saved.'
+const UNREAD = 'cannot be read: write it like 90 s, 5 min or 1 h 30 min'
+
 const isDuration = (name) => name.endsWith('_ms')
 const write = (name, value) => (isDuration(name) ? duration(value) : String(value))
-const usually = (name, usual) => (usual === null ? 'none' : typeof usual === 'boolean' ? (usual ? 'on' : 'off') : write(name, usual))
+
+function usually(name, usual) {
+  if (usual === null) return 'none'
+  if (typeof usual === 'boolean') return usual ? 'on' : 'off'
+  return write(name, usual)
+}
+
 const title = (name) => KNOWN[name]?.[0] ?? name.replace(/_ms$/, '').replaceAll('_', ' ')
+
+/** What was typed and is not saved, and what is wrong with it, field by field. */
+function useDraft(name, settings) {
+  const [draft, setDraft] = useState({})
+  const [errors, setErrors] = useState({})
+  const undo = () => { setDraft({}); setErrors({}) }
+  useEffect(undo, [name])
+  const isNew = (field) => draft[field] === null || !same(read(field, draft[field], settings), settings[field])
+  const change = (field, value) => {
+    setDraft({ ...draft, [field]: value })
+    setErrors({ ...errors, [field]: undefined })
+  }
+  return { draft, dirty: Object.keys(draft).filter(isNew), change, undo, errors, setErrors }
+}
 
 export function Settings({ queue }) {
   const { name, settings } = queue
-  const [draft, setDraft] = useState({})
-  const [errors, setErrors] = useState({})
+  const { draft, dirty, change, undo, errors, setErrors } = useDraft(name, settings)
   const [busy, setBusy] = useState(false)
-  useEffect(() => { setDraft({}); setErrors({}) }, [name])
-  const change = (field, value) => { setDraft({ ...draft, [field]: value }); setErrors({ ...errors, [field]: undefined }) }
   const fields = Object.keys(settings).filter((field) => field !== 'paused')
-  const dirty = Object.keys(draft).filter((field) => draft[field] === null || !same(read(field, draft[field], settings), settings[field]))
 
   const send = async (patch) => {
     again(await api.configure(name, patch))
-    setDraft({})
+    undo()
   }
   const save = async (event) => {
     event.preventDefault()
     const patch = Object.fromEntries(dirty.map((field) => [field, read(field, draft[field], settings)]))
     const unread = Object.entries(patch).filter(([, value]) => Number.isNaN(value))
-    if (unread.length) return setErrors(Object.fromEntries(unread.map(([field]) => [field, 'cannot be read: write it like 90 s, 5 min or 1 h 30 min'])))
-    const less = ['retention_ms', 'retention_max'].filter((field) => field in patch && (patch[field] ?? KNOWN[field][2]) < settings[field])
-    if (less.length) {
-      return ask({
-        title: `Keep less of ${name}?`, text: 'Completed and cancelled jobs beyond it are forgotten with their results. This cannot be undone.',
-        action: 'Keep less', danger: true, work: () => send(patch), done: 'The settings are saved.',
-      })
-    }
+    if (unread.length) return setErrors(Object.fromEntries(unread.map(([field]) => [field, UNREAD])))
+    if (keepsLess(patch, settings)) return askToKeepLess(name, () => send(patch))
     setBusy(true)
     try {
       await send(patch)
-      say('The settings are saved.')
+      say(SAVED)
     } catch (error) {
-      const places = (error.errors ?? []).map(({ pointer = '', detail }) => [pointer.split('/')[1], detail])
+      const places = (error.problem?.errors ?? []).map(({ pointer = '', detail }) => [pointer.split('/')[1], detail])
       setErrors({ ...Object.fromEntries(places), '': error.message })
     }
     setBusy(false)
   }
   return html`<form class="settings" onSubmit=${save} novalidate>
-    ${fields.map((field) => html`<${Field} key=${field} name=${field} value=${field in draft ? draft[field] : undefined} now=${settings[field]}
+    ${fields.map((field) => html`<${Field} key=${field} name=${field} value=${draft[field]} now=${settings[field]}
       error=${errors[field]} onChange=${(value) => change(field, value)} />`)}
     ${errors[''] && html`<p class="problem" role="alert">${errors['']}</p>`}
     <p class=${classes('save', dirty.length && 'dirty')}>
       <button class="button primary" type="submit" disabled=${busy || dirty.length === 0}>${
         dirty.length ? `Save ${number(dirty.length)} ${dirty.length === 1 ? 'change' : 'changes'}` : 'Saved'}</button>
-      ${dirty.length > 0 && html`<${Button} kind="quiet" onClick=${() => { setDraft({}); setErrors({}) }}>Undo<//>`}
+      ${dirty.length > 0 && html`<${Button} kind="quiet" onClick=${undo}>Undo<//>`}
     </p>
   </form>`
+}
+
+function keepsLess(patch, settings) {
+  const isLess = (field) => field in patch && (patch[field] ?? KNOWN[field][2]) < settings[field]
+  return ['retention_ms', 'retention_max'].some(isLess)
+}
+
+function askToKeepLess(name, work) {
+  ask({
+    title: `Keep less of ${name}?`,
+    text: 'Completed and cancelled jobs beyond it are forgotten with their results. This cannot be undone.',
+    action: 'Keep less',
+    danger: true,
+    work,
+    done: SAVED,
+  })
 }
 
 /** `value`: what was typed; `undefined` nothing, `null` back to the default. */
@@ -79,11 +108,13 @@ function Field({ name, value, now, error, onChange }) {
   const shown = value === undefined ? now : value === null ? usual : value
   const isUsual = value === null || (value === undefined && same(now, usual))
   const id = `set-${name}`
+  const back = `Back to ${usually(name, usual)}`
   return html`<div class=${classes('field', error && 'bad')}>
     <label for=${id}>${title(name)}</label>
-    <div class="value"><${Input} id=${id} name=${name} value=${value === undefined || value === null ? shown : value} raw=${typeof value === 'string'}
+    <div class="value"><${Input} id=${id} name=${name} value=${value ?? shown} raw=${typeof value === 'string'}
       kind=${typeof (now ?? usual)} onChange=${onChange} />
-      ${!isUsual && name in KNOWN && html`<${Button} kind="quiet" label=${`Back to ${usually(name, usual)}: ${title(name)}`} onClick=${() => onChange(null)}>Back to ${usually(name, usual)}<//>`}
+      ${!isUsual && name in KNOWN && html`<${Button} kind="quiet" label=${`${back}: ${title(name)}`}
+        onClick=${() => onChange(null)}>${back}<//>`}
     </div>
     <p>${text}${isUsual && html`<span class="dim"> · default</span>`}</p>
     ${error && html`<p class="problem" role="alert">${error}</p>`}
@@ -92,21 +123,25 @@ function Field({ name, value, now, error, onChange }) {
 
 function Input({ id, name, value, raw, kind, onChange }) {
   if (name === 'backoff') return html`<${Backoff} id=${id} value=${value} onChange=${onChange} />`
-  if (kind === 'boolean') return html`<input id=${id} type="checkbox" checked=${value} onChange=${(event) => onChange(event.target.checked)} />`
+  if (kind === 'boolean') {
+    return html`<input id=${id} type="checkbox" checked=${value}
+      onChange=${(event) => onChange(event.target.checked)} />`
+  }
   const text = raw ? value : write(name, value)
-  return html`<input id=${id} type="text" inputmode=${isDuration(name) ? 'text' : 'numeric'} autocomplete="off" spellcheck=${false} value=${text}
-    onInput=${(event) => onChange(event.target.value)} />`
+  return html`<input id=${id} type="text" inputmode=${isDuration(name) ? 'text' : 'numeric'} value=${text}
+    autocomplete="off" spellcheck=${false} onInput=${(event) => onChange(event.target.value)} />`
 }
 
 function Backoff({ id, value, onChange }) {
   const set = (part) => onChange({ ...(value ?? { delay_ms: '30 s', max_ms: null }), ...part })
-  const kind = (event) => (event.target.value === 'none' ? onChange({ type: 'none' }) : set({ type: event.target.value, max_ms: null }))
+  const kind = ({ target: { value: type } }) => (type === 'none' ? onChange({ type }) : set({ type, max_ms: null }))
   const text = (ms) => (typeof ms === 'number' ? duration(ms) : ms ?? '')
   return html`<span class="backoff"><select id=${id} value=${value?.type ?? 'none'} onChange=${kind}>
       ${['none', 'fixed', 'exponential'].map((type) => html`<option value=${type}>${type}</option>`)}</select>
-    ${value && value.type !== 'none' && html`<input type="text" aria-label="Delay" value=${text(value.delay_ms)} onInput=${(event) => set({ delay_ms: event.target.value })} />`}
-    ${value?.type === 'exponential' && html`<input type="text" aria-label="At most" placeholder="no longest" value=${text(value.max_ms)}
-      onInput=${(event) => set({ max_ms: event.target.value || null })} />`}</span>`
+    ${value && value.type !== 'none' && html`<input type="text" aria-label="Delay" value=${text(value.delay_ms)}
+      onInput=${(event) => set({ delay_ms: event.target.value })} />`}
+    ${value?.type === 'exponential' && html`<input type="text" aria-label="At most" placeholder="no longest"
+      value=${text(value.max_ms)} onInput=${(event) => set({ max_ms: event.target.value || null })} />`}</span>`
 }
 
 /** What was typed, as the service takes it; NaN if it cannot be read. */
@@ -121,12 +156,15 @@ function read(name, value, settings) {
 function readBackoff({ type, delay_ms: delay, max_ms: longest }) {
   if (type === 'none') return null
   const ms = (part) => (typeof part === 'string' ? readDuration(part) : part)
-  const read = { type, delay_ms: ms(delay ?? '30 s'), ...(type === 'exponential' && longest ? { max_ms: ms(longest) } : {}) }
+  const most = type === 'exponential' && longest ? { max_ms: ms(longest) } : {}
+  const read = { type, delay_ms: ms(delay ?? '30 s'), ...most }
   return Object.values(read).some(Number.isNaN) ? NaN : read
 }
 
 function same(a, b) {
-  const text = (value) => JSON.stringify(value && typeof value === 'object' ? { max_ms: null, ...value } : value ?? null, (_, part) =>
-    (part && typeof part === 'object' ? Object.fromEntries(Object.entries(part).sort()) : part))
+  const isThing = (part) => part && typeof part === 'object'
+  const whole = (value) => (isThing(value) ? { max_ms: null, ...value } : value ?? null)
+  const inOrder = (_, part) => (isThing(part) ? Object.fromEntries(Object.entries(part).sort()) : part)
+  const text = (value) => JSON.stringify(whole(value), inOrder)
   return text(a) === text(b)
 }

@@ -22,14 +22,18 @@ export function SignIn({ refused, reason }) {
     await refresh()
     setBusy(false)
   }
+  const refusal = refused && (reason ?? 'That key is not accepted.')
+  const problem = odd ? 'A key has no blanks and no letters beyond ASCII.' : refusal
   return html`<main class="signin"><form onSubmit=${enter}>
     <h1>intray</h1>
     <p>This service asks who you are. Sign in with an operator's key.</p>
     <label for="key">Operator key</label>
-    <input id="key" ref=${field} class="secret" type="text" value=${text} autocomplete="off" autocapitalize="off" autocorrect=${false} spellcheck=${false}
+    <input id="key" ref=${field} class="secret" type="text" value=${text}
+      autocomplete="off" autocapitalize="off" autocorrect=${false} spellcheck=${false}
       data-1p-ignore data-lpignore="true" onInput=${(event) => setText(event.target.value)} />
-    ${odd ? html`<p class="problem" role="alert">A key has no blanks and no letters beyond ASCII.</p>` : refused && html`<p class="problem" role="alert">${reason ?? 'That key is not accepted.'}</p>`}
-    <button class="button primary" type="submit" disabled=${busy || !text.trim()}>${busy ? 'Signing in …' : 'Sign in'}</button>
+    ${problem && html`<p class="problem" role="alert">${problem}</p>`}
+    <button class="button primary" type="submit" disabled=${busy || !text.trim()}>
+      ${busy ? 'Signing in …' : 'Sign in'}</button>
     <p class="dim">The key is kept in this page's memory only. Closing or reloading the page forgets it.</p>
   </form></main>`
 }

@@ -1,0 +1,12 @@
+//! What somebody is to a queue.
+
+use super::words::words;
+
+words! {
+    /// What a credential is for.
+    pub enum Role {
+        Worker = "worker",
+        Producer = "producer",
+        Operator = "operator",
+    }
+}

@@ -1,0 +1,66 @@
+//! What the text of the Lua sources says, as far as a test needs it.
+
+use super::tree;
+
+/// All Lua sources without their comments.
+pub fn code() -> String {
+    let sources = tree::files("lua", &["lua"]);
+    let lines = sources.iter().flat_map(|(_, text)| text.lines());
+    lines.map(|line| line.split("--").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+/// The quoted words in a piece of Lua.
+pub fn quoted(text: &str) -> Vec<String> {
+    text.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// The words that may stand in the first argument with words of each call of a function, or of one of the module's of this name:
+/// `event('due', …)`, `event.tell(q, is and 'paused' or 'unpaused', …)`.
+pub fn words_given_to(code: &str, function: &str) -> Vec<String> {
+    let calls = code.match_indices(function).filter_map(|(at, _)| {
+        let is_whole = code[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != '.');
+        let rest =
+            code[at + function.len()..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '.' || c == '_');
+        let is_call = code[at + function.len()..].starts_with(['.', '(']);
+        rest.strip_prefix('(').filter(|_| is_whole && is_call)
+    });
+    calls
+        .flat_map(|rest| arguments(rest).iter().take(2).map(|a| quoted(a)).find(|w| !w.is_empty()).unwrap_or_default())
+        .collect()
+}
+
+/// What stands between the commas of a call, up to its end.
+fn arguments(rest: &str) -> Vec<&str> {
+    let (mut found, mut depth, mut from, mut is_quoted) = (Vec::new(), 0, 0, false);
+    for (at, c) in rest.char_indices() {
+        match c {
+            '\'' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            '(' | '{' | '[' => depth += 1,
+            ')' | '}' | ']' if depth > 0 => depth -= 1,
+            ',' if depth == 0 => {
+                found.push(&rest[from..at]);
+                from = at + 1;
+            }
+            ')' => {
+                found.push(&rest[from..at]);
+                break;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The words of a table that is made under this name.
+pub fn table(code: &str, name: &str) -> Vec<String> {
+    let (_, rest) = code.split_once(&format!("{name} = {{")).unwrap_or_else(|| panic!("lua/ has no table {name}"));
+    quoted(rest.split('}').next().unwrap_or_default())
+}
+
+#[test]
+fn words_are_found_in_either_way_to_write() {
+    let code = "event('due', id, '')  event.tell(q, is and 'paused' or 'unpaused', f(1, 'x'), 'y') event(kind, id, 'z') my_event('no')";
+    assert_eq!(words_given_to(code, "event"), ["due", "paused", "unpaused"]);
+    assert_eq!(table("local STATES = {\n 'a', [B] = 'b',\n}", "STATES"), ["a", "b"]);
+}

@@ -1,0 +1,76 @@
+//! A file and a function hold one thought each. Functions of Rust are counted by clippy (`too-many-lines-threshold`).
+
+use super::tree;
+
+/// Lines of a file.
+const FILE: usize = 300;
+/// Lines of a function.
+const FUNCTION: usize = 50;
+
+/// Those that are still over. None may be added, and one that is short enough leaves the list.
+const LONG_FILES: &[&str] = &[
+    "src/http/fields.rs",
+    "src/http/problem.rs",
+    "src/queue/tests.rs",
+    "src/queue/views/inspect.rs",
+    "src/waiting/table.rs",
+    "web/client/client.js",
+    "web/console/style.css",
+];
+const LONG_FUNCTIONS: &[&str] = &[];
+
+#[test]
+fn no_file_is_longer_than_a_thought() {
+    let files = ["src", "lua", "web"].into_iter().flat_map(|folder| tree::files(folder, &["rs", "lua", "js", "css"]));
+    let long: Vec<_> = files.filter(|(_, text)| text.lines().count() > FILE).map(|(path, _)| path).collect();
+    compare(&long, LONG_FILES);
+}
+
+#[test]
+fn no_function_is_longer_than_a_thought() {
+    let files = ["lua", "web"].into_iter().flat_map(|folder| tree::files(folder, &["lua", "js"]));
+    let long: Vec<_> = files.flat_map(|(path, text)| long_functions(&path, &text)).collect();
+    compare(&long, LONG_FUNCTIONS);
+}
+
+fn compare(long: &[String], known: &[&str]) {
+    let new: Vec<_> = long.iter().filter(|name| !known.contains(&name.as_str())).collect();
+    assert!(new.is_empty(), "too long: {new:?}");
+    let gone: Vec<_> = known.iter().filter(|name| !long.iter().any(|long| long == *name)).collect();
+    assert!(gone.is_empty(), "short enough now, and off the list with it: {gone:?}");
+}
+
+/// A function ends where a line that closes something stands as far out as the line that began it.
+fn long_functions(path: &str, text: &str) -> Vec<String> {
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let begins = |line: &str| match path.ends_with(".lua") {
+        true => line.contains("function"),
+        false => line.ends_with('{') && (line.contains("function") || line.contains("=>") || is_method(line)),
+    };
+    let mut long = Vec::new();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| begins(line)) {
+        let closes = |other: &&str| indent(other) == indent(line) && other.trim_start().starts_with(['}', ')', 'e']);
+        let length = lines[at + 1..].iter().position(closes).unwrap_or(0);
+        if length > FUNCTION {
+            long.push(format!("{path}: {}", line.trim()));
+        }
+    }
+    long
+}
+
+/// `async name(arguments) {` in a class.
+fn is_method(line: &str) -> bool {
+    let word = line.trim_start().split(['(', ' ']).next().unwrap_or_default();
+    line.ends_with(") {") && !["if", "for", "while", "switch", "}"].contains(&word)
+}
+
+#[test]
+fn a_long_function_is_seen() {
+    let body = "  do()\n".repeat(FUNCTION + 1);
+    let found = |path: &str, text: String| long_functions(path, &text).len();
+    assert_eq!(found("x.lua", format!("local function f(a)\n{body}end\n")), 1);
+    assert_eq!(found("x.js", format!("const f = (a) => {{\n{body}}}\n")), 1);
+    assert_eq!(found("x.js", format!("  async f(a) {{\n{}  }}\n", body.replace("  ", "    "))), 1);
+    assert_eq!(found("x.js", format!("function f() {{\n}}\n{body}")), 0);
+}

@@ -1,0 +1,36 @@
+//! The files of the project.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+pub fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+pub fn read(path: &str) -> String {
+    fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+}
+
+/// Every file of these kinds in a folder and all below it, by path, with its text. What comes from elsewhere is left out.
+pub fn files(folder: &str, kinds: &[&str]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    walk(&root().join(folder), kinds, &mut found);
+    found.sort();
+    found
+}
+
+fn walk(folder: &Path, kinds: &[&str], found: &mut Vec<(String, String)>) {
+    for entry in fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display())).flatten() {
+        let path = entry.path();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if path.is_dir() && !["vendor", "node_modules"].contains(&name.as_str()) {
+            walk(&path, kinds, found);
+        } else if path.extension().is_some_and(|kind| kinds.iter().any(|k| kind == *k)) {
+            let named = path.strip_prefix(root()).expect("it is below").to_string_lossy().into_owned();
+            let text = read(&named);
+            found.push((named, text));
+        }
+    }
+}

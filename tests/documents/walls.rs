@@ -1,0 +1,158 @@
+//! The walls between the modules: who may use whom, and of what a module must not speak.
+
+use std::collections::BTreeSet;
+
+use super::{
+    imports::{self, Graph},
+    tree,
+};
+
+/// Each module and those it may use, all of which stand below it: so there is no circle. A new module has no arrows until
+/// somebody grants them here.
+const GRANTED: &[(&str, &[&str])] = &[
+    ("main", &["access", "config", "healthcheck", "queue", "service"]),
+    ("healthcheck", &["config"]),
+    ("service", &["access", "config", "embedded", "figures", "http", "listen", "queue", "sweeper", "waiting"]),
+    ("config", &["access", "files", "job"]),
+    ("http", &["access", "job", "memory", "payload", "queue", "waiting"]),
+    ("sweeper", &["job", "queue"]),
+    ("waiting", &["job", "queue"]),
+    ("queue", &["job", "payload"]),
+    ("payload", &["job"]),
+    ("access", &["files", "job"]),
+    ("job", &[]),
+    ("embedded", &[]),
+    ("figures", &[]),
+    ("files", &[]),
+    ("listen", &[]),
+    ("memory", &[]),
+    ("lib", &[]),
+];
+
+/// The same for the rooms of `queue`. What is sideways in a room, one transition using another, is no arrow of these: see below.
+const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
+    ("transitions", &["lanes", "layout", "redis"]),
+    ("views", &["layout", "redis"]),
+    ("lanes", &["redis"]),
+    ("layout", &["redis"]),
+    ("redis", &[]),
+];
+
+/// Arrows between those rooms that are still there. None may be added, and one that has gone leaves the list.
+const STILL_IN_QUEUE: &[(&str, &str)] = &[
+    ("lanes", "meter"),
+    ("lanes", "script"),
+    ("lanes", "transitions"),
+    ("layout", "lanes"),
+    ("layout", "transitions"),
+    ("layout", "views"),
+    ("meter", "lanes"),
+    ("redis", "script"),
+    ("script", "layout"),
+    ("script", "redis"),
+    ("transitions", "meter"),
+    ("transitions", "views"),
+];
+
+/// Of what the code of a module must not speak.
+const UNSPOKEN: &[(&str, &[&str])] = &[
+    ("job", &["redis::", "axum::", "tokio::", "SystemTime", "env::var"]),
+    ("payload", &["redis::", "axum::", "tokio::"]),
+    ("queue", &["axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
+    ("waiting", &["redis::", "axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
+    ("sweeper", &["redis::", "axum::", "hyper::", "SystemTime", "env::var"]),
+    ("http", &["redis::", "deadpool", "env::var"]),
+    ("access", &["axum::", "redis::", "hyper::", "env::var"]),
+    ("config", &["redis::", "axum::", "hyper::"]),
+    ("listen", &["redis::", "axum::extract", "env::var"]),
+    ("embedded", &["axum::", "hyper::"]),
+];
+
+/// Circles of files that are still there, by their first file. None may be added.
+const KNOWN_CIRCLES: &[&str] =
+    &["http::events", "http::host", "queue::lanes", "queue::layout::settings", "queue::transitions::answer"];
+
+/// The rooms of Lua from the roof down; the files of a room that stands alone do not know each other.
+const LUA_FLOORS: [&[&str]; 4] = [&["transitions", "views"], &["batches"], &["jobs"], &["base"]];
+
+#[test]
+fn modules_use_only_what_is_granted_to_them() {
+    let graph = imports::rooms(&imports::rust(), |module| Some(top(module)));
+    println!("{}", picture("src", &graph));
+    check(&graph, GRANTED, &[]);
+}
+
+#[test]
+fn rooms_of_the_queue_use_only_what_is_granted_to_them() {
+    let room = |module: &str| Some(top(module.strip_prefix("queue::")?));
+    let graph = imports::rooms(&imports::rust(), room);
+    println!("{}", picture("queue", &graph));
+    check(&graph, GRANTED_IN_QUEUE, STILL_IN_QUEUE);
+}
+
+#[test]
+fn modules_do_not_speak_of_what_is_not_theirs() {
+    for (path, text) in tree::files("src", &["rs"]) {
+        let module = top(&imports::module(&path));
+        let words = UNSPOKEN.iter().filter(|(name, _)| *name == module).flat_map(|(_, words)| *words);
+        for word in words {
+            let line = text.lines().find(|line| !line.trim_start().starts_with("//") && line.contains(word));
+            assert!(line.is_none(), "{path} speaks of {word}: {line:?}");
+        }
+    }
+}
+
+#[test]
+fn no_two_files_lead_to_each_other() {
+    let files = imports::rust();
+    println!("{}", picture("files of src", &files));
+    let left: Vec<_> =
+        imports::circles(&files).into_iter().filter(|circle| !KNOWN_CIRCLES.contains(&circle[0].as_str())).collect();
+    assert!(left.is_empty(), "a new circle: {left:?}");
+}
+
+#[test]
+fn lua_goes_down_only() {
+    let graph = imports::lua();
+    println!("{}", picture("lua", &graph));
+    assert!(imports::circles(&graph).is_empty(), "a circle in lua/");
+    let floor = |module: &str| LUA_FLOORS.iter().position(|rooms| rooms.contains(&top(module).as_str()));
+    for (from, to) in graph.iter().flat_map(|(from, targets)| targets.iter().map(move |to| (from, to))) {
+        assert!(graph.contains_key(to), "lua/{from}.lua requires {to}, which is not there");
+        let (above, below) = (floor(from), floor(to));
+        assert!(above.is_some() && below.is_some(), "nobody has given a floor to {from} or {to}");
+        assert!(
+            above < below || above == below && above != Some(0),
+            "lua/{from}.lua requires {to}, which is not below it"
+        );
+    }
+}
+
+fn top(module: &str) -> String {
+    module.split([':', '/']).next().unwrap_or_default().to_owned()
+}
+
+fn check(graph: &Graph, granted: &[(&str, &[&str])], still: &[(&str, &str)]) {
+    for (from, targets) in graph {
+        let row = granted.iter().position(|(name, _)| name == from);
+        let (below, may) = row.map_or((&[][..], &[][..]), |row| (&granted[row + 1..], granted[row].1));
+        for to in targets.iter().filter(|to| !still.contains(&(from, to))) {
+            assert!(may.contains(&to.as_str()), "nobody has granted {from} to use {to}");
+            assert!(below.iter().any(|(name, _)| name == to), "{from} uses {to}, which does not stand below it");
+        }
+        let unused: Vec<_> = may.iter().filter(|to| !targets.contains(**to)).collect();
+        assert!(unused.is_empty(), "{from} does not use what is granted to it: {unused:?}");
+    }
+    let gone = still.iter().find(|(from, to)| !graph.get(*from).is_some_and(|targets| targets.contains(*to)));
+    assert_eq!(gone, None, "the list of arrows that are still there names one that is not");
+}
+
+/// One line a module, for `make graph`.
+fn picture(name: &str, graph: &Graph) -> String {
+    let arrows: usize = graph.values().map(BTreeSet::len).sum();
+    let circles = imports::circles(graph);
+    let shown = graph.iter().filter(|(_, to)| !to.is_empty());
+    let rows = shown.map(|(from, to)| format!("  {from} -> {}\n", to.iter().cloned().collect::<Vec<_>>().join(" ")));
+    let rows: String = rows.collect();
+    format!("{name}: {} modules, {arrows} arrows, {} circles {circles:?}\n{rows}", graph.len(), circles.len())
+}

@@ -1,0 +1,103 @@
+//! The words that Rust, Lua, the contract and the console share are the same words.
+
+use std::collections::BTreeSet;
+
+use intray::job::{BatchState, Concern, Ending, Kept, Kind, Reason, Role, State, Total};
+use serde_json::Value;
+
+use super::{lua, tree::read};
+
+fn set<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> BTreeSet<String> {
+    words.into_iter().map(|word| word.as_ref().to_owned()).collect()
+}
+
+/// Both have the same words, or it says which ones not.
+fn same(place: &str, found: &BTreeSet<String>, list: &str, known: &BTreeSet<String>) {
+    let (strange, missing): (Vec<_>, Vec<_>) = (found.difference(known).collect(), known.difference(found).collect());
+    assert!(
+        strange.is_empty() && missing.is_empty(),
+        "{place}: {missing:?} of {list} missing, {strange:?} not in {list}"
+    );
+}
+
+#[test]
+fn lua_tells_the_kinds_of_event_that_there_are() {
+    let told = set(lua::words_given_to(&lua::code(), "event"));
+    same("event(…) in lua/", &told, "job::Kind", &set(Kind::ALL.map(Kind::word)));
+}
+
+#[test]
+fn lua_counts_the_totals_that_there_are() {
+    let counted = set(lua::words_given_to(&lua::code(), "total"));
+    let known = Total::ALL.map(Total::word).into_iter().chain(Kept::ALL.map(Kept::word));
+    same("total(…) in lua/", &counted, "job::Total and job::Kept", &set(known));
+}
+
+#[test]
+fn lua_numbers_the_states_as_rust_does() {
+    assert_eq!(lua::table(&lua::code(), "STATES"), State::ALL.map(State::word), "left: lua/, right: job::State");
+}
+
+#[test]
+fn lua_knows_the_ends_of_a_reservation() {
+    let known = Ending::ALL.into_iter().filter(|ending| *ending != Ending::Unknown).map(Ending::word);
+    same("ENDINGS in lua/", &set(lua::table(&lua::code(), "ENDINGS")), "job::Ending", &set(known));
+}
+
+#[test]
+fn the_contract_lists_the_words() {
+    let contract: Value = serde_saphyr::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML");
+    let of_batches: Vec<_> = State::ALL.iter().map(|state| state.word()).chain(["total"]).collect();
+    let lists: [(&str, &[&str]); 8] = [
+        ("State/enum", &State::ALL.map(State::word)),
+        ("StateCounts/required", &State::ALL.map(State::word)),
+        ("BatchState/enum", &BatchState::ALL.map(BatchState::word)),
+        ("EventType/enum", &Kind::ALL.map(Kind::word)),
+        ("Totals/required", &Total::ALL.map(Total::word)),
+        ("Problem/properties/reason/enum", &Ending::ALL.map(Ending::word)),
+        ("NothingToReserve/properties/reason/enum", &Reason::ALL.map(Reason::word)),
+        ("BatchCounts/required", &of_batches),
+    ];
+    for (place, words) in lists {
+        let list = contract.pointer(&format!("/components/schemas/{place}")).and_then(Value::as_array);
+        let list = list.unwrap_or_else(|| panic!("openapi.yaml has no {place}"));
+        let listed = set(list.iter().filter_map(Value::as_str));
+        same(&format!("{place} in openapi.yaml"), &listed, "src/job", &set(words));
+    }
+}
+
+#[test]
+fn the_contract_says_what_each_event_means() {
+    let contract = read("openapi.yaml");
+    let rows = contract.lines().map(str::trim).skip_while(|line| *line != "| type | what happened |").skip(2);
+    let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));
+    let explained = set(cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)));
+    same("the table of events in openapi.yaml", &explained, "job::Kind", &set(Kind::ALL.map(Kind::word)));
+}
+
+#[test]
+fn the_console_knows_where_a_job_is_after_each_event() {
+    let script = read("web/console/views/activity.js");
+    let (_, table) = script.split_once("const AFTER = {").expect("the table AFTER");
+    let pairs = table.split('}').next().unwrap_or_default().split(',').filter_map(|pair| pair.split_once(':'));
+    let pairs: Vec<_> = pairs.map(|(kind, state)| (kind.trim(), state.trim().trim_matches('\''))).collect();
+    for (kind, state) in &pairs {
+        assert!(Kind::parse(kind).is_some(), "activity.js speaks of an event `{kind}`");
+        assert!(State::parse(state).is_some(), "activity.js speaks of a state `{state}`");
+    }
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.concerns() == Concern::Job) {
+        let is_state = State::parse(kind.word()).is_some();
+        let is_known = is_state || pairs.iter().any(|(known, _)| *known == kind.word());
+        assert!(is_known, "activity.js does not know where a job is after `{}`", kind.word());
+    }
+}
+
+#[test]
+fn the_readme_says_what_each_role_may() {
+    let readme = read("README.md");
+    let table = readme.lines().skip_while(|line| *line != "| role | may |").skip(2);
+    let rows = table.take_while(|line| line.starts_with('|'));
+    let said = set(rows.filter_map(|row| row.split('|').nth(1)).map(str::trim));
+    let roles = Role::ALL.iter().map(|role| role.word()).chain(["nobody in particular"]);
+    same("the roles in README.md", &said, "job::Role", &set(roles));
+}

@@ -1,0 +1,155 @@
+/**
+ * What a desk asks of the service, and how long it waits before it asks again. A call that may hang on a dead
+ * connection can be given up, and a pause ends as soon as something happens.
+ */
+import { aborted, jitter } from './clock.js'
+import { request } from './http.js'
+
+/** A call that takes longer is tried again. */
+const ANSWER_WITHIN = 15_000
+/** The longest pause between two tries. */
+export const RETRY_WITHIN = 30_000
+
+/** @import * as Types from './client.d.ts' */
+/** @import { Asked, Token } from './http.js' */
+/** @import { Handout, Plan } from './record.js' */
+
+/** @typedef {{ jobs: Handout[], remaining: number, reason?: string, retry_after_ms?: number }} Handouts */
+/** @typedef {{ state: Types.ServiceState, expires_in_ms: number }} Extended */
+/** @typedef {{ state: Types.ServiceState, late?: boolean, duplicate: boolean }} Settled */
+
+export class Calls {
+  /** @type {Plan} */ #plan
+  /** @type {Token} */ #token
+  /** @type {AbortSignal} */ #life
+  /** @type {(retry: { error: unknown, delay: number }) => void} */ #tell
+  #stir = new AbortController() // ends all pauses
+  #line = new AbortController() // ends the calls that may hang on a dead connection
+
+  /**
+   * @param {Plan} plan
+   * @param {Types.Settings['token']} token
+   * @param {AbortSignal} life
+   * @param {(retry: { error: unknown, delay: number }) => void} tell
+   */
+  constructor(plan, token, life, tell) {
+    this.#plan = plan
+    this.#token = typeof token === 'function' ? { get: token } : { value: token }
+    this.#life = life
+    this.#tell = tell
+  }
+
+  /**
+   * The next of the desk's queues; only this call is made with a token, and needs a preflight. The same `key` for what
+   * is tried again: an answer that was lost is given again.
+   * @param {{ key: string, wait: number, stop: AbortSignal }} how
+   * @returns {Promise<Handouts>}
+   */
+  reserve({ key, wait, stop }) {
+    const more = { headers: { 'idempotency-key': key }, within: wait + ANSWER_WITHIN, stop }
+    return this.#reserve({ queues: this.#plan.queues, wait_ms: wait }, more)
+  }
+
+  /**
+   * This very job, which was ours.
+   * @param {string} id
+   * @param {AbortSignal} [stop]
+   * @returns {Promise<Handouts>}
+   */
+  resume(id, stop) {
+    return this.#reserve({ id }, { stop })
+  }
+
+  /**
+   * @param {object} what
+   * @param {{ headers?: Record<string, string>, within?: number, stop?: AbortSignal }} how
+   */
+  #reserve(what, { headers = {}, within = ANSWER_WITHIN, stop }) {
+    const { worker, lease } = this.#plan
+    const signals = [AbortSignal.timeout(within), this.#line.signal, ...(stop ? [stop] : [])]
+    return this.#send('reserve', { ...what, worker, lease_ms: lease }, {
+      headers: { 'content-type': 'application/json', ...headers },
+      token: this.#token,
+      signal: AbortSignal.any(signals),
+    })
+  }
+
+  /**
+   * @param {string} reservation
+   * @param {unknown} draft
+   * @returns {Promise<Extended>}
+   */
+  extend(reservation, draft) {
+    const signal = AbortSignal.any([AbortSignal.timeout(ANSWER_WITHIN), this.#line.signal])
+    return this.#send('extend', { reservation, draft, lease_ms: this.#plan.lease }, { signal })
+  }
+
+  /**
+   * An ending outlives the page, if the browser can see to it.
+   * @param {Types.Action} action
+   * @param {object} body
+   * @returns {Promise<Settled>}
+   */
+  settle(action, body) {
+    return this.#send(action, body, { signal: AbortSignal.timeout(ANSWER_WITHIN), keepalive: true })
+  }
+
+  /**
+   * Settle calls need no credential and go as plain text, like a beacon: no preflight.
+   * @param {string} action
+   * @param {object} body
+   * @param {Omit<Asked, 'body'>} how
+   */
+  async #send(action, body, how) {
+    const { answer } = await request(this.#address(action), { method: 'POST', credentials: 'omit', body, ...how })
+    if (!answer?.jobs && !answer?.state) throw new TypeError('this is not an answer of intray')
+    return answer
+  }
+
+  /**
+   * For a page that goes: nobody is there to hear an answer.
+   * @param {Types.Action} action
+   * @param {object} body
+   */
+  beacon(action, body) {
+    return navigator.sendBeacon(this.#address(action), JSON.stringify(body))
+  }
+
+  /** @param {string} action */
+  #address(action) {
+    return `${this.#plan.url}/jobs/${action}`
+  }
+
+  /** What hangs on a connection that may be dead is given up, and tried again at once. */
+  giveUp() {
+    this.#line.abort()
+    this.#line = new AbortController()
+  }
+
+  /**
+   * Sleeps, unless something happens first.
+   * @param {number} ms
+   */
+  pause(ms, stop = this.#life) {
+    const ends = [this.#stir.signal, stop, ...(ms < Infinity ? [AbortSignal.timeout(Math.max(0, ms))] : [])]
+    return aborted(AbortSignal.any(ends))
+  }
+
+  /** Something happened: nobody goes on sleeping. */
+  nudge() {
+    this.#stir.abort()
+    this.#stir = new AbortController()
+  }
+
+  /**
+   * How long to wait after this failure. What we gave up ourselves is tried again at once.
+   * @param {any} error
+   * @param {number} failures
+   */
+  retry(error, failures) {
+    if (error?.name === 'AbortError') return 0
+    const delay = jitter(error?.retryAfter ?? Math.min(RETRY_WITHIN / 1.5, 400 * 2 ** Math.min(failures, 10)))
+    this.#tell({ error, delay })
+    return delay
+  }
+}

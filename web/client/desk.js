@@ -1,0 +1,241 @@
+/**
+ * The desk: what a page sees of a person's work. It knows who is here and which tab does the work, and lets the others
+ * do theirs when something has changed: somebody came or went, the machine woke, the network is back.
+ */
+import { Calls } from './calls.js'
+import { ASLEEP, mark, since } from './clock.js'
+import { Drawer, localStorageIfAllowed } from './drawer.js'
+import { Endings } from './endings.js'
+import { Job } from './job.js'
+import { Lease } from './lease.js'
+import { Ledger } from './ledger.js'
+import { Search } from './search.js'
+import { Tabs, shown } from './tabs.js'
+
+/** @import * as Types from './client.d.ts' */
+/** @import { Entry } from './drawer.js' */
+/** @import { JobRecord, Plan } from './record.js' */
+/** @import { News } from './tabs.js' */
+
+/** How often we look at the clock. */
+const TICK = 500
+/** What a person does who is here. */
+const HERE = ['pointerdown', 'pointermove', 'keydown', 'input', 'wheel', 'scroll', 'touchstart', 'focus']
+
+/** @implements {Types.Intray} */
+export class Intray extends EventTarget {
+  /** @type {Plan} */ #plan
+  /** @type {Drawer} */ #drawer
+  /** @type {Tabs} */ #tabs
+  /** @type {Calls} */ #calls
+  /** @type {Ledger} */ #ledger
+  /** @type {Endings} */ #endings
+  /** @type {Lease} */ #lease
+  /** @type {Search} */ #search
+  /** @type {ReturnType<typeof setInterval> | undefined} */ #timer
+  #seen = mark() // when somebody was here last
+  #ticked = mark()
+  #life = new AbortController()
+
+  /** @param {Types.Settings} settings */
+  constructor({ token, storage = localStorageIfAllowed(), signal, ...settings }) {
+    super()
+    if (!settings.worker) throw new TypeError('intray: a desk needs a worker, the name of the person')
+    const plan = (this.#plan = planOf(settings))
+    const name = `intray ${plan.url} ${encodeURIComponent(plan.worker)} `
+    const life = this.#life.signal
+    const emit = this.#emit.bind(this)
+    const drawer = (this.#drawer = new Drawer(storage, name))
+    const tabs = (this.#tabs = new Tabs(name + [...plan.queues].sort().join(' '), {
+      hears: (news) => this.#hear(news),
+      follows: () => this.#calls.giveUp(),
+      leads: (inherits) => (inherits ? this.#inherit() : this.#revive()),
+    }))
+    const retrying = (/** @type {object} */ detail) => this.#tell('retrying', detail)
+    const calls = (this.#calls = new Calls(plan, token, life, retrying))
+    const makeJob = (/** @type {JobRecord} */ r) => this.#makeJob(r)
+    const ledger = (this.#ledger = new Ledger({ plan, drawer, tabs, makeJob, emit }))
+    const endings = (this.#endings = new Endings({ calls, drawer, ledger, life }))
+    this.#lease = new Lease({ calls, ledger, tabs, emit, isPresent: () => this.#isPresent })
+    const mayAsk = () => tabs.leads && (shown() || this.#isPresent)
+    const tell = (/** @type {object} */ why) => this.#tell('waiting', why)
+    this.#search = new Search({ plan, calls, drawer, endings, ledger, mayAsk, tell })
+    this.#listen()
+    this.#enter()
+    signal?.addEventListener('abort', () => this.close(), { signal: life })
+    if (signal?.aborted) this.close()
+  }
+
+  /**
+   * The job in hand, or else the next one: waits until there is one.
+   * @param {{ signal?: AbortSignal }} [how]
+   */
+  async next({ signal } = {}) {
+    signal?.throwIfAborted()
+    this.#life.signal.throwIfAborted()
+    return this.job ?? this.#search.next(signal)
+  }
+
+  /** The job in hand, if there is one. */
+  get job() {
+    return this.#ledger.job
+  }
+
+  /** How many jobs were in line when the service was last asked for one. */
+  get remaining() {
+    return this.#search.remaining
+  }
+
+  /** Work on jobs that are no longer ours: drafts, and results that were refused. */
+  kept() {
+    return this.#drawer.kept()
+  }
+
+  /**
+   * Throws away what was kept of a job.
+   * @param {string} id
+   */
+  forget(id) {
+    this.#drawer.forget(id)
+  }
+
+  /** Somebody is here. The desk sees keys and pointers itself; tell it of a film that plays or a frame that is used. */
+  touch() {
+    const back = !this.#isPresent
+    this.#seen = mark()
+    if (shown()) this.#tabs.lead()
+    if (back) this.#revive()
+  }
+
+  /** Leaves the desk, as closing the tab does. */
+  close() {
+    if (this.#life.signal.aborted) return
+    this.#leave()
+    this.#life.abort(new DOMException('the desk is closed', 'AbortError'))
+    this.#search.end(this.#life.signal.reason)
+  }
+
+  get #isPresent() {
+    return since(this.#seen) < this.#plan.idleAfter
+  }
+
+  // -- coming and going
+
+  #listen() {
+    /** @type {(target: EventTarget, names: string[], does: (event: any) => unknown) => void} */
+    const on = (target, names, does) => {
+      const how = { signal: this.#life.signal, passive: true, capture: true }
+      for (const name of names) target.addEventListener(name, does, how)
+    }
+    on(window, HERE, () => this.touch())
+    on(window, ['online'], () => this.#revive({ anew: true }))
+    on(window, ['pagehide'], () => this.#leave())
+    on(window, ['pageshow'], ({ persisted }) => persisted && this.#enter())
+    on(document, ['resume'], () => this.#wake())
+    on(document, ['visibilitychange'], () => {
+      this.#seen = mark()
+      if (!shown()) return
+      this.touch()
+      this.#revive()
+    })
+  }
+
+  /** When the page is made, and when the browser brings it back from its cache. */
+  #enter() {
+    this.#tabs.enter()
+    this.#timer = setInterval(() => this.#tick(), TICK)
+    const r = this.#ledger.current
+    if (!r) return
+    this.#ledger.note(r, { regain: true })
+    this.#wake()
+  }
+
+  /** The page goes, perhaps for good: what is to be sent goes by beacon, and so does a farewell. */
+  #leave() {
+    if (!this.#tabs.isOpen) return
+    this.#calls.giveUp() // an extend that overtook the farewell would undo it
+    this.#endings.beacon()
+    this.#lease.farewell(this.#plan.grace)
+    clearInterval(this.#timer)
+    this.#tabs.leave()
+  }
+
+  /** Somebody has closed a tab and is here. Its farewell may still be on its way: only a resume outruns that one. */
+  #inherit() {
+    this.#seen = mark()
+    const r = this.#ledger.current
+    if (r) this.#ledger.note(r, { regain: true })
+    if (this.#tabs.leads) this.#revive()
+  }
+
+  /** The machine slept, or the page was frozen, and somebody has opened it again. */
+  #wake() {
+    this.#calls.giveUp()
+    if (shown()) this.touch()
+    this.#revive()
+  }
+
+  /** Things may have changed: nobody goes on waiting, what is due is done now. `anew`: connections may be dead. */
+  #revive({ anew = false } = {}) {
+    if (anew) this.#calls.giveUp()
+    this.#calls.nudge()
+    if (!this.#tabs.leads) return
+    this.#endings.carry()
+    const r = this.#ledger.current
+    if (r) this.#ledger.note(r, { due: true })
+    this.#tick()
+  }
+
+  #tick() {
+    const slept = shown() && since(this.#ticked) > ASLEEP
+    this.#ticked = mark()
+    if (slept) this.#wake()
+    else this.#lease.tick()
+  }
+
+  // -- what others learn
+
+  /** @param {News} news */
+  #hear(news) {
+    if ('farewell' in news) this.#inherit()
+    else if (this.#ledger.hear(news)) this.#calls.nudge()
+  }
+
+  /** @param {JobRecord} r */
+  #makeJob(r) {
+    return new Job(r, {
+      save: (draft) => this.#lease.save(r, draft),
+      settle: (action, body) => this.#endings.settle(r, action, body),
+    })
+  }
+
+  /**
+   * On the job, and then on the desk.
+   * @param {Entry | JobRecord} r
+   * @param {string} type
+   * @param {object} [detail]
+   */
+  #emit(r, type, detail) {
+    const all = { id: r.id, queue: r.queue, ...detail }
+    if ('job' in r) r.job.dispatchEvent(new CustomEvent(type, { detail: all }))
+    this.#tell(type, all)
+  }
+
+  /**
+   * @param {string} type
+   * @param {object} detail
+   */
+  #tell(type, detail) {
+    this.dispatchEvent(new CustomEvent(type, { detail }))
+  }
+}
+
+/**
+ * @param {Omit<Types.Settings, 'token' | 'storage' | 'signal'>} settings
+ * @returns {Plan}
+ */
+function planOf({ url, worker, queues = ['default'], lease, wait = 25_000, ...times }) {
+  const base = new URL(url, location.href).href.replace(/\/$/, '')
+  const { heartbeat = 60_000, idleAfter = 300_000, grace = 15_000 } = times
+  return { url: base, worker, queues: [...queues], lease, wait, heartbeat, idleAfter, grace }
+}

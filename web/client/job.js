@@ -1,0 +1,67 @@
+import { left } from './record.js'
+
+/** @import * as Types from './client.d.ts' */
+/** @import { JobRecord } from './record.js' */
+
+/**
+ * What a page does with a job, done by the desk.
+ * @typedef {object} Hands
+ * @property {(draft: any) => Promise<boolean>} save
+ * @property {(action: Types.Action, body: object) => Promise<Types.Ending>} settle
+ */
+
+/**
+ * A job in somebody's hands, as a page sees it.
+ * @implements {Types.Job}
+ */
+export class Job extends EventTarget {
+  /** @type {JobRecord} */ #r
+  /** @type {Hands} */ #hands
+
+  /**
+   * @param {JobRecord} r
+   * @param {Hands} hands
+   */
+  constructor(r, hands) {
+    super()
+    this.#r = r
+    this.#hands = hands
+  }
+
+  get id() { return this.#r.id }
+  get queue() { return this.#r.queue }
+  get payload() { return this.#r.handout.payload }
+  get attempt() { return this.#r.handout.attempt }
+  get priority() { return this.#r.handout.priority }
+  get client() { return this.#r.handout.client }
+  get locks() { return this.#r.handout.locks }
+  get batch() { return this.#r.handout.batch }
+  get enqueuedAt() { return this.#r.handout.enqueued_at }
+  get traceparent() { return this.#r.handout.traceparent }
+  get reservation() { return this.#r.handout.reservation }
+  get resumed() { return this.#r.handout.resumed }
+  get state() { return this.#r.state }
+  get draft() { return this.#r.draft }
+  get otherDraft() { return this.#r.other }
+  get expiresIn() { return Math.max(0, Math.round(left(this.#r))) }
+
+  /** @param {any} draft */
+  save(draft) {
+    return this.#hands.save(draft)
+  }
+
+  /** @param {any} [result] */
+  complete(result) {
+    return this.#hands.settle('complete', { result })
+  }
+
+  /** @param {{ skip?: boolean, reason?: string, delay?: number }} [how] */
+  abandon({ skip, reason, delay } = {}) {
+    return this.#hands.settle('abandon', { skip, reason, delay_ms: delay })
+  }
+
+  /** @param {string | Error} [error] */
+  fail(error) {
+    return this.#hands.settle('fail', { error: error instanceof Error ? error.message : error })
+  }
+}

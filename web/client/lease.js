@@ -1,0 +1,148 @@
+/**
+ * Keeping the job in hand: it is extended while somebody is there, with the draft if there is news, and lost when its
+ * time is over. The leading tab does that for all.
+ */
+import { mark, since } from './clock.js'
+import { isFinal } from './http.js'
+import { left, mustBeOpen, ours, sendable } from './record.js'
+
+/** @import { Calls } from './calls.js' */
+/** @import { Emit, Ledger } from './ledger.js' */
+/** @import { JobRecord } from './record.js' */
+/** @import { Tabs } from './tabs.js' */
+
+/** So long the service may take to confirm that a lease is over; then we say so ourselves. */
+const PATIENCE = 400
+/** So long after its end a lease is over by any clock. */
+const SURELY = 1_000
+/** Drafts are sent no faster. */
+const DRAFTS_APART = 1_000
+
+export class Lease {
+  /** @type {Calls} */ #calls
+  /** @type {Ledger} */ #ledger
+  /** @type {Tabs} */ #tabs
+  /** @type {() => boolean} */ #isPresent
+  /** @type {Emit} */ #emit
+  /** @type {Promise<boolean> | null} */ #extending = null
+
+  /** @param {{ calls: Calls, ledger: Ledger, tabs: Tabs, isPresent: () => boolean, emit: Emit }} parts */
+  constructor({ calls, ledger, tabs, isPresent, emit }) {
+    this.#calls = calls
+    this.#ledger = ledger
+    this.#tabs = tabs
+    this.#isPresent = isPresent
+    this.#emit = emit
+  }
+
+  /** Looks at the clock, and does what is due. */
+  tick() {
+    const r = this.#ledger.current
+    if (!r || !ours(r)) return
+    // An idle desk does not keep the job. It only asks what has become of it, when that can no longer be to keep it.
+    const over = left(r) <= -SURELY
+    this.#ledger.note(r, { due: r.due || (over && !r.over), over: over ? (r.over ?? mark()) : null })
+    if (r.state === 'held' && r.over && since(r.over) > PATIENCE) {
+      this.#ledger.lose(r, { reason: 'expired', certain: false })
+    }
+    const isWanted = this.#isPresent() || sendable(r) || over
+    if (this.#tabs.leads && isWanted && (r.due || since(r.asked) > r.pause)) {
+      const then = () => r.due && this.tick()
+      this.#extend(r).then(then, then) // if a draft is refused, save() says so
+      return
+    }
+    const short = !over && left(r) <= Math.min(r.warn ?? 0, r.lease / 2)
+    if (short && !r.warned) this.#emit(r, 'warning', { expiresIn: r.job.expiresIn })
+    this.#ledger.note(r, { warned: short })
+  }
+
+  /**
+   * The page goes. From the last tab the job goes back after `grace`, if nobody returns; with its draft, unless that is
+   * too large for a beacon.
+   * @param {number | null} grace
+   */
+  farewell(grace) {
+    const r = this.#ledger.current
+    if (r?.state !== 'held' || !this.#tabs.isLast || grace === null) return
+    const { reservation, resumes } = r.handout
+    const goodbye = { reservation, grace_ms: grace, resumes }
+    const sent = sendable(r) && this.#calls.beacon('abandon', { ...goodbye, draft: r.draft })
+    if (!sent) this.#calls.beacon('abandon', goodbye)
+    this.#tabs.post({ farewell: true })
+    this.#ledger.farewell(r, grace)
+  }
+
+  /**
+   * Keeps a draft here, and at the service. True: the service has it.
+   * @param {JobRecord} r
+   * @param {any} draft
+   */
+  async save(r, draft = null) {
+    mustBeOpen(r)
+    this.#ledger.type(r, draft)
+    while (r.state === 'held' && sendable(r) && (await this.#extend(r)));
+    return !r.unsent
+  }
+
+  /**
+   * Says that we are here, with the draft if there is news. True: the job is ours.
+   * @param {JobRecord} r
+   */
+  #extend(r) {
+    return (this.#extending ??= this.#extendNow(r).finally(() => (this.#extending = null)))
+  }
+
+  /** @param {JobRecord} r */
+  async #extendNow(r) {
+    this.#ledger.note(r, { due: false, asked: mark() })
+    if (r.regain && !(await this.#regain(r))) return false
+    if (sendable(r) && r.sent) await this.#calls.pause(DRAFTS_APART - since(r.sent))
+    if (!this.#tabs.isOpen || !ours(r)) return false
+    const draft = sendable(r) ? r.draft : undefined
+    const sent = JSON.stringify(draft)
+    const asked = mark()
+    this.#ledger.note(r, { asked, sent: sent ? asked : r.sent })
+    try {
+      const { expires_in_ms } = await this.#calls.extend(r.handout.reservation, draft)
+      if (!ours(r)) return false
+      this.#ledger.extended(r, Math.round(expires_in_ms - since(asked)), sent)
+      return true
+    } catch (error) {
+      this.#notExtended(r, error, sent)
+      return false
+    }
+  }
+
+  /**
+   * The job is lost, or the service cannot take its draft, which is then said to whoever saves it; or nobody answered.
+   * @param {JobRecord} r
+   * @param {unknown} error
+   * @param {string} [sent]
+   */
+  #notExtended(r, error, sent) {
+    if (isFinal(error) && error.lost) {
+      const { reason, jobState } = error
+      if (ours(r)) this.#ledger.lose(r, { reason, jobState, certain: true })
+    } else if (sent && isFinal(error)) {
+      this.#ledger.note(r, { refused: sent, due: true }) // the drawer has it; the job must not be lost for it
+      throw error
+    } else {
+      const pause = Math.min(r.beat, this.#calls.retry(error, r.failures))
+      this.#ledger.note(r, { pause, failures: r.failures + 1 })
+    }
+  }
+
+  /**
+   * Resumes what a farewell may have given back.
+   * @param {JobRecord} r
+   */
+  async #regain(r) {
+    try {
+      if (left(r) > 0) this.#ledger.take((await this.#calls.resume(r.id)).jobs[0])
+    } catch (error) {
+      if (!isFinal(error)) return false // else it is gone, and the extend learns why
+    }
+    this.#ledger.note(r, { regain: false })
+    return true
+  }
+}

@@ -1,0 +1,250 @@
+/**
+ * The one writer of records. What it changes here it changes in the drawer and in the other tabs, with the event that
+ * goes with it.
+ */
+import { mark } from './clock.js'
+import { KEPT } from './drawer.js'
+import { asJson, left, sendable } from './record.js'
+
+/** @import * as Types from './client.d.ts' */
+/** @import { Drawer, Entry } from './drawer.js' */
+/** @import { IntrayError } from './http.js' */
+/** @import { Job } from './job.js' */
+/** @import { EventName, Fields, Handout, JobRecord, Message, Own, Plan, Shared } from './record.js' */
+/** @import { Tabs } from './tabs.js' */
+
+/** @typedef {(r: Entry | JobRecord, event: EventName, detail?: object) => void} Emit */
+/** @type {Record<Types.Action, 'completed' | 'abandoned' | 'failed'>} */
+const DONE = { complete: 'completed', abandon: 'abandoned', fail: 'failed' }
+
+export class Ledger {
+  /** @type {Fields | null} */ #current = null
+  /** @type {Plan} */ #plan
+  /** @type {Drawer} */ #drawer
+  /** @type {Tabs} */ #tabs
+  /** @type {(r: JobRecord) => Job} */ #makeJob
+  /** @type {Emit} */ #emit
+
+  /** @param {{ plan: Plan, drawer: Drawer, tabs: Tabs, makeJob: (r: JobRecord) => Job, emit: Emit }} parts */
+  constructor({ plan, drawer, tabs, makeJob, emit }) {
+    this.#plan = plan
+    this.#drawer = drawer
+    this.#tabs = tabs
+    this.#makeJob = makeJob
+    this.#emit = emit
+  }
+
+  /**
+   * Of the job in hand, or of the last one.
+   * @returns {JobRecord | null}
+   */
+  get current() {
+    return this.#current
+  }
+
+  get job() {
+    return this.#current?.state === 'held' ? this.#current.job : null
+  }
+
+  /**
+   * A job was handed to us. What was typed here and has not arrived goes before what the service has, unless both are
+   * new.
+   * @param {Handout} handout
+   */
+  take(handout) {
+    const { id, draft: theirs = null, expires_in_ms: lasts } = handout
+    const entry = this.#drawer.get(id)
+    if (entry?.ending) return // we are done with it: that must get there first
+    for (const other of this.#drawer.all()) {
+      if (other.again && other.id !== id && this.#plan.queues.includes(other.queue)) this.#drawer.letGo(other)
+    }
+    const isKnown = this.#current?.id === id
+    const r = this.#of(handout, entry)
+    const known = JSON.stringify(theirs)
+    const unsent = Boolean(r.unsent) && JSON.stringify(r.draft) !== known
+    const clash = unsent && r.base !== known
+    const draft = unsent ? r.draft : theirs
+    const elsewhere = isKnown && JSON.stringify(draft) !== JSON.stringify(r.draft ?? null)
+    const warn = Math.max(r.warn ?? 0, lasts - handout.warn_in_ms)
+    /** @type {Partial<Entry & Shared>} */
+    const held = { handout, state: 'held', doubtful: false, reason: undefined, again: true, left: lasts, warn }
+    const drafts = { draft, unsent, base: clash ? r.base : known, other: clash ? theirs : undefined }
+    this.#change(r, { ...held, ...drafts, due: handout.resumed }, elsewhere ? 'draft' : undefined, { draft })
+  }
+
+  /**
+   * Somebody has typed. The page knows already; the other tabs do not.
+   * @param {JobRecord} r
+   * @param {any} draft
+   */
+  type(r, draft) {
+    const base = r.other === undefined ? r.base : JSON.stringify(r.other)
+    const news = { draft: asJson(draft), base, unsent: JSON.stringify(draft) !== base, other: undefined }
+    this.#change(r, news, 'draft', { draft: news.draft }, { here: false })
+  }
+
+  /**
+   * The service says that it is ours, and for how long; with the draft that it was sent, as JSON.
+   * @param {JobRecord} r
+   * @param {number} expiresIn
+   * @param {string} [sent]
+   */
+  extended(r, expiresIn, sent) {
+    /** @type {Partial<Entry & Shared>} */
+    const found = r.doubtful ? { state: 'held', doubtful: false, reason: undefined } : {}
+    this.#change(r, { ...found, left: expiresIn }, 'extended', { expiresIn })
+    if (!sent) return
+    const unsent = sent !== JSON.stringify(r.draft)
+    this.#change(r, { base: sent, unsent }, 'saved', { draft: JSON.parse(sent) })
+  }
+
+  /**
+   * The draft stays. A job that only ran out is asked for again by the next next(): perhaps nobody has taken it.
+   * @param {JobRecord} r
+   * @param {{ reason?: string, jobState?: string | null, certain: boolean }} how
+   */
+  lose(r, { reason: said, jobState = null, certain }) {
+    const reason = reasonOf(said)
+    const again = ['expired', 'abandoned'].includes(reason)
+    const detail = { reason, jobState, certain, draft: r.draft }
+    this.#change(r, { state: 'lost', doubtful: !certain, reason, again }, 'lost', detail)
+  }
+
+  /**
+   * It is handed in, or given back: into the drawer first, and then to the service.
+   * @param {JobRecord} r
+   * @param {Types.Action} action
+   * @param {object} body
+   */
+  settle(r, action, body) {
+    const draft = action === 'abandon' && sendable(r) ? r.draft : undefined
+    const ending = asJson({ action, body: { reservation: r.handout.reservation, ...body, draft } })
+    this.#change(r, { state: 'ending', doubtful: false, again: false, ending })
+  }
+
+  /**
+   * The service has said yes, to us or to another tab, which has `told` it then.
+   * @param {Entry | JobRecord} r of an earlier page, it is only an entry
+   * @param {{ action: Types.Action, late: boolean, duplicate: boolean, told: boolean }} how
+   */
+  ended(r, { action, late, duplicate, told }) {
+    const state = DONE[action]
+    const { body } = r.ending ?? {}
+    this.#change(r, { state, ending: undefined }, told ? undefined : 'ended', { action, late, duplicate })
+    // What was typed before a job was failed, and is nowhere else, is kept.
+    if (action !== 'complete' && r.unsent && body?.draft === undefined) this.#drawer.letGo({ ...r, reason: state })
+    else this.#drawer.drop(r.id)
+  }
+
+  /**
+   * The service has said no.
+   * @param {Entry | JobRecord} r
+   * @param {IntrayError} error
+   */
+  refused(r, { lost, reason, problem }) {
+    const { action, body } = r.ending ?? {}
+    /** @type {Partial<Entry>} */
+    const held = { state: 'job' in r ? 'held' : 'lost', again: true }
+    /** @type {Partial<Entry>} */
+    const news = lost ? { state: 'lost', reason: reasonOf(reason) } : held
+    const result = body?.result ?? r.result
+    this.#change(r, { ...news, ending: undefined, result }, 'refused', { action, problem })
+  }
+
+  /**
+   * This page goes: of what was left, the service will leave us no more than this.
+   * @param {JobRecord} r
+   * @param {number} grace
+   */
+  farewell(r, grace) {
+    write(r, { left: Math.min(left(r), grace), from: mark() })
+  }
+
+  /**
+   * What concerns nobody but this tab.
+   * @param {JobRecord} r
+   * @param {Partial<Own> & { due?: boolean }} news
+   */
+  note(r, news) {
+    write(r, news)
+  }
+
+  /**
+   * Another tab has learned something. Answers whether it was news.
+   * @param {Message} message
+   */
+  hear({ id, queue, news, event, detail, at }) {
+    const { handout } = news
+    const isKnown = this.#current?.id === id
+    const isNext = handout && !this.job && this.#plan.queues.includes(queue)
+    const r = isKnown ? this.#current : isNext ? this.#of(handout) : null
+    if (r) {
+      const isSame = handout?.reservation === r.handout.reservation
+      if (handout && isSame && handout.resumes < r.handout.resumes) return false // older than ours
+      this.#learn(r, news, at)
+    }
+    if (event) this.#emit(r ?? { id, queue }, event, detail)
+    return true
+  }
+
+  /**
+   * The record of this job: the one we have, or a new one.
+   * @param {Handout} handout
+   * @param {Entry | null} [entry] what the drawer has kept of it
+   */
+  #of(handout, entry) {
+    const { id, queue } = handout
+    if (this.#current?.id === id) return this.#current
+    const times = { left: 0, from: mark(), lease: 0, beat: 0, pause: 0, asked: mark(), sent: null, over: null }
+    const signs = { due: false, doubtful: false, warned: false, regain: false, failures: 0 }
+    /** @type {Omit<Fields, 'job'> & { job?: Job }} */
+    const r = { draft: null, other: undefined, ...entry, ...times, ...signs, id, queue, handout, state: 'held' }
+    r.job = this.#makeJob(/** @type {Fields} */ (r))
+    return (this.#current = /** @type {Fields} */ (r))
+  }
+
+  /**
+   * @param {Entry | JobRecord} r
+   * @param {Partial<Entry & Shared>} news
+   * @param {EventName} [event]
+   * @param {object} [detail]
+   * @param {{ here?: boolean }} [how]
+   */
+  #change(r, news, event, detail, { here = true } = {}) {
+    const at = Date.now()
+    this.#learn(r, news, at)
+    if (KEPT.some((name) => name in news)) this.#drawer.put(r)
+    this.#tabs.post({ id: r.id, queue: r.queue, news, event, detail, at })
+    if (event && here) this.#emit(r, event, detail)
+  }
+
+  /**
+   * @param {Entry | JobRecord} r
+   * @param {Partial<Entry & Shared>} news
+   * @param {number} at when it was true
+   */
+  #learn(r, news, at) {
+    write(r, news)
+    if (news.left === undefined || !('job' in r)) return
+    const lease = Math.max(r.lease, r.left)
+    const beat = Math.min(this.#plan.heartbeat, lease / 3) * (0.85 + 0.15 * Math.random())
+    write(r, { from: mark(Date.now() - at), lease, beat, pause: beat, failures: 0 })
+  }
+}
+
+/**
+ * How a reservation ended, in the service's words.
+ * @param {string} [said]
+ */
+function reasonOf(said = 'unknown') {
+  return /** @type {Types.LostReason} */ (said)
+}
+
+/**
+ * The one place where a record changes.
+ * @param {Entry | JobRecord} r
+ * @param {Partial<Fields>} news
+ */
+function write(r, news) {
+  Object.assign(r, news)
+}

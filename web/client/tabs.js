@@ -1,0 +1,93 @@
+/**
+ * The tabs of a person: a channel for what one of them learns, and a lock that is held by the one that leads, which is
+ * the one that was touched last. Whoever comes to the lock in line inherits from a tab that is gone; whoever takes
+ * it hears the farewell of one that goes. Without Web Locks (a page over plain http) every tab leads, and none knows
+ * itself to be the last.
+ */
+import { aborted } from './clock.js'
+
+/** @import { Message } from './record.js' */
+
+/** @typedef {{ farewell: true } | Message} News a tab goes; or something is known of a job */
+
+/**
+ * @typedef {object} Ears
+ * @property {(news: News) => void} hears
+ * @property {() => void} follows the lead was taken from this tab
+ * @property {(inherits: boolean) => void} leads
+ */
+
+export class Tabs {
+  leads = false
+  /** @type {string} */ #name
+  /** @type {Ears} */ #on
+  /** @type {BroadcastChannel | null} */ #channel = null
+  /** @type {{ steal: boolean, end: () => void } | null} */ #claim = null // our place in line
+
+  /**
+   * @param {string} name
+   * @param {Ears} on
+   */
+  constructor(name, on) {
+    this.#name = name
+    this.#on = on
+  }
+
+  get isOpen() {
+    return this.#channel !== null
+  }
+
+  /** Whether the job goes back when this tab is closed. If there are others, one of them inherits, and keeps it. */
+  get isLast() {
+    return this.leads && Boolean(navigator.locks)
+  }
+
+  enter() {
+    this.#channel = new BroadcastChannel(this.#name)
+    this.#channel.onmessage = ({ data }) => this.#on.hears(data)
+    this.#line(shown())
+  }
+
+  leave() {
+    this.#channel?.close()
+    this.#channel = null
+    this.leads = false
+    this.#claim?.end()
+  }
+
+  /** @param {News} news */
+  post(news) {
+    this.#channel?.postMessage(news)
+  }
+
+  /** Takes the lead from whoever has it. */
+  lead() {
+    if (!this.leads && this.isOpen && !this.#claim?.steal) this.#line(true)
+  }
+
+  /**
+   * @param {boolean} steal
+   * @returns {Promise<void>}
+   */
+  async #line(steal) {
+    this.#claim?.end()
+    const place = new AbortController()
+    const claim = (this.#claim = { steal, end: () => place.abort() })
+    const lead = async () => {
+      if (place.signal.aborted) return
+      this.leads = true
+      this.#on.leads(!steal)
+      await aborted(place.signal)
+    }
+    if (!navigator.locks) return lead()
+    await navigator.locks.request(this.#name, steal ? { steal } : { signal: place.signal }, lead).catch(() => {})
+    if (this.#claim !== claim || place.signal.aborted) return
+    this.leads = false // it was taken from us
+    this.#on.follows()
+    this.#line(false)
+  }
+}
+
+export function shown() {
+  return document.visibilityState === 'visible'
+}

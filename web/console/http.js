@@ -1,0 +1,1 @@
+../client/http.js
