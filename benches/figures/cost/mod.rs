@@ -45,7 +45,7 @@ const PLAIN: usize = 2;
 
 pub async fn run(options: &Options) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut report = Report { with_profile: options.profile, lines: Vec::new(), ceilings: Ceilings::default() };
+    let mut report = Report { with_profile: options.profile, lines: Vec::new(), ceilings: Ceilings::read() };
     report.lines.push("A cycle is enqueue, reserve and complete of a job with a payload of 200 bytes.".to_owned());
     if options.only != Some(Half::Service) {
         of_redis(&options.engine, folder.path(), &mut report).await;

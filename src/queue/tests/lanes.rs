@@ -23,6 +23,7 @@ impl Redis {
 #[tokio::test]
 async fn a_crowd_in_a_new_queue_registers_it_once_goes_together_and_keeps_its_order() {
     let redis = Redis::start().await;
+    redis.queues.parts.runner.link.use_library(false);
     let before = redis.scripts_run().await;
     // Long ones among short ones, so that they do not all go together.
     let payload = |n: usize| if n % 10 == 3 { format!("\"{n} {}\"", "x".repeat(300_000)) } else { format!("\"{n}\"") };
