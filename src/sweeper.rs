@@ -79,7 +79,7 @@ impl Sweeper {
         }
         if self.asked.is_none_or(|at| at.elapsed() >= self.period / 2) {
             self.asked = Some(start);
-            for queue in self.queues.stirred() {
+            for queue in self.queues.take_active() {
                 self.visits.insert(queue, Visit { look: start, sweep: start });
             }
         }

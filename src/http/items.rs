@@ -1,6 +1,7 @@
 //! One or many: a call takes an object or an array of them, and each item is read, done and answered by itself.
 
 use axum::response::{IntoResponse, Response};
+use futures_util::future::join_all;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -46,12 +47,12 @@ impl<'b> Items<'b> {
         }
     }
 
-    /// Reads each item, makes one call of the good ones, and answers every item. What `read` returns beside an item of the
+    /// Reads each item, makes a call of each good one, in order, and answers every item. What `read` returns beside an item of the
     /// call is handed to `answer` with its outcome.
-    pub async fn each<N, C, O, T, F: Future<Output = Vec<Result<O, Fault>>>>(
+    pub async fn each<N, C, O, T, F: Future<Output = Result<O, Fault>>>(
         self,
         read: impl FnMut(&'b str) -> Result<(N, C), Problem>,
-        call: impl FnOnce(Vec<C>) -> F,
+        call: impl Fn(C) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
     ) -> Answers<T> {
         self.read(read).each(call, answer).await
@@ -71,13 +72,17 @@ impl<'b> Items<'b> {
 }
 
 impl<N, C> ReadItems<N, C> {
-    /// Makes one call of the good ones, and answers every item.
-    pub async fn each<O, T, F: Future<Output = Vec<Result<O, Fault>>>>(
+    /// Makes a call of each good one, in order, and answers every item.
+    pub async fn each<O, T, F: Future<Output = Result<O, Fault>>>(
         self,
-        call: impl FnOnce(Vec<C>) -> F,
+        call: impl Fn(C) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
     ) -> Answers<T> {
-        let outcomes = if self.calls.is_empty() { Vec::new() } else { call(self.calls).await };
+        let mut calls = self.calls;
+        let outcomes = match (calls.len(), calls.pop()) {
+            (1, Some(only)) => vec![call(only).await],
+            (_, last) => join_all(calls.into_iter().chain(last).map(call)).await,
+        };
         let mut outcomes = outcomes.into_iter();
         let mut answers = self.notes.into_iter().map(|note| match (note, &mut outcomes) {
             (Err(problem), _) => Err(problem),
@@ -136,10 +141,7 @@ mod tests {
             let n = fields.need("n", rules::whole(0..=99));
             fields.finish(n).map(|n| (n, n))
         };
-        let call = async |calls: Vec<u32>| {
-            let double = |n| if n == 13 { Err(Fault::Full) } else { Ok(n * 2) };
-            calls.into_iter().map(double).collect()
-        };
+        let call = async |n: u32| if n == 13 { Err(Fault::Full) } else { Ok(n * 2) };
         let answers = Items::of(body, 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
         let body = axum::body::to_bytes(answers.into_response().into_body(), usize::MAX).await.expect("a body");
         Ok(String::from_utf8(body.into()).expect("text"))

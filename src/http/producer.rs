@@ -47,7 +47,7 @@ pub async fn enqueue(
             return Err(Problem::key_reused());
         }
     }
-    let answers = items.each(|jobs| queues.enqueue(jobs), |(), outcome| enqueued(outcome)).await;
+    let answers = items.each(|job| queues.enqueue(job), |(), outcome| enqueued(outcome)).await;
     Ok(match answers {
         Answers::One(Ok(job)) if !job.duplicate => created(format!("/jobs/{}", job.id.0), job),
         answers => answers.into_response(),

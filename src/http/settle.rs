@@ -36,7 +36,7 @@ pub async fn settle<C: Settle>(
         }
         Ok((call.reservation().job.clone(), call))
     };
-    Ok(items.each(read, |calls| C::settle(&queues, calls), C::answer).await.into_response())
+    Ok(items.each(read, |call| C::settle(&queues, call), C::answer).await.into_response())
 }
 
 /// One of the four.
@@ -52,7 +52,7 @@ pub trait Settle: Sized + Send + 'static {
     /// What it brings along, and in which field.
     fn carried(&self) -> (&'static str, Option<&Json>);
 
-    fn settle(queues: &Queues, calls: Vec<Self>) -> impl Future<Output = Vec<Result<Self::Outcome, Fault>>> + Send;
+    fn settle(queues: &Queues, call: Self) -> impl Future<Output = Result<Self::Outcome, Fault>> + Send;
 
     /// # Errors
     /// A problem, when the reservation has ended before.
@@ -77,8 +77,8 @@ impl Settle for Extend {
         ("draft", self.draft.as_ref())
     }
 
-    async fn settle(queues: &Queues, calls: Vec<Self>) -> Vec<Result<Extension, Fault>> {
-        queues.extend(calls).await
+    async fn settle(queues: &Queues, call: Self) -> Result<Extension, Fault> {
+        queues.extend(call).await
     }
 
     fn answer(job: JobId, outcome: Extension) -> Result<Self::Answer, Problem> {
@@ -109,8 +109,8 @@ impl Settle for Complete {
         ("result", self.result.as_ref())
     }
 
-    async fn settle(queues: &Queues, calls: Vec<Self>) -> Vec<Result<Completion, Fault>> {
-        queues.complete(calls).await
+    async fn settle(queues: &Queues, call: Self) -> Result<Completion, Fault> {
+        queues.complete(call).await
     }
 
     fn answer(job: JobId, outcome: Completion) -> Result<Self::Answer, Problem> {
@@ -148,8 +148,8 @@ impl Settle for Abandon {
         ("draft", self.draft.as_ref())
     }
 
-    async fn settle(queues: &Queues, calls: Vec<Self>) -> Vec<Result<Return, Fault>> {
-        queues.abandon(calls).await
+    async fn settle(queues: &Queues, call: Self) -> Result<Return, Fault> {
+        queues.abandon(call).await
     }
 
     fn answer(job: JobId, outcome: Return) -> Result<Self::Answer, Problem> {
@@ -174,8 +174,8 @@ impl Settle for Fail {
         ("error", None)
     }
 
-    async fn settle(queues: &Queues, calls: Vec<Self>) -> Vec<Result<Return, Fault>> {
-        queues.fail(calls).await
+    async fn settle(queues: &Queues, call: Self) -> Result<Return, Fault> {
+        queues.fail(call).await
     }
 
     fn answer(job: JobId, outcome: Return) -> Result<Self::Answer, Problem> {

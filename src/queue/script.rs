@@ -27,7 +27,7 @@ const CONSTANTS: [(&str, u64); 12] = [
 
 /// One transition, ready to be called by its digest.
 #[derive(Debug, Clone)]
-pub(super) struct Script {
+pub(crate) struct Script {
     pub(super) name: &'static str,
     /// In the order of KEYS.
     pub(super) keys: Vec<&'static str>,
@@ -42,7 +42,7 @@ pub(super) struct Script {
 macro_rules! scripts {
     ($($name:ident)*) => {
         /// One field a file of `lua/`.
-        pub(super) struct Scripts {
+        pub(crate) struct Scripts {
             $(pub(super) $name: Script,)*
             /// The same for results and drafts that need memory to spare: refused at `maxmemory`.
             pub(super) complete_large: Script,

@@ -14,13 +14,14 @@ use std::{
 use redis::Value;
 
 use super::{
-    Enqueued, NewJob, Nonce, Queues, Reserve, ReserveOutcome, ids,
-    redis::link::Args,
+    Enqueued, NewJob, Nonce, Queues, Reserve, ReserveOutcome,
+    redis::args::Args,
     redis::read::{Fields, word},
     script::Script,
+    transition::Transition,
 };
 use crate::{
-    job::{QueueName, Reservation, Total},
+    job::{QueueName, Reservation, Total, ids},
     payload::Json,
 };
 
@@ -67,7 +68,7 @@ impl Redis {
 
     /// Everything that is stored, in Redis's own serialization.
     async fn dump(&self) -> Vec<(Vec<u8>, Value)> {
-        let link = &self.queues.inner.link;
+        let link = &self.queues.parts.runner.link;
         let mut keys = Fields::of(link.plain(redis::cmd("KEYS").arg("*")).await.expect("keys")).expect("a list");
         let mut all = Vec::new();
         while !keys.is_done() {
@@ -111,17 +112,17 @@ impl Redis {
     /// Runs a script twice with the same arguments, and answers what both said.
     async fn twice(&self, script: &Script, args: &Args) -> Value {
         let queue = queue();
-        let first = self.queues.run(script, &queue, args).await.expect("first");
+        let first = self.queues.look(script, &queue, args).await.expect("first");
         let after_first = self.dump().await;
-        let second = self.queues.run(script, &queue, args).await.expect("second");
+        let second = self.queues.look(script, &queue, args).await.expect("second");
         assert_eq!(after_first, self.dump().await, "{}: the second run changed something", script.name);
         assert_eq!(without_times(&first), without_times(&second), "{}: two answers", script.name);
         first
     }
 
     async fn enqueue(&self, payload: &str) -> crate::job::JobId {
-        match self.queues.enqueue(vec![job(payload)]).await.pop() {
-            Some(Ok(Enqueued::Stored { id, .. })) => id,
+        match self.queues.enqueue(job(payload)).await {
+            Ok(Enqueued::Stored { id, .. }) => id,
             other => panic!("{other:?}"),
         }
     }
@@ -176,7 +177,7 @@ fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
 #[tokio::test]
 async fn enqueue_twice_makes_one_job() {
     let redis = Redis::start().await;
-    let scripts = &redis.queues.inner.scripts;
+    let scripts = &redis.queues.parts.runner.scripts;
     let (one, mut keyed) = (job(r#"{"n":1}"#), job(r#"{"n":2}"#));
     keyed.fingerprint = Some(*b"12345678");
     for new in [&one, &keyed] {
@@ -193,7 +194,7 @@ async fn enqueue_twice_makes_one_job() {
 #[tokio::test]
 async fn reserve_twice_gives_the_same_jobs() {
     let redis = Redis::start().await;
-    let scripts = &redis.queues.inner.scripts;
+    let scripts = &redis.queues.parts.runner.scripts;
     for payload in ["1", "2", "3"] {
         redis.enqueue(payload).await;
     }
@@ -201,8 +202,8 @@ async fn reserve_twice_gives_the_same_jobs() {
     args.push("ann").push(Nonce::random().as_bytes()).number(1).number(0).push("next").push("");
     args.push(secret.as_str()).push(ids::secret_digest(&secret)).push("").push("");
     // The second run marks the job, so that an undo of the first does not take it: only that may change.
-    let first = redis.queues.run(&scripts.reserve, &queue(), &args).await.expect("first");
-    let second = redis.queues.run(&scripts.reserve, &queue(), &args).await.expect("second");
+    let first = redis.queues.look(&scripts.reserve, &queue(), &args).await.expect("first");
+    let second = redis.queues.look(&scripts.reserve, &queue(), &args).await.expect("second");
     assert_eq!(without_times(&first), without_times(&second));
     assert_eq!(without_times(&redis.twice(&scripts.reserve, &args).await), without_times(&first));
     let info = redis.queues.queue(&queue()).await.expect("stats").expect("a queue");
@@ -212,7 +213,7 @@ async fn reserve_twice_gives_the_same_jobs() {
 #[tokio::test]
 async fn each_end_of_a_reservation_twice_is_one() {
     let redis = Redis::start().await;
-    let scripts = &redis.queues.inner.scripts;
+    let scripts = &redis.queues.parts.runner.scripts;
     for payload in ["1", "2", "3", "4"] {
         redis.enqueue(payload).await;
     }
@@ -226,7 +227,7 @@ async fn each_end_of_a_reservation_twice_is_one() {
     let held = redis.reserve().await;
     redis
         .queues
-        .run(&scripts.abandon, &queue(), &settle(&held, &["", "0", "0", "0", "-1", ""]))
+        .look(&scripts.abandon, &queue(), &settle(&held, &["", "0", "0", "0", "-1", ""]))
         .await
         .expect("abandoned");
     let other = redis.reserve().await;
@@ -238,7 +239,7 @@ async fn each_end_of_a_reservation_twice_is_one() {
 #[tokio::test]
 async fn what_operators_do_twice_is_done_once() {
     let redis = Redis::start().await;
-    let scripts = &redis.queues.inner.scripts;
+    let scripts = &redis.queues.parts.runner.scripts;
     let id = redis.enqueue("1").await;
     let mut priority = Args::default();
     priority.push(id.code.as_str()).number(7);
@@ -246,7 +247,7 @@ async fn what_operators_do_twice_is_done_once() {
     let mut one = Args::default();
     one.push("job").push(id.code.as_str());
     redis.reserve().await;
-    let released = redis.queues.run(&scripts.release, &queue(), &one).await.expect("released");
+    let released = redis.queues.look(&scripts.release, &queue(), &one).await.expect("released");
     assert_eq!(without_times(&released), "released,int(1),int(0)");
     let again = redis.twice(&scripts.release, &one).await;
     assert_eq!(without_times(&again), "released,int(0),int(0)");
@@ -256,14 +257,14 @@ async fn what_operators_do_twice_is_done_once() {
     redis.twice(&scripts.sweep, &Args::default()).await;
     let mut purge = Args::default();
     purge.push("cancelled").push("").push("").push("").push("").push("");
-    redis.queues.run(&scripts.purge, &queue(), &purge).await.expect("purged");
+    redis.queues.look(&scripts.purge, &queue(), &purge).await.expect("purged");
     redis.twice(&scripts.purge, &purge).await;
 }
 
 #[tokio::test]
 async fn the_older_layout_is_adopted_in_order_and_once() {
     let redis = Redis::start().await;
-    let link = &redis.queues.inner.link;
+    let link = &redis.queues.parts.runner.link;
     let mut time = Fields::of(link.plain(&redis::cmd("TIME")).await.expect("time")).expect("a list");
     let now: u64 = time.text().expect("seconds").parse().expect("a number");
     let put = async |key: &str, score: u64, member: &str| {
@@ -299,7 +300,7 @@ async fn the_older_layout_is_adopted_in_order_and_once() {
 async fn a_layout_newer_than_the_program_is_refused() {
     let redis = Redis::start().await;
     assert!(redis.queues.migrate(false).await.expect("current").is_empty(), "there is nothing left to do");
-    redis.queues.inner.link.plain(redis::cmd("SET").arg("t:layout").arg(99)).await.expect("stored");
+    redis.queues.parts.runner.link.plain(redis::cmd("SET").arg("t:layout").arg(99)).await.expect("stored");
     assert!(matches!(redis.queues.settle_layout().await, Err(super::LayoutError::Newer { found: 99, .. })));
     assert!(redis.queues.migrate(false).await.is_err());
 }

@@ -51,10 +51,10 @@ impl Crowd {
     async fn enqueue(&mut self, calls: u64) {
         let jobs = (self.next..self.next + calls).map(|n| {
             let payload = Json::from_text(payload(n)).expect("JSON");
-            self.queues.enqueue(vec![NewJob::plain(random_id(self.queue.clone()), payload)])
+            self.queues.enqueue(NewJob::plain(random_id(self.queue.clone()), payload))
         });
         for outcomes in join_all(jobs).await {
-            assert!(matches!(outcomes.as_slice(), [Ok(Enqueued::Stored { .. })]), "{outcomes:?}");
+            assert!(matches!(outcomes, Ok(Enqueued::Stored { .. })), "{outcomes:?}");
         }
         self.next += calls;
     }
@@ -65,10 +65,10 @@ impl Crowd {
             let Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) = outcome else { panic!("{outcome:?}") };
             undo.disarm();
             let reservation = jobs.pop().expect("a job").reservation;
-            self.queues.complete(vec![Complete { reservation, result: None }])
+            self.queues.complete(Complete { reservation, result: None })
         });
         for outcomes in join_all(done).await {
-            assert!(matches!(outcomes.as_slice(), [Ok(Completion::Done { .. })]), "{outcomes:?}");
+            assert!(matches!(outcomes, Ok(Completion::Done { .. })), "{outcomes:?}");
         }
     }
 
@@ -86,7 +86,7 @@ pub async fn heat(queues: &Queues) {
     while answered < 3 {
         let id = random_id(queue.clone());
         let payload = Json::from_text(format!("\"{}\"", id.code.as_str())).expect("JSON");
-        let enqueued = queues.enqueue(vec![NewJob::plain(id, payload)]).await;
+        let enqueued = queues.enqueue(NewJob::plain(id, payload)).await;
         let ask = Reserve {
             queues: vec![queue.clone()],
             worker: None,
@@ -99,8 +99,8 @@ pub async fn heat(queues: &Queues) {
         if let Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) = queues.reserve(ask).await {
             undo.disarm();
             let reservation = jobs.pop().expect("a job").reservation;
-            completed = queues.complete(vec![Complete { reservation, result: None }]).await[0].is_ok();
+            completed = queues.complete(Complete { reservation, result: None }).await.is_ok();
         }
-        answered = if enqueued[0].is_ok() && completed { answered + 1 } else { 0 };
+        answered = if enqueued.is_ok() && completed { answered + 1 } else { 0 };
     }
 }

@@ -1,7 +1,21 @@
 //! The record of a batch, as `lua/lib/batch.lua` writes it.
 
+use serde::Serialize;
+
 use crate::job::{BatchId, BatchState, Millis, Name, Priority};
-use crate::queue::{Fault, layout::record::Bytes, redis::read::broken, views::stats::StateCounts};
+use crate::queue::{fault::Fault, layout::record::Bytes, redis::read::broken};
+
+/// How many jobs are in each state now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct StateCounts {
+    pub waiting: u64,
+    pub blocked: u64,
+    pub delayed: u64,
+    pub reserved: u64,
+    pub completed: u64,
+    pub dead: u64,
+    pub cancelled: u64,
+}
 
 /// All that is known of a batch.
 #[derive(Debug, Clone)]

@@ -1,11 +1,13 @@
-//! What is kept in Redis and how it is laid out: records, the registry of queues, versions of the layout.
+//! What is kept in Redis and how it is laid out: records, cursors into it, the registry of queues.
 
 pub(crate) mod batch;
+pub(crate) mod cursor;
+pub(crate) mod ended;
 pub(crate) mod epoch;
-pub(crate) mod health;
-pub(crate) mod migrate;
+pub(crate) mod member;
+pub(crate) mod progress;
 pub(crate) mod record;
 pub(crate) mod registry;
-pub(crate) mod rights;
+pub(crate) mod reservation;
 pub(crate) mod settings;
 pub(crate) mod task;

@@ -1,6 +1,6 @@
 //! The two records of a job, as `lua/lib/record.lua` writes them: big-endian, lengths before texts.
 
-use crate::queue::{Fault, redis::read::broken};
+use crate::queue::{fault::Fault, redis::read::broken};
 use crate::{
     job::{Backoff, Code, LockName, Millis, Name, State},
     payload::Json,

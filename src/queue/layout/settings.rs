@@ -1,7 +1,11 @@
 //! What an operator may set of a queue.
 
-use crate::job::{Backoff, QueueName};
-use crate::queue::{Fault, Queues, layout::record, redis::link::Args, redis::read::broken, views::stats::QueueInfo};
+use crate::job::Backoff;
+use crate::queue::{
+    fault::Fault,
+    layout::record,
+    redis::{args::Args, read::broken},
+};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -84,7 +88,7 @@ impl Settings {
 }
 
 impl SettingsPatch {
-    fn write(&self) -> Args {
+    pub(crate) fn write(&self) -> Args {
         let mut args = Args::default();
         let mut put = |name: &str, value: Option<Option<String>>| {
             if let Some(value) = value {
@@ -118,18 +122,4 @@ fn read_backoff(text: &str) -> Option<Backoff> {
     let mut parts = text.split(' ').map(str::parse::<u32>);
     let mut next = || parts.next()?.ok();
     Some(record::backoff_of((u8::try_from(next()?).ok()?, next()?, next()?)))
-}
-
-impl Queues {
-    /// Changes settings, which brings the queue into being. `None`: there are as many queues as may be.
-    ///
-    /// # Errors
-    /// When Redis is not well.
-    pub async fn set(&self, queue: &QueueName, patch: SettingsPatch) -> Result<Option<QueueInfo>, Fault> {
-        if !self.seen(queue).await? {
-            return Ok(None);
-        }
-        self.run(&self.inner.scripts.set, queue, &patch.write()).await?;
-        self.queue(queue).await?.map(Some).ok_or_else(|| broken("a queue that was just set"))
-    }
 }

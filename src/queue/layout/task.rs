@@ -2,7 +2,7 @@
 
 use crate::queue::{
     layout::record::{self, flags},
-    redis::link::Args,
+    redis::args::Args,
 };
 use crate::{
     job::{Backoff, LockName, Millis, limits},
@@ -78,6 +78,11 @@ impl Task {
             Some(Delay::Until(at)) => (0, at.0),
         };
         args.number(delay).number(run_at).push(rest).push(if self.lives_apart() { self.payload.as_str() } else { "" });
+    }
+
+    /// About how many bytes it takes in a script's arguments.
+    pub(crate) fn size(&self) -> usize {
+        self.payload.len() + TAIL
     }
 
     fn lives_apart(&self) -> bool {

@@ -1,34 +1,49 @@
 //! What a script is called with.
 
-/// The arguments of a script, one after the other in one buffer.
+/// How long an argument is stands before it.
+type Length = u32;
+const LENGTH: usize = size_of::<Length>();
+
+/// The arguments of one item of a script, one after the other in one buffer.
 #[derive(Default, Clone)]
 pub(crate) struct Args {
     bytes: Vec<u8>,
-    ends: Vec<usize>,
+    count: usize,
 }
 
 impl Args {
+    /// With room for so many arguments of so many bytes together.
+    pub(crate) fn with_room(count: usize, size: usize) -> Self {
+        Self { bytes: Vec::with_capacity(count * LENGTH + size), count: 0 }
+    }
+
     pub(crate) fn push(&mut self, arg: impl AsRef<[u8]>) -> &mut Self {
-        self.bytes.extend_from_slice(arg.as_ref());
-        self.ends.push(self.bytes.len());
+        let arg = arg.as_ref();
+        self.bytes.extend_from_slice(&(arg.len() as Length).to_ne_bytes());
+        self.bytes.extend_from_slice(arg);
+        self.count += 1;
         self
     }
 
     pub(crate) fn number(&mut self, arg: u64) -> &mut Self {
-        self.push(arg.to_string())
+        self.push(itoa::Buffer::new().format(arg))
     }
 
-    pub(crate) fn append(&mut self, other: &Self) {
-        let base = self.bytes.len();
-        self.bytes.extend_from_slice(&other.bytes);
-        self.ends.extend(other.ends.iter().map(|end| base + end));
+    /// The last of them are others.
+    pub(crate) fn replace_last<const N: usize>(&mut self, by: [&[u8]; N]) {
+        let mut cut = 0;
+        for arg in self.iter().take(self.count - N) {
+            cut += LENGTH + arg.len();
+        }
+        self.bytes.truncate(cut);
+        self.count -= N;
+        for arg in by {
+            self.push(arg);
+        }
     }
 
-    /// Without the last so many.
-    pub(crate) fn without_last(&mut self, count: usize) -> &mut Self {
-        self.ends.truncate(self.ends.len() - count);
-        self.bytes.truncate(self.ends.last().copied().unwrap_or(0));
-        self
+    pub(crate) fn count(&self) -> usize {
+        self.count
     }
 
     pub(crate) fn size(&self) -> usize {
@@ -36,7 +51,27 @@ impl Args {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, &end)| &self.bytes[start..end])
+        let mut rest = self.bytes.as_slice();
+        std::iter::from_fn(move || {
+            let (length, after) = rest.split_first_chunk()?;
+            let (arg, after) = after.split_at_checked(Length::from_ne_bytes(*length) as usize)?;
+            rest = after;
+            Some(arg)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_put_in_comes_out_and_the_last_may_be_replaced() {
+        let mut args = Args::with_room(2, 8);
+        args.push("id").number(1_763).push([0, 255]).push("");
+        assert_eq!(args.iter().collect::<Vec<_>>(), [&b"id"[..], b"1763", &[0, 255], b""]);
+        args.replace_last([b"17", b"next"]);
+        assert_eq!(args.iter().collect::<Vec<_>>(), [&b"id"[..], b"1763", b"17", b"next"]);
+        assert_eq!(args.count(), 4);
     }
 }

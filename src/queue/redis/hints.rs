@@ -17,8 +17,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::{
+    complaints::Complaints,
+    keys::{HINTS, Keys},
+};
 use crate::job::QueueName;
-use crate::queue::{Queues, redis::keys::HINTS};
 
 /// A connection that says nothing may be dead without a word: it is asked so often, and given as long to answer.
 const TRY_EVERY: Duration = Duration::from_secs(1);
@@ -92,18 +95,20 @@ impl Source {
     }
 }
 
-fn config() -> AsyncConnectionConfig {
-    AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE))
-}
-
-impl Queues {
+impl Source {
     /// Hears the hints of the wanted queues until it is stopped, whatever becomes of its connection.
-    pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
+    pub(crate) async fn listen(
+        &self,
+        (keys, complaints): (&Keys, &Complaints),
+        wanted: &Wanted,
+        hints: mpsc::UnboundedSender<Hint>,
+        stop: CancellationToken,
+    ) {
         let listening = async {
             loop {
                 let mut heard = false;
-                if let Err(error) = self.listen_once(wanted, &hints, &mut heard).await {
-                    self.inner.complaints.about(connects_again, "hints", error.to_string());
+                if let Err(error) = self.listen_once(keys, wanted, &hints, &mut heard).await {
+                    complaints.about(connects_again, "hints", error.to_string());
                 }
                 if heard {
                     let _ = hints.send(Hint::Deaf);
@@ -117,16 +122,16 @@ impl Queues {
     /// As long as one connection lives.
     async fn listen_once(
         &self,
+        keys: &Keys,
         wanted: &Wanted,
         hints: &mpsc::UnboundedSender<Hint>,
         heard: &mut bool,
     ) -> Result<(), RedisError> {
         let (sender, mut pushes) = mpsc::unbounded_channel();
         let config = config().set_push_sender(sender);
-        let client = &self.inner.hints.client;
-        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         *heard = true;
-        let mut ear = Ear { queues: self, heard: HashMap::new() };
+        let mut ear = Ear { keys, heard: HashMap::new() };
         let mut tries = tokio::time::interval(TRY_EVERY);
         tries.set_missed_tick_behavior(MissedTickBehavior::Delay);
         wanted.changed.notify_one(); // nothing is subscribed to yet
@@ -144,13 +149,17 @@ impl Queues {
     }
 }
 
+fn config() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE))
+}
+
 fn connects_again(what: &'static str, error: &str, times: u64) {
     tracing::debug!(what, error, times, "the listener connects again");
 }
 
 /// What one connection is subscribed to.
-struct Ear<'q> {
-    queues: &'q Queues,
+struct Ear<'k> {
+    keys: &'k Keys,
     heard: HashMap<String, QueueName>,
 }
 
@@ -172,7 +181,7 @@ impl Ear<'_> {
     ) -> Result<(), RedisError> {
         let gone: Vec<String> =
             self.heard.iter().filter(|(_, queue)| !wanted.contains(queue)).map(|(name, _)| name.clone()).collect();
-        let channel = |queue: QueueName| (self.queues.inner.keys.of(&queue, HINTS), queue);
+        let channel = |queue: QueueName| (self.keys.of(&queue, HINTS), queue);
         let new: Vec<_> =
             wanted.into_iter().map(channel).filter(|(channel, _)| !self.heard.contains_key(channel)).collect();
         if !gone.is_empty() {

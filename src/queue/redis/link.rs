@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::faults::{NO_PASSWORD, WRONG_TYPE, away, is_broken, is_cut, is_misled, judge};
 pub(crate) use crate::queue::redis::args::Args;
-use crate::queue::{Applied, Fault, script::Script};
+use crate::queue::{fault::Applied, fault::Fault, script::Script};
 
 /// Shared by all calls; one more is left in the pool for health checks.
 const SHARED: usize = 3;
@@ -75,12 +75,12 @@ impl Link {
     }
 
     /// Runs a script. NOSCRIPT never reaches a caller.
-    pub(crate) async fn run(&self, script: &Script, keys: &[String], args: &Args) -> Result<Value, Fault> {
+    pub(crate) async fn run(&self, script: &Script, keys: &[String], items: &[&Args]) -> Result<Value, Fault> {
         if script.grows && self.shortage().is_some() {
             return Err(Fault::Full);
         }
-        let answer = match self.send(&command("EVALSHA", &script.sha, keys, args)).await {
-            Err(Sent::NoScript) => self.send(&command("EVAL", &script.code, keys, args)).await,
+        let answer = match self.send(&command("EVALSHA", &script.sha, keys, items)).await {
+            Err(Sent::NoScript) => self.send(&command("EVAL", &script.code, keys, items)).await,
             other => other,
         }
         .map_err(Sent::fault)?;
@@ -280,10 +280,12 @@ impl Sent {
     }
 }
 
-fn command(name: &str, script: &str, keys: &[String], args: &Args) -> redis::Cmd {
-    let mut command = redis::cmd(name);
-    command.arg(script).arg(keys.len()).arg(keys);
-    for arg in args.iter() {
+fn command(name: &str, script: &str, keys: &[String], items: &[&Args]) -> redis::Cmd {
+    let size = items.iter().map(|args| args.size()).sum::<usize>() + keys.iter().map(String::len).sum::<usize>();
+    let count = 3 + keys.len() + items.iter().map(|args| args.count()).sum::<usize>();
+    let mut command = redis::Cmd::with_capacity(count, size + script.len() + name.len());
+    command.arg(name).arg(script).arg(keys.len()).arg(keys);
+    for arg in items.iter().flat_map(|args| args.iter()) {
         command.arg(arg);
     }
     command

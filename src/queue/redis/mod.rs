@@ -5,4 +5,5 @@ pub(crate) mod complaints;
 pub(crate) mod hints;
 pub(crate) mod keys;
 pub(crate) mod link;
+pub(crate) mod meter;
 pub(crate) mod read;

@@ -3,7 +3,7 @@
 use redis::Value;
 
 use crate::job::{Code, Millis, State};
-use crate::queue::Fault;
+use crate::queue::fault::Fault;
 
 pub(crate) fn broken(what: &str) -> Fault {
     Fault::Broken(format!("{what} was expected"))
@@ -76,6 +76,19 @@ impl Fields {
 
     pub(crate) fn list(&mut self) -> Result<Self, Fault> {
         Self::of(self.0.next().ok_or_else(|| broken("a list"))?)
+    }
+
+    /// What is in a list.
+    pub(crate) fn values_of_list(&mut self) -> Result<Vec<Value>, Fault> {
+        match self.0.next() {
+            Some(Value::Array(items)) => Ok(items),
+            _ => Err(broken("a list")),
+        }
+    }
+
+    /// The rest, as they are.
+    pub(crate) fn values(self) -> impl Iterator<Item = Value> {
+        self.0
     }
 
     pub(crate) fn skip(&mut self) {

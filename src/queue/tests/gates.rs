@@ -2,11 +2,11 @@
 
 use super::{Redis, job, queue, without_times};
 use crate::{
-    job::{BatchState, LockName, State},
+    job::{BatchState, LockName, State, ids},
     payload::Json,
     queue::{
         Appended, BatchCancellation, BatchCreation, Complete, Completion, NewBatch, NewMember, Nonce, Reserve,
-        ReserveOutcome, Task, ids, redis::args::Args, transitions::reserve::Handout,
+        ReserveOutcome, Task, redis::args::Args, transitions::reserve::Handout,
     },
 };
 
@@ -24,7 +24,7 @@ impl Redis {
     async fn enqueue_with(&self, payload: &str, locks: &[&str]) {
         let mut new = job(payload);
         new.task.locks = locks.iter().map(|lock| LockName::parse(lock).expect("a lock")).collect();
-        self.queues.enqueue(vec![new]).await.pop().expect("an answer").expect("stored");
+        self.queues.enqueue(new).await.expect("stored");
     }
 
     async fn take(&self, limit: u32) -> Vec<Handout> {
@@ -42,7 +42,7 @@ impl Redis {
 
     async fn finish(&self, job: &Handout) {
         let call = Complete { reservation: job.reservation.clone(), result: Some(job.payload.clone()) };
-        let done = self.queues.complete(vec![call]).await.pop().expect("an answer").expect("completed");
+        let done = self.queues.complete(call).await.expect("completed");
         assert!(matches!(done, Completion::Done { duplicate: false, .. }), "{done:?}");
     }
 
@@ -138,7 +138,7 @@ async fn an_open_batch_takes_more_until_it_is_sealed() {
 #[tokio::test]
 async fn each_step_on_a_batch_twice_is_one() {
     let redis = Redis::start().await;
-    let (scripts, id) = (&redis.queues.inner.scripts, ids::random_batch(queue()));
+    let (scripts, id) = (&redis.queues.parts.runner.scripts, ids::random_batch(queue()));
     let code = || {
         let mut args = Args::default();
         args.push(id.code.as_str());
@@ -150,7 +150,7 @@ async fn each_step_on_a_batch_twice_is_one() {
     for n in 0..2 {
         let mut append = code();
         append.number(n).push("make").number(1024).push("").push([n as u8; 8]).number(0).number(0).push("7").push("");
-        let answer = redis.queues.run(&scripts.append, &queue(), &append).await.expect("appended");
+        let answer = redis.queues.look(&scripts.append, &queue(), &append).await.expect("appended");
         assert_eq!(without_times(&answer), "appended,record");
     }
     let mut stage = code();

@@ -10,8 +10,8 @@ use redis::Value;
 
 use super::{Redis, word};
 use crate::queue::{
-    layout::migrate::Stamps,
     redis::keys::{HINTS, KEYS},
+    upkeep::migrate::Stamps,
 };
 
 /// How it was made is beside it.
@@ -35,7 +35,7 @@ impl Redis {
         for word in words.split(' ') {
             command.arg(word);
         }
-        self.queues.inner.link.plain(&command).await.expect(words)
+        self.queues.parts.runner.link.plain(&command).await.expect(words)
     }
 }
 

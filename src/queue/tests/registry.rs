@@ -6,23 +6,16 @@ use super::*;
 
 const DAY_MS: u64 = 86_400_000;
 
-/// So long ago the instance was last used.
-fn grow_old(instance: &Queues, by: Duration) {
-    for at in instance.inner.registered.lock().expect("nobody panics with it").values_mut() {
-        *at = at.checked_sub(by).expect("a time");
-    }
-}
-
 #[tokio::test]
 async fn an_idle_instance_does_not_bring_back_a_queue_that_another_has_retired() {
     let redis = Redis::start().await;
     let (idle, other, queue) = (&redis.queues, redis.another(), queue());
-    idle.seen(&queue).await.expect("told");
+    idle.parts.registry.register(&queue).await.expect("told");
     // Neither has used it for two days; nothing else happens at the idle one meanwhile.
-    grow_old(idle, Duration::from_millis(2 * DAY_MS));
-    let registry = idle.inner.keys.registry();
+    idle.parts.registry.grow_old(Duration::from_millis(2 * DAY_MS));
+    let registry = idle.parts.runner.keys.registry();
     let command = redis::cmd("ZINCRBY").arg(registry).arg(-(2.0 * DAY_MS as f64)).arg(queue.as_str()).to_owned();
-    idle.inner.link.plain(&command).await.expect("aged");
+    idle.parts.runner.link.plain(&command).await.expect("aged");
     other.retire_unseen().await.expect("a round");
     assert_eq!(other.names().await.expect("names"), []);
     assert_eq!(idle.names_and_ours().await.expect("names"), [], "it is gone for whoever asks");

@@ -2,19 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use redis::Value;
 use sha2::{Digest, Sha256};
 
-use crate::queue::{
-    Fault, Queues,
-    lanes::{self, Item, Op},
-    layout::task::Task,
-    redis::link::Args,
-    redis::read::{Fields, broken, word},
-};
 use crate::{
-    job::{JobId, Name, Priority, QueueName, State},
+    job::{JobId, Name, Priority, QueueName, State, Tally},
     payload::Json,
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        layout::task::Task,
+        redis::{
+            args::Args,
+            read::{broken, word},
+        },
+        script::{Script, Scripts},
+        transition::{Effect, Entry, Grouped, Reply, Ride, Transition},
+    },
 };
 
 /// A job as its producer describes it.
@@ -81,21 +84,6 @@ impl NewJob {
         let digest = hash.finalize();
         Some(std::array::from_fn(|i| digest[i]))
     }
-
-    pub(crate) fn args(&self) -> Args {
-        let (has, rest) = self.task.pack();
-        let mode = match self.dedupe {
-            Dedupe::QueueSetting => "default",
-            Dedupe::Payload | Dedupe::Key(_) => "on",
-            Dedupe::Off => "off",
-        };
-        let mut args = Args::default();
-        args.push(self.id.code.as_str()).number(has.into()).number(self.priority.get().into());
-        args.push(self.client.as_ref().map_or("", Name::as_str)).push(mode);
-        args.push(self.digest().as_ref().map_or(&[][..], |d| d)).push(self.fingerprint.as_ref().map_or(&[][..], |f| f));
-        self.task.push_end(rest, &mut args);
-        args
-    }
 }
 
 /// How many ids one script looks at, and how many scripts are under way for one call.
@@ -129,48 +117,74 @@ impl Queues {
         for id in ids {
             args.push(id.code.as_str());
         }
-        match word(&self.run(&self.inner.scripts.repeats, queue, &args).await?) {
+        match word(&self.look(&self.parts.runner.scripts.repeats, queue, &args).await?) {
             Some("own") => Ok(false),
             Some("reused") => Ok(true),
             _ => Err(broken("own or reused")),
         }
     }
 
-    /// Puts jobs into their queues; an answer for each, in order. What is bad about one does not hinder the others.
-    pub async fn enqueue(&self, jobs: Vec<NewJob>) -> Vec<Result<Enqueued, Fault>> {
-        let mut by_queue: BTreeMap<&QueueName, Vec<usize>> = BTreeMap::new();
-        for (i, job) in jobs.iter().enumerate() {
-            by_queue.entry(&job.id.queue).or_default().push(i);
-        }
-        let calls = by_queue.into_iter().map(|(queue, places)| async {
-            let outcomes: Vec<_> = match self.seen(queue).await {
-                Err(fault) => places.iter().map(|_| Err(fault.clone())).collect(),
-                Ok(false) => places.iter().map(|_| Ok(Enqueued::TooManyQueues)).collect(),
-                Ok(true) => {
-                    let item = |&i: &usize| Item { args: jobs[i].args(), jobs: 1, needs_memory: false };
-                    let items = places.iter().map(item).collect();
-                    let answers = lanes::call(&self.inner, queue, Op::Enqueue, items).await;
-                    answers.into_iter().zip(&places).map(|(answer, &i)| outcome(&jobs[i], answer?.item)).collect()
-                }
-            };
-            places.into_iter().zip(outcomes).collect::<Vec<_>>()
-        });
-        let mut all: Vec<_> = futures_util::future::join_all(calls).await.into_iter().flatten().collect();
-        all.sort_by_key(|(i, _)| *i);
-        all.into_iter().map(|(_, outcome)| outcome).collect()
+    /// Puts a job into its queue.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued, Fault> {
+        let queue = job.id.queue.clone();
+        self.go(&queue, job).await
     }
 }
 
-fn outcome(job: &NewJob, answer: Value) -> Result<Enqueued, Fault> {
-    let queue = &job.id.queue;
-    let mut answer = Fields::of(answer)?;
-    match answer.text()?.as_str() {
-        "stored" => Ok(Enqueued::Stored { id: job.id.clone(), state: answer.state()? }),
-        "twin" => {
-            Ok(Enqueued::Twin { id: JobId { queue: queue.clone(), code: answer.code()? }, state: answer.state()? })
+impl Transition for NewJob {
+    type Outcome = Enqueued;
+
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
+        &scripts.enqueue
+    }
+
+    fn args(&self) -> Args {
+        let (has, rest) = self.task.pack();
+        let mode = match self.dedupe {
+            Dedupe::QueueSetting => "default",
+            Dedupe::Payload | Dedupe::Key(_) => "on",
+            Dedupe::Off => "off",
+        };
+        let client = self.client.as_ref().map_or("", Name::as_str);
+        let mut args = Args::with_room(11, 100 + client.len() + self.task.size());
+        args.push(self.id.code.as_str()).number(has.into()).number(self.priority.get().into());
+        args.push(client).push(mode);
+        args.push(self.digest().as_ref().map_or(&[][..], |d| d)).push(self.fingerprint.as_ref().map_or(&[][..], |f| f));
+        self.task.push_end(rest, &mut args);
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Enqueued, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word.as_str() {
+            "stored" => Ok(Enqueued::Stored { id: self.id.clone(), state: fields.state()? }),
+            "twin" => {
+                let id = JobId { queue: self.id.queue.clone(), code: fields.code()? };
+                Ok(Enqueued::Twin { id, state: fields.state()? })
+            }
+            "reused" => Ok(Enqueued::KeyReused),
+            "full" => Ok(Enqueued::QueueFull),
+            _ => Err(broken("stored, twin, reused or full")),
         }
-        "reused" => Ok(Enqueued::KeyReused),
-        "full" => Ok(Enqueued::QueueFull),
-        _ => Err(broken("stored, twin, reused or full")),
+    }
+
+    fn effect(&self, outcome: &Enqueued) -> Effect {
+        match outcome {
+            Enqueued::Stored { .. } => Effect::Moved,
+            Enqueued::Twin { .. } => Effect::Counted(Tally::Deduplicated.word(), 1),
+            Enqueued::KeyReused | Enqueued::QueueFull | Enqueued::TooManyQueues => Effect::None,
+        }
+    }
+}
+
+impl Grouped for NewJob {
+    const RIDE: Ride =
+        Ride { most_calls: usize::MAX, is_for_somebody: false, entry: Entry::Registers, has_shared: false };
+
+    fn turned_away(&self) -> Result<Enqueued, Fault> {
+        Ok(Enqueued::TooManyQueues)
     }
 }

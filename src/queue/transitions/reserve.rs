@@ -1,17 +1,22 @@
 //! reserve: a person takes the next job, or gets back what they hold.
 
-use crate::queue::{
-    Fault, Queues,
-    ids::{self, Nonce},
-    lanes::{self, Item, Op},
-    redis::link::Args,
-    redis::read::{Fields, broken},
-    transitions::answer::{Look, Part, Sight, finish, read_part},
-    transitions::undo::Undo,
+mod ask;
+mod parts;
+
+pub use self::parts::Sight;
+use self::{
+    ask::{Ask, Mode},
+    parts::{Look, Part, finish},
 };
+use super::undo::Undo;
 use crate::{
-    job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State},
+    job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State, ids::Nonce},
     payload::Json,
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        redis::{args::Args, read::Fields},
+    },
 };
 
 /// What somebody asks for. The queues are looked at in order.
@@ -72,19 +77,6 @@ pub struct Handout {
     pub traceparent: Option<String>,
 }
 
-/// How the script is to look for jobs.
-enum Mode<'m> {
-    Next,
-    /// What the worker holds, and nothing else.
-    Resume,
-    This(&'m JobId),
-}
-
-/// The arguments of a call end with the place and id of the job behind which it goes on.
-pub(crate) fn go_on_behind(args: &mut Args, (place, id): (&[u8], &[u8])) {
-    args.without_last(2).push(place).push(id);
-}
-
 impl Queues {
     /// Hands out jobs, or gives a worker at the limit the same ones again.
     ///
@@ -92,19 +84,20 @@ impl Queues {
     /// When Redis is not well.
     pub async fn reserve(&self, call: Reserve) -> Result<ReserveOutcome, Fault> {
         if let Some(id) = &call.id {
-            let part = self.ask(&call, &id.queue, Mode::This(id), 1).await?;
+            let part = self.ask(&call, &id.queue, Mode::This(id.code), 1).await?;
             return Ok(finish(vec![part]));
         }
         if let [queue] = call.queues.as_slice() {
             let part = self.ask(&call, queue, Mode::Next, call.limit).await?;
             return Ok(finish(vec![part]));
         }
-        self.reserve_of_many(&call).await
+        // What is rare lies apart, lest every call is as large.
+        Box::pin(self.reserve_of_many(&call)).await
     }
 
     /// Looks at all queues at once, then asks one after the other until one gives.
     async fn reserve_of_many(&self, call: &Reserve) -> Result<ReserveOutcome, Fault> {
-        let looks = call.queues.iter().map(|queue| self.look(queue, call));
+        let looks = call.queues.iter().map(|queue| self.look_for(queue, call));
         let looks = futures_util::future::try_join_all(looks).await?;
         if looks.iter().any(|look| look.replayed) {
             return self.replay(call, &looks).await;
@@ -153,26 +146,9 @@ impl Queues {
         Ok(finish(futures_util::future::try_join_all(asked).await?))
     }
 
-    async fn ask(&self, call: &Reserve, queue: &QueueName, mode: Mode<'_>, limit: u32) -> Result<Part, Fault> {
-        let mut args = Args::default();
-        args.push(call.worker.as_ref().map_or("", Name::as_str)).push(call.nonce.as_bytes());
-        args.number(limit.into()).number(call.lease_ms.unwrap_or(0).into());
-        let (word, id) = match mode {
-            Mode::Next => ("next", ""),
-            Mode::Resume => ("resume", ""),
-            Mode::This(id) => ("this", id.code.as_str()),
-        };
-        args.push(word).push(id);
-        let (mut secrets, mut digests) = (Vec::new(), Vec::new());
-        for _ in 0..limit {
-            let secret = ids::random_code();
-            secrets.extend(secret.as_str().as_bytes());
-            digests.extend(ids::secret_digest(&secret));
-        }
-        args.push(secrets).push(digests).push("").push("");
-        let item = Item { args, jobs: limit, needs_memory: false };
-        let answer = lanes::call(&self.inner, queue, Op::Reserve, vec![item]).await.pop();
-        read_part(queue, answer.ok_or_else(|| broken("an answer"))??)
+    async fn ask(&self, call: &Reserve, queue: &QueueName, mode: Mode, limit: u32) -> Result<Part, Fault> {
+        let (worker, nonce) = (call.worker.clone(), call.nonce);
+        self.go(queue, Ask { worker, nonce, limit, lease_ms: call.lease_ms, mode }).await
     }
 
     /// What a queue looks like to somebody who holds nothing of it.
@@ -183,13 +159,13 @@ impl Queues {
         self.look_as(queue, None, Nonce::random()).await.map(|look| look.sight)
     }
 
-    async fn look(&self, queue: &QueueName, call: &Reserve) -> Result<Look, Fault> {
+    async fn look_for(&self, queue: &QueueName, call: &Reserve) -> Result<Look, Fault> {
         self.look_as(queue, call.worker.as_ref(), call.nonce).await
     }
 
     async fn look_as(&self, queue: &QueueName, worker: Option<&Name>, nonce: Nonce) -> Result<Look, Fault> {
         let mut args = Args::default();
         args.push(worker.map_or("", Name::as_str)).push(nonce.as_bytes());
-        Look::read(Fields::of(self.run(&self.inner.scripts.look, queue, &args).await?)?)
+        Look::read(Fields::of(self.look(&self.parts.runner.scripts.look, queue, &args).await?)?)
     }
 }

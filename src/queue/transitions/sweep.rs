@@ -1,7 +1,23 @@
 //! sweep: what time brings about, in bounded steps.
 
-use crate::job::{QueueName, Tally, limits};
-use crate::queue::{Fault, Inner, Queues, lanes, meter, redis::link::Args, redis::read::Fields};
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    job::{QueueName, Tally, limits},
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        redis::{args::Args, read::Fields},
+        runner::Runner,
+        script::{Script, Scripts},
+        transition::{Effect, Reply, Transition, run},
+    },
+};
+
+/// One bounded step.
+struct Sweep;
 
 /// What a sweep moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -25,7 +41,7 @@ impl Queues {
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
         let mut swept = Swept::default();
         for _ in 0..limits::STEPS {
-            let step = self.inner.sweep_step(queue).await?;
+            let step = self.sweep_once(queue).await?;
             swept.expired += step.expired;
             swept.due += step.due;
             swept.dead += step.dead;
@@ -37,15 +53,13 @@ impl Queues {
         }
         Ok(swept)
     }
-}
 
-impl Queues {
     /// One bounded step.
     ///
     /// # Errors
     /// When Redis is not well.
     pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        self.inner.sweep_step(queue).await
+        self.go_alone(queue, &Sweep).await
     }
 
     /// When there will be something to sweep, 0 for now; `None`: never, as things are. It costs a fraction of a sweep.
@@ -53,24 +67,45 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
-        Fields::of(self.run(&self.inner.scripts.due, queue, &Args::default()).await?)?.maybe()
+        Fields::of(self.look(&self.parts.runner.scripts.due, queue, &Args::default()).await?)?.maybe()
     }
 }
 
-impl Inner {
-    /// One bounded step.
-    pub(crate) async fn sweep_step(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        let script = &self.scripts.sweep;
-        let answer = lanes::run(self, script, queue, &self.keys_of(script, queue), &Args::default()).await?;
-        let mut answer = Fields::of(answer)?;
-        let (expired, due) = (answer.count()?, answer.count()?);
-        let (dead, forgotten) = (answer.count()?, answer.count()?);
-        let more = answer.flag()?;
-        let (next_ms, lag_ms) = (answer.maybe()?, answer.count()?);
-        meter::transitions(queue, Tally::Forgotten.word(), forgotten);
+/// One bounded step, for a call that came to what is overdue.
+pub(crate) fn step<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFuture<'s, ()> {
+    Box::pin(async move {
+        // If it fails, so will the call.
+        let _ = run(runner, queue, &Sweep).await;
+    })
+}
+
+impl Transition for Sweep {
+    type Outcome = Swept;
+    /// Who sweeps comes again anyway.
+    const AFTER_A_FAULT: Effect = Effect::None;
+
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
+        &scripts.sweep
+    }
+
+    fn args(&self) -> Args {
+        Args::default()
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Swept, Fault> {
+        let mut fields = reply.fields()?;
+        let (expired, due) = (fields.count()?, fields.count()?);
+        let (dead, forgotten) = (fields.count()?, fields.count()?);
+        let more = fields.flag()?;
+        let (next_ms, lag_ms) = (fields.maybe()?, fields.count()?);
         if expired + due > 0 {
             metrics::histogram!("intray_sweep_lag_seconds").record(lag_ms as f64 / 1e3);
         }
         Ok(Swept { expired, due, dead, forgotten, more, next_ms })
+    }
+
+    /// Who sweeps has been told when there is more to do.
+    fn effect(&self, swept: &Swept) -> Effect {
+        Effect::Counted(Tally::Forgotten.word(), swept.forgotten)
     }
 }

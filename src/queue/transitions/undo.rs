@@ -2,21 +2,29 @@
 
 use std::sync::Arc;
 
-use redis::Value;
-
-use crate::job::{Code, QueueName};
-use crate::queue::{Inner, lanes, layout::record::Live, redis::link::Args, redis::read};
+use crate::{
+    job::{Code, QueueName},
+    queue::{
+        fault::Fault,
+        redis::{args::Args, read::word},
+        runner::Runner,
+        script::{Script, Scripts},
+        transition::{Effect, Reply, Transition, run},
+    },
+};
 
 /// What a call newly reserved. Dropped before [`Undo::disarm`], it gives the jobs back: nobody has seen them.
 #[derive(Default)]
 pub struct Undo(Vec<Taken>);
 
 struct Taken {
-    inner: Arc<Inner>,
+    runner: Arc<Runner>,
     queue: QueueName,
-    /// Each job, and the secret of its reservation.
-    jobs: Vec<(Code, Code)>,
+    jobs: Jobs,
 }
+
+/// Each job, and the secret of its reservation.
+type Jobs = Vec<(Code, Code)>;
 
 impl std::fmt::Debug for Undo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -25,33 +33,20 @@ impl std::fmt::Debug for Undo {
 }
 
 impl Undo {
+    pub(crate) fn of(runner: &Arc<Runner>, queue: &QueueName, jobs: Jobs) -> Self {
+        Self(vec![Taken { runner: runner.clone(), queue: queue.clone(), jobs }])
+    }
+
     /// The answer is with its caller.
     pub fn disarm(mut self) {
         self.0.clear();
     }
 
-    /// For the jobs of a script's answer, if they are newly reserved.
-    pub(crate) fn of(inner: &Arc<Inner>, queue: &QueueName, item: &Value) -> Option<Self> {
-        let Value::Array(parts) = item else { return None };
-        let (word, jobs) = parts.split_first()?;
-        if read::word(word) != Some("new") {
-            return None;
+    pub(crate) fn join(&mut self, mut other: Self) {
+        if self.0.is_empty() {
+            std::mem::swap(self, &mut other);
         }
-        let taken = jobs.iter().map(|job| {
-            let Value::Array(fields) = job else { return None };
-            let Value::BulkString(live) = fields.get(3)? else { return None };
-            let code = Code::parse(read::word(fields.first()?)?)?;
-            Some((code, Live::parse(live).ok()?.hold?.secret))
-        });
-        let jobs: Vec<_> = taken.collect::<Option<_>>()?;
-        let taken = Taken { inner: inner.clone(), queue: queue.clone(), jobs };
-        (!taken.jobs.is_empty()).then(|| Self(vec![taken]))
-    }
-
-    pub(crate) fn join(&mut self, other: Option<Self>) {
-        if let Some(mut other) = other {
-            self.0.append(&mut other.0);
-        }
+        self.0.append(&mut other.0);
     }
 }
 
@@ -59,31 +54,45 @@ impl Drop for Undo {
     fn drop(&mut self) {
         for taken in self.0.drain(..) {
             let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
-            let tasks = taken.inner.tasks.clone();
+            let tasks = taken.runner.tasks.clone();
             tasks.spawn_on(give_back(taken), &runtime);
         }
     }
 }
 
 async fn give_back(taken: Taken) {
-    let script = &taken.inner.scripts.undo;
-    let keys = taken.inner.keys_of(script, &taken.queue);
-    let mut left = taken.jobs.as_slice();
-    while !left.is_empty() {
+    let mut step = GiveBack(taken.jobs);
+    while !step.0.is_empty() {
+        // If this fails too, the deadline gives the jobs back.
+        let Ok(done @ 1..) = run(&taken.runner, &taken.queue, &step).await else { return };
+        step.0.drain(..done.min(step.0.len()));
+    }
+    tracing::debug!(queue = %taken.queue, "a caller was gone, its jobs are back");
+}
+
+struct GiveBack(Jobs);
+
+impl Transition for GiveBack {
+    /// How many of the first are done; those at the end that did not fit are for the next script.
+    type Outcome = usize;
+
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
+        &scripts.undo
+    }
+
+    fn args(&self) -> Args {
         let mut args = Args::default();
-        for (code, secret) in left {
+        for (code, secret) in &self.0 {
             args.push(code.as_str()).push(secret.as_str());
         }
-        // If this fails too, the deadline gives the jobs back.
-        let Ok(Value::Array(answers)) = lanes::run(&taken.inner, script, &taken.queue, &keys, &args).await else {
-            return;
-        };
-        // Those at the end that did not fit are for the next script.
-        let done = answers.iter().take_while(|answer| read::word(answer) != Some("later")).count();
-        if done == 0 {
-            return;
-        }
-        left = &left[done.min(left.len())..];
+        args
     }
-    tracing::debug!(queue = %taken.queue, jobs = taken.jobs.len(), "a caller was gone, its jobs are back");
+
+    fn read(&self, reply: Reply<'_>) -> Result<usize, Fault> {
+        Ok(reply.fields()?.values().take_while(|answer| word(answer) != Some("later")).count())
+    }
+
+    fn effect(&self, _: &usize) -> Effect {
+        Effect::Moved
+    }
 }

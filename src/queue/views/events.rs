@@ -2,10 +2,11 @@
 
 use crate::job::{BatchId, Code, Concern, JobId, Kind, Millis, Name, QueueName};
 use crate::queue::{
-    Fault, Queues,
+    fault::Fault,
+    handle::Queues,
+    layout::ended::Completed,
     layout::record::Bytes,
     redis::read::{Fields, broken},
-    views::ended::Completed,
 };
 
 /// One transition.
@@ -81,8 +82,8 @@ impl Queues {
     pub async fn events_after(&self, queue: &QueueName, place: Place) -> Result<Passage, Fault> {
         let from = format!("{}-{}", place.ms, place.sequence);
         let mut command = redis::cmd("XRANGE");
-        command.arg(self.inner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
-        let entries = Fields::of(self.inner.link.plain(&command).await?)?;
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
+        let entries = Fields::of(self.parts.runner.link.plain(&command).await?)?;
         let (mut events, mut count, mut first) = (Vec::new(), 0, None);
         for entry in entries.lists() {
             count += 1;
@@ -105,8 +106,8 @@ impl Queues {
     /// When Redis is not well.
     pub async fn last_event(&self, queue: &QueueName) -> Result<Place, Fault> {
         let mut command = redis::cmd("XREVRANGE");
-        command.arg(self.inner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
-        let mut entries = Fields::of(self.inner.link.plain(&command).await?)?;
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
+        let mut entries = Fields::of(self.parts.runner.link.plain(&command).await?)?;
         if entries.is_done() {
             return Ok(Place::default());
         }
@@ -121,15 +122,15 @@ impl Queues {
         }
         let id = format!("{}-{}", place.ms, place.sequence);
         let mut command = redis::cmd("XRANGE");
-        command.arg(self.inner.keys.of(queue, "events")).arg(&id).arg(&id);
-        Ok(!Fields::of(self.inner.link.plain(&command).await?)?.is_done())
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(&id).arg(&id);
+        Ok(!Fields::of(self.parts.runner.link.plain(&command).await?)?.is_done())
     }
 
     /// Whether the stream still begins with its first entry.
     async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
         let mut command = redis::cmd("XINFO");
-        command.arg("STREAM").arg(self.inner.keys.of(queue, "events"));
-        let mut fields = match self.inner.link.plain(&command).await {
+        command.arg("STREAM").arg(self.parts.runner.keys.of(queue, "events"));
+        let mut fields = match self.parts.runner.link.plain(&command).await {
             Ok(answer) => Fields::of(answer)?,
             Err(Fault::Broken(_)) => return Ok(true), // there is no stream
             Err(fault) => return Err(fault),

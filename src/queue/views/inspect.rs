@@ -1,20 +1,18 @@
 //! Looking at jobs, holders and queues. Nothing here changes anything.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::queue::{
-    Fault, Queues,
+    fault::Fault,
+    handle::Queues,
+    layout::cursor::Cursor,
+    layout::ended::{AbandonReason, Completed, completed, reasons},
     layout::record::{self, Header, Hold, Live},
-    redis::link::Args,
+    redis::args::Args,
     redis::read::{Fields, broken},
-    views::ended::{AbandonReason, Completed, completed, reasons},
 };
 use crate::{
-    job::{
-        Backoff, BatchId, Code, Invalid, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State, limits,
-    },
+    job::{Backoff, BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State, limits},
     payload::Json,
 };
 
@@ -110,70 +108,6 @@ pub struct HeldPage {
     pub now: Millis,
 }
 
-/// Where a page ended. Opaque: hex of what the list goes on from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Cursor(Vec<u8>);
-
-impl Cursor {
-    pub const RULE: Invalid = Invalid("must be the `next` of a page");
-
-    /// # Errors
-    /// [`Self::RULE`].
-    pub fn parse(text: &str) -> Result<Self, Invalid> {
-        let digit = |byte: &u8| (*byte as char).to_digit(16).map(|n| n as u8);
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        let bytes: Option<Vec<u8>> = pairs.iter().map(|[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
-        bytes.filter(|bytes| rest.is_empty() && (1..=512).contains(&bytes.len())).map(Self).ok_or(Self::RULE)
-    }
-
-    /// One of a list of jobs.
-    ///
-    /// # Errors
-    /// [`Self::RULE`].
-    pub fn of_jobs(text: &str) -> Result<Self, Invalid> {
-        let finite = |(score, _): (&str, &[u8])| score.parse().is_ok_and(f64::is_finite);
-        Self::parse(text).ok().filter(|cursor| cursor.place().is_some_and(finite)).ok_or(Self::RULE)
-    }
-
-    /// One of a list of batches, some of which no timer will move.
-    ///
-    /// # Errors
-    /// [`Self::RULE`].
-    pub fn of_batches(text: &str) -> Result<Self, Invalid> {
-        Self::parse(text).ok().filter(|cursor| cursor.place().is_some()).ok_or(Self::RULE)
-    }
-
-    /// What stands before the first blank, and behind it.
-    pub(crate) fn split(&self) -> Option<(&str, &[u8])> {
-        let cut = self.0.iter().position(|byte| *byte == b' ')?;
-        Some((std::str::from_utf8(&self.0[..cut]).ok()?, &self.0[cut + 1..]))
-    }
-
-    /// As [`Self::after`] made it.
-    pub(crate) fn of_place(bytes: &[u8]) -> Option<Self> {
-        Some(Self(bytes.to_vec())).filter(|cursor| cursor.place().is_some())
-    }
-
-    /// Behind a member of a sorted set; none when there is nothing behind it, and the score is empty.
-    pub(crate) fn after(score: &str, member: &[u8]) -> Option<Self> {
-        (!score.is_empty()).then(|| Self([score.as_bytes(), b" ", member].concat()))
-    }
-
-    /// The score and the member, which ends in a code.
-    pub(crate) fn place(&self) -> Option<(&str, &[u8])> {
-        let (score, member) = self.split()?;
-        let code = member.len().checked_sub(Code::LEN).and_then(|cut| std::str::from_utf8(&member[cut..]).ok());
-        let is_place = score.parse::<f64>().is_ok_and(|score| !score.is_nan()) && code.and_then(Code::parse).is_some();
-        is_place.then_some((score, member))
-    }
-}
-
-impl fmt::Display for Cursor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
 impl Queues {
     /// `None`: there is no such job.
     ///
@@ -182,7 +116,7 @@ impl Queues {
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
         let mut args = Args::default();
         args.push(id.code.as_str());
-        let answer = self.run(&self.inner.scripts.job, &id.queue, &args).await?;
+        let answer = self.look(&self.parts.runner.scripts.job, &id.queue, &args).await?;
         if crate::queue::redis::read::word(&answer) == Some("unknown") {
             return Ok(None);
         }
@@ -204,7 +138,7 @@ impl Queues {
             args.push(filter.worker.as_ref().map_or("", Name::as_str));
             args.push(filter.batch.as_ref().map_or("", |batch| batch.code.as_str()));
             args.push(score).push(member).number(bytes);
-            let mut answer = Fields::of(self.run(&self.inner.scripts.list, queue, &args).await?)?;
+            let mut answer = Fields::of(self.look(&self.parts.runner.scripts.list, queue, &args).await?)?;
             page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
             bytes = answer.count()?;
             let is_full = answer.flag()?;
@@ -248,12 +182,12 @@ impl Queues {
         limit: u32,
     ) -> Result<HeldPage, Fault> {
         let mut args = Args::default();
-        args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), |cursor| cursor.0));
+        args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), Cursor::into_bytes));
         args.number(limit.into());
-        let mut answer = Fields::of(self.run(&self.inner.scripts.holders, queue, &args).await?)?;
+        let mut answer = Fields::of(self.look(&self.parts.runner.scripts.holders, queue, &args).await?)?;
         let (now, last) = (answer.time()?, answer.bytes()?);
         let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;
-        Ok(HeldPage { held, next: (!last.is_empty()).then_some(Cursor(last)), now })
+        Ok(HeldPage { held, next: Cursor::of_bytes(last), now })
     }
 }
 

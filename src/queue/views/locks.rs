@@ -2,10 +2,12 @@
 
 use crate::job::{LockName, Millis, QueueName, limits};
 use crate::queue::{
-    Fault, Queues,
-    redis::link::Args,
+    fault::Fault,
+    handle::Queues,
+    layout::cursor::Cursor,
+    redis::args::Args,
     redis::read::{Fields, broken},
-    views::inspect::{Cursor, Held, read_held},
+    views::inspect::{Held, read_held},
 };
 
 #[derive(Debug)]
@@ -42,7 +44,7 @@ impl Queues {
             let left = u64::from(limit).saturating_sub(page.locks.len() as u64);
             let mut args = Args::default();
             args.push(lock.as_ref().map_or("", LockName::as_str)).number(left).push(score).push(code);
-            let mut answer = Fields::of(self.run(&self.inner.scripts.locks, queue, &args).await?)?;
+            let mut answer = Fields::of(self.look(&self.parts.runner.scripts.locks, queue, &args).await?)?;
             page.now = answer.time()?;
             page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
             for fields in answer.lists() {

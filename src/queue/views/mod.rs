@@ -1,6 +1,6 @@
 //! Looking at jobs, queues and what happened. Nothing here changes anything.
 
-pub(crate) mod ended;
+pub(crate) mod batches;
 pub(crate) mod events;
 pub(crate) mod inspect;
 pub(crate) mod locks;

@@ -3,7 +3,18 @@
 use serde::{Serialize, Serializer};
 
 use crate::job::{Kept, Millis, QueueName, Total};
-use crate::queue::{Fault, Queues, Settings, redis::link::Args, redis::read::Fields};
+use crate::queue::{
+    fault::Fault,
+    handle::Queues,
+    layout::{
+        batch::StateCounts,
+        settings::{Settings, SettingsPatch},
+    },
+    redis::{
+        args::Args,
+        read::{Fields, broken},
+    },
+};
 
 /// A queue, now and since it came into being.
 #[derive(Debug)]
@@ -17,18 +28,6 @@ pub struct QueueInfo {
     pub soonest_expires_in_ms: Option<u64>,
     pub settings: Settings,
     pub totals: Totals,
-}
-
-/// How many jobs are in each state now.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct StateCounts {
-    pub waiting: u64,
-    pub blocked: u64,
-    pub delayed: u64,
-    pub reserved: u64,
-    pub completed: u64,
-    pub dead: u64,
-    pub cancelled: u64,
 }
 
 /// The totals of a queue.
@@ -68,6 +67,17 @@ impl Queues {
         if self.exists(queue).await? { self.stats(queue).await.map(Some) } else { Ok(None) }
     }
 
+    /// Changes settings, which brings the queue into being; as it is then. `None`: there are as many queues as may be.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn set(&self, queue: &QueueName, patch: SettingsPatch) -> Result<Option<QueueInfo>, Fault> {
+        if !self.change_settings(queue, &patch).await? {
+            return Ok(None);
+        }
+        self.queue(queue).await?.map(Some).ok_or_else(|| broken("a queue that was just set"))
+    }
+
     /// Every queue, by name.
     ///
     /// # Errors
@@ -104,7 +114,7 @@ impl Queues {
     }
 
     async fn stats(&self, queue: &QueueName) -> Result<QueueInfo, Fault> {
-        let mut answer = Fields::of(self.run(&self.inner.scripts.stats, queue, &Args::default()).await?)?;
+        let mut answer = Fields::of(self.look(&self.parts.runner.scripts.stats, queue, &Args::default()).await?)?;
         let now = answer.time()?;
         let mut counts = StateCounts {
             waiting: answer.count()?,

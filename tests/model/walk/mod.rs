@@ -228,8 +228,9 @@ fn broken(fault: Fault) -> String {
 }
 
 /// The answers of a call of several items.
-fn all<T>(answers: Vec<Result<T, Fault>>) -> Result<Vec<T>, String> {
-    answers.into_iter().map(|answer| answer.map_err(broken)).collect()
+/// As the service does with the items of an array.
+async fn all<T>(calls: impl IntoIterator<Item = impl Future<Output = Result<T, Fault>>>) -> Result<Vec<T>, String> {
+    futures_util::future::join_all(calls).await.into_iter().map(|answer| answer.map_err(broken)).collect()
 }
 
 fn nth_of_undos(nth: Nth, undos: &[(Vec<(Code, Code)>, Undo)]) -> Option<usize> {

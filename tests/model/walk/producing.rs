@@ -16,7 +16,7 @@ impl Walk<'_> {
     pub(super) async fn enqueue(&mut self, items: &[Item]) -> Verdict {
         let described: Vec<_> = items.iter().enumerate().map(|(i, item)| self.describe(i, item)).collect();
         let (jobs, news): (Vec<_>, Vec<_>) = described.into_iter().unzip();
-        let answers = all(self.real.handle.enqueue(jobs).await)?;
+        let answers = all(jobs.into_iter().map(|job| self.real.handle.enqueue(job))).await?;
         self.model.be_known();
         for (new, answer) in news.iter().zip(answers) {
             let expected = self.model.enqueue(&self.real.queue, new);

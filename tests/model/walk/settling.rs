@@ -23,7 +23,7 @@ impl Walk<'_> {
             draft: staying.draft.map(|n| json(DRAFTS[n])),
         };
         let calls: Vec<_> = items.iter().map(call).collect();
-        let answers = all(self.real.handle.extend(calls.clone()).await)?;
+        let answers = all(calls.iter().cloned().map(|call| self.real.handle.extend(call))).await?;
         for ((staying, call), answer) in items.iter().zip(&calls).zip(answers) {
             let (id, secret) = (call.reservation.job.code, &call.reservation.secret);
             let expected = self.model.extend(id, secret, staying.lease_ms, staying.draft.map(|n| DRAFTS[n]));
@@ -40,7 +40,8 @@ impl Walk<'_> {
             reservation: reservation.clone(),
             result: (!result.is_empty()).then(|| json(result)),
         });
-        for ((reservation, result), answer) in calls.iter().zip(all(self.real.handle.complete(sent.collect()).await)?) {
+        let answers = all(sent.map(|call| self.real.handle.complete(call))).await?;
+        for ((reservation, result), answer) in calls.iter().zip(answers) {
             let expected = self.model.complete(reservation.job.code, &reservation.secret, result);
             self.note(|| format!("  {answer:?}"));
             self.met(format!("complete {answer:?}"));
@@ -60,7 +61,8 @@ impl Walk<'_> {
             resumes: leave.resumes,
             draft: leave.draft.map(json),
         });
-        for ((reservation, leave), answer) in calls.iter().zip(all(self.real.handle.abandon(sent.collect()).await)?) {
+        let answers = all(sent.map(|call| self.real.handle.abandon(call))).await?;
+        for ((reservation, leave), answer) in calls.iter().zip(answers) {
             let expected = self.model.abandon(reservation.job.code, &reservation.secret, leave);
             self.note(|| format!("  {answer:?}"));
             self.met(format!("abandon {answer:?}"));
@@ -94,7 +96,8 @@ impl Walk<'_> {
             .iter()
             .map(|&handle| Fail { reservation: self.handle(handle), error: Some(ERROR.to_owned()) })
             .collect();
-        for (call, answer) in calls.iter().zip(all(self.real.handle.fail(calls.clone()).await)?) {
+        let answers = all(calls.iter().cloned().map(|call| self.real.handle.fail(call))).await?;
+        for (call, answer) in calls.iter().zip(answers) {
             let expected = self.model.fail(call.reservation.job.code, &call.reservation.secret, ERROR);
             self.note(|| format!("  {answer:?}"));
             self.met(format!("fail {answer:?}"));

@@ -2,7 +2,7 @@
 
 use redis::RedisError;
 
-use crate::queue::{Applied, Fault, UNWRITABLE};
+use crate::queue::{UNWRITABLE, fault::Applied, fault::Fault};
 
 /// Codes of a server that will not be well on this connection: after a failover it still answers PING.
 const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];

@@ -1,30 +1,23 @@
-//! Batches: one request split into many jobs, with its own limit of concurrent reservations and one completion.
+//! Looking at batches. A batch is one request split into many jobs, with its own limit of concurrent reservations and one completion.
 
-mod make;
-
-pub use self::make::{Appended, BatchCreation, NewBatch, NewMember};
-use crate::queue::{
-    Fault, Queues,
-    layout::batch::Batch,
-    layout::record::{Live, json},
-    redis::link::Args,
-    redis::read::{self, Fields, broken},
-    views::ended::{Completed, completed},
-    views::inspect::Cursor,
-};
 use crate::{
-    job::{BatchId, BatchState, Code, JobId, QueueName, State, limits},
+    job::{BatchId, JobId, QueueName, State},
     payload::Json,
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        layout::{
+            batch::Batch,
+            cursor::Cursor,
+            ended::{Completed, completed},
+            record::{Live, json},
+        },
+        redis::{
+            args::Args,
+            read::{Fields, broken},
+        },
+    },
 };
-
-#[derive(Debug)]
-pub enum BatchCancellation {
-    /// Those of its jobs that somebody holds may finish.
-    Cancelled(Batch),
-    UnknownBatch,
-    /// Completed or failed before.
-    Over(BatchState),
-}
 
 #[derive(Debug)]
 pub struct BatchPage {
@@ -55,7 +48,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn batch(&self, id: &BatchId) -> Result<Option<Batch>, Fault> {
-        let mut answer = Fields::of(self.run(&self.inner.scripts.batch, &id.queue, &handle(id)).await?)?;
+        let mut answer = Fields::of(self.look(&self.parts.runner.scripts.batch, &id.queue, &handle(id)).await?)?;
         match answer.text()?.as_str() {
             "batch" => Batch::parse(id.clone(), &answer.bytes()?).map(Some),
             "unknown" => Ok(None),
@@ -71,7 +64,7 @@ impl Queues {
         let (score, code) = after.as_ref().and_then(Cursor::place).unwrap_or_default();
         let mut args = Args::default();
         args.number(limit.into()).push(score).push(code);
-        let mut answer = Fields::of(self.run(&self.inner.scripts.batches, queue, &args).await?)?;
+        let mut answer = Fields::of(self.look(&self.parts.runner.scripts.batches, queue, &args).await?)?;
         let next = Cursor::after(&answer.text()?, &answer.bytes()?);
         let batch = |mut fields: Fields| {
             let id = BatchId { queue: queue.clone(), code: fields.code()? };
@@ -90,7 +83,7 @@ impl Queues {
         loop {
             let mut args = handle(id);
             args.number(from.into()).number(u64::from(limit) - page.results.len() as u64).number(bytes);
-            let mut answer = Fields::of(self.run(&self.inner.scripts.results, &id.queue, &args).await?)?;
+            let mut answer = Fields::of(self.look(&self.parts.runner.scripts.results, &id.queue, &args).await?)?;
             if answer.text()? == "unknown" {
                 return Ok(None);
             }
@@ -106,50 +99,6 @@ impl Queues {
             }
         }
     }
-
-    /// Nothing more comes into it. `None`: there is no such batch.
-    ///
-    /// # Errors
-    /// When Redis is not well.
-    pub async fn seal(&self, id: &BatchId) -> Result<Option<Batch>, Fault> {
-        let mut answer = Fields::of(self.run(&self.inner.scripts.seal, &id.queue, &handle(id)).await?)?;
-        self.inner.stir(&id.queue);
-        match answer.text()?.as_str() {
-            "sealed" => Batch::parse(id.clone(), &answer.bytes()?).map(Some),
-            "unknown" => Ok(None),
-            _ => Err(broken("sealed or unknown")),
-        }
-    }
-
-    /// Nothing more of it is handed out.
-    ///
-    /// # Errors
-    /// When Redis is not well. What was begun, the sweep goes on with.
-    pub async fn cancel_batch(&self, id: &BatchId) -> Result<BatchCancellation, Fault> {
-        let mut answer = Fields::of(self.run(&self.inner.scripts.withdraw, &id.queue, &handle(id)).await?)?;
-        self.inner.stir(&id.queue);
-        match answer.text()?.as_str() {
-            "withdrawn" => {}
-            "over" => return Ok(BatchCancellation::Over(Batch::parse(id.clone(), &answer.bytes()?)?.state)),
-            "unknown" => return Ok(BatchCancellation::UnknownBatch),
-            _ => return Err(broken("withdrawn, over or unknown")),
-        }
-        self.go_on(id, "on").await?;
-        Ok(self.batch(id).await?.map_or(BatchCancellation::UnknownBatch, BatchCancellation::Cancelled))
-    }
-
-    /// Steps of a long work on a batch, until it is done; what a very long one leaves, the sweep goes on with.
-    async fn go_on(&self, id: &BatchId, word: &str) -> Result<(), Fault> {
-        let mut args = handle(id);
-        args.push(word);
-        for _ in 0..limits::BATCH_STEPS {
-            if read::word(&self.run(&self.inner.scripts.stage, &id.queue, &args).await?) != Some("more") {
-                break;
-            }
-        }
-        self.inner.stir(&id.queue);
-        Ok(())
-    }
 }
 
 fn read_result(id: &BatchId, index: u32, mut fields: Fields) -> Result<MemberResult, Fault> {
@@ -160,11 +109,7 @@ fn read_result(id: &BatchId, index: u32, mut fields: Fields) -> Result<MemberRes
 }
 
 fn handle(id: &BatchId) -> Args {
-    code(&id.code)
-}
-
-fn code(code: &Code) -> Args {
     let mut args = Args::default();
-    args.push(code.as_str());
+    args.push(id.code.as_str());
     args
 }

@@ -1,9 +1,12 @@
-//! How far a purge or a requeue has come, for the next call.
+//! What a purge or a requeue of many jobs means, and how far it has come, for the next call.
 
 use std::fmt;
 
-use crate::job::Invalid;
-use crate::queue::views::inspect::Cursor;
+use super::cursor::Cursor;
+use crate::{
+    job::{BatchId, Invalid, Name},
+    queue::redis::args::Args,
+};
 
 /// Behind a job that stays where it is. Opaque: hex of what the next step goes on from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +60,26 @@ impl fmt::Display for Progress {
         self.after.iter().try_for_each(|cursor| write!(f, "{cursor}"))
     }
 }
+
+/// Which of the jobs of one state an operator means.
+#[derive(Debug, Clone, Default)]
+pub struct Meant {
+    pub client: Option<Name>,
+    pub batch: Option<BatchId>,
+    /// One of the errors that are kept with the job contains it.
+    pub error: Option<String>,
+}
+
+impl Meant {
+    pub(crate) fn push(&self, args: &mut Args) {
+        args.push(self.client.as_ref().map_or("", Name::as_str));
+        args.push(self.batch.as_ref().map_or("", |batch| batch.code.as_str()));
+        args.push(self.error.as_deref().unwrap_or_default());
+    }
+}
+
+/// A purge or a requeue moves about so many jobs a call, in small steps.
+pub(crate) const MOST: u64 = 10_000;
 
 #[cfg(test)]
 mod tests {

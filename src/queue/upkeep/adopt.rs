@@ -1,35 +1,24 @@
-//! The layout has a version; migrations move it on, one step each. `--adopt` takes over the keys of an older design.
-
-mod stamps;
+//! `--adopt` takes over the keys of an older design.
 
 use redis::Value;
 
-pub(crate) use self::stamps::Stamps;
-use crate::queue::{
-    Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, derived_id,
-    redis::read::{Fields, broken},
-};
+use super::migrate::LayoutError;
 use crate::{
-    job::{QueueName, State},
+    job::{
+        QueueName, State,
+        ids::{Nonce, derived_id},
+    },
     payload::Json,
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        redis::read::{Fields, broken, word},
+        transitions::{
+            enqueue::{Enqueued, NewJob},
+            reserve::{Reserve, ReserveOutcome},
+        },
+    },
 };
-
-/// One step of the layout each, in order; the first makes version 1. Rules in `migrations/README.md`.
-const STEPS: [&str; 2] = ["0001_first_layout", "0002_stamps"];
-const FIRST_LAYOUT: &str = include_str!("../../../migrations/0001_first_layout.lua");
-
-/// Why a service cannot work with what is in Redis.
-#[derive(Debug, thiserror::Error)]
-pub enum LayoutError {
-    #[error("the layout in Redis has version {found}, newer than this program's {current}: run a newer intray")]
-    Newer { found: usize, current: usize },
-    #[error("the layout in Redis has version {found}, this program needs {current}: run `intray migrate`")]
-    Older { found: usize, current: usize },
-    #[error("{0}")]
-    Refused(String),
-    #[error(transparent)]
-    Fault(#[from] Fault),
-}
 
 /// What an adoption did.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -45,78 +34,7 @@ const OLD_LEASE_S: u64 = 300;
 /// Members read and enqueued at a time.
 const CHUNK: isize = 200;
 
-pub(crate) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
-    let (found, current) = (queues.layout_version().await?, STEPS.len());
-    if found == 0 && queues.is_blank().await? {
-        return Ok(());
-    }
-    match found.cmp(&current) {
-        std::cmp::Ordering::Less => Err(LayoutError::Older { found, current }),
-        // A migration on its way to a newer layout writes the version last, but has taken the registry away by then.
-        std::cmp::Ordering::Equal => Ok(queues.find_registry().await?),
-        std::cmp::Ordering::Greater => Err(LayoutError::Newer { found, current }),
-    }
-}
-
 impl Queues {
-    /// Brings an empty Redis to the current layout; refuses one that is older or newer.
-    ///
-    /// # Errors
-    /// [`LayoutError`].
-    pub async fn settle_layout(&self) -> Result<(), LayoutError> {
-        expect_current(self).await?;
-        self.migrate(false).await?;
-        Ok(self.learn_epoch().await?)
-    }
-
-    /// Applies the steps that are missing, and names them.
-    ///
-    /// # Errors
-    /// [`LayoutError`].
-    pub async fn migrate(&self, dry_run: bool) -> Result<Vec<&'static str>, LayoutError> {
-        if let Some(too_old) = self.version_problem().await? {
-            return Err(LayoutError::Refused(too_old));
-        }
-        let found = self.layout_version().await?;
-        if found > STEPS.len() {
-            return Err(LayoutError::Newer { found, current: STEPS.len() });
-        }
-        let missing = &STEPS[found..];
-        if !dry_run {
-            self.make_epoch().await?;
-            if found == 0 {
-                // Where there is nothing, there is nothing to move: it has the current layout at once.
-                let version = if self.is_blank().await? { STEPS.len() } else { 1 };
-                let mut command = redis::cmd("EVAL");
-                command.arg(FIRST_LAYOUT).arg(1).arg(self.inner.keys.layout()).arg(version);
-                self.inner.link.plain(&command).await?;
-            }
-            let mut stamps = Stamps::new(self, STEPS.len());
-            while self.layout_version().await? < STEPS.len() && stamps.step().await? {}
-        }
-        Ok(missing.to_vec())
-    }
-
-    /// Nothing is laid out in any way yet.
-    async fn is_blank(&self) -> Result<bool, Fault> {
-        let mut command = redis::cmd("EXISTS");
-        command.arg(self.inner.keys.registry()).arg(self.inner.keys.first_registry());
-        Ok(self.inner.link.plain(&command).await? == Value::Int(0))
-    }
-
-    pub(crate) async fn layout_version(&self) -> Result<usize, Fault> {
-        let mut command = redis::cmd("GET");
-        command.arg(self.inner.keys.layout());
-        match self.inner.link.plain(&command).await? {
-            Value::Nil => Ok(0),
-            Value::BulkString(bytes) => std::str::from_utf8(&bytes)
-                .ok()
-                .and_then(|text| text.parse().ok())
-                .ok_or_else(|| broken("the version of the layout")),
-            _ => Err(broken("the version of the layout")),
-        }
-    }
-
     /// Takes over `name` (inbound) and `name:reserved`: sorted sets with payloads as members and whole seconds as scores.
     /// Jobs keep their order by score; a member of both is one waiting job. It may be run again after it was cut short:
     /// ids are derived from the members. At the end the old keys are renamed to `…:adopted`.
@@ -149,7 +67,7 @@ impl Queues {
                 if self.key_type(key).await? == "zset" {
                     let mut rename = redis::cmd("RENAMENX");
                     rename.arg(key).arg(format!("{key}:adopted"));
-                    self.inner.link.plain(&rename).await?;
+                    self.parts.runner.link.plain(&rename).await?;
                 }
             }
         }
@@ -197,7 +115,7 @@ impl Queues {
         }
         let id = derived_id(queue.clone(), &[b"adopt", member]);
         let job = NewJob::plain(id.clone(), payload_of(member)?);
-        match self.enqueue(vec![job]).await.pop().ok_or_else(|| broken("an answer"))?? {
+        match self.enqueue(job).await? {
             Enqueued::Stored { state: State::Waiting | State::Reserved, .. } => {}
             // Or it was adopted before, and has been worked off since.
             Enqueued::Stored { .. } | Enqueued::Twin { .. } => {
@@ -238,18 +156,18 @@ impl Queues {
     }
 
     async fn key_type(&self, key: &str) -> Result<String, Fault> {
-        let answer = self.inner.link.plain(redis::cmd("TYPE").arg(key)).await?;
-        crate::queue::redis::read::word(&answer).map(str::to_owned).ok_or_else(|| broken("a type"))
+        let answer = self.parts.runner.link.plain(redis::cmd("TYPE").arg(key)).await?;
+        word(&answer).map(str::to_owned).ok_or_else(|| broken("a type"))
     }
 
     async fn is_member(&self, key: &str, member: &[u8]) -> Result<bool, Fault> {
-        Ok(self.inner.link.plain(redis::cmd("ZSCORE").arg(key).arg(member)).await? != Value::Nil)
+        Ok(self.parts.runner.link.plain(redis::cmd("ZSCORE").arg(key).arg(member)).await? != Value::Nil)
     }
 
     async fn members(&self, key: &str, from: isize) -> Result<Vec<(Vec<u8>, u64)>, Fault> {
         let mut command = redis::cmd("ZRANGE");
         command.arg(key).arg(from).arg(from + CHUNK - 1).arg("WITHSCORES");
-        let mut fields = Fields::of(self.inner.link.plain(&command).await?)?;
+        let mut fields = Fields::of(self.parts.runner.link.plain(&command).await?)?;
         let mut members = Vec::new();
         while !fields.is_done() {
             let member = fields.bytes()?;

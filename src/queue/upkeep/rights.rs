@@ -1,7 +1,8 @@
 //! What the user of Redis must be allowed to do. A right that is lacking would show in the middle of a script, after its
 //! first writes; so each is tried before anything is done, by a command that does nothing.
 
-use crate::queue::{Check, Fault, Queues};
+use super::health::Check;
+use crate::queue::{fault::Fault, handle::Queues};
 
 /// Where a command of a trial has the key, or the channel.
 const HERE: &str = "<key>";
@@ -61,19 +62,19 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub(crate) async fn rights(&self) -> Result<Check, Fault> {
-        let here = self.inner.keys.trial();
+        let here = self.parts.runner.keys.trial();
         let mut lacking = Vec::new();
         for (name, arguments) in TRIALS {
             let mut command = redis::cmd(name);
             command.arg(arguments.iter().map(|word| if *word == HERE { &here } else { *word }).collect::<Vec<_>>());
-            if !self.inner.link.may(&command).await? {
+            if !self.parts.runner.link.may(&command).await? {
                 lacking.push(name);
             }
         }
-        if !self.inner.hints.may_listen(&here).await {
+        if !self.parts.hints.may_listen(&here).await {
             lacking.push(LISTENING[0]);
         }
-        let prefix = self.inner.keys.prefix();
+        let prefix = self.parts.runner.keys.prefix();
         let needed = needed(prefix);
         let is_warning = lacking.iter().all(|name| COMFORTS.contains(name));
         let late = if is_warning { ", so that some things come late" } else { "" };

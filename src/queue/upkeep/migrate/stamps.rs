@@ -4,7 +4,8 @@ use redis::Value;
 
 use crate::job::QueueName;
 use crate::queue::{
-    Fault, Queues,
+    fault::Fault,
+    handle::Queues,
     redis::keys::{HINTS, KEYS},
     redis::read::{broken, word},
 };
@@ -37,7 +38,7 @@ impl<'q> Stamps<'q> {
 
     /// Answers whether there is more to do.
     pub(crate) async fn step(&mut self) -> Result<bool, Fault> {
-        let keys = &self.queues.inner.keys;
+        let keys = &self.queues.parts.runner.keys;
         self.part = match &self.part {
             Part::Registry => {
                 // From here on no program of the first layout begins a queue.
@@ -73,7 +74,7 @@ impl<'q> Stamps<'q> {
     async fn run(&self, keys: &[String], args: &[&str]) -> Result<String, Fault> {
         let mut command = redis::cmd("EVAL");
         command.arg(CODE).arg(keys.len()).arg(keys).arg(args);
-        let answer: Value = self.queues.inner.link.plain(&command).await?;
+        let answer: Value = self.queues.parts.runner.link.plain(&command).await?;
         word(&answer).map(str::to_owned).ok_or_else(|| broken("a cursor"))
     }
 }

@@ -3,7 +3,7 @@
 use redis::Value;
 
 use super::migrate;
-use crate::queue::{Fault, Queues};
+use crate::queue::{fault::Fault, handle::Queues, redis::read::broken};
 
 /// One thing that must be so.
 #[derive(Debug, Clone)]
@@ -35,8 +35,8 @@ impl Queues {
             check("disk", disk_problem(&info)),
             warn("data", self.emptied()),
         ];
-        if self.inner.link.knows_its_room() {
-            checks.push(warn("room", self.inner.link.shortage()));
+        if self.parts.runner.link.knows_its_room() {
+            checks.push(warn("room", self.parts.runner.link.shortage()));
         }
         checks
     }
@@ -61,16 +61,16 @@ impl Queues {
     async fn info(&self) -> Result<String, Fault> {
         let mut command = redis::cmd("INFO");
         command.arg("server").arg("replication").arg("memory").arg("persistence");
-        match self.inner.link.checked(&command).await? {
+        match self.parts.runner.link.checked(&command).await? {
             Value::BulkString(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Value::VerbatimString { text, .. } => Ok(text),
-            _ => Err(crate::queue::redis::read::broken("INFO")),
+            _ => Err(broken("INFO")),
         }
     }
 
     /// Open connections, and how many the pool may have.
     pub fn connections(&self) -> (usize, usize) {
-        let status = self.inner.link.status();
+        let status = self.parts.runner.link.status();
         (status.size, status.max_size)
     }
 

@@ -1,0 +1,39 @@
+//! What is broken, and what is known of it.
+
+/// The machine is broken; the domain has nothing to do with it.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Fault {
+    /// Redis is away, slow, loading or read-only.
+    #[error("Redis is not available: {why}")]
+    Unavailable { applied: Applied, why: String },
+    /// Redis is at `maxmemory`, or its disk is nearly full; nothing was stored.
+    #[error("Redis is full")]
+    Full,
+    /// Redis answered something that this program does not understand.
+    #[error("unexpected answer from Redis: {0}")]
+    Broken(String),
+}
+
+/// Why Redis is not available when its disk is full or broken.
+pub const UNWRITABLE: &str = "it cannot write to its disk";
+
+/// Whether a call that failed had an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Applied {
+    No,
+    Unknown,
+}
+
+impl Fault {
+    pub(crate) fn late(applied: Applied) -> Self {
+        Self::Unavailable { applied, why: "no answer in time".to_owned() }
+    }
+
+    /// The same of a call of which it is known whether it had an effect.
+    pub(crate) fn with(self, applied: Applied) -> Self {
+        match self {
+            Self::Unavailable { why, .. } => Self::Unavailable { applied, why },
+            Self::Full | Self::Broken(_) => self,
+        }
+    }
+}

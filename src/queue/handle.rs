@@ -1,0 +1,149 @@
+//! The handle that everybody has: its methods are beside the transitions and views that they are.
+
+use std::{collections::HashSet, sync::Arc};
+
+use redis::{RedisError, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    fault::Fault,
+    lanes::{Lanes, Sweep},
+    layout::{epoch::Epoch, registry::Registry},
+    redis::{
+        args::Args,
+        hints::{Hint, Source, Wanted},
+        keys::Keys,
+        link::{Link, Room},
+        read::word,
+    },
+    runner::Runner,
+    script::Script,
+    transition::{self, Grouped, Transition},
+};
+use crate::job::QueueName;
+
+/// A cheap handle on every queue.
+#[derive(Clone)]
+pub struct Queues {
+    pub(super) parts: Arc<Parts>,
+}
+
+/// What the handle is a handle on.
+pub(super) struct Parts {
+    pub(super) runner: Arc<Runner>,
+    pub(super) registry: Arc<Registry>,
+    pub(super) lanes: Arc<Lanes>,
+    pub(super) hints: Source,
+    pub(super) epoch: Epoch,
+}
+
+impl Queues {
+    pub(super) fn open(url: &str, prefix: &str, room: Option<Room>, sweep: Sweep) -> Result<Self, RedisError> {
+        let runner = Arc::new(Runner::new(Link::new(url, room)?, Keys::new(prefix)));
+        let registry = Arc::new(Registry::new(runner.clone()));
+        let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));
+        let (hints, epoch) = (Source::new(url)?, Epoch::default());
+        Ok(Self { parts: Arc::new(Parts { runner, registry, lanes, hints, epoch }) })
+    }
+
+    /// Looks after the connections and what is behind them, and says what is left to say of those that failed, until it is
+    /// stopped.
+    pub async fn mind_redis(self, stop: CancellationToken) {
+        let runner = &self.parts.runner;
+        let complaints = runner.complaints.follow_up(stop.clone());
+        tokio::join!(runner.link.mind(stop.clone()), complaints, self.mind_epoch(stop));
+    }
+
+    /// Hears the hints of the wanted queues until it is stopped, whatever becomes of its connection.
+    pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
+        let of = (&self.parts.runner.keys, &self.parts.runner.complaints);
+        self.parts.hints.listen(of, wanted, hints, stop).await;
+    }
+
+    /// Waits until everything that was begun is finished, reservations given back included.
+    pub async fn close(&self) {
+        self.parts.runner.tasks.close();
+        self.parts.runner.tasks.wait().await;
+    }
+
+    /// A transition of which calls that arrive together go together.
+    pub(super) async fn go<T: Grouped>(&self, queue: &QueueName, call: T) -> Result<T::Outcome, Fault> {
+        self.parts.lanes.call(queue, call).await
+    }
+
+    /// A transition that goes alone.
+    pub(super) async fn go_alone<T: Transition>(&self, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
+        transition::run(&self.parts.runner, queue, call).await
+    }
+
+    /// A script that changes nothing.
+    pub(super) async fn look(&self, script: &Script, queue: &QueueName, args: &Args) -> Result<Value, Fault> {
+        let runner = &self.parts.runner;
+        runner.run(script, queue, &runner.keys_of(script, queue), &[args]).await
+    }
+
+    /// From now on no call brings more queues than this into being.
+    pub fn bound(&self, queues: u32) {
+        self.parts.registry.bound(queues);
+    }
+
+    /// The queues that this instance has moved jobs of since it was last asked.
+    pub fn take_active(&self) -> HashSet<QueueName> {
+        self.parts.runner.take_active()
+    }
+
+    /// Whether there is such a queue.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn exists(&self, queue: &QueueName) -> Result<bool, Fault> {
+        self.parts.registry.has(queue).await
+    }
+
+    /// Every queue, by name.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn names(&self) -> Result<Vec<QueueName>, Fault> {
+        self.parts.registry.names().await
+    }
+
+    /// Every queue, and those in use here that the registry has lost: it is told of them again.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn names_and_ours(&self) -> Result<Vec<QueueName>, Fault> {
+        let registry = &self.parts.registry;
+        let (mut names, mut ours) = (registry.names().await?, registry.in_use());
+        ours.retain(|queue| names.binary_search(queue).is_err());
+        if !ours.is_empty() {
+            registry.tell_anew(&ours).await?;
+            names.extend(ours);
+            names.sort();
+        }
+        Ok(names)
+    }
+
+    /// Lets go of queues that are empty, have no settings and were not used for a day.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn retire_unseen(&self) -> Result<(), Fault> {
+        let mut kept = 0;
+        loop {
+            let unseen = self.parts.registry.unseen(kept).await?;
+            if unseen.is_empty() {
+                return Ok(());
+            }
+            for queue in unseen {
+                let outcome = self.look(&self.parts.runner.scripts.retire, &queue, &Args::default()).await?;
+                if word(&outcome) == Some("retired") {
+                    self.parts.registry.forget(&queue).await?;
+                } else {
+                    kept += 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A call in a lane: what is known of it there, and who waits for its answer.
+
+use std::sync::Arc;
+
+use redis::Value;
+use tokio::sync::oneshot;
+
+use crate::{
+    job::QueueName,
+    queue::{
+        fault::Fault,
+        runner::Runner,
+        script::{Script, Scripts},
+        transition::{Grouped, Reply, Retry, conclude},
+    },
+};
+
+pub(super) trait Ticket: Send {
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script;
+    fn jobs(&self) -> u32;
+    fn needs_memory(&self) -> bool;
+    /// Nobody waits for the answer any more.
+    fn is_abandoned(&self) -> bool;
+    fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
+    /// A caller that is gone drops the outcome, and with it the guard of what it has newly taken.
+    fn deliver(self: Box<Self>, reply: Reply<'_>);
+    fn turn_away(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName);
+    fn fail(self: Box<Self>, fault: Fault);
+}
+
+type Answer<T> = Result<T, Fault>;
+
+struct Waiting<T: Grouped> {
+    call: T,
+    answer: oneshot::Sender<Answer<T::Outcome>>,
+}
+
+/// For a call, and where its answer comes.
+pub(super) fn of<T: Grouped>(call: T) -> (Box<dyn Ticket>, oneshot::Receiver<Answer<T::Outcome>>) {
+    let (answer, receiver) = oneshot::channel();
+    (Box::new(Waiting { call, answer }), receiver)
+}
+
+impl<T: Grouped> Ticket for Waiting<T> {
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
+        self.call.script(scripts)
+    }
+
+    fn jobs(&self) -> u32 {
+        self.call.jobs()
+    }
+
+    fn needs_memory(&self) -> bool {
+        self.call.needs_memory()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.answer.is_closed()
+    }
+
+    fn retry<'r>(&self, item: &'r Value) -> Retry<'r> {
+        self.call.retry(item)
+    }
+
+    fn deliver(self: Box<Self>, reply: Reply<'_>) {
+        let (runner, queue) = (reply.runner, reply.queue);
+        let outcome = conclude(&self.call, self.call.read(reply), runner, queue);
+        let _ = self.answer.send(outcome);
+    }
+
+    fn turn_away(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName) {
+        let outcome = conclude(&self.call, self.call.turned_away(), runner, queue);
+        let _ = self.answer.send(outcome);
+    }
+
+    fn fail(self: Box<Self>, fault: Fault) {
+        let _ = self.answer.send(Err(fault));
+    }
+}

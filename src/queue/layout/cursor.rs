@@ -1,0 +1,78 @@
+//! Where a page of a list ended, for the next one.
+
+use std::fmt;
+
+use crate::job::{Code, Invalid};
+
+/// Where a page ended. Opaque: hex of what the list goes on from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cursor(Vec<u8>);
+
+impl Cursor {
+    pub const RULE: Invalid = Invalid("must be the `next` of a page");
+
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn parse(text: &str) -> Result<Self, Invalid> {
+        let digit = |byte: &u8| (*byte as char).to_digit(16).map(|n| n as u8);
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let bytes: Option<Vec<u8>> = pairs.iter().map(|[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
+        bytes.filter(|bytes| rest.is_empty() && (1..=512).contains(&bytes.len())).map(Self).ok_or(Self::RULE)
+    }
+
+    /// As it is, unless it is empty.
+    pub(crate) fn of_bytes(bytes: Vec<u8>) -> Option<Self> {
+        (!bytes.is_empty()).then_some(Self(bytes))
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    /// One of a list of jobs.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_jobs(text: &str) -> Result<Self, Invalid> {
+        let finite = |(score, _): (&str, &[u8])| score.parse().is_ok_and(f64::is_finite);
+        Self::parse(text).ok().filter(|cursor| cursor.place().is_some_and(finite)).ok_or(Self::RULE)
+    }
+
+    /// One of a list of batches, some of which no timer will move.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_batches(text: &str) -> Result<Self, Invalid> {
+        Self::parse(text).ok().filter(|cursor| cursor.place().is_some()).ok_or(Self::RULE)
+    }
+
+    /// What stands before the first blank, and behind it.
+    pub(crate) fn split(&self) -> Option<(&str, &[u8])> {
+        let cut = self.0.iter().position(|byte| *byte == b' ')?;
+        Some((std::str::from_utf8(&self.0[..cut]).ok()?, &self.0[cut + 1..]))
+    }
+
+    /// As [`Self::after`] made it.
+    pub(crate) fn of_place(bytes: &[u8]) -> Option<Self> {
+        Some(Self(bytes.to_vec())).filter(|cursor| cursor.place().is_some())
+    }
+
+    /// Behind a member of a sorted set; none when there is nothing behind it, and the score is empty.
+    pub(crate) fn after(score: &str, member: &[u8]) -> Option<Self> {
+        (!score.is_empty()).then(|| Self([score.as_bytes(), b" ", member].concat()))
+    }
+
+    /// The score and the member, which ends in a code.
+    pub(crate) fn place(&self) -> Option<(&str, &[u8])> {
+        let (score, member) = self.split()?;
+        let code = member.len().checked_sub(Code::LEN).and_then(|cut| std::str::from_utf8(&member[cut..]).ok());
+        let is_place = score.parse::<f64>().is_ok_and(|score| !score.is_nan()) && code.and_then(Code::parse).is_some();
+        is_place.then_some((score, member))
+    }
+}
+
+impl fmt::Display for Cursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}

@@ -1,0 +1,98 @@
+//! Scripts are run here, all of them: each is timed, counted by what it says that it did, and complained of when it fails.
+
+use std::{
+    collections::HashSet,
+    mem,
+    sync::{Mutex, PoisonError},
+    time::Instant,
+};
+
+use redis::Value;
+use tokio_util::task::TaskTracker;
+
+use super::{
+    fault::Fault,
+    redis::{
+        args::Args,
+        complaints::Complaints,
+        keys::Keys,
+        link::Link,
+        meter::{self, Meter},
+    },
+    script::{Script, Scripts},
+};
+use crate::job::QueueName;
+
+/// Whatever it takes to run a script.
+pub(crate) struct Runner {
+    pub(crate) link: Link,
+    pub(crate) keys: Keys,
+    pub(crate) scripts: Scripts,
+    pub(crate) complaints: Complaints,
+    pub(crate) meter: Meter,
+    /// What was begun and is to be finished before the end.
+    pub(crate) tasks: TaskTracker,
+    /// Queues that this instance has moved a job of since its sweeper last looked.
+    active: Mutex<HashSet<QueueName>>,
+}
+
+impl Runner {
+    pub(crate) fn new(link: Link, keys: Keys) -> Self {
+        Self {
+            link,
+            keys,
+            scripts: Scripts::load(),
+            complaints: Complaints::default(),
+            meter: Meter::default(),
+            tasks: TaskTracker::new(),
+            active: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn keys_of(&self, script: &Script, queue: &QueueName) -> Vec<String> {
+        script.keys.iter().map(|key| self.keys.of(queue, key)).collect()
+    }
+
+    /// Runs a script on a queue, for one item or several.
+    pub(crate) async fn run(
+        &self,
+        script: &Script,
+        queue: &QueueName,
+        keys: &[String],
+        items: &[&Args],
+    ) -> Result<Value, Fault> {
+        self.timed(script, keys, items).await.map(|answer| meter::counted(queue, answer))
+    }
+
+    /// Runs a script on whatever the keys are.
+    pub(crate) async fn timed(&self, script: &Script, keys: &[String], items: &[&Args]) -> Result<Value, Fault> {
+        let start = Instant::now();
+        let answer = match self.link.run(script, keys, items).await {
+            Err(fault) => Err(self.link.explained(fault, &self.keys.registry()).await),
+            done => done,
+        };
+        self.meter.of(script.name).seconds.record(start.elapsed().as_secs_f64());
+        if let Err(fault) = &answer {
+            self.complaints.about(script_failed, script.name, fault.to_string());
+            metrics::counter!("intray_script_faults_total", "script" => script.name).increment(1);
+        }
+        answer
+    }
+
+    /// Notes that a job of the queue has been moved here, or may have been.
+    pub(crate) fn mark_active(&self, queue: &QueueName) {
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        if !active.contains(queue) {
+            active.insert(queue.clone());
+        }
+    }
+
+    /// The queues that were marked since this was last asked.
+    pub(crate) fn take_active(&self) -> HashSet<QueueName> {
+        mem::take(&mut *self.active.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn script_failed(script: &'static str, fault: &str, times: u64) {
+    tracing::warn!(script, fault, times, "a script failed");
+}

@@ -1,0 +1,164 @@
+//! What the twins of the Lua files have in common: arguments in, an outcome out, and what follows of it.
+
+use std::sync::Arc;
+
+use redis::Value;
+
+use super::{
+    fault::Fault,
+    redis::{
+        args::Args,
+        meter,
+        read::{Fields, broken, word},
+    },
+    runner::Runner,
+    script::{Script, Scripts},
+};
+use crate::job::QueueName;
+
+/// The twin of a file in `lua/` that changes something.
+pub(crate) trait Transition {
+    type Outcome;
+
+    /// What follows when nobody knows what was done.
+    const AFTER_A_FAULT: Effect = Effect::Moved;
+
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script;
+
+    /// What the script is called with, as its header says.
+    fn args(&self) -> Args;
+
+    /// What its reply means.
+    fn read(&self, reply: Reply<'_>) -> Result<Self::Outcome, Fault>;
+
+    /// What follows of an outcome on this side.
+    fn effect(&self, outcome: &Self::Outcome) -> Effect;
+}
+
+/// What a script said to one item.
+pub(crate) struct Reply<'r> {
+    pub(crate) item: Value,
+    /// What it said for all items of a group.
+    pub(crate) shared: &'r [Value],
+    pub(crate) queue: &'r QueueName,
+    pub(crate) runner: &'r Arc<Runner>,
+}
+
+impl Reply<'_> {
+    pub(crate) fn fields(self) -> Result<Fields, Fault> {
+        Fields::of(self.item)
+    }
+
+    /// The first word, and what is behind it.
+    pub(crate) fn words(self) -> Result<(String, Fields), Fault> {
+        let mut fields = self.fields()?;
+        Ok((fields.text()?, fields))
+    }
+}
+
+/// What a transition means for the sweeper and for the figures, beside what its script has counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Time brings nothing that it would not have brought anyway.
+    None,
+    /// A job was moved, or may have been: the sweeper is to look what that brings and when.
+    Moved,
+    /// Nothing was moved, and so much is counted of the queue.
+    Counted(&'static str, u64),
+    /// Nobody has such a reservation.
+    Lost,
+}
+
+impl Effect {
+    pub(crate) fn moved_if(moved: bool) -> Self {
+        if moved { Self::Moved } else { Self::None }
+    }
+
+    fn take(self, runner: &Runner, queue: &QueueName) {
+        match self {
+            Self::None => {}
+            Self::Moved => runner.mark_active(queue),
+            Self::Counted(what, n) => meter::transitions(queue, what, n),
+            Self::Lost => meter::lost(),
+        }
+    }
+}
+
+/// Sees to what follows of an outcome.
+pub(crate) fn conclude<T: Transition>(
+    call: &T,
+    outcome: Result<T::Outcome, Fault>,
+    runner: &Runner,
+    queue: &QueueName,
+) -> Result<T::Outcome, Fault> {
+    outcome.as_ref().map_or(T::AFTER_A_FAULT, |outcome| call.effect(outcome)).take(runner, queue);
+    outcome
+}
+
+/// Runs the script of a transition that goes alone.
+pub(crate) async fn run<T: Transition>(runner: &Arc<Runner>, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
+    let script = call.script(&runner.scripts);
+    let item = runner.run(script, queue, &runner.keys_of(script, queue), &[&call.args()]).await;
+    let outcome = item.and_then(|item| call.read(Reply { item, shared: &[], queue, runner }));
+    conclude(call, outcome, runner, queue)
+}
+
+/// A transition of which calls that arrive together go together.
+pub(crate) trait Grouped: Transition<Outcome: Send> + Send + 'static {
+    const RIDE: Ride;
+
+    /// How many jobs it may touch.
+    fn jobs(&self) -> u32 {
+        1
+    }
+
+    /// So much that it is refused at `maxmemory`. It goes with its like alone, lest others are refused with it; and down
+    /// the same lane as they, lest one overtakes the other.
+    fn needs_memory(&self) -> bool {
+        false
+    }
+
+    /// Whether the reply is the last one.
+    fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
+        if word(reply) == Some("later") { Retry::Again } else { Retry::Done }
+    }
+
+    /// What is said where [`Entry`] lets nobody in.
+    fn turned_away(&self) -> Result<Self::Outcome, Fault> {
+        Err(broken("a queue that lets nobody in"))
+    }
+}
+
+/// How calls of one kind go together.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ride {
+    /// Most calls of one script.
+    pub(crate) most_calls: usize,
+    /// Nothing is done for a caller who is gone.
+    pub(crate) is_for_somebody: bool,
+    pub(crate) entry: Entry,
+    /// The reply is {…shared, items} instead of the items alone.
+    pub(crate) has_shared: bool,
+}
+
+/// What must be so of a queue before anything is sent to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entry {
+    Open,
+    /// The registry is told of it, unless there are as many as may be.
+    Registers,
+    /// It is there: nothing is run for what somebody has made up.
+    IfKnown,
+}
+
+/// What becomes of a call after a reply.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Retry<'r> {
+    Done,
+    /// The others have filled the script: in the next one, without end, for each of them serves somebody.
+    Again,
+    /// Behind this place and member, which are the call's last arguments.
+    Behind(&'r [u8], &'r [u8]),
+    /// When what is overdue is back in its place.
+    AfterSweep,
+}

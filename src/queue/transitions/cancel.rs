@@ -1,0 +1,66 @@
+//! cancel: the producer takes a job back.
+
+use crate::{
+    job::{JobId, State},
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        redis::{args::Args, read::broken},
+        script::{Script, Scripts},
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+/// What the producer takes back, from its holder only by force.
+struct Cancel {
+    id: JobId,
+    force: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancellation {
+    Cancelled,
+    UnknownJob,
+    /// Completed, or reserved without force.
+    WrongState(State),
+}
+
+impl Queues {
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn cancel(&self, id: JobId, force: bool) -> Result<Cancellation, Fault> {
+        let queue = id.queue.clone();
+        self.go_alone(&queue, &Cancel { id, force }).await
+    }
+}
+
+impl Transition for Cancel {
+    type Outcome = Cancellation;
+
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
+        &scripts.cancel
+    }
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push(self.id.code.as_str()).number(self.force.into());
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Cancellation, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word.as_str() {
+            "cancelled" => Ok(Cancellation::Cancelled),
+            "unknown" => Ok(Cancellation::UnknownJob),
+            "state" => Ok(Cancellation::WrongState(fields.state()?)),
+            _ => Err(broken("cancelled, unknown or state")),
+        }
+    }
+
+    fn effect(&self, outcome: &Cancellation) -> Effect {
+        match outcome {
+            Cancellation::Cancelled => Effect::Moved,
+            Cancellation::UnknownJob | Cancellation::WrongState(_) => Effect::None,
+        }
+    }
+}

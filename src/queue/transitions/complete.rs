@@ -1,0 +1,89 @@
+//! complete: the holder reports success.
+
+use crate::{
+    job::{Reservation, limits},
+    payload::Json,
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        layout::reservation::{Lost, OF_A_RESERVATION, handle},
+        redis::{args::Args, read::broken},
+        script::{Script, Scripts},
+        transition::{Effect, Grouped, Reply, Ride, Transition},
+    },
+};
+
+/// The holder reports success.
+#[derive(Debug, Clone)]
+pub struct Complete {
+    pub reservation: Reservation,
+    pub result: Option<Json>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// `late`: after the deadline, while nobody had taken the job. `duplicate`: the same call again, counted once.
+    Done { late: bool, duplicate: bool },
+    /// The result, if this was ever a reservation of the job, is kept among its late results.
+    Lost(Lost),
+}
+
+impl Queues {
+    /// Reports success, and keeps the result.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn complete(&self, call: Complete) -> Result<Completion, Fault> {
+        let queue = call.reservation.job.queue.clone();
+        self.go(&queue, call).await
+    }
+}
+
+impl Complete {
+    fn result(&self) -> &str {
+        self.result.as_ref().map_or("", Json::as_str)
+    }
+}
+
+impl Transition for Complete {
+    type Outcome = Completion;
+
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
+        if self.needs_memory() { &scripts.complete_large } else { &scripts.complete }
+    }
+
+    fn args(&self) -> Args {
+        let mut args = handle(&self.reservation, 1, self.result().len());
+        args.push(self.result());
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Completion, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word.as_str() {
+            "done" => Ok(Completion::Done { late: fields.flag()?, duplicate: false }),
+            "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }),
+            "lost" => Lost::read(&mut fields).map(Completion::Lost),
+            _ => Err(broken("done, again or lost")),
+        }
+    }
+
+    fn effect(&self, outcome: &Completion) -> Effect {
+        match outcome {
+            Completion::Done { .. } => Effect::Moved,
+            Completion::Lost(_) => Effect::Lost,
+        }
+    }
+}
+
+impl Grouped for Complete {
+    const RIDE: Ride = OF_A_RESERVATION;
+
+    fn needs_memory(&self) -> bool {
+        self.result().len() > limits::SMALL_RESULT
+    }
+
+    fn turned_away(&self) -> Result<Completion, Fault> {
+        Ok(Completion::Lost(Lost::UNKNOWN))
+    }
+}

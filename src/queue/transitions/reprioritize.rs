@@ -1,0 +1,65 @@
+//! reprioritize: the producer moves a job in the line.
+
+use crate::{
+    job::{JobId, Priority, State},
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        redis::{args::Args, read::broken},
+        script::{Script, Scripts},
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+struct Reprioritize {
+    id: JobId,
+    priority: Priority,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reprioritized {
+    Changed(State),
+    UnknownJob,
+    /// The job has ended.
+    WrongState(State),
+}
+
+impl Queues {
+    /// Moves a waiting job at once, a reserved one on its return.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn reprioritize(&self, id: JobId, priority: Priority) -> Result<Reprioritized, Fault> {
+        let queue = id.queue.clone();
+        self.go_alone(&queue, &Reprioritize { id, priority }).await
+    }
+}
+
+impl Transition for Reprioritize {
+    type Outcome = Reprioritized;
+
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
+        &scripts.reprioritize
+    }
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push(self.id.code.as_str()).number(self.priority.get().into());
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Reprioritized, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word.as_str() {
+            "changed" => Ok(Reprioritized::Changed(fields.state()?)),
+            "unknown" => Ok(Reprioritized::UnknownJob),
+            "state" => Ok(Reprioritized::WrongState(fields.state()?)),
+            _ => Err(broken("changed, unknown or state")),
+        }
+    }
+
+    /// Its times stay what they are.
+    fn effect(&self, _: &Reprioritized) -> Effect {
+        Effect::None
+    }
+}

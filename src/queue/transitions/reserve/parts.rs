@@ -1,0 +1,146 @@
+//! What reserve scripts said, queue by queue, made into one answer.
+
+use redis::Value;
+
+use super::{Handout, ReserveOutcome};
+use crate::{
+    job::{Millis, Reason, chance::between},
+    queue::{
+        fault::Fault,
+        redis::read::{Fields, broken},
+        transitions::undo::Undo,
+    },
+};
+
+/// One queue's part of an answer.
+pub(super) struct Part {
+    pub(super) jobs: Vec<Handout>,
+    pub(super) undo: Undo,
+    pub(super) refusal: Option<ReserveOutcome>,
+    pub(super) sight: Sight,
+}
+
+/// What a queue looks like to somebody who finds nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Sight {
+    pub(super) now: Millis,
+    pub waiting: u64,
+    pub(super) blocked: u64,
+    pub(super) delayed: u64,
+    pub(super) reserved: u64,
+    pub paused: bool,
+    /// Until something expires or falls due.
+    pub next_ms: Option<u64>,
+    /// All that is there, the worker has skipped.
+    pub(super) skipped: bool,
+    /// More was to be looked at than one call may.
+    pub(super) cut_short: bool,
+}
+
+/// One queue, as a reserve over several looks at it first.
+pub(super) struct Look {
+    pub(super) at_limit: bool,
+    /// This very call was given jobs before.
+    pub(super) replayed: bool,
+    pub(super) can_give: bool,
+    /// Of each live reservation of the worker.
+    pub(super) since: Vec<Millis>,
+    pub(super) sight: Sight,
+}
+
+impl Look {
+    pub(super) fn read(mut answer: Fields) -> Result<Self, Fault> {
+        let now = answer.time()?;
+        let (at_limit, replayed, can_give) = (answer.flag()?, answer.flag()?, answer.flag()?);
+        let (mut times, mut since) = (answer.list()?, Vec::new());
+        while !times.is_done() {
+            since.push(times.time()?);
+        }
+        Ok(Self { at_limit, replayed, can_give, since, sight: Sight::of(now, &answer.values_of_list()?)? })
+    }
+
+    /// A part that gives nothing.
+    pub(super) fn nothing(&self) -> Part {
+        Part { jobs: Vec::new(), undo: Undo::default(), refusal: None, sight: self.sight }
+    }
+}
+
+impl Sight {
+    /// waiting, blocked, delayed, reserved, paused (0 | 1), next ms (negative: never)
+    pub(super) fn of(now: Millis, counts: &[Value]) -> Result<Self, Fault> {
+        let &[
+            Value::Int(waiting),
+            Value::Int(blocked),
+            Value::Int(delayed),
+            Value::Int(reserved),
+            Value::Int(paused),
+            Value::Int(next),
+        ] = counts
+        else {
+            return Err(broken("what a queue looks like"));
+        };
+        let [waiting, blocked, delayed, reserved] = [waiting, blocked, delayed, reserved].map(i64::unsigned_abs);
+        let (paused, next_ms) = (paused != 0, u64::try_from(next).ok());
+        Ok(Self { now, waiting, blocked, delayed, reserved, paused, next_ms, skipped: false, cut_short: false })
+    }
+
+    /// The same, so long after.
+    #[must_use]
+    pub fn aged(mut self, ms: u64) -> Self {
+        self.now = Millis(self.now.0 + ms);
+        self.next_ms = self.next_ms.map(|next| next.saturating_sub(ms));
+        self
+    }
+
+    /// What somebody is told who finds nothing in queues that look so.
+    pub fn nothing(sights: &[Self]) -> ReserveOutcome {
+        ReserveOutcome::Nothing {
+            reason: reason(sights),
+            retry_after_ms: retry_after(sights),
+            remaining: sights.iter().map(|sight| sight.waiting).sum(),
+            now: sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0)),
+            passed_over: sights.iter().any(|sight| sight.skipped),
+        }
+    }
+}
+
+/// One answer out of the parts.
+pub(super) fn finish(parts: Vec<Part>) -> ReserveOutcome {
+    let (mut jobs, mut undo, mut sights) = (Vec::new(), Undo::default(), Vec::new());
+    for part in parts {
+        if let Some(refusal) = part.refusal {
+            return refusal;
+        }
+        jobs.extend(part.jobs);
+        undo.join(part.undo);
+        sights.push(part.sight);
+    }
+    if jobs.is_empty() {
+        return Sight::nothing(&sights);
+    }
+    let now = sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0));
+    let remaining = sights.iter().map(|sight| sight.waiting).sum();
+    jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
+    ReserveOutcome::Jobs { jobs, remaining, now, undo }
+}
+
+fn reason(sights: &[Sight]) -> Reason {
+    let of = |sight: &Sight| match sight {
+        Sight { paused: true, .. } => Reason::Paused,
+        Sight { skipped: true, .. } => Reason::Skipped,
+        Sight { blocked: 1.., .. } => Reason::Blocked,
+        Sight { delayed: 1.., .. } => Reason::Delayed,
+        Sight { reserved: 1.., .. } => Reason::Reserved,
+        _ => Reason::Empty,
+    };
+    sights.iter().map(of).min().unwrap_or(Reason::Empty)
+}
+
+/// The soonest expiry or due time, within bounds, with a tenth of jitter so that pages do not come back together.
+fn retry_after(sights: &[Sight]) -> u64 {
+    const SOON: u64 = 250;
+    const LATE: u64 = 5_000;
+    let soonest = sights.iter().filter_map(|sight| sight.next_ms).min().unwrap_or(LATE);
+    let wanted = if sights.iter().any(|sight| sight.cut_short) { SOON } else { soonest.clamp(SOON, LATE) };
+    between(wanted, wanted + wanted / 10).min(LATE)
+}

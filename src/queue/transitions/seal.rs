@@ -1,0 +1,52 @@
+//! seal: nothing more comes into a batch.
+
+use crate::{
+    job::BatchId,
+    queue::{
+        fault::Fault,
+        handle::Queues,
+        layout::batch::Batch,
+        redis::{args::Args, read::broken},
+        script::{Script, Scripts},
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+struct Seal<'b>(&'b BatchId);
+
+impl Queues {
+    /// Nothing more comes into it. `None`: there is no such batch.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn seal(&self, id: &BatchId) -> Result<Option<Batch>, Fault> {
+        self.go_alone(&id.queue, &Seal(id)).await
+    }
+}
+
+impl Transition for Seal<'_> {
+    type Outcome = Option<Batch>;
+
+    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
+        &scripts.seal
+    }
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push(self.0.code.as_str());
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Option<Batch>, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word.as_str() {
+            "sealed" => Batch::parse(self.0.clone(), &fields.bytes()?).map(Some),
+            "unknown" => Ok(None),
+            _ => Err(broken("sealed or unknown")),
+        }
+    }
+
+    fn effect(&self, outcome: &Option<Batch>) -> Effect {
+        Effect::moved_if(outcome.is_some())
+    }
+}

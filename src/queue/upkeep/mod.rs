@@ -1,0 +1,7 @@
+//! Is Redis one that jobs are safe in, has it the layout of this program, has it all that it had?
+
+pub(crate) mod adopt;
+pub(crate) mod epoch;
+pub(crate) mod health;
+pub(crate) mod migrate;
+pub(crate) mod rights;
