@@ -8,7 +8,7 @@ const FILE: usize = 300;
 const FUNCTION: usize = 50;
 
 /// Those that are still over. None may be added, and one that is short enough leaves the list.
-const LONG_FILES: &[&str] = &["src/queue/tests.rs", "src/queue/views/inspect.rs", "src/waiting/table.rs"];
+const LONG_FILES: &[&str] = &["src/queue/tests.rs", "src/waiting/table.rs"];
 const LONG_FUNCTIONS: &[&str] = &[];
 
 #[test]

@@ -31,28 +31,21 @@ const GRANTED: &[(&str, &[&str])] = &[
 
 /// The same for the rooms of `queue`. What is sideways in a room, one transition using another, is no arrow of these: see below.
 const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
-    ("transitions", &["lanes", "layout", "redis"]),
-    ("views", &["layout", "redis"]),
-    ("lanes", &["redis"]),
-    ("layout", &["redis"]),
-    ("redis", &[]),
+    ("upkeep", &["fault", "handle", "redis", "transitions"]),
+    ("transitions", &["fault", "handle", "layout", "redis", "runner", "script", "transition"]),
+    ("views", &["fault", "handle", "layout", "redis"]),
+    ("handle", &["fault", "lanes", "layout", "redis", "runner", "script", "transition"]),
+    ("lanes", &["fault", "layout", "redis", "runner", "script", "transition"]),
+    ("layout", &["fault", "redis", "runner", "transition"]),
+    ("transition", &["fault", "redis", "runner", "script"]),
+    ("runner", &["fault", "redis", "script"]),
+    ("redis", &["fault", "script"]),
+    ("script", &[]),
+    ("fault", &[]),
 ];
 
 /// Arrows between those rooms that are still there. None may be added, and one that has gone leaves the list.
-const STILL_IN_QUEUE: &[(&str, &str)] = &[
-    ("lanes", "meter"),
-    ("lanes", "script"),
-    ("lanes", "transitions"),
-    ("layout", "lanes"),
-    ("layout", "transitions"),
-    ("layout", "views"),
-    ("meter", "lanes"),
-    ("redis", "script"),
-    ("script", "layout"),
-    ("script", "redis"),
-    ("transitions", "meter"),
-    ("transitions", "views"),
-];
+const STILL_IN_QUEUE: &[(&str, &str)] = &[("script", "layout"), ("script", "redis")];
 
 /// Of what the code of a module must not speak.
 const UNSPOKEN: &[(&str, &[&str])] = &[
@@ -69,8 +62,7 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
 ];
 
 /// Circles of files that are still there, by their first file. None may be added.
-const KNOWN_CIRCLES: &[&str] =
-    &["http::events", "http::host", "queue::lanes", "queue::layout::settings", "queue::transitions::answer"];
+const KNOWN_CIRCLES: &[&str] = &["http::host"];
 
 /// The rooms of Lua from the roof down; the files of a room that stands alone do not know each other.
 const LUA_FLOORS: [&[&str]; 4] = [&["transitions", "views"], &["batches"], &["jobs"], &["base"]];
