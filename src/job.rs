@@ -10,6 +10,7 @@ mod name;
 mod priority;
 mod reason;
 mod role;
+pub mod settings;
 mod state;
 mod time;
 mod words;

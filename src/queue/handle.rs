@@ -8,12 +8,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     fault::Fault,
+    keys::Keys,
     lanes::{Lanes, Sweep},
     layout::{epoch::Epoch, registry::Registry},
     redis::{
         args::Args,
         hints::{Hint, Source, Wanted},
-        keys::Keys,
         link::{Link, Room},
     },
     runner::Runner,

@@ -12,10 +12,10 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     fault::Fault,
+    keys::Keys,
     redis::{
         args::Args,
         complaints::Complaints,
-        keys::Keys,
         link::Link,
         meter::{self, Meter},
     },

@@ -17,11 +17,11 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    complaints::Complaints,
-    keys::{HINTS, Keys},
+use super::complaints::Complaints;
+use crate::{
+    job::QueueName,
+    queue::keys::{HINTS, Keys},
 };
-use crate::job::QueueName;
 
 /// A connection that says nothing may be dead without a word: it is asked so often, and given as long to answer.
 const TRY_EVERY: Duration = Duration::from_secs(1);

@@ -1,9 +1,8 @@
-//! How Redis is spoken to: connections, names of keys, arguments and answers. Nothing here knows what a job is.
+//! How Redis is spoken to: connections, arguments and answers. Nothing here knows what a job is.
 
 pub(crate) mod args;
 pub(crate) mod complaints;
 pub(crate) mod hints;
-pub(crate) mod keys;
 pub(crate) mod link;
 pub(crate) mod meter;
 pub(crate) mod read;

@@ -10,7 +10,7 @@ use redis::Value;
 
 use super::{Redis, word};
 use crate::queue::{
-    redis::keys::{HINTS, KEYS},
+    keys::{HINTS, KEYS},
     upkeep::migrate::Stamps,
 };
 

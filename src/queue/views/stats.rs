@@ -2,14 +2,14 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::job::{Kept, Millis, QueueName, Total};
+use crate::job::{
+    Kept, Millis, QueueName, Total,
+    settings::{Settings, SettingsPatch},
+};
 use crate::queue::{
     fault::Fault,
     handle::Queues,
-    layout::{
-        batch::StateCounts,
-        settings::{Settings, SettingsPatch},
-    },
+    layout::batch::StateCounts,
     redis::{
         args::Args,
         read::{Fields, broken},

@@ -6,7 +6,7 @@ use crate::job::QueueName;
 use crate::queue::{
     fault::Fault,
     handle::Queues,
-    redis::keys::{HINTS, KEYS},
+    keys::{HINTS, KEYS},
     redis::read::{broken, word},
 };
 

@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_readme_draws_the_same_table() {
-        let readme = include_str!("../../../README.md");
+        let readme = include_str!("../../README.md");
         let table = readme.lines().skip_while(|line| *line != "| key | type | holds |").skip(2);
         let rows = table.take_while(|line| line.starts_with('|')).map(|row| {
             let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
@@ -111,7 +111,7 @@ mod tests {
     }
     #[test]
     fn the_readme_names_the_keys_beside_the_table() {
-        let (readme, keys) = (include_str!("../../../README.md"), Keys::new("intray"));
+        let (readme, keys) = (include_str!("../../README.md"), Keys::new("intray"));
         for key in [keys.registry(), keys.libraries(), keys.layout(), keys.epoch()] {
             assert!(readme.contains(&format!("`{key}`")), "{key}");
         }
