@@ -1,7 +1,8 @@
 //! Who waits where. The longest-waiting is woken first, and as many as there are jobs.
 
+mod state;
+
 use std::{
-    collections::{BTreeSet, HashMap},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -11,6 +12,7 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
+use self::state::{Bell, Line, State, Waiter, sorted};
 use crate::{
     job::{Name, QueueName, chance::between},
     queue::{Fault, ReserveOutcome, Sight},
@@ -21,43 +23,6 @@ const REST_MS: [u64; 2] = [250, 500];
 
 #[derive(Default)]
 pub(super) struct Table(Mutex<State>);
-
-#[derive(Default)]
-struct State {
-    next: u64,
-    waiters: HashMap<u64, Waiter>,
-    lines: HashMap<QueueName, Line>,
-    /// One wait a named worker and set of queues.
-    workers: HashMap<(Name, Arc<[QueueName]>), u64>,
-}
-
-struct Waiter {
-    bell: Arc<Bell>,
-    queues: Arc<[QueueName]>,
-    worker: Option<Name>,
-}
-
-#[derive(Default)]
-struct Bell {
-    rung: Notify,
-    replaced: AtomicBool,
-}
-
-/// One queue, with those who wait for it, by age.
-#[derive(Default)]
-struct Line {
-    asleep: BTreeSet<u64>,
-    awake: BTreeSet<u64>,
-    /// Those whose last look Redis did not answer, or refused: it may have reserved a job for them all the same.
-    troubled: BTreeSet<u64>,
-    /// Until then none of them looks again.
-    rests_until: Option<Instant>,
-    /// Asks the queue's watch to look now.
-    tick: Arc<Notify>,
-    /// Tells it that nobody is there any more.
-    left: Arc<Notify>,
-    seen: Option<(Instant, Result<Sight, Fault>)>,
-}
 
 /// Somebody's place in the table; dropped when they leave.
 pub(super) struct Place<'t> {
@@ -171,53 +136,6 @@ impl Table {
             state.lines.remove(queue);
         }
         deserted
-    }
-}
-
-/// A set of queues, however it was named.
-fn sorted(queues: &[QueueName]) -> Arc<[QueueName]> {
-    let mut queues = queues.to_vec();
-    queues.sort_unstable();
-    queues.into()
-}
-
-impl Line {
-    fn is_deserted(&self) -> bool {
-        self.asleep.is_empty() && self.awake.is_empty()
-    }
-
-    fn rest(&self) -> Option<Duration> {
-        let until = self.rests_until.filter(|_| !self.troubled.is_empty())?;
-        until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
-    }
-}
-
-impl State {
-    fn rouse(&mut self, number: u64) {
-        self.shift(number, |line| (&mut line.asleep, &mut line.awake));
-        if let Some(waiter) = self.waiters.get(&number) {
-            waiter.bell.rung.notify_one();
-        }
-    }
-
-    /// The first in each line who is asleep, of those from this number on.
-    fn rouse_next(&mut self, queues: &[QueueName], from: u64) {
-        let first = |queue| self.lines.get(queue)?.asleep.range(from..).next().copied();
-        let next: BTreeSet<u64> = queues.iter().filter_map(first).collect();
-        for number in next {
-            self.rouse(number);
-        }
-    }
-
-    /// From one set of each of its lines to the other.
-    fn shift(&mut self, number: u64, sets: impl Fn(&mut Line) -> (&mut BTreeSet<u64>, &mut BTreeSet<u64>)) {
-        let Some(waiter) = self.waiters.get(&number) else { return };
-        for queue in waiter.queues.iter() {
-            if let Some((from, to)) = self.lines.get_mut(queue).map(&sets) {
-                from.remove(&number);
-                to.insert(number);
-            }
-        }
     }
 }
 

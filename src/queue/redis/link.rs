@@ -3,6 +3,8 @@
 
 mod faults;
 mod form;
+mod mind;
+mod room;
 
 use std::{
     sync::{
@@ -14,16 +16,16 @@ use std::{
 
 use deadpool_redis::{Connection, Manager, Pool, PoolError, Runtime};
 use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Value, aio::MultiplexedConnection};
-use tokio::sync::{Mutex, watch};
-use tokio_util::sync::CancellationToken;
+use tokio::sync::Mutex;
 
+pub use self::room::Room;
 use self::{
     faults::{NO_PASSWORD, WRONG_TYPE, away, is_broken, is_cut, is_misled, judge},
     form::Form,
 };
 pub(crate) use crate::queue::redis::args::Args;
 use crate::queue::{
-    fault::{Applied, Fault},
+    fault::Fault,
     script::{Script, Scripts},
 };
 
@@ -33,14 +35,8 @@ const SHARED: usize = 3;
 /// answered, whatever Redis does.
 const CONNECT: Duration = Duration::from_millis(700);
 const RESPONSE: Duration = Duration::from_millis(1_100);
-/// How often the shared connections are tried, so that no caller is the one to find out that one is dead.
-const TRY_EVERY: Duration = Duration::from_millis(500);
-/// How often a Redis that has refused the library is asked again.
-const TRY_LIBRARY_EVERY: Duration = Duration::from_secs(5);
 /// A connection that is younger leads to the server that is there now: another would lead nowhere else.
 const FRESH: Duration = Duration::from_secs(1);
-/// Why a private server's disk has no room for anything new; `None` while it has.
-pub type Room = watch::Receiver<Option<String>>;
 
 pub(crate) struct Link {
     /// Host and port, or the socket: never who asks, nor their password.
@@ -98,25 +94,6 @@ impl Link {
             self.confirm().await?;
         }
         Ok(answer)
-    }
-
-    /// A server whose append came out short answers all the same, keeps the rest in its memory and refuses the next
-    /// write. It refuses a PING then, too, and says PONG in a later turn only when all of its turns before are in the file.
-    async fn confirm(&self) -> Result<(), Fault> {
-        match self.send(&redis::cmd("PING")).await.map_err(Sent::fault) {
-            Ok(_) => Ok(()),
-            Err(Fault::Unavailable { why, .. }) => Err(Fault::Unavailable { applied: Applied::Unknown, why }),
-            Err(fault @ (Fault::Full | Fault::Broken(_))) => Err(fault),
-        }
-    }
-
-    pub(crate) fn knows_its_room(&self) -> bool {
-        self.room.is_some()
-    }
-
-    /// Why nothing new can be stored.
-    pub(crate) fn shortage(&self) -> Option<String> {
-        self.room.as_ref().and_then(|room| room.borrow().clone())
     }
 
     /// A plain command.
@@ -178,30 +155,6 @@ impl Link {
                     self.replace(slot, number).await;
                 }
                 Err(Sent::Error(e))
-            }
-        }
-    }
-
-    /// Tries the shared connections again and again, and drops those that do not answer.
-    pub(crate) async fn mind(&self, stop: CancellationToken) {
-        let mut library_tried = Instant::now();
-        while stop.run_until_cancelled(tokio::time::sleep(TRY_EVERY)).await.is_some() {
-            let tries = self.slots.iter().map(|slot| async move {
-                let Some((number, mut connection, _)) = slot.read() else { return };
-                let pong: Result<Value, _> = redis::cmd("PING").query_async(&mut connection).await;
-                match pong {
-                    Ok(_) => self.found(),
-                    Err(e) if is_broken(&e) => {
-                        self.lose(&e);
-                        self.replace(slot, number).await;
-                    }
-                    Err(_) => {}
-                }
-            });
-            futures_util::future::join_all(tries).await;
-            if !self.form.is_library() && library_tried.elapsed() >= TRY_LIBRARY_EVERY {
-                library_tried = Instant::now();
-                self.try_library().await;
             }
         }
     }

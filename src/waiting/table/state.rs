@@ -1,0 +1,98 @@
+//! What the table holds: who waits, in which lines, and who of them is awake.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::{Arc, atomic::AtomicBool},
+    time::Duration,
+};
+
+use tokio::{sync::Notify, time::Instant};
+
+use crate::{
+    job::{Name, QueueName},
+    queue::{Fault, Sight},
+};
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) next: u64,
+    pub(super) waiters: HashMap<u64, Waiter>,
+    pub(super) lines: HashMap<QueueName, Line>,
+    /// One wait a named worker and set of queues.
+    pub(super) workers: HashMap<(Name, Arc<[QueueName]>), u64>,
+}
+
+pub(super) struct Waiter {
+    pub(super) bell: Arc<Bell>,
+    pub(super) queues: Arc<[QueueName]>,
+    pub(super) worker: Option<Name>,
+}
+
+#[derive(Default)]
+pub(super) struct Bell {
+    pub(super) rung: Notify,
+    pub(super) replaced: AtomicBool,
+}
+
+/// One queue, with those who wait for it, by age.
+#[derive(Default)]
+pub(super) struct Line {
+    pub(super) asleep: BTreeSet<u64>,
+    pub(super) awake: BTreeSet<u64>,
+    /// Those whose last look Redis did not answer, or refused: it may have reserved a job for them all the same.
+    pub(super) troubled: BTreeSet<u64>,
+    /// Until then none of them looks again.
+    pub(super) rests_until: Option<Instant>,
+    /// Asks the queue's watch to look now.
+    pub(super) tick: Arc<Notify>,
+    /// Tells it that nobody is there any more.
+    pub(super) left: Arc<Notify>,
+    pub(super) seen: Option<(Instant, Result<Sight, Fault>)>,
+}
+
+/// A set of queues, however it was named.
+pub(super) fn sorted(queues: &[QueueName]) -> Arc<[QueueName]> {
+    let mut queues = queues.to_vec();
+    queues.sort_unstable();
+    queues.into()
+}
+
+impl Line {
+    pub(super) fn is_deserted(&self) -> bool {
+        self.asleep.is_empty() && self.awake.is_empty()
+    }
+
+    pub(super) fn rest(&self) -> Option<Duration> {
+        let until = self.rests_until.filter(|_| !self.troubled.is_empty())?;
+        until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
+    }
+}
+
+impl State {
+    pub(super) fn rouse(&mut self, number: u64) {
+        self.shift(number, |line| (&mut line.asleep, &mut line.awake));
+        if let Some(waiter) = self.waiters.get(&number) {
+            waiter.bell.rung.notify_one();
+        }
+    }
+
+    /// The first in each line who is asleep, of those from this number on.
+    pub(super) fn rouse_next(&mut self, queues: &[QueueName], from: u64) {
+        let first = |queue| self.lines.get(queue)?.asleep.range(from..).next().copied();
+        let next: BTreeSet<u64> = queues.iter().filter_map(first).collect();
+        for number in next {
+            self.rouse(number);
+        }
+    }
+
+    /// From one set of each of its lines to the other.
+    pub(super) fn shift(&mut self, number: u64, sets: impl Fn(&mut Line) -> (&mut BTreeSet<u64>, &mut BTreeSet<u64>)) {
+        let Some(waiter) = self.waiters.get(&number) else { return };
+        for queue in waiter.queues.iter() {
+            if let Some((from, to)) = self.lines.get_mut(queue).map(&sets) {
+                from.remove(&number);
+                to.insert(number);
+            }
+        }
+    }
+}
