@@ -11,13 +11,13 @@ use super::{
     extract::JsonBody,
     fields::Fields,
     guard,
-    headers::{IdempotencyKey, Traceparent},
+    headers::Traceparent,
     operator::{known, read_page},
     path::InPath,
     problem::{Failure, Problem},
     query::{NoQuery, Query, read_wait},
     rules, shapes,
-    task::{Repeat, check_size, read_task},
+    task::{Bringing, Repeat, check_size, read_task},
 };
 use crate::{
     access::{Caller, Pass},
@@ -33,15 +33,10 @@ const RESULTS: u32 = 100;
 pub async fn create(
     State(queues): State<Queues>,
     State(PayloadLimit(max_payload)): State<PayloadLimit>,
-    caller: Caller,
-    _: NoQuery,
-    IdempotencyKey(key): IdempotencyKey,
-    Traceparent(traceparent): Traceparent,
-    body: JsonBody,
+    call: Bringing,
 ) -> Result<Response, Problem> {
-    let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
-    let new = read_batch(body.fields()?, repeat.as_ref(), traceparent.as_ref())?;
-    guard::queue(&caller, &new.id.queue)?;
+    let new = read_batch(call.body.fields()?, call.repeat.as_ref(), call.traceparent.as_ref())?;
+    guard::queue(&call.caller, &new.id.queue)?;
     check_sizes(&new.jobs, max_payload)?;
     match queues.create_batch(new).await? {
         BatchCreation::Created(batch) => Ok(created(format!("/batches/{}", batch.id), shapes::Batch::new(&batch))),

@@ -3,12 +3,12 @@
 
 use std::net::IpAddr;
 
-use axum::{extract::Request, http::header};
-
-use super::{
-    origin::lone,
-    problem::{Failure, Problem},
+use axum::{
+    extract::Request,
+    http::{HeaderMap, HeaderName, header},
 };
+
+use super::problem::{Failure, Problem};
 
 /// Among the allowed hosts: any will do.
 const ANY: &str = "*";
@@ -50,6 +50,13 @@ pub(super) fn of(request: &Request) -> Option<&str> {
         Some(target) => Some(&target[behind_the_user(target)..]),
         None => lone(request.headers(), &header::HOST),
     }
+}
+
+/// What a header says that stands there once, and is text.
+pub(super) fn lone<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?.to_str().ok()?;
+    values.next().is_none().then_some(value)
 }
 
 fn without_port(host: &str) -> &str {

@@ -3,14 +3,14 @@
 
 use axum::{
     extract::Request,
-    http::{HeaderMap, HeaderName, HeaderValue, Method, header},
+    http::{HeaderName, HeaderValue, Method, header},
 };
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::{
     Policy,
     headers::{IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT},
-    host::{self, Stranger},
+    host::{self, Stranger, lone},
     observe::REQUEST_ID,
     problem::{Failure, Problem},
 };
@@ -101,12 +101,6 @@ impl Origins {
             Self::Listed(list) => list.iter().any(|listed| listed.eq_ignore_ascii_case(origin)),
         }
     }
-}
-
-pub(super) fn lone<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?.to_str().ok()?;
-    values.next().is_none().then_some(value)
 }
 
 /// Behind a proxy the service does not know its own scheme, so the host alone decides. Both leave out the usual port.

@@ -11,13 +11,12 @@ use super::{
     extract::JsonBody,
     fields::Fields,
     guard,
-    headers::{IdempotencyKey, Traceparent},
     items::{Answers, Items},
     path::InPath,
     problem::Problem,
     query::{NoQuery, Query, read_wait},
     rules, shapes,
-    task::{Repeat, check_size, read_task},
+    task::{Bringing, Repeat, check_size, read_task},
 };
 use crate::{
     access::{Caller, Pass},
@@ -30,14 +29,9 @@ use crate::{
 pub async fn enqueue(
     State(queues): State<Queues>,
     State(PayloadLimit(max_payload)): State<PayloadLimit>,
-    caller: Caller,
-    _: NoQuery,
-    IdempotencyKey(key): IdempotencyKey,
-    Traceparent(traceparent): Traceparent,
-    body: JsonBody,
+    Bringing { caller, repeat, traceparent, body }: Bringing,
 ) -> Result<Response, Problem> {
     let items = Items::of(body.text()?, limits::ENQUEUE_ITEMS)?;
-    let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
     let mut call = Call { caller, repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
     let items = items.read(|item| call.job(item));
     // One job says so itself; of an array nothing is stored if a part of it is another call's.

@@ -1,11 +1,15 @@
 //! What jobs say of themselves, alone or in a batch, and what tells the call that brings them from others.
 
+use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use super::{
+    extract::JsonBody,
     fields::Fields,
+    headers::{IdempotencyKey, Traceparent},
     problem::{Failure, Problem},
+    query::NoQuery,
     rules,
     time::time,
 };
@@ -16,6 +20,15 @@ use crate::{
     queue::{self, Delay, Task},
 };
 
+/// A call that brings new jobs.
+pub struct Bringing {
+    pub caller: Caller,
+    /// `None`: it is not said to be safe to repeat.
+    pub repeat: Option<Repeat>,
+    pub traceparent: Option<String>,
+    pub body: JsonBody,
+}
+
 /// An idempotency key, and what tells its call from another under the same key.
 pub struct Repeat {
     /// Whose key it is: another caller's is another.
@@ -24,8 +37,23 @@ pub struct Repeat {
     pub fingerprint: [u8; 8],
 }
 
+impl<S: Sync> FromRequest<S> for Bringing {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let (mut parts, body) = request.into_parts();
+        let caller = Caller::from_request_parts(&mut parts, state).await?;
+        NoQuery::from_request_parts(&mut parts, state).await?;
+        let IdempotencyKey(key) = IdempotencyKey::from_request_parts(&mut parts, state).await?;
+        let Ok(Traceparent(traceparent)) = Traceparent::from_request_parts(&mut parts, state).await;
+        let body = JsonBody::from_request(Request::from_parts(parts, body), state).await?;
+        let repeat = key.map(|key| Repeat::new(key, &body.0, &caller));
+        Ok(Self { caller, repeat, traceparent, body })
+    }
+}
+
 impl Repeat {
-    pub fn new(key: String, body: &Bytes, caller: &Caller) -> Self {
+    fn new(key: String, body: &Bytes, caller: &Caller) -> Self {
         let digest = Sha256::digest(body);
         let credential = caller.credential().to_owned();
         Self { credential, key, fingerprint: std::array::from_fn(|i| digest[i]) }

@@ -8,7 +8,7 @@ use crate::{
             args::Args,
             read::{Fields, broken},
         },
-        transition::{Entry, Ride},
+        transition::{Effect, Entry, Ride},
     },
 };
 
@@ -69,6 +69,14 @@ impl Return {
             "unnamed" => Ok(Self::NobodySkips),
             "lost" => Lost::read(&mut fields).map(Self::Lost),
             _ => Err(broken("what became of a job that was given back")),
+        }
+    }
+
+    pub(crate) fn effect(&self) -> Effect {
+        match self {
+            Self::Returned { .. } | Self::Stays => Effect::Moved,
+            Self::NobodySkips => Effect::None,
+            Self::Lost(_) => Effect::Lost,
         }
     }
 }

@@ -71,11 +71,7 @@ impl Transition for Abandon {
     }
 
     fn effect(&self, outcome: &Return) -> Effect {
-        match outcome {
-            Return::Returned { .. } | Return::Stays => Effect::Moved,
-            Return::NobodySkips => Effect::None,
-            Return::Lost(_) => Effect::Lost,
-        }
+        outcome.effect()
     }
 }
 

@@ -49,11 +49,7 @@ impl Transition for Fail {
     }
 
     fn effect(&self, outcome: &Return) -> Effect {
-        match outcome {
-            Return::Returned { .. } | Return::Stays => Effect::Moved,
-            Return::NobodySkips => Effect::None,
-            Return::Lost(_) => Effect::Lost,
-        }
+        outcome.effect()
     }
 }
 
