@@ -7,7 +7,7 @@ use super::tree;
 /// Lines that make a piece.
 const PIECE: usize = 6;
 /// Pieces that stand in more than one place. Only ever lower it.
-const CEILING: usize = 7;
+const CEILING: usize = 1;
 
 #[test]
 fn no_more_stands_twice_than_did() {
@@ -41,6 +41,7 @@ fn pieces(text: &str) -> Vec<(String, usize)> {
 }
 
 fn says_something(line: &str) -> bool {
-    let is_aside = ["//", "--", "use ", "import ", "#[", "*", "/*"].iter().any(|start| line.starts_with(start));
+    let is_aside = ["//", "--", "use ", "import ", "#[", "*", "/*"].iter().any(|start| line.starts_with(start))
+        || line.contains(" = require '");
     !is_aside && line.chars().filter(|c| c.is_alphanumeric()).count() > 3
 }

@@ -11,7 +11,8 @@ pub type Graph = BTreeMap<String, BTreeSet<String>>;
 pub fn rust() -> Graph {
     let sources = tree::files("src", &["rs"]);
     let is_product = |path: &str| !path.ends_with("/tests.rs") && !path.contains("/tests/");
-    let sources: Vec<_> = sources.into_iter().filter(|(path, _)| is_product(path)).collect();
+    let sources = sources.into_iter().filter(|(path, _)| is_product(path));
+    let sources: Vec<_> = sources.map(|(path, text)| (path, without_tests(&text).to_owned())).collect();
     let modules: BTreeSet<String> = sources.iter().map(|(path, _)| module(path)).collect();
     let roofs: BTreeMap<_, _> =
         sources.iter().map(|(path, text)| (module(path), imported(text, &module(path)))).collect();
@@ -23,6 +24,10 @@ pub fn rust() -> Graph {
         graph.entry(from.clone()).or_default().extend(others);
     }
     graph
+}
+
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default()
 }
 
 /// The modules of Lua and what each requires.
@@ -74,7 +79,6 @@ fn home(mut path: Vec<String>, roofs: &BTreeMap<String, BTreeMap<String, Vec<Str
 
 /// The absolute paths that a module speaks of.
 fn uses(text: &str, module: &str) -> Vec<Vec<String>> {
-    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     let lines = text.lines().map(|line| line.split("//").next().unwrap_or_default());
     let code = lines.collect::<Vec<_>>().join("\n");
     let here: Vec<_> = if module == "main" { Vec::new() } else { module.split("::").map(str::to_owned).collect() };

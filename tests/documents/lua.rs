@@ -14,15 +14,12 @@ pub fn quoted(text: &str) -> Vec<String> {
     text.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// The words that may stand in the first argument with words of each call of a function, or of one of the module's of this name:
-/// `event('due', …)`, `event.tell(q, is and 'paused' or 'unpaused', …)`.
+/// The words that may stand in the first argument with words of each call of a function:
+/// `event.tell(q, is and 'paused' or 'unpaused', …)`.
 pub fn words_given_to(code: &str, function: &str) -> Vec<String> {
     let calls = code.match_indices(function).filter_map(|(at, _)| {
         let is_whole = code[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != '.');
-        let rest =
-            code[at + function.len()..].trim_start_matches(|c: char| c.is_alphanumeric() || c == '.' || c == '_');
-        let is_call = code[at + function.len()..].starts_with(['.', '(']);
-        rest.strip_prefix('(').filter(|_| is_whole && is_call)
+        code[at + function.len()..].strip_prefix('(').filter(|_| is_whole)
     });
     calls
         .flat_map(|rest| arguments(rest).iter().take(2).map(|a| quoted(a)).find(|w| !w.is_empty()).unwrap_or_default())
@@ -59,8 +56,8 @@ pub fn table(code: &str, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn words_are_found_in_either_way_to_write() {
-    let code = "event('due', id, '')  event.tell(q, is and 'paused' or 'unpaused', f(1, 'x'), 'y') event(kind, id, 'z') my_event('no')";
-    assert_eq!(words_given_to(code, "event"), ["due", "paused", "unpaused"]);
+fn words_are_found_in_the_calls_of_a_function_alone() {
+    let code = "event.tell(q, 'due')  event.tell(q, is and 'paused' or 'unpaused', f(1, 'x'), 'y') event.tell(q, kind, 'z') my_event.tell('no') event.telling('no')";
+    assert_eq!(words_given_to(code, "event.tell"), ["due", "paused", "unpaused"]);
     assert_eq!(table("local STATES = {\n 'a', [B] = 'b',\n}", "STATES"), ["a", "b"]);
 }

@@ -22,15 +22,15 @@ fn same(place: &str, found: &BTreeSet<String>, list: &str, known: &BTreeSet<Stri
 
 #[test]
 fn lua_tells_the_kinds_of_event_that_there_are() {
-    let told = set(lua::words_given_to(&lua::code(), "event"));
-    same("event(…) in lua/", &told, "job::Kind", &set(Kind::ALL.map(Kind::word)));
+    let told = set(lua::words_given_to(&lua::code(), "event.tell"));
+    same("event.tell(…) in lua/", &told, "job::Kind", &set(Kind::ALL.map(Kind::word)));
 }
 
 #[test]
 fn lua_counts_the_totals_that_there_are() {
-    let counted = set(lua::words_given_to(&lua::code(), "total"));
+    let counted = set(lua::words_given_to(&lua::code(), "total.count"));
     let known = Total::ALL.map(Total::word).into_iter().chain(Kept::ALL.map(Kept::word));
-    same("total(…) in lua/", &counted, "job::Total and job::Kept", &set(known));
+    same("total.count(…) in lua/", &counted, "job::Total and job::Kept", &set(known));
 }
 
 #[test]
