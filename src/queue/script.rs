@@ -17,7 +17,9 @@ use super::redis::keys::{KEYS, REGISTRY};
 use crate::job::limits;
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 12] = [
+const CONSTANTS: [(&str, u64); 13] = [
+    // The plain paths are taken.
+    ("PLAIN", !cfg!(feature = "whole-path") as u64),
     ("SPAN", 1 << 46),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
     ("RETENTION_MAX", super::layout::settings::DEFAULT.retention_max as u64),
