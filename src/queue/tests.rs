@@ -71,7 +71,8 @@ impl Redis {
     /// Everything that is stored, in Redis's own serialization.
     async fn dump(&self) -> Vec<(Vec<u8>, Value)> {
         let link = &self.queues.parts.runner.link;
-        let mut keys = Fields::of(link.plain(redis::cmd("KEYS").arg("*")).await.expect("keys")).expect("a list");
+        let keys = link.plain(redis::cmd("KEYS").arg("*")).await.expect("keys");
+        let mut keys = Fields::of(&keys).expect("a list");
         let mut all = Vec::new();
         while !keys.is_done() {
             let key = keys.bytes().expect("a key");
@@ -275,7 +276,8 @@ async fn what_operators_do_twice_is_done_once() {
 async fn the_older_layout_is_adopted_in_order_and_once() {
     let redis = Redis::start().await;
     let link = &redis.queues.parts.runner.link;
-    let mut time = Fields::of(link.plain(&redis::cmd("TIME")).await.expect("time")).expect("a list");
+    let time = link.plain(&redis::cmd("TIME")).await.expect("time");
+    let mut time = Fields::of(&time).expect("a list");
     let now: u64 = time.text().expect("seconds").parse().expect("a number");
     let put = async |key: &str, score: u64, member: &str| {
         link.plain(redis::cmd("ZADD").arg(key).arg(score).arg(member)).await.expect("stored");
