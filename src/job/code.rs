@@ -132,7 +132,7 @@ impl Reservation {
 
     /// The credential in words. It is not `Display`, so that none gets into a log by accident.
     pub fn reveal(&self) -> String {
-        format!("{}.{}", self.job, self.secret.as_str())
+        [self.job.queue.as_str(), "-", self.job.code.as_str(), ".", self.secret.as_str()].concat()
     }
 }
 

@@ -210,7 +210,7 @@ impl Lanes {
                     sweeps = true;
                 }
                 Retry::Done | Retry::Behind(..) | Retry::AfterSweep => {
-                    passenger.ticket.deliver(Reply { item, shared, queue: &name.0, runner: &self.runner });
+                    passenger.ticket.deliver(Reply { item: &item, shared, queue: &name.0, runner: &self.runner });
                     continue;
                 }
             }
