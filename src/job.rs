@@ -10,6 +10,7 @@ mod name;
 mod priority;
 mod reason;
 mod role;
+pub mod settings;
 mod state;
 mod time;
 mod words;
@@ -21,6 +22,7 @@ pub use name::{LockName, Name, QueueName};
 pub use priority::Priority;
 pub use reason::Reason;
 pub use role::Role;
+pub use settings::{Settings, SettingsPatch};
 pub use state::{BatchState, State};
 pub use time::{Backoff, Millis};
 

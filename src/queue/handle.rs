@@ -9,14 +9,15 @@ use tokio_util::sync::CancellationToken;
 use super::{
     fault::Fault,
     lanes::{Lanes, Sweep},
-    layout::{epoch::Epoch, registry::Registry},
+    layout::epoch::Epoch,
     redis::{
         args::Args,
         hints::{Hint, Source, Wanted},
         keys::Keys,
         link::{Link, Room},
+        runner::Runner,
     },
-    runner::Runner,
+    registry::Registry,
     script::{Script, Scripts},
     transition::{self, Grouped, Transition},
 };

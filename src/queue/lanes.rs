@@ -18,9 +18,8 @@ use redis::Value;
 use self::ticket::Ticket;
 use super::{
     fault::{Applied, Fault},
-    layout::registry::Registry,
-    redis::{args::Args, read::broken},
-    runner::Runner,
+    redis::{args::Args, read::broken, runner::Runner},
+    registry::Registry,
     script::Script,
     transition::{Entry, Grouped, Reply, Retry, Ride},
 };

@@ -8,7 +8,7 @@ mod handle;
 mod lanes;
 mod layout;
 mod redis;
-mod runner;
+mod registry;
 mod script;
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,6 @@ pub use layout::{
     member::NewMember,
     progress::{Meant, Progress},
     reservation::{Lost, Return},
-    settings::{Settings, SettingsPatch},
     task::{Delay, Task},
 };
 pub use redis::{
@@ -60,8 +59,8 @@ pub use views::{
     stats::{QueueInfo, QueuePage, Totals},
 };
 
-pub use crate::job::Reason;
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};
+pub use crate::job::{Reason, Settings, SettingsPatch};
 
 impl Queues {
     /// A handle on the queues behind a Redis URL (`redis://…` or `unix://…`), under a key prefix. It connects when it is used.

@@ -14,20 +14,20 @@ use sha2::{Digest, Sha256};
 
 use self::source::{Sources, Text, header};
 use super::redis::keys::{KEYS, REGISTRY};
-use crate::job::limits;
+use crate::job::{limits, settings::DEFAULT};
 
 /// Defaults of the settings and limits that scripts know by name.
 const CONSTANTS: [(&str, u64); 12] = [
     ("SPAN", 1 << 46),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
-    ("RETENTION_MAX", super::layout::settings::DEFAULT.retention_max as u64),
-    ("RETENTION_MS", super::layout::settings::DEFAULT.retention_ms as u64),
-    ("MAX_ATTEMPTS", super::layout::settings::DEFAULT.max_attempts as u64),
-    ("MAX_HOLD_MS", super::layout::settings::DEFAULT.max_hold_ms as u64),
-    ("MAX_JOBS", super::layout::settings::DEFAULT.max_jobs as u64),
-    ("LEASE_MS", super::layout::settings::DEFAULT.lease_ms as u64),
-    ("WORKER_LIMIT", super::layout::settings::DEFAULT.worker_limit as u64),
-    ("WARN_MS", super::layout::settings::DEFAULT.warn_ms as u64),
+    ("RETENTION_MAX", DEFAULT.retention_max as u64),
+    ("RETENTION_MS", DEFAULT.retention_ms as u64),
+    ("MAX_ATTEMPTS", DEFAULT.max_attempts as u64),
+    ("MAX_HOLD_MS", DEFAULT.max_hold_ms as u64),
+    ("MAX_JOBS", DEFAULT.max_jobs as u64),
+    ("LEASE_MS", DEFAULT.lease_ms as u64),
+    ("WORKER_LIMIT", DEFAULT.worker_limit as u64),
+    ("WARN_MS", DEFAULT.warn_ms as u64),
     ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
     ("LATE_RESULTS", 5),
 ];

@@ -10,8 +10,8 @@ use super::{
         args::Args,
         meter,
         read::{Fields, broken, word},
+        runner::Runner,
     },
-    runner::Runner,
     script::{Script, Scripts},
 };
 use crate::job::{QueueName, Tally};
@@ -139,6 +139,13 @@ pub(crate) struct Ride {
     pub(crate) entry: Entry,
     /// The reply is {…shared, items} instead of the items alone.
     pub(crate) has_shared: bool,
+}
+
+impl Ride {
+    /// Whatever is said of a reservation is meant, whoever hears the answer; and nothing is run for one in a queue that is
+    /// none.
+    pub(crate) const OF_A_RESERVATION: Self =
+        Self { most_calls: usize::MAX, is_for_somebody: false, entry: Entry::IfKnown, has_shared: false };
 }
 
 /// What must be so of a queue before anything is sent to it.

@@ -9,7 +9,7 @@ use crate::{
     job::QueueName,
     queue::{
         fault::Fault,
-        runner::Runner,
+        redis::runner::Runner,
         script::{Script, Scripts},
         transition::{Grouped, Reply, Retry, conclude},
     },

@@ -1,4 +1,4 @@
-//! What is kept in Redis and how it is laid out: records, cursors into it, the registry of queues.
+//! What is kept in Redis and how it is laid out: records, and cursors into it.
 
 pub(crate) mod batch;
 pub(crate) mod cursor;
@@ -7,7 +7,6 @@ pub(crate) mod epoch;
 pub(crate) mod member;
 pub(crate) mod progress;
 pub(crate) mod record;
-pub(crate) mod registry;
 pub(crate) mod reservation;
 pub(crate) mod settings;
 pub(crate) mod task;

@@ -1,65 +1,11 @@
-//! What an operator may set of a queue.
+//! The settings of a queue, as they are kept.
 
-use crate::job::Backoff;
+use crate::job::{Backoff, Settings, SettingsPatch, settings::DEFAULT};
 use crate::queue::{
     fault::Fault,
     layout::record,
     redis::{args::Args, read::broken},
 };
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settings {
-    pub paused: bool,
-    pub lease_ms: u32,
-    /// 0 = none
-    pub max_hold_ms: u32,
-    pub warn_ms: u32,
-    /// 0 = no limit
-    pub max_attempts: u32,
-    pub backoff: Backoff,
-    pub dedupe: bool,
-    /// 0 = no limit
-    pub worker_limit: u32,
-    /// What somebody typed is given to whoever has the job next.
-    pub share_drafts: bool,
-    pub retention_ms: u32,
-    pub retention_max: u32,
-    /// 0 = no limit
-    pub max_jobs: u32,
-}
-
-/// What holds where nothing is set; scripts know the numbers by name.
-pub(crate) const DEFAULT: Settings = Settings {
-    paused: false,
-    lease_ms: 300_000,
-    max_hold_ms: 86_400_000,
-    warn_ms: 60_000,
-    max_attempts: 0,
-    backoff: Backoff::None,
-    dedupe: true,
-    worker_limit: 1,
-    share_drafts: false,
-    retention_ms: 3_600_000,
-    retention_max: 100_000,
-    max_jobs: 0,
-};
-
-/// For each setting: `None` leaves it, `Some(None)` takes it back to the default, `Some(Some(_))` sets it.
-#[derive(Debug, Clone, Default)]
-pub struct SettingsPatch {
-    pub paused: Option<Option<bool>>,
-    pub lease_ms: Option<Option<u32>>,
-    pub max_hold_ms: Option<Option<u32>>,
-    pub warn_ms: Option<Option<u32>>,
-    pub max_attempts: Option<Option<u32>>,
-    pub backoff: Option<Option<Backoff>>,
-    pub dedupe: Option<Option<bool>>,
-    pub worker_limit: Option<Option<u32>>,
-    pub share_drafts: Option<Option<bool>>,
-    pub retention_ms: Option<Option<u32>>,
-    pub retention_max: Option<Option<u32>>,
-    pub max_jobs: Option<Option<u32>>,
-}
 
 impl Settings {
     /// As `set` wrote them.

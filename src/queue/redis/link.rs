@@ -1,9 +1,11 @@
 //! A few connections that everybody shares. The pool makes, checks and replaces them; a call clones one, pays no checkout
 //! and no PING, and its commands go out pipelined with everybody else's.
 
+mod command;
 mod faults;
 mod form;
 
+use self::command::command;
 use std::{
     sync::{
         RwLock,
@@ -295,15 +297,4 @@ impl Sent {
             Self::Fault(fault) => fault,
         }
     }
-}
-
-fn command(name: &str, script: &str, keys: &[String], items: &[&Args]) -> redis::Cmd {
-    let size = items.iter().map(|args| args.size()).sum::<usize>() + keys.iter().map(String::len).sum::<usize>();
-    let count = 3 + keys.len() + items.iter().map(|args| args.count()).sum::<usize>();
-    let mut command = redis::Cmd::with_capacity(count, size + script.len() + name.len());
-    command.arg(name).arg(script).arg(keys.len()).arg(keys);
-    for arg in items.iter().flat_map(|args| args.iter()) {
-        command.arg(arg);
-    }
-    command
 }

@@ -7,3 +7,4 @@ pub(crate) mod keys;
 pub(crate) mod link;
 pub(crate) mod meter;
 pub(crate) mod read;
+pub(crate) mod runner;

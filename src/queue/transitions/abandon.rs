@@ -6,7 +6,7 @@ use crate::{
     queue::{
         fault::Fault,
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
+        layout::reservation::{Lost, Return, handle},
         redis::args::Args,
         script::{Script, Scripts},
         transition::{Effect, Grouped, Reply, Ride, Transition},
@@ -80,7 +80,7 @@ impl Transition for Abandon {
 }
 
 impl Grouped for Abandon {
-    const RIDE: Ride = OF_A_RESERVATION;
+    const RIDE: Ride = Ride::OF_A_RESERVATION;
 
     fn needs_memory(&self) -> bool {
         self.draft().len() > limits::SMALL_RESULT

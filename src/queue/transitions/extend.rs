@@ -6,7 +6,7 @@ use crate::{
     queue::{
         fault::Fault,
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, handle},
+        layout::reservation::{Lost, handle},
         redis::{args::Args, read::broken},
         script::{Script, Scripts},
         transition::{Effect, Grouped, Reply, Ride, Transition},
@@ -77,7 +77,7 @@ impl Transition for Extend {
 }
 
 impl Grouped for Extend {
-    const RIDE: Ride = OF_A_RESERVATION;
+    const RIDE: Ride = Ride::OF_A_RESERVATION;
 
     fn needs_memory(&self) -> bool {
         self.draft().len() > limits::SMALL_RESULT

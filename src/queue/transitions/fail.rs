@@ -5,7 +5,7 @@ use crate::{
     queue::{
         fault::Fault,
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
+        layout::reservation::{Lost, Return, handle},
         redis::args::Args,
         script::{Script, Scripts},
         transition::{Effect, Grouped, Reply, Ride, Transition},
@@ -50,15 +50,14 @@ impl Transition for Fail {
 
     fn effect(&self, outcome: &Return) -> Effect {
         match outcome {
-            Return::Returned { .. } | Return::Stays => Effect::Moved,
-            Return::NobodySkips => Effect::None,
             Return::Lost(_) => Effect::Lost,
+            Return::Returned { .. } | Return::Stays | Return::NobodySkips => Effect::Moved,
         }
     }
 }
 
 impl Grouped for Fail {
-    const RIDE: Ride = OF_A_RESERVATION;
+    const RIDE: Ride = Ride::OF_A_RESERVATION;
 
     fn turned_away(&self) -> Result<Return, Fault> {
         Ok(Return::Lost(Lost::UNKNOWN))

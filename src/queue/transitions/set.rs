@@ -1,11 +1,10 @@
 //! set: an operator changes the settings of a queue.
 
 use crate::{
-    job::QueueName,
+    job::{QueueName, SettingsPatch},
     queue::{
         fault::Fault,
         handle::Queues,
-        layout::settings::SettingsPatch,
         redis::args::Args,
         script::{Script, Scripts},
         transition::{Effect, Reply, Transition},

@@ -9,8 +9,7 @@ use crate::{
     queue::{
         fault::Fault,
         handle::Queues,
-        redis::{args::Args, read::Fields},
-        runner::Runner,
+        redis::{args::Args, read::Fields, runner::Runner},
         script::{Script, Scripts},
         transition::{Effect, Reply, Transition, run},
     },

@@ -6,8 +6,7 @@ use crate::{
     job::{Code, QueueName},
     queue::{
         fault::Fault,
-        redis::{args::Args, read::word},
-        runner::Runner,
+        redis::{args::Args, read::word, runner::Runner},
         script::{Script, Scripts},
         transition::{Effect, Reply, Transition, run},
     },

@@ -2,14 +2,11 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::job::{Kept, Millis, QueueName, Total};
+use crate::job::{Kept, Millis, QueueName, Settings, SettingsPatch, Total};
 use crate::queue::{
     fault::Fault,
     handle::Queues,
-    layout::{
-        batch::StateCounts,
-        settings::{Settings, SettingsPatch},
-    },
+    layout::batch::StateCounts,
     redis::{
         args::Args,
         read::{Fields, broken},

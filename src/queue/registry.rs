@@ -19,8 +19,8 @@ use crate::{
         redis::{
             args::Args,
             read::{Fields, word},
+            runner::Runner,
         },
-        runner::Runner,
     },
 };
 

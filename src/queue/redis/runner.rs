@@ -11,17 +11,19 @@ use redis::Value;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    fault::Fault,
-    redis::{
-        args::Args,
-        complaints::Complaints,
-        keys::Keys,
-        link::Link,
-        meter::{self, Meter},
-    },
-    script::{Script, Scripts},
+    args::Args,
+    complaints::Complaints,
+    keys::Keys,
+    link::Link,
+    meter::{self, Meter},
 };
-use crate::job::QueueName;
+use crate::{
+    job::QueueName,
+    queue::{
+        fault::Fault,
+        script::{Script, Scripts},
+    },
+};
 
 /// Whatever it takes to run a script.
 pub(crate) struct Runner {
