@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-hostile test-web test-contract cost fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-hostile test-web test-contract cost fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -16,6 +16,15 @@ demo: rust engine
 
 test: rust engine curl
 	cargo test --locked
+
+# The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
+moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues::
+test-all: test test-web test-contract
+	cargo test --locked --features whole-path --test service -- $(moving)
+	cargo test --locked --features scripts-only --test service -- $(moving)
+	cargo test --locked --features whole-path --test model -- the_queue_does large_batches
+	cargo test --locked --features whole-path,scripts-only --test model -- the_queue_does
+	cargo test --locked --features scripts-only --test model -- the_queue_does
 
 # A million requests by a hostile caller, and a minute's rest.
 test-hostile: rust engine

@@ -35,7 +35,7 @@ end
 -- Answers whether there was anything to tell.
 function event.write(q)
   if q.told == 0 then return false end
-  call('XADD', q.events, '*', text.of(q.told), concat(q.tale))
+  call('XADD', q.events, '*', text.of(q.told), concat(q.tale, '', 1, q.told))
   return true
 end
 

@@ -9,11 +9,11 @@ local take = require 'jobs/take'
 
 -- For who has skipped it, a job is not in line: the next that is parked at its gates comes in its stead.
 local function pass_over(q, job, seen)
-  local d = q.desk
+  local served = q.served
   if not record.is_gated(job.header) or seen[job.id] then return end
   seen[job.id] = true
-  if d.passed_over >= line.CANDIDATES then return end
-  d.passed_over = d.passed_over + 1
+  if served.passed_over >= line.CANDIDATES then return end
+  served.passed_over = served.passed_over + 1
   baton.pass_all(q, job.id, job.header)
 end
 

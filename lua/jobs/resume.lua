@@ -7,6 +7,7 @@ local event = require 'base/event'
 local place = require 'jobs/place'
 local gate = require 'jobs/gate'
 local hand = require 'jobs/hand'
+local desk = require 'jobs/desk'
 local resume = {}
 local HELD = 200
 local REPLAYED = record.REPLAYED
@@ -18,7 +19,7 @@ local function comes_before(a, b)
 end
 
 -- All that a worker holds, or only what this very call was given before: {id, record, lease} each, oldest first.
-function resume.holdings(q, worker, nonce, all)
+local function holdings(q, worker, nonce, all)
   local from = all and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
   local to = from:sub(1, -2) .. '\1'
   local ids, mine = write.ask(q, 'ZRANGEBYLEX', q.held, '[' .. from, '(' .. to, 'LIMIT', 0, HELD), {}
@@ -30,6 +31,18 @@ function resume.holdings(q, worker, nonce, all)
   end
   table.sort(mine, comes_before)
   return mine
+end
+
+-- What the caller holds, if that matters for the call; else what this very call was given before.
+function resume.of(q, asks)
+  local served, worker = q.served, asks.worker
+  local who = worker ~= '' and worker or asks.nonce
+  if served.touched[who] or asks.mode == 'this' then write.so_far(q) end
+  served.touched[who] = true
+  local all = worker ~= '' and (q.desk.worker_limit > 0 or asks.mode == 'resume')
+  if not all then return holdings(q, worker, asks.nonce, false) end
+  served.mine[who] = served.mine[who] or holdings(q, worker, asks.nonce, true)
+  return served.mine[who]
 end
 
 -- Their headers and deadlines, at once.
@@ -70,7 +83,7 @@ local function hand_again(q, call, job)
   lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, 0
   if call.lease_ms > 0 then lease.ms = call.lease_ms end
   r.lease = record.pack_lease(lease)
-  job.deadline = math.max(job.deadline, q.desk.capped(clock.now(q) + lease.ms, lease.reserved_at))
+  job.deadline = math.max(job.deadline, desk.capped(q, clock.now(q) + lease.ms, lease.reserved_at))
   write.add(q, 'held', '0', record.held(lease, id))
   write.add(q, 'reserved', text.of(job.deadline), id)
   gate.keep(q, id, r)

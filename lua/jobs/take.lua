@@ -13,6 +13,7 @@ local known = require 'jobs/known'
 local baton = require 'jobs/baton'
 local line = require 'jobs/line'
 local hand = require 'jobs/hand'
+local desk = require 'jobs/desk'
 local take = {}
 local PRIORITY = 1 -- what the order of one more priority asks for
 
@@ -49,23 +50,23 @@ local function give_lease(q, job, call, i, lease_ms)
     reserved_at = clock.now(q), ms = lease_ms, resumes = 0, marks = 0, worker = call.worker,
   }
   job.record.lease = record.pack_lease(lease)
-  local mine = q.desk.mine[call.worker]
+  local mine = q.served.mine[call.worker]
   if mine then mine[#mine + 1] = {id = job.id, record = job.record, lease = lease} end
 end
 
 local function count_priority(q, score)
   local priority = order.priority_of(score)
-  if not q.desk.priorities[priority] then
-    q.desk.priorities[priority] = true
+  if not q.served.priorities[priority] then
+    q.served.priorities[priority] = true
     write.spend(q, PRIORITY)
   end
 end
 
 -- The i-th job that a call is given. Answers what is shown of it.
 function take.job(q, job, call, i, first_passed)
-  local id, r, header, desk, now = job.id, job.record, job.header, q.desk, clock.now(q)
-  local lease_ms = call.lease_ms > 0 and call.lease_ms or header.lease_ms or desk.lease_ms
-  local deadline = desk.capped(now + lease_ms, now)
+  local id, r, header, now = job.id, job.record, job.header, clock.now(q)
+  local lease_ms = call.lease_ms > 0 and call.lease_ms or header.lease_ms or q.desk.lease_ms
+  local deadline = desk.capped(q, now + lease_ms, now)
   batch.enter(q, id, r, header, record.RESERVED)
   r.handed_out = r.handed_out + 1
   order.handed_out(q, r.score, first_passed)

@@ -48,6 +48,6 @@ end
 
 return function(q, call, mine)
   local given = answer(q, call, mine)
-  q.desk.mine = {} -- it read the records anew
+  q.served.mine = {} -- it read the records anew
   return given
 end

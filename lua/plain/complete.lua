@@ -17,11 +17,15 @@ local off_drafts, off_dedupe = {'HDEL'}, {'HDEL'}
 
 -- The records of a list in which all is plain, and how many; nil for another.
 local function read(q, args)
-  local n, met = #args / STRIDE, {}
+  local n = #args / STRIDE
+  local met = n > 1 and {}
   for i = 1, n do
     local id = args[i * STRIDE - 3]
-    if met[id] then return end
-    ids[i], met[id] = id, n > 1
+    if met then
+      if met[id] then return end
+      met[id] = true
+    end
+    ids[i] = id
   end
   if call('ZCOUNT', q.reserved, '-inf', text.of(clock.now(q))) > 0 then return end
   local lives, raws = call('HMGET', q.live, unpack(ids, 1, n)), call('HMGET', q.jobs, unpack(ids, 1, n))

@@ -18,13 +18,14 @@ local ids, digests, whose, to_jobs, to_inbound, to_dedupe = {}, {}, {}, {'HSET'}
 -- Reads the ids and digests of a list in which nothing is twice or rare, and nothing needs a gate. Answers how many they
 -- are; nil for another list.
 local function read(args)
-  local n, met = #args / STRIDE, {}
+  local n = #args / STRIDE
+  local met = n > 1 and {}
   turns.open()
   for i = 1, n do
     local at = (i - 1) * STRIDE
     local id, digest = args[at + 1], args[at + 3]
     if args[at + 5] ~= '' or byte(args[at + 4]) >= LOCKS then return end
-    if n > 1 then
+    if met then
       if met[id] or met[digest] then return end
       met[id], met[digest] = true, digest ~= '' or nil
     end

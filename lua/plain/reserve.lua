@@ -24,14 +24,15 @@ end
 
 -- How many jobs the calls want in all, and how many calls; nil when one is not plain.
 local function read_calls(q, args)
-  local n, wanted, met, worker_limit = #args / STRIDE, 0, {}, q.desk.worker_limit
+  local n, wanted, worker_limit = #args / STRIDE, 0, q.desk.worker_limit
+  local met = n > 1 and {}
   for i = 1, n do
     local at = (i - 1) * STRIDE
     local worker, limit, mode = args[at + 1], tonumber(args[at + 3]), args[at + 5]
     if mode ~= 'next' and mode ~= 'fresh' or args[at + 10] ~= '' then return end
-    if worker ~= '' then
+    if met and worker ~= '' then
       if met[worker] then return end
-      met[worker] = n > 1
+      met[worker] = true
     end
     local is_limited = worker ~= '' and worker_limit > 0
     if (is_limited or mode == 'next') and has_something(q, worker, args[at + 2], is_limited) then return end
@@ -64,7 +65,7 @@ local function give(q, one, i, j, raw, live, member, score)
   local has_own = one.asked == 0 and patch.has_lease(raw)
   if has_own or not one.terms then
     local lease_ms = one.asked > 0 and one.asked or has_own and record.header(raw).lease_ms or q.desk.lease_ms
-    one.deadline = q.desk.capped(q.now + lease_ms, q.now)
+    one.deadline = desk.capped(q, q.now + lease_ms, q.now)
     one.terms = one.nonce .. patch.terms(q.now, lease_ms, one.named)
   end
   local lease = sub(one.secrets, j * 26 - 25, j * 26) .. sub(one.digests, j * 8 - 7, j * 8) .. one.terms
@@ -100,13 +101,15 @@ return function(q, args)
   turns.open()
   local i, replies = 0, {}
   for c = 1, n do
-    local at, given = (c - 1) * STRIDE, {'new'}
+    local at = (c - 1) * STRIDE
     local worker, nonce = args[at + 1], args[at + 2]
     local one = {
       worker = worker, named = text.short(worker), nonce = nonce, member = worker .. '\0' .. nonce .. '\0',
       asked = tonumber(args[at + 4]), secrets = args[at + 7], digests = args[at + 8], terms = nil, deadline = nil,
     }
-    for j = 1, limits[c] do
+    i = i + 1
+    local given = {'new', give(q, one, i, 1, raws[i], lives[i], entries[i * 2 - 1], tonumber(entries[i * 2]))}
+    for j = 2, limits[c] do
       i = i + 1
       given[j + 1] = give(q, one, i, j, raws[i], lives[i], entries[i * 2 - 1], tonumber(entries[i * 2]))
     end

@@ -58,7 +58,7 @@ end
 
 local function serve(q, call)
   local d = q.desk
-  local mine = desk.holdings(q, call)
+  local mine = resume.of(q, call)
   local before = resume.replay(q, mine, call.nonce)
   if before then return before end
   if call.mode == 'this' then return this_job(q, call, mine) end
@@ -74,6 +74,9 @@ end
 local function whole(q, args)
   local calls, replies, is_hungry = read_calls(args), {}, false
   desk.open(q)
+  -- `mine`: what each worker holds, as far as it was read; `touched`: who has been served by this call; `priorities`: which
+  -- were handed out; `passed_over`: how many skipped jobs let others come in their stead.
+  q.served = {mine = {}, touched = {}, priorities = {}, passed_over = 0}
   hand.open(q)
   line.open(q)
   -- What is overdue goes back to its place before anything is handed out: 300 s means 300 s, and the oldest comes first.

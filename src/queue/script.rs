@@ -17,7 +17,9 @@ use super::redis::keys::{KEYS, REGISTRY};
 use crate::job::{limits, settings::DEFAULT};
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 12] = [
+const CONSTANTS: [(&str, u64); 13] = [
+    // The plain paths are taken.
+    ("PLAIN", !cfg!(feature = "whole-path") as u64),
     ("SPAN", 1 << 46),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
     ("RETENTION_MAX", DEFAULT.retention_max as u64),
@@ -148,7 +150,8 @@ impl Script {
             let mut text = Text::default();
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
             text.modules(&self.sources, self.sources.in_order([OPEN, path]));
-            text.line(&format!("return {}", call(path, &self.keys, "KEYS", "ARGV")));
+            let named = named(&self.keys, "KEYS");
+            text.line(&format!("return m['{path}'](m['{OPEN}'].open({named}), ARGV)"));
             let sha = redis::Script::new(&text.code).get_hash().to_owned();
             Alone { text, sha }
         })
@@ -182,20 +185,22 @@ fn library(sources: &Sources, large: &[(&str, &str)], name: &str) -> Text {
         for (called, spare) in std::iter::once((entry, true)).chain(twins) {
             let source = sources.get(path);
             let flag = flag(source, spare).map(|flag| format!("'{flag}'")).unwrap_or_default();
-            let call = call(path, &keys(source), "keys", "args");
+            let (named, first) = (named(&keys(source), "keys"), "keys[1]");
+            let kept = format!("call.find('{path}', {first}) or call.keep('{path}', {first}, {named})");
             text.line(&format!("redis.register_function{{function_name = '{name}_{called}', flags = {{{flag}}},"));
             text.line(&format!(
-                "callback = function(keys, args) made = made or make(); local m = made; return {call} end}}"
+                "callback = function(keys, args) made = made or make(); local call = made['{OPEN}']; \
+                 return made['{path}'](call.open({kept}), args) end}}"
             ));
         }
     }
     text
 }
 
-/// An entry is given a table of its keys by name, and the arguments.
-fn call(path: &str, keys: &[&str], given: &str, args: &str) -> String {
+/// A table of an entry's keys by name.
+fn named(keys: &[&str], given: &str) -> String {
     let named: Vec<_> = keys.iter().enumerate().map(|(i, key)| format!("{key} = {given}[{}]", i + 1)).collect();
-    format!("m['{path}'](m['{OPEN}']({{{}}}), {args})", named.join(", "))
+    format!("{{{}}}", named.join(", "))
 }
 
 /// Each of a file's keys, in the order of the table.

@@ -212,6 +212,27 @@ fn what_a_file_takes_it_uses_and_what_it_uses_is_given() {
     }
 }
 
+/// What a call puts into `q` the next one would find, where its table is kept.
+#[test]
+fn a_call_begins_with_nothing_of_the_one_before() {
+    let sources = carried();
+    let opened = code(sources.get(super::OPEN));
+    let mut left = BTreeSet::new();
+    for (name, source) in sources.all() {
+        let assignments = code(source);
+        let assignments = assignments.lines().map(str::trim).filter(|line| line.starts_with("q."));
+        for (names, _) in assignments.filter_map(|line| line.split_once(" = ")) {
+            for field in names.split(", ").filter_map(|word| word.strip_prefix("q.")) {
+                let is_field = field.chars().all(|c| c.is_alphanumeric() || c == '_');
+                if is_field && !opened.contains(&format!("q.{field}")) {
+                    left.insert(format!("{name}: q.{field}"));
+                }
+            }
+        }
+    }
+    assert!(left.is_empty(), "base/call does not open {left:?}");
+}
+
 #[test]
 fn no_constant_is_left_open() {
     for (name, source) in carried().all() {

@@ -1,0 +1,31 @@
+//! A file that a comment or a document names is there.
+
+use super::tree;
+
+const FOLDERS: [&str; 7] = ["benches/", "lua/", "migrations/", "scripts/", "src/", "tests/", "web/"];
+const ENDS: [&str; 6] = [".rs", ".lua", ".js", ".md", ".sh", ".txt"];
+
+#[test]
+fn what_is_named_is_there() {
+    let texts = ["src", "lua", "migrations"].into_iter().flat_map(|folder| tree::files(folder, &["rs", "lua", "md"]));
+    let documents = ["README.md", "CONTRIBUTING.md"].map(|name| (name.to_owned(), tree::read(name)));
+    let mut missing = Vec::new();
+    // What tests make up is nowhere.
+    for (path, text) in texts.chain(documents).filter(|(path, _)| !path.ends_with("tests.rs")) {
+        let gone = named(&text).into_iter().filter(|name| !tree::root().join(name).exists());
+        missing.extend(gone.map(|name| format!("{path} names {name}")));
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// Paths from the root, as far as they have no place to fill in.
+fn named(text: &str) -> Vec<&str> {
+    let is_of_path = |c: char| c.is_alphanumeric() || "/._-<>*{}".contains(c);
+    let words = text.split(|c| !is_of_path(c)).map(|word| word.trim_end_matches('.'));
+    words
+        .filter(|word| {
+            FOLDERS.iter().any(|folder| word.starts_with(folder)) && ENDS.iter().any(|end| word.ends_with(end))
+        })
+        .filter(|word| !word.contains(['<', '*', '{']))
+        .collect()
+}
