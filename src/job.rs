@@ -1,5 +1,6 @@
 //! The words of the domain. A value that exists here is valid: each type is made by a parser that says its rule.
 
+pub mod budget;
 pub mod chance;
 mod code;
 mod ending;

@@ -101,6 +101,7 @@ fn links_lead_somewhere() {
     for document in [
         "README.md",
         "CONTRIBUTING.md",
+        "lua/README.md",
         "migrations/README.md",
         "web/client/README.md",
         "web/console/vendor/README.md",

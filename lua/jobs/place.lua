@@ -10,7 +10,7 @@ function place.member(id, arrival)
 end
 
 function place.id_of(member)
-  return sub(member, -26)
+  return sub(member, -$ID_LEN)
 end
 
 function place.arrival_of(member)

@@ -46,7 +46,7 @@ end
 
 local function give_lease(q, job, call, i, lease_ms)
   local lease = {
-    secret = call.secrets:sub(i * 26 - 25, i * 26), digest = call.digests:sub(i * 8 - 7, i * 8), nonce = call.nonce,
+    secret = call.secrets:sub((i - 1) * $ID_LEN + 1, i * $ID_LEN), digest = call.digests:sub(i * 8 - 7, i * 8), nonce = call.nonce,
     reserved_at = clock.now(q), ms = lease_ms, resumes = 0, marks = 0, worker = call.worker,
   }
   job.record.lease = record.pack_lease(lease)

@@ -46,7 +46,7 @@ end
 local function read_line(q, wanted)
   local entries = call('ZRANGE', q.inbound, '0', text.of(wanted - 1), 'WITHSCORES')
   if #entries < wanted * 2 then return end
-  for i = 1, wanted do ids[i] = sub(entries[i * 2 - 1], -26) end
+  for i = 1, wanted do ids[i] = sub(entries[i * 2 - 1], -$ID_LEN) end
   local raws, lives = call('HMGET', q.jobs, unpack(ids, 1, wanted)), call('HMGET', q.live, unpack(ids, 1, wanted))
   local bytes = 0
   for i = 1, wanted do
@@ -68,7 +68,7 @@ local function give(q, one, i, j, raw, live, member, score)
     one.deadline = desk.capped(q, q.now + lease_ms, q.now)
     one.terms = one.nonce .. patch.terms(q.now, lease_ms, one.named)
   end
-  local lease = sub(one.secrets, j * 26 - 25, j * 26) .. sub(one.digests, j * 8 - 7, j * 8) .. one.terms
+  local lease = sub(one.secrets, (j - 1) * $ID_LEN + 1, j * $ID_LEN) .. sub(one.digests, j * 8 - 7, j * 8) .. one.terms
   local packed, client = patch.reserve(raw, live, score, lease), patch.client(raw)
   if has_own then one.terms = nil end
   to_reserved[k], to_reserved[k + 1] = text.of(one.deadline), id

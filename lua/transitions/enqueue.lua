@@ -65,8 +65,8 @@ local function again(list, id, raw, fingerprint)
   local header = record.header(raw)
   if (header.fingerprint or '') ~= fingerprint then return 'reused' end
   if not record.is_alias(header) then return words('stored', state_of(list, id)) end
-  local twin = raw:sub(header.stop, header.stop + 25)
-  return words('twin', twin, STATES[raw:byte(header.stop + 26)])
+  local twin = raw:sub(header.stop, header.stop + $ID_LEN - 1)
+  return words('twin', twin, STATES[raw:byte(header.stop + $ID_LEN)])
 end
 
 -- A twin of a job that is there is not stored; what remembers it for a repeated call is.

@@ -23,7 +23,7 @@ return function(q, args)
   end
   local is = is_paused(q)
   if is ~= was then
-    event.tell(q, is and 'paused' or 'unpaused', string.rep('0', 26), '', {flags = 0, client = ''}, '')
+    event.tell(q, is and 'paused' or 'unpaused', string.rep('0', $ID_LEN), '', {flags = 0, client = ''}, '')
     if was then hint.became_ready(q, redis.call('ZCARD', q.inbound)) end
   end
   return commit(q, {'set'})

@@ -70,6 +70,10 @@ pub const COUNT: u32 = 1_000_000_000;
 /// The largest limit of jobs that one worker holds.
 pub const WORKER_LIMIT: u32 = 100;
 pub const PRIORITY: u8 = 99;
+/// A job's place in line is its priority and behind it so many bits of turn.
+pub const SPAN_BITS: u32 = 46;
+/// Results of those who came too late, kept beside a job.
+pub const LATE_RESULTS: u64 = 5;
 /// Payloads up to this size live in the job's own record, larger ones beside it.
 pub const INLINE_PAYLOAD: usize = 1_024;
 /// Results over this size need memory to spare: at `maxmemory` they are refused.

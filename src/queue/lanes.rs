@@ -9,7 +9,6 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
@@ -24,7 +23,7 @@ use super::{
     script::Script,
     transition::{Entry, Grouped, Reply, Retry, Ride},
 };
-use crate::job::QueueName;
+use crate::job::{QueueName, budget::ANSWER};
 
 /// One script: long enough to share a round trip, short enough for about a millisecond of Redis.
 const MOST_JOBS: u32 = 100;
@@ -32,8 +31,6 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often a call that came to too much overdue work, or to too many blocked jobs, goes to the front again. A script does
 /// little: these are about 2,000 jobs without locks, or 200 that wait for others of many.
 const MOST_TRIES: u8 = 40;
-/// Everybody has an answer within two seconds, whatever Redis does.
-const PATIENCE: Duration = Duration::from_millis(1_800);
 
 /// Puts back what is overdue in a queue. If it fails, so does whatever comes after it.
 pub(crate) type Sweep = for<'s> fn(&'s Arc<Runner>, &'s QueueName) -> BoxFuture<'s, ()>;
@@ -73,7 +70,7 @@ impl Lanes {
             // Not dropped with the caller: a mutation that has begun is finished and its answer read.
             self.runner.tasks.spawn(self.clone().drive(name.clone(), T::RIDE));
         }
-        match tokio::time::timeout(PATIENCE, answer).await {
+        match tokio::time::timeout(ANSWER, answer).await {
             Ok(Ok(answer)) => answer,
             Err(_) if self.withdraw(&name, number) => Err(Fault::late(Applied::No)),
             Ok(Err(_)) | Err(_) => Err(Fault::late(Applied::Unknown)),

@@ -14,13 +14,14 @@ use sha2::{Digest, Sha256};
 
 use self::source::{Sources, Text, header};
 use super::keys::{KEYS, REGISTRY};
-use crate::job::{limits, settings::DEFAULT};
+use crate::job::{Code, limits, settings::DEFAULT};
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 13] = [
+const CONSTANTS: [(&str, u64); 14] = [
     // The plain paths are taken.
     ("PLAIN", !cfg!(feature = "whole-path") as u64),
-    ("SPAN", 1 << 46),
+    ("SPAN", 1 << limits::SPAN_BITS),
+    ("ID_LEN", Code::LEN as u64),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
     ("RETENTION_MAX", DEFAULT.retention_max as u64),
     ("RETENTION_MS", DEFAULT.retention_ms as u64),
@@ -31,7 +32,7 @@ const CONSTANTS: [(&str, u64); 13] = [
     ("WORKER_LIMIT", DEFAULT.worker_limit as u64),
     ("WARN_MS", DEFAULT.warn_ms as u64),
     ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
-    ("LATE_RESULTS", 5),
+    ("LATE_RESULTS", limits::LATE_RESULTS),
 ];
 
 /// Functions that Redis keeps: all transitions in one text.

@@ -13,21 +13,19 @@ use tokio::{
 
 use super::{Inner, Waiting};
 use crate::{
-    job::QueueName,
+    job::{
+        QueueName,
+        budget::{ANSWER, LINGER, TICK},
+    },
     queue::{Applied, Event, Fault, Place},
 };
 
 /// Who is further behind than this does not catch up.
 const KEPT: usize = 4_096;
-/// A look without a hint: hints may be lost.
-const TICK: Duration = Duration::from_secs(5);
+/// Until a look that failed is tried again.
 const PAUSE: Duration = Duration::from_millis(250);
 /// What happens together is looked at together.
 const BREATH: Duration = Duration::from_millis(5);
-/// How long a queue is read on after the last one who watched has left.
-const LINGER: Duration = Duration::from_secs(15);
-/// For the first look at a stream.
-const PATIENCE: Duration = Duration::from_millis(1_800);
 
 #[derive(Default)]
 pub(super) struct Tails(Mutex<HashMap<QueueName, Arc<Tail>>>);
@@ -96,7 +94,7 @@ impl Waiting {
     /// When Redis is not well.
     pub async fn follow(&self, queue: &QueueName) -> Result<Following, Fault> {
         let (following, mut begun) = self.join_tail(queue);
-        let in_time = tokio::time::timeout(PATIENCE, begun.wait_for(|begun| *begun)).await;
+        let in_time = tokio::time::timeout(ANSWER, begun.wait_for(|begun| *begun)).await;
         match in_time {
             Ok(Ok(_)) => Ok(following),
             _ => Err(Fault::Unavailable { applied: Applied::No, why: "the events cannot be read".to_owned() }),

@@ -7,16 +7,16 @@ use tokio::time::Instant;
 
 use super::Inner;
 use crate::{
-    job::{QueueName, chance::between},
+    job::{
+        QueueName,
+        budget::{LINGER, TICK},
+        chance::between,
+    },
     queue::Sight,
 };
 
-/// The safety tick, up to a tenth earlier.
-const TICK: Duration = Duration::from_secs(5);
 /// At least this lies between two looks that nobody asked for.
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long the hints of a queue are heard after the last one who waited has left: pages come back.
-const LINGER: Duration = Duration::from_secs(15);
 
 /// Looks until nobody has waited for a while.
 pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
@@ -52,6 +52,7 @@ pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
 
 /// Wakes as many as there are jobs; answers when to look again.
 async fn look(inner: &Arc<Inner>, queue: &QueueName) -> Duration {
+    // Up to a tenth earlier, lest all queues are looked at in one moment.
     let tick = Duration::from_millis(between(TICK.as_millis() as u64 * 9 / 10, TICK.as_millis() as u64));
     let sight = inner.queues.glance(queue).await;
     let troubled = inner.table.saw(queue, sight.clone());

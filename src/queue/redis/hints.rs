@@ -19,13 +19,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::complaints::Complaints;
 use crate::{
-    job::QueueName,
+    job::{QueueName, budget::RESPONSE},
     queue::keys::{HINTS, Keys},
 };
 
-/// A connection that says nothing may be dead without a word: it is asked so often, and given as long to answer.
+/// A connection that says nothing may be dead without a word: it is asked so often.
 const TRY_EVERY: Duration = Duration::from_secs(1);
-const PATIENCE: Duration = Duration::from_millis(1_100);
 /// Between tries to connect.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -150,7 +149,7 @@ impl Source {
 }
 
 fn config() -> AsyncConnectionConfig {
-    AsyncConnectionConfig::new().set_connection_timeout(Some(PATIENCE)).set_response_timeout(Some(PATIENCE))
+    AsyncConnectionConfig::new().set_connection_timeout(Some(RESPONSE)).set_response_timeout(Some(RESPONSE))
 }
 
 fn connects_again(what: &'static str, error: &str, times: u64) {

@@ -24,17 +24,16 @@ use self::{
     form::Form,
 };
 pub(crate) use crate::queue::redis::args::Args;
-use crate::queue::{
-    fault::Fault,
-    script::{Script, Scripts},
+use crate::{
+    job::budget::{CONNECT, RESPONSE},
+    queue::{
+        fault::Fault,
+        script::{Script, Scripts},
+    },
 };
 
 /// Shared by all calls; one more is left in the pool for health checks.
 const SHARED: usize = 3;
-/// For a connection to be there, and for an answer to come: together less than the two seconds in which a caller is
-/// answered, whatever Redis does.
-const CONNECT: Duration = Duration::from_millis(700);
-const RESPONSE: Duration = Duration::from_millis(1_100);
 /// A connection that is younger leads to the server that is there now: another would lead nowhere else.
 const FRESH: Duration = Duration::from_secs(1);
 

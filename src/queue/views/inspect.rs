@@ -213,7 +213,7 @@ fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<Job, Fault> {
         State::Completed | State::Cancelled => None,
         State::Blocked | State::Delayed | State::Reserved | State::Dead => live.as_ref().and_then(|live| live.score),
     };
-    let priority = place.map(|place| place >> 46).or(live.as_ref().map(|live| live.priority.into()));
+    let priority = place.map(|place| place >> limits::SPAN_BITS).or(live.as_ref().map(|live| live.priority.into()));
     let deadline = at(&[State::Reserved]);
     let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| Held {
         id: id.clone(),

@@ -10,6 +10,7 @@ use crate::{
     job::{
         Code, JobId, Name, Priority, QueueName, Reservation,
         ids::{self, Nonce},
+        limits,
     },
     queue::{
         fault::Fault,
@@ -145,7 +146,7 @@ fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields<'_>) -> Resu
     let draft = answer.slice()?;
     let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
     let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };
-    let priority = live.score.map_or(header.priority.into(), |score| score >> 46);
+    let priority = live.score.map_or(header.priority.into(), |score| score >> limits::SPAN_BITS);
     Ok(Handout {
         batch: header.is_member.then(|| job.batch()),
         reservation: Reservation { job, secret: hold.secret },
