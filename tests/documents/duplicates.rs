@@ -42,5 +42,5 @@ fn pieces(text: &str) -> Vec<(String, usize)> {
 
 fn says_something(line: &str) -> bool {
     let is_aside = ["//", "--", "use ", "import ", "#[", "*", "/*"].iter().any(|start| line.starts_with(start));
-    !is_aside && line.chars().filter(|c| c.is_alphanumeric()).count() > 3
+    !is_aside && !line.contains(" = require '") && line.chars().filter(|c| c.is_alphanumeric()).count() > 3
 }
