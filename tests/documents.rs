@@ -9,6 +9,8 @@ mod figures;
 mod imports;
 #[path = "documents/lua.rs"]
 mod lua;
+#[path = "documents/paths.rs"]
+mod paths;
 #[path = "documents/sizes.rs"]
 mod sizes;
 #[path = "documents/tree.rs"]

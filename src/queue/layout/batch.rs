@@ -1,4 +1,4 @@
-//! The record of a batch, as `lua/lib/batch.lua` writes it.
+//! The record of a batch, as `lua/base/batch.lua` writes it.
 
 use serde::Serialize;
 

@@ -1,4 +1,4 @@
-//! The two records of a job, as `lua/lib/record.lua` writes them: big-endian, lengths before texts.
+//! The two records of a job, as `lua/base/record.lua` writes them: big-endian, lengths before texts.
 
 use crate::queue::{fault::Fault, redis::read::broken};
 use crate::{
@@ -165,7 +165,7 @@ impl Live {
 }
 
 impl Ended {
-    /// How reservations end is numbered in `lua/lib/leave.lua`.
+    /// How reservations end is numbered in `lua/jobs/history.lua`.
     const ABANDONED: u64 = 2;
     const DONE: u64 = 6;
     const DONE_LATE: u64 = 7;
