@@ -20,7 +20,8 @@ struct Operation<'a> {
 const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 const UNKNOWN_RESERVATION: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 /// Needs no parameters filled in and no state.
-const SERVED: [&str; 8] = ["/", "/livez", "/readyz", "/metrics", "/openapi.yaml", "/client.js", "/docs/", "/console/"];
+const SERVED: [&str; 9] =
+    ["/", "/livez", "/readyz", "/metrics", "/openapi.yaml", "/client.js", "/client.d.ts", "/docs/", "/console/"];
 
 #[tokio::test]
 async fn every_documented_answer_is_real() {
