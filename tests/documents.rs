@@ -11,6 +11,8 @@ mod imports;
 mod lua;
 #[path = "documents/paths.rs"]
 mod paths;
+#[path = "documents/routes.rs"]
+mod routes;
 #[path = "documents/sizes.rs"]
 mod sizes;
 #[path = "documents/tree.rs"]

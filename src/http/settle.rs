@@ -1,4 +1,4 @@
-//! What somebody who has a job in hand says of it: four calls that are read, done and answered alike.
+//! What somebody who has a job in hand says of it: calls that are read, done and answered alike.
 
 use std::future::Future;
 
@@ -39,7 +39,7 @@ pub async fn settle<C: Settle>(
     Ok(items.each(read, |call: C| call.settle(&queues), C::answer).await.into_response())
 }
 
-/// One of the four.
+/// One of these calls.
 pub trait Settle: Sized + Send + 'static {
     type Outcome: Send;
     type Answer: Serialize + Send;

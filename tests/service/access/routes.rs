@@ -65,9 +65,9 @@ async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answe
         ("POST", "/jobs/reserve") => (path, json!({ "queues": ["default"] })),
         ("POST", "/jobs/release" | "/jobs/requeue") => (path, json!({ "id": job })),
         ("PATCH", "/jobs/{id}") => (path, json!({ "priority": 1 })),
-        ("POST", "/jobs/extend" | "/jobs/complete" | "/jobs/abandon" | "/jobs/fail") => {
+        ("POST", settle) if CONTRACT.settle_calls().any(|call| call == settle) => {
             let held = w.reserve_by(json!({ "id": job })).await;
-            (path, json!({ "reservation": held.reservation }))
+            (path, CONTRACT.settling(method, settle, &held.reservation).expect("a settle call"))
         }
         ("GET", "/workers/{worker}/reservations") => (format!("{path}?queue=default"), Value::Null),
         ("GET", "/queues/{queue}/jobs") => (format!("{path}?state=completed"), Value::Null),

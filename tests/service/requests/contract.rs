@@ -18,8 +18,10 @@ struct Operation<'a> {
 }
 
 const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+const UNKNOWN_RESERVATION: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 /// Needs no parameters filled in and no state.
-const SERVED: [&str; 8] = ["/", "/livez", "/readyz", "/metrics", "/openapi.yaml", "/client.js", "/docs/", "/console/"];
+const SERVED: [&str; 9] =
+    ["/", "/livez", "/readyz", "/metrics", "/openapi.yaml", "/client.js", "/client.d.ts", "/docs/", "/console/"];
 
 #[tokio::test]
 async fn every_documented_answer_is_real() {
@@ -73,10 +75,8 @@ async fn every_documented_answer_is_real() {
                 "/jobs/requeue": { "id": UNKNOWN }, "/queues/{queue}": {}, "/batches": batches::items(),
                 "/batches/{id}/jobs": batches::items(),
             });
-            let mut body = body[&template].clone();
-            if ["extend", "complete", "abandon", "fail"].iter().any(|call| template.ends_with(call)) {
-                body = json!({ "reservation": format!("{UNKNOWN}.7ZZZZZZZZZZZZZZZZZZZZZZZZZ") });
-            }
+            let settling = CONTRACT.settling(&method, &template, UNKNOWN_RESERVATION);
+            let body = settling.unwrap_or_else(|| body[&template].clone());
             let path = filled(&template, unknown(&template));
             let path = if method == "DELETE" && path == "/queues/default" { format!("{path}?state=all") } else { path };
             let request = client.request(&method, &path);
@@ -153,8 +153,11 @@ async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
     }
     let id = fresh(w).await;
     let held = w.reserve_by(json!({ "id": id })).await;
-    let reservation = json!({ "reservation": held.reservation });
     let path = filled(operation.template, &id);
+    if let Some(body) = CONTRACT.settling(operation.method, operation.template, &held.reservation) {
+        w.post(&path, json!([{ "reservation": "x" }])).await.is(200);
+        return w.post(&path, body).await;
+    }
     match (operation.method, operation.template) {
         ("POST", "/jobs") if status == 200 => {
             w.put(json!({ "payload": "twin" })).await;
@@ -165,10 +168,6 @@ async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
         ("POST", "/jobs/reserve") => {
             w.nothing(json!({ "queues": ["empty"] })).await;
             w.ask(json!({})).await
-        }
-        ("POST", settle @ ("/jobs/extend" | "/jobs/complete" | "/jobs/abandon" | "/jobs/fail")) => {
-            w.post(settle, json!([{ "reservation": "x" }])).await.is(200);
-            w.post(settle, reservation).await
         }
         ("POST", action @ ("/jobs/release" | "/jobs/requeue")) => w.post(action, json!({ "id": id })).await,
         ("PATCH", "/jobs/{id}") => w.patch(&path, json!({ "priority": 7 })).await,
@@ -220,7 +219,7 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
             let id = fresh(w).await;
             let held = w.reserve_by(json!({ "id": id })).await;
             w.cancel_by_force(&id).await.is(200);
-            send(json!({ "reservation": held.reservation })).await
+            send(CONTRACT.settling(method, template, &held.reservation).expect("a settle call")).await
         }
         "worker-limit" => {
             let (first, second) = (fresh(w).await, fresh(w).await);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, assert_holds, encoded};
+use crate::world::{World, assert_holds, contract::CONTRACT, encoded};
 
 #[tokio::test]
 async fn a_body_must_say_that_it_is_json() {
@@ -41,12 +41,15 @@ async fn a_body_must_say_that_it_is_json() {
             answer.refused("unsupported-media-type");
         }
     }
-    for call in ["extend", "complete", "abandon", "fail"] {
+    for call in CONTRACT.settle_calls() {
         for kind in [None, Some("application/x-www-form-urlencoded"), Some("text/html")] {
-            sent("POST", &format!("/jobs/{call}"), kind, "{}").await.refused("unsupported-media-type");
+            sent("POST", call, kind, "{}").await.refused("unsupported-media-type");
         }
-        sent("POST", &format!("/jobs/{call}"), Some("text/plain;charset=UTF-8"), "{}").await.blames(&["/reservation"]);
-        sent("POST", &format!("/jobs/{call}"), Some("text/plain"), "").await.refused("not-json");
+        let mut beacon = CONTRACT.settling("POST", call, "").expect("a settle call");
+        beacon.as_object_mut().expect("an object").remove("reservation");
+        let beacon = beacon.to_string();
+        sent("POST", call, Some("text/plain;charset=UTF-8"), &beacon).await.blames(&["/reservation"]);
+        sent("POST", call, Some("text/plain"), "").await.refused("not-json");
     }
     for kind in ["application/json; charset=utf-8", "application/vnd.api+json", "APPLICATION/JSON"] {
         sent("POST", "/jobs", Some(kind), &format!(r#"{{"payload":"{kind}"}}"#)).await.is(201);

@@ -115,6 +115,22 @@ impl Contract {
         self.validator(&format!("{content}/{}/schema", escaped(kind))).is_valid(body)
     }
 
+    /// The routes that say something of a reservation: only they take the text of a beacon.
+    pub fn settle_calls(&self) -> impl Iterator<Item = &str> {
+        let paths = self.document["paths"].as_object().expect("paths").iter();
+        let takes_beacons = |item: &Value| item.pointer("/post/requestBody/content/text~1plain").is_some();
+        paths.filter(move |(_, item)| takes_beacons(item)).map(|(template, _)| template.as_str())
+    }
+
+    /// What such a call needs besides the reservation is as in its example. `None`: it is no such call.
+    pub fn settling(&self, method: &str, template: &str, reservation: &str) -> Option<Value> {
+        self.settle_calls().find(|call| method == "POST" && *call == template)?;
+        let content = &self.document["paths"][template]["post"]["requestBody"]["content"]["application/json"];
+        let mut body = content["examples"]["one"]["value"].clone();
+        body["reservation"] = Value::from(reservation);
+        Some(body)
+    }
+
     fn validator(&self, pointer: &str) -> Arc<Validator> {
         let mut compiled = self.compiled.lock().expect("no validator panics");
         if let Some(validator) = compiled.get(pointer) {

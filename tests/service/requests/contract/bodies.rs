@@ -3,15 +3,11 @@
 
 use serde_json::{Value, json};
 
-use super::{UNKNOWN, batches, filled, unknown};
+use super::{UNKNOWN, UNKNOWN_RESERVATION, batches, filled, unknown};
 use crate::world::{World, contract::CONTRACT};
 
-fn reservation() -> String {
-    format!("{UNKNOWN}.7ZZZZZZZZZZZZZZZZZZZZZZZZZ")
-}
-
 fn settling(but: Value) -> Value {
-    let mut item = json!({ "reservation": reservation() });
+    let mut item = json!({ "reservation": UNKNOWN_RESERVATION });
     item.as_object_mut().expect("an object").extend(but.as_object().expect("an object").clone());
     item
 }
@@ -117,13 +113,13 @@ async fn a_time_is_what_the_contract_takes_for_one() {
 #[tokio::test]
 async fn an_empty_beacon_is_no_beacon() {
     let w = World::start().await;
-    for call in ["extend", "complete", "abandon", "fail"] {
-        let path = format!("/jobs/{call}");
-        assert!(!CONTRACT.takes("POST", &path, "text/plain", &json!("")), "{path}");
-        let beacon = settling(json!({})).to_string();
-        assert!(CONTRACT.takes("POST", &path, "text/plain", &json!(beacon)), "{path}");
-        w.request("POST", &path).header("content-type", "text/plain").body("").send().await.refused("not-json");
-        w.request("POST", &path).header("content-type", "text/plain").body(beacon).send().await.is(409);
+    assert!(CONTRACT.settle_calls().count() >= 4, "the contract has forgotten some");
+    for path in CONTRACT.settle_calls() {
+        assert!(!CONTRACT.takes("POST", path, "text/plain", &json!("")), "{path}");
+        let beacon = CONTRACT.settling("POST", path, UNKNOWN_RESERVATION).expect("a settle call").to_string();
+        assert!(CONTRACT.takes("POST", path, "text/plain", &json!(beacon)), "{path}");
+        w.request("POST", path).header("content-type", "text/plain").body("").send().await.refused("not-json");
+        w.request("POST", path).header("content-type", "text/plain").body(beacon).send().await.is(409);
     }
     w.check().await;
 }

@@ -1,0 +1,67 @@
+//! The routes of the program are those of the contract, and the README says who may call each.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::tree::read;
+
+fn contract() -> Value {
+    serde_saphyr::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML")
+}
+
+/// The first text in each call of a function.
+fn named_by(call: &str) -> BTreeSet<String> {
+    let table = read("src/http/mod.rs");
+    table.split(call).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn each_route_is_in_the_contract_and_the_other_way_round() {
+    let contract = contract();
+    let paths: BTreeSet<_> = contract["paths"].as_object().expect("paths").keys().cloned().collect();
+    let (routes, folders) = (named_by(".route(\""), named_by("folder(\""));
+    let undocumented: Vec<_> = routes.difference(&paths).collect();
+    assert!(undocumented.is_empty(), "src/http/mod.rs has {undocumented:?}, and openapi.yaml has not");
+    let is_page = |path: &&String| folders.contains(path.trim_end_matches('/'));
+    let unserved: Vec<_> = paths.difference(&routes).filter(|path| !is_page(path)).collect();
+    assert!(unserved.is_empty(), "openapi.yaml has {unserved:?}, and src/http/mod.rs has not");
+}
+
+/// What the README says that each role may do. Parameters have no names in it.
+fn said() -> BTreeMap<String, String> {
+    let readme = read("README.md");
+    let table = readme.lines().skip_while(|line| *line != "| role | may |").skip(2);
+    let rows = table.take_while(|line| line.starts_with('|')).map(|row| row.split('|').map(str::trim));
+    rows.filter_map(|mut cells| Some((cells.nth(1)?.to_owned(), nameless(cells.next()?)))).collect()
+}
+
+fn nameless(text: &str) -> String {
+    let parts = text.split('{').map(|part| part.split_once('}').map_or(part, |(_, rest)| rest));
+    parts.collect::<Vec<_>>().join("{}")
+}
+
+/// By its path, by its last word, or with all that is below the same first word: `/jobs/{id}`, `extend`, batches.
+fn names(row: &str, path: &str) -> bool {
+    let path = nameless(if path == "/" { path } else { path.trim_end_matches('/') });
+    let (first, last) = (path.split('/').nth(1).unwrap_or_default(), path.rsplit('/').next().unwrap_or_default());
+    row.contains(&format!("{path}`"))
+        || row.contains(&format!("{path}?"))
+        || row.contains(&format!("`{last}`"))
+        || row.split(", ").any(|word| word == first)
+}
+
+#[test]
+fn the_readme_says_who_may_call_each_route() {
+    let (contract, said) = (contract(), said());
+    assert_eq!(said.get("operator").map(String::as_str), Some("everything"));
+    for (path, item) in contract["paths"].as_object().expect("paths") {
+        for (method, operation) in item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters")
+        {
+            let role = operation["security"][0]["bearer"][0].as_str().unwrap_or("nobody in particular");
+            let row = said.get(role).unwrap_or_else(|| panic!("README.md has no row for {role}"));
+            let is_said = role == "operator" || names(row, path);
+            assert!(is_said, "README.md does not say that {role} may {} {path}", method.to_uppercase());
+        }
+    }
+}
