@@ -4,7 +4,7 @@ local text = require 'base/text'
 local write = require 'base/write'
 local hand = {BYTES = $RESERVE_BYTES}
 local BODIES = 100
-local band, byte, pack = bit.band, string.byte, struct.pack
+local band, byte, sub, pack = bit.band, string.byte, string.sub, struct.pack
 
 -- `bodies`: external payloads, as far as a call has read them; `spent`: bytes of what it has shown.
 function hand.open(q)
@@ -48,17 +48,16 @@ function hand.can_show(q, those)
 end
 
 -- A job as it is answered: NUL, the number of fields, the length of each in four bytes, the fields.
-local function packed(job)
-  local raw, payload, live, draft = job[2], job[3], job[4], job[6]
-  return '\0\6' .. pack('>I4I4I4I4I4I4', #job[1], #raw, #payload, #live, #job[5], #draft)
-    .. job[1] .. raw .. payload .. live .. job[5] .. draft
+function hand.packed(id, raw, payload, live, due, draft)
+  return '\0\6' .. pack('>I4I4I4I4I4I4', #id, #raw, #payload, #live, #due, #draft) .. id .. raw .. payload .. live
+    .. due .. draft
 end
 
 -- The answers of a reserve, with the jobs in them as they are sent.
 function hand.pack(replies)
   for _, reply in ipairs(replies) do
     if reply[1] == 'new' or reply[1] == 'held' then
-      for i = 2, #reply do reply[i] = packed(reply[i]) end
+      for i = 2, #reply do reply[i] = type(reply[i]) == 'table' and hand.packed(unpack(reply[i])) or reply[i] end
     end
   end
   return replies
@@ -73,16 +72,20 @@ function hand.shown(q, id, raw, live, deadline, worker, fresh)
 end
 
 -- What was typed is given back to who typed it, or to whoever comes next if the queue shares drafts.
+function hand.draft_for(worker, kept, shares_drafts)
+  if not kept then return '' end
+  local owner, stop = struct.unpack('>Bc0', kept)
+  if shares_drafts or owner == worker and worker ~= '' then return sub(kept, stop) end
+  return ''
+end
+
+-- Those of all that were shown, at once.
 function hand.show_drafts(q, shares_drafts)
   local asked, ids = q.hand.with_drafts, {}
   for i, one in ipairs(asked) do ids[i] = one.job[1] end
   if #ids == 0 then return end
   for i, kept in ipairs(redis.call('HMGET', q.drafts, unpack(ids))) do
-    if kept then
-      local owner, stop = struct.unpack('>Bc0', kept)
-      local worker = asked[i].worker
-      if shares_drafts or owner == worker and worker ~= '' then asked[i].job[6] = kept:sub(stop) end
-    end
+    asked[i].job[6] = hand.draft_for(asked[i].worker, kept, shares_drafts)
   end
 end
 

@@ -60,24 +60,32 @@ local function read_line(q, wanted)
 end
 
 -- Hands a job out to a call: its j-th, and the i-th of all. Answers what is shown of it.
-local function give(q, one, i, j, raw, live, member, score)
+local function give(q, one, i, j, raw, live, member, score, drafts)
   local id, k = ids[i], i * 2 + 1
   local has_own = one.asked == 0 and patch.has_lease(raw)
   if has_own or not one.terms then
     local lease_ms = one.asked > 0 and one.asked or has_own and record.header(raw).lease_ms or q.desk.lease_ms
-    one.deadline = desk.capped(q, q.now + lease_ms, q.now)
     one.terms = one.nonce .. patch.terms(q.now, lease_ms, one.named)
+    one.due = text.of(desk.capped(q, q.now + lease_ms, q.now))
   end
   local lease = sub(one.secrets, (j - 1) * $ID_LEN + 1, j * $ID_LEN) .. sub(one.digests, j * 8 - 7, j * 8) .. one.terms
   local packed, client = patch.reserve(raw, live, score, lease), patch.client(raw)
   if has_own then one.terms = nil end
-  to_reserved[k], to_reserved[k + 1] = text.of(one.deadline), id
+  to_reserved[k], to_reserved[k + 1] = one.due, id
   to_held[k], to_held[k + 1] = '0', one.member .. id
   to_live[k], to_live[k + 1] = id, packed
   leave[i + 2] = member
   turns.serve(score, patch.is_unserved(live), sub(client, 2))
   q.tale[i] = RESERVED .. id .. one.named .. client .. '\0\0'
-  return hand.shown(q, id, raw, packed, one.deadline, one.worker, not live)
+  local draft = live and hand.draft_for(one.worker, drafts[i], q.desk.shares_drafts) or ''
+  return hand.packed(id, raw, '', packed, one.due, draft)
+end
+
+-- What was typed of each, if any of them was somebody's before.
+local function read_drafts(q, n, lives)
+  for i = 1, n do
+    if lives[i] then return call('HMGET', q.drafts, unpack(ids, 1, n)) end
+  end
 end
 
 local function write(q, n)
@@ -97,26 +105,24 @@ return function(q, args)
   local entries, raws, lives = read_line(q, wanted)
   if not entries then return end
 
-  hand.open(q)
   turns.open()
-  local i, replies = 0, {}
+  local i, replies, drafts = 0, {}, read_drafts(q, wanted, lives)
   for c = 1, n do
     local at = (c - 1) * STRIDE
     local worker, nonce = args[at + 1], args[at + 2]
     local one = {
       worker = worker, named = text.short(worker), nonce = nonce, member = worker .. '\0' .. nonce .. '\0',
-      asked = tonumber(args[at + 4]), secrets = args[at + 7], digests = args[at + 8], terms = nil, deadline = nil,
+      asked = tonumber(args[at + 4]), secrets = args[at + 7], digests = args[at + 8], terms = nil, due = nil,
     }
     i = i + 1
-    local given = {'new', give(q, one, i, 1, raws[i], lives[i], entries[i * 2 - 1], tonumber(entries[i * 2]))}
+    local given = {'new', give(q, one, i, 1, raws[i], lives[i], entries[i * 2 - 1], tonumber(entries[i * 2]), drafts)}
     for j = 2, limits[c] do
       i = i + 1
-      given[j + 1] = give(q, one, i, j, raws[i], lives[i], entries[i * 2 - 1], tonumber(entries[i * 2]))
+      given[j + 1] = give(q, one, i, j, raws[i], lives[i], entries[i * 2 - 1], tonumber(entries[i * 2]), drafts)
     end
     replies[c] = given
   end
   write(q, wanted)
-  hand.show_drafts(q, q.desk.shares_drafts)
   event.told(q, 'reserved', wanted)
   total.count(q, 'handed_out', wanted)
   return commit(q, function() return desk.answer(q, replies, false) end)
