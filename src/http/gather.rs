@@ -1,6 +1,6 @@
 //! How a body is read: with a deadline, and no more of it than its caller may have in hand.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use axum::{
     body::Body,
@@ -99,9 +99,11 @@ fn is_plain(headers: &HeaderMap) -> bool {
 }
 
 /// `type/subtype` without parameters: a charset says nothing that JSON leaves open.
-fn essence(headers: &HeaderMap) -> Option<String> {
+fn essence(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-    Some(value.split(';').next()?.trim().to_ascii_lowercase())
+    let essence = value.split(';').next()?.trim();
+    let is_lower = !essence.bytes().any(|byte| byte.is_ascii_uppercase());
+    Some(if is_lower { essence.into() } else { essence.to_ascii_lowercase().into() })
 }
 
 pub fn is_json(essence: &str) -> bool {

@@ -1,9 +1,12 @@
 //! Who is let in, and what handlers ask when the queue is in the body.
 
-use std::time::{Duration, Instant};
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use axum::{
-    extract::{FromRequestParts, Request},
+    extract::{ConnectInfo, FromRequestParts, Request},
     http::{HeaderMap, header, request::Parts},
     response::Response,
 };
@@ -51,6 +54,8 @@ pub fn check(door: &Door, who: Who, request: &mut Request) -> Result<Option<Peer
         Some(peer) => Purse::of_stranger(&door.bodies, peer, &door.peers),
         None => Purse::of_known(&door.bodies),
     };
+    // Nobody further in asks who is connected, and with one thing more the map of them would grow for each request.
+    request.extensions_mut().remove::<ConnectInfo<SocketAddr>>();
     request.extensions_mut().insert(Admission { pass, purse });
     Ok(stranger)
 }

@@ -13,16 +13,16 @@ use super::{
 };
 use crate::queue::Fault;
 
-pub struct Items<'b> {
-    list: Vec<&'b str>,
-    is_array: bool,
+/// What a call brings.
+pub enum Items<'b> {
+    One(&'b str),
+    Many(Vec<&'b str>),
 }
 
 /// What was read of each item; the good ones are what a call is made of.
-pub struct ReadItems<N, C> {
-    notes: Vec<Result<N, Problem>>,
-    calls: Vec<C>,
-    pub is_array: bool,
+pub enum ReadItems<N, C> {
+    One(Result<(N, C), Problem>),
+    Many(Vec<Result<N, Problem>>, Vec<C>),
 }
 
 /// The answers, each at the place of its item.
@@ -38,11 +38,11 @@ impl<'b> Items<'b> {
     /// A problem, when an array has none or too many.
     pub fn of(body: &'b str, most: usize) -> Result<Self, Problem> {
         match json::elements(body, most) {
-            None => Ok(Self { list: vec![body], is_array: false }),
+            None => Ok(Self::One(body)),
             Some(Some(list)) if list.is_empty() => {
                 Err(Problem::invalid(vec![Place::pointer("", "must be an object, or an array with at least one")]))
             }
-            Some(Some(list)) => Ok(Self { list: list.into_iter().map(RawValue::get).collect(), is_array: true }),
+            Some(Some(list)) => Ok(Self::Many(list.into_iter().map(RawValue::get).collect())),
             Some(None) => Err(Problem::too_many_items(most)),
         }
     }
@@ -60,38 +60,46 @@ impl<'b> Items<'b> {
 
     /// Reads each item, for a call that is made later.
     pub fn read<N, C>(self, mut read: impl FnMut(&'b str) -> Result<(N, C), Problem>) -> ReadItems<N, C> {
-        let (mut notes, mut calls) = (Vec::with_capacity(self.list.len()), Vec::with_capacity(self.list.len()));
-        for item in self.list {
-            notes.push(read(item).map(|(note, item)| {
+        let list = match self {
+            Self::One(item) => return ReadItems::One(read(item)),
+            Self::Many(list) => list,
+        };
+        let mut calls = Vec::with_capacity(list.len());
+        let notes = list.into_iter().map(|item| {
+            read(item).map(|(note, item)| {
                 calls.push(item);
                 note
-            }));
-        }
-        ReadItems { notes, calls, is_array: self.is_array }
+            })
+        });
+        ReadItems::Many(notes.collect(), calls)
     }
 }
 
 impl<N, C> ReadItems<N, C> {
+    pub fn is_array(&self) -> bool {
+        matches!(self, Self::Many(..))
+    }
+
     /// Makes a call of each good one, in order, and answers every item.
     pub async fn each<O, T, F: Future<Output = Result<O, Fault>>>(
         self,
         call: impl Fn(C) -> F,
         answer: impl Fn(N, O) -> Result<T, Problem>,
     ) -> Answers<T> {
-        let mut calls = self.calls;
-        let outcomes = match (calls.len(), calls.pop()) {
-            (1, Some(only)) => vec![call(only).await],
-            (_, last) => join_all(calls.into_iter().chain(last).map(call)).await,
+        let (notes, calls) = match self {
+            Self::One(Ok((note, item))) => {
+                let outcome = call(item).await;
+                return Answers::One(outcome.map_err(Problem::from).and_then(|outcome| answer(note, outcome)));
+            }
+            Self::One(Err(problem)) => return Answers::One(Err(problem)),
+            Self::Many(notes, calls) => (notes, calls),
         };
-        let mut outcomes = outcomes.into_iter();
-        let mut answers = self.notes.into_iter().map(|note| match (note, &mut outcomes) {
-            (Err(problem), _) => Err(problem),
-            (Ok(note), outcomes) => answer(note, outcomes.next().ok_or_else(Problem::internal)??),
+        let mut outcomes = join_all(calls.into_iter().map(call)).await.into_iter();
+        let answers = notes.into_iter().map(|note| {
+            let note = note?;
+            answer(note, outcomes.next().ok_or_else(Problem::internal)??)
         });
-        if self.is_array {
-            return Answers::Many(answers.collect());
-        }
-        Answers::One(answers.next().unwrap_or_else(|| Err(Problem::internal())))
+        Answers::Many(answers.collect())
     }
 }
 

@@ -35,7 +35,7 @@ pub async fn enqueue(
     let mut call = Call { caller, repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
     let items = items.read(|item| call.job(item));
     // One job says so itself; of an array nothing is stored if a part of it is another call's.
-    if let Some(repeat) = call.repeat.filter(|_| items.is_array) {
+    if let Some(repeat) = call.repeat.filter(|_| items.is_array()) {
         let is_reused = queues.is_reused(&call.derived, repeat.fingerprint).await;
         if is_reused.map_err(Problem::of_a_look)? {
             return Err(Problem::key_reused());

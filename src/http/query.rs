@@ -122,7 +122,10 @@ impl<S: Sync> FromRequestParts<S> for NoQuery {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        Query::from_request_parts(parts, state).await?.finish(Some(Self))
+        match parts.uri.query() {
+            None => Ok(Self),
+            Some(_) => Query::from_request_parts(parts, state).await?.finish(Some(Self)),
+        }
     }
 }
 

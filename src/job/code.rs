@@ -79,7 +79,9 @@ impl JobId {
 
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.queue, self.code.as_str())
+        f.write_str(self.queue.as_str())?;
+        f.write_str("-")?;
+        f.write_str(self.code.as_str())
     }
 }
 
@@ -108,7 +110,9 @@ impl BatchId {
 
 impl fmt::Display for BatchId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}", self.queue, self.code.as_str())
+        f.write_str(self.queue.as_str())?;
+        f.write_str("-")?;
+        f.write_str(self.code.as_str())
     }
 }
 
@@ -132,7 +136,7 @@ impl Reservation {
 
     /// The credential in words. It is not `Display`, so that none gets into a log by accident.
     pub fn reveal(&self) -> String {
-        format!("{}.{}", self.job, self.secret.as_str())
+        [self.job.queue.as_str(), "-", self.job.code.as_str(), ".", self.secret.as_str()].concat()
     }
 }
 

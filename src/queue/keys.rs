@@ -5,7 +5,7 @@
 use crate::job::QueueName;
 
 /// The layout of all this; the records say it, too.
-const LAYOUT: usize = 2;
+const LAYOUT: &str = "2";
 
 /// What a queue keeps in Redis: a fixed set of keys that share one hash tag, with the type of each.
 pub(crate) const KEYS: [(&str, &str); 22] = [
@@ -52,7 +52,11 @@ impl Keys {
 
     /// `<prefix>:{<queue>}:2:<name>`: the braces make Redis Cluster keep a queue on one node.
     pub(crate) fn of(&self, queue: &QueueName, name: &str) -> String {
-        if name == REGISTRY { self.registry() } else { format!("{}:{{{queue}}}:{LAYOUT}:{name}", self.prefix) }
+        if name == REGISTRY {
+            return self.registry();
+        }
+        // Of twenty keys that a script has, each is one piece of memory and written once.
+        [self.prefix.as_str(), ":{", queue.as_str(), "}:", LAYOUT, ":", name].concat()
     }
 
     /// The sorted set of queue names.

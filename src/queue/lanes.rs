@@ -67,8 +67,9 @@ impl Lanes {
         let args = call.args();
         let (ticket, answer) = ticket::of(call);
         if self.join(&name, Passenger { number, args, tries: 0, ticket }) {
-            // Not dropped with the caller: a mutation that has begun is finished and its answer read.
-            self.runner.tasks.spawn(self.clone().drive(name.clone(), T::RIDE));
+            // Not dropped with the caller: a mutation that has begun is finished and its answer read. In a box, lest it is
+            // copied into each of the wrappers that a task has.
+            self.runner.tasks.spawn(Box::pin(self.clone().drive(name.clone(), T::RIDE)));
         }
         match tokio::time::timeout(ANSWER, answer).await {
             Ok(Ok(answer)) => answer,
@@ -207,7 +208,7 @@ impl Lanes {
                     sweeps = true;
                 }
                 Retry::Done | Retry::Behind(..) | Retry::AfterSweep => {
-                    passenger.ticket.deliver(Reply { item, shared, queue: &name.0, runner: &self.runner });
+                    passenger.ticket.deliver(Reply { item: &item, shared, queue: &name.0, runner: &self.runner });
                     continue;
                 }
             }

@@ -68,7 +68,7 @@ impl Runner {
     pub(crate) async fn timed(&self, script: &Script, keys: &[String], items: &[&Args]) -> Result<Value, Fault> {
         let start = Instant::now();
         let answer = match self.link.run(script, keys, items).await {
-            Err(fault) => Err(self.link.explained(fault, &self.keys.registry()).await),
+            Err(fault) => Err(Box::pin(self.link.explained(fault, &self.keys.registry())).await),
             done => done,
         };
         self.meter.of(script.name).seconds.record(start.elapsed().as_secs_f64());

@@ -152,7 +152,8 @@ async fn what_operators_do_twice_is_done_once() {
 async fn the_older_layout_is_adopted_in_order_and_once() {
     let redis = Redis::start().await;
     let link = &redis.queues.parts.runner.link;
-    let mut time = Fields::of(link.plain(&redis::cmd("TIME")).await.expect("time")).expect("a list");
+    let time = link.plain(&redis::cmd("TIME")).await.expect("time");
+    let mut time = Fields::of(&time).expect("a list");
     let now: u64 = time.text().expect("seconds").parse().expect("a number");
     let put = async |key: &str, score: u64, member: &str| {
         link.plain(redis::cmd("ZADD").arg(key).arg(score).arg(member)).await.expect("stored");

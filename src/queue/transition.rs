@@ -37,22 +37,22 @@ pub(crate) trait Transition {
 
 /// What a script said to one item.
 pub(crate) struct Reply<'r> {
-    pub(crate) item: Value,
+    pub(crate) item: &'r Value,
     /// What it said for all items of a group.
     pub(crate) shared: &'r [Value],
     pub(crate) queue: &'r QueueName,
     pub(crate) runner: &'r Arc<Runner>,
 }
 
-impl Reply<'_> {
-    pub(crate) fn fields(self) -> Result<Fields, Fault> {
+impl<'r> Reply<'r> {
+    pub(crate) fn fields(self) -> Result<Fields<'r>, Fault> {
         Fields::of(self.item)
     }
 
     /// The first word, and what is behind it.
-    pub(crate) fn words(self) -> Result<(String, Fields), Fault> {
+    pub(crate) fn words(self) -> Result<(&'r str, Fields<'r>), Fault> {
         let mut fields = self.fields()?;
-        Ok((fields.text()?, fields))
+        Ok((fields.word()?, fields))
     }
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn conclude<T: Transition>(
 pub(crate) async fn run<T: Transition>(runner: &Arc<Runner>, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
     let script = call.script(&runner.scripts);
     let item = runner.run(script, queue, &runner.keys_of(script, queue), &[&call.args()]).await;
-    let outcome = item.and_then(|item| call.read(Reply { item, shared: &[], queue, runner }));
+    let outcome = item.and_then(|item| call.read(Reply { item: &item, shared: &[], queue, runner }));
     conclude(call, outcome, runner, queue)
 }
 

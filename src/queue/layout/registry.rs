@@ -146,7 +146,7 @@ impl Registry {
     pub(crate) async fn names(&self) -> Result<Vec<QueueName>, Fault> {
         let mut command = redis::cmd("ZRANGE");
         command.arg(self.runner.keys.registry()).arg(0).arg(-1);
-        let mut names = names_in(Fields::of(self.runner.link.plain(&command).await?)?)?;
+        let mut names = names_in(Fields::of(&self.runner.link.plain(&command).await?)?)?;
         names.sort();
         Ok(names)
     }
@@ -177,7 +177,7 @@ impl Registry {
         let mut args = Args::default();
         args.push(word).push(what);
         let (script, registry) = (&self.runner.scripts.unseen, [self.runner.keys.registry()]);
-        names_in(Fields::of(self.runner.timed(script, &registry, &[&args]).await?)?)
+        names_in(Fields::of(&self.runner.timed(script, &registry, &[&args]).await?)?)
     }
 
     /// So long ago the instance was last used.
@@ -189,7 +189,7 @@ impl Registry {
     }
 }
 
-fn names_in(mut fields: Fields) -> Result<Vec<QueueName>, Fault> {
+fn names_in(mut fields: Fields<'_>) -> Result<Vec<QueueName>, Fault> {
     let mut names = Vec::new();
     while !fields.is_done() {
         // A name that does not parse is not ours to touch.

@@ -54,15 +54,15 @@ impl Lost {
     pub(crate) const UNKNOWN: Self = Self { ending: Ending::Unknown, state: None };
 
     /// What stands behind the word.
-    pub(crate) fn read(fields: &mut Fields) -> Result<Self, Fault> {
-        let ending = Ending::parse(&fields.text()?).ok_or_else(|| broken("how a reservation ended"))?;
-        Ok(Self { ending, state: State::parse(&fields.text()?) })
+    pub(crate) fn read(fields: &mut Fields<'_>) -> Result<Self, Fault> {
+        let ending = Ending::parse(fields.word()?).ok_or_else(|| broken("how a reservation ended"))?;
+        Ok(Self { ending, state: State::parse(fields.word()?) })
     }
 }
 
 impl Return {
-    pub(crate) fn read((word, mut fields): (String, Fields)) -> Result<Self, Fault> {
-        match word.as_str() {
+    pub(crate) fn read((word, mut fields): (&str, Fields<'_>)) -> Result<Self, Fault> {
+        match word {
             "back" => Ok(Self::Returned { state: fields.state()?, duplicate: false }),
             "again" => Ok(Self::Returned { state: fields.state()?, duplicate: true }),
             "grace" | "resumed" => Ok(Self::Stays),

@@ -151,7 +151,7 @@ impl Link {
                     self.lose(&e);
                 }
                 if is_cut(&e) || is_misled(&e) && born.elapsed() >= FRESH {
-                    self.replace(slot, number).await;
+                    Box::pin(self.replace(slot, number)).await;
                 }
                 Err(Sent::Error(e))
             }
@@ -162,7 +162,8 @@ impl Link {
         if let Some(open) = slot.read() {
             return Ok(open);
         }
-        let made = tokio::time::timeout(CONNECT, self.make(slot)).await;
+        // What is rare lies apart, lest every call is as large.
+        let made = Box::pin(tokio::time::timeout(CONNECT, self.make(slot))).await;
         made.unwrap_or_else(|_| Err(self.lose(&"no connection in time")))
     }
 

@@ -19,63 +19,112 @@ pub(crate) fn word(value: &Value) -> Option<&str> {
     }
 }
 
-fn unpacked(text: &[u8]) -> Option<Vec<Value>> {
-    let (count, rest) = text.get(1..)?.split_first()?;
-    let (lengths, mut rest) = rest.split_at_checked(usize::from(*count) * 4)?;
-    let mut fields = Vec::with_capacity(lengths.len() / 4);
-    for length in lengths.as_chunks().0 {
-        let (field, more) = rest.split_at_checked(u32::from_be_bytes(*length) as usize)?;
-        fields.push(Value::BulkString(field.to_vec()));
-        rest = more;
-    }
-    Some(fields)
+/// One field of an answer, where it lies.
+#[derive(Clone, Copy)]
+enum Field<'v> {
+    Text(&'v [u8]),
+    Number(i64),
+    List(&'v [Value]),
+    Other,
 }
 
-/// The fields of an answer, taken one after the other.
-pub(crate) struct Fields(std::vec::IntoIter<Value>);
+impl<'v> Field<'v> {
+    fn of(value: &'v Value) -> Self {
+        match value {
+            Value::BulkString(bytes) => Self::Text(bytes),
+            Value::SimpleString(text) => Self::Text(text.as_bytes()),
+            Value::Int(n) => Self::Number(*n),
+            Value::Array(items) => Self::List(items),
+            _ => Self::Other,
+        }
+    }
+}
 
-impl Fields {
-    /// Of a list; of the words of one text; or of fields that are packed into one: NUL, how many there are, the length of
-    /// each in four bytes, and they.
-    pub(crate) fn of(value: Value) -> Result<Self, Fault> {
-        let items = match value {
-            Value::Array(items) => items,
-            Value::BulkString(text) if text.first() == Some(&0) => unpacked(&text).ok_or_else(|| broken("fields"))?,
-            Value::BulkString(text) => text.split(|&b| b == b' ').map(|w| Value::BulkString(w.to_vec())).collect(),
-            _ => return Err(broken("a list")),
+/// The fields of an answer, taken one after the other, none of them copied.
+#[derive(Clone)]
+pub(crate) struct Fields<'v>(Form<'v>);
+
+#[derive(Clone)]
+enum Form<'v> {
+    List(std::slice::Iter<'v, Value>),
+    /// The words of one text; `None` behind the last.
+    Words(Option<&'v [u8]>),
+    /// Packed into one text: NUL, how many there are, the length of each in four bytes, and they.
+    Packed {
+        lengths: std::slice::Iter<'v, [u8; 4]>,
+        rest: &'v [u8],
+    },
+}
+
+impl<'v> Fields<'v> {
+    pub(crate) fn of(value: &'v Value) -> Result<Self, Fault> {
+        Self::within(Field::of(value))
+    }
+
+    fn within(field: Field<'v>) -> Result<Self, Fault> {
+        let form = match field {
+            Field::List(items) => Form::List(items.iter()),
+            Field::Text([0, count, rest @ ..]) => {
+                let (lengths, rest) = rest.split_at_checked(usize::from(*count) * 4).ok_or_else(|| broken("fields"))?;
+                Form::Packed { lengths: lengths.as_chunks().0.iter(), rest }
+            }
+            Field::Text(words) => Form::Words(Some(words)),
+            Field::Number(_) | Field::Other => return Err(broken("a list")),
         };
-        Ok(Self(items.into_iter()))
+        Ok(Self(form))
+    }
+
+    fn next(&mut self) -> Option<Field<'v>> {
+        match &mut self.0 {
+            Form::List(items) => items.next().map(Field::of),
+            Form::Words(words) => {
+                let text = words.take()?;
+                let Some(end) = text.iter().position(|&byte| byte == b' ') else { return Some(Field::Text(text)) };
+                *words = Some(&text[end + 1..]);
+                Some(Field::Text(&text[..end]))
+            }
+            Form::Packed { lengths, rest } => {
+                let (field, behind) = rest.split_at_checked(u32::from_be_bytes(*lengths.next()?) as usize)?;
+                *rest = behind;
+                Some(Field::Text(field))
+            }
+        }
+    }
+
+    pub(crate) fn slice(&mut self) -> Result<&'v [u8], Fault> {
+        match self.next() {
+            Some(Field::Text(bytes)) => Ok(bytes),
+            Some(Field::Number(_) | Field::List(_) | Field::Other) | None => Err(broken("text")),
+        }
+    }
+
+    pub(crate) fn word(&mut self) -> Result<&'v str, Fault> {
+        std::str::from_utf8(self.slice()?).map_err(|_| broken("UTF-8"))
     }
 
     pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, Fault> {
-        match self.0.next() {
-            Some(Value::BulkString(bytes)) => Ok(bytes),
-            Some(Value::SimpleString(text)) => Ok(text.into_bytes()),
-            _ => Err(broken("text")),
-        }
+        self.slice().map(<[u8]>::to_vec)
     }
 
     pub(crate) fn text(&mut self) -> Result<String, Fault> {
-        String::from_utf8(self.bytes()?).map_err(|_| broken("UTF-8"))
+        self.word().map(str::to_owned)
     }
 
     pub(crate) fn code(&mut self) -> Result<Code, Fault> {
-        Code::parse(&self.text()?).ok_or_else(|| broken("a job's code"))
+        Code::parse(self.word()?).ok_or_else(|| broken("a job's code"))
     }
 
     pub(crate) fn state(&mut self) -> Result<State, Fault> {
-        State::parse(&self.text()?).ok_or_else(|| broken("a state"))
+        State::parse(self.word()?).ok_or_else(|| broken("a state"))
     }
 
     pub(crate) fn integer(&mut self) -> Result<i64, Fault> {
-        match self.0.next() {
-            Some(Value::Int(n)) => Ok(n),
-            Some(Value::BulkString(digits)) => {
-                let n = std::str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
-                n.ok_or_else(|| broken("a number"))
-            }
-            _ => Err(broken("a number")),
-        }
+        let n = match self.next() {
+            Some(Field::Number(n)) => Some(n),
+            Some(Field::Text(digits)) => std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()),
+            Some(Field::List(_) | Field::Other) | None => None,
+        };
+        n.ok_or_else(|| broken("a number"))
     }
 
     pub(crate) fn count(&mut self) -> Result<u64, Fault> {
@@ -96,25 +145,24 @@ impl Fields {
     }
 
     pub(crate) fn list(&mut self) -> Result<Self, Fault> {
-        Self::of(self.0.next().ok_or_else(|| broken("a list"))?)
-    }
-
-    /// The rest, as they are.
-    pub(crate) fn values(self) -> impl Iterator<Item = Value> {
-        self.0
+        Self::within(self.next().unwrap_or(Field::Other))
     }
 
     pub(crate) fn skip(&mut self) {
-        self.0.next();
+        self.next();
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.0.len() == 0
+        match &self.0 {
+            Form::List(items) => items.len() == 0,
+            Form::Words(words) => words.is_none(),
+            Form::Packed { lengths, .. } => lengths.len() == 0,
+        }
     }
 
     /// The rest, as lists.
-    pub(crate) fn lists(self) -> impl Iterator<Item = Result<Self, Fault>> {
-        self.0.map(Self::of)
+    pub(crate) fn lists(mut self) -> impl Iterator<Item = Result<Self, Fault>> {
+        std::iter::from_fn(move || self.next().map(Self::within))
     }
 
     /// The rest, as pairs of texts.

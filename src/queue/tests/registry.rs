@@ -46,7 +46,7 @@ async fn a_library_that_no_instance_has_announced_for_a_day_goes_and_no_other() 
         );
     }
     let known = link.plain(redis::cmd("ZRANGE").arg(&libraries).arg(0).arg(-1)).await.expect("names");
-    let mut known = Fields::of(known).expect("a list");
+    let mut known = Fields::of(&known).expect("a list");
     assert_eq!([known.text().expect("a name"), known.text().expect("a name")], [young.to_owned(), ours]);
     assert!(known.is_done());
 }

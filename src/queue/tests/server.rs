@@ -64,7 +64,8 @@ impl Redis {
     /// Everything that is stored, in Redis's own serialization.
     pub(super) async fn dump(&self) -> Vec<(Vec<u8>, Value)> {
         let link = &self.queues.parts.runner.link;
-        let mut keys = Fields::of(link.plain(redis::cmd("KEYS").arg("*")).await.expect("keys")).expect("a list");
+        let keys = link.plain(redis::cmd("KEYS").arg("*")).await.expect("keys");
+        let mut keys = Fields::of(&keys).expect("a list");
         let mut all = Vec::new();
         while !keys.is_done() {
             let key = keys.bytes().expect("a key");

@@ -117,7 +117,7 @@ impl Transition for Append<'_> {
 
     fn read(&self, reply: Reply<'_>) -> Result<Placed, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "appended" => Batch::parse(self.id.clone(), &fields.bytes()?).map(Placed::Appended),
             "made" => Ok(Placed::Made),
             "misfit" => Ok(Placed::Misfit(fields.count()? as u32)),

@@ -49,7 +49,7 @@ impl Transition for Cancel {
 
     fn read(&self, reply: Reply<'_>) -> Result<Cancellation, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "cancelled" => Ok(Cancellation::Cancelled),
             "unknown" => Ok(Cancellation::UnknownJob),
             "state" => Ok(Cancellation::WrongState(fields.state()?)),

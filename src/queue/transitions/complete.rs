@@ -60,7 +60,7 @@ impl Transition for Complete {
 
     fn read(&self, reply: Reply<'_>) -> Result<Completion, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "done" => Ok(Completion::Done { late: fields.flag()?, duplicate: false }),
             "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }),
             "lost" => Lost::read(&mut fields).map(Completion::Lost),

@@ -137,7 +137,7 @@ impl Transition for Create<'_> {
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<Beginning, Fault> {
-        match reply.words()?.0.as_str() {
+        match reply.words()?.0 {
             "making" => Ok(Beginning::Making),
             "made" => Ok(Beginning::Made),
             "removing" => Ok(Beginning::Removing),

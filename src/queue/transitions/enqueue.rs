@@ -154,7 +154,7 @@ impl Transition for NewJob {
 
     fn read(&self, reply: Reply<'_>) -> Result<Enqueued, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "stored" => Ok(Enqueued::Stored { id: self.id.clone(), state: fields.state()? }),
             "twin" => {
                 let id = JobId { queue: self.id.queue.clone(), code: fields.code()? };

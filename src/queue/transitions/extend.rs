@@ -61,7 +61,7 @@ impl Transition for Extend {
 
     fn read(&self, reply: Reply<'_>) -> Result<Extension, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "extended" => Ok(Extension::Extended { deadline: fields.time()?, now: fields.time()? }),
             "lost" => Lost::read(&mut fields).map(Extension::Lost),
             _ => Err(broken("extended or lost")),

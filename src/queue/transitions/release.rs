@@ -68,7 +68,7 @@ impl Transition for Release {
 
     fn read(&self, reply: Reply<'_>) -> Result<Option<Released>, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "released" => Ok(Some(Released { released: fields.count()?, more: fields.flag()? })),
             "unknown" => Ok(None),
             _ => Err(broken("released or unknown")),

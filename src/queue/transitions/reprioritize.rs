@@ -50,7 +50,7 @@ impl Transition for Reprioritize {
 
     fn read(&self, reply: Reply<'_>) -> Result<Reprioritized, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "changed" => Ok(Reprioritized::Changed(fields.state()?)),
             "unknown" => Ok(Reprioritized::UnknownJob),
             "state" => Ok(Reprioritized::WrongState(fields.state()?)),

@@ -92,7 +92,7 @@ impl Transition for Step {
 
     fn read(&self, reply: Reply<'_>) -> Result<Requeued, Fault> {
         let (word, mut fields) = reply.words()?;
-        let requeued = match word.as_str() {
+        let requeued = match word {
             "requeued" => fields.count()?,
             "unknown" => return Ok(Requeued::UnknownJob),
             "state" => return Ok(Requeued::WrongState(fields.state()?)),

@@ -39,7 +39,7 @@ impl Transition for Seal<'_> {
 
     fn read(&self, reply: Reply<'_>) -> Result<Option<Batch>, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "sealed" => Batch::parse(self.0.clone(), &fields.bytes()?).map(Some),
             "unknown" => Ok(None),
             _ => Err(broken("sealed or unknown")),

@@ -67,7 +67,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
-        Fields::of(self.look(&self.parts.runner.scripts.due, queue, &Args::default()).await?)?.maybe()
+        Fields::of(&self.look(&self.parts.runner.scripts.due, queue, &Args::default()).await?)?.maybe()
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     job::{Code, QueueName},
     queue::{
         fault::Fault,
-        redis::{args::Args, read::word},
+        redis::args::Args,
         runner::Runner,
         script::{Script, Scripts},
         transition::{Effect, Reply, Transition, run},
@@ -89,7 +89,14 @@ impl Transition for GiveBack {
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<usize, Fault> {
-        Ok(reply.fields()?.values().take_while(|answer| word(answer) != Some("later")).count())
+        let mut done = 0;
+        for answer in reply.fields()?.lists() {
+            if answer?.word()? == "later" {
+                break;
+            }
+            done += 1;
+        }
+        Ok(done)
     }
 
     fn effect(&self, _: &usize) -> Effect {

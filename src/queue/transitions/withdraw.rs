@@ -61,7 +61,7 @@ impl Transition for Withdraw<'_> {
 
     fn read(&self, reply: Reply<'_>) -> Result<Withdrawal, Fault> {
         let (word, mut fields) = reply.words()?;
-        match word.as_str() {
+        match word {
             "withdrawn" => Ok(Withdrawal::Begun),
             "over" => Ok(Withdrawal::Over(Batch::parse(self.0.clone(), &fields.bytes()?)?.state)),
             "unknown" => Ok(Withdrawal::UnknownBatch),

@@ -167,7 +167,8 @@ impl Queues {
     async fn members(&self, key: &str, from: isize) -> Result<Vec<(Vec<u8>, u64)>, Fault> {
         let mut command = redis::cmd("ZRANGE");
         command.arg(key).arg(from).arg(from + CHUNK - 1).arg("WITHSCORES");
-        let mut fields = Fields::of(self.parts.runner.link.plain(&command).await?)?;
+        let answered = self.parts.runner.link.plain(&command).await?;
+        let mut fields = Fields::of(&answered)?;
         let mut members = Vec::new();
         while !fields.is_done() {
             let member = fields.bytes()?;

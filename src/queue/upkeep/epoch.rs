@@ -89,7 +89,8 @@ impl Queues {
     }
 
     pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
-        let mut time = Fields::of(self.parts.runner.link.plain(&redis::cmd("TIME")).await?)?;
+        let answered = self.parts.runner.link.plain(&redis::cmd("TIME")).await?;
+        let mut time = Fields::of(&answered)?;
         let seconds: u64 = time.text()?.parse().map_err(|_| broken("a time"))?;
         Ok(Millis(seconds * 1_000))
     }

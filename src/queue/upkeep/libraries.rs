@@ -21,7 +21,8 @@ impl Queues {
         };
         let mut forgotten = redis::cmd("ZRANGEBYSCORE");
         forgotten.arg(&libraries).arg("-inf").arg(now.saturating_sub(FORGOTTEN_MS));
-        let mut forgotten = Fields::of(self.parts.runner.link.plain(&forgotten).await?)?;
+        let answered = self.parts.runner.link.plain(&forgotten).await?;
+        let mut forgotten = Fields::of(&answered)?;
         while !forgotten.is_done() {
             let name = forgotten.text()?;
             if self.is_gone(&name).await {

@@ -48,7 +48,8 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn batch(&self, id: &BatchId) -> Result<Option<Batch>, Fault> {
-        let mut answer = Fields::of(self.look(&self.parts.runner.scripts.batch, &id.queue, &handle(id)).await?)?;
+        let answered = self.look(&self.parts.runner.scripts.batch, &id.queue, &handle(id)).await?;
+        let mut answer = Fields::of(&answered)?;
         match answer.text()?.as_str() {
             "batch" => Batch::parse(id.clone(), &answer.bytes()?).map(Some),
             "unknown" => Ok(None),
@@ -64,7 +65,8 @@ impl Queues {
         let (score, code) = after.as_ref().and_then(Cursor::place).unwrap_or_default();
         let mut args = Args::default();
         args.number(limit.into()).push(score).push(code);
-        let mut answer = Fields::of(self.look(&self.parts.runner.scripts.batches, queue, &args).await?)?;
+        let answered = self.look(&self.parts.runner.scripts.batches, queue, &args).await?;
+        let mut answer = Fields::of(&answered)?;
         let next = Cursor::after(&answer.text()?, &answer.bytes()?);
         let batch = |mut fields: Fields| {
             let id = BatchId { queue: queue.clone(), code: fields.code()? };
@@ -83,7 +85,8 @@ impl Queues {
         loop {
             let mut args = handle(id);
             args.number(from.into()).number(u64::from(limit) - page.results.len() as u64).number(bytes);
-            let mut answer = Fields::of(self.look(&self.parts.runner.scripts.results, &id.queue, &args).await?)?;
+            let answered = self.look(&self.parts.runner.scripts.results, &id.queue, &args).await?;
+            let mut answer = Fields::of(&answered)?;
             if answer.text()? == "unknown" {
                 return Ok(None);
             }
@@ -101,7 +104,7 @@ impl Queues {
     }
 }
 
-fn read_result(id: &BatchId, index: u32, mut fields: Fields) -> Result<MemberResult, Fault> {
+fn read_result(id: &BatchId, index: u32, mut fields: Fields<'_>) -> Result<MemberResult, Fault> {
     let (state, result, live) = (fields.state()?, fields.bytes()?, fields.bytes()?);
     let result = if result.is_empty() { None } else { Some(json(result)?) };
     let completed = if live.is_empty() { None } else { completed(&Live::parse(&live)?) };

@@ -83,7 +83,8 @@ impl Queues {
         let from = format!("{}-{}", place.ms, place.sequence);
         let mut command = redis::cmd("XRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
-        let entries = Fields::of(self.parts.runner.link.plain(&command).await?)?;
+        let answered = self.parts.runner.link.plain(&command).await?;
+        let entries = Fields::of(&answered)?;
         let (mut events, mut count, mut first) = (Vec::new(), 0, None);
         for entry in entries.lists() {
             count += 1;
@@ -107,7 +108,8 @@ impl Queues {
     pub async fn last_event(&self, queue: &QueueName) -> Result<Place, Fault> {
         let mut command = redis::cmd("XREVRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
-        let mut entries = Fields::of(self.parts.runner.link.plain(&command).await?)?;
+        let answered = self.parts.runner.link.plain(&command).await?;
+        let mut entries = Fields::of(&answered)?;
         if entries.is_done() {
             return Ok(Place::default());
         }
@@ -123,18 +125,18 @@ impl Queues {
         let id = format!("{}-{}", place.ms, place.sequence);
         let mut command = redis::cmd("XRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg(&id).arg(&id);
-        Ok(!Fields::of(self.parts.runner.link.plain(&command).await?)?.is_done())
+        Ok(!Fields::of(&self.parts.runner.link.plain(&command).await?)?.is_done())
     }
 
     /// Whether the stream still begins with its first entry.
     async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
         let mut command = redis::cmd("XINFO");
         command.arg("STREAM").arg(self.parts.runner.keys.of(queue, "events"));
-        let mut fields = match self.parts.runner.link.plain(&command).await {
-            Ok(answer) => Fields::of(answer)?,
+        let answered = match self.parts.runner.link.plain(&command).await {
             Err(Fault::Broken(_)) => return Ok(true), // there is no stream
-            Err(fault) => return Err(fault),
+            answer => answer?,
         };
+        let mut fields = Fields::of(&answered)?;
         let (mut kept, mut added) = (0, 0);
         while !fields.is_done() {
             match fields.text()?.as_str() {
@@ -148,7 +150,7 @@ impl Queues {
 }
 
 /// An entry is `[id, [count, packed transitions]]`.
-fn read_entry(queue: &QueueName, mut entry: Fields, into: &mut Vec<Event>) -> Result<Place, Fault> {
+fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Place, Fault> {
     let place = Place::of_entry(&entry.text()?)?;
     let mut fields = entry.list()?;
     let _count = fields.bytes()?;

@@ -120,7 +120,7 @@ impl Queues {
         if crate::queue::redis::read::word(&answer) == Some("unknown") {
             return Ok(None);
         }
-        read_job(&id.queue, Fields::of(answer)?).map(Some)
+        read_job(&id.queue, Fields::of(&answer)?).map(Some)
     }
 
     /// The jobs of one state, in order, a page at a time.
@@ -138,7 +138,8 @@ impl Queues {
             args.push(filter.worker.as_ref().map_or("", Name::as_str));
             args.push(filter.batch.as_ref().map_or("", |batch| batch.code.as_str()));
             args.push(score).push(member).number(bytes);
-            let mut answer = Fields::of(self.look(&self.parts.runner.scripts.list, queue, &args).await?)?;
+            let answered = self.look(&self.parts.runner.scripts.list, queue, &args).await?;
+            let mut answer = Fields::of(&answered)?;
             page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
             bytes = answer.count()?;
             let is_full = answer.flag()?;
@@ -184,14 +185,15 @@ impl Queues {
         let mut args = Args::default();
         args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), Cursor::into_bytes));
         args.number(limit.into());
-        let mut answer = Fields::of(self.look(&self.parts.runner.scripts.holders, queue, &args).await?)?;
+        let answered = self.look(&self.parts.runner.scripts.holders, queue, &args).await?;
+        let mut answer = Fields::of(&answered)?;
         let (now, last) = (answer.time()?, answer.bytes()?);
         let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;
         Ok(HeldPage { held, next: Cursor::of_bytes(last), now })
     }
 }
 
-fn read_job(queue: &QueueName, mut fields: Fields) -> Result<Job, Fault> {
+fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<Job, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let header = Header::parse(&fields.bytes()?)?;
     let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
@@ -260,7 +262,7 @@ fn held_by(id: &JobId, hold: &Hold, deadline: Option<Millis>) -> Held {
     }
 }
 
-pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields) -> Result<Held, Fault> {
+pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields<'_>) -> Result<Held, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
     let reservation = Reservation { job: id.clone(), secret: hold.secret };

@@ -44,7 +44,8 @@ impl Queues {
             let left = u64::from(limit).saturating_sub(page.locks.len() as u64);
             let mut args = Args::default();
             args.push(lock.as_ref().map_or("", LockName::as_str)).number(left).push(score).push(code);
-            let mut answer = Fields::of(self.look(&self.parts.runner.scripts.locks, queue, &args).await?)?;
+            let answered = self.look(&self.parts.runner.scripts.locks, queue, &args).await?;
+            let mut answer = Fields::of(&answered)?;
             page.now = answer.time()?;
             page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
             for fields in answer.lists() {
@@ -58,7 +59,7 @@ impl Queues {
     }
 }
 
-fn read_lock(queue: &QueueName, mut fields: Fields) -> Result<HeldLock, Fault> {
+fn read_lock(queue: &QueueName, mut fields: Fields<'_>) -> Result<HeldLock, Fault> {
     let lock = LockName::parse(&fields.text()?).map_err(|_| broken("a lock"))?;
     let held = read_held(queue, &mut fields)?;
     Ok(HeldLock { lock, held, blocked: fields.count()? })

@@ -91,7 +91,7 @@ impl Link {
     async fn call_function(&self, call: &redis::Cmd) -> Result<Value, Sent> {
         let begin = Instant::now();
         match self.send(call).await {
-            Err(Sent::Error(e)) if is_unknown(&e) => match self.load(begin).await {
+            Err(Sent::Error(e)) if is_unknown(&e) => match Box::pin(self.load(begin)).await {
                 Ok(true) => self.send(call).await,
                 Ok(false) => Err(Sent::Error(e)),
                 Err(fault) => Err(Sent::Fault(fault)),

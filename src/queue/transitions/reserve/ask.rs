@@ -79,7 +79,7 @@ impl Transition for Ask {
         let (warn_ms, mut sight) = read_shared(reply.shared)?;
         let (word, mut item) = reply.words()?;
         let (mut jobs, mut undo, mut refusal) = (Vec::new(), Undo::default(), None);
-        match word.as_str() {
+        match word {
             "new" | "held" => {
                 jobs = item.lists().map(|job| read_handout(queue, warn_ms, job?)).collect::<Result<_, _>>()?;
                 if word == "new" && !jobs.is_empty() {
@@ -90,7 +90,7 @@ impl Transition for Ask {
             "overdue" | "later" => sight.cut_short = true,
             "more" => {
                 sight.cut_short = true;
-                sight.skipped = !item.bytes()?.is_empty();
+                sight.skipped = !item.slice()?.is_empty();
             }
             "skipped" => sight.skipped = true,
             "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
@@ -132,20 +132,20 @@ impl Grouped for Ask {
 /// How long before a deadline to warn, and what the queue looks like to somebody who finds nothing.
 fn read_shared(shared: &[Value]) -> Result<(u32, Sight), Fault> {
     let [times, counts] = shared else { return Err(broken("what is said for all calls")) };
-    let mut times = Fields::of(times.clone())?;
+    let mut times = Fields::of(times)?;
     let (now, warn_ms) = (times.time()?, times.count()? as u32);
-    Ok((warn_ms, Sight::of(now, Fields::of(counts.clone())?)?))
+    Ok((warn_ms, Sight::of(now, Fields::of(counts)?)?))
 }
 
-fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields) -> Result<Handout, Fault> {
+fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields<'_>) -> Result<Handout, Fault> {
     let job = JobId { queue: queue.clone(), code: answer.code()? };
-    let header = Header::parse(&answer.bytes()?)?;
-    let apart = answer.bytes()?;
-    let live = Live::parse(&answer.bytes()?)?;
+    let header = Header::parse(answer.slice()?)?;
+    let apart = answer.slice()?;
+    let live = Live::parse(answer.slice()?)?;
     let deadline = answer.time()?;
-    let draft = answer.bytes()?;
+    let draft = answer.slice()?;
     let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
-    let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart)?) };
+    let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };
     let priority = live.score.map_or(header.priority.into(), |score| score >> limits::SPAN_BITS);
     Ok(Handout {
         batch: header.is_member.then(|| job.batch()),
@@ -161,7 +161,7 @@ fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields) -> Result<H
         worker: hold.worker,
         enqueued_at: header.enqueued_at,
         resumes: hold.resumes,
-        draft: if draft.is_empty() { None } else { Some(record::json(draft)?) },
+        draft: if draft.is_empty() { None } else { Some(record::json(draft.to_vec())?) },
         traceparent: header.traceparent,
     })
 }

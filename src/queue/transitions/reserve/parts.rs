@@ -43,7 +43,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) fn read(mut answer: Fields) -> Result<Self, Fault> {
+    pub(super) fn read(mut answer: Fields<'_>) -> Result<Self, Fault> {
         let now = answer.time()?;
         let (at_limit, replayed, can_give) = (answer.flag()?, answer.flag()?, answer.flag()?);
         let (mut times, mut since) = (answer.list()?, Vec::new());
@@ -61,7 +61,7 @@ impl Look {
 
 impl Sight {
     /// waiting, blocked, delayed, reserved, paused (0 | 1), next ms (negative: never)
-    pub(super) fn of(now: Millis, mut counts: Fields) -> Result<Self, Fault> {
+    pub(super) fn of(now: Millis, mut counts: Fields<'_>) -> Result<Self, Fault> {
         let (waiting, blocked) = (counts.count()?, counts.count()?);
         let (delayed, reserved) = (counts.count()?, counts.count()?);
         let (paused, next_ms) = (counts.flag()?, counts.maybe()?);
