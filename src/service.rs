@@ -133,8 +133,14 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         () = stop => Ok(()),
         gave_up = lost => Err(gave_up.into()),
     };
-    let end = Instant::now() + LEAVE;
     leaving.cancel();
+    leave(backend, parts, closing).await;
+    outcome
+}
+
+/// Ends what has begun, in time: first those who wait for something hear of it, then the rest.
+async fn leave(backend: Backend, parts: TaskTracker, closing: CancellationToken) {
+    let end = Instant::now() + LEAVE;
     tracing::info!("leaving");
     tokio::time::sleep(NOTICE).await;
     closing.cancel();
@@ -145,7 +151,6 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     if timeout_at(end, backend.close()).await.is_err() {
         tracing::warn!("Redis does not answer in time and is left alone");
     }
-    outcome
 }
 
 /// The one line that scripts and people wait for, whatever the level of the log: a line like the others where they are JSON.

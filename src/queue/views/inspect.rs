@@ -208,21 +208,9 @@ fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<Job, Fault> {
     let state = live.as_ref().map_or(State::Waiting, |live| live.state);
     let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
     let is_over = matches!(state, State::Completed | State::Cancelled | State::Dead);
-    let place = match state {
-        State::Waiting => score,
-        State::Completed | State::Cancelled => None,
-        State::Blocked | State::Delayed | State::Reserved | State::Dead => live.as_ref().and_then(|live| live.score),
-    };
-    let priority = place.map(|place| place >> limits::SPAN_BITS).or(live.as_ref().map(|live| live.priority.into()));
+    let priority = priority(state, score, live.as_ref());
     let deadline = at(&[State::Reserved]);
-    let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| Held {
-        id: id.clone(),
-        reservation: Reservation { job: id.clone(), secret: hold.secret },
-        worker: hold.worker.clone(),
-        reserved_at: hold.reserved_at,
-        deadline: deadline.unwrap_or(hold.reserved_at),
-        resumes: hold.resumes,
-    });
+    let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| held_by(&id, hold, deadline));
     let (completed, reasons) = live.as_ref().map(|live| (completed(live), reasons(live))).unwrap_or_default();
     let [handed_out, expired, failed, abandoned, released] = live.as_ref().map_or([0; 5], |live| live.counters);
     Ok(Job {
@@ -251,6 +239,27 @@ fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<Job, Fault> {
         due_at: at(&[State::Delayed]),
         ended_at: score.filter(|_| is_over).map(record::at_stamp),
     })
+}
+
+/// A job's place in line says it; where it has none, its record does.
+fn priority(state: State, score: Option<u64>, live: Option<&Live>) -> Option<u64> {
+    let place = match state {
+        State::Waiting => score,
+        State::Completed | State::Cancelled => None,
+        State::Blocked | State::Delayed | State::Reserved | State::Dead => live.and_then(|live| live.score),
+    };
+    place.map(|place| place >> limits::SPAN_BITS).or(live.map(|live| live.priority.into()))
+}
+
+fn held_by(id: &JobId, hold: &Hold, deadline: Option<Millis>) -> Held {
+    Held {
+        id: id.clone(),
+        reservation: Reservation { job: id.clone(), secret: hold.secret },
+        worker: hold.worker.clone(),
+        reserved_at: hold.reserved_at,
+        deadline: deadline.unwrap_or(hold.reserved_at),
+        resumes: hold.resumes,
+    }
 }
 
 pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields<'_>) -> Result<Held, Fault> {

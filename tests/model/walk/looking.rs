@@ -13,6 +13,7 @@ use crate::{
 };
 
 impl Walk<'_> {
+    #[allow(clippy::too_many_lines, reason = "one arm a look")]
     pub(super) async fn look(&mut self, look: Look) -> Verdict {
         match look {
             Look::Queue => {
