@@ -131,9 +131,11 @@ async fn an_ordinary_day_has_no_faults() {
 #[tokio::test]
 async fn a_log_in_json_says_in_json_where_it_serves() {
     let w = World::plan().flag("--log-format", "json").start().await;
-    let said = w.service.said();
-    let line = said.lines().find(|line| line.contains("ready on")).expect("it says so");
-    let line: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    // It answers a moment before it says so.
+    let line = eventually("it says so", async || {
+        w.service.said().lines().find(|line| line.contains("ready on")).map(str::to_owned)
+    });
+    let line: serde_json::Value = serde_json::from_str(&line.await).expect("JSON");
     assert_eq!(line["message"], format!("intray is ready on {}", w.service.url()), "{line}");
     assert!(line["level"] == "INFO" && line["timestamp"].is_string(), "{line}");
 }
