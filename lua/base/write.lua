@@ -33,15 +33,6 @@ local function grow(commands, verb, key, name)
   return command
 end
 
--- A command of a call's own, which it fills itself from the third word on.
-function write.adding(q, verb, key)
-  return grow(q.adds, verb, key, q[key])
-end
-
-function write.dropping(q, verb, key)
-  return grow(q.drops, verb, key, q[key])
-end
-
 -- A field of a hash.
 function write.set(q, key, field, value)
   local command = q.adds[key] or grow(q.adds, 'HSET', key, q[key])

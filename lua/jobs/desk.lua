@@ -1,13 +1,10 @@
 -- desk: what a reserve needs to know of the queue, and of who asks.
 local clock = require 'base/clock'
+local first_of = require 'base/first'
 local text = require 'base/text'
 local hand = require 'jobs/hand'
 local desk = {}
 local call, huge, min, of = redis.call, math.huge, math.min, text.of
-
-local function first_of(key)
-  return tonumber(call('ZRANGE', key, '0', '0', 'WITHSCORES')[2] or huge)
-end
 
 -- The queue's settings, as far as they matter here.
 function desk.open(q)

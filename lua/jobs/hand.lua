@@ -1,10 +1,10 @@
 -- hand: what somebody is given to see of a job: its record, its payload, what was typed so far.
-local record = require 'base/record'
 local text = require 'base/text'
+local patch = require 'base/patch'
 local write = require 'base/write'
 local hand = {BYTES = $RESERVE_BYTES}
 local BODIES = 100
-local band, byte, sub, pack = bit.band, string.byte, string.sub, struct.pack
+local sub, pack = string.sub, struct.pack
 
 -- `bodies`: external payloads, as far as a call has read them; `spent`: bytes of what it has shown.
 function hand.open(q)
@@ -16,12 +16,8 @@ function hand.is_tired(q)
   return write.is_spent(q) or q.hand.read >= BODIES
 end
 
-local function is_external(raw)
-  return band(byte(raw, 9), record.EXTERNAL) ~= 0
-end
-
 local function payload_of(q, id, raw)
-  if not is_external(raw) then return '' end
+  if patch.is_whole(raw) then return '' end
   local h = q.hand
   if not h.bodies[id] then
     h.bodies[id], h.read = write.ask(q, 'HGET', q.payloads, id) or '', h.read + 1
@@ -31,7 +27,7 @@ end
 
 -- How many bytes it takes to show a job. A payload that may not fit any more is measured, and not read.
 function hand.size(q, id, raw)
-  if not is_external(raw) then return #raw end
+  if patch.is_whole(raw) then return #raw end
   if q.hand.spent > hand.BYTES / 2 and not q.hand.bodies[id] then
     return #raw + write.ask(q, 'HSTRLEN', q.payloads, id)
   end
@@ -42,7 +38,7 @@ end
 function hand.can_show(q, those)
   local h, external = q.hand, 0
   for _, job in ipairs(those) do
-    if is_external(job.raw) and not h.bodies[job.id] then external = external + 1 end
+    if not patch.is_whole(job.raw) and not h.bodies[job.id] then external = external + 1 end
   end
   return h.read == 0 and #h.with_drafts == 0 or h.read + external <= BODIES and write.has_left(q, external)
 end

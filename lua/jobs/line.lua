@@ -111,16 +111,6 @@ function line.rewind(q)
   q.line.cursor = q.line.first
 end
 
--- Somebody is left to be looked at.
-function line.has_more(q)
-  local l = q.line
-  return l.cursor <= #l or not l.ends
-end
-
-function line.is_read(q)
-  return q.line.cursor > #q.line
-end
-
 function line.drop_id(q, id)
   local l = q.line
   for at = l.first, #l do

@@ -1,12 +1,9 @@
 -- upcoming: when time next brings something about in a queue.
 local clock = require 'base/clock'
+local first_of = require 'base/first'
 local batch = require 'base/batch'
 local upcoming = {YOUNG = 10000}
 local call, huge, min = redis.call, math.huge, math.min
-
-local function first_of(key)
-  return tonumber(call('ZRANGE', key, '0', '0', 'WITHSCORES')[2] or huge)
-end
 
 -- Batches that are over stand before those whose timer runs.
 local function first_timer(q, retention)

@@ -7,13 +7,10 @@
 -- REPLY  {waiting, blocked, delayed, reserved, paused (0 | 1), next ms (-1 = never)}}
 local record = require 'base/record'
 local clock = require 'base/clock'
+local first_of = require 'base/first'
 local place = require 'jobs/place'
 local HELD = 200
 local call, huge = redis.call, math.huge
-
-local function first_of(key)
-  return tonumber(call('ZRANGE', key, '0', '0', 'WITHSCORES')[2] or huge)
-end
 
 -- Since when a worker has what they hold.
 local function held_since(q, worker)
