@@ -133,12 +133,13 @@ impl Waiting {
     }
 
     fn enter(&self, call: &Reserve) -> Place<'_> {
-        for queue in self.inner.table.join_lines(&call.queues) {
+        let (place, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref());
+        for queue in unwatched {
             self.inner.wanted.add(&queue);
             let inner = self.inner.clone();
             self.inner.watches.spawn(async move { watch::watch(&inner, queue).await });
         }
-        self.inner.table.enter(&call.queues, call.worker.as_ref())
+        place
     }
 
     /// For somebody whose time is up: as the queues were seen last, by whomever.

@@ -37,23 +37,19 @@ impl Table {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes lines where there are none; answers those that need a watch.
-    pub(super) fn join_lines(&self, queues: &[QueueName]) -> Vec<QueueName> {
-        let mut state = self.state();
-        let new: Vec<_> = queues.iter().filter(|queue| !state.lines.contains_key(*queue)).cloned().collect();
-        for queue in &new {
-            state.lines.insert(queue.clone(), Line::default());
-        }
-        new
-    }
-
-    /// Awake at first: who enters looks before they sleep.
-    pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> Place<'_> {
+    /// Awake at first: who enters looks before they sleep. With the place come those queues that nobody watches yet. All at
+    /// once, for a watch may go at any moment in which nobody is in its line.
+    pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Place<'_>, Vec<QueueName>) {
         let mut state = self.state();
         state.next += 1;
         let (number, bell, queues) = (state.next, Arc::new(Bell::default()), Arc::<[QueueName]>::from(queues));
+        let mut unwatched = Vec::new();
         for queue in queues.iter() {
-            state.lines.entry(queue.clone()).or_default().awake.insert(number);
+            let line = state.lines.entry(queue.clone()).or_insert_with(|| {
+                unwatched.push(queue.clone());
+                Line::default()
+            });
+            line.awake.insert(number);
         }
         if let Some(worker) = worker {
             let older = state.workers.insert((worker.clone(), sorted(&queues)), number);
@@ -63,7 +59,7 @@ impl Table {
             }
         }
         state.waiters.insert(number, Waiter { bell: bell.clone(), queues, worker: worker.cloned() });
-        Place { table: self, number, bell, served: AtomicBool::new(false) }
+        (Place { table: self, number, bell, served: AtomicBool::new(false) }, unwatched)
     }
 
     /// Wakes as many as there are jobs, those first who wait longest. Who is awake looks once more before they sleep.
@@ -222,5 +218,36 @@ impl Drop for Place<'_> {
         if was_awake && !self.served.load(Ordering::Relaxed) {
             state.rouse_next(&waiter.queues, 0);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{sync::mpsc, thread};
+
+    use super::*;
+
+    /// One comes and goes, while the watches of the line go whenever they find it deserted: a line that is left behind
+    /// would be one that is never looked at.
+    #[test]
+    fn whoever_enters_a_line_as_its_watch_goes_has_another() {
+        let (table, queue) = (&Table::default(), &QueueName::parse("q").expect("a name"));
+        let (sender, watches) = mpsc::channel::<QueueName>();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                for queue in watches {
+                    while !table.close_line(&queue) {
+                        std::hint::spin_loop();
+                    }
+                }
+            });
+            for _ in 0..20_000 {
+                let (place, unwatched) = table.enter(std::slice::from_ref(queue), None);
+                unwatched.into_iter().for_each(|queue| sender.send(queue).expect("watches"));
+                drop(place);
+            }
+            drop(sender);
+        });
+        assert!(table.state().lines.is_empty(), "a line without a watch");
     }
 }
