@@ -1,6 +1,6 @@
 -- abandon: the holder gives the job back, now or after a grace, and it keeps its place.
 --          reserved -> waiting | blocked | delayed | reserved (for the grace)
--- FLAGS  allow-oom
+-- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · hints channel

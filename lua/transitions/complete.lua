@@ -1,5 +1,5 @@
 -- complete: the holder reports success, in time or late.   reserved | waiting | blocked | dead -> completed
--- FLAGS  allow-oom
+-- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel

@@ -1,5 +1,5 @@
 -- extend: the holder goes on working; a lost reservation is never revived.   reserved -> reserved
--- FLAGS  allow-oom
+-- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · hints channel

@@ -17,7 +17,7 @@ use super::{
         link::{Link, Room},
     },
     runner::Runner,
-    script::{Script, Scripts},
+    script::Scripts,
     transition::{self, Grouped, Transition},
 };
 use crate::job::QueueName;
@@ -79,8 +79,9 @@ impl Queues {
     }
 
     /// A script that changes nothing.
-    pub(super) async fn look(&self, script: &Script, queue: &QueueName, args: &Args) -> Result<Value, Fault> {
+    pub(super) async fn look(&self, script: &str, queue: &QueueName, args: &Args) -> Result<Value, Fault> {
         let runner = &self.parts.runner;
+        let script = runner.scripts.named(script, false);
         runner.run(script, queue, &runner.keys_of(script, queue), &[args]).await
     }
 

@@ -62,8 +62,7 @@ impl Lanes {
 
     /// Sends a call behind those that are on their way, and waits for its answer.
     pub(crate) async fn call<T: Grouped>(self: &Arc<Self>, queue: &QueueName, call: T) -> Result<T::Outcome, Fault> {
-        let script = call.script(&self.runner.scripts);
-        let (name, number) = ((queue.clone(), script.name), self.numbers.fetch_add(1, Ordering::Relaxed));
+        let (name, number) = ((queue.clone(), T::SCRIPT), self.numbers.fetch_add(1, Ordering::Relaxed));
         let args = call.args();
         let (ticket, answer) = ticket::of(call);
         if self.join(&name, Passenger { number, args, tries: 0, ticket }) {
@@ -173,7 +172,7 @@ impl Lanes {
     async fn go(&self, name: &Name, ride: &Ride, keys: &mut Vec<String>) {
         let group = self.next(name, ride);
         let Some(first) = group.first() else { return };
-        let script = first.ticket.script(&self.runner.scripts);
+        let script = self.runner.scripts.named(name.1, first.ticket.needs_memory());
         if keys.is_empty() {
             // The same, whether or not there must be memory to spare.
             *keys = self.runner.keys_of(script, &name.0);

@@ -33,24 +33,7 @@ pub use redis::{
     hints::{Hint, Wanted},
     link::Room,
 };
-pub use transitions::{
-    abandon::Abandon,
-    append::Appended,
-    cancel::Cancellation,
-    complete::{Complete, Completion},
-    create::{BatchCreation, NewBatch},
-    enqueue::{Dedupe, Enqueued, NewJob},
-    extend::{Extend, Extension},
-    fail::Fail,
-    purge::{Purge, Purged},
-    release::{Release, Released},
-    reprioritize::Reprioritized,
-    requeue::{Requeue, Requeued},
-    reserve::{Handout, Reserve, ReserveOutcome, Sight},
-    sweep::Swept,
-    undo::Undo,
-    withdraw::BatchCancellation,
-};
+pub use transitions::*;
 pub use upkeep::{adopt::Adopted, health::Check, migrate::LayoutError};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},

@@ -1,5 +1,5 @@
 //! The transitions as Redis knows them: functions of one library, and the same files as scripts for a Redis that takes no
-//! library. A file's header says what it needs; here stands which there are.
+//! library. A file's header says what it needs, and its twin calls it by its name.
 
 mod source;
 #[cfg(test)]
@@ -44,7 +44,10 @@ pub(crate) struct Library {
 
 /// One transition, ready to be called as a function of the library or by its digest.
 pub(crate) struct Script {
+    path: &'static str,
     pub(crate) name: &'static str,
+    /// For what needs memory to spare.
+    is_large: bool,
     /// In the order of KEYS.
     pub(crate) keys: Vec<&'static str>,
     pub(crate) function: String,
@@ -64,45 +67,33 @@ pub(crate) struct Alone {
     pub(crate) sha: String,
 }
 
-macro_rules! scripts {
-    ($($name:ident)*; $($large:ident of $small:ident)*) => {
-        /// One field a file of `lua/transitions` and `lua/views`.
-        pub(crate) struct Scripts {
-            pub(crate) library: Arc<Library>,
-            $(pub(crate) $name: Script,)*
-            $(pub(crate) $large: Script,)*
-        }
-
-        #[cfg(test)]
-        const NAMES: &[&str] = &[$(stringify!($name)),*];
-        /// The same for results and drafts that need memory to spare: refused at `maxmemory`.
-        const LARGE: &[(&str, &str)] = &[$((stringify!($large), stringify!($small))),*];
-
-        impl Scripts {
-            pub(crate) fn load() -> Self {
-                let sources = Arc::new(Sources::carried(&CONSTANTS));
-                let library = Arc::new(Library::of(&sources, LARGE));
-                let script = |name, called, spare| Script::new(name, called, spare, &library, &sources);
-                Self {
-                    $($name: script(stringify!($name), stringify!($name), true),)*
-                    $($large: script(stringify!($small), stringify!($large), false),)*
-                    library: library.clone(),
-                }
-            }
-
-            #[cfg(test)]
-            pub(crate) fn all(&self) -> Vec<&Script> {
-                vec![$(&self.$name,)* $(&self.$large),*]
-            }
-        }
-    };
+/// All files of `lua/transitions` and `lua/views`.
+pub(crate) struct Scripts {
+    pub(crate) library: Arc<Library>,
+    /// By name.
+    all: Vec<Script>,
 }
 
-scripts! {
-    repeats enqueue reserve look undo extend complete abandon fail cancel release requeue reprioritize sweep purge
-    create append stage seal withdraw batch batches results
-    job list holders locks stats set due seen unseen retire;
-    abandon_large of abandon complete_large of complete extend_large of extend
+impl Scripts {
+    pub(crate) fn load() -> Self {
+        let sources = Arc::new(Sources::carried(&CONSTANTS));
+        let library = Arc::new(Library::of(&sources));
+        let mut all: Vec<_> =
+            calls(&sources).map(|(path, is_large)| Script::new(path, is_large, &library, &sources)).collect();
+        all.sort_unstable_by_key(|script| (script.name, script.is_large));
+        Self { library, all }
+    }
+
+    /// The file that is called so; where it is for what is small, `is_large` asks for the one of the rest.
+    pub(crate) fn named(&self, name: &str, is_large: bool) -> &Script {
+        let found = self.all.binary_search_by(|script| (script.name, script.is_large).cmp(&(name, is_large)));
+        found.map_or_else(|_| panic!("no file in lua/ is {name}, large: {is_large}"), |at| &self.all[at])
+    }
+
+    #[cfg(test)]
+    pub(crate) fn all(&self) -> &[Script] {
+        &self.all
+    }
 }
 
 impl Library {
@@ -112,29 +103,31 @@ impl Library {
         name.strip_prefix("intray_").is_some_and(|hash| hash.len() == 16 && hash.bytes().all(is_digit))
     }
 
-    fn of(sources: &Sources, large: &[(&str, &str)]) -> Self {
-        let digest = Sha256::digest(library(sources, large, "").code);
+    fn of(sources: &Sources) -> Self {
+        let digest = Sha256::digest(library(sources, "").code);
         let mut name = "intray_".to_owned();
         for byte in &digest[..8] {
             let _ = write!(name, "{byte:02x}");
         }
-        Self { text: library(sources, large, &name), name }
+        Self { text: library(sources, &name), name }
     }
 
-    fn function(&self, called: &str) -> String {
-        format!("{}_{called}", self.name)
+    fn function(&self, path: &str, is_large: bool) -> String {
+        function(&self.name, path, is_large)
     }
 }
 
 impl Script {
-    /// `spare`: works at `maxmemory` too, as far as the file's own flags allow.
-    fn new(name: &'static str, called: &str, spare: bool, library: &Arc<Library>, sources: &Arc<Sources>) -> Self {
-        let path = sources.entry(name);
-        let flag = flag(sources.get(path), spare);
+    fn new(path: &str, is_large: bool, library: &Arc<Library>, sources: &Arc<Sources>) -> Self {
+        let flag = flag(sources.get(path), is_large);
+        // The figures of a script keep its name as long as the program runs.
+        let path: &'static str = path.to_owned().leak();
         Self {
-            name,
+            path,
+            name: name_of(path),
+            is_large,
             keys: keys(sources.get(path)),
-            function: library.function(called),
+            function: library.function(path, is_large),
             writes: flag != Some(NO_WRITES),
             grows: flag.is_none(),
             flag,
@@ -147,8 +140,7 @@ impl Script {
     /// For a Redis that takes no library; made when it is asked for.
     pub(crate) fn alone(&self) -> &Alone {
         self.alone.get_or_init(|| {
-            let path = self.sources.entry(self.name);
-            let mut text = Text::default();
+            let (path, mut text) = (self.path, Text::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
             text.modules(&self.sources, self.sources.in_order([OPEN, path]));
             let named = named(&self.keys, "KEYS");
@@ -169,10 +161,28 @@ impl Script {
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";
 const ALLOW_OOM: &str = "allow-oom";
+/// Behind the other: what is large is refused at `maxmemory`, by a call of its own.
+const IF_SMALL: &str = "if-small";
+
+/// What can be called: each entry, and once more for what is large where that makes a difference.
+fn calls(sources: &Sources) -> impl Iterator<Item = (&str, bool)> {
+    sources.entries().flat_map(|path| {
+        let has_large = header(sources.get(path), "FLAGS").contains(&IF_SMALL);
+        std::iter::once((path, false)).chain(has_large.then_some((path, true)))
+    })
+}
+
+fn name_of(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+fn function(library: &str, path: &str, is_large: bool) -> String {
+    format!("{library}_{}{}", name_of(path), if is_large { "_large" } else { "" })
+}
 
 /// The functions of all entries. At load nothing can be called but `register_function`: so the modules are made by the first
 /// call, and stay.
-fn library(sources: &Sources, large: &[(&str, &str)], name: &str) -> Text {
+fn library(sources: &Sources, name: &str) -> Text {
     let mut text = Text::default();
     text.line(&format!("#!lua name={name}"));
     text.line("local made");
@@ -180,20 +190,16 @@ fn library(sources: &Sources, large: &[(&str, &str)], name: &str) -> Text {
     text.modules(sources, sources.in_order(std::iter::once(OPEN).chain(sources.entries())));
     text.line("return m");
     text.line("end");
-    for path in sources.entries() {
-        let entry = path.rsplit('/').next().unwrap_or_default();
-        let twins = large.iter().filter(|(_, small)| *small == entry).map(|(large, _)| (*large, false));
-        for (called, spare) in std::iter::once((entry, true)).chain(twins) {
-            let source = sources.get(path);
-            let flag = flag(source, spare).map(|flag| format!("'{flag}'")).unwrap_or_default();
-            let (named, first) = (named(&keys(source), "keys"), "keys[1]");
-            let kept = format!("call.find('{path}', {first}) or call.keep('{path}', {first}, {named})");
-            text.line(&format!("redis.register_function{{function_name = '{name}_{called}', flags = {{{flag}}},"));
-            text.line(&format!(
-                "callback = function(keys, args) made = made or make(); local call = made['{OPEN}']; \
-                 return made['{path}'](call.open({kept}), args) end}}"
-            ));
-        }
+    for (path, is_large) in calls(sources) {
+        let source = sources.get(path);
+        let flag = flag(source, is_large).map(|flag| format!("'{flag}'")).unwrap_or_default();
+        let (function, named, first) = (function(name, path, is_large), named(&keys(source), "keys"), "keys[1]");
+        let kept = format!("call.find('{path}', {first}) or call.keep('{path}', {first}, {named})");
+        text.line(&format!("redis.register_function{{function_name = '{function}', flags = {{{flag}}},"));
+        text.line(&format!(
+            "callback = function(keys, args) made = made or make(); local call = made['{OPEN}']; \
+             return made['{path}'](call.open({kept}), args) end}}"
+        ));
     }
     text
 }
@@ -210,11 +216,11 @@ fn keys(source: &str) -> Vec<&'static str> {
     KEYS.iter().map(|(key, _)| *key).chain([REGISTRY]).filter(|key| named.contains(key)).collect()
 }
 
-fn flag(source: &str, spare: bool) -> Option<&'static str> {
+fn flag(source: &str, is_large: bool) -> Option<&'static str> {
     let named = header(source, "FLAGS");
     match (named.contains(&NO_WRITES), named.contains(&ALLOW_OOM)) {
         (true, _) => Some(NO_WRITES),
-        (false, true) if spare => Some(ALLOW_OOM),
+        (false, true) if !is_large => Some(ALLOW_OOM),
         (false, _) => None,
     }
 }

@@ -64,24 +64,22 @@ fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
 #[tokio::test]
 async fn enqueue_twice_makes_one_job() {
     let redis = Redis::start().await;
-    let scripts = &redis.queues.parts.runner.scripts;
     let (one, mut keyed) = (job(r#"{"n":1}"#), job(r#"{"n":2}"#));
     keyed.fingerprint = Some(*b"12345678");
     for new in [&one, &keyed] {
-        assert_eq!(without_times(&redis.twice(&scripts.enqueue, &new.args()).await), "stored,waiting");
+        assert_eq!(without_times(&redis.twice("enqueue", &new.args()).await), "stored,waiting");
     }
     let mut twin = job(r#"{ "n" : 1 }"#);
     twin.fingerprint = Some(*b"87654321");
-    let answer = redis.twice(&scripts.enqueue, &twin.args()).await;
+    let answer = redis.twice("enqueue", &twin.args()).await;
     assert_eq!(without_times(&answer), format!("twin,{},waiting", one.id.code.as_str()));
     keyed.fingerprint = Some(*b"00000000");
-    assert_eq!(without_times(&redis.twice(&scripts.enqueue, &keyed.args()).await), "reused");
+    assert_eq!(without_times(&redis.twice("enqueue", &keyed.args()).await), "reused");
 }
 
 #[tokio::test]
 async fn reserve_twice_gives_the_same_jobs() {
     let redis = Redis::start().await;
-    let scripts = &redis.queues.parts.runner.scripts;
     for payload in ["1", "2", "3"] {
         redis.enqueue(payload).await;
     }
@@ -89,10 +87,10 @@ async fn reserve_twice_gives_the_same_jobs() {
     args.push("ann").push(Nonce::random().as_bytes()).number(1).number(0).push("next").push("");
     args.push(secret.as_str()).push(ids::secret_digest(&secret)).push("").push("");
     // The second run marks the job, so that an undo of the first does not take it: only that may change.
-    let first = redis.queues.look(&scripts.reserve, &queue(), &args).await.expect("first");
-    let second = redis.queues.look(&scripts.reserve, &queue(), &args).await.expect("second");
+    let first = redis.queues.look("reserve", &queue(), &args).await.expect("first");
+    let second = redis.queues.look("reserve", &queue(), &args).await.expect("second");
     assert_eq!(without_times(&first), without_times(&second));
-    assert_eq!(without_times(&redis.twice(&scripts.reserve, &args).await), without_times(&first));
+    assert_eq!(without_times(&redis.twice("reserve", &args).await), without_times(&first));
     let info = redis.queues.queue(&queue()).await.expect("stats").expect("a queue");
     assert_eq!((info.counts.reserved, info.counts.waiting, info.totals.get(Total::HandedOut)), (1, 2, 1));
 }
@@ -100,52 +98,46 @@ async fn reserve_twice_gives_the_same_jobs() {
 #[tokio::test]
 async fn each_end_of_a_reservation_twice_is_one() {
     let redis = Redis::start().await;
-    let scripts = &redis.queues.parts.runner.scripts;
     for payload in ["1", "2", "3", "4"] {
         redis.enqueue(payload).await;
     }
-    let done = redis.twice(&scripts.complete, &settle(&redis.reserve().await, &[r#"{"ok":true}"#])).await;
+    let done = redis.twice("complete", &settle(&redis.reserve().await, &[r#"{"ok":true}"#])).await;
     assert!(without_times(&done).starts_with("done"));
     let abandoned =
-        redis.twice(&scripts.abandon, &settle(&redis.reserve().await, &["lunch", "60000", "0", "0", "-1", ""])).await;
+        redis.twice("abandon", &settle(&redis.reserve().await, &["lunch", "60000", "0", "0", "-1", ""])).await;
     assert_eq!(without_times(&abandoned), "done,delayed");
-    let failed = redis.twice(&scripts.fail, &settle(&redis.reserve().await, &["boom", "0"])).await;
+    let failed = redis.twice("fail", &settle(&redis.reserve().await, &["boom", "0"])).await;
     assert_eq!(without_times(&failed), "done,waiting");
     let held = redis.reserve().await;
-    redis
-        .queues
-        .look(&scripts.abandon, &queue(), &settle(&held, &["", "0", "0", "0", "-1", ""]))
-        .await
-        .expect("abandoned");
+    redis.queues.look("abandon", &queue(), &settle(&held, &["", "0", "0", "0", "-1", ""])).await.expect("abandoned");
     let other = redis.reserve().await;
     assert_eq!(other.job, held.job);
-    let lost = redis.twice(&scripts.complete, &settle(&held, &["42"])).await;
+    let lost = redis.twice("complete", &settle(&held, &["42"])).await;
     assert_eq!(without_times(&lost), "lost,abandoned,reserved");
 }
 
 #[tokio::test]
 async fn what_operators_do_twice_is_done_once() {
     let redis = Redis::start().await;
-    let scripts = &redis.queues.parts.runner.scripts;
     let id = redis.enqueue("1").await;
     let mut priority = Args::default();
     priority.push(id.code.as_str()).number(7);
-    redis.twice(&scripts.reprioritize, &priority).await;
+    redis.twice("reprioritize", &priority).await;
     let mut one = Args::default();
     one.push("job").push(id.code.as_str());
     redis.reserve().await;
-    let released = redis.queues.look(&scripts.release, &queue(), &one).await.expect("released");
+    let released = redis.queues.look("release", &queue(), &one).await.expect("released");
     assert_eq!(without_times(&released), "released,1,0");
-    let again = redis.twice(&scripts.release, &one).await;
+    let again = redis.twice("release", &one).await;
     assert_eq!(without_times(&again), "released,0,0");
     let mut cancel = Args::default();
     cancel.push(id.code.as_str()).number(0);
-    assert_eq!(without_times(&redis.twice(&scripts.cancel, &cancel).await), "cancelled");
-    redis.twice(&scripts.sweep, &Args::default()).await;
+    assert_eq!(without_times(&redis.twice("cancel", &cancel).await), "cancelled");
+    redis.twice("sweep", &Args::default()).await;
     let mut purge = Args::default();
     purge.push("cancelled").push("").push("").push("").push("").push("");
-    redis.queues.look(&scripts.purge, &queue(), &purge).await.expect("purged");
-    redis.twice(&scripts.purge, &purge).await;
+    redis.queues.look("purge", &queue(), &purge).await.expect("purged");
+    redis.twice("purge", &purge).await;
 }
 
 #[tokio::test]

@@ -12,7 +12,6 @@ use super::{
         read::{Fields, broken, word},
     },
     runner::Runner,
-    script::{Script, Scripts},
 };
 use crate::job::{QueueName, Tally};
 
@@ -20,10 +19,11 @@ use crate::job::{QueueName, Tally};
 pub(crate) trait Transition {
     type Outcome;
 
+    /// The file's name.
+    const SCRIPT: &'static str;
+
     /// What follows when nobody knows what was done.
     const AFTER_A_FAULT: Effect = Effect::Moved;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script;
 
     /// What the script is called with, as its header says.
     fn args(&self) -> Args;
@@ -97,7 +97,7 @@ pub(crate) fn conclude<T: Transition>(
 
 /// Runs the script of a transition that goes alone.
 pub(crate) async fn run<T: Transition>(runner: &Arc<Runner>, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
-    let script = call.script(&runner.scripts);
+    let script = runner.scripts.named(T::SCRIPT, false);
     let item = runner.run(script, queue, &runner.keys_of(script, queue), &[&call.args()]).await;
     let outcome = item.and_then(|item| call.read(Reply { item: &item, shared: &[], queue, runner }));
     conclude(call, outcome, runner, queue)
@@ -112,7 +112,7 @@ pub(crate) trait Grouped: Transition<Outcome: Send> + Send + 'static {
         1
     }
 
-    /// So much that it is refused at `maxmemory`. It goes with its like alone, lest others are refused with it; and down
+    /// So much that it is refused at `maxmemory`, which the file's flags allow for. It goes with its like alone, lest others are refused with it; and down
     /// the same lane as they, lest one overtakes the other.
     fn needs_memory(&self) -> bool {
         false

@@ -65,12 +65,16 @@ fn imported(text: &str, module: &str) -> BTreeMap<String, Vec<String>> {
     found.into_iter().filter_map(|path| Some((path.last()?.clone(), path))).collect()
 }
 
-/// Where an item comes from that is imported through a roof.
+/// Where an item comes from that is imported through a roof, if only with all that a room hands on.
 fn home(mut path: Vec<String>, roofs: &BTreeMap<String, BTreeMap<String, Vec<String>>>) -> Vec<String> {
     for _ in 0..4 {
         let Some((name, roof)) = path.split_last() else { break };
-        match roofs.get(&roof.join("::")).and_then(|imported| imported.get(name)) {
-            Some(origin) if *origin != path => path.clone_from(origin),
+        let Some(imported) = roofs.get(&roof.join("::")).filter(|_| !roofs.contains_key(&path.join("::"))) else {
+            break;
+        };
+        let room = || imported.get("*").map(|all| [&all[..all.len() - 1], std::slice::from_ref(name)].concat());
+        match imported.get(name).cloned().or_else(room) {
+            Some(origin) if origin != path => path = origin,
             _ => break,
         }
     }
@@ -101,7 +105,7 @@ fn parent_if(is_super: bool, path: &[String]) -> Vec<String> {
 /// All paths of `a::{b, c::d}`, behind what leads there.
 fn tree_of(text: &str, before: Vec<String>, found: &mut Vec<Vec<String>>) {
     let Some(inner) = text.strip_prefix('{') else {
-        let word: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        let word: String = text.chars().take_while(|c| c.is_alphanumeric() || ['_', '*'].contains(c)).collect();
         let mut path = before;
         match word.as_str() {
             "super" => drop(path.pop()),

@@ -32,12 +32,12 @@ const GRANTED: &[(&str, &[&str])] = &[
 /// The same for the rooms of `queue`. What is sideways in a room, one transition using another, is no arrow of these: see below.
 const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
     ("upkeep", &["fault", "handle", "keys", "redis", "script", "transitions"]),
-    ("transitions", &["fault", "handle", "layout", "redis", "runner", "script", "transition"]),
+    ("transitions", &["fault", "handle", "layout", "redis", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
     ("handle", &["fault", "keys", "lanes", "layout", "redis", "runner", "script", "transition"]),
     ("lanes", &["fault", "layout", "redis", "runner", "script", "transition"]),
     ("layout", &["fault", "redis", "runner", "transition"]),
-    ("transition", &["fault", "redis", "runner", "script"]),
+    ("transition", &["fault", "redis", "runner"]),
     ("runner", &["fault", "keys", "redis", "script"]),
     ("redis", &["fault", "keys", "script"]),
     ("script", &["keys"]),

@@ -5,7 +5,10 @@ use std::collections::BTreeSet;
 use intray::job::{BatchState, Concern, Ending, Kept, Kind, Reason, Role, State, Total};
 use serde_json::Value;
 
-use super::{lua, tree::read};
+use super::{
+    lua,
+    tree::{self, read},
+};
 
 fn set<T: AsRef<str>>(words: impl IntoIterator<Item = T>) -> BTreeSet<String> {
     words.into_iter().map(|word| word.as_ref().to_owned()).collect()
@@ -18,6 +21,17 @@ fn same(place: &str, found: &BTreeSet<String>, list: &str, known: &BTreeSet<Stri
         strange.is_empty() && missing.is_empty(),
         "{place}: {missing:?} of {list} missing, {strange:?} not in {list}"
     );
+}
+
+#[test]
+fn the_store_calls_the_scripts_that_there_are() {
+    let files = ["lua/transitions", "lua/views"].into_iter().flat_map(|folder| tree::files(folder, &["lua"]));
+    let files = set(files.filter_map(|(path, _)| Some(path.rsplit('/').next()?.trim_end_matches(".lua").to_owned())));
+    let product = tree::files("src/queue", &["rs"]).into_iter().filter(|(path, _)| !path.contains("/tests"));
+    let text = product.map(|(_, text)| text).collect::<String>();
+    let named = |call| text.split(call).skip(1).filter_map(|rest| rest.split('"').next());
+    let called = ["const SCRIPT: &'static str = \"", ".look(\"", ".named(\""].into_iter().flat_map(named);
+    same("src/queue", &set(called), "lua/transitions and lua/views", &files);
 }
 
 #[test]

@@ -10,13 +10,11 @@ use crate::{
     queue::{
         fault::Fault,
         runner::Runner,
-        script::{Script, Scripts},
         transition::{Grouped, Reply, Retry, conclude},
     },
 };
 
 pub(super) trait Ticket: Send {
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script;
     fn jobs(&self) -> u32;
     fn needs_memory(&self) -> bool;
     /// Nobody waits for the answer any more.
@@ -42,10 +40,6 @@ pub(super) fn of<T: Grouped>(call: T) -> (Box<dyn Ticket>, oneshot::Receiver<Ans
 }
 
 impl<T: Grouped> Ticket for Waiting<T> {
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        self.call.script(scripts)
-    }
-
     fn jobs(&self) -> u32 {
         self.call.jobs()
     }

@@ -81,7 +81,7 @@ impl Registry {
         for queue in queues {
             args.push(queue.as_str());
         }
-        let (script, registry) = (&self.runner.scripts.seen, [self.runner.keys.registry()]);
+        let (script, registry) = (self.runner.scripts.named("seen", false), [self.runner.keys.registry()]);
         Ok(word(&self.runner.timed(script, &registry, &[&args]).await?) == Some("seen"))
     }
 
@@ -176,7 +176,7 @@ impl Registry {
     async fn ask_unseen(&self, word: &str, what: &str) -> Result<Vec<QueueName>, Fault> {
         let mut args = Args::default();
         args.push(word).push(what);
-        let (script, registry) = (&self.runner.scripts.unseen, [self.runner.keys.registry()]);
+        let (script, registry) = (self.runner.scripts.named("unseen", false), [self.runner.keys.registry()]);
         names_in(Fields::of(&self.runner.timed(script, &registry, &[&args]).await?)?)
     }
 

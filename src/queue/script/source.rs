@@ -49,11 +49,6 @@ impl Sources {
         self.0.keys().map(String::as_str).filter(is_entry)
     }
 
-    /// The entry point of this name, in whichever folder.
-    pub(super) fn entry(&self, name: &str) -> &str {
-        self.entries().find(|path| path.rsplit('/').next() == Some(name)).unwrap_or_default()
-    }
-
     /// Files and all that they require, each behind what it requires itself.
     pub(super) fn in_order<'s>(&'s self, names: impl IntoIterator<Item = &'s str>) -> Vec<&'s str> {
         let (mut begun, mut order) = (Vec::new(), Vec::new());

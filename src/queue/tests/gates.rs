@@ -138,7 +138,7 @@ async fn an_open_batch_takes_more_until_it_is_sealed() {
 #[tokio::test]
 async fn each_step_on_a_batch_twice_is_one() {
     let redis = Redis::start().await;
-    let (scripts, id) = (&redis.queues.parts.runner.scripts, ids::random_batch(queue()));
+    let id = ids::random_batch(queue());
     let code = || {
         let mut args = Args::default();
         args.push(id.code.as_str());
@@ -146,20 +146,20 @@ async fn each_step_on_a_batch_twice_is_one() {
     };
     let mut create = code();
     create.number(1).number(50).push("").number(2).number(0).push([0; 8]);
-    assert_eq!(without_times(&redis.twice(&scripts.create, &create).await), "making");
+    assert_eq!(without_times(&redis.twice("create", &create).await), "making");
     for n in 0..2 {
         let mut append = code();
         append.number(n).push("make").number(1024).push("").push([n as u8; 8]).number(0).number(0).push("7").push("");
-        let answer = redis.queues.look(&scripts.append, &queue(), &append).await.expect("appended");
+        let answer = redis.queues.look("append", &queue(), &append).await.expect("appended");
         assert_eq!(without_times(&answer), "appended,record");
     }
     let mut stage = code();
     stage.push("on");
-    assert_eq!(without_times(&redis.twice(&scripts.stage, &stage).await), "done");
+    assert_eq!(without_times(&redis.twice("stage", &stage).await), "done");
     let mut append = code();
     append.number(2).push("add").number(1024).push("9").push([9; 8]).number(0).number(0).push("8").push("");
-    assert_eq!(without_times(&redis.twice(&scripts.append, &append).await), "appended,record");
-    for (script, args) in [(&scripts.seal, &code()), (&scripts.withdraw, &code()), (&scripts.stage, &stage)] {
+    assert_eq!(without_times(&redis.twice("append", &append).await), "appended,record");
+    for (script, args) in [("seal", &code()), ("withdraw", &code()), ("stage", &stage)] {
         redis.twice(script, args).await;
     }
     let over = redis.queues.batch(&id).await.expect("an answer").expect("a batch");

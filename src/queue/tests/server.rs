@@ -15,7 +15,6 @@ use crate::{
         Enqueued, Nonce, Queues, Reserve, ReserveOutcome,
         redis::args::Args,
         redis::read::{Fields, word},
-        script::Script,
     },
 };
 
@@ -106,7 +105,7 @@ impl Redis {
     }
 
     /// Runs a script twice with the same arguments, and answers what both said.
-    pub(super) async fn twice(&self, script: &Script, args: &Args) -> Value {
+    pub(super) async fn twice(&self, script: &str, args: &Args) -> Value {
         let queue = queue();
         let first = self.queues.look(script, &queue, args).await.expect("first");
         let after_first = self.dump().await;
@@ -114,8 +113,8 @@ impl Redis {
         self.queues.parts.runner.link.use_library(false);
         let second = self.queues.look(script, &queue, args).await.expect("second");
         self.queues.parts.runner.link.use_library(true);
-        assert_eq!(after_first, self.dump().await, "{}: the second run changed something", script.name);
-        assert_eq!(without_times(&first), without_times(&second), "{}: two answers", script.name);
+        assert_eq!(after_first, self.dump().await, "{script}: the second run changed something");
+        assert_eq!(without_times(&first), without_times(&second), "{script}: two answers");
         first
     }
 

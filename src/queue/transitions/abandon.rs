@@ -8,7 +8,6 @@ use crate::{
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
         redis::args::Args,
-        script::{Script, Scripts},
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
 };
@@ -48,10 +47,7 @@ impl Abandon {
 
 impl Transition for Abandon {
     type Outcome = Return;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        if self.needs_memory() { &scripts.abandon_large } else { &scripts.abandon }
-    }
+    const SCRIPT: &'static str = "abandon";
 
     fn args(&self) -> Args {
         let reason = self.reason.as_deref().unwrap_or_default();

@@ -11,7 +11,6 @@ use crate::{
             record::flags,
         },
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -94,10 +93,7 @@ impl Queues {
 
 impl Transition for Append<'_> {
     type Outcome = Placed;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.append
-    }
+    const SCRIPT: &'static str = "append";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

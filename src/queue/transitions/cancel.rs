@@ -6,7 +6,6 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -36,10 +35,7 @@ impl Queues {
 
 impl Transition for Cancel {
     type Outcome = Cancellation;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.cancel
-    }
+    const SCRIPT: &'static str = "cancel";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

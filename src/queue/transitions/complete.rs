@@ -8,7 +8,6 @@ use crate::{
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION, handle},
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
 };
@@ -47,10 +46,7 @@ impl Complete {
 
 impl Transition for Complete {
     type Outcome = Completion;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        if self.needs_memory() { &scripts.complete_large } else { &scripts.complete }
-    }
+    const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
         let mut args = handle(&self.reservation, 1, self.result().len());

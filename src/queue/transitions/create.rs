@@ -11,7 +11,6 @@ use crate::{
             member::{NewMember, marks},
         },
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -122,10 +121,7 @@ impl Queues {
 
 impl Transition for Create<'_> {
     type Outcome = Beginning;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.create
-    }
+    const SCRIPT: &'static str = "create";
 
     fn args(&self) -> Args {
         let new = self.0;

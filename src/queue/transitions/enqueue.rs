@@ -15,7 +15,6 @@ use crate::{
             args::Args,
             read::{broken, word},
         },
-        script::{Script, Scripts},
         transition::{Effect, Entry, Grouped, Reply, Ride, Transition},
     },
 };
@@ -117,7 +116,7 @@ impl Queues {
         for id in ids {
             args.push(id.code.as_str());
         }
-        match word(&self.look(&self.parts.runner.scripts.repeats, queue, &args).await?) {
+        match word(&self.look("repeats", queue, &args).await?) {
             Some("own") => Ok(false),
             Some("reused") => Ok(true),
             _ => Err(broken("own or reused")),
@@ -136,10 +135,7 @@ impl Queues {
 
 impl Transition for NewJob {
     type Outcome = Enqueued;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.enqueue
-    }
+    const SCRIPT: &'static str = "enqueue";
 
     fn args(&self) -> Args {
         let client = self.client.as_ref().map_or("", Name::as_str);

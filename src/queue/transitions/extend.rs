@@ -8,7 +8,6 @@ use crate::{
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION, handle},
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
 };
@@ -48,10 +47,7 @@ impl Extend {
 
 impl Transition for Extend {
     type Outcome = Extension;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        if self.needs_memory() { &scripts.extend_large } else { &scripts.extend }
-    }
+    const SCRIPT: &'static str = "extend";
 
     fn args(&self) -> Args {
         let mut args = handle(&self.reservation, 2, self.draft().len() + 10);

@@ -7,7 +7,6 @@ use crate::{
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
         redis::args::Args,
-        script::{Script, Scripts},
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
 };
@@ -32,10 +31,7 @@ impl Queues {
 
 impl Transition for Fail {
     type Outcome = Return;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.fail
-    }
+    const SCRIPT: &'static str = "fail";
 
     fn args(&self) -> Args {
         let error = self.error.as_deref().unwrap_or_default();

@@ -10,7 +10,6 @@ use crate::{
             progress::{MOST, Meant, Progress},
         },
         redis::args::Args,
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -82,10 +81,7 @@ impl Purge {
 
 impl Transition for Step<'_> {
     type Outcome = Purged;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.purge
-    }
+    const SCRIPT: &'static str = "purge";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

@@ -6,7 +6,6 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -51,10 +50,7 @@ impl Queues {
 /// One bounded step.
 impl Transition for Release {
     type Outcome = Option<Released>;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.release
-    }
+    const SCRIPT: &'static str = "release";
 
     fn args(&self) -> Args {
         let (kind, what) = match self {

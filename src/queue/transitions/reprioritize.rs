@@ -6,7 +6,6 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -37,10 +36,7 @@ impl Queues {
 
 impl Transition for Reprioritize {
     type Outcome = Reprioritized;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.reprioritize
-    }
+    const SCRIPT: &'static str = "reprioritize";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

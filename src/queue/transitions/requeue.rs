@@ -10,7 +10,6 @@ use crate::{
             progress::{MOST, Meant, Progress},
         },
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -76,10 +75,7 @@ impl Queues {
 
 impl Transition for Step {
     type Outcome = Requeued;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.requeue
-    }
+    const SCRIPT: &'static str = "requeue";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

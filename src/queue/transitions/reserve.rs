@@ -166,6 +166,6 @@ impl Queues {
     async fn look_as(&self, queue: &QueueName, worker: Option<&Name>, nonce: Nonce) -> Result<Look, Fault> {
         let mut args = Args::default();
         args.push(worker.map_or("", Name::as_str)).push(nonce.as_bytes());
-        Look::read(Fields::of(&self.look(&self.parts.runner.scripts.look, queue, &args).await?)?)
+        Look::read(Fields::of(&self.look("look", queue, &args).await?)?)
     }
 }

@@ -4,7 +4,6 @@ use crate::queue::{
     fault::Fault,
     handle::Queues,
     redis::args::Args,
-    script::{Script, Scripts},
     transition::{Effect, Reply, Transition},
 };
 
@@ -36,11 +35,8 @@ impl Queues {
 impl Transition for Retire {
     /// Whether it is gone.
     type Outcome = bool;
+    const SCRIPT: &'static str = "retire";
     const AFTER_A_FAULT: Effect = Effect::None;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.retire
-    }
 
     fn args(&self) -> Args {
         Args::default()

@@ -7,7 +7,6 @@ use crate::{
         handle::Queues,
         layout::batch::Batch,
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -26,10 +25,7 @@ impl Queues {
 
 impl Transition for Seal<'_> {
     type Outcome = Option<Batch>;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.seal
-    }
+    const SCRIPT: &'static str = "seal";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

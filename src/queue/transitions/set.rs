@@ -6,7 +6,6 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::args::Args,
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -27,10 +26,7 @@ impl Queues {
 
 impl Transition for SettingsPatch {
     type Outcome = ();
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.set
-    }
+    const SCRIPT: &'static str = "set";
 
     fn args(&self) -> Args {
         self.write()

@@ -6,7 +6,6 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::args::Args,
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -41,10 +40,7 @@ impl Queues {
 impl Transition for Stage<'_> {
     /// Whether there is more to do.
     type Outcome = bool;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.stage
-    }
+    const SCRIPT: &'static str = "stage";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

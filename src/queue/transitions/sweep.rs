@@ -11,7 +11,6 @@ use crate::{
         handle::Queues,
         redis::{args::Args, read::Fields},
         runner::Runner,
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition, run},
     },
 };
@@ -67,7 +66,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
-        Fields::of(&self.look(&self.parts.runner.scripts.due, queue, &Args::default()).await?)?.maybe()
+        Fields::of(&self.look("due", queue, &Args::default()).await?)?.maybe()
     }
 }
 
@@ -81,12 +80,9 @@ pub(crate) fn step<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFutu
 
 impl Transition for Sweep {
     type Outcome = Swept;
+    const SCRIPT: &'static str = "sweep";
     /// Who sweeps comes again anyway.
     const AFTER_A_FAULT: Effect = Effect::None;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.sweep
-    }
 
     fn args(&self) -> Args {
         Args::default()

@@ -8,7 +8,6 @@ use crate::{
         fault::Fault,
         redis::args::Args,
         runner::Runner,
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition, run},
     },
 };
@@ -75,10 +74,7 @@ struct GiveBack(Jobs);
 impl Transition for GiveBack {
     /// How many of the first are done; those at the end that did not fit are for the next script.
     type Outcome = usize;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.undo
-    }
+    const SCRIPT: &'static str = "undo";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

@@ -7,7 +7,6 @@ use crate::{
         handle::Queues,
         layout::batch::Batch,
         redis::{args::Args, read::broken},
-        script::{Script, Scripts},
         transition::{Effect, Reply, Transition},
     },
 };
@@ -48,10 +47,7 @@ impl Queues {
 
 impl Transition for Withdraw<'_> {
     type Outcome = Withdrawal;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.withdraw
-    }
+    const SCRIPT: &'static str = "withdraw";
 
     fn args(&self) -> Args {
         let mut args = Args::default();

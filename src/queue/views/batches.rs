@@ -48,7 +48,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn batch(&self, id: &BatchId) -> Result<Option<Batch>, Fault> {
-        let answered = self.look(&self.parts.runner.scripts.batch, &id.queue, &handle(id)).await?;
+        let answered = self.look("batch", &id.queue, &handle(id)).await?;
         let mut answer = Fields::of(&answered)?;
         match answer.text()?.as_str() {
             "batch" => Batch::parse(id.clone(), &answer.bytes()?).map(Some),
@@ -65,7 +65,7 @@ impl Queues {
         let (score, code) = after.as_ref().and_then(Cursor::place).unwrap_or_default();
         let mut args = Args::default();
         args.number(limit.into()).push(score).push(code);
-        let answered = self.look(&self.parts.runner.scripts.batches, queue, &args).await?;
+        let answered = self.look("batches", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let next = Cursor::after(&answer.text()?, &answer.bytes()?);
         let batch = |mut fields: Fields| {
@@ -85,7 +85,7 @@ impl Queues {
         loop {
             let mut args = handle(id);
             args.number(from.into()).number(u64::from(limit) - page.results.len() as u64).number(bytes);
-            let answered = self.look(&self.parts.runner.scripts.results, &id.queue, &args).await?;
+            let answered = self.look("results", &id.queue, &args).await?;
             let mut answer = Fields::of(&answered)?;
             if answer.text()? == "unknown" {
                 return Ok(None);

@@ -116,7 +116,7 @@ impl Queues {
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
         let mut args = Args::default();
         args.push(id.code.as_str());
-        let answer = self.look(&self.parts.runner.scripts.job, &id.queue, &args).await?;
+        let answer = self.look("job", &id.queue, &args).await?;
         if crate::queue::redis::read::word(&answer) == Some("unknown") {
             return Ok(None);
         }
@@ -138,7 +138,7 @@ impl Queues {
             args.push(filter.worker.as_ref().map_or("", Name::as_str));
             args.push(filter.batch.as_ref().map_or("", |batch| batch.code.as_str()));
             args.push(score).push(member).number(bytes);
-            let answered = self.look(&self.parts.runner.scripts.list, queue, &args).await?;
+            let answered = self.look("list", queue, &args).await?;
             let mut answer = Fields::of(&answered)?;
             page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
             bytes = answer.count()?;
@@ -185,7 +185,7 @@ impl Queues {
         let mut args = Args::default();
         args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), Cursor::into_bytes));
         args.number(limit.into());
-        let answered = self.look(&self.parts.runner.scripts.holders, queue, &args).await?;
+        let answered = self.look("holders", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let (now, last) = (answer.time()?, answer.bytes()?);
         let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;

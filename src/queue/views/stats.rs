@@ -114,7 +114,7 @@ impl Queues {
     }
 
     async fn stats(&self, queue: &QueueName) -> Result<QueueInfo, Fault> {
-        let answered = self.look(&self.parts.runner.scripts.stats, queue, &Args::default()).await?;
+        let answered = self.look("stats", queue, &Args::default()).await?;
         let mut answer = Fields::of(&answered)?;
         let now = answer.time()?;
         let mut counts = StateCounts {

@@ -36,7 +36,7 @@ pub(super) struct Form {
 impl Form {
     /// The probe is a look at a queue that is never there.
     pub(super) fn new(scripts: &Scripts, nowhere: &str) -> Self {
-        let look = &scripts.due;
+        let look = scripts.named("due", false);
         let keys = vec![nowhere.to_owned(); look.keys.len()];
         let probe = super::command("FCALL", &look.function, &keys, &[]);
         Self {

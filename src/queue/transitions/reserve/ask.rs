@@ -19,7 +19,6 @@ use crate::{
             args::Args,
             read::{Fields, broken, word},
         },
-        script::{Script, Scripts},
         transition::{Effect, Entry, Grouped, Reply, Retry, Ride, Transition},
         transitions::undo::Undo,
     },
@@ -46,10 +45,7 @@ const DIGEST: usize = 8;
 
 impl Transition for Ask {
     type Outcome = Part;
-
-    fn script<'s>(&self, scripts: &'s Scripts) -> &'s Script {
-        &scripts.reserve
-    }
+    const SCRIPT: &'static str = "reserve";
 
     fn args(&self) -> Args {
         let (limit, worker) = (self.limit as usize, self.worker.as_ref().map_or("", Name::as_str));
