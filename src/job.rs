@@ -3,7 +3,6 @@
 pub mod budget;
 pub mod chance;
 mod code;
-mod ending;
 pub mod ids;
 mod kind;
 pub mod limits;
@@ -17,8 +16,7 @@ mod time;
 mod words;
 
 pub use code::{BatchId, Code, JobId, Reservation};
-pub use ending::Ending;
-pub use kind::{Concern, Kept, Kind, Tally, Total};
+pub use kind::{Concern, Ending, How, Kept, Kind, Tally, Total};
 pub use name::{LockName, Name, QueueName};
 pub use priority::Priority;
 pub use reason::Reason;

@@ -3,8 +3,8 @@
 local LAYOUT = 2
 local record = {
   LAYOUT = LAYOUT,
-  WAITING = 1, BLOCKED = 2, DELAYED = 3, RESERVED = 4, COMPLETED = 5, DEAD = 6, CANCELLED = 7,
-  STATES = {'waiting', 'blocked', 'delayed', 'reserved', 'completed', 'dead', 'cancelled'},
+  -- The states by name, and their words in STATES: src/job/state.rs.
+  $STATES,
   -- What of a job's record is there, a bit each.
   EXTERNAL = 1, CLIENT = 2, DIGEST = 4, FINGERPRINT = 8, LEASE = 16, ATTEMPTS = 32, BACKOFF = 64, TRACE = 128, ALIAS = 256,
   LOCKS = 512, MEMBER = 1024,

@@ -1,10 +1,8 @@
 -- history: the reservations of a job that have ended, and how; as base/record keeps them.
 local record = require 'base/record'
 local clock = require 'base/clock'
-local history = {
-  EXPIRED = 1, ABANDONED = 2, FAILED = 3, RELEASED = 4, CANCELLED = 5, DONE = 6, DONE_LATE = 7, GRACE_OVER = 8,
-  ENDINGS = {'expired', 'abandoned', 'failed', 'released', 'cancelled', 'completed', 'completed', 'abandoned'},
-}
+-- How they may end, by name, and in ENDINGS the word for it: `How` in src/job/kind.rs.
+local history = {$ENDINGS}
 local ENDED = record.ENDED
 local pack, unpack_record = struct.pack, struct.unpack
 

@@ -159,15 +159,7 @@ impl Problem {
 
 impl From<Lost> for Problem {
     fn from(lost: Lost) -> Self {
-        let detail = match lost.ending {
-            Ending::Expired => "the reservation expired",
-            Ending::Abandoned => "the job was given back",
-            Ending::Failed => "the job was reported as failed",
-            Ending::Released => "an operator took the job back",
-            Ending::Cancelled => "the job was cancelled",
-            Ending::Completed => "the job was completed",
-            Ending::Unknown => "the reservation is not known, or its job is gone",
-        };
+        let detail = lost.ending.detail();
         Self { reason: Some(lost.ending), job_state: lost.state, ..Self::new(Failure::ReservationLost, detail) }
     }
 }

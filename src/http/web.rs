@@ -11,6 +11,7 @@ use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 
 use super::{app::Demo, problem::Problem};
+use crate::job::{Concern, Kind};
 
 /// What is for browsers: no scripts of the shell, no text for those who build.
 #[derive(RustEmbed)]
@@ -46,9 +47,7 @@ pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
 pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path();
     if path.ends_with(".js") {
-        let module = joined();
-        let hash = Sha256::digest(&module);
-        return answer(path, module.into_bytes().into(), &hash, &headers);
+        return made(path, joined(), &headers);
     }
     serve(&format!("client{path}"), &uri, &headers)
 }
@@ -87,6 +86,17 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
     (own, needed)
 }
 
+/// A module of the console that is made here of the list of events: where somebody looks for a job after each.
+const WORDS: &str = "console/words.js";
+
+fn words() -> String {
+    let after = Kind::ALL.into_iter().filter_map(|kind| match kind.concerns() {
+        Concern::Job(state) => Some(format!("  '{}': '{}',\n", kind.word(), state.word())),
+        Concern::Batch | Concern::Queue => None,
+    });
+    format!("export const AFTER = {{\n{}}}\n", after.collect::<String>())
+}
+
 /// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.
 pub async fn page(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
@@ -101,10 +111,18 @@ pub async fn into_folder(uri: Uri) -> Response {
 }
 
 fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
+    if name == WORDS {
+        return made(name, words(), headers);
+    }
     match Files::get(name) {
         Some(file) => answer(name, file.data, &file.metadata.sha256_hash(), headers),
         None => Problem::no_such_route(uri).into_response(),
     }
+}
+
+fn made(name: &str, module: String, headers: &HeaderMap) -> Response {
+    let hash = Sha256::digest(&module);
+    answer(name, module.into_bytes().into(), &hash, headers)
 }
 
 fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {

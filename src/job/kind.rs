@@ -1,50 +1,67 @@
-//! What can happen, and what of it is counted.
+//! What can happen, how a reservation ends by it, and what of it is counted.
 
-use super::words::words;
+use super::{state::State, words::words};
 
 words! {
     /// A transition, as the stream of a queue tells it.
-    pub enum Kind {
-        Enqueued = "enqueued",
-        Due = "due",
-        Blocked = "blocked",
-        Reserved = "reserved",
-        Resumed = "resumed",
-        Extended = "extended",
-        Abandoned = "abandoned",
-        Released = "released",
-        Expired = "expired",
-        Failed = "failed",
-        Completed = "completed",
-        Dead = "dead",
-        Cancelled = "cancelled",
-        Requeued = "requeued",
-        Changed = "changed",
-        Paused = "paused",
-        Unpaused = "unpaused",
-        BatchCompleted = "batch-completed",
+    pub enum Kind, concerns: Concern {
+        Enqueued = "enqueued" => Concern::Job(State::Waiting),
+        Due = "due" => Concern::Job(State::Waiting),
+        Blocked = "blocked" => Concern::Job(State::Blocked),
+        Reserved = "reserved" => Concern::Job(State::Reserved),
+        Resumed = "resumed" => Concern::Job(State::Reserved),
+        Extended = "extended" => Concern::Job(State::Reserved),
+        Abandoned = "abandoned" => Concern::Job(State::Waiting),
+        Released = "released" => Concern::Job(State::Waiting),
+        Expired = "expired" => Concern::Job(State::Waiting),
+        Failed = "failed" => Concern::Job(State::Waiting),
+        Completed = "completed" => Concern::Job(State::Completed),
+        Dead = "dead" => Concern::Job(State::Dead),
+        Cancelled = "cancelled" => Concern::Job(State::Cancelled),
+        Requeued = "requeued" => Concern::Job(State::Waiting),
+        Changed = "changed" => Concern::Job(State::Waiting),
+        Paused = "paused" => Concern::Queue,
+        Unpaused = "unpaused" => Concern::Queue,
+        BatchCompleted = "batch-completed" => Concern::Batch,
     }
 }
 
 /// What a transition happens to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concern {
-    Job,
+    /// Where somebody looks for the job afterwards, who knows no more than that.
+    Job(State),
     Batch,
     Queue,
 }
 
-impl Kind {
-    pub fn concerns(self) -> Concern {
-        match self {
-            Self::Paused | Self::Unpaused => Concern::Queue,
-            Self::BatchCompleted => Concern::Batch,
-            Self::Enqueued | Self::Due | Self::Blocked | Self::Reserved | Self::Resumed | Self::Extended => {
-                Concern::Job
-            }
-            Self::Abandoned | Self::Released | Self::Expired | Self::Failed | Self::Completed => Concern::Job,
-            Self::Dead | Self::Cancelled | Self::Requeued | Self::Changed => Concern::Job,
-        }
+words! {
+    /// How one reservation ended, and what is said of it to those who come with it.
+    pub enum Ending, detail: &'static str {
+        Expired = "expired" => "the reservation expired",
+        Abandoned = "abandoned" => "the job was given back",
+        Failed = "failed" => "the job was reported as failed",
+        Released = "released" => "an operator took the job back",
+        Cancelled = "cancelled" => "the job was cancelled",
+        Completed = "completed" => "the job was completed",
+        /// It is none of the reservations that the job remembers, or the job is gone.
+        Unknown = "unknown" => "the reservation is not known, or its job is gone",
+    }
+}
+
+words! {
+    /// The same as a job remembers it, which is more exact, by the names that scripts have for it. Records hold the number in
+    /// this order, from 1: a new one comes last.
+    pub enum How, ending: Ending {
+        Expired = "EXPIRED" => Ending::Expired,
+        Abandoned = "ABANDONED" => Ending::Abandoned,
+        Failed = "FAILED" => Ending::Failed,
+        Released = "RELEASED" => Ending::Released,
+        Cancelled = "CANCELLED" => Ending::Cancelled,
+        Done = "DONE" => Ending::Completed,
+        /// After the deadline, while nobody had taken the job.
+        DoneLate = "DONE_LATE" => Ending::Completed,
+        GraceOver = "GRACE_OVER" => Ending::Abandoned,
     }
 }
 
@@ -88,5 +105,24 @@ words! {
         Stubs = "stubs",
         /// The latest instant that the queue's own clock gave.
         Stamp = "stamp",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn what_records_hold_keeps_its_number() {
+        let known = ["EXPIRED", "ABANDONED", "FAILED", "RELEASED", "CANCELLED", "DONE", "DONE_LATE", "GRACE_OVER"];
+        assert!(How::ALL.map(How::word).starts_with(&known), "{:?}", How::ALL);
+    }
+
+    #[test]
+    fn every_ending_is_remembered() {
+        let remembered: BTreeSet<_> = How::ALL.map(How::ending).into_iter().chain([Ending::Unknown]).collect();
+        assert_eq!(Ending::ALL.into_iter().filter(|ending| !remembered.contains(ending)).collect::<Vec<_>>(), []);
     }
 }

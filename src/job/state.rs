@@ -3,7 +3,8 @@
 use super::words::words;
 
 words! {
-    /// Where a job is. It is in exactly one state. Records hold the number of the state in this order, from 1.
+    /// Where a job is. It is in exactly one state. Records hold the number of the state in this order, from 1: a new
+    /// one comes last.
     pub enum State {
         Waiting = "waiting",
         Blocked = "blocked",
@@ -39,5 +40,16 @@ impl BatchState {
     /// It never changes again.
     pub fn is_over(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_records_hold_keeps_its_number() {
+        let known = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
+        assert!(State::ALL.map(State::word).starts_with(&known), "{:?}", State::ALL);
     }
 }

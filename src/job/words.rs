@@ -1,7 +1,21 @@
 //! A list of words that Rust, Lua, JSON and people share is written once.
 
 /// An enum whose variants stand beside their spelling: all of them in their order, the word, its parser and how JSON says it.
+/// It may have one column more, and a method of its name.
 macro_rules! words {
+    ($(#[$about:meta])* pub enum $name:ident, $column:ident: $type:ty {
+        $($(#[$doc:meta])* $variant:ident = $word:literal => $value:expr,)+
+    }) => {
+        words! { $(#[$about])* pub enum $name { $($(#[$doc])* $variant = $word,)+ } }
+
+        impl $name {
+            pub const fn $column(self) -> $type {
+                match self {
+                    $(Self::$variant => $value,)+
+                }
+            }
+        }
+    };
     ($(#[$about:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

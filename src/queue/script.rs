@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use self::source::{Sources, Text, header};
 use super::keys::{KEYS, REGISTRY};
-use crate::job::{Code, limits, settings::DEFAULT};
+use crate::job::{Code, How, State, limits, settings::DEFAULT};
 
 /// Defaults of the settings and limits that scripts know by name.
 const CONSTANTS: [(&str, u64); 14] = [
@@ -34,6 +34,21 @@ const CONSTANTS: [(&str, u64); 14] = [
     ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
     ("LATE_RESULTS", limits::LATE_RESULTS),
 ];
+
+/// These, and the lists that records hold by number: `NAME = 1, …, LIST = {'word', …}`.
+fn constants() -> Vec<(&'static str, String)> {
+    let states = State::ALL.map(|state| (state.word().to_uppercase(), state.word()));
+    let endings = How::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
+    let numbers = CONSTANTS.map(|(name, value)| (name, value.to_string()));
+    let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
+    numbers.into_iter().chain(lists.map(|(name, words)| (name, numbered(name, &words)))).collect()
+}
+
+fn numbered(list: &str, words: &[(String, &str)]) -> String {
+    let numbers = words.iter().enumerate().map(|(i, (name, _))| format!("{name} = {}, ", i + 1));
+    let quoted: Vec<_> = words.iter().map(|(_, word)| format!("'{word}'")).collect();
+    format!("{}{list} = {{{}}}", numbers.collect::<String>(), quoted.join(", "))
+}
 
 /// Functions that Redis keeps: all transitions in one text.
 pub(crate) struct Library {
@@ -76,7 +91,7 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     pub(crate) fn load() -> Self {
-        let sources = Arc::new(Sources::carried(&CONSTANTS));
+        let sources = Arc::new(Sources::carried(&constants()));
         let library = Arc::new(Library::of(&sources));
         let mut all: Vec<_> =
             calls(&sources).map(|(path, is_large)| Script::new(path, is_large, &library, &sources)).collect();

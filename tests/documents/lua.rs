@@ -10,7 +10,7 @@ pub fn code() -> String {
 }
 
 /// The quoted words in a piece of Lua.
-pub fn quoted(text: &str) -> Vec<String> {
+fn quoted(text: &str) -> Vec<String> {
     text.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
@@ -49,15 +49,8 @@ fn arguments(rest: &str) -> Vec<&str> {
     found
 }
 
-/// The words of a table that is made under this name.
-pub fn table(code: &str, name: &str) -> Vec<String> {
-    let (_, rest) = code.split_once(&format!("{name} = {{")).unwrap_or_else(|| panic!("lua/ has no table {name}"));
-    quoted(rest.split('}').next().unwrap_or_default())
-}
-
 #[test]
 fn words_are_found_in_the_calls_of_a_function_alone() {
     let code = "event.tell(q, 'due')  event.tell(q, is and 'paused' or 'unpaused', f(1, 'x'), 'y') event.tell(q, kind, 'z') my_event.tell('no') event.telling('no')";
     assert_eq!(words_given_to(code, "event.tell"), ["due", "paused", "unpaused"]);
-    assert_eq!(table("local STATES = {\n 'a', [B] = 'b',\n}", "STATES"), ["a", "b"]);
 }

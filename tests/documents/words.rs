@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use intray::job::{BatchState, Concern, Ending, Kept, Kind, Reason, Role, State, Total};
+use intray::job::{BatchState, Ending, Kept, Kind, Reason, Role, State, Total};
 use serde_json::Value;
 
 use super::{
@@ -48,17 +48,6 @@ fn lua_counts_the_totals_that_there_are() {
 }
 
 #[test]
-fn lua_numbers_the_states_as_rust_does() {
-    assert_eq!(lua::table(&lua::code(), "STATES"), State::ALL.map(State::word), "left: lua/, right: job::State");
-}
-
-#[test]
-fn lua_knows_the_ends_of_a_reservation() {
-    let known = Ending::ALL.into_iter().filter(|ending| *ending != Ending::Unknown).map(Ending::word);
-    same("ENDINGS in lua/", &set(lua::table(&lua::code(), "ENDINGS")), "job::Ending", &set(known));
-}
-
-#[test]
 fn the_contract_lists_the_words() {
     let contract: Value = serde_saphyr::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML");
     let of_batches: Vec<_> = State::ALL.iter().map(|state| state.word()).chain(["total"]).collect();
@@ -87,23 +76,6 @@ fn the_contract_says_what_each_event_means() {
     let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));
     let explained = set(cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)));
     same("the table of events in openapi.yaml", &explained, "job::Kind", &set(Kind::ALL.map(Kind::word)));
-}
-
-#[test]
-fn the_console_knows_where_a_job_is_after_each_event() {
-    let script = read("web/console/views/activity.js");
-    let (_, table) = script.split_once("const AFTER = {").expect("the table AFTER");
-    let pairs = table.split('}').next().unwrap_or_default().split(',').filter_map(|pair| pair.split_once(':'));
-    let pairs: Vec<_> = pairs.map(|(kind, state)| (kind.trim(), state.trim().trim_matches('\''))).collect();
-    for (kind, state) in &pairs {
-        assert!(Kind::parse(kind).is_some(), "activity.js speaks of an event `{kind}`");
-        assert!(State::parse(state).is_some(), "activity.js speaks of a state `{state}`");
-    }
-    for kind in Kind::ALL.into_iter().filter(|kind| kind.concerns() == Concern::Job) {
-        let is_state = State::parse(kind.word()).is_some();
-        let is_known = is_state || pairs.iter().any(|(known, _)| *known == kind.word());
-        assert!(is_known, "activity.js does not know where a job is after `{}`", kind.word());
-    }
 }
 
 #[test]

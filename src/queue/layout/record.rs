@@ -2,7 +2,7 @@
 
 use crate::queue::{fault::Fault, redis::read::broken};
 use crate::{
-    job::{Backoff, Code, LockName, Millis, Name, State},
+    job::{Backoff, Code, How, LockName, Millis, Name, State},
     payload::Json,
 };
 
@@ -113,7 +113,8 @@ pub(crate) struct Live {
 
 /// A reservation that is over.
 pub(crate) struct Ended {
-    how: u64,
+    /// `None`: a newer program knows.
+    how: Option<How>,
     pub(crate) at: Millis,
     pub(crate) reserved_at: Millis,
     pub(crate) worker: Option<Name>,
@@ -165,29 +166,25 @@ impl Live {
 }
 
 impl Ended {
-    /// How reservations end is numbered in `lua/jobs/history.lua`.
-    const ABANDONED: u64 = 2;
-    const DONE: u64 = 6;
-    const DONE_LATE: u64 = 7;
-
     fn parse(bytes: &mut Bytes) -> Result<Self, Fault> {
         bytes.take(8)?; // the digest of the secret
-        let (how, at, reserved_at) = (bytes.uint(1)?, Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
+        let how = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| How::ALL.get(n).copied());
+        let (at, reserved_at) = (Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
         let worker = bytes.name()?;
         let length = bytes.uint(2)? as usize;
         Ok(Self { how, at, reserved_at, worker, note: bytes.text(length)? })
     }
 
     pub(crate) fn is_completion(&self) -> bool {
-        self.how == Self::DONE || self.is_late()
+        self.how == Some(How::Done) || self.is_late()
     }
 
     pub(crate) fn is_late(&self) -> bool {
-        self.how == Self::DONE_LATE
+        self.how == Some(How::DoneLate)
     }
 
     pub(crate) fn is_abandon(&self) -> bool {
-        self.how == Self::ABANDONED
+        self.how == Some(How::Abandoned)
     }
 }
 

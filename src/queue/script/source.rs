@@ -24,14 +24,14 @@ pub(crate) struct Text {
 }
 
 impl Sources {
-    /// The files with the program's own limits in them: `$NAME` is a number that Rust knows.
-    pub(super) fn carried(constants: &[(&str, u64)]) -> Self {
+    /// The files with the program's own limits in them: `$NAME` is a number that Rust knows, or a list.
+    pub(super) fn carried(constants: &[(&str, String)]) -> Self {
         let text = |path: &str| Files::get(path).map(|file| String::from_utf8_lossy(&file.data).into_owned());
         let files = Files::iter().filter_map(|path| Some((path.strip_suffix(".lua")?.to_owned(), text(&path)?)));
         Self::of(files, constants)
     }
 
-    pub(super) fn of(files: impl Iterator<Item = (String, String)>, constants: &[(&str, u64)]) -> Self {
+    pub(super) fn of(files: impl Iterator<Item = (String, String)>, constants: &[(&str, String)]) -> Self {
         Self(files.map(|(name, text)| (name, with_values(&text, constants))).collect())
     }
 
@@ -128,7 +128,7 @@ pub(super) fn header<'s>(text: &'s str, title: &str) -> Vec<&'s str> {
     body.flat_map(str::split_whitespace).collect()
 }
 
-fn with_values(text: &str, constants: &[(&str, u64)]) -> String {
+fn with_values(text: &str, constants: &[(&str, String)]) -> String {
     let mut parts = text.split('$');
     let mut out = parts.next().unwrap_or_default().to_owned();
     for part in parts {

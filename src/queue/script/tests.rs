@@ -8,11 +8,11 @@ use super::{
 };
 
 fn tree(files: &[(&str, &str)]) -> Sources {
-    Sources::of(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())), &[("MOST", 7)])
+    Sources::of(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())), &[("MOST", "7".to_owned())])
 }
 
 fn carried() -> Sources {
-    Sources::carried(&CONSTANTS)
+    Sources::carried(&constants())
 }
 
 #[test]

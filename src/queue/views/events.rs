@@ -172,8 +172,8 @@ fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -
         let subject = match kind.concerns() {
             Concern::Queue => Subject::Queue,
             Concern::Batch => Subject::Batch(id.batch()),
-            Concern::Job if of_batch => Subject::Member(id),
-            Concern::Job => Subject::Job(id),
+            Concern::Job(_) if of_batch => Subject::Member(id),
+            Concern::Job(_) => Subject::Job(id),
         };
         let completed = if kind == Kind::Completed { completion(worker.as_ref(), &mut note) } else { None };
         into.push(Event { queue: queue.clone(), at, kind, subject, worker, client, note, completed });

@@ -23,6 +23,7 @@ async fn pages_come_with_their_files_and_may_do_nothing_but_their_work() {
         ("/client.d.ts", "text/plain; charset=utf-8"),
         ("/console/", "text/html; charset=utf-8"),
         ("/console/style.css", "text/css; charset=utf-8"),
+        ("/console/words.js", "text/javascript; charset=utf-8"),
         ("/console/icon.svg", "image/svg+xml"),
         ("/console/vendor/preact.mjs", "text/javascript; charset=utf-8"),
         ("/console/vendor/preact.LICENSE", "text/plain; charset=utf-8"),

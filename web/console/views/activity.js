@@ -5,22 +5,18 @@ import { tail, time } from '../format.js'
 import { Row, Table } from '../list.js'
 import { link, tabOf } from '../router.js'
 import { Empty } from '../ui.js'
+// The service makes it of its list of events: where to look for a job after each.
+import { AFTER } from '../words.js'
 
 const COLUMNS = [
   ['n when', 'When'], ['kind', 'What'], ['id', 'Job'], ['worker', 'Who'], ['client', 'Client'], ['why', 'Why'],
 ]
 
-// Where a job is after it.
-const AFTER = {
-  enqueued: 'waiting', due: 'waiting', abandoned: 'waiting', released: 'waiting', expired: 'waiting', failed: 'waiting',
-  requeued: 'waiting', resumed: 'reserved', extended: 'reserved', changed: 'waiting',
-}
-
 export function Activity({ name, events, link: state }) {
   const items = events.filter((event) => event.queue === name)
   const row = (event, fresh) => {
     const { job, batch, type } = event
-    const href = job ? link(name, tabOf(AFTER[type] ?? type), job) : batch ? link(name, 'batches', batch) : link(name)
+    const href = job ? link(name, tabOf(AFTER[type]), job) : batch ? link(name, 'batches', batch) : link(name)
     return html`<${Row} key=${key(event)} href=${href} fresh=${fresh}>
       <td class="n when" title=${event.at}>${time(event.at)}</td>
       <td class="kind"><span class=${`state ${AFTER[type] ?? ''} ${type}`}>${type}</span></td>
