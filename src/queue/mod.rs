@@ -37,7 +37,7 @@ pub use transitions::*;
 pub use upkeep::{adopt::Adopted, health::Check, migrate::LayoutError};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
-    events::{Event, Passage, Place, Subject},
+    events::{Event, Passage, Position, Subject},
     inspect::{Counts, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
     locks::{HeldLock, LockPage},
     stats::{QueueInfo, QueuePage, Totals},

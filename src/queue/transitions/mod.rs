@@ -34,7 +34,7 @@ pub use self::{
     release::{Release, Released},
     reprioritize::Reprioritized,
     requeue::{Requeue, Requeued},
-    reserve::{Handout, Reserve, ReserveOutcome, Sight},
+    reserve::{Handout, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,
     undo::Undo,
     withdraw::BatchCancellation,
