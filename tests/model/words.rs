@@ -3,10 +3,11 @@
 use std::fmt::Debug;
 
 use intray::{
-    job::{Code, LockName, Name, Priority},
+    job::{Code, LockName, Name, Priority, State},
     payload::Json,
-    queue::Nonce,
+    queue::{Nonce, StateCounts},
 };
+use proptest::{option::weighted, prelude::*};
 use sha2::{Digest, Sha256};
 
 pub const WORKERS: [&str; 3] = ["ann", "bob", "cyd"];
@@ -48,17 +49,23 @@ pub fn json(text: &str) -> Json {
     Json::from_text(text.to_owned()).expect("JSON")
 }
 
+/// What somebody has typed, if they have.
+pub fn draft() -> impl Strategy<Value = Option<&'static str>> {
+    weighted(0.4, prop_oneof![1 => Just(0), 4 => 1..DRAFTS.len()]).prop_map(|n| n.map(|n| DRAFTS[n]))
+}
+
 pub fn locks(names: &[&str]) -> Vec<LockName> {
     names.iter().map(|name| LockName::parse(name).expect("a lock")).collect()
+}
+
+/// One of these, as it is told by others.
+pub fn known(list: &[&'static str], text: &str) -> &'static str {
+    list.iter().find(|word| **word == text).unwrap_or_else(|| panic!("nobody has said {text:?}"))
 }
 
 /// "" is nobody.
 pub fn name(text: &str) -> Option<Name> {
     (!text.is_empty()).then(|| Name::parse(text).expect("a name"))
-}
-
-pub fn text(name: Option<&Name>) -> &str {
-    name.map_or("", Name::as_str)
 }
 
 pub fn priority(value: u8) -> Priority {
@@ -86,9 +93,56 @@ pub fn dedupe_digest(client: &str, kind: char, what: &str) -> [u8; 16] {
     std::array::from_fn(|i| digest[i])
 }
 
+/// The set that holds the jobs of a state.
+pub fn set_of(state: State) -> &'static str {
+    match state {
+        State::Waiting => "inbound",
+        State::Blocked => "parked",
+        State::Delayed => "delayed",
+        State::Reserved => "reserved",
+        State::Dead => "dead",
+        State::Completed | State::Cancelled => "ended",
+    }
+}
+
+pub fn count(states: impl Iterator<Item = State>) -> StateCounts {
+    let mut counts = StateCounts::default();
+    for state in states {
+        *match state {
+            State::Waiting => &mut counts.waiting,
+            State::Blocked => &mut counts.blocked,
+            State::Delayed => &mut counts.delayed,
+            State::Reserved => &mut counts.reserved,
+            State::Completed => &mut counts.completed,
+            State::Dead => &mut counts.dead,
+            State::Cancelled => &mut counts.cancelled,
+        } += 1;
+    }
+    counts
+}
+
 /// Whether the queue does as the model says; if not, what was different.
 pub type Verdict = Result<(), String>;
 
 pub fn same<T: PartialEq + Debug>(what: &str, real: &T, expected: &T) -> Verdict {
     if real == expected { Ok(()) } else { Err(format!("{what}\n  the model: {expected:?}\n  the queue: {real:?}")) }
+}
+
+/// What has no equality of its own is the same if it reads so.
+pub struct Told<T>(pub T);
+
+impl<T: Debug> Debug for Told<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Debug> PartialEq for Told<T> {
+    fn eq(&self, other: &Self) -> bool {
+        format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+pub fn told_alike<T: Debug>(what: &str, real: &T, expected: &T) -> Verdict {
+    same(what, &Told(real), &Told(expected))
 }

@@ -1,7 +1,7 @@
 //! A job and all that is known of it.
 
 use intray::{
-    job::{Backoff, Code, State},
+    job::{Backoff, Code, Ending, State},
     queue::Counts,
 };
 
@@ -106,17 +106,21 @@ pub struct Draft {
     pub text: &'static str,
 }
 
+/// How a reservation ended: as it is written, and as whoever asks for it is told. What only one operation does stands with
+/// that operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    Expired,
-    Abandoned,
-    Failed,
-    Released,
-    Cancelled,
-    Done,
-    DoneLate,
+pub struct How {
+    pub number: u8,
+    pub ending: Ending,
+}
+
+impl How {
+    pub const EXPIRED: Self = Self { number: 1, ending: Ending::Expired };
+    pub const ABANDONED: Self = Self { number: 2, ending: Ending::Abandoned };
+    pub const CANCELLED: Self = Self { number: 5, ending: Ending::Cancelled };
+    pub const DONE_LATE: Self = Self { number: 7, ending: Ending::Completed };
     /// Its holder has left and did not come back.
-    GraceOver,
+    pub const GRACE_OVER: Self = Self { number: 8, ending: Ending::Abandoned };
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
