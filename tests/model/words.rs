@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use intray::{
     job::{Code, LockName, Name, Priority, State},
     payload::Json,
-    queue::{Nonce, StateCounts},
+    queue::StateCounts,
 };
 use proptest::{option::weighted, prelude::*};
 use sha2::{Digest, Sha256};
@@ -45,6 +45,11 @@ const LARGE: &str = {
     }
 };
 
+/// What makes a payload the same as another.
+pub fn canonical(payload: &str) -> &'static str {
+    PAYLOADS.iter().find(|(text, _)| *text == payload).expect("a payload of ours").1
+}
+
 pub fn json(text: &str) -> Json {
     Json::from_text(text.to_owned()).expect("JSON")
 }
@@ -63,6 +68,14 @@ pub fn known(list: &[&'static str], text: &str) -> &'static str {
     list.iter().find(|word| **word == text).unwrap_or_else(|| panic!("nobody has said {text:?}"))
 }
 
+pub fn client(name: Option<&Name>) -> &'static str {
+    known(&CLIENTS, name.map_or("", Name::as_str))
+}
+
+pub fn trace(traced: bool) -> Option<String> {
+    traced.then(|| TRACE.to_owned())
+}
+
 /// "" is nobody.
 pub fn name(text: &str) -> Option<Name> {
     (!text.is_empty()).then(|| Name::parse(text).expect("a name"))
@@ -70,15 +83,6 @@ pub fn name(text: &str) -> Option<Name> {
 
 pub fn priority(value: u8) -> Priority {
     Priority::new(value.into()).expect("a priority")
-}
-
-/// Names a reserve call; the second is how it is written.
-pub fn nonce(number: u64) -> (Nonce, String) {
-    let mut hash = Sha256::new();
-    hash.update(8_u64.to_be_bytes());
-    hash.update(number.to_be_bytes());
-    let written = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    (Nonce::derived(&[&number.to_be_bytes()]), written)
 }
 
 /// What the job remembers of an ended reservation.

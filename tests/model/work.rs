@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Backoff, BatchId, Millis},
-    queue::{self, Delay, Task},
+    queue::{Delay, NewMember, Task},
 };
 use proptest::{
     collection::{SizeRange, vec},
@@ -12,14 +12,14 @@ use proptest::{
 };
 
 use crate::{
-    reference::{self, Said},
     walk::Walk,
-    words::{self, LOCKS, PAYLOADS, PRIORITIES, TRACE, json, locks},
+    words::{self, LOCKS, PAYLOADS, PRIORITIES, json, locks, trace},
 };
 
 #[derive(Debug, Clone)]
 pub struct Work {
-    said: Said,
+    /// Without its delay.
+    task: Task,
     delay: Option<Wait>,
 }
 
@@ -37,9 +37,6 @@ pub struct Member {
     priority: Option<u8>,
 }
 
-/// One for the queue, and one for the model.
-pub type Twins = (queue::NewMember, reference::NewMember);
-
 /// Number of the key, and which body came with it.
 #[derive(Debug, Clone, Copy)]
 pub struct Idempotency {
@@ -50,17 +47,18 @@ pub struct Idempotency {
 pub fn work() -> impl Strategy<Value = Work> {
     let delay =
         prop_oneof![select(&[1, 2_000, 60_000]).prop_map(Wait::For), select(&[-1, 0, 5_000]).prop_map(Wait::Until),];
-    let locks = prop_oneof![3 => Just(vec![]), 2 => subsequence(vec![0, 1, 2], 1..=3).prop_shuffle()];
+    let names = prop_oneof![3 => Just(vec![]), 2 => subsequence(vec![0, 1, 2], 1..=3).prop_shuffle()];
     let numbers = (
         weighted(0.3, select(&[1_000, 20_000])),
         weighted(0.3, select(&[0, 1, 2])),
         weighted(0.3, backoff()),
         proptest::bool::weighted(0.1),
     );
-    (0..PAYLOADS.len(), weighted(0.15, delay), locks, numbers).prop_map(
-        |(payload, delay, locks, (lease_ms, max_attempts, backoff, traced))| {
-            let (payload, locks) = (PAYLOADS[payload].0, locks.into_iter().map(|n| LOCKS[n]).collect());
-            Work { said: Said { payload, due: 0, lease_ms, max_attempts, backoff, locks, traced }, delay }
+    (0..PAYLOADS.len(), weighted(0.15, delay), names, numbers).prop_map(
+        |(payload, delay, names, (lease_ms, max_attempts, backoff, traced))| {
+            let names: Vec<_> = names.into_iter().map(|n| LOCKS[n]).collect();
+            let (payload, locks, traceparent) = (json(PAYLOADS[payload].0), locks(&names), trace(traced));
+            Work { task: Task { payload, delay: None, lease_ms, max_attempts, backoff, locks, traceparent }, delay }
         },
     )
 }
@@ -87,40 +85,20 @@ pub fn members(number: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Member
 }
 
 impl Work {
-    /// For both, at a time.
-    pub fn told(&self, now: u64) -> (Task, Said) {
-        let (delay, due) = match self.delay {
-            None => (None, 0),
-            Some(Wait::For(ms)) => (Some(Delay::For(ms)), now + u64::from(ms)),
-            Some(Wait::Until(ms)) => {
-                let at = now.saturating_add_signed(ms.into());
-                (Some(Delay::Until(Millis(at))), at)
-            }
-        };
-        let said = Said { due, ..self.said.clone() };
-        let task = Task {
-            payload: json(said.payload),
-            delay,
-            lease_ms: said.lease_ms,
-            max_attempts: said.max_attempts,
-            backoff: said.backoff,
-            locks: locks(&said.locks),
-            traceparent: said.traced.then(|| TRACE.to_owned()),
-        };
-        (task, said)
+    pub fn told(&self, now: u64) -> Task {
+        let delay = self.delay.map(|wait| match wait {
+            Wait::For(ms) => Delay::For(ms),
+            Wait::Until(ms) => Delay::Until(Millis(now.saturating_add_signed(ms.into()))),
+        });
+        Task { delay, ..self.task.clone() }
     }
 }
 
 impl Walk<'_> {
-    /// For both. Only what is sent with an offset can be told from another call's.
-    pub fn members(&self, members: &[Member], is_said: bool) -> Vec<Twins> {
-        let member = |member: &Member| {
-            let (task, said) = member.work.told(self.model.now);
-            let sent = queue::NewMember { task, priority: member.priority.map(words::priority) };
-            // Whoever traces it: the same call again is another span.
-            let untraced = Task { traceparent: None, ..sent.task.clone() };
-            let mark = is_said.then(|| format!("{untraced:?} {:?}", sent.priority));
-            (sent, reference::NewMember { said, priority: member.priority, mark })
+    pub fn members(&self, members: &[Member]) -> Vec<NewMember> {
+        let member = |member: &Member| NewMember {
+            task: member.work.told(self.model.now),
+            priority: member.priority.map(words::priority),
         };
         members.iter().map(member).collect()
     }

@@ -1,11 +1,11 @@
 //! append: more jobs for a batch, from where it ends; the same call again, or one that does not fit, says so.
 
-use intray::queue::Appended;
+use intray::queue::{Appended, NewMember, Task};
 
 use super::prelude::*;
 use crate::{
-    reference::{IDLE_MS, NewMember},
-    work::{Member, Twins, members},
+    reference::{Batch, IDLE_MS},
+    work::{Member, members},
 };
 
 #[derive(Debug, Clone)]
@@ -24,12 +24,12 @@ enum Call {
     Again(Nth),
 }
 
-/// An append that said its offset, to be sent again.
+/// To be sent again, if it says its offset.
 #[derive(Clone)]
 pub struct Sent {
     batch: BatchId,
-    offset: u32,
-    members: Vec<Twins>,
+    offset: Option<u32>,
+    jobs: Vec<NewMember>,
 }
 
 impl Operation for Append {
@@ -51,40 +51,42 @@ impl Operation for Append {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let Some((Sent { batch, offset, members }, is_said)) = self.told(walk) else { return Ok(()) };
-        let offset = is_said.then_some(offset);
-        let (jobs, meant): (Vec<_>, Vec<_>) = members.into_iter().unzip();
+        let Some(Sent { batch, offset, jobs }) = self.told(walk) else { return Ok(()) };
         let answer = walk.real.handle.append(&batch, &jobs, offset).await;
         walk.note(|| format!("  {} at {offset:?}", &batch.code.as_str()[..6]));
         let what = if matches!(self.call, Call::Again(_)) { "append again" } else { "append" };
-        walk.answered(what, answer.map(Told), |model| Told(model.append(&batch, &meant, offset)))?;
+        walk.answered(what, answer.map(Told), |model| Told(model.append(&batch, &jobs, offset)))?;
         walk.know_members(&batch);
         Ok(())
     }
 }
 
 impl Append {
-    /// The call, and whether it says its offset.
-    fn told(&self, walk: &mut Walk<'_>) -> Option<(Sent, bool)> {
-        let (offset, members, is_said) = match &self.call {
+    fn told(&self, walk: &mut Walk<'_>) -> Option<Sent> {
+        let total = |batch: Option<&Batch>| batch.map_or(0, |batch| batch.members.len() as u32);
+        let (members, is_said, elsewhere) = match &self.call {
             Call::Again(nth) => {
                 let mut before = nth.of(&walk.sent)?.clone();
-                for (sent, meant) in &mut before.members {
-                    (sent.task.traceparent, meant.said.traced) = (None, false);
-                }
-                return Some((before, true));
+                before.jobs.iter_mut().for_each(|job| job.task.traceparent = None);
+                return Some(before);
             }
-            Call::Behind { members, said } => (None, members, *said),
-            Call::From { members, offset } => (Some(*offset), members, true),
+            Call::Behind { members, said } => (members, *said, None),
+            Call::From { members, offset } => (members, true, Some(*offset)),
         };
         let batch = walk.nth_open(self.batch);
-        let total = walk.model.batches.get(&batch.code).map_or(0, |batch| batch.members.len() as u32);
-        let sent = Sent { batch, offset: offset.unwrap_or(total), members: walk.members(members, is_said) };
+        let offset = elsewhere.unwrap_or_else(|| total(walk.model.batches.get(&batch.code)));
+        let sent = Sent { batch, offset: is_said.then_some(offset), jobs: walk.members(members) };
         if is_said {
             walk.sent.push(sent.clone());
         }
-        Some((sent, is_said))
+        Some(sent)
     }
+}
+
+/// By which an append that says its offset is known again, whoever traces it.
+fn mark(job: &NewMember) -> String {
+    let untraced = Task { traceparent: None, ..job.task.clone() };
+    format!("{untraced:?} {:?}", job.priority)
 }
 
 impl Queue {
@@ -97,7 +99,7 @@ impl Queue {
         }
         let from = offset.unwrap_or(total);
         let there = batch.members.iter().skip(from as usize);
-        let is_same = |(code, new): (&Code, &NewMember)| new.mark.is_some() && self.jobs[code].mark == new.mark;
+        let is_same = |(code, new): (&Code, &NewMember)| self.jobs[code].mark == Some(mark(new));
         if from > total || !there.zip(new).all(is_same) {
             return Appended::Misfit { total };
         }
@@ -110,7 +112,7 @@ impl Queue {
                 return Appended::QueueFull;
             }
             for member in new {
-                self.add_member(id, member);
+                self.add_member(id, member, offset.map(|_| mark(member)));
             }
             self.batch(id.code).timer = Some(self.now + IDLE_MS);
         }

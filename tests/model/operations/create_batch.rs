@@ -6,7 +6,7 @@ use intray::queue::{BatchCreation, derived_batch};
 
 use super::prelude::*;
 use crate::{
-    reference::{Batch, Gate, IDLE_MS, NewMember},
+    reference::{Batch, Gate, IDLE_MS},
     words::{self, CLIENTS, name},
     work::{Idempotency, Member, idempotency, members, priority},
 };
@@ -36,18 +36,17 @@ impl Operation for CreateBatch {
         let fresh = walk.fresh().to_be_bytes();
         let key = self.idempotency.map(|with| [b'b', with.key]);
         let id = derived_batch(walk.real.queue.clone(), &[key.as_ref().map_or(&fresh[..], |key| key)]);
-        let (jobs, meant) = walk.members(&self.members, false).into_iter().unzip();
         let new = queue::NewBatch {
             id: id.clone(),
             concurrency: self.concurrency,
             priority: words::priority(self.priority),
             client: name(CLIENTS[self.client]),
             sealed: self.sealed,
-            jobs,
+            jobs: walk.members(&self.members),
             fingerprint: self.idempotency.map(|with| [with.body; 8]),
         };
         let answer = walk.real.handle.create_batch(new.clone()).await;
-        walk.answered("batch", answer.map(Told), |model| Told(model.create(&new, CLIENTS[self.client], meant)))?;
+        walk.answered("batch", answer.map(Told), |model| Told(model.create(&new)))?;
         if walk.model.batches.contains_key(&id.code) && !walk.batches.contains(&id) {
             walk.batches.push(id.clone());
         }
@@ -85,28 +84,28 @@ impl CreateBatch {
 }
 
 impl Queue {
-    fn create(&mut self, new: &queue::NewBatch, client: &'static str, members: Vec<NewMember>) -> BatchCreation {
+    fn create(&mut self, new: &queue::NewBatch) -> BatchCreation {
         self.be_known();
         if let Some(batch) = self.batches.get(&new.id.code) {
             if batch.fingerprint != new.fingerprint {
                 return BatchCreation::KeyReused;
             }
-        } else if self.room() < members.len() as i64 && !members.is_empty() {
+        } else if self.room() < new.jobs.len() as i64 && !new.jobs.is_empty() {
             return BatchCreation::QueueFull;
         } else {
-            self.make(new, client, &members);
+            self.make(new);
         }
         BatchCreation::Created(self.batch_shown(&new.id).expect("it is there"))
     }
 
-    fn make(&mut self, new: &queue::NewBatch, client: &'static str, members: &[NewMember]) {
-        let code = new.id.code;
+    fn make(&mut self, new: &queue::NewBatch) {
+        let (code, total) = (new.id.code, new.jobs.len() as u32);
         let batch = Batch {
             state: BatchState::Open,
             called_off: false,
             concurrency: new.concurrency,
             priority: new.priority.get(),
-            client,
+            client: words::client(new.client.as_ref()),
             fingerprint: new.fingerprint,
             created_at: self.now,
             sealed_at: None,
@@ -117,10 +116,10 @@ impl Queue {
         };
         self.batches.insert(code, batch);
         // Closed until all are there, then opened with a baton for each unit.
-        for member in members {
-            self.add_member(&new.id, member);
+        for member in &new.jobs {
+            self.add_member(&new.id, member, None);
         }
-        let units = new.concurrency.unwrap_or(members.len() as u32).min(members.len() as u32);
+        let units = new.concurrency.unwrap_or(total).min(total);
         for (n, gate) in (1..).zip(repeat_n(Gate::Batch(code), units as usize)) {
             self.batch(code).opened = Some(n);
             self.baton(gate);

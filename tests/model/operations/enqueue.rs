@@ -8,8 +8,8 @@ use proptest::collection::{SizeRange, vec};
 
 use super::prelude::*;
 use crate::{
-    reference::{Said, Stub},
-    words::{self, CLIENTS, KEYS, PAYLOADS, dedupe_digest, name},
+    reference::Stub,
+    words::{self, CLIENTS, KEYS, canonical, dedupe_digest, name},
     work::{Idempotency, Work, idempotency, priority, work},
 };
 
@@ -21,26 +21,8 @@ struct Item {
     work: Work,
     priority: u8,
     client: usize,
-    dedupe: Same,
+    dedupe: Dedupe,
     idempotency: Option<Idempotency>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Same {
-    Setting,
-    Payload,
-    Key(usize),
-    Off,
-}
-
-/// A job as its producer describes it, and as the model reads it.
-#[derive(Clone)]
-struct New {
-    job: NewJob,
-    said: Said,
-    client: &'static str,
-    /// The digest by which it would be the same as another.
-    key: Option<[u8; 16]>,
 }
 
 impl Operation for Enqueue {
@@ -56,9 +38,8 @@ impl Operation for Enqueue {
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let calls: Vec<_> = self.0.iter().enumerate().map(|(place, item)| item.told(walk, place)).collect();
-        let ids: Vec<_> = calls.iter().map(|new| new.job.id.code).collect();
-        let send = async |real: &Queues, new: New| real.enqueue(new.job).await;
-        walk.together("enqueue", calls, send, Queue::enqueue).await?;
+        let ids: Vec<_> = calls.iter().map(|job| job.id.code).collect();
+        walk.together("enqueue", calls, Queues::enqueue, Queue::enqueue).await?;
         for id in ids {
             let is_kept = walk.model.jobs.contains_key(&id) || walk.model.stubs.contains_key(&id);
             if is_kept && !walk.ids.contains(&id) {
@@ -77,10 +58,10 @@ impl Enqueue {
 
 fn item() -> impl Strategy<Value = Item> {
     let dedupe = prop_oneof![
-        3 => Just(Same::Off),
-        3 => Just(Same::Setting),
-        1 => Just(Same::Payload),
-        1 => (0..KEYS.len()).prop_map(Same::Key),
+        3 => Just(Dedupe::Off),
+        3 => Just(Dedupe::QueueSetting),
+        1 => Just(Dedupe::Payload),
+        1 => (0..KEYS.len()).prop_map(|n| Dedupe::Key(KEYS[n].to_owned())),
     ];
     (work(), priority(), 0..CLIENTS.len(), dedupe, idempotency())
         .prop_map(|(work, priority, client, dedupe, idempotency)| Item { work, priority, client, dedupe, idempotency })
@@ -88,31 +69,25 @@ fn item() -> impl Strategy<Value = Item> {
 
 impl Item {
     /// `place` is the item's in its array.
-    fn told(&self, walk: &mut Walk<'_>, place: usize) -> New {
+    fn told(&self, walk: &mut Walk<'_>, place: usize) -> NewJob {
         let fresh = walk.fresh().to_be_bytes();
         let key = self.idempotency.map(|with| [b'i', with.key, place as u8]);
-        let id = derived_id(walk.real.queue.clone(), &[key.as_ref().map_or(&fresh[..], |key| key)]);
-        let fingerprint = self.idempotency.map(|with| [with.body; 8]);
-        let client = CLIENTS[self.client];
-        let (task, said) = self.work.told(walk.model.now);
-        let canonical = PAYLOADS.iter().find(|(payload, _)| *payload == said.payload).map_or("", |(_, same)| same);
-        let by_payload = Some(dedupe_digest(client, 'p', canonical));
-        let (dedupe, key) = match self.dedupe {
-            Same::Setting => (Dedupe::QueueSetting, by_payload),
-            Same::Payload => (Dedupe::Payload, by_payload),
-            Same::Key(key) => (Dedupe::Key(KEYS[key].to_owned()), Some(dedupe_digest(client, 'k', KEYS[key]))),
-            Same::Off => (Dedupe::Off, None),
-        };
-        let priority = words::priority(self.priority);
-        New { job: NewJob { id, task, priority, client: name(client), dedupe, fingerprint }, said, client, key }
+        NewJob {
+            id: derived_id(walk.real.queue.clone(), &[key.as_ref().map_or(&fresh[..], |key| key)]),
+            task: self.work.told(walk.model.now),
+            priority: words::priority(self.priority),
+            client: name(CLIENTS[self.client]),
+            dedupe: self.dedupe.clone(),
+            fingerprint: self.idempotency.map(|with| [with.body; 8]),
+        }
     }
 }
 
 impl Queue {
-    fn enqueue(&mut self, new: &New) -> Enqueued {
+    fn enqueue(&mut self, new: &NewJob) -> Enqueued {
         self.be_known();
-        let (id, fingerprint) = (new.job.id.code, new.job.fingerprint);
-        let named = |code| JobId { code, ..new.job.id.clone() };
+        let (id, fingerprint, client) = (new.id.code, new.fingerprint, words::client(new.client.as_ref()));
+        let named = |code| JobId { code, ..new.id.clone() };
         if let Some(job) = self.jobs.get(&id) {
             return match job.fingerprint == fingerprint {
                 true => Enqueued::Stored { id: named(id), state: job.state },
@@ -125,7 +100,13 @@ impl Queue {
                 false => Enqueued::KeyReused,
             };
         }
-        let key = new.key.filter(|_| !matches!(new.job.dedupe, Dedupe::QueueSetting) || self.settings.dedupe);
+        let by_payload = || dedupe_digest(client, 'p', canonical(new.task.payload.as_str()));
+        let key = match &new.dedupe {
+            Dedupe::QueueSetting => self.settings.dedupe.then(by_payload),
+            Dedupe::Payload => Some(by_payload()),
+            Dedupe::Key(key) => Some(dedupe_digest(client, 'k', key)),
+            Dedupe::Off => None,
+        };
         if let Some(&twin) = key.and_then(|key| self.keys.get(&key)) {
             let state = self.jobs[&twin].state;
             if let Some(fingerprint) = fingerprint {
@@ -138,7 +119,7 @@ impl Queue {
         if self.room() <= 0 {
             return Enqueued::QueueFull;
         }
-        self.store(id, &new.said, new.job.priority.get(), new.client);
+        self.store(id, &new.task, new.priority.get(), client);
         let job = self.job(id);
         (job.key, job.fingerprint) = (key, fingerprint);
         if let Some(key) = key {

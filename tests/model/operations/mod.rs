@@ -28,8 +28,8 @@ use std::fmt::{self, Debug};
 use proptest::strategy::{BoxedStrategy, Strategy};
 
 pub use self::{
-    append::Sent, create_batch::CreateBatch, enqueue::Enqueue, pass::Pass, purge::PurgeByForce, retire::Retire,
-    set::Set, sweep::Sweep, undo::Unclear,
+    append::Sent, create_batch::CreateBatch, enqueue::Enqueue, pass::Pass, purge::Purge, retire::Retire, set::Set,
+    sweep::Sweep, undo::Unclear,
 };
 use crate::{
     chance::{Often, Theme},
@@ -123,13 +123,10 @@ operations! {
     extend::Extend,
     undo::Undo,
     cancel::Cancel,
-    release::ReleaseJob,
-    release::ReleaseWorker,
-    requeue::RequeueJob,
-    requeue::RequeueAll,
+    release::Release,
+    requeue::Requeue,
     reprioritize::Reprioritize,
     purge::Purge,
-    purge::PurgeByForce,
     sweep::Sweep,
     retire::Retire,
     set::Set,

@@ -4,42 +4,36 @@ use intray::queue::{Meant, Purged};
 
 use super::prelude::*;
 
-/// `None`: whatever is not reserved; and what remembers enqueues that met a twin.
+/// `None`: whatever is not reserved, and what remembers enqueues that met a twin; by force, the reserved too.
 #[derive(Debug, Clone)]
-pub struct Purge(Option<State>);
-
-/// All of them, the reserved too.
-#[derive(Debug, Clone)]
-pub struct PurgeByForce;
+pub struct Purge {
+    state: Option<State>,
+    force: bool,
+}
 
 impl Operation for Purge {
-    const OFTEN: Often = Often { everything: 2, few_jobs: 0, desk: 1, many: 0 };
+    const OFTEN: Often = Often { everything: 3, few_jobs: 0, desk: 1, many: 0 };
+    const MUST_BE_MET: &'static [&'static str] = &["purge by force Purged"];
 
-    fn draw(_: Theme) -> BoxedStrategy<Self> {
-        weighted(0.9, select(&State::ALL)).prop_map(Self).boxed()
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        let some = weighted(0.9, select(&State::ALL)).prop_map(|state| Self { state, force: false });
+        match theme {
+            Theme::Everything => prop_oneof![2 => some, 1 => Just(Self::ALL)].boxed(),
+            Theme::FewJobs | Theme::Desk | Theme::Many => some.boxed(),
+        }
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        purge(walk, self.0, false).await
+        let Self { state, force } = *self;
+        let queue = walk.real.queue.clone();
+        let purge = queue::Purge { queue, state, force, meant: Meant::default(), after: None };
+        let answer = walk.real.handle.purge(purge).await;
+        walk.answered(if force { "purge by force" } else { "purge" }, answer, |model| model.purge(state, force))
     }
 }
 
-impl Operation for PurgeByForce {
-    const OFTEN: Often = Often { everything: 1, few_jobs: 0, desk: 0, many: 0 };
-
-    fn draw(_: Theme) -> BoxedStrategy<Self> {
-        Just(Self).boxed()
-    }
-
-    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        purge(walk, None, true).await
-    }
-}
-
-async fn purge(walk: &mut Walk<'_>, state: Option<State>, force: bool) -> Verdict {
-    let purge = queue::Purge { queue: walk.real.queue.clone(), state, force, meant: Meant::default(), after: None };
-    let answer = walk.real.handle.purge(purge).await;
-    walk.answered("purge", answer, |model| model.purge(state, force))
+impl Purge {
+    pub const ALL: Self = Self { state: None, force: true };
 }
 
 impl Queue {

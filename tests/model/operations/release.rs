@@ -8,42 +8,40 @@ use crate::words::{WORKERS, name};
 const RELEASED: How = How { number: 4, ending: Ending::Released };
 
 #[derive(Debug, Clone)]
-pub struct ReleaseJob(Which);
+pub enum Release {
+    Job(Which),
+    Worker(usize),
+}
 
-#[derive(Debug, Clone)]
-pub struct ReleaseWorker(usize);
+impl Operation for Release {
+    const OFTEN: Often = Often { everything: 6, few_jobs: 13, desk: 6, many: 0 };
+    const MUST_BE_MET: &'static [&'static str] = &["release of a worker Some(Released { released: 1, more: false"];
 
-impl Operation for ReleaseJob {
-    const OFTEN: Often = Often { everything: 4, few_jobs: 10, desk: 6, many: 0 };
-
-    fn draw(_: Theme) -> BoxedStrategy<Self> {
-        which(State::Reserved).prop_map(Self).boxed()
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        let job = which(State::Reserved).prop_map(Self::Job);
+        match theme {
+            Theme::Everything | Theme::FewJobs => {
+                prop_oneof![3 => job, 1 => (0..WORKERS.len()).prop_map(Self::Worker)].boxed()
+            }
+            Theme::Desk | Theme::Many => job.boxed(),
+        }
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let id = walk.which(self.0);
-        let answer = walk.real.handle.release(queue::Release::Job(id.clone())).await;
-        walk.answered("release", answer, |model| model.release(id.code).map(all))
+        let all = |released| Released { released, more: false };
+        match *self {
+            Self::Job(job) => {
+                let id = walk.which(job);
+                let answer = walk.real.handle.release(queue::Release::Job(id.clone())).await;
+                walk.answered("release", answer, |model| model.release(id.code).map(all))
+            }
+            Self::Worker(n) => {
+                let release = queue::Release::Worker(walk.real.queue.clone(), name(WORKERS[n]).ok_or("a worker")?);
+                let answer = walk.real.handle.release(release).await;
+                walk.answered("release of a worker", answer, |model| Some(all(model.release_worker(WORKERS[n]))))
+            }
+        }
     }
-}
-
-impl Operation for ReleaseWorker {
-    const OFTEN: Often = Often { everything: 2, few_jobs: 3, desk: 0, many: 0 };
-
-    fn draw(_: Theme) -> BoxedStrategy<Self> {
-        (0..WORKERS.len()).prop_map(Self).boxed()
-    }
-
-    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let worker = WORKERS[self.0];
-        let release = queue::Release::Worker(walk.real.queue.clone(), name(worker).ok_or("a worker")?);
-        let answer = walk.real.handle.release(release).await;
-        walk.answered("release of a worker", answer, |model| Some(all(model.release_worker(worker))))
-    }
-}
-
-fn all(released: u64) -> Released {
-    Released { released, more: false }
 }
 
 impl Queue {

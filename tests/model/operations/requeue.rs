@@ -4,43 +4,34 @@ use intray::queue::{Meant, Requeued};
 
 use super::prelude::*;
 
+/// `None`: all that are dead.
 #[derive(Debug, Clone)]
-pub struct RequeueJob(Which);
+pub struct Requeue(Option<Which>);
 
-#[derive(Debug, Clone)]
-pub struct RequeueAll;
-
-impl Operation for RequeueJob {
-    const OFTEN: Often = Often { everything: 6, few_jobs: 16, desk: 12, many: 0 };
+impl Operation for Requeue {
+    const OFTEN: Often = Often { everything: 8, few_jobs: 16, desk: 12, many: 1 };
+    const MUST_BE_MET: &'static [&'static str] = &["requeue of all Count { requeued: 1, next: None"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        let job = prop_oneof![which(State::Dead), which(State::Delayed)].prop_map(Some);
         let job = match theme {
-            Theme::Desk => which(State::Dead).boxed(),
-            Theme::Everything | Theme::FewJobs | Theme::Many => {
-                prop_oneof![which(State::Dead), which(State::Delayed)].boxed()
-            }
+            Theme::Everything => prop_oneof![3 => job, 1 => Just(None)].boxed(),
+            Theme::FewJobs => job.boxed(),
+            Theme::Desk => which(State::Dead).prop_map(Some).boxed(),
+            Theme::Many => Just(None).boxed(),
         };
         job.prop_map(Self).boxed()
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let id = walk.which(self.0);
+        let Some(job) = self.0 else {
+            let requeue = queue::Requeue::Queue(walk.real.queue.clone(), Meant::default(), None);
+            let answer = walk.real.handle.requeue(requeue).await;
+            return walk.answered("requeue of all", answer, Queue::requeue_all);
+        };
+        let id = walk.which(job);
         let answer = walk.real.handle.requeue(queue::Requeue::Job(id.clone())).await;
         walk.answered("requeue", answer, |model| model.requeue(id.code))
-    }
-}
-
-impl Operation for RequeueAll {
-    const OFTEN: Often = Often { everything: 2, few_jobs: 0, desk: 0, many: 1 };
-
-    fn draw(_: Theme) -> BoxedStrategy<Self> {
-        Just(Self).boxed()
-    }
-
-    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let requeue = queue::Requeue::Queue(walk.real.queue.clone(), Meant::default(), None);
-        let answer = walk.real.handle.requeue(requeue).await;
-        walk.answered("requeue of all", answer, Queue::requeue_all)
     }
 }
 

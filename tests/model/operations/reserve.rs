@@ -2,13 +2,13 @@
 
 use intray::{
     job::QueueName,
-    queue::{Handout, Reason, ReserveOutcome},
+    queue::{Handout, Nonce, Reason, ReserveOutcome},
 };
 
 use super::{Unclear, prelude::*};
 use crate::{
     reference::{Asked, Given},
-    words::{WORKERS, name, nonce},
+    words::{WORKERS, name},
 };
 
 /// Calls that go out together.
@@ -138,10 +138,16 @@ impl Ask {
             (worker, number) = before;
         }
         walk.calls.push((worker, number));
-        let (nonce, written) = nonce(number);
+        let nonce = Nonce::derived(&[&number.to_be_bytes()]);
         let (limit, lease_ms, id) = (self.limit, self.lease_ms, self.id.map(|which| walk.which(which)));
         let code = id.as_ref().map(|id| id.code);
-        let asked = Asked { worker, nonce: written, limit: limit as usize, lease_ms, id: code };
+        let asked = Asked {
+            worker,
+            nonce: String::from_utf8_lossy(nonce.as_bytes()).into_owned(),
+            limit: limit as usize,
+            lease_ms,
+            id: code,
+        };
         let queues = vec![walk.real.queue.clone()];
         (queue::Reserve { queues, worker: name(worker), limit, lease_ms, nonce, id }, asked)
     }

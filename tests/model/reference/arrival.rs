@@ -2,21 +2,20 @@
 
 use intray::{
     job::{Code, State},
-    queue::Counts,
+    queue::{Counts, Task},
 };
 
 use super::{Job, Queue, Said};
 
 impl Queue {
-    pub fn store(&mut self, id: Code, said: &Said, priority: u8, client: &'static str) {
-        let stamp = self.stamp();
+    pub fn store(&mut self, id: Code, task: &Task, priority: u8, client: &'static str) {
+        let (stamp, said) = (self.stamp(), Said::of(task, self.now));
         let job = Job {
             stamp,
             wanted_priority: priority,
             client,
             key: None,
             fingerprint: None,
-            said: said.clone(),
             batch: None,
             mark: None,
             state: State::Delayed,
@@ -27,6 +26,7 @@ impl Queue {
             is_unserved: false,
             parked_at: None,
             at: said.due,
+            said,
             jitter: 0,
             counts: Counts::default(),
             attempts: 0,

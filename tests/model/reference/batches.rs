@@ -1,8 +1,11 @@
 //! Batches: a request split into many jobs, with a limit of its own and one end.
 
-use intray::job::{BatchId, BatchState, Code, State};
+use intray::{
+    job::{BatchId, BatchState, Code, Priority, State},
+    queue::NewMember,
+};
 
-use super::{Event, Queue, Said};
+use super::{Event, Queue};
 
 /// An open batch is sealed when nothing has been appended for so long.
 pub const IDLE_MS: u64 = 86_400_000;
@@ -27,14 +30,6 @@ pub struct Batch {
     pub opened: Option<u32>,
 }
 
-#[derive(Debug, Clone)]
-pub struct NewMember {
-    pub said: Said,
-    pub priority: Option<u8>,
-    /// Equal ones are the same call's.
-    pub mark: Option<String>,
-}
-
 impl Batch {
     pub fn is_over(&self) -> bool {
         self.ended_at.is_some()
@@ -51,14 +46,14 @@ impl Batch {
 }
 
 impl Queue {
-    pub fn add_member(&mut self, id: &BatchId, new: &NewMember) {
+    pub fn add_member(&mut self, id: &BatchId, new: &NewMember, mark: Option<String>) {
         let batch = &self.batches[&id.code];
-        let (client, priority) = (batch.client, new.priority.unwrap_or(batch.priority));
+        let (client, priority) = (batch.client, new.priority.map_or(batch.priority, Priority::get));
         let code = id.member(batch.members.len() as u32).code;
         self.batch(id.code).members.push(code);
-        self.store(code, &new.said, priority, client);
+        self.store(code, &new.task, priority, client);
         let job = self.job(code);
-        (job.batch, job.mark) = (Some(id.code), new.mark.clone());
+        (job.batch, job.mark) = (Some(id.code), mark);
         self.line_up(code);
     }
 

@@ -2,10 +2,10 @@
 
 use intray::{
     job::{Backoff, Code, Ending, State},
-    queue::Counts,
+    queue::{Counts, Delay, Task},
 };
 
-use crate::words::SPAN;
+use crate::words::{LOCKS, PAYLOADS, SPAN, known};
 
 /// What producers say alike of a job, whichever way it comes.
 #[derive(Debug, Clone)]
@@ -18,6 +18,24 @@ pub struct Said {
     pub backoff: Option<Backoff>,
     pub locks: Vec<&'static str>,
     pub traced: bool,
+}
+
+impl Said {
+    pub fn of(task: &Task, now: u64) -> Self {
+        Self {
+            payload: known(&PAYLOADS.map(|(payload, _)| payload), task.payload.as_str()),
+            due: match task.delay {
+                None => 0,
+                Some(Delay::For(ms)) => now + u64::from(ms),
+                Some(Delay::Until(at)) => at.0,
+            },
+            lease_ms: task.lease_ms,
+            max_attempts: task.max_attempts,
+            backoff: task.backoff,
+            locks: task.locks.iter().map(|lock| known(&LOCKS, lock.as_str())).collect(),
+            traced: task.traceparent.is_some(),
+        }
+    }
 }
 
 /// A name with a capacity.

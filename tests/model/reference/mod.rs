@@ -20,7 +20,7 @@ use intray::{
 };
 
 pub use self::{
-    batches::{Batch, IDLE_MS, NewMember},
+    batches::{Batch, IDLE_MS},
     ends::UNKNOWN,
     job::{Draft, Ended, Gate, Grace, Hold, How, Job, Late, Note, Said, Stub},
     order::Share,

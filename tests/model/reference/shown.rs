@@ -10,7 +10,7 @@ use intray::{
 };
 
 use super::{How, LATE_RESULTS, Queue};
-use crate::words::{SPAN, STAMPS, TRACE, count, json, locks, name, priority};
+use crate::words::{SPAN, STAMPS, count, json, locks, name, priority, trace};
 
 impl Queue {
     /// A job in its holder's hands.
@@ -31,7 +31,7 @@ impl Queue {
             enqueued_at: Millis(job.stamp / STAMPS),
             resumes: held.resumes,
             draft: self.draft_for(job, job.worker()).map(json),
-            traceparent: job.said.traced.then(|| TRACE.to_owned()),
+            traceparent: trace(job.said.traced),
         }
     }
 
@@ -60,7 +60,7 @@ impl Queue {
             payload: job.has_payload.then(|| json(job.said.payload)),
             priority: priority(job.priority),
             client: name(job.client),
-            traceparent: job.said.traced.then(|| TRACE.to_owned()),
+            traceparent: trace(job.said.traced),
             lease_ms: job.said.lease_ms,
             max_attempts: job.said.max_attempts,
             backoff: job.said.backoff,

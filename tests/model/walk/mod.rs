@@ -12,7 +12,7 @@ use intray::{
 };
 
 use crate::{
-    operations::{Op, Pass, PurgeByForce, Retire, Sent, Set, Sweep, Unclear},
+    operations::{Op, Pass, Purge, Retire, Sent, Set, Sweep, Unclear},
     real::Real,
     reference::Queue,
     words::{Verdict, same},
@@ -84,7 +84,7 @@ impl<'r> Walk<'r> {
         self.each(ops).await?;
         let defaults: Vec<_> = self.model.chosen.iter().map(|name| Op::Set(Set::to_default(name))).collect();
         self.each(&defaults).await?;
-        self.each(&[Op::PurgeByForce(PurgeByForce)]).await?;
+        self.each(&[Op::Purge(Purge::ALL)]).await?;
         for _ in 0..3 {
             self.each(&[Op::Pass(Pass::Day), Op::Sweep(Sweep)]).await?;
         }
