@@ -10,13 +10,24 @@
 //!
 //! With `INTRAY_MODEL_FORM=scripts` the same goes through scripts, as on a Redis that takes no library of functions.
 //!
+//! | where | what |
+//! |---|---|
+//! | `operations/` | what can happen, one operation a file: how it is drawn, called, and what the model does and answers |
+//! | `chance`, `naming`, `work`, `words` | what they draw from: themes, what they name, what jobs say, a small world |
+//! | `reference/` | the queue as the contract has it: jobs, reservations and their ends, gates, order, batches, time |
+//! | `walk/` | runs a sequence on both, and compares after each step; recounts what must always be true |
+//! | `real/` | the queue under test, its Redis, and eyes that read what lies there |
+//! | `run`, `smaller` | many walks, and the smallest that fails |
+//! | `planted`, `editing` | faults in the scripts, each of which must be found |
+//!
 //! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
 //! again. The sequences are drawn and made smaller by proptest; its state machines are not used, as the model has to look
 //! at what the real queue did to go on: secrets and the jitter of a backoff are its own.
 
 mod chance;
 mod editing;
-mod ops;
+mod naming;
+mod operations;
 mod planted;
 mod real;
 mod reference;
@@ -24,6 +35,7 @@ mod run;
 mod smaller;
 mod walk;
 mod words;
+mod work;
 
 /// The Redis with a movable clock is the stories' own.
 #[path = "../service/world"]
@@ -51,6 +63,7 @@ mod world {
 
 use editing::{Edit, NOTHING_IS_PLAIN};
 use intray::job::Kind;
+use operations::Op;
 
 #[test]
 fn the_queue_does_what_the_model_says() {
@@ -61,57 +74,28 @@ fn the_queue_does_what_the_model_says() {
         println!("{times:8} {what}");
     }
     let events = Kind::ALL.iter().map(|kind| format!("event {}", kind.word()));
-    let wanted = events.chain(MUST_BE_MET.map(str::to_owned));
+    let wanted = events.chain(Op::must_be_met().into_iter().map(str::to_owned));
     let missed: Vec<_> = wanted.filter(|what| !met.contains_key(what.as_str())).collect();
     assert!(plan.cases < 1_000 || plan.case.is_some() || missed.is_empty(), "never met: {missed:?}");
 }
-
-/// A run that has not met one of these, or one kind of event, proves nothing about it.
-const MUST_BE_MET: [&str; 20] = [
-    "event abandoned grace",
-    "event abandoned undelivered",
-    "event completed late",
-    "abandon NobodySkips",
-    "abandon Stays",
-    "append Misfit",
-    "batch KeyReused",
-    "enqueue KeyReused",
-    "enqueue QueueFull",
-    "enqueue Twin",
-    "reserve NotWaiting(Blocked",
-    "reserve Paused",
-    "reserve Skipped",
-    "reserve WorkerLimit",
-    "a draft for its owner",
-    "a draft for another",
-    "a draft for nobody",
-    "sweep forgot jobs",
-    "sweep forgot a batch",
-    "retired",
-];
 
 /// A script looks at no more than so many jobs of the line, and the next goes on behind them: where that is does not
 /// show.
 #[test]
 fn a_short_sighted_queue_is_no_different() {
-    let edit = |(from, to)| Edit { from, to };
     let edits = [
         ("l.looked < line.CANDIDATES then", "l.looked < 3 then"),
         ("math.min(line.CHUNK, line.CANDIDATES - l.looked)", "math.min(2, 3 - l.looked)"),
         ("call.from_place, call.from, line.CHUNK)", "call.from_place, call.from, 2)"),
         ("'', '', line.CHUNK)", "'', '', 2)"),
     ];
-    let edits = edits.map(edit).into_iter().chain([NOTHING_IS_PLAIN]).collect();
-    let plan = run::Plan::from_environment();
-    let plan = run::Plan { cases: plan.cases / 20, is_short_sighted: true, edits, ..plan };
-    run::run(&plan).unwrap_or_else(|difference| panic!("short-sighted: {difference}"));
+    is_no_different("short-sighted", 20, edits);
 }
 
 /// A script asks Redis for only so much, and the next goes on with the rest: where a list was cut does not show. But a purge
 /// is whole here: what comes into line by one of its scripts goes by the next, if there is one.
 #[test]
 fn a_queue_that_does_little_at_a_time_is_no_different() {
-    let edit = |(from, to)| Edit { from, to };
     let edits = [
         ("q.calls >= CALLS", "q.calls >= 12"),
         ("q.calls + n <= CALLS", "q.calls + n <= 12"),
@@ -121,10 +105,15 @@ fn a_queue_that_does_little_at_a_time_is_no_different() {
             "if false then\n      step.more = true\n      break",
         ),
     ];
-    let edits = edits.map(edit).into_iter().chain([NOTHING_IS_PLAIN]).collect();
+    is_no_different("a little at a time", 10, edits);
+}
+
+/// Of the sequences only a share.
+fn is_no_different(how: &str, share: u64, edits: [(&'static str, &'static str); 4]) {
+    let edits = edits.map(|(from, to)| Edit { from, to }).into_iter().chain([NOTHING_IS_PLAIN]).collect();
     let plan = run::Plan::from_environment();
-    let plan = run::Plan { cases: plan.cases / 10, is_short_sighted: true, edits, ..plan };
-    run::run(&plan).unwrap_or_else(|difference| panic!("a little at a time: {difference}"));
+    let plan = run::Plan { cases: plan.cases / share, is_short_sighted: true, edits, ..plan };
+    run::run(&plan).unwrap_or_else(|difference| panic!("{how}: {difference}"));
 }
 
 /// Whatever is done to hundreds of jobs is done in steps, and nobody sees them; but that a reserve of many gives fewer when

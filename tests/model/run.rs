@@ -24,7 +24,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::{
     chance::{self, Theme},
     editing::{Edit, Editor},
-    ops::Op,
+    operations::Op,
     real::Real,
     smaller,
     walk::{NO_ANSWER, Walk},

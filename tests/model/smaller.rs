@@ -2,7 +2,7 @@
 
 use proptest::strategy::ValueTree;
 
-use crate::ops::Op;
+use crate::operations::Op;
 
 pub fn smallest<T: ValueTree<Value = Op>>(mut trees: Vec<T>, fails: impl Fn(&[Op]) -> bool) -> Vec<Op> {
     let mut ops: Vec<_> = trees.iter().map(ValueTree::current).collect();

@@ -3,10 +3,11 @@
 use std::fmt::Debug;
 
 use intray::{
-    job::{Code, LockName, Name, Priority},
+    job::{Code, LockName, Name, Priority, State},
     payload::Json,
-    queue::Nonce,
+    queue::StateCounts,
 };
+use proptest::{option::weighted, prelude::*};
 use sha2::{Digest, Sha256};
 
 pub const WORKERS: [&str; 3] = ["ann", "bob", "cyd"];
@@ -44,12 +45,35 @@ const LARGE: &str = {
     }
 };
 
+/// What makes a payload the same as another.
+pub fn canonical(payload: &str) -> &'static str {
+    PAYLOADS.iter().find(|(text, _)| *text == payload).expect("a payload of ours").1
+}
+
 pub fn json(text: &str) -> Json {
     Json::from_text(text.to_owned()).expect("JSON")
 }
 
+/// What somebody has typed, if they have.
+pub fn draft() -> impl Strategy<Value = Option<&'static str>> {
+    weighted(0.4, prop_oneof![1 => Just(0), 4 => 1..DRAFTS.len()]).prop_map(|n| n.map(|n| DRAFTS[n]))
+}
+
 pub fn locks(names: &[&str]) -> Vec<LockName> {
     names.iter().map(|name| LockName::parse(name).expect("a lock")).collect()
+}
+
+/// One of these, as it is told by others.
+pub fn known(list: &[&'static str], text: &str) -> &'static str {
+    list.iter().find(|word| **word == text).unwrap_or_else(|| panic!("nobody has said {text:?}"))
+}
+
+pub fn client(name: Option<&Name>) -> &'static str {
+    known(&CLIENTS, name.map_or("", Name::as_str))
+}
+
+pub fn trace(traced: bool) -> Option<String> {
+    traced.then(|| TRACE.to_owned())
 }
 
 /// "" is nobody.
@@ -57,21 +81,8 @@ pub fn name(text: &str) -> Option<Name> {
     (!text.is_empty()).then(|| Name::parse(text).expect("a name"))
 }
 
-pub fn text(name: Option<&Name>) -> &str {
-    name.map_or("", Name::as_str)
-}
-
 pub fn priority(value: u8) -> Priority {
     Priority::new(value.into()).expect("a priority")
-}
-
-/// Names a reserve call; the second is how it is written.
-pub fn nonce(number: u64) -> (Nonce, String) {
-    let mut hash = Sha256::new();
-    hash.update(8_u64.to_be_bytes());
-    hash.update(number.to_be_bytes());
-    let written = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    (Nonce::derived(&[&number.to_be_bytes()]), written)
 }
 
 /// What the job remembers of an ended reservation.
@@ -86,9 +97,56 @@ pub fn dedupe_digest(client: &str, kind: char, what: &str) -> [u8; 16] {
     std::array::from_fn(|i| digest[i])
 }
 
+/// The set that holds the jobs of a state.
+pub fn set_of(state: State) -> &'static str {
+    match state {
+        State::Waiting => "inbound",
+        State::Blocked => "parked",
+        State::Delayed => "delayed",
+        State::Reserved => "reserved",
+        State::Dead => "dead",
+        State::Completed | State::Cancelled => "ended",
+    }
+}
+
+pub fn count(states: impl Iterator<Item = State>) -> StateCounts {
+    let mut counts = StateCounts::default();
+    for state in states {
+        *match state {
+            State::Waiting => &mut counts.waiting,
+            State::Blocked => &mut counts.blocked,
+            State::Delayed => &mut counts.delayed,
+            State::Reserved => &mut counts.reserved,
+            State::Completed => &mut counts.completed,
+            State::Dead => &mut counts.dead,
+            State::Cancelled => &mut counts.cancelled,
+        } += 1;
+    }
+    counts
+}
+
 /// Whether the queue does as the model says; if not, what was different.
 pub type Verdict = Result<(), String>;
 
 pub fn same<T: PartialEq + Debug>(what: &str, real: &T, expected: &T) -> Verdict {
     if real == expected { Ok(()) } else { Err(format!("{what}\n  the model: {expected:?}\n  the queue: {real:?}")) }
+}
+
+/// What has no equality of its own is the same if it reads so.
+pub struct Told<T>(pub T);
+
+impl<T: Debug> Debug for Told<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl<T: Debug> PartialEq for Told<T> {
+    fn eq(&self, other: &Self) -> bool {
+        format!("{self:?}") == format!("{other:?}")
+    }
+}
+
+pub fn told_alike<T: Debug>(what: &str, real: &T, expected: &T) -> Verdict {
+    same(what, &Told(real), &Told(expected))
 }

@@ -24,12 +24,12 @@ impl Queue {
         self.capacity(gate).is_none_or(|capacity| self.used(gate) < capacity)
     }
 
-    pub(super) fn full_gate(&self, job: &Job) -> Option<Gate> {
+    pub fn full_gate(&self, job: &Job) -> Option<Gate> {
         job.gates().into_iter().find(|gate| !self.has_room(*gate))
     }
 
     /// Ready: into the line, or parked at the first gate without room.
-    pub(super) fn ready(&mut self, id: Code) {
+    pub fn ready(&mut self, id: Code) {
         let gate = self.full_gate(&self.jobs[&id]);
         let job = self.job(id);
         job.state = if gate.is_some() { State::Blocked } else { State::Waiting };
@@ -37,27 +37,27 @@ impl Queue {
     }
 
     /// The baton: if there is room, the first job parked at the gate goes back to its place.
-    pub(super) fn baton(&mut self, gate: Gate) {
+    pub fn baton(&mut self, gate: Gate) {
         if let Some(id) = self.first_parked(gate).filter(|_| self.has_room(gate)) {
             let job = self.job(id);
             (job.state, job.parked_at) = (State::Waiting, None);
         }
     }
 
-    pub(super) fn first_parked(&self, gate: Gate) -> Option<Code> {
+    pub fn first_parked(&self, gate: Gate) -> Option<Code> {
         let parked = self.jobs.iter().filter(|(_, job)| job.parked_at == Some(gate));
         parked.min_by_key(|(_, job)| (job.place, job.arrival)).map(|(id, _)| *id)
     }
 
     /// A job has left the line unreserved, or has given its units back: the baton at each of its gates.
-    pub(super) fn batons(&mut self, id: Code) {
+    pub fn batons(&mut self, id: Code) {
         for gate in self.jobs[&id].gates() {
             self.baton(gate);
         }
     }
 
     /// A job met with a full gate.
-    pub(super) fn block(&mut self, id: Code, gate: Gate) {
+    pub fn block(&mut self, id: Code, gate: Gate) {
         let job = self.job(id);
         (job.state, job.parked_at) = (State::Blocked, Some(gate));
         self.batons(id);
@@ -66,7 +66,7 @@ impl Queue {
 
     /// What is handed out next is the first that can be: nobody before it, in line or parked, could have been taken, but
     /// for those that this worker has skipped.
-    pub(super) fn promise_order(&mut self, id: Code, worker: &str) {
+    pub fn promise_order(&mut self, id: Code, worker: &str) {
         let place = (self.jobs[&id].place, self.jobs[&id].arrival);
         let is_before =
             |job: &&Job| matches!(job.state, State::Waiting | State::Blocked) && (job.place, job.arrival) < place;

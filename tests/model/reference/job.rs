@@ -1,11 +1,11 @@
 //! A job and all that is known of it.
 
 use intray::{
-    job::{Backoff, Code, State},
-    queue::Counts,
+    job::{Backoff, Code, Ending, State},
+    queue::{Counts, Delay, Task},
 };
 
-use crate::words::SPAN;
+use crate::words::{LOCKS, PAYLOADS, SPAN, known};
 
 /// What producers say alike of a job, whichever way it comes.
 #[derive(Debug, Clone)]
@@ -18,6 +18,24 @@ pub struct Said {
     pub backoff: Option<Backoff>,
     pub locks: Vec<&'static str>,
     pub traced: bool,
+}
+
+impl Said {
+    pub fn of(task: &Task, now: u64) -> Self {
+        Self {
+            payload: known(&PAYLOADS.map(|(payload, _)| payload), task.payload.as_str()),
+            due: match task.delay {
+                None => 0,
+                Some(Delay::For(ms)) => now + u64::from(ms),
+                Some(Delay::Until(at)) => at.0,
+            },
+            lease_ms: task.lease_ms,
+            max_attempts: task.max_attempts,
+            backoff: task.backoff,
+            locks: task.locks.iter().map(|lock| known(&LOCKS, lock.as_str())).collect(),
+            traced: task.traceparent.is_some(),
+        }
+    }
 }
 
 /// A name with a capacity.
@@ -106,17 +124,21 @@ pub struct Draft {
     pub text: &'static str,
 }
 
+/// How a reservation ended: as it is written, and as whoever asks for it is told. What only one operation does stands with
+/// that operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
-    Expired,
-    Abandoned,
-    Failed,
-    Released,
-    Cancelled,
-    Done,
-    DoneLate,
+pub struct How {
+    pub number: u8,
+    pub ending: Ending,
+}
+
+impl How {
+    pub const EXPIRED: Self = Self { number: 1, ending: Ending::Expired };
+    pub const ABANDONED: Self = Self { number: 2, ending: Ending::Abandoned };
+    pub const CANCELLED: Self = Self { number: 5, ending: Ending::Cancelled };
+    pub const DONE_LATE: Self = Self { number: 7, ending: Ending::Completed };
     /// Its holder has left and did not come back.
-    GraceOver,
+    pub const GRACE_OVER: Self = Self { number: 8, ending: Ending::Abandoned };
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,35 +1,48 @@
 //! The queue as it is meant: plain structs in memory, moved as the contract says, in no hurry.
 
-mod batch_ends;
-mod batch_view;
+mod arrival;
 mod batches;
 mod desk;
+mod ends;
 mod gates;
-mod handout;
 mod job;
-mod operate;
 mod order;
-mod produce;
 mod reserve;
-mod settings;
-mod settle;
+mod shown;
 mod time;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use intray::{
-    job::{Code, State},
+    job::{Backoff, Code, State},
     queue::Settings,
 };
 
 pub use self::{
-    batches::{Appending, Batch, CallingOff, Creation, NewBatch, NewMember},
-    desk::Leave,
-    handout::{Asked, Given, Shown},
-    job::{Draft, Ended, Gate, How, Job, Late, Note, Said, Stub},
+    batches::{Batch, IDLE_MS},
+    ends::UNKNOWN,
+    job::{Draft, Ended, Gate, Grace, Hold, How, Job, Late, Note, Said, Stub},
     order::Share,
-    produce::New,
+    reserve::{Asked, Given},
+    time::YOUNG_MS,
+    view::LATE_RESULTS,
+};
+
+/// The settings of a queue that nobody has set, as the contract prints them.
+pub const DEFAULT: Settings = Settings {
+    paused: false,
+    lease_ms: 300_000,
+    max_hold_ms: 86_400_000,
+    warn_ms: 60_000,
+    max_attempts: 0,
+    backoff: Backoff::None,
+    dedupe: true,
+    worker_limit: 1,
+    share_drafts: false,
+    retention_ms: 3_600_000,
+    retention_max: 100_000,
+    max_jobs: 0,
 };
 
 /// One queue.
@@ -73,7 +86,7 @@ impl Queue {
     pub fn new(now: u64) -> Self {
         Self {
             now,
-            settings: settings::DEFAULT,
+            settings: DEFAULT,
             chosen: BTreeSet::new(),
             jobs: BTreeMap::new(),
             stubs: BTreeMap::new(),
@@ -93,23 +106,23 @@ impl Queue {
         self.registered.get_or_insert(self.now);
     }
 
-    fn job(&mut self, id: Code) -> &mut Job {
+    pub fn job(&mut self, id: Code) -> &mut Job {
         self.jobs.get_mut(&id).expect("a job that was just found")
     }
 
-    fn tell(&mut self, kind: &str, id: Code, worker: &str, note: &str) {
+    pub fn tell(&mut self, kind: &str, id: Code, worker: &str, note: &str) {
         let client = self.jobs[&id].client.to_owned();
         let (job, kind, worker, note) = (id.as_str().to_owned(), kind.to_owned(), worker.to_owned(), note.to_owned());
         self.told.push(Event { job, kind, worker, client, note });
     }
 
-    fn count(&mut self, total: &'static str) {
+    pub fn count(&mut self, total: &'static str) {
         *self.totals.entry(total).or_default() += 1;
         *self.ever.entry(total).or_default() += 1;
     }
 
     /// An ended job frees its dedupe key, if the key is its own.
-    fn free_key(&mut self, id: Code) {
+    pub fn free_key(&mut self, id: Code) {
         if let Some(key) = self.jobs[&id].key
             && self.keys.get(&key) == Some(&id)
         {
@@ -125,7 +138,7 @@ impl Queue {
     }
 
     /// How many more jobs the queue takes; below zero if its limit was lowered.
-    fn room(&self) -> i64 {
+    pub fn room(&self) -> i64 {
         let ended = self.number(&[State::Completed, State::Cancelled]);
         match u64::from(self.settings.max_jobs) {
             0 => i64::MAX,

@@ -14,7 +14,7 @@ pub struct Share {
 
 impl Queue {
     /// For an arrival or an ending.
-    pub(super) fn stamp(&mut self) -> u64 {
+    pub fn stamp(&mut self) -> u64 {
         let given = self.totals.entry("stamp").or_default();
         *given = (*given + 1).max((self.now * STAMPS).cast_signed());
         given.cast_unsigned()
@@ -29,7 +29,7 @@ impl Queue {
     }
 
     /// A turn that was served, or will not be: who has nothing else in line leaves nothing. The last turn is free again.
-    pub(super) fn give_back(&mut self, id: Code) {
+    pub fn give_back(&mut self, id: Code) {
         let job = self.job(id);
         let (true, Some(place)) = (std::mem::take(&mut job.is_unserved), job.place) else { return };
         let client = (u8::try_from(place / SPAN).expect("a priority"), job.client);
@@ -42,7 +42,7 @@ impl Queue {
     }
 
     /// V never falls, whoever is handed out again, and stays before whoever stays in line before that one.
-    pub(super) fn handed_out(&mut self, id: Code) {
+    pub fn handed_out(&mut self, id: Code) {
         let (place, arrival) = (self.jobs[&id].place.expect("it is in line"), self.jobs[&id].arrival);
         let is_passed = |other: &Code| {
             let other = &self.jobs[other];
@@ -58,7 +58,7 @@ impl Queue {
     }
 
     /// A place for a job that never had one, or comes anew; `stamp` is its enqueue's, if it comes with that.
-    pub(super) fn ensure_place(&mut self, id: Code, stamp: Option<u64>) {
+    pub fn ensure_place(&mut self, id: Code, stamp: Option<u64>) {
         let (priority, client) = (self.jobs[&id].priority, self.jobs[&id].client);
         if self.jobs[&id].place.is_none() {
             let place = self.new_place(priority, client);
@@ -68,7 +68,7 @@ impl Queue {
     }
 
     /// Order is forgotten only when nothing that has a place is left.
-    pub(super) fn forget_order(&mut self) {
+    pub fn forget_order(&mut self) {
         if self.number(&[State::Waiting, State::Blocked, State::Delayed, State::Reserved]) == 0 {
             self.tops.clear();
             self.turns.clear();

@@ -2,19 +2,35 @@
 
 use std::collections::BTreeSet;
 
-use intray::{
-    job::{Code, State},
-    queue::Swept,
-};
+use intray::job::{Code, State};
 
-use super::{
-    How, Queue,
-    handout::{Asked, Given, Shown},
-    job::Hold,
-};
+use super::{Hold, Queue};
 
 /// Jobs of the line that one script may look at in vain.
 const CANDIDATES: usize = 200;
+
+pub struct Asked {
+    /// "" is nobody in particular.
+    pub worker: &'static str,
+    pub nonce: String,
+    pub limit: usize,
+    pub lease_ms: Option<u32>,
+    pub id: Option<Code>,
+}
+
+#[derive(Debug)]
+pub enum Given {
+    /// In this order. None of them: there is nothing.
+    New(Vec<Code>),
+    /// The worker has them already.
+    Held(Vec<Code>),
+    /// All that waits, the worker has skipped.
+    Skipped,
+    UnknownJob,
+    NotWaiting(State),
+    Paused,
+    WorkerLimit,
+}
 
 impl Queue {
     /// One call. Of jobs that were reserved in one instant none is the oldest: they come as they came in `answer`.
@@ -109,7 +125,7 @@ impl Queue {
         }
     }
 
-    fn take(&mut self, id: Code, asked: &Asked) -> Shown {
+    fn take(&mut self, id: Code, asked: &Asked) -> Code {
         let lease_ms = asked.lease_ms.or(self.jobs[&id].said.lease_ms).unwrap_or(self.settings.lease_ms);
         let hold = Hold {
             secret: None,
@@ -130,49 +146,30 @@ impl Queue {
         job.counts.handed_out += 1;
         self.tell("reserved", id, asked.worker, "");
         self.count("handed_out");
-        self.shown(id)
+        id
     }
 
     /// The same reservation for the same person, who has come back if they had left.
-    fn resume(&mut self, id: Code, asked: &Asked) -> Shown {
+    fn resume(&mut self, id: Code, asked: &Asked) -> Code {
         let hold = self.jobs[&id].hold.clone().expect("somebody holds it");
         let lease_ms = asked.lease_ms.unwrap_or(hold.lease_ms);
         let deadline = self.capped(self.now + u64::from(lease_ms), hold.reserved_at).max(hold.deadline);
         let (nonce, resumes) = (asked.nonce.clone(), hold.resumes + 1);
         self.job(id).hold = Some(Hold { nonce, lease_ms, deadline, resumes, replayed: false, grace: None, ..hold });
         self.tell("resumed", id, asked.worker, "");
-        self.shown(id)
+        id
     }
 
     /// The same call again. It is noted, lest the end of a first try takes the job from the second.
-    fn replay(&mut self, id: Code) -> Shown {
+    fn replay(&mut self, id: Code) -> Code {
         self.job(id).hold.as_mut().expect("somebody holds it").replayed = true;
-        self.shown(id)
+        id
     }
 
     fn capped(&self, deadline: u64, reserved_at: u64) -> u64 {
         match u64::from(self.settings.max_hold_ms) {
             0 => deadline,
             most => deadline.min(reserved_at + most),
-        }
-    }
-
-    /// The caller is gone: what it newly reserved was never delivered, if nobody else has it by now. Whoever has left it
-    /// has had it.
-    pub fn undo(&mut self, id: Code, secret: &Code) {
-        let Some(job) = self.jobs.get(&id).filter(|job| job.is_held_by(secret)) else { return };
-        let is_untouched = |hold: &Hold| hold.resumes == 0 && !hold.replayed && hold.grace.is_none();
-        let Some(hold) = job.hold.clone().filter(is_untouched) else { return };
-        self.let_go(id, None::<How>);
-        self.job(id).counts.handed_out -= 1;
-        self.tell("abandoned", id, hold.worker, "undelivered");
-        self.come_back(id);
-    }
-
-    /// What is overdue goes first. One step is enough: none of the sets is long.
-    fn sweep_if_overdue(&mut self) {
-        if self.is_anything_overdue() {
-            self.sweep_step(&mut Swept::default());
         }
     }
 

@@ -1,21 +1,24 @@
-//! What the model says that Redis holds and that lookers see.
+//! What the model says that Redis holds.
 
 use std::collections::BTreeMap;
 
 use intray::{
-    job::{Millis, State},
-    queue::{QueueInfo, StateCounts, Totals},
+    job::{Code, State},
+    queue::StateCounts,
 };
 
-use super::{Gate, How, Job, Queue, Stub, job::Hold};
+use super::{Batch, Gate, Hold, Job, Queue, Stub};
 use crate::{
-    real::record::{self, GRACE, Header, Live, REPLAYED, Row, SKIPS},
-    words::{SPAN, STAMPS, TRACE, secret_digest},
+    real::{
+        batch::BatchRow,
+        record::{self, GRACE, Header, Live, REPLAYED, Row, SKIPS},
+    },
+    words::{TRACE, count, secret_digest, set_of},
 };
 
 /// A larger payload lives apart.
 const INLINE: usize = 1_024;
-const LATE_RESULTS: usize = 5;
+pub const LATE_RESULTS: usize = 5;
 
 impl Queue {
     pub fn rows(&self) -> BTreeMap<String, Row> {
@@ -23,7 +26,7 @@ impl Queue {
         jobs.chain(self.stubs.iter().map(|(id, stub)| (id.as_str().to_owned(), stub.row()))).collect()
     }
 
-    pub fn held(&self) -> Vec<String> {
+    pub fn held_rows(&self) -> Vec<String> {
         let member = |(id, hold): (&str, &Hold)| format!("{}\0{}\0{id}", hold.worker, hold.nonce);
         let holds = self.jobs.iter().filter_map(|(id, job)| Some((id.as_str(), job.hold.as_ref()?)));
         let mut held: Vec<_> = holds.map(member).collect();
@@ -31,52 +34,50 @@ impl Queue {
         held
     }
 
-    pub fn counts(&self) -> StateCounts {
-        let number = |state| self.number(&[state]);
-        StateCounts {
-            waiting: number(State::Waiting),
-            blocked: number(State::Blocked),
-            delayed: number(State::Delayed),
-            reserved: number(State::Reserved),
-            completed: number(State::Completed),
-            dead: number(State::Dead),
-            cancelled: number(State::Cancelled),
-        }
+    /// Recounted, not kept.
+    pub fn counts_of(&self, batch: &Batch) -> StateCounts {
+        count(batch.members.iter().map(|id| self.jobs[id].state))
     }
 
-    /// Field by field, as an operator sees it.
-    pub fn info(&self, queue: &QueueInfo) -> QueueInfo {
-        let total = |name: &str| self.totals.get(name).copied().unwrap_or(0).cast_unsigned();
-        let reserved = self.in_state(State::Reserved);
-        let overdue = reserved.iter().filter(|id| self.jobs[id].is_overdue(self.now)).count() as u64;
-        let soonest = reserved.first().map(|id| Millis(self.jobs[id].score()));
-        let mut firsts = BTreeMap::new();
-        for id in self.in_state(State::Waiting) {
-            firsts.entry(self.jobs[&id].score() / SPAN).or_insert(self.jobs[&id].stamp / STAMPS);
+    pub fn batch_rows(&self) -> BTreeMap<String, BatchRow> {
+        let row = |(code, batch): (&Code, &Batch)| {
+            let row = BatchRow {
+                state: batch.state,
+                called_off: batch.called_off,
+                priority: batch.priority,
+                client: batch.client.to_owned(),
+                created_at: batch.created_at,
+                sealed_at: batch.sealed_at.unwrap_or(0),
+                ended_at: batch.ended_at.unwrap_or(0),
+                total: batch.members.len() as u32,
+                concurrency: batch.concurrency.unwrap_or(0),
+                counts: self.counts_of(batch),
+                fingerprint: batch.fingerprint.unwrap_or_default(),
+                timer: Some(batch.timer.unwrap_or(u64::MAX)),
+            };
+            (code.as_str().to_owned(), row)
+        };
+        self.batches.iter().map(row).collect()
+    }
+
+    /// A lock's holder; use and capacity of a batch with a limit.
+    pub fn gate_rows(&self) -> BTreeMap<String, Vec<u8>> {
+        let holds = self.jobs.iter().filter(|(_, job)| job.hold.is_some());
+        let locks = holds.flat_map(|(id, job)| job.said.locks.iter().map(move |lock| (Gate::Lock(lock), id)));
+        let mut rows: BTreeMap<_, _> = locks.map(|(gate, id)| (gate.key(), id.as_str().as_bytes().to_vec())).collect();
+        for code in self.batches.keys().copied() {
+            if let Some(capacity) = self.capacity(Gate::Batch(code)) {
+                let used = self.used(Gate::Batch(code)).to_be_bytes();
+                rows.insert(Gate::Batch(code).key(), [used, capacity.to_be_bytes()].concat());
+            }
         }
-        QueueInfo {
-            name: queue.name.clone(),
-            counts: self.counts(),
-            oldest_waiting_ms: firsts.values().min().map(|at| self.now.saturating_sub(*at)),
-            live: reserved.len() as u64 - overdue,
-            overdue,
-            soonest_expires_in_ms: soonest.map(|at| at.since(Millis(self.now))),
-            settings: self.settings.clone(),
-            totals: Totals::of(|one| total(one.word())),
-        }
+        rows
     }
 }
 
 impl Job {
     fn row(&self) -> Row {
-        let set = match self.state {
-            State::Waiting => "inbound",
-            State::Blocked => "parked",
-            State::Delayed => "delayed",
-            State::Reserved => "reserved",
-            State::Dead => "dead",
-            State::Completed | State::Cancelled => "ended",
-        };
+        let set = set_of(self.state);
         let payload = self.has_payload.then_some(self.said.payload);
         let is_large = |payload: &&str| payload.len() > INLINE;
         let header = Header {
@@ -105,7 +106,7 @@ impl Job {
     fn live(&self) -> Live {
         let note = |note: &super::Note| (note.at, note.worker.to_owned(), note.text.clone());
         let ended = |e: &super::Ended| {
-            (e.digest.to_vec(), number(e.how), e.at, e.reserved_at, e.worker.to_owned(), e.reason.to_owned())
+            (e.digest.to_vec(), e.how.number, e.at, e.reserved_at, e.worker.to_owned(), e.reason.to_owned())
         };
         let is_kept = self.batch.is_some() && matches!(self.state, State::Completed | State::Cancelled);
         Live {
@@ -179,19 +180,5 @@ impl Stub {
         };
         let live = Live::untouched(None, 0, self.at);
         Row { sets: vec![("ended", self.at)], header, apart: None, live, results: Vec::new(), draft: None }
-    }
-}
-
-/// How an ending is written.
-fn number(how: How) -> u8 {
-    match how {
-        How::Expired => 1,
-        How::Abandoned => 2,
-        How::Failed => 3,
-        How::Released => 4,
-        How::Cancelled => 5,
-        How::Done => 6,
-        How::DoneLate => 7,
-        How::GraceOver => 8,
     }
 }

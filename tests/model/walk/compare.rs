@@ -25,7 +25,7 @@ impl Walk<'_> {
         self.learn_jitter(&found)?;
         compare_rows(&rows, &self.model.rows())?;
         let held: Vec<_> = found.set("held").keys().map(|member| plain(member)).collect();
-        same("who is in `held`", &held, &self.model.held())?;
+        same("who is in `held`", &held, &self.model.held_rows())?;
         let keys = found.hash("dedupe").iter().map(|(digest, id)| (digest.clone(), plain(id)));
         let expected = self.model.keys.iter().map(|(digest, id)| (digest.to_vec(), id.as_str().to_owned()));
         same("the dedupe keys", &keys.collect::<BTreeMap<_, _>>(), &expected.collect())?;
@@ -94,7 +94,7 @@ impl Walk<'_> {
         for event in &expected {
             let note = event.note.rsplit(' ').next().unwrap_or_default();
             let note = if ["grace", "late", "undelivered"].contains(&note) { note } else { "" };
-            self.met(format!("event {} {note}", event.kind));
+            self.met(&format!("event {} {note}", event.kind));
         }
         told.sort_by(|a, b| a.job.cmp(&b.job));
         expected.sort_by(|a, b| a.job.cmp(&b.job));

@@ -2,17 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intray::{
-    job::{Code, State},
-    queue::StateCounts,
-};
+use intray::job::{Code, State};
 
 use crate::{
     real::{
         keyspace::Keyspace,
         record::{Bytes, GRACE, Hold, Row, SKIPS, plain},
     },
-    words::{SPAN, Verdict},
+    words::{SPAN, Verdict, count, set_of},
 };
 
 pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
@@ -29,17 +26,6 @@ pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
 
 fn claim(holds: bool, what: impl Fn() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(what()) }
-}
-
-fn set_of(state: State) -> &'static str {
-    match state {
-        State::Waiting => "inbound",
-        State::Blocked => "parked",
-        State::Delayed => "delayed",
-        State::Reserved => "reserved",
-        State::Dead => "dead",
-        State::Completed | State::Cancelled => "ended",
-    }
 }
 
 fn each_job_is_in_one_state(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
@@ -192,18 +178,7 @@ fn batches_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verd
     let batches = found.batches()?;
     for (code, batch) in &batches {
         let members = rows.iter().filter(|(id, row)| row.header.is_member && batch_of(id) == *code);
-        let mut counts = StateCounts::default();
-        for (_, row) in members {
-            match row.live.state {
-                State::Waiting => counts.waiting += 1,
-                State::Blocked => counts.blocked += 1,
-                State::Delayed => counts.delayed += 1,
-                State::Reserved => counts.reserved += 1,
-                State::Completed => counts.completed += 1,
-                State::Dead => counts.dead += 1,
-                State::Cancelled => counts.cancelled += 1,
-            }
-        }
+        let counts = count(members.map(|(_, row)| row.live.state));
         claim(counts == batch.counts, || format!("{code} counts {:?}, and there are {counts:?}", batch.counts))?;
         let c = counts;
         let sum = c.waiting + c.blocked + c.delayed + c.reserved + c.completed + c.dead + c.cancelled;

@@ -1,0 +1,52 @@
+//! How often what happens. Simpler things stand first: a sequence that fails is made smaller towards them.
+
+use proptest::{collection::vec, prelude::*, strategy::Union};
+
+use crate::operations::{CreateBatch, Enqueue, Op};
+
+/// What a sequence is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Theme {
+    /// All that can happen, as often as it meets something.
+    Everything,
+    /// Little comes in and nothing goes, so that the same few jobs are handed out again and again.
+    FewJobs,
+    /// People at a few jobs, who mostly mean what they hold: what they type, skip and come back to.
+    Desk,
+    /// Batches of hundreds, which take more than one step of whatever is done to them.
+    Many,
+}
+
+/// How often an operation happens in each theme, against the others; 0 is never.
+pub struct Often {
+    pub everything: u32,
+    pub few_jobs: u32,
+    pub desk: u32,
+    pub many: u32,
+}
+
+impl Often {
+    pub fn within(&self, theme: Theme) -> u32 {
+        match theme {
+            Theme::Everything => self.everything,
+            Theme::FewJobs => self.few_jobs,
+            Theme::Desk => self.desk,
+            Theme::Many => self.many,
+        }
+    }
+}
+
+pub fn op(theme: Theme) -> BoxedStrategy<Op> {
+    Union::new_weighted(Op::drawn(theme)).boxed()
+}
+
+/// With which a sequence begins.
+pub fn start() -> impl Strategy<Value = Op> {
+    prop_oneof![3 => Enqueue::of(1..=3).prop_map(Op::Enqueue), 1 => CreateBatch::small().prop_map(Op::CreateBatch)]
+}
+
+/// Mostly one, sometimes up to three.
+pub fn few<T: std::fmt::Debug + Clone + 'static>(one: impl Strategy<Value = T> + 'static) -> BoxedStrategy<Vec<T>> {
+    let one = one.boxed();
+    prop_oneof![3 => vec(one.clone(), 1), 1 => vec(one, 2..=3)].boxed()
+}

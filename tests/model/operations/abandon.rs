@@ -1,0 +1,103 @@
+//! abandon: a holder gives the job back, at once, after a delay, or unless they come back within a grace.
+
+use intray::queue::Return;
+
+use super::prelude::*;
+use crate::{
+    reference::Grace,
+    words::{draft, json},
+};
+
+const REASON: &str = "lunch";
+
+#[derive(Debug, Clone)]
+pub struct Abandon(Vec<(Handle, Leaving)>);
+
+#[derive(Debug, Clone, Copy)]
+struct Leaving {
+    /// Nobody has it before.
+    delay_ms: Option<u32>,
+    /// 0: it is given back now.
+    grace_ms: u32,
+    skip: bool,
+    /// So many resumes more than there were, as the page knows.
+    resumes: Option<i32>,
+    draft: Option<&'static str>,
+}
+
+impl Operation for Abandon {
+    const OFTEN: Often = Often { everything: 20, few_jobs: 36, desk: 48, many: 0 };
+    const MUST_BE_MET: &'static [&'static str] = &["event abandoned grace", "abandon NobodySkips", "abandon Stays"];
+
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        let when = prop_oneof![
+            8 => Just((None, 0)),
+            2 => select(&[1, 5_000]).prop_map(|ms| (Some(ms), 0)),
+            8 => select(&[0, 1, 100, 1_500, 50_000]).prop_map(|ms| (None, ms)),
+        ];
+        let resumes = weighted(0.3, prop_oneof![3 => Just(0), 2 => Just(-1), 1 => Just(1)]);
+        let one = (handle(theme), when, proptest::bool::weighted(0.4), resumes, draft());
+        let one = one.prop_map(|(handle, (delay_ms, grace_ms), skip, resumes, draft)| {
+            (handle, Leaving { delay_ms, grace_ms, skip, resumes, draft })
+        });
+        few(one).prop_map(Self).boxed()
+    }
+
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        let calls = self.0.iter().map(|(handle, leaving)| leaving.told(walk, *handle)).collect();
+        walk.together("abandon", calls, Queues::abandon, Queue::abandon).await
+    }
+}
+
+impl Leaving {
+    fn told(self, walk: &Walk<'_>, handle: Handle) -> queue::Abandon {
+        let reservation = walk.handle(handle);
+        let job = walk.model.jobs.get(&reservation.job.code);
+        let known = job.and_then(|job| job.hold.as_ref()).map_or(0, |hold| hold.resumes);
+        queue::Abandon {
+            reservation,
+            reason: Some(REASON.to_owned()),
+            delay_ms: self.delay_ms,
+            skip: self.skip,
+            grace_ms: Some(self.grace_ms),
+            resumes: self.resumes.map(|more| known.saturating_add_signed(more)),
+            draft: self.draft.map(json),
+        }
+    }
+}
+
+impl Queue {
+    fn abandon(&mut self, call: &queue::Abandon) -> Return {
+        let id = call.reservation.job.code;
+        let worker = match self.live_holder(&call.reservation) {
+            Ok(worker) => worker,
+            Err(lost) => return self.again_or_lost(&call.reservation, &[How::ABANDONED, How::GRACE_OVER], lost),
+        };
+        let (resumes, said_before) = self.jobs[&id].hold.as_ref().map_or((0, None), |hold| (hold.resumes, hold.grace));
+        if call.resumes.is_some_and(|known| known < resumes) {
+            return Return::Stays;
+        }
+        if call.skip && worker.is_empty() {
+            return Return::NobodySkips;
+        }
+        self.keep_draft(id, worker, call.draft.as_ref());
+        // Who has not come back since has not changed their mind.
+        let skips = call.skip || said_before.is_some_and(|grace| grace.skips);
+        if let Some(grace_ms @ 1..) = call.grace_ms {
+            let until = self.now + u64::from(grace_ms);
+            let hold = self.job(id).hold.as_mut().expect("it is live");
+            hold.deadline = hold.deadline.min(until);
+            hold.grace = Some(Grace { skips });
+            return Return::Stays;
+        }
+        self.let_go(id, Some(How::ABANDONED));
+        self.job(id).ring[0].reason = REASON;
+        self.job(id).counts.abandoned += 1;
+        if skips {
+            self.job(id).skip(worker);
+        }
+        self.tell("abandoned", id, worker, REASON);
+        self.count("abandoned");
+        self.come_back_after(id, call.delay_ms.unwrap_or(0).into(), 0)
+    }
+}

@@ -1,0 +1,53 @@
+//! cancel: a producer takes a job back.
+
+use intray::queue::Cancellation;
+
+use super::prelude::*;
+
+#[derive(Debug, Clone)]
+pub struct Cancel {
+    job: Which,
+    force: bool,
+}
+
+impl Operation for Cancel {
+    const OFTEN: Often = Often { everything: 8, few_jobs: 3, desk: 4, many: 0 };
+
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        let job = prop_oneof![which(State::Waiting), which(State::Reserved), which(State::Blocked)];
+        let force = match theme {
+            Theme::FewJobs => Just(false).boxed(),
+            Theme::Everything | Theme::Desk | Theme::Many => any::<bool>().boxed(),
+        };
+        (job, force).prop_map(|(job, force)| Self { job, force }).boxed()
+    }
+
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        let id = walk.which(self.job);
+        let answer = walk.real.handle.cancel(id.clone(), self.force).await;
+        walk.answered("cancel", answer, |model| model.cancel(id.code, self.force))
+    }
+}
+
+impl Queue {
+    fn cancel(&mut self, id: Code, force: bool) -> Cancellation {
+        let now = self.now;
+        let Some(job) = self.jobs.get(&id) else { return Cancellation::UnknownJob };
+        match job.state {
+            State::Cancelled => return Cancellation::Cancelled,
+            State::Completed => return Cancellation::WrongState(State::Completed),
+            State::Dead if self.is_kept(id) => return Cancellation::WrongState(State::Dead),
+            State::Reserved if job.is_live(now) && !force => return Cancellation::WrongState(State::Reserved),
+            _ => {}
+        }
+        let mut worker = "";
+        if job.is_overdue(now) {
+            self.run_out(id);
+        } else if job.hold.is_some() {
+            worker = job.worker();
+            self.let_go(id, Some(How::CANCELLED));
+        }
+        self.cancel_now(id, worker);
+        Cancellation::Cancelled
+    }
+}

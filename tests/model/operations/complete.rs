@@ -1,0 +1,94 @@
+//! complete: a holder reports success, in time or late.
+
+use intray::queue::{Completion, Lost};
+
+use super::prelude::*;
+use crate::{
+    reference::{LATE_RESULTS, Late, UNKNOWN},
+    words::{RESULTS, json, known, secret_digest},
+};
+
+const DONE: How = How { number: 6, ending: Ending::Completed };
+
+#[derive(Debug, Clone)]
+pub struct Complete(Vec<(Handle, &'static str)>);
+
+impl Operation for Complete {
+    const OFTEN: Often = Often { everything: 20, few_jobs: 8, desk: 8, many: 2 };
+    const MUST_BE_MET: &'static [&'static str] = &["event completed late"];
+
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        few((handle(theme), (0..RESULTS.len()).prop_map(|n| RESULTS[n]))).prop_map(Self).boxed()
+    }
+
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        let call = |&(handle, result): &(Handle, &str)| queue::Complete {
+            reservation: walk.handle(handle),
+            result: (!result.is_empty()).then(|| json(result)),
+        };
+        let calls = self.0.iter().map(call).collect();
+        walk.together("complete", calls, Queues::complete, Queue::complete).await
+    }
+}
+
+impl Queue {
+    fn complete(&mut self, call: &queue::Complete) -> Completion {
+        let (id, secret) = (call.reservation.job.code, &call.reservation.secret);
+        let result = call.result.as_ref().map_or("", |result| known(&RESULTS, result.as_str()));
+        let Some(job) = self.jobs.get(&id) else { return Completion::Lost(UNKNOWN) };
+        if job.is_held_by(secret) {
+            let (late, worker) = (job.is_overdue(self.now), job.worker());
+            let since = job.hold.as_ref().map_or(0, |hold| hold.reserved_at);
+            if late {
+                self.count_end_of_time(id);
+            }
+            self.let_go(id, Some(if late { How::DONE_LATE } else { DONE }));
+            return self.finish(id, worker, since, result, late);
+        }
+        let digest = secret_digest(secret);
+        let Some(nth) = job.recall(&digest) else { return Completion::Lost(UNKNOWN) };
+        let (how, worker, since) = (job.ring[nth].how, job.ring[nth].worker, job.ring[nth].reserved_at);
+        if matches!(how, DONE | How::DONE_LATE) && job.result.unwrap_or_default() == result {
+            return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
+        }
+        let is_nobodys = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
+        if matches!(how, How::EXPIRED | How::GRACE_OVER) && nth == 0 && is_nobodys {
+            let now = self.now;
+            let ended = &mut self.job(id).ring[0];
+            (ended.how, ended.at) = (How::DONE_LATE, now);
+            return self.finish(id, worker, since, result, true);
+        }
+        let lost = Lost { ending: how.ending, state: Some(job.state) };
+        self.keep_late(id, Late { digest, at: self.now, worker, result });
+        Completion::Lost(lost)
+    }
+
+    fn finish(&mut self, id: Code, worker: &str, since: u64, result: &'static str, late: bool) -> Completion {
+        let was_in_line = self.jobs[&id].state == State::Waiting;
+        let stamp = self.stamp();
+        self.give_back(id);
+        let job = self.job(id);
+        job.end(State::Completed, stamp);
+        job.result = (!result.is_empty()).then_some(result);
+        if job.batch.is_some() {
+            self.count("batch_completed_kept");
+        }
+        if was_in_line {
+            self.batons(id);
+        }
+        self.free_key(id);
+        let note = format!("{since} {}{}", self.now - since, if late { " late" } else { "" });
+        self.tell("completed", id, worker, &note);
+        self.count("completed");
+        Completion::Done { late, duplicate: false }
+    }
+
+    /// Once for each reservation and result.
+    fn keep_late(&mut self, id: Code, late: Late) {
+        let kept = &mut self.job(id).late;
+        let is_same = |other: &Late| other.digest == late.digest && other.result == late.result;
+        if !kept.iter().rev().take(LATE_RESULTS).any(is_same) {
+            kept.push(late);
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! create of a batch: a request split into many jobs, with a limit of its own and one end.
+
+use std::iter::repeat_n;
+
+use intray::queue::{BatchCreation, derived_batch};
+
+use super::prelude::*;
+use crate::{
+    reference::{Batch, Gate, IDLE_MS},
+    words::{self, CLIENTS, name},
+    work::{Idempotency, Member, idempotency, members, priority},
+};
+
+#[derive(Debug, Clone)]
+pub struct CreateBatch {
+    concurrency: Option<u32>,
+    priority: u8,
+    client: usize,
+    sealed: bool,
+    members: Vec<Member>,
+    idempotency: Option<Idempotency>,
+}
+
+impl Operation for CreateBatch {
+    const OFTEN: Often = Often { everything: 12, few_jobs: 3, desk: 4, many: 1 };
+    const MUST_BE_MET: &'static [&'static str] = &["batch KeyReused"];
+
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        match theme {
+            Theme::Everything | Theme::FewJobs | Theme::Desk => Self::small().boxed(),
+            Theme::Many => Self::large().boxed(),
+        }
+    }
+
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        let fresh = walk.fresh().to_be_bytes();
+        let key = self.idempotency.map(|with| [b'b', with.key]);
+        let id = derived_batch(walk.real.queue.clone(), &[key.as_ref().map_or(&fresh[..], |key| key)]);
+        let new = queue::NewBatch {
+            id: id.clone(),
+            concurrency: self.concurrency,
+            priority: words::priority(self.priority),
+            client: name(CLIENTS[self.client]),
+            sealed: self.sealed,
+            jobs: walk.members(&self.members),
+            fingerprint: self.idempotency.map(|with| [with.body; 8]),
+        };
+        let answer = walk.real.handle.create_batch(new.clone()).await;
+        walk.answered("batch", answer.map(Told), |model| Told(model.create(&new)))?;
+        if walk.model.batches.contains_key(&id.code) && !walk.batches.contains(&id) {
+            walk.batches.push(id.clone());
+        }
+        walk.know_members(&id);
+        Ok(())
+    }
+}
+
+impl CreateBatch {
+    pub fn small() -> impl Strategy<Value = Self> {
+        let concurrency = weighted(0.6, 1..=2_u32);
+        (concurrency, priority(), 0..3_usize, any::<bool>(), members(0..=4), idempotency()).prop_map(
+            |(concurrency, priority, client, sealed, members, idempotency)| Self {
+                concurrency,
+                priority,
+                client,
+                sealed,
+                members,
+                idempotency,
+            },
+        )
+    }
+
+    fn large() -> impl Strategy<Value = Self> {
+        let concurrency = prop_oneof![Just(None), select(&[Some(2), Some(130), Some(230)])];
+        (concurrency, any::<bool>(), members(150..=450)).prop_map(|(concurrency, sealed, members)| Self {
+            concurrency,
+            priority: 50,
+            client: 0,
+            sealed,
+            members,
+            idempotency: None,
+        })
+    }
+}
+
+impl Queue {
+    fn create(&mut self, new: &queue::NewBatch) -> BatchCreation {
+        self.be_known();
+        if let Some(batch) = self.batches.get(&new.id.code) {
+            if batch.fingerprint != new.fingerprint {
+                return BatchCreation::KeyReused;
+            }
+        } else if self.room() < new.jobs.len() as i64 && !new.jobs.is_empty() {
+            return BatchCreation::QueueFull;
+        } else {
+            self.make(new);
+        }
+        BatchCreation::Created(self.batch_shown(&new.id).expect("it is there"))
+    }
+
+    fn make(&mut self, new: &queue::NewBatch) {
+        let (code, total) = (new.id.code, new.jobs.len() as u32);
+        let batch = Batch {
+            state: BatchState::Open,
+            called_off: false,
+            concurrency: new.concurrency,
+            priority: new.priority.get(),
+            client: words::client(new.client.as_ref()),
+            fingerprint: new.fingerprint,
+            created_at: self.now,
+            sealed_at: None,
+            ended_at: None,
+            timer: Some(self.now + IDLE_MS),
+            members: Vec::new(),
+            opened: Some(0),
+        };
+        self.batches.insert(code, batch);
+        // Closed until all are there, then opened with a baton for each unit.
+        for member in &new.jobs {
+            self.add_member(&new.id, member, None);
+        }
+        let units = new.concurrency.unwrap_or(total).min(total);
+        for (n, gate) in (1..).zip(repeat_n(Gate::Batch(code), units as usize)) {
+            self.batch(code).opened = Some(n);
+            self.baton(gate);
+        }
+        self.batch(code).opened = None;
+        if new.sealed {
+            self.close(code);
+        }
+        self.end_batches();
+    }
+}

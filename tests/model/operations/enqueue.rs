@@ -1,0 +1,131 @@
+//! enqueue: new jobs, their twins, and the same call again.
+
+use intray::{
+    job::JobId,
+    queue::{Dedupe, Enqueued, NewJob, derived_id},
+};
+use proptest::collection::{SizeRange, vec};
+
+use super::prelude::*;
+use crate::{
+    reference::Stub,
+    words::{self, CLIENTS, KEYS, canonical, dedupe_digest, name},
+    work::{Idempotency, Work, idempotency, priority, work},
+};
+
+#[derive(Debug, Clone)]
+pub struct Enqueue(Vec<Item>);
+
+#[derive(Debug, Clone)]
+struct Item {
+    work: Work,
+    priority: u8,
+    client: usize,
+    dedupe: Dedupe,
+    idempotency: Option<Idempotency>,
+}
+
+impl Operation for Enqueue {
+    const OFTEN: Often = Often { everything: 40, few_jobs: 6, desk: 8, many: 0 };
+    const MUST_BE_MET: &'static [&'static str] = &["enqueue KeyReused", "enqueue QueueFull", "enqueue Twin"];
+
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        match theme {
+            Theme::Everything | Theme::Many => few(item()).prop_map(Self).boxed(),
+            Theme::FewJobs | Theme::Desk => Self::of(1).boxed(),
+        }
+    }
+
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        let calls: Vec<_> = self.0.iter().enumerate().map(|(place, item)| item.told(walk, place)).collect();
+        let ids: Vec<_> = calls.iter().map(|job| job.id.code).collect();
+        walk.together("enqueue", calls, Queues::enqueue, Queue::enqueue).await?;
+        for id in ids {
+            let is_kept = walk.model.jobs.contains_key(&id) || walk.model.stubs.contains_key(&id);
+            if is_kept && !walk.ids.contains(&id) {
+                walk.ids.push(id);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Enqueue {
+    pub fn of(number: impl Into<SizeRange>) -> impl Strategy<Value = Self> {
+        vec(item(), number).prop_map(Self)
+    }
+}
+
+fn item() -> impl Strategy<Value = Item> {
+    let dedupe = prop_oneof![
+        3 => Just(Dedupe::Off),
+        3 => Just(Dedupe::QueueSetting),
+        1 => Just(Dedupe::Payload),
+        1 => (0..KEYS.len()).prop_map(|n| Dedupe::Key(KEYS[n].to_owned())),
+    ];
+    (work(), priority(), 0..CLIENTS.len(), dedupe, idempotency())
+        .prop_map(|(work, priority, client, dedupe, idempotency)| Item { work, priority, client, dedupe, idempotency })
+}
+
+impl Item {
+    /// `place` is the item's in its array.
+    fn told(&self, walk: &mut Walk<'_>, place: usize) -> NewJob {
+        let fresh = walk.fresh().to_be_bytes();
+        let key = self.idempotency.map(|with| [b'i', with.key, place as u8]);
+        NewJob {
+            id: derived_id(walk.real.queue.clone(), &[key.as_ref().map_or(&fresh[..], |key| key)]),
+            task: self.work.told(walk.model.now),
+            priority: words::priority(self.priority),
+            client: name(CLIENTS[self.client]),
+            dedupe: self.dedupe.clone(),
+            fingerprint: self.idempotency.map(|with| [with.body; 8]),
+        }
+    }
+}
+
+impl Queue {
+    fn enqueue(&mut self, new: &NewJob) -> Enqueued {
+        self.be_known();
+        let (id, fingerprint, client) = (new.id.code, new.fingerprint, words::client(new.client.as_ref()));
+        let named = |code| JobId { code, ..new.id.clone() };
+        if let Some(job) = self.jobs.get(&id) {
+            return match job.fingerprint == fingerprint {
+                true => Enqueued::Stored { id: named(id), state: job.state },
+                false => Enqueued::KeyReused,
+            };
+        }
+        if let Some(stub) = self.stubs.get(&id) {
+            return match Some(stub.fingerprint) == fingerprint {
+                true => Enqueued::Twin { id: named(stub.twin), state: stub.state },
+                false => Enqueued::KeyReused,
+            };
+        }
+        let by_payload = || dedupe_digest(client, 'p', canonical(new.task.payload.as_str()));
+        let key = match &new.dedupe {
+            Dedupe::QueueSetting => self.settings.dedupe.then(by_payload),
+            Dedupe::Payload => Some(by_payload()),
+            Dedupe::Key(key) => Some(dedupe_digest(client, 'k', key)),
+            Dedupe::Off => None,
+        };
+        if let Some(&twin) = key.and_then(|key| self.keys.get(&key)) {
+            let state = self.jobs[&twin].state;
+            if let Some(fingerprint) = fingerprint {
+                let at = self.stamp();
+                self.stubs.insert(id, Stub { at, fingerprint, twin, state });
+                self.count("stubs");
+            }
+            return Enqueued::Twin { id: named(twin), state };
+        }
+        if self.room() <= 0 {
+            return Enqueued::QueueFull;
+        }
+        self.store(id, &new.task, new.priority.get(), client);
+        let job = self.job(id);
+        (job.key, job.fingerprint) = (key, fingerprint);
+        if let Some(key) = key {
+            self.keys.insert(key, id);
+        }
+        self.line_up(id);
+        Enqueued::Stored { id: named(id), state: self.jobs[&id].state }
+    }
+}

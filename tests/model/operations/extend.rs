@@ -1,0 +1,50 @@
+//! extend: somebody goes on working.
+
+use intray::queue::Extension;
+
+use super::prelude::*;
+use crate::words::{draft, json};
+
+#[derive(Debug, Clone)]
+pub struct Extend(Vec<(Handle, Option<u32>, Option<&'static str>)>);
+
+impl Operation for Extend {
+    const OFTEN: Often = Often { everything: 12, few_jobs: 16, desk: 28, many: 0 };
+
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        few((handle(theme), weighted(0.5, select(&[1_000, 60_000])), draft())).prop_map(Self).boxed()
+    }
+
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        let call = |&(handle, lease_ms, draft): &(Handle, _, Option<&str>)| queue::Extend {
+            reservation: walk.handle(handle),
+            lease_ms,
+            draft: draft.map(json),
+        };
+        let calls = self.0.iter().map(call).collect();
+        walk.together("extend", calls, Queues::extend, Queue::extend).await
+    }
+}
+
+impl Queue {
+    fn extend(&mut self, call: &queue::Extend) -> Extension {
+        let id = call.reservation.job.code;
+        if let Err(lost) = self.live_holder(&call.reservation) {
+            return Extension::Lost(lost);
+        }
+        let (now, most) = (self.now, u64::from(self.settings.max_hold_ms));
+        let hold = self.job(id).hold.as_mut().expect("it is live");
+        let mut deadline = now + u64::from(call.lease_ms.unwrap_or(hold.lease_ms));
+        if most > 0 {
+            // What was granted before a limit was lowered stays granted.
+            deadline = deadline.min(hold.deadline.max(hold.reserved_at + most));
+        }
+        hold.deadline = deadline;
+        // Who goes on has not left.
+        hold.grace = None;
+        let worker = hold.worker;
+        self.keep_draft(id, worker, call.draft.as_ref());
+        self.tell("extended", id, worker, "");
+        Extension::Extended { deadline: Millis(deadline), now: Millis(now) }
+    }
+}

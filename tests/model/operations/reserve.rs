@@ -1,0 +1,255 @@
+//! reserve: the next job in line, one that is named, what a worker holds already, or what the same call was given before.
+
+use intray::{
+    job::QueueName,
+    queue::{Handout, Nonce, Reason, ReserveOutcome},
+};
+
+use super::{Unclear, prelude::*};
+use crate::{
+    reference::{Asked, Given},
+    words::{WORKERS, name},
+};
+
+/// Calls that go out together.
+#[derive(Debug, Clone)]
+pub struct Reserve(Vec<Ask>);
+
+#[derive(Debug, Clone)]
+struct Ask {
+    worker: Option<usize>,
+    limit: u32,
+    lease_ms: Option<u32>,
+    id: Option<Which>,
+    /// Another queue is named too, which nobody uses. Only for a call that goes out alone.
+    aside: bool,
+    call: Call,
+    caller: Caller,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Call {
+    New,
+    /// Worker and nonce of an earlier one.
+    Again(Nth),
+}
+
+/// What becomes of the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Caller {
+    Hears,
+    Gone,
+    /// It is not known yet.
+    Unclear,
+}
+
+impl Operation for Reserve {
+    const OFTEN: Often = Often { everything: 60, few_jobs: 50, desk: 50, many: 4 };
+    const MUST_BE_MET: &'static [&'static str] = &[
+        "reserve NotWaiting(Blocked",
+        "reserve Paused",
+        "reserve Skipped",
+        "reserve WorkerLimit",
+        "a draft for its owner",
+        "a draft for another",
+        "a draft for nobody",
+    ];
+
+    fn draw(theme: Theme) -> BoxedStrategy<Self> {
+        match theme {
+            Theme::Everything | Theme::FewJobs | Theme::Desk => few(ask()).prop_map(Self).boxed(),
+            Theme::Many => of_many().prop_map(|ask| Self(vec![ask])).boxed(),
+        }
+    }
+
+    /// They go out together, and each finds what the one before has left. Of a queue that looks at a few jobs at a time
+    /// each asks alone and for one, as who comes next and gets how many depends on how far a script sees.
+    async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
+        if !walk.is_short_sighted {
+            return together(walk, &self.0).await;
+        }
+        for ask in &self.0 {
+            together(walk, &[Ask { limit: 1, ..ask.clone() }]).await?;
+        }
+        Ok(())
+    }
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let caller = prop_oneof![6 => Just(Caller::Hears), 2 => Just(Caller::Unclear), 1 => Just(Caller::Gone)];
+    let call = prop_oneof![8 => Just(Call::New), 1 => nth().prop_map(Call::Again)];
+    let lease = weighted(0.4, select(&[1_000, 20_000, 60_000]));
+    let who = (weighted(0.7, 0..3_usize), proptest::bool::weighted(0.1));
+    (who, 1..=3_u32, lease, weighted(0.15, which(State::Waiting)), call, caller).prop_map(
+        |((worker, aside), limit, lease_ms, id, call, caller)| Ask { worker, limit, lease_ms, id, aside, call, caller },
+    )
+}
+
+fn of_many() -> impl Strategy<Value = Ask> {
+    (1..=100_u32, select(&[1_000, 60_000])).prop_map(|(limit, lease_ms)| {
+        let (lease_ms, call, caller) = (Some(lease_ms), Call::New, Caller::Hears);
+        Ask { worker: None, limit, lease_ms, id: None, aside: false, call, caller }
+    })
+}
+
+async fn together(walk: &mut Walk<'_>, asks: &[Ask]) -> Verdict {
+    let (mut calls, asked): (Vec<_>, Vec<_>) = asks.iter().map(|ask| ask.told(walk)).unzip();
+    let is_aside = matches!(asks, [Ask { aside: true, id: None, .. }]);
+    if is_aside {
+        calls[0].queues.insert(0, QueueName::default());
+    }
+    let handle = &walk.real.handle;
+    let outcomes = futures_util::future::join_all(calls.into_iter().map(|call| handle.reserve(call))).await;
+    let mut ends = Vec::new();
+    for ((ask, asked), outcome) in asks.iter().zip(&asked).zip(outcomes) {
+        let outcome = outcome.map_err(broken)?;
+        walk.note(|| format!("  {:?} is given {outcome:?}", asked.worker));
+        let given = match is_aside {
+            true => walk.model.reserve_with_another(asked, &order(&outcome)),
+            false => walk.model.reserve(asked, &order(&outcome)),
+        };
+        walk.met(&format!("reserve {given:?}"));
+        ends.extend(End::of(&given, &outcome));
+        match (settle(walk, given, outcome)?, ask.caller) {
+            (None, _) => {}
+            (Some((_, undo)), Caller::Hears) => undo.disarm(),
+            (Some(unclear), Caller::Unclear | Caller::Gone) => walk.unclear.push(unclear),
+        }
+    }
+    // What all of them were told at the end of the script.
+    for end in ends {
+        end.check(&walk.model)?;
+    }
+    for ask in asks {
+        if ask.caller == Caller::Gone && !walk.unclear.is_empty() {
+            walk.give_up(walk.unclear.len() - 1).await;
+        }
+    }
+    Ok(())
+}
+
+impl Ask {
+    fn told(&self, walk: &mut Walk<'_>) -> (queue::Reserve, Asked) {
+        let mut worker = self.worker.map_or("", |n| WORKERS[n]);
+        let mut number = walk.fresh();
+        if let Call::Again(nth) = self.call
+            && let Some(&before) = nth.of(&walk.calls)
+        {
+            (worker, number) = before;
+        }
+        walk.calls.push((worker, number));
+        let nonce = Nonce::derived(&[&number.to_be_bytes()]);
+        let (limit, lease_ms, id) = (self.limit, self.lease_ms, self.id.map(|which| walk.which(which)));
+        let code = id.as_ref().map(|id| id.code);
+        let asked = Asked {
+            worker,
+            nonce: String::from_utf8_lossy(nonce.as_bytes()).into_owned(),
+            limit: limit as usize,
+            lease_ms,
+            id: code,
+        };
+        let queues = vec![walk.real.queue.clone()];
+        (queue::Reserve { queues, worker: name(worker), limit, lease_ms, nonce, id }, asked)
+    }
+}
+
+/// Compares one answer with the model's, and learns the secrets.
+fn settle(walk: &mut Walk<'_>, given: Given, outcome: ReserveOutcome) -> Result<Option<Unclear>, String> {
+    use ReserveOutcome::{Jobs, Nothing};
+    match (given, outcome) {
+        (Given::New(ids) | Given::Held(ids), Nothing { .. }) if ids.is_empty() => {}
+        (Given::Skipped, Nothing { .. }) => {}
+        (Given::New(ids), Jobs { jobs, undo, .. }) => {
+            let taken: Vec<_> = jobs.iter().map(|job| (job.reservation.job.code, job.reservation.secret)).collect();
+            same("reserve hands out", &taken.iter().map(|(id, _)| *id).collect(), &ids)?;
+            for (id, secret) in &taken {
+                walk.model.job(*id).hold.as_mut().expect("it is held").secret = Some(*secret);
+                meet_draft(walk, *id);
+            }
+            walk.given.extend(&taken);
+            compare_handouts(walk, &jobs)?;
+            return Ok(Some((taken, undo)));
+        }
+        (Given::Held(ids), Jobs { jobs, .. }) => {
+            same("reserve gives again", &jobs.iter().map(|job| job.reservation.job.code).collect(), &ids)?;
+            compare_handouts(walk, &jobs)?;
+        }
+        (Given::UnknownJob, ReserveOutcome::UnknownJob)
+        | (Given::Paused, ReserveOutcome::QueuePaused)
+        | (Given::WorkerLimit, ReserveOutcome::WorkerLimit) => {}
+        (Given::NotWaiting(expected), ReserveOutcome::NotWaiting(state)) => {
+            same("reserve finds the job in state", &state, &expected)?;
+        }
+        (given, outcome) => {
+            return Err(format!("reserve answers\n  the model: {given:?}\n  the queue: {outcome:?}"));
+        }
+    }
+    Ok(None)
+}
+
+/// No reservation reads with its secret.
+fn compare_handouts(walk: &Walk<'_>, jobs: &[Handout]) -> Verdict {
+    for job in jobs {
+        let expected = walk.model.handout(&job.reservation.job);
+        same("a secret", &job.reservation.secret, &expected.reservation.secret)?;
+        told_alike("a job as it is handed out", job, &expected)?;
+    }
+    Ok(())
+}
+
+/// Somebody has a job that somebody has typed something for.
+fn meet_draft(walk: &mut Walk<'_>, id: Code) {
+    let job = &walk.model.jobs[&id];
+    let Some(draft) = job.draft else { return };
+    let whom = match job.worker() {
+        "" => "nobody",
+        worker if worker == draft.worker => "its owner",
+        _ => "another",
+    };
+    walk.met(&format!("a draft for {whom}"));
+}
+
+/// What an answer says of the queue as it is then.
+struct End {
+    remaining: u64,
+    now: Millis,
+    /// Why, when to ask again, and whether all that waited was skipped.
+    nothing: Option<(Reason, u64, bool)>,
+}
+
+impl End {
+    fn of(given: &Given, outcome: &ReserveOutcome) -> Option<Self> {
+        let is_skipped = matches!(given, Given::Skipped);
+        let (&remaining, &now, nothing) = match outcome {
+            ReserveOutcome::Jobs { remaining, now, .. } => (remaining, now, None),
+            ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, .. } => {
+                (remaining, now, Some((*reason, *retry_after_ms, is_skipped)))
+            }
+            ReserveOutcome::UnknownJob
+            | ReserveOutcome::NotWaiting(_)
+            | ReserveOutcome::QueuePaused
+            | ReserveOutcome::WorkerLimit => return None,
+        };
+        Some(Self { remaining, now, nothing })
+    }
+
+    fn check(&self, model: &Queue) -> Verdict {
+        same("remaining", &self.remaining, &model.counts().waiting)?;
+        same("reserve says that it is", &self.now, &Millis(model.now))?;
+        let Some((reason, retry_after_ms, is_skipped)) = self.nothing else { return Ok(()) };
+        same("reserve gives nothing because", &reason, &model.reason(is_skipped))?;
+        let soon = model.next_overdue().map(|moment| moment.saturating_sub(model.now));
+        let next = soon.unwrap_or(5_000).clamp(250, 5_000);
+        match (next..=(next + next / 10).min(5_000)).contains(&retry_after_ms) {
+            true => Ok(()),
+            false => Err(format!("retry after {retry_after_ms} ms, and something happens in {next} ms")),
+        }
+    }
+}
+
+fn order(outcome: &ReserveOutcome) -> Vec<Code> {
+    match outcome {
+        ReserveOutcome::Jobs { jobs, .. } => jobs.iter().map(|job| job.reservation.job.code).collect(),
+        _ => Vec::new(),
+    }
+}

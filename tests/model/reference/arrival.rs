@@ -1,0 +1,53 @@
+//! How a job comes into the queue.
+
+use intray::{
+    job::{Code, State},
+    queue::{Counts, Task},
+};
+
+use super::{Job, Queue, Said};
+
+impl Queue {
+    pub fn store(&mut self, id: Code, task: &Task, priority: u8, client: &'static str) {
+        let (stamp, said) = (self.stamp(), Said::of(task, self.now));
+        let job = Job {
+            stamp,
+            wanted_priority: priority,
+            client,
+            key: None,
+            fingerprint: None,
+            batch: None,
+            mark: None,
+            state: State::Delayed,
+            has_payload: true,
+            priority,
+            place: None,
+            arrival: stamp,
+            is_unserved: false,
+            parked_at: None,
+            at: said.due,
+            said,
+            jitter: 0,
+            counts: Counts::default(),
+            attempts: 0,
+            hold: None,
+            ring: Vec::new(),
+            errors: Vec::new(),
+            result: None,
+            late: Vec::new(),
+            draft: None,
+            skips: Vec::new(),
+        };
+        self.jobs.insert(id, job);
+    }
+
+    /// A new job goes where it belongs.
+    pub fn line_up(&mut self, id: Code) {
+        if self.jobs[&id].at <= self.now {
+            self.ensure_place(id, Some(self.jobs[&id].stamp));
+            self.ready(id);
+        }
+        self.tell("enqueued", id, "", "");
+        self.count("enqueued");
+    }
+}

@@ -1,0 +1,145 @@
+//! How reservations end, and what becomes of their jobs: back in line, later, dead, or cancelled.
+
+use intray::{
+    job::{Code, Ending, Reservation, State},
+    queue::{Lost, Return},
+};
+
+use super::{Ended, Grace, How, Queue};
+use crate::words::secret_digest;
+
+const RING: usize = 5;
+pub const UNKNOWN: Lost = Lost { ending: Ending::Unknown, state: None };
+
+impl Queue {
+    /// The worker, if the reservation is live. One that is overdue and not yet swept expires here.
+    pub fn live_holder(&mut self, reservation: &Reservation) -> Result<&'static str, Lost> {
+        let (now, id, secret) = (self.now, reservation.job.code, &reservation.secret);
+        let Some(job) = self.jobs.get(&id) else { return Err(UNKNOWN) };
+        if job.is_held_by(secret) {
+            if job.is_live(now) {
+                return Ok(job.worker());
+            }
+            self.expire(id);
+        }
+        let job = &self.jobs[&id];
+        let ended = job.recall(&secret_digest(secret)).map(|nth| job.ring[nth].how);
+        Err(ended.map_or(UNKNOWN, |how| Lost { ending: how.ending, state: Some(job.state) }))
+    }
+
+    /// The very call that ended the reservation, repeated, is answered with how the job is now.
+    pub fn again_or_lost(&self, reservation: &Reservation, by: &[How], lost: Lost) -> Return {
+        let job = self.jobs.get(&reservation.job.code);
+        let ended = job.and_then(|job| Some((job, job.recall(&secret_digest(&reservation.secret))?)));
+        match ended {
+            Some((job, nth)) if by.contains(&job.ring[nth].how) => {
+                Return::Returned { state: job.state, duplicate: true }
+            }
+            _ => Return::Lost(lost),
+        }
+    }
+
+    /// A reservation ends. `None`: it was never delivered, so nobody can ask for it.
+    pub fn let_go(&mut self, id: Code, how: Option<How>) {
+        let now = self.now;
+        let job = self.job(id);
+        let hold = job.hold.take().expect("somebody holds it");
+        if let (Some(how), Some(secret)) = (how, hold.secret) {
+            let digest = secret_digest(&secret);
+            let (reserved_at, worker) = (hold.reserved_at, hold.worker);
+            job.ring.insert(0, Ended { digest, how, at: now, reserved_at, worker, reason: "" });
+            job.ring.truncate(RING);
+        }
+        // Its units are back; whoever waits for them comes before it is placed itself.
+        self.batons(id);
+    }
+
+    /// Back to its place; but the jobs of a batch that was called off do not come back.
+    pub fn come_back(&mut self, id: Code) {
+        if self.is_called_off(id) { self.cancel_now(id, "") } else { self.ready(id) }
+    }
+
+    /// It ends by its deadline, which counts an attempt; or by the end of a grace, which counts as abandoned.
+    pub fn run_out(&mut self, id: Code) {
+        let (worker, grace) = (self.jobs[&id].worker(), self.jobs[&id].grace());
+        self.count_end_of_time(id);
+        self.let_go(id, Some(if grace.is_some() { How::GRACE_OVER } else { How::EXPIRED }));
+        let job = self.job(id);
+        match grace {
+            Some(Grace { skips: true }) => job.skip(worker),
+            Some(Grace { skips: false }) => {}
+            None => job.attempts += 1,
+        }
+        let (kind, note) = if grace.is_some() { ("abandoned", "grace") } else { ("expired", "") };
+        self.tell(kind, id, worker, note);
+    }
+
+    pub fn count_end_of_time(&mut self, id: Code) {
+        let is_left = self.jobs[&id].grace().is_some();
+        let counts = &mut self.job(id).counts;
+        *(if is_left { &mut counts.abandoned } else { &mut counts.expired }) += 1;
+        self.count(if is_left { "abandoned" } else { "expired" });
+    }
+
+    /// Answers whether the job is dead by it.
+    pub fn expire(&mut self, id: Code) -> bool {
+        let (worker, grace) = (self.jobs[&id].worker(), self.jobs[&id].grace());
+        self.run_out(id);
+        let died = grace.is_none() && self.is_out_of_attempts(id);
+        if died {
+            self.die(id, worker)
+        } else {
+            self.come_back(id)
+        }
+        died
+    }
+
+    pub fn is_out_of_attempts(&self, id: Code) -> bool {
+        let job = &self.jobs[&id];
+        let most = job.said.max_attempts.unwrap_or(self.settings.max_attempts);
+        most > 0 && job.attempts >= most
+    }
+
+    pub fn die(&mut self, id: Code, worker: &str) {
+        let stamp = self.stamp();
+        self.give_back(id);
+        let job = self.job(id);
+        (job.state, job.at) = (State::Dead, stamp);
+        self.free_key(id);
+        self.tell("dead", id, worker, "");
+        self.count("dead");
+    }
+
+    pub fn come_back_after(&mut self, id: Code, delay: u64, jitter: u64) -> Return {
+        let due = self.now + delay;
+        if delay > 0 && !self.is_called_off(id) {
+            let job = self.job(id);
+            (job.state, job.at, job.jitter) = (State::Delayed, due, jitter);
+        } else {
+            self.come_back(id);
+        }
+        Return::Returned { state: self.jobs[&id].state, duplicate: false }
+    }
+
+    /// A job that nobody holds; one that was in line passes the batons.
+    pub fn cancel_now(&mut self, id: Code, worker: &str) {
+        let stamp = self.stamp();
+        self.cancel_at(id, worker, stamp);
+    }
+
+    pub fn cancel_at(&mut self, id: Code, worker: &str, stamp: u64) {
+        let was_in_line = self.jobs[&id].state == State::Waiting;
+        self.give_back(id);
+        let job = self.job(id);
+        job.end(State::Cancelled, stamp);
+        job.has_payload = false;
+        let is_member = job.batch.is_some();
+        if was_in_line {
+            self.batons(id);
+        }
+        self.free_key(id);
+        self.tell("cancelled", id, worker, "");
+        self.count("cancelled");
+        self.count(if is_member { "batch_cancelled_kept" } else { "cancelled_kept" });
+    }
+}

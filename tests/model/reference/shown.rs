@@ -1,0 +1,163 @@
+//! What the model says that lookers see: a job, who holds it, a batch, the queue.
+
+use std::collections::BTreeMap;
+
+use intray::{
+    job::{BatchId, JobId, Millis, Reservation, State},
+    queue::{
+        self, AbandonReason, Completed, Handout, Held, JobError, LateResult, QueueInfo, Reason, StateCounts, Totals,
+    },
+};
+
+use super::{How, LATE_RESULTS, Queue};
+use crate::words::{SPAN, STAMPS, count, json, locks, name, priority, trace};
+
+impl Queue {
+    /// A job in its holder's hands.
+    pub fn handout(&self, id: &JobId) -> Handout {
+        let (job, held) = (&self.jobs[&id.code], self.held(id));
+        Handout {
+            reservation: held.reservation,
+            payload: json(job.said.payload),
+            attempt: job.attempts + 1,
+            deadline: held.deadline,
+            warn_ms: self.settings.warn_ms,
+            reserved_at: held.reserved_at,
+            priority: priority(job.priority),
+            client: name(job.client),
+            locks: locks(&job.said.locks),
+            batch: job.batch.map(|code| BatchId { queue: id.queue.clone(), code }),
+            worker: held.worker,
+            enqueued_at: Millis(job.stamp / STAMPS),
+            resumes: held.resumes,
+            draft: self.draft_for(job, job.worker()).map(json),
+            traceparent: trace(job.said.traced),
+        }
+    }
+
+    pub fn held(&self, id: &JobId) -> Held {
+        let hold = self.jobs[&id.code].hold.as_ref().expect("somebody holds it");
+        let secret = hold.secret.expect("the answer has told it");
+        Held {
+            id: id.clone(),
+            reservation: Reservation { job: id.clone(), secret },
+            worker: name(hold.worker),
+            reserved_at: Millis(hold.reserved_at),
+            deadline: Millis(hold.deadline),
+            resumes: hold.resumes,
+        }
+    }
+
+    pub fn job_shown(&self, id: &JobId) -> Option<queue::Job> {
+        let job = self.jobs.get(&id.code)?;
+        let is = |states: &[State], at| states.contains(&job.state).then_some(Millis(at));
+        let done = job.ring.first().filter(|_| job.state == State::Completed);
+        let late = job.late.iter().skip(job.late.len().saturating_sub(LATE_RESULTS));
+        let given_back = job.ring.iter().filter(|ended| ended.how == How::ABANDONED && !ended.reason.is_empty());
+        Some(queue::Job {
+            id: id.clone(),
+            state: job.state,
+            payload: job.has_payload.then(|| json(job.said.payload)),
+            priority: priority(job.priority),
+            client: name(job.client),
+            traceparent: trace(job.said.traced),
+            lease_ms: job.said.lease_ms,
+            max_attempts: job.said.max_attempts,
+            backoff: job.said.backoff,
+            locks: locks(&job.said.locks),
+            batch: job.batch.map(|code| BatchId { queue: id.queue.clone(), code }),
+            attempts: job.attempts,
+            counts: job.counts,
+            reserved: job.hold.as_ref().map(|_| self.held(id)),
+            completed: done.map(|ended| Completed {
+                worker: name(ended.worker),
+                reserved_at: Millis(ended.reserved_at),
+                at: Millis(ended.at),
+                late: ended.how == How::DONE_LATE,
+            }),
+            errors: job
+                .errors
+                .iter()
+                .map(|note| JobError { at: Millis(note.at), worker: name(note.worker), error: note.text.clone() })
+                .collect(),
+            reasons: given_back
+                .map(|ended| AbandonReason {
+                    at: Millis(ended.at),
+                    worker: name(ended.worker),
+                    reason: ended.reason.to_owned(),
+                })
+                .collect(),
+            result: job.result.map(json),
+            late_results: late
+                .map(|late| LateResult {
+                    at: Millis(late.at),
+                    worker: name(late.worker),
+                    result: (!late.result.is_empty()).then(|| json(late.result)),
+                })
+                .collect(),
+            enqueued_at: Millis(job.stamp / STAMPS),
+            due_at: is(&[State::Delayed], job.at),
+            ended_at: is(&[State::Completed, State::Cancelled, State::Dead], job.at / STAMPS),
+        })
+    }
+
+    /// As it is shown.
+    pub fn batch_shown(&self, id: &BatchId) -> Option<queue::Batch> {
+        let batch = self.batches.get(&id.code)?;
+        Some(queue::Batch {
+            id: id.clone(),
+            state: batch.state,
+            concurrency: batch.concurrency,
+            priority: priority(batch.priority),
+            client: name(batch.client),
+            counts: self.counts_of(batch),
+            total: batch.members.len() as u64,
+            created_at: Millis(batch.created_at),
+            sealed_at: batch.sealed_at.map(Millis),
+            ended_at: batch.ended_at.map(Millis),
+        })
+    }
+
+    pub fn counts(&self) -> StateCounts {
+        count(self.jobs.values().map(|job| job.state))
+    }
+
+    /// Field by field, as an operator sees it.
+    pub fn info(&self, queue: &QueueInfo) -> QueueInfo {
+        let total = |name: &str| self.totals.get(name).copied().unwrap_or(0).cast_unsigned();
+        let reserved = self.in_state(State::Reserved);
+        let overdue = reserved.iter().filter(|id| self.jobs[id].is_overdue(self.now)).count() as u64;
+        let soonest = reserved.first().map(|id| Millis(self.jobs[id].score()));
+        let mut firsts = BTreeMap::new();
+        for id in self.in_state(State::Waiting) {
+            firsts.entry(self.jobs[&id].score() / SPAN).or_insert(self.jobs[&id].stamp / STAMPS);
+        }
+        QueueInfo {
+            name: queue.name.clone(),
+            counts: self.counts(),
+            oldest_waiting_ms: firsts.values().min().map(|at| self.now.saturating_sub(*at)),
+            live: reserved.len() as u64 - overdue,
+            overdue,
+            soonest_expires_in_ms: soonest.map(|at| at.since(Millis(self.now))),
+            settings: self.settings.clone(),
+            totals: Totals::of(|one| total(one.word())),
+        }
+    }
+
+    /// Why there is nothing; `skipped`: for somebody who has skipped all that waited.
+    pub fn reason(&self, skipped: bool) -> Reason {
+        if self.settings.paused {
+            Reason::Paused
+        } else if skipped {
+            Reason::Skipped
+        } else if self.number(&[State::Blocked]) > 0 {
+            Reason::Blocked
+        } else if self.number(&[State::Delayed]) > 0 {
+            Reason::Delayed
+        } else if self.number(&[State::Reserved]) > 0 {
+            Reason::Reserved
+        } else {
+            Reason::Empty
+        }
+    }
+}
