@@ -12,6 +12,9 @@ struct Files;
 
 /// Where the entry points are; every other folder holds modules.
 const ENTRIES: [&str; 2] = ["transitions/", "views/"];
+/// Second texts of some, for the calls that come by the thousand: nothing is unusual about any of their jobs. They answer
+/// nil, before anything was written, when something is.
+const PLAIN: &str = "plain/";
 
 /// All files, by the names that `require` knows them by.
 pub(super) struct Sources(BTreeMap<String, String>);
@@ -52,6 +55,13 @@ impl Sources {
     /// The entry point of this name, in whichever folder.
     pub(super) fn entry(&self, name: &str) -> &str {
         self.entries().find(|path| path.rsplit('/').next() == Some(name)).unwrap_or_default()
+    }
+
+    /// The files that do what an entry point is for, in the order in which they are tried.
+    pub(super) fn ways<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s str> {
+        let is_plain =
+            |name: &&str| !cfg!(feature = "whole-path") && name.strip_prefix(PLAIN) == path.rsplit('/').next();
+        self.0.keys().map(String::as_str).filter(is_plain).chain([path])
     }
 
     /// Files and all that they require, each behind what it requires itself.
