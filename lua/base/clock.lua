@@ -1,13 +1,19 @@
 -- clock: Redis tells the time, once a call.
 local clock = {}
-local call, floor = redis.call, math.floor
+local call, floor, tonumber = redis.call, math.floor, tonumber
 
 -- In ms.
+function clock.read()
+  local time = call('TIME')
+  local us = tonumber(time[2])
+  return time[1] * 1000 + (us - us % 1000) / 1000
+end
+
+-- The same for all of a call.
 function clock.now(q)
   local now = q.now
   if not now then
-    local time = call('TIME')
-    now = time[1] * 1000 + floor(time[2] / 1000)
+    now = clock.read()
     q.now = now
   end
   return now

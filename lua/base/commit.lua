@@ -7,7 +7,7 @@ local total = require 'base/total'
 -- `answer` is what the caller is told, or makes it of what was written.
 return function(q, answer)
   write.all(q)
-  if event.write(q) or q.ready > 0 then hint.publish(q) end
+  if event.write(q) or q.ready > 0 then hint.publish(q, q.ready) end
   total.write(q)
   return total.counted(q, type(answer) == 'function' and answer() or answer)
 end

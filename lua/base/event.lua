@@ -27,15 +27,15 @@ function event.tell(q, kind, id, worker, header, note)
   q.kinds[told] = (q.kinds[told] or 0) + 1
 end
 
--- Transitions of one kind that a call has put into `q.tale` itself.
-function event.told(q, kind, n)
-  q.told, q.kinds[kind] = n, n
+-- One entry of so many transitions.
+function event.publish(q, n, tale)
+  call('XADD', q.events, '*', text.of(n), tale)
 end
 
 -- Answers whether there was anything to tell.
 function event.write(q)
   if q.told == 0 then return false end
-  call('XADD', q.events, '*', text.of(q.told), concat(q.tale, '', 1, q.told))
+  event.publish(q, q.told, concat(q.tale, '', 1, q.told))
   return true
 end
 

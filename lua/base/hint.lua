@@ -8,8 +8,8 @@ function hint.became_ready(q, n)
   q.ready = q.ready + n
 end
 
-function hint.publish(q)
-  redis.pcall('PUBLISH', q.hints, text.of(q.ready))
+function hint.publish(q, ready)
+  redis.pcall('PUBLISH', q.hints, text.of(ready))
 end
 
 return hint

@@ -9,43 +9,43 @@
 local record = require 'base/record'
 local text = require 'base/text'
 local SPAN = $SPAN
-local patch = {}
-local byte, sub, rep, floor = string.byte, string.sub, string.rep, math.floor
+local patch = {
+  -- Layout, stamp, the two bytes of the flags, priority.
+  HEAD = '>Bc6BBB',
+  -- Layout, state, score, arrival, priority, counters, secret and its digest, nonce, since when; then how long, resumes,
+  -- marks; then the worker, and where the rest begins.
+  HELD = '>BBdc6Bc26xc34c16c6I4I4BBc0',
+}
+local byte, sub, rep = string.byte, string.sub, string.rep
 local pack, unpack, bytes = struct.pack, struct.unpack, text.bytes
 local LAYOUT, LEASE, UNSERVED = bytes[record.LAYOUT], 45, 128
-local EXTERNAL, CLIENT, DIGEST = record.EXTERNAL, record.CLIENT, record.DIGEST
-local NEVER = '\0\0\0\1' .. rep('\0', 22)      -- handed out once, and nothing else has happened
+local CLIENT, DIGEST = record.CLIENT, record.DIGEST
+local LEASE_SIZE = 66                          -- of one whose worker has no name
+local ONCE = '\0\0\0\1' .. rep('\0', 22)       -- handed out once, and nothing else has happened
 local NOTHING = rep('\0', 8)                   -- no history, no errors, no gate, no skips
-local RESERVED, COMPLETED = LAYOUT .. bytes[record.RESERVED], LAYOUT .. bytes[record.COMPLETED]
-local NO_PLACE = pack('>d', -1)
-local band = bit.band
-
--- No locks, no batch, and no alias.
-function patch.has_no_gate(raw)
-  return byte(raw, 8) == 0 and byte(raw, 1) == record.LAYOUT
-end
+local RESERVED, COMPLETED = LAYOUT .. bytes[record.RESERVED], LAYOUT .. bytes[record.COMPLETED] .. pack('>d', -1)
+patch.ONCE, patch.UNSERVED = ONCE, UNSERVED
 
 -- Its payload is in it.
 function patch.is_whole(raw)
-  return band(byte(raw, 9), EXTERNAL) == 0
+  return byte(raw, 9) % 2 < record.EXTERNAL
 end
 
-function patch.has_lease(raw)
-  return band(byte(raw, 9), record.LEASE) ~= 0
+-- The client of a job, '' for none, and its dedupe digest, nil for none. `flags`: their second byte, as of the others.
+function patch.parts(raw, flags)
+  if flags == DIGEST then return '', sub(raw, 11, 26) end
+  local at, client, digest = 11, '', nil
+  if flags % 4 >= CLIENT then
+    at = 12 + byte(raw, 11)
+    client = sub(raw, 12, at - 1)
+  end
+  if flags % 8 >= DIGEST then digest = sub(raw, at, at + 15) end
+  return client, digest
 end
 
--- The client of a job behind its length.
-function patch.client(raw)
-  if band(byte(raw, 9), CLIENT) == 0 then return '\0' end
-  return sub(raw, 11, 11 + byte(raw, 11))
-end
-
--- Its dedupe digest; nil for none.
-function patch.digest(raw)
-  local flags = byte(raw, 9)
-  if band(flags, DIGEST) == 0 then return nil end
-  local at = band(flags, CLIENT) ~= 0 and 12 + byte(raw, 11) or 11
-  return sub(raw, at, at + 15)
+-- It says itself how long it may be held.
+function patch.has_lease(flags)
+  return flags % 32 >= record.LEASE
 end
 
 -- Nobody has skipped it.
@@ -55,46 +55,43 @@ end
 
 -- Has its turn been served before?
 function patch.is_unserved(live)
-  return not live or byte(live, 17) >= UNSERVED
+  return byte(live, 17) >= UNSERVED
 end
 
--- The live record of a job that is handed out; `live` is false for one that nothing has happened to.
-function patch.reserve(raw, live, score, lease)
-  if not live then
-    return RESERVED .. pack('>d', score) .. sub(raw, 2, 7) .. sub(raw, 10, 10) .. NEVER .. bytes[#lease] .. lease
-      .. NOTHING
-  end
+-- What the leases of a worker have in common behind claim and nonce: since when, for how long; never resumed, unmarked; the
+-- worker.
+function patch.terms(now, lease_ms, worker)
+  return pack('>I6I4', now, lease_ms) .. '\0\0\0\0\0' .. bytes[#worker] .. worker
+end
+
+-- The live record of a job that is handed out, and that nothing has happened to; `claim` is a secret and its digest.
+function patch.reserve(stamp, priority, score, claim, nonce, terms)
+  return RESERVED .. pack('>d', score) .. stamp .. bytes[priority] .. ONCE .. bytes[50 + #terms] .. claim .. nonce
+    .. terms .. NOTHING
+end
+
+-- The same for one that was handed out before.
+function patch.reserve_again(live, score, claim, nonce, terms)
   return RESERVED .. pack('>d', score) .. sub(live, 11, 16) .. bytes[byte(live, 17) % UNSERVED]
-    .. pack('>I4', unpack('>I4', live, 18) + 1) .. sub(live, 22, 43) .. bytes[#lease] .. lease
+    .. pack('>I4', unpack('>I4', live, 18) + 1) .. sub(live, 22, 43) .. bytes[50 + #terms] .. claim .. nonce .. terms
     .. sub(live, LEASE + byte(live, 44))
 end
 
--- What all leases that one call is given have in common: since when, for how long; never resumed, unmarked.
-function patch.terms(now, lease_ms, worker)
-  return pack('>I6I4', now, lease_ms) .. '\0\0\0\0\0' .. worker
+-- Has somebody got it? Then HELD fits.
+function patch.is_held(live)
+  return byte(live, 44) >= LEASE_SIZE
 end
 
--- Is this the secret of the reservation that is out, of a job whose turn was served?
-function patch.is_held_by(live, secret)
-  return byte(live, 44) > 0 and byte(live, 17) < UNSERVED and sub(live, LEASE, LEASE + 25) == secret
-    and byte(live, 1) == record.LAYOUT
-end
-
--- Worker (behind its length), nonce, since when (in bytes).
-function patch.lease(live)
-  local stop = LEASE + byte(live, 44) - 1
-  return sub(live, LEASE + 65, stop), sub(live, LEASE + 34, LEASE + 49), sub(live, LEASE + 50, LEASE + 55)
-end
-
--- The live record of a job that was completed by its holder: `entry` goes to the front of its history.
-function patch.complete(live, entry)
-  local priority = floor(unpack('>d', live, 3) / SPAN)
-  local at = LEASE + byte(live, 44)
-  local head = COMPLETED .. NO_PLACE .. sub(live, 11, 16) .. bytes[priority] .. sub(live, 18, 43) .. '\0'
-  if sub(live, at) == NOTHING then return head .. '\0' .. bytes[#entry] .. entry .. '\0\0\0\0\0\0' end
-  local history, errors, gate = unpack('>I2c0I2c0I2c0', live, at)
-  history = record.remember(history, entry)
-  return head .. pack('>I2c0I2c0I2c0', #history, history, #errors, errors, #gate, gate) .. '\0\0'
+-- The live record of a job that was completed by its holder, which goes to the front of its history: digest of the claim,
+-- how and when, since when, worker behind their length. `stop`: where the lease does.
+function patch.complete(live, arrival, score, counters, stop, digest, how, since, worker)
+  local head = COMPLETED .. arrival .. bytes[(score - score % SPAN) / SPAN] .. counters
+  if #live == stop + 7 then
+    return head .. '\0\0' .. bytes[#worker + 23] .. digest .. how .. since .. worker .. NOTHING
+  end
+  local history, errors, gate = unpack('>I2c0I2c0I2c0', live, stop)
+  history = record.remember(history, digest .. how .. since .. worker .. '\0\0')
+  return head .. pack('>BI2c0I2c0I2c0', 0, #history, history, #errors, errors, #gate, gate) .. '\0\0'
 end
 
 return patch

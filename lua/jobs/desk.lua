@@ -6,15 +6,17 @@ local hand = require 'jobs/hand'
 local desk = {}
 local call, huge, min, of = redis.call, math.huge, math.min, text.of
 
--- The queue's settings, as far as they matter here.
-function desk.open(q)
-  if q.desk then return end
+-- The queue's settings, as far as they matter here, in a table that is given.
+function desk.read(q, d)
   local chosen = call('HMGET', q.settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms', 'share_drafts')
-  q.desk = {
-    is_paused = chosen[1] == '1', lease_ms = tonumber(chosen[2] or $LEASE_MS),
-    worker_limit = tonumber(chosen[4] or $WORKER_LIMIT), warn_ms = chosen[5] or '$WARN_MS',
-    shares_drafts = chosen[6] == '1', max_hold = tonumber(chosen[3] or $MAX_HOLD_MS),
-  }
+  d.is_paused, d.shares_drafts, d.warn_ms = chosen[1] == '1', chosen[6] == '1', chosen[5] or '$WARN_MS'
+  d.lease_ms, d.max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[3] or $MAX_HOLD_MS)
+  d.worker_limit = tonumber(chosen[4] or $WORKER_LIMIT)
+  return d
+end
+
+function desk.open(q)
+  q.desk = q.desk or desk.read(q, {})
 end
 
 -- No reservation is longer than may be.
@@ -27,6 +29,11 @@ function desk.is_overdue(q)
   return min(first_of(q.reserved), first_of(q.delayed)) <= clock.now(q)
 end
 
+-- What is told to all who asked: how many wait, and why there is nothing.
+function desk.sight(d, now, waiting, rest)
+  return of(now) .. ' ' .. d.warn_ms .. ' ' .. of(waiting) .. ' ' .. rest
+end
+
 -- Why there is nothing is looked up only for somebody who was given nothing.
 function desk.answer(q, replies, is_hungry)
   local d, now = q.desk, clock.now(q)
@@ -36,9 +43,8 @@ function desk.answer(q, replies, is_hungry)
     local next_at = min(first_of(q.reserved), first_of(q.delayed))
     if next_at < huge then next_ms = next_at - now end
   end
-  local sight = of(waiting) .. ' ' .. of(blocked) .. ' ' .. of(delayed) .. ' ' .. of(held)
-    .. (d.is_paused and ' 1 ' or ' 0 ') .. of(next_ms)
-  return {of(now) .. ' ' .. d.warn_ms, sight, hand.pack(replies)}
+  local rest = text.words(of(blocked), of(delayed), of(held), d.is_paused and 1 or 0, of(next_ms))
+  return {desk.sight(d, now, waiting, rest), unpack(hand.flat(replies))}
 end
 
 return desk

@@ -2,9 +2,9 @@
 local text = require 'base/text'
 local patch = require 'base/patch'
 local write = require 'base/write'
-local hand = {BYTES = $RESERVE_BYTES}
+local hand = {BYTES = $RESERVE_BYTES, MORE = ' ' .. 'more'}
 local BODIES = 100
-local sub, pack = string.sub, struct.pack
+local sub = string.sub
 
 -- `bodies`: external payloads, as far as a call has read them; `spent`: bytes of what it has shown.
 function hand.open(q)
@@ -43,17 +43,20 @@ function hand.can_show(q, those)
   return h.read == 0 and #h.with_drafts == 0 or h.read + external <= BODIES and write.has_left(q, external)
 end
 
--- A job as it is answered: NUL, the number of fields, the length of each in four bytes, the fields.
-function hand.packed(id, raw, payload, live, due, draft)
-  return '\0\6' .. pack('>I4I4I4I4I4I4', #id, #raw, #payload, #live, #due, #draft) .. id .. raw .. payload .. live
-    .. due .. draft
-end
-
--- The answers of a reserve, with the jobs in them as they are sent.
-function hand.pack(replies)
-  for _, reply in ipairs(replies) do
-    if reply[1] == 'new' or reply[1] == 'held' then
-      for i = 2, #reply do reply[i] = type(reply[i]) == 'table' and hand.packed(unpack(reply[i])) or reply[i] end
+-- The answers of a reserve as they are sent: a word, and of each job its id and its deadline, its record, its live record; and
+-- where one of them is there, its payload and its draft.
+function hand.flat(replies)
+  for i, reply in ipairs(replies) do
+    if type(reply[2]) == 'table' then
+      local fields = {reply[1]}
+      for j = 2, #reply do
+        local job, n = reply[j], #fields
+        fields[n + 1], fields[n + 2], fields[n + 3] = job.id .. ' ' .. job.due, job.raw, job.live
+        if job.payload ~= '' or job.draft ~= '' then
+          fields[n + 1], fields[n + 4], fields[n + 5] = fields[n + 1] .. hand.MORE, job.payload, job.draft
+        end
+      end
+      replies[i] = fields
     end
   end
   return replies
@@ -61,7 +64,7 @@ end
 
 -- `fresh`: nothing has happened to it yet, so nobody has typed anything.
 function hand.shown(q, id, raw, live, deadline, worker, fresh)
-  local job = {id, raw, payload_of(q, id, raw), live, text.of(deadline), ''}
+  local job = {id = id, raw = raw, payload = payload_of(q, id, raw), live = live, due = text.of(deadline), draft = ''}
   local with_drafts = q.hand.with_drafts
   if not fresh then with_drafts[#with_drafts + 1] = {job = job, worker = worker} end
   return job
@@ -78,10 +81,10 @@ end
 -- Those of all that were shown, at once.
 function hand.show_drafts(q, shares_drafts)
   local asked, ids = q.hand.with_drafts, {}
-  for i, one in ipairs(asked) do ids[i] = one.job[1] end
+  for i, one in ipairs(asked) do ids[i] = one.job.id end
   if #ids == 0 then return end
   for i, kept in ipairs(redis.call('HMGET', q.drafts, unpack(ids))) do
-    asked[i].job[6] = hand.draft_for(asked[i].worker, kept, shares_drafts)
+    asked[i].job.draft = hand.draft_for(asked[i].worker, kept, shares_drafts)
   end
 end
 

@@ -29,7 +29,7 @@ end
 -- Nothing was found: where to go on, or that all was skipped.
 local function nothing(q, call, given, passed)
   -- A call that goes on has passed somebody before.
-  if call.from ~= '' then passed = passed or {tonumber(call.from_place), call.from} end
+  if call.member then passed = passed or {call.place, call.member} end
   local l = q.line
   if hand.is_tired(q) and l.cursor <= #l or l.cursor > #l and not l.ends then
     return {'more', passed and text.of(passed[1]) or '', passed and passed[2] or ''}

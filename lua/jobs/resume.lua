@@ -6,6 +6,7 @@ local write = require 'base/write'
 local event = require 'base/event'
 local place = require 'jobs/place'
 local gate = require 'jobs/gate'
+local ask = require 'jobs/ask'
 local hand = require 'jobs/hand'
 local desk = require 'jobs/desk'
 local resume = {}
@@ -37,9 +38,9 @@ end
 function resume.of(q, asks)
   local served, worker = q.served, asks.worker
   local who = worker ~= '' and worker or asks.nonce
-  if served.touched[who] or asks.mode == 'this' then write.so_far(q) end
+  if served.touched[who] or asks.mode == ask.THIS then write.so_far(q) end
   served.touched[who] = true
-  local all = worker ~= '' and (q.desk.worker_limit > 0 or asks.mode == 'resume')
+  local all = worker ~= '' and (q.desk.worker_limit > 0 or asks.mode == ask.RESUME)
   if not all then return holdings(q, worker, asks.nonce, false) end
   served.mine[who] = served.mine[who] or holdings(q, worker, asks.nonce, true)
   return served.mine[who]

@@ -12,6 +12,7 @@ local gate = require 'jobs/gate'
 local known = require 'jobs/known'
 local baton = require 'jobs/baton'
 local line = require 'jobs/line'
+local ask = require 'jobs/ask'
 local hand = require 'jobs/hand'
 local desk = require 'jobs/desk'
 local take = {}
@@ -45,9 +46,10 @@ local function leave_line(q, job)
 end
 
 local function give_lease(q, job, call, i, lease_ms)
+  local secret, digest = ask.claim(call, i)
   local lease = {
-    secret = call.secrets:sub((i - 1) * $ID_LEN + 1, i * $ID_LEN), digest = call.digests:sub(i * 8 - 7, i * 8), nonce = call.nonce,
-    reserved_at = clock.now(q), ms = lease_ms, resumes = 0, marks = 0, worker = call.worker,
+    secret = secret, digest = digest, nonce = call.nonce, reserved_at = clock.now(q), ms = lease_ms, resumes = 0,
+    marks = 0, worker = call.worker,
   }
   job.record.lease = record.pack_lease(lease)
   local mine = q.served.mine[call.worker]

@@ -1,96 +1,125 @@
 -- complete: where nothing is unusual. Each item is its holder's, in time, and of no gate.
+local record = require 'base/record'
 local text = require 'base/text'
 local clock = require 'base/clock'
 local patch = require 'base/patch'
-local event = require 'base/event'
-local total = require 'base/total'
-local stamp = require 'base/stamp'
-local commit = require 'base/commit'
 local history = require 'jobs/history'
-local STRIDE = 4
+local books = require 'plain/books'
+local look = require 'plain/look'
+local STRIDE = 2
+local NOBODY = {}
+local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, patch.HEAD, patch.HELD, patch.ONCE
 local COMPLETED, DONE, DONE_BYTE = text.short('completed'), text.words('done', 0), text.bytes[history.DONE]
-local call, pack, unpack_since, unpack, sub, max = redis.call, struct.pack, struct.unpack, unpack, string.sub, math.max
--- Room for the list, kept between calls: of each, only as much is read as this call has written.
-local ids, digests, owners, results = {}, {}, {}, {'HSET'}
-local to_live, to_ended, off_reserved, off_held = {'HSET'}, {'ZADD'}, {'ZREM'}, {'ZREM'}
-local off_drafts, off_dedupe = {'HDEL'}, {'HDEL'}
+local call, pack, unpack_record, unpack, sub, max = redis.call, struct.pack, struct.unpack, unpack, string.sub, math.max
+local short = text.short
+-- Room for the list, kept between calls: of each, only as much is read as this call has written. `ids` is a command, too:
+-- they leave what its first two words say.
+local ids, to_live, to_ended, off_held, off_dedupe = {}, {'HSET'}, {'ZADD'}, {'ZREM'}, {'HDEL'}
+local tale, results, one_live, one_raw = {}, {'HSET'}, {}, {}
+-- Digests of which somebody else may have become the owner.
+local doubted, owners = {}, {}
 
--- The records of a list in which all is plain, and how many; nil for another.
-local function read(q, args)
-  local n = #args / STRIDE
-  local met = n > 1 and {}
+-- The ids of a list in which nobody is twice.
+local function read(args, n)
+  local met = n > 1 and {} or NOBODY
   for i = 1, n do
-    local id = args[i * STRIDE - 3]
-    if met then
-      if met[id] then return end
-      met[id] = true
-    end
-    ids[i] = id
+    local id = args[i * 2 - 1]
+    if met[id] then return false end
+    ids[i + 2] = id
+    if n > 1 then met[id] = true end
   end
-  if call('ZCOUNT', q.reserved, '-inf', text.of(clock.now(q))) > 0 then return end
-  local lives, raws = call('HMGET', q.live, unpack(ids, 1, n)), call('HMGET', q.jobs, unpack(ids, 1, n))
-  for i = 1, n do
-    local live, raw = lives[i], raws[i]
-    if not live or not raw or not patch.is_held_by(live, args[i * STRIDE - 2]) or not patch.has_no_gate(raw) then return end
-  end
-  return n, lives, raws
+  return true
 end
 
--- The keys of those that have one; who has taken a key of theirs meanwhile keeps it.
-local function free_dedupe(q, n)
-  if n == 0 then return end
-  local freed = 2
-  for i, owner in ipairs(call('HMGET', q.dedupe, unpack(digests, 1, n))) do
+-- What the event says, and the head of the next: since when the worker had it, and how long.
+local function rest_of(worker, client, since, now)
+  local reserved_at = unpack_record('>I6', since)
+  local note = text.of(reserved_at) .. ' ' .. text.of(max(now - reserved_at, 0))
+  return worker .. short(client) .. '\0' .. short(note) .. COMPLETED
+end
+
+-- Who has taken a key meanwhile keeps it. Answers how many are to be freed.
+local function settle_doubts(q, freed, n)
+  for i, owner in ipairs(call('HMGET', q.dedupe, unpack(doubted, 1, n))) do
     if owner == owners[i] then
       freed = freed + 1
-      off_dedupe[freed] = digests[i]
+      off_dedupe[freed + 2] = doubted[i]
     end
   end
-  off_dedupe[2] = q.dedupe
-  if freed > 2 then call(unpack(off_dedupe, 1, freed)) end
+  return freed
 end
 
-local function write(q, n, said)
-  to_live[2], to_ended[2], off_reserved[2], off_held[2], off_drafts[2] = q.live, q.ended, q.reserved, q.held, q.drafts
+-- Prepares all that is written; nil where something is not plain. Answers how many keys of jobs are to be freed, how many
+-- of others may be, and how many results there are.
+local function decide(args, n, now, before, lives, raws)
+  local freed, doubts, said, known_since, known_worker, known_client, named, rest = 0, 0, 0, nil, nil, nil, nil, nil
+  local how = DONE_BYTE .. pack('>I6', now)
+  for i = 1, n do
+    local k, live, raw = i * 2, lives[i], raws[i]
+    if not live or not raw or not patch.is_held(live) then return end
+    local version, _, score, arrival, turn, counters, secret, nonce, since, _, _, _, worker, stop = unpack_record(HELD, live)
+    local layout, _, high, flags = unpack_record(HEAD, raw)
+    local id, claim, client, digest = ids[i + 2], args[k], patch.parts(raw, flags)
+    if #claim > CLAIM then
+      said = said + 2
+      results[said + 1], results[said + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)
+    end
+    if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > 0 or turn >= patch.UNSERVED then return end
+
+    if since ~= known_since or worker ~= known_worker or client ~= known_client then
+      known_since, known_worker, known_client, named = since, worker, client, short(worker)
+      rest = rest_of(named, client, since, now)
+    end
+    to_live[k + 1], to_ended[k + 2], tale[k - 1], tale[k] = id, id, id, rest
+    to_live[k + 2] = patch.complete(live, arrival, score, counters, stop, sub(claim, -8), how, since, named)
+    to_ended[k + 1], off_held[i + 2] = text.of(before + i), worker .. '\0' .. nonce .. '\0' .. id
+    -- Who is out for the first time was never dead, so nobody can have taken their key.
+    if digest and counters == ONCE then
+      freed = freed + 1
+      off_dedupe[freed + 2] = digest
+    elseif digest then
+      doubts = doubts + 1
+      doubted[doubts], owners[doubts] = digest, id
+    end
+  end
+  return freed, doubts, said
+end
+
+local function leave(verb, key, n)
+  ids[1], ids[2] = verb, key
+  call(unpack(ids, 1, n + 2))
+end
+
+local function write(q, n, said, freed)
+  to_live[2], to_ended[2], off_held[2], off_dedupe[2], results[2] = q.live, q.ended, q.held, q.dedupe, q.results
   call(unpack(to_live, 1, n * 2 + 2))
   call(unpack(to_ended, 1, n * 2 + 2))
-  if said > 2 then
-    results[2] = q.results
-    call(unpack(results, 1, said))
-  end
-  call(unpack(off_reserved, 1, n + 2))
+  if said > 0 then call(unpack(results, 1, said + 2)) end
+  leave('ZREM', q.reserved, n)
   call(unpack(off_held, 1, n + 2))
-  call(unpack(off_drafts, 1, n + 2))
+  leave('HDEL', q.drafts, n)
+  if freed > 0 then call(unpack(off_dedupe, 1, freed + 2)) end
 end
 
--- What the event says: since when the worker had it, and how long.
-local function held_note(now, since)
-  local reserved_at = unpack_since('>I6', since)
-  return '\0' .. text.short(text.of(reserved_at) .. ' ' .. text.of(max(now - reserved_at, 0)))
-end
+-- The answer is the same for all lists of a length.
+local answers = setmetatable({}, {__index = function(self, n)
+  local fields = {'completed', text.of(n)}
+  for i = 1, n do fields[i + 2] = DONE end
+  self[n] = text.packed(fields, n + 2)
+  return self[n]
+end})
 
 return function(q, args)
-  local n, lives, raws = read(q, args)
-  if not n then return end
+  local n, now = #args / STRIDE, clock.read()
+  if not read(args, n) or call('ZCOUNT', q.reserved, '-inf', text.of(now)) > 0 then return end
+  local before, count = books.read(q, 'completed', now)
+  local lives, raws = look(q.live, ids, 3, n, one_live), look(q.jobs, ids, 3, n, one_raw)
+  local freed, doubts, said = decide(args, n, now, before, lives, raws)
+  if not freed then return end
 
-  local now, keys, said, replies, tale = clock.now(q), 0, 2, {}, q.tale
-  local how, ended, known, note = DONE_BYTE .. pack('>I6', now), stamp.take(q, n) - 1, nil, nil
-  for i = 1, n do
-    local id, raw, k, result = ids[i], raws[i], i * 2 + 1, args[i * STRIDE]
-    local worker, nonce, since = patch.lease(lives[i])
-    to_live[k], to_live[k + 1] = id, patch.complete(lives[i], args[i * STRIDE - 1] .. how .. since .. worker .. '\0\0')
-    to_ended[k], to_ended[k + 1] = text.of(ended + i), id
-    off_reserved[i + 2], off_held[i + 2], off_drafts[i + 2] = id, sub(worker, 2) .. '\0' .. nonce .. '\0' .. id, id
-    if result ~= '' then results[said + 1], results[said + 2], said = id, result, said + 2 end
-    local digest = patch.digest(raw)
-    if digest then digests[keys + 1], owners[keys + 1], keys = digest, id, keys + 1 end
-    if since ~= known then known, note = since, held_note(now, since) end
-    tale[i] = COMPLETED .. id .. worker .. patch.client(raw) .. note
-    replies[i] = DONE
-  end
-  write(q, n, said)
-  free_dedupe(q, keys)
-  event.told(q, 'completed', n)
-  total.count(q, 'completed', n)
-  return commit(q, replies)
+  if doubts > 0 then freed = settle_doubts(q, freed, doubts) end
+  write(q, n, said, freed)
+  books.tell(q, COMPLETED, tale, n, 0)
+  books.write(q, 'completed', before + n, count + n)
+  return answers[n]
 end

@@ -1,78 +1,101 @@
 -- enqueue: where nothing is unusual. All of the list is new, of no gate, due now, with its payload in its record.
 local record = require 'base/record'
+local clock = require 'base/clock'
 local text = require 'base/text'
-local event = require 'base/event'
-local hint = require 'base/hint'
-local total = require 'base/total'
-local stamp = require 'base/stamp'
-local commit = require 'base/commit'
 local store = require 'jobs/store'
+local books = require 'plain/books'
+local look = require 'plain/look'
 local turns = require 'plain/turns'
-local STRIDE = 5
-local LOCKS, CLIENT = record.LOCKS / 256, record.CLIENT
+local STRIDE = 2
+local NOBODY = {}
+local ID_LEN, LOCKS, CLIENT, DIGEST = $ID_LEN, record.LOCKS / 256, record.CLIENT, record.DIGEST
 local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], text.short('enqueued'), text.words('stored', 'waiting')
-local call, pack, unpack, byte, sub, band = redis.call, struct.pack, unpack, string.byte, string.sub, bit.band
+local call, pack, unpack, byte, sub = redis.call, struct.pack, unpack, string.byte, string.sub
 -- Room for the list, kept between calls: of each, only as much is read as this call has written.
-local ids, digests, whose, to_jobs, to_inbound, to_dedupe = {}, {}, {}, {'HSET'}, {'ZADD'}, {'HSET'}
+local ids, digests, whose, clients, tale, one = {}, {}, {}, {}, {}, {}
+local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
 
--- Reads the ids and digests of a list in which nothing is twice or rare, and nothing needs a gate. Answers how many they
--- are; nil for another list.
-local function read(args)
-  local n = #args / STRIDE
-  local met = n > 1 and {}
+-- Client and digest of a record behind its stamp, '' for none.
+local function parts(tail, flags)
+  if flags == DIGEST then return '', sub(tail, 4, 19) end
+  local at, client, digest = 4, '', ''
+  if flags % 4 >= CLIENT then
+    at = 5 + byte(tail, 4)
+    client = sub(tail, 5, at - 1)
+  end
+  if flags % 8 >= DIGEST then digest = sub(tail, at, at + 15) end
+  return client, digest
+end
+
+-- Reads a list in which nothing is twice or rare, and nothing needs a gate. Answers how many have a digest; nil for another
+-- list.
+local function read(args, n)
+  local met, deduped, known_client, known_priority, k = n > 1 and {} or NOBODY, 0, nil, nil, nil
   turns.open()
   for i = 1, n do
-    local at = (i - 1) * STRIDE
-    local id, digest = args[at + 1], args[at + 3]
-    if args[at + 5] ~= '' or byte(args[at + 4]) >= LOCKS then return end
-    if met then
-      if met[id] or met[digest] then return end
-      met[id], met[digest] = true, digest ~= '' or nil
+    local id, tail = args[i * 2 - 1], args[i * 2]
+    local high, low, priority = byte(tail, 1, 3)
+    local client, digest = parts(tail, low)
+    if #id > ID_LEN or high >= LOCKS or met[id] or met[digest] then return end
+    if n > 1 then met[id], met[digest] = true, digest ~= '' or nil end
+    if digest ~= '' then
+      deduped = deduped + 1
+      digests[deduped], to_dedupe[deduped * 2 + 1], to_dedupe[deduped * 2 + 2] = digest, digest, id
     end
-    ids[i], digests[i], whose[i] = id, digest, turns.arrive(args[at + 2])
+    if client ~= known_client or priority ~= known_priority then
+      known_client, known_priority, k = client, priority, turns.whose(priority, client)
+    end
+    ids[i], clients[i], whose[i] = id, client, k
   end
-  return n
+  return deduped
+end
+
+local function is_there(key, fields, n)
+  if n == 0 then return false end
+  local found = look(key, fields, 1, n, one)
+  for i = 1, n do
+    if found[i] then return true end
+  end
+  return false
 end
 
 -- None of them is there, nor a twin; there is room for all, and twins are looked for.
-local function is_new(q, n)
+local function is_new(q, n, deduped)
   local chosen = call('HMGET', q.settings, 'dedupe', 'max_jobs')
   if chosen[1] == '0' or store.room_left(q, chosen[2]) < n then return false end
-  local known, twins = call('HMGET', q.jobs, unpack(ids, 1, n)), call('HMGET', q.dedupe, unpack(digests, 1, n))
-  for i = 1, n do
-    if known[i] or twins[i] then return false end
-  end
-  return true
+  return not is_there(q.jobs, ids, n) and not is_there(q.dedupe, digests, deduped)
 end
 
--- Behind its length, as it stands in a record behind flags and priority.
-local function client_of(tail)
-  if band(byte(tail, 2), CLIENT) == 0 then return '\0' end
-  return sub(tail, 4, 4 + byte(tail, 4))
-end
+-- The answer is the same for all lists of a length.
+local answers = setmetatable({}, {__index = function(self, n)
+  local fields = {'enqueued', text.of(n)}
+  for i = 1, n do fields[i + 2] = STORED end
+  self[n] = text.packed(fields, n + 2)
+  return self[n]
+end})
 
 return function(q, args)
-  local n = read(args)
-  if not n or not is_new(q, n) then return end
+  local n = #args / STRIDE
+  local deduped = read(args, n)
+  if not deduped or not is_new(q, n, deduped) then return end
 
-  turns.write_arrivals(q)
-  local deduped, replies, tale, before = 2, {}, q.tale, stamp.take(q, n) - 1
-  to_jobs[2], to_inbound[2], to_dedupe[2] = q.jobs, q.inbound, q.dedupe
+  local before, count = books.read(q, 'enqueued', clock.read())
+  local known, rest
+  turns.arrive(q, whose, n, to_inbound)
   for i = 1, n do
-    local tail, k, id, arrival = args[i * STRIDE - 1], i * 2 + 1, ids[i], pack('>I6', before + i)
-    to_jobs[k], to_jobs[k + 1] = id, LAYOUT .. arrival .. tail
-    to_inbound[k], to_inbound[k + 1] = text.of(turns.place(whose[i])), arrival .. id
-    if digests[i] ~= '' then
-      to_dedupe[deduped + 1], to_dedupe[deduped + 2], deduped = digests[i], id, deduped + 2
+    local id, k, arrival, client = ids[i], i * 2, pack('>I6', before + i), clients[i]
+    to_jobs[k + 1], to_jobs[k + 2], to_inbound[k + 2] = id, LAYOUT .. arrival .. args[k], arrival .. id
+    if client ~= known then
+      known, rest = client, '\0' .. text.short(client) .. '\0\0' .. ENQUEUED
     end
-    tale[i] = ENQUEUED .. id .. '\0' .. client_of(tail) .. '\0\0'
-    replies[i] = STORED
+    tale[k - 1], tale[k] = id, rest
   end
+  to_jobs[2], to_inbound[2], to_dedupe[2] = q.jobs, q.inbound, q.dedupe
+  turns.write_arrivals(q)
   call(unpack(to_jobs, 1, n * 2 + 2))
   call(unpack(to_inbound, 1, n * 2 + 2))
-  if deduped > 2 then call(unpack(to_dedupe, 1, deduped)) end
-  event.told(q, 'enqueued', n)
-  total.count(q, 'enqueued', n)
-  hint.became_ready(q, n)
-  return commit(q, replies)
+  if deduped > 0 then call(unpack(to_dedupe, 1, deduped * 2 + 2)) end
+  books.tell(q, ENQUEUED, tale, n, n)
+  books.write(q, 'enqueued', before + n, count + n)
+  return answers[n]
 end

@@ -1,91 +1,122 @@
 -- reserve: where nothing is unusual. Each call takes what is next, nobody of them holds too much, there is enough for all,
 -- and what comes is of no gate, skipped by nobody, and fits into one answer.
 local record = require 'base/record'
+local clock = require 'base/clock'
 local text = require 'base/text'
 local patch = require 'base/patch'
-local event = require 'base/event'
-local total = require 'base/total'
-local commit = require 'base/commit'
+local ask = require 'jobs/ask'
 local hand = require 'jobs/hand'
 local desk = require 'jobs/desk'
+local books = require 'plain/books'
+local look = require 'plain/look'
 local turns = require 'plain/turns'
-local STRIDE = 10
+local STRIDE = 1
 local MOST = 100
-local RESERVED = text.short('reserved')
-local call, unpack, sub, min, tonumber = redis.call, unpack, string.sub, math.min, tonumber
+local NOBODY = {}
+local LAYOUT, EXTERNAL, CLIENT, HEAD, CLAIM = record.LAYOUT, record.EXTERNAL, record.CLIENT, patch.HEAD, ask.CLAIM
+local RESERVED, UNASKED, short = text.short('reserved'), '0 0 0 0 -1', text.short -- nobody who is given something asks why not
+local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack, string.sub, math.min
+local tonumber = tonumber
 -- Room for the list, kept between calls: of each, only as much is read as this call has written.
-local limits, ids, to_reserved, to_held, to_live, leave = {}, {}, {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
+local limits, leases, nonces, workers, claims = {}, {}, {}, {}, {}
+local ids, tale, answer, settings, one_raw, one_live, one_draft = {}, {}, {}, {}, {}, {}, {}
+local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
+for i = 1, MOST do to_held[i * 2 + 1] = '0' end
 
 -- Does a caller hold anything of a queue that limits that, or has this very call been answered before?
 local function has_something(q, worker, nonce, is_limited)
-  local from = is_limited and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
-  return #call('ZRANGEBYLEX', q.held, '[' .. from, '(' .. sub(from, 1, -2) .. '\1', 'LIMIT', '0', '1') > 0
+  if is_limited then return call('ZLEXCOUNT', q.held, '[' .. worker .. '\0', '(' .. worker .. '\1') > 0 end
+  return call('ZLEXCOUNT', q.held, '[' .. worker .. '\0' .. nonce .. '\0', '(' .. worker .. '\0' .. nonce .. '\1') > 0
 end
 
--- How many jobs the calls want in all, and how many calls; nil when one is not plain.
-local function read_calls(q, args)
-  local n, wanted, worker_limit = #args / STRIDE, 0, q.desk.worker_limit
-  local met = n > 1 and {}
+-- How many jobs the calls want in all; nil when one is not plain.
+local function read_calls(q, args, n, worker_limit)
+  local wanted, met = 0, n > 1 and {} or NOBODY
   for i = 1, n do
-    local at = (i - 1) * STRIDE
-    local worker, limit, mode = args[at + 1], tonumber(args[at + 3]), args[at + 5]
-    if mode ~= 'next' and mode ~= 'fresh' or args[at + 10] ~= '' then return end
-    if met and worker ~= '' then
-      if met[worker] then return end
-      met[worker] = true
-    end
+    local mode, limit, lease_ms, nonce, worker, at = unpack_record(ask.FORMAT, args[i])
+    if mode > ask.FRESH or #args[i] >= at + limit * CLAIM then return end
     local is_limited = worker ~= '' and worker_limit > 0
-    if (is_limited or mode == 'next') and has_something(q, worker, args[at + 2], is_limited) then return end
-    limits[i] = is_limited and min(limit, worker_limit) or limit
-    wanted = wanted + limits[i]
+    if worker ~= '' then
+      if met[worker] then return end
+      if n > 1 then met[worker] = true end
+    end
+    if (is_limited or mode == ask.NEXT) and has_something(q, worker, nonce, is_limited) then return end
+    if is_limited then limit = min(limit, worker_limit) end
+    limits[i], leases[i], nonces[i], workers[i], claims[i], wanted = limit, lease_ms, nonce, worker, at, wanted + limit
   end
-  return wanted, n
+  return wanted
 end
 
--- The first of the line, as many as are wanted; nil when there are fewer, or one is not plain.
+local function is_overdue(q, now)
+  return call('ZCOUNT', q.reserved, '-inf', now) > 0 or call('ZCOUNT', q.delayed, '-inf', now) > 0
+end
+
+-- The first of the line with their places, as many as are wanted; nil when there are fewer.
 local function read_line(q, wanted)
   local entries = call('ZRANGE', q.inbound, '0', text.of(wanted - 1), 'WITHSCORES')
   if #entries < wanted * 2 then return end
-  for i = 1, wanted do ids[i] = sub(entries[i * 2 - 1], -$ID_LEN) end
-  local raws, lives = call('HMGET', q.jobs, unpack(ids, 1, wanted)), call('HMGET', q.live, unpack(ids, 1, wanted))
-  local bytes = 0
   for i = 1, wanted do
-    local raw, live = raws[i], lives[i]
-    if not raw or not patch.has_no_gate(raw) or not patch.is_whole(raw) or live and not patch.has_no_skips(live) then
-      return
-    end
-    bytes = bytes + #raw
+    local member = entries[i * 2 - 1]
+    ids[i], leave[i + 2] = sub(member, -$ID_LEN), member
   end
-  if bytes <= hand.BYTES then return entries, raws, lives end
-end
-
--- Hands a job out to a call: its j-th, and the i-th of all. Answers what is shown of it.
-local function give(q, one, i, j, raw, live, member, score, drafts)
-  local id, k = ids[i], i * 2 + 1
-  local has_own = one.asked == 0 and patch.has_lease(raw)
-  if has_own or not one.terms then
-    local lease_ms = one.asked > 0 and one.asked or has_own and record.header(raw).lease_ms or q.desk.lease_ms
-    one.terms = one.nonce .. patch.terms(q.now, lease_ms, one.named)
-    one.due = text.of(desk.capped(q, q.now + lease_ms, q.now))
-  end
-  local lease = sub(one.secrets, (j - 1) * $ID_LEN + 1, j * $ID_LEN) .. sub(one.digests, j * 8 - 7, j * 8) .. one.terms
-  local packed, client = patch.reserve(raw, live, score, lease), patch.client(raw)
-  if has_own then one.terms = nil end
-  to_reserved[k], to_reserved[k + 1] = one.due, id
-  to_held[k], to_held[k + 1] = '0', one.member .. id
-  to_live[k], to_live[k + 1] = id, packed
-  leave[i + 2] = member
-  turns.serve(score, patch.is_unserved(live), sub(client, 2))
-  q.tale[i] = RESERVED .. id .. one.named .. client .. '\0\0'
-  local draft = live and hand.draft_for(one.worker, drafts[i], q.desk.shares_drafts) or ''
-  return hand.packed(id, raw, '', packed, one.due, draft)
+  return entries, look(q.jobs, ids, 1, wanted, one_raw), look(q.live, ids, 1, wanted, one_live)
 end
 
 -- What was typed of each, if any of them was somebody's before.
 local function read_drafts(q, n, lives)
   for i = 1, n do
-    if lives[i] then return call('HMGET', q.drafts, unpack(ids, 1, n)) end
+    if lives[i] then return look(q.drafts, ids, 1, n, one_draft) end
   end
+end
+
+-- What was typed of a job that was somebody's before, if the caller is to see it, is told behind all else of it.
+local function tell_draft(at, worker, kept, shares_drafts)
+  local draft = hand.draft_for(worker, kept, shares_drafts)
+  if draft == '' then return at end
+  answer[at - 2], answer[at + 1], answer[at + 2] = answer[at - 2] .. hand.MORE, '', draft
+  return at + 2
+end
+
+-- Prepares all that is written and answered, and says how long the answer is; nil where a job is not plain.
+local function decide(args, n, d, now, entries, raws, lives, drafts)
+  local i, at, size, known_ms, known_worker, known_client, terms, due, due_word, rest = 0, 2, 0, nil, nil, nil, nil, nil, nil, nil
+  for c = 1, n do
+    local worker, nonce, asked, from, begin = workers[c], nonces[c], leases[c], claims[c], at + 1
+    at, answer[at + 2] = at + 2, 'new'
+    for _ = 1, limits[c] do
+      i = i + 1
+      local id, raw, live, k = ids[i], raws[i], lives[i], i * 2
+      if not raw or live and not patch.has_no_skips(live) then return end
+      local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
+      if layout ~= LAYOUT or high > 0 or flags % 2 >= EXTERNAL then return end
+
+      local client, lease_ms = flags % 4 >= CLIENT and patch.parts(raw, flags) or '', asked
+      if asked == 0 then lease_ms = patch.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
+      if lease_ms ~= known_ms or worker ~= known_worker then
+        known_ms, known_worker, known_client, terms = lease_ms, worker, nil, patch.terms(now, lease_ms, worker)
+        due = text.of(now + (d.max_hold > 0 and min(lease_ms, d.max_hold) or lease_ms))
+        due_word = ' ' .. due
+      end
+      if client ~= known_client then
+        known_client, rest = client, short(worker) .. short(client) .. '\0\0' .. RESERVED
+      end
+      local claim, score = sub(args[c], from, from + CLAIM - 1), tonumber(entries[k])
+      local packed
+      if live then
+        packed = patch.reserve_again(live, score, claim, nonce, terms)
+      else
+        packed = patch.reserve(stamp, priority, score, claim, nonce, terms)
+      end
+      turns.serve(score, client, not live or patch.is_unserved(live))
+      to_reserved[k + 1], to_reserved[k + 2], to_held[k + 2] = due, id, worker .. '\0' .. nonce .. '\0' .. id
+      to_live[k + 1], to_live[k + 2], tale[k - 1], tale[k] = id, packed, id, rest
+      answer[at + 1], answer[at + 2], answer[at + 3] = id .. due_word, raw, packed
+      at, from, size = at + 3, from + CLAIM, size + #raw
+      if live then at = tell_draft(at, worker, drafts[i], d.shares_drafts) end
+    end
+    answer[begin] = at - begin
+  end
+  return size <= hand.BYTES and at
 end
 
 local function write(q, n)
@@ -95,35 +126,23 @@ local function write(q, n)
   call(unpack(to_live, 1, n * 2 + 2))
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
+  books.tell(q, RESERVED, tale, n, 0)
+  call('HINCRBY', q.totals, 'handed_out', text.of(n))
 end
 
 return function(q, args)
-  desk.open(q)
-  if q.desk.is_paused or desk.is_overdue(q) then return end
-  local wanted, n = read_calls(q, args)
+  local n, now, d = #args / STRIDE, clock.read(), desk.read(q, settings)
+  if d.is_paused or is_overdue(q, text.of(now)) then return end
+  local wanted = read_calls(q, args, n, d.worker_limit)
   if not wanted or wanted == 0 or wanted > MOST then return end
   local entries, raws, lives = read_line(q, wanted)
   if not entries then return end
-
   turns.open()
-  local i, replies, drafts = 0, {}, read_drafts(q, wanted, lives)
-  for c = 1, n do
-    local at = (c - 1) * STRIDE
-    local worker, nonce = args[at + 1], args[at + 2]
-    local one = {
-      worker = worker, named = text.short(worker), nonce = nonce, member = worker .. '\0' .. nonce .. '\0',
-      asked = tonumber(args[at + 4]), secrets = args[at + 7], digests = args[at + 8], terms = nil, due = nil,
-    }
-    i = i + 1
-    local given = {'new', give(q, one, i, 1, raws[i], lives[i], entries[i * 2 - 1], tonumber(entries[i * 2]), drafts)}
-    for j = 2, limits[c] do
-      i = i + 1
-      given[j + 1] = give(q, one, i, j, raws[i], lives[i], entries[i * 2 - 1], tonumber(entries[i * 2]), drafts)
-    end
-    replies[c] = given
-  end
+  local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
+  if not length then return end
+
   write(q, wanted)
-  event.told(q, 'reserved', wanted)
-  total.count(q, 'handed_out', wanted)
-  return commit(q, function() return desk.answer(q, replies, false) end)
+  answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil
+  answer[2] = desk.sight(d, now, call('ZCARD', q.inbound), UNASKED)
+  return answer
 end

@@ -2,42 +2,37 @@
 -- are read once and written once. What is kept here between calls is room, and nothing is read that a call has not written.
 local order = require 'jobs/order'
 local text = require 'base/text'
+local look = require 'plain/look'
 local turns = {}
 local call, pack, unpack_share, unpack = redis.call, struct.pack, struct.unpack, unpack
-local floor, max, match = math.floor, math.max, string.match
+local max, of = math.max, text.of
 local SPAN, SHARE = order.SPAN, order.SHARE
--- By client and priority: its member of `turns` ('priority client'), the priority, the highest turn, how many jobs. Then
--- the same by priority alone.
+-- By client and priority: its member of `turns` ('priority client'), the priority as text, the highest turn, how many jobs.
+-- Then the same by priority alone.
 local n, members, priorities, highest, counts = 0, {}, {}, {}, {}
-local levels, level_of, tops = 0, {}, {}
-local arrived = {}
--- Whose was the last that was handed out.
-local served, served_client, served_priority
+local levels, level_of, names, tops = 0, {}, {}, {}
+local arrived, one_share, one_top = {}, {}, {}
+local run, run_turn, run_client, run_unserved, run_base = 0, nil, nil, nil, nil
 local to_turns, from_turns, to_tops = {'HSET'}, {'HDEL'}, {'HSET'}
 
 function turns.open()
-  n, levels, served_client = 0, 0, nil
+  n, levels, run, run_client = 0, 0, 0, nil
 end
 
--- Which of the list's clients that is; most often the same as before.
-local function whose(member)
+-- Which of the list's clients that is.
+function turns.whose(priority, client)
+  local spelled = of(priority)
+  local member = spelled .. ' ' .. client
   for k = n, 1, -1 do
     if members[k] == member then return k end
   end
   n = n + 1
-  members[n], highest[n], counts[n] = member, 0, 0
+  members[n], priorities[n], highest[n], counts[n], arrived[n] = member, spelled, 0, 0, 0
   return n
 end
 
--- One more arrival; `place` gives it its place when all are counted.
-function turns.arrive(member)
-  local k = whose(member)
-  counts[k] = counts[k] + 1
-  return k
-end
-
 local function read_shares(q)
-  local raws = call('HMGET', q.turns, unpack(members, 1, n))
+  local raws = look(q.turns, members, 1, n, one_share)
   for k = 1, n do
     if raws[k] then
       local last, jobs = unpack_share(SHARE, raws[k])
@@ -49,42 +44,53 @@ local function read_shares(q)
   return raws
 end
 
--- What is counted is written; and each client's last place is known from then on.
-function turns.write_arrivals(q)
-  for k = 1, n do arrived[k], priorities[k] = counts[k], match(members[k], '^%d+') end
-  local lasts, top = read_shares(q), call('HMGET', q.tops, unpack(priorities, 1, n))
-  to_turns[2] = q.turns
-  for k = 1, n do
-    highest[k] = max(tonumber(top[k] or 0), lasts[k])
-    to_turns[k * 2 + 1], to_turns[k * 2 + 2] = members[k], pack(SHARE, highest[k] + arrived[k], counts[k])
-    highest[k] = highest[k] + priorities[k] * SPAN
+-- Each of so many arrivals, by whose they are, is counted and has its place as text in `places`, behind each other with
+-- one between them.
+function turns.arrive(q, whose, jobs, places)
+  for i = 1, jobs do
+    local k = whose[i]
+    arrived[k] = arrived[k] + 1
   end
+  local lasts, top = read_shares(q), look(q.tops, priorities, 1, n, one_top)
+  for k = 1, n do
+    local base = max(tonumber(top[k] or 0), lasts[k])
+    to_turns[k * 2 + 1], to_turns[k * 2 + 2] = members[k], pack(SHARE, base + arrived[k], counts[k] + arrived[k])
+    highest[k] = base + priorities[k] * SPAN
+  end
+  for i = 1, jobs do
+    local k = whose[i]
+    local place = highest[k] + 1
+    highest[k], places[i * 2 + 1] = place, of(place)
+  end
+end
+
+function turns.write_arrivals(q)
+  to_turns[2] = q.turns
   call(unpack(to_turns, 1, n * 2 + 2))
 end
 
--- The place of the next of them.
-function turns.place(k)
-  local place = highest[k] + 1
-  highest[k] = place
-  return place
+-- Those who were handed out one after the other, of one client and priority: how many, and the turn of the last.
+local function end_run()
+  if run == 0 then return end
+  local priority = run_base / SPAN
+  if levels == 0 or level_of[levels] ~= run_base then
+    levels = levels + 1
+    level_of[levels], names[levels] = run_base, of(priority)
+  end
+  tops[levels] = run_turn
+  if not run_unserved then return end
+  local k = turns.whose(priority, run_client)
+  highest[k], counts[k] = run_turn, counts[k] - run
 end
 
--- One is handed out, in order; nobody is passed over.
-function turns.serve(score, is_unserved, client)
-  local priority = floor(score / SPAN)
-  local turn = score - priority * SPAN
-  if levels == 0 or level_of[levels] ~= priority then
-    levels = levels + 1
-    level_of[levels] = priority
+-- One is handed out, in order: nobody is passed over. `unserved`: for the first time.
+function turns.serve(score, client, unserved)
+  local turn = score % SPAN
+  if client ~= run_client or unserved ~= run_unserved or score - turn ~= run_base then
+    end_run()
+    run, run_client, run_unserved, run_base = 0, client, unserved, score - turn
   end
-  tops[levels] = turn
-  if not is_unserved then return end
-  local k = served
-  if client ~= served_client or priority ~= served_priority then
-    k = whose(priority .. ' ' .. client)
-    served, served_client, served_priority = k, client, priority
-  end
-  highest[k], counts[k] = turn, counts[k] - 1
+  run, run_turn = run + 1, turn
 end
 
 local function write_shares(q)
@@ -107,12 +113,13 @@ end
 
 -- V rises to the last turn that was handed out, and never falls.
 function turns.write_served(q)
+  end_run()
   write_shares(q)
-  local before, moved = call('HMGET', q.tops, unpack(level_of, 1, levels)), 0
+  local before, moved = look(q.tops, names, 1, levels, one_top), 0
   for level = 1, levels do
     if tops[level] > tonumber(before[level] or 0) then
       moved = moved + 1
-      to_tops[moved * 2 + 1], to_tops[moved * 2 + 2] = text.of(level_of[level]), text.of(tops[level])
+      to_tops[moved * 2 + 1], to_tops[moved * 2 + 2] = names[level], of(tops[level])
     end
   end
   to_tops[2] = q.tops

@@ -3,7 +3,7 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   per item 4: id, secret, digest of the secret, result ('' = none)
+-- ARGV   per item 2: id; secret, digest of the secret, and behind them the result ('' = none)
 -- REPLY  per item: its words, 'done' | 'again' and late (0 | 1) | {'lost', how, state ('' = unknown)} |
 -- REPLY  {'later'}: in the next script, as all behind it
 local record = require 'base/record'
@@ -18,9 +18,7 @@ local gate = require 'jobs/gate'
 local history = require 'jobs/history'
 local ending = require 'jobs/ending'
 local items = require 'jobs/items'
-local switch = require 'plain/switch'
-local plain = require 'plain/complete'
-local STRIDE = 4
+local STRIDE = 2
 local STATES, DEAD = record.STATES, record.DEAD
 local DONE, DONE_LATE, GRACE_OVER = history.DONE, history.DONE_LATE, history.GRACE_OVER
 local pack, unpack_record, format, max, min = struct.pack, struct.unpack, string.format, math.max, math.min
@@ -95,7 +93,8 @@ local function complete_held(q, job, result)
 end
 
 local function complete(q, args, at)
-  local id, secret, digest, result = args[at], args[at + 1], args[at + 2], args[at + 3]
+  local id, secret, digest, stop = args[at], unpack_record('>c$ID_LENc8', args[at + 1])
+  local result = args[at + 1]:sub(stop)
   local job = items.holder(q, id, secret)
   if job then return complete_held(q, job, result) end
   job = q.known[id]
@@ -111,13 +110,9 @@ local function complete(q, args, at)
   return {'lost', history.ENDINGS[how], STATES[job.record.state]}
 end
 
-local function whole(q, args)
+return function(q, args)
   q.said = {}
   items.read(q, args, STRIDE)
   items.foresee_ends(q)
   return commit(q, items.each(q, args, STRIDE, complete))
-end
-
-return function(q, args)
-  return switch.is_on and plain(q, args) or whole(q, args)
 end

@@ -2,9 +2,9 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · dedupe hash · gates hash · batches hash · timers zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
--- ARGV   per job 5: id, its client among the turns ('priority client'), digest (16 bytes or ''), record behind its stamp, what
--- ARGV   is rare ('' = nothing: no delay, and twins are looked for if the queue does): always (0 | 1) look for twins,
--- ARGV   delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), and a payload that lives apart
+-- ARGV   per job 2: id, and behind it what is rare (none: no delay, and twins are looked for if the queue does): always look
+-- ARGV   for twins (0 | 1), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), and a payload that lives apart;
+-- ARGV   record behind its stamp
 -- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' |
 -- REPLY  'later': in the next script, as all behind it
 local record = require 'base/record'
@@ -14,22 +14,20 @@ local total = require 'base/total'
 local stamp = require 'base/stamp'
 local commit = require 'base/commit'
 local store = require 'jobs/store'
-local switch = require 'plain/switch'
-local plain = require 'plain/enqueue'
-local STRIDE = 5
+local STRIDE = 2
 local STATES = record.STATES
 local call, unpack, words = redis.call, unpack, text.words
 
 -- `always`: twins are looked for even if the queue does not.
 local function read_job(args, at)
-  local tail, rare = args[at + 4], args[at + 5]
+  local id, tail = args[at + 1], args[at + 2]
   local job = {
-    id = args[at + 1], tail = tail, header = record.header(record.stamped(0, tail)), always = false, delay = 0, run_at = 0,
-    external = '',
+    id = id:sub(1, $ID_LEN), tail = tail, header = record.header(record.stamped(0, tail)), always = false, delay = 0,
+    run_at = 0, external = '',
   }
-  if rare ~= '' then
-    local always, delay, run_at, stop = struct.unpack('>BI6I6', rare)
-    job.always, job.delay, job.run_at, job.external = always == 1, delay, run_at, rare:sub(stop)
+  if #id > $ID_LEN then
+    local always, delay, run_at, stop = struct.unpack('>BI6I6', id, $ID_LEN + 1)
+    job.always, job.delay, job.run_at, job.external = always == 1, delay, run_at, id:sub(stop)
   end
   return job
 end
@@ -107,12 +105,8 @@ local function accept(q, list, i)
   return words('stored', list.states[id])
 end
 
-local function whole(q, args)
+return function(q, args)
   local list, replies = read(q, args), {}
   for i = 1, list.n do replies[i] = write.is_spent(q) and 'later' or accept(q, list, i) end
   return commit(q, replies)
-end
-
-return function(q, args)
-  return switch.is_on and plain(q, args) or whole(q, args)
 end

@@ -74,8 +74,11 @@ pub fn random_code() -> Code {
     Code::from_bits(u128::from_be_bytes(random()))
 }
 
+/// Bytes of what the record remembers of a secret.
+pub const DIGEST_LEN: usize = 8;
+
 /// What the record remembers of a secret once its reservation has ended.
-pub fn secret_digest(secret: &Code) -> [u8; 8] {
+pub fn secret_digest(secret: &Code) -> [u8; DIGEST_LEN] {
     let digest = Sha256::digest(secret.as_str());
     std::array::from_fn(|i| digest[i])
 }

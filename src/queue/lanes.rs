@@ -200,7 +200,7 @@ impl Lanes {
                 Retry::Again => {}
                 Retry::Behind(place, member) if may_try => {
                     passenger.tries += 1;
-                    passenger.args.replace_last([place, member]);
+                    passenger.args = passenger.ticket.args_behind(place, member);
                 }
                 Retry::AfterSweep if may_try => {
                     passenger.tries += 1;
@@ -223,13 +223,10 @@ impl Lanes {
 /// What was said for all, and to each.
 fn split(script: &Script, ride: &Ride, answer: Value, expected: usize) -> Result<(Vec<Value>, Vec<Value>), Fault> {
     let broken = || broken(&format!("an answer of {} for each item", script.name));
-    let Value::Array(mut items) = answer else { return Err(broken()) };
-    let mut shared = Vec::new();
-    if ride.has_shared {
-        let Some(Value::Array(calls)) = items.pop() else { return Err(broken()) };
-        shared = std::mem::replace(&mut items, calls);
-    }
-    if items.len() == expected { Ok((shared, items)) } else { Err(broken()) }
+    let Value::Array(mut shared) = answer else { return Err(broken()) };
+    let begin = shared.len().checked_sub(expected).filter(|begin| ride.has_shared || *begin == 0).ok_or_else(broken)?;
+    let items = shared.split_off(begin);
+    Ok((shared, items))
 }
 
 /// A driver that panics takes its lane with it, so that the next call starts another.

@@ -17,9 +17,7 @@ use super::keys::{KEYS, REGISTRY};
 use crate::job::{Code, How, State, limits, settings::DEFAULT};
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 14] = [
-    // The plain paths are taken.
-    ("PLAIN", !cfg!(feature = "whole-path") as u64),
+const CONSTANTS: [(&str, u64); 13] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
@@ -157,9 +155,9 @@ impl Script {
         self.alone.get_or_init(|| {
             let (path, mut text) = (self.path, Text::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
-            text.modules(&self.sources, self.sources.in_order([OPEN, path]));
-            let named = named(&self.keys, "KEYS");
-            text.line(&format!("return m['{path}'](m['{OPEN}'].open({named}), ARGV)"));
+            text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.ways(path))));
+            text.line(&format!("local m, call, q, args = m, m['{OPEN}'], {}, ARGV", named(&self.keys, "KEYS")));
+            text.line(&answer(&self.sources, path));
             let sha = redis::Script::new(&text.code).get_hash().to_owned();
             Alone { text, sha }
         })
@@ -202,7 +200,8 @@ fn library(sources: &Sources, name: &str) -> Text {
     text.line(&format!("#!lua name={name}"));
     text.line("local made");
     text.line("local function make()");
-    text.modules(sources, sources.in_order(std::iter::once(OPEN).chain(sources.entries())));
+    let ways = sources.entries().flat_map(|path| sources.ways(path));
+    text.modules(sources, sources.in_order(std::iter::once(OPEN).chain(ways)));
     text.line("return m");
     text.line("end");
     for (path, is_large) in calls(sources) {
@@ -212,11 +211,19 @@ fn library(sources: &Sources, name: &str) -> Text {
         let kept = format!("call.find('{path}', {first}) or call.keep('{path}', {first}, {named})");
         text.line(&format!("redis.register_function{{function_name = '{function}', flags = {{{flag}}},"));
         text.line(&format!(
-            "callback = function(keys, args) made = made or make(); local call = made['{OPEN}']; \
-             return made['{path}'](call.open({kept}), args) end}}"
+            "callback = function(keys, args) made = made or make(); local m, call = made, made['{OPEN}']; \
+             local q = {kept}; {} end}}",
+            answer(sources, path)
         ));
     }
     text
+}
+
+/// Each way is tried in its turn; the whole path, which is the last, finds the state of its call opened.
+fn answer(sources: &Sources, path: &str) -> String {
+    let plain =
+        sources.ways(path).filter(|way| *way != path).map(|way| format!("m['{way}'](q, args) or ")).collect::<String>();
+    format!("return {plain}m['{path}'](call.open(q), args)")
 }
 
 /// A table of an entry's keys by name.

@@ -12,7 +12,7 @@ use redis::Value;
 
 use self::server::Redis;
 use super::{
-    Enqueued, NewJob, Nonce,
+    Complete, Enqueued, NewJob, Nonce,
     redis::args::Args,
     redis::read::{Fields, word},
     transition::Transition,
@@ -61,6 +61,10 @@ fn settle(reservation: &Reservation, rest: &[&str]) -> Args {
     args
 }
 
+fn completed(reservation: Reservation, result: &str) -> Args {
+    Complete { reservation, result: Json::from_text(result.to_owned()) }.args()
+}
+
 #[tokio::test]
 async fn enqueue_twice_makes_one_job() {
     let redis = Redis::start().await;
@@ -84,8 +88,13 @@ async fn reserve_twice_gives_the_same_jobs() {
         redis.enqueue(payload).await;
     }
     let (mut args, secret) = (Args::default(), ids::random_code());
-    args.push("ann").push(Nonce::random().as_bytes()).number(1).number(0).push("next").push("");
-    args.push(secret.as_str()).push(ids::secret_digest(&secret)).push("").push("");
+    args.put(|ask| {
+        ask.extend([1, 0, 1, 0, 0, 0, 0]); // what is next, one job, its own lease
+        ask.extend(Nonce::random().as_bytes());
+        ask.extend(b"\x03ann");
+        ask.extend(secret.as_str().as_bytes());
+        ask.extend(ids::secret_digest(&secret));
+    });
     // The second run marks the job, so that an undo of the first does not take it: only that may change.
     let first = redis.queues.look("reserve", &queue(), &args).await.expect("first");
     let second = redis.queues.look("reserve", &queue(), &args).await.expect("second");
@@ -101,7 +110,7 @@ async fn each_end_of_a_reservation_twice_is_one() {
     for payload in ["1", "2", "3", "4"] {
         redis.enqueue(payload).await;
     }
-    let done = redis.twice("complete", &settle(&redis.reserve().await, &[r#"{"ok":true}"#])).await;
+    let done = redis.twice("complete", &completed(redis.reserve().await, r#"{"ok":true}"#)).await;
     assert!(without_times(&done).starts_with("done"));
     let abandoned =
         redis.twice("abandon", &settle(&redis.reserve().await, &["lunch", "60000", "0", "0", "-1", ""])).await;
@@ -112,7 +121,7 @@ async fn each_end_of_a_reservation_twice_is_one() {
     redis.queues.look("abandon", &queue(), &settle(&held, &["", "0", "0", "0", "-1", ""])).await.expect("abandoned");
     let other = redis.reserve().await;
     assert_eq!(other.job, held.job);
-    let lost = redis.twice("complete", &settle(&held, &["42"])).await;
+    let lost = redis.twice("complete", &completed(held, "42")).await;
     assert_eq!(without_times(&lost), "lost,abandoned,reserved");
 }
 

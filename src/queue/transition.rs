@@ -123,6 +123,11 @@ pub(crate) trait Grouped: Transition<Outcome: Send> + Send + 'static {
         if word(reply) == Some("later") { Retry::Again } else { Retry::Done }
     }
 
+    /// What it is called with when it goes on behind a place, where it may.
+    fn args_behind(&self, _place: &[u8], _member: &[u8]) -> Args {
+        self.args()
+    }
+
     /// What is said where [`Entry`] lets nobody in.
     fn turned_away(&self) -> Result<Self::Outcome, Fault> {
         Err(broken("a queue that lets nobody in"))
@@ -137,7 +142,7 @@ pub(crate) struct Ride {
     /// Nothing is done for a caller who is gone.
     pub(crate) is_for_somebody: bool,
     pub(crate) entry: Entry,
-    /// The reply is {…shared, items} instead of the items alone.
+    /// Before the items the reply says what is so for all of them.
     pub(crate) has_shared: bool,
 }
 
@@ -157,7 +162,7 @@ pub(crate) enum Retry<'r> {
     Done,
     /// The others have filled the script: in the next one, without end, for each of them serves somebody.
     Again,
-    /// Behind this place and member, which are the call's last arguments.
+    /// Behind this place and member.
     Behind(&'r [u8], &'r [u8]),
     /// When what is overdue is back in its place.
     AfterSweep,

@@ -9,6 +9,7 @@ use crate::{
     job::QueueName,
     queue::{
         fault::Fault,
+        redis::args::Args,
         runner::Runner,
         transition::{Grouped, Reply, Retry, conclude},
     },
@@ -20,6 +21,8 @@ pub(super) trait Ticket: Send {
     /// Nobody waits for the answer any more.
     fn is_abandoned(&self) -> bool;
     fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
+    /// The arguments of the call, which goes on behind a place.
+    fn args_behind(&self, place: &[u8], member: &[u8]) -> Args;
     /// A caller that is gone drops the outcome, and with it the guard of what it has newly taken.
     fn deliver(self: Box<Self>, reply: Reply<'_>);
     fn turn_away(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName);
@@ -54,6 +57,10 @@ impl<T: Grouped> Ticket for Waiting<T> {
 
     fn retry<'r>(&self, item: &'r Value) -> Retry<'r> {
         self.call.retry(item)
+    }
+
+    fn args_behind(&self, place: &[u8], member: &[u8]) -> Args {
+        self.call.args_behind(place, member)
     }
 
     fn deliver(self: Box<Self>, reply: Reply<'_>) {

@@ -40,72 +40,93 @@ impl Task {
 
     /// The end of the job's record, with the flags that say what is in it.
     pub(crate) fn pack(&self) -> (u16, Vec<u8>) {
-        let (mut has, mut rest) = (0, Vec::with_capacity(self.payload.len() + TAIL));
+        let mut rest = Vec::with_capacity(self.size());
+        self.write(&mut rest);
+        (self.flags(), rest)
+    }
+
+    /// What is in the end of the job's record.
+    fn flags(&self) -> u16 {
+        let parts = [
+            (flags::LEASE, self.lease_ms.is_some()),
+            (flags::ATTEMPTS, self.max_attempts.is_some()),
+            (flags::BACKOFF, self.backoff.is_some()),
+            (flags::TRACE, self.trace().is_some()),
+            (flags::LOCKS, !self.locks.is_empty()),
+        ];
+        parts.iter().filter(|(_, is_there)| *is_there).fold(0, |has, (flag, _)| has | flag)
+    }
+
+    fn trace(&self) -> Option<&str> {
+        self.traceparent.as_deref().filter(|trace| trace.len() == record::TRACE_LEN)
+    }
+
+    /// Writes the end of the job's record.
+    fn write(&self, out: &mut Vec<u8>) {
         if let Some(lease) = self.lease_ms {
-            has |= flags::LEASE;
-            rest.extend(lease.to_be_bytes());
+            out.extend(lease.to_be_bytes());
         }
         if let Some(attempts) = self.max_attempts {
-            has |= flags::ATTEMPTS;
-            rest.extend(attempts.to_be_bytes());
+            out.extend(attempts.to_be_bytes());
         }
         if let Some(backoff) = self.backoff {
-            has |= flags::BACKOFF;
             let (kind, delay, most) = record::backoff_parts(backoff);
-            rest.push(kind);
-            rest.extend(delay.to_be_bytes());
-            rest.extend(most.to_be_bytes());
+            out.push(kind);
+            out.extend(delay.to_be_bytes());
+            out.extend(most.to_be_bytes());
         }
-        if let Some(trace) = self.traceparent.as_ref().filter(|t| t.len() == record::TRACE_LEN) {
-            has |= flags::TRACE;
-            rest.extend(trace.as_bytes());
+        if let Some(trace) = self.trace() {
+            out.extend(trace.as_bytes());
         }
         if !self.locks.is_empty() {
-            has |= flags::LOCKS;
-            record::pack_locks(&self.locks, &mut rest);
+            record::pack_locks(&self.locks, out);
         }
         if !self.lives_apart() {
-            rest.extend(self.payload.as_str().as_bytes());
+            out.extend(self.payload.as_str().as_bytes());
         }
-        (has, rest)
     }
 
-    /// A new job's record behind its stamp.
-    pub(crate) fn tail(&self, priority: Priority, client: &str, digest: &[u8], fingerprint: &[u8]) -> Vec<u8> {
-        let (mut has, rest) = self.pack();
-        let parts =
-            [(flags::CLIENT, client.len()), (flags::DIGEST, digest.len()), (flags::FINGERPRINT, fingerprint.len())];
-        for (flag, length) in parts {
-            has |= if length > 0 { flag } else { 0 };
-        }
-        has |= if self.lives_apart() { flags::EXTERNAL } else { 0 };
-        let mut tail = Vec::with_capacity(rest.len() + TAIL);
-        tail.extend(has.to_be_bytes());
-        tail.push(priority.get());
+    /// Writes a new job's record behind its stamp.
+    pub(crate) fn write_tail(
+        &self,
+        priority: Priority,
+        client: &str,
+        digest: Option<&[u8; 16]>,
+        fingerprint: Option<&[u8; 8]>,
+        out: &mut Vec<u8>,
+    ) {
+        let parts = [
+            (flags::EXTERNAL, self.lives_apart()),
+            (flags::CLIENT, !client.is_empty()),
+            (flags::DIGEST, digest.is_some()),
+            (flags::FINGERPRINT, fingerprint.is_some()),
+        ];
+        let has = parts.iter().filter(|(_, is_there)| *is_there).fold(self.flags(), |has, (flag, _)| has | flag);
+        out.extend(has.to_be_bytes());
+        out.push(priority.get());
         if !client.is_empty() {
-            tail.push(client.len() as u8);
-            tail.extend(client.as_bytes());
+            out.push(client.len() as u8);
+            out.extend(client.as_bytes());
         }
-        tail.extend(digest);
-        tail.extend(fingerprint);
-        tail.extend(rest);
-        tail
+        out.extend(digest.into_iter().flatten());
+        out.extend(fingerprint.into_iter().flatten());
+        self.write(out);
     }
 
-    /// What few jobs have: twins that are looked for `always`, a delay, a time, a payload that lives apart. Empty for none.
-    pub(crate) fn rare(&self, always: bool) -> Vec<u8> {
+    /// Writes what few jobs have: twins that are looked for `always`, a delay, a time, a payload that lives apart. Nothing
+    /// for the others.
+    pub(crate) fn write_rare(&self, always: bool, out: &mut Vec<u8>) {
         let (delay, run_at) = self.times();
         if !always && delay == 0 && run_at == 0 && !self.lives_apart() {
-            return Vec::new();
+            return;
         }
-        let mut rare = vec![u8::from(always)];
+        out.push(u8::from(always));
         for ms in [delay, run_at] {
-            rare.extend(&ms.to_be_bytes()[2..]);
+            out.extend(&ms.to_be_bytes()[2..]);
         }
         if self.lives_apart() {
-            rare.extend(self.payload.as_str().as_bytes());
+            out.extend(self.payload.as_str().as_bytes());
         }
-        rare
     }
 
     /// Appends what all new jobs end with: delay, run at, the end of the record, the payload that lives apart.

@@ -29,17 +29,16 @@ impl Args {
         self.push(itoa::Buffer::new().format(arg))
     }
 
-    /// The last of them are others.
-    pub(crate) fn replace_last<const N: usize>(&mut self, by: [&[u8]; N]) {
-        let mut cut = 0;
-        for arg in self.iter().take(self.count - N) {
-            cut += LENGTH + arg.len();
+    /// An argument that is written where it stands.
+    pub(crate) fn put(&mut self, write: impl FnOnce(&mut Vec<u8>)) -> &mut Self {
+        let at = self.bytes.len();
+        self.push("");
+        write(&mut self.bytes);
+        let length = (self.bytes.len() - at - LENGTH) as Length;
+        if let Some(place) = self.bytes[at..].first_chunk_mut() {
+            *place = length.to_ne_bytes();
         }
-        self.bytes.truncate(cut);
-        self.count -= N;
-        for arg in by {
-            self.push(arg);
-        }
+        self
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -66,12 +65,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_in_comes_out_and_the_last_may_be_replaced() {
+    fn what_is_put_in_comes_out() {
         let mut args = Args::with_room(2, 8);
         args.push("id").number(1_763).push([0, 255]).push("");
         assert_eq!(args.iter().collect::<Vec<_>>(), [&b"id"[..], b"1763", &[0, 255], b""]);
-        args.replace_last([b"17", b"next"]);
-        assert_eq!(args.iter().collect::<Vec<_>>(), [&b"id"[..], b"1763", b"17", b"next"]);
-        assert_eq!(args.count(), 4);
+        args.put(|bytes| bytes.extend(b"abc"));
+        assert_eq!(args.iter().last(), Some(&b"abc"[..]));
+        assert_eq!(args.count(), 5);
     }
 }

@@ -8,6 +8,8 @@ use std::{
 use metrics::Histogram;
 use redis::Value;
 
+use super::read::Fields;
+
 use crate::job::{Kind, QueueName, Tally, Total};
 
 /// Counts transitions that this instance brought about.
@@ -23,20 +25,57 @@ pub(crate) fn lost() {
     metrics::counter!("intray_transitions_total", "transition" => Tally::Lost.word()).increment(1);
 }
 
-/// Counts what a script did, and answers what it answered.
+/// Counts what a script did, and answers what it answered. What comes by the thousand comes as it costs Redis least: packed
+/// into one text, or flat, and then begins with what was counted and how often.
 pub(crate) fn counted(queue: &QueueName, answer: Value) -> Value {
+    let count = |name: &[u8], n: u64| {
+        if let Some(transition) = transition_of(name) {
+            transitions(queue, transition, n);
+        }
+    };
     let mut parts = match answer {
-        Value::Array(parts) if matches!(parts.first(), Some(Value::BulkString(word)) if word == b"counted") => parts,
+        Value::BulkString(ref text) if text.first() == Some(&0) => {
+            let Ok(mut fields) = Fields::of(&answer) else { return answer };
+            if let (Ok(name), Ok(n)) = (fields.slice(), fields.count()) {
+                count(name, n);
+            }
+            return Value::Array(fields.values().collect());
+        }
+        Value::Array(parts) => parts,
         other => return other,
     };
-    for pair in parts.split_off(2).as_chunks().0 {
-        if let [Value::BulkString(name), Value::Int(n)] = pair
-            && let Some(transition) = transition_of(name)
-        {
-            transitions(queue, transition, n.unsigned_abs());
+    match parts.first() {
+        Some(first @ Value::BulkString(words)) if words.starts_with(b"flat ") => {
+            if let Ok(mut words) = Fields::of(first) {
+                words.skip();
+                if let (Ok(name), Ok(n)) = (words.slice(), words.count()) {
+                    count(name, n);
+                }
+            }
+            Value::Array(nested(parts.into_iter().skip(1)))
         }
+        Some(Value::BulkString(word)) if word == b"counted" => {
+            for pair in parts.split_off(2).as_chunks().0 {
+                if let [Value::BulkString(name), Value::Int(n)] = pair {
+                    count(name, n.unsigned_abs());
+                }
+            }
+            parts.pop().unwrap_or(Value::Nil)
+        }
+        _ => Value::Array(parts),
     }
-    parts.pop().unwrap_or(Value::Nil)
+}
+
+/// A number stands before as many parts that are a list.
+fn nested(mut parts: impl Iterator<Item = Value>) -> Vec<Value> {
+    let mut items = Vec::with_capacity(parts.size_hint().0 / 4 + 2);
+    while let Some(part) = parts.next() {
+        items.push(match part {
+            Value::Int(n) => Value::Array(parts.by_ref().take(n.unsigned_abs() as usize).collect()),
+            alone => alone,
+        });
+    }
+    items
 }
 
 /// What is told by the word of a total or of an event: of what is kept now, nothing.

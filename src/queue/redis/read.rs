@@ -11,12 +11,7 @@ pub(crate) fn broken(what: &str) -> Fault {
 
 /// The first word of an answer.
 pub(crate) fn word(value: &Value) -> Option<&str> {
-    match value {
-        Value::Array(items) => items.first().and_then(word),
-        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok()?.split(' ').next(),
-        Value::SimpleString(text) => Some(text),
-        _ => None,
-    }
+    Fields::of(value).ok()?.word().ok()
 }
 
 /// One field of an answer, where it lies.
@@ -49,7 +44,7 @@ enum Form<'v> {
     List(std::slice::Iter<'v, Value>),
     /// The words of one text; `None` behind the last.
     Words(Option<&'v [u8]>),
-    /// Packed into one text: NUL, how many there are, the length of each in four bytes, and they.
+    /// Packed into one text: NUL, how many there are in two bytes, the length of each in four, and they.
     Packed {
         lengths: std::slice::Iter<'v, [u8; 4]>,
         rest: &'v [u8],
@@ -64,8 +59,9 @@ impl<'v> Fields<'v> {
     fn within(field: Field<'v>) -> Result<Self, Fault> {
         let form = match field {
             Field::List(items) => Form::List(items.iter()),
-            Field::Text([0, count, rest @ ..]) => {
-                let (lengths, rest) = rest.split_at_checked(usize::from(*count) * 4).ok_or_else(|| broken("fields"))?;
+            Field::Text([0, high, low, rest @ ..]) => {
+                let count = usize::from(u16::from_be_bytes([*high, *low]));
+                let (lengths, rest) = rest.split_at_checked(count * 4).ok_or_else(|| broken("fields"))?;
                 Form::Packed { lengths: lengths.as_chunks().0.iter(), rest }
             }
             Field::Text(words) => Form::Words(Some(words)),
@@ -163,6 +159,11 @@ impl<'v> Fields<'v> {
     /// The rest, as lists.
     pub(crate) fn lists(mut self) -> impl Iterator<Item = Result<Self, Fault>> {
         std::iter::from_fn(move || self.next().map(Self::within))
+    }
+
+    /// The rest, each of its own.
+    pub(crate) fn values(mut self) -> impl Iterator<Item = Value> {
+        std::iter::from_fn(move || self.slice().ok().map(|bytes| Value::BulkString(bytes.to_vec())))
     }
 
     /// The rest, as pairs of texts.

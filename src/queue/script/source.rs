@@ -12,6 +12,9 @@ struct Files;
 
 /// Where the entry points are; every other folder holds modules.
 const ENTRIES: [&str; 2] = ["transitions/", "views/"];
+/// Second texts of some, for the calls that come by the thousand: nothing is unusual about any of their jobs. They answer
+/// nil, before anything was written, when something is.
+const PLAIN: &str = "plain/";
 
 /// All files, by the names that `require` knows them by.
 pub(super) struct Sources(BTreeMap<String, String>);
@@ -47,6 +50,13 @@ impl Sources {
     pub(super) fn entries(&self) -> impl Iterator<Item = &str> {
         let is_entry = |name: &&str| ENTRIES.iter().any(|folder| name.starts_with(folder));
         self.0.keys().map(String::as_str).filter(is_entry)
+    }
+
+    /// The files that do what an entry point is for, in the order in which they are tried.
+    pub(super) fn ways<'s>(&'s self, path: &'s str) -> impl Iterator<Item = &'s str> {
+        let is_plain =
+            |name: &&str| !cfg!(feature = "whole-path") && name.strip_prefix(PLAIN) == path.rsplit('/').next();
+        self.0.keys().map(String::as_str).filter(is_plain).chain([path])
     }
 
     /// Files and all that they require, each behind what it requires itself.

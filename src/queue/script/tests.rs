@@ -24,6 +24,7 @@ fn what_a_file_requires_comes_before_it_and_each_once() {
     ]);
     assert_eq!(sources.in_order(["transitions/t"]), ["base/b", "base/a", "transitions/t"]);
     assert_eq!(sources.entries().collect::<Vec<_>>(), ["transitions/t"]);
+    assert_eq!(sources.ways("transitions/t").collect::<Vec<_>>(), ["transitions/t"]);
 }
 
 #[test]
@@ -82,7 +83,8 @@ fn a_header_names_all_keys_of_an_entry_point_and_of_what_it_requires() {
     let mut wrong = Vec::new();
     let known: Vec<_> = KEYS.iter().copied().chain([(REGISTRY, "zset")]).collect();
     for entry in sources.entries() {
-        let code: String = sources.in_order([entry]).iter().map(|name| code(sources.get(name)) + "\n").collect();
+        let code: String =
+            sources.in_order(sources.ways(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
         let mut used = names_behind(&code, "q.");
         // A command that is put off is told the name, and so is what looks a set up by it.
         let named = ["write.set(q, ", "write.add(q, ", "write.delete(q, ", "write.remove(q, ", "key = ", "take(q, "];
@@ -147,7 +149,8 @@ fn a_header_says_the_words_of_the_reply_and_no_others() {
         let source = sources.get(entry);
         let said = header(source, "REPLY").join(" ");
         let said: BTreeSet<_> = said.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).collect();
-        let code: String = sources.in_order([entry]).iter().map(|name| code(sources.get(name)) + "\n").collect();
+        let code: String =
+            sources.in_order(sources.ways(entry)).iter().map(|name| code(sources.get(name)) + "\n").collect();
         for word in &said {
             if !code.contains(&format!("'{word}'")) {
                 wrong.push(format!("{entry}: nobody says {word}"));
@@ -230,6 +233,18 @@ fn a_call_begins_with_nothing_of_the_one_before() {
         }
     }
     assert!(left.is_empty(), "base/call does not open {left:?}");
+}
+
+/// A plain path runs before that, so of `q` there are only the keys.
+#[test]
+fn a_plain_path_knows_the_keys_and_nothing_else_of_a_call() {
+    let sources = carried();
+    for (name, source) in sources.all().filter(|(name, _)| name.starts_with("plain/")) {
+        let code = code(source);
+        let others: Vec<_> =
+            names_behind(&code, "q.").into_iter().filter(|name| !KEYS.iter().any(|(key, _)| key == name)).collect();
+        assert!(others.is_empty(), "{name} takes {others:?}");
+    }
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! complete: the holder reports success.
 
 use crate::{
-    job::{Reservation, limits},
+    job::{Reservation, ids, limits},
     payload::Json,
     queue::{
         fault::Fault,
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, handle},
+        layout::reservation::{Lost, OF_A_RESERVATION},
         redis::{args::Args, read::broken},
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
@@ -49,8 +49,13 @@ impl Transition for Complete {
     const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
-        let mut args = handle(&self.reservation, 1, self.result().len());
-        args.push(self.result());
+        let (id, secret) = (self.reservation.job.code.as_str(), self.reservation.secret.as_str());
+        let mut args = Args::with_room(2, id.len() + secret.len() + ids::DIGEST_LEN + self.result().len());
+        args.push(id).put(|claim| {
+            claim.extend(secret.as_bytes());
+            claim.extend(ids::secret_digest(&self.reservation.secret));
+            claim.extend(self.result().as_bytes());
+        });
         args
     }
 

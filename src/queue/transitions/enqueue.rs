@@ -138,13 +138,15 @@ impl Transition for NewJob {
     const SCRIPT: &'static str = "enqueue";
 
     fn args(&self) -> Args {
-        let client = self.client.as_ref().map_or("", Name::as_str);
-        let (digest, rare) = (self.digest(), self.task.rare(matches!(self.dedupe, Dedupe::Payload | Dedupe::Key(_))));
-        let digest = digest.as_ref().map_or(&[][..], |digest| digest);
-        let fingerprint = self.fingerprint.as_ref().map_or(&[][..], |fingerprint| fingerprint);
-        let mut args = Args::with_room(5, 100 + client.len() + self.task.size());
-        args.push(self.id.code.as_str()).push(format!("{} {client}", self.priority.get())).push(digest);
-        args.push(self.task.tail(self.priority, client, digest, fingerprint)).push(rare);
+        let (client, digest) = (self.client.as_ref().map_or("", Name::as_str), self.digest());
+        let always = matches!(self.dedupe, Dedupe::Payload | Dedupe::Key(_));
+        let mut args = Args::with_room(2, 100 + client.len() + self.task.size());
+        args.put(|id| {
+            id.extend(self.id.code.as_str().as_bytes());
+            self.task.write_rare(always, id);
+        });
+        let fingerprint = self.fingerprint.as_ref();
+        args.put(|tail| self.task.write_tail(self.priority, client, digest.as_ref(), fingerprint, tail));
         args
     }
 

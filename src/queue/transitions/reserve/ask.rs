@@ -40,34 +40,54 @@ pub(super) enum Mode {
     This(Code),
 }
 
-/// Bytes of a digest, as the script cuts them.
-const DIGEST: usize = 8;
+impl Mode {
+    /// As jobs/ask knows it.
+    fn number(&self, is_fresh: bool) -> u8 {
+        match self {
+            Self::Next if is_fresh => 2,
+            Self::Next => 1,
+            Self::Resume => 3,
+            Self::This(_) => 4,
+        }
+    }
+}
+
+impl Ask {
+    /// One argument: `behind` is what stands behind the claims.
+    fn packed(&self, behind: &[&[u8]]) -> Args {
+        let limit = u16::try_from(self.limit).unwrap_or(u16::MAX);
+        let worker = self.worker.as_ref().map_or("", Name::as_str);
+        // Nobody has been given anything by a call that nobody can have made before.
+        let is_fresh = self.worker.is_none() && self.nonce.is_fresh();
+        let size = usize::from(limit) * (Code::LEN + ids::DIGEST_LEN) + worker.len();
+        let mut args = Args::with_room(1, 64 + size + behind.iter().map(|part| part.len()).sum::<usize>());
+        args.put(|out| {
+            out.push(self.mode.number(is_fresh));
+            out.extend(limit.to_be_bytes());
+            out.extend(self.lease_ms.unwrap_or(0).to_be_bytes());
+            out.extend(self.nonce.as_bytes());
+            out.push(worker.len() as u8);
+            out.extend(worker.as_bytes());
+            for _ in 0..limit {
+                let secret = ids::random_code();
+                out.extend(secret.as_str().as_bytes());
+                out.extend(ids::secret_digest(&secret));
+            }
+            behind.iter().for_each(|part| out.extend(*part));
+        });
+        args
+    }
+}
 
 impl Transition for Ask {
     type Outcome = Part;
     const SCRIPT: &'static str = "reserve";
 
     fn args(&self) -> Args {
-        let (limit, worker) = (self.limit as usize, self.worker.as_ref().map_or("", Name::as_str));
-        let mut args = Args::with_room(10, worker.len() + limit * (Code::LEN + DIGEST) + 128);
-        args.push(worker).push(self.nonce.as_bytes());
-        args.number(self.limit.into()).number(self.lease_ms.unwrap_or(0).into());
-        let (how, id) = match &self.mode {
-            // Nobody has been given anything by a call that nobody can have made before.
-            Mode::Next if self.worker.is_none() && self.nonce.is_fresh() => ("fresh", ""),
-            Mode::Next => ("next", ""),
-            Mode::Resume => ("resume", ""),
-            Mode::This(code) => ("this", code.as_str()),
-        };
-        args.push(how).push(id);
-        let (mut secrets, mut digests) = (String::with_capacity(limit * Code::LEN), Vec::with_capacity(limit * DIGEST));
-        for _ in 0..limit {
-            let secret = ids::random_code();
-            secrets.push_str(secret.as_str());
-            digests.extend(ids::secret_digest(&secret));
+        match &self.mode {
+            Mode::This(code) => self.packed(&[code.as_str().as_bytes()]),
+            Mode::Next | Mode::Resume => self.packed(&[]),
         }
-        args.push(secrets).push(digests).push("").push("");
-        args
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<Part, Fault> {
@@ -77,7 +97,9 @@ impl Transition for Ask {
         let (mut jobs, mut undo, mut refusal) = (Vec::new(), Undo::default(), None);
         match word {
             "new" | "held" => {
-                jobs = item.lists().map(|job| read_handout(queue, warn_ms, job?)).collect::<Result<_, _>>()?;
+                while !item.is_done() {
+                    jobs.push(read_handout(queue, warn_ms, &mut item)?);
+                }
                 if word == "new" && !jobs.is_empty() {
                     let taken = |job: &Handout| (job.reservation.job.code, job.reservation.secret);
                     undo = Undo::of(runner, queue, jobs.iter().map(taken).collect());
@@ -112,6 +134,11 @@ impl Grouped for Ask {
         self.limit
     }
 
+    /// From the front when the place is none.
+    fn args_behind(&self, place: &[u8], member: &[u8]) -> Args {
+        if place.is_empty() { self.args() } else { self.packed(&[place, b" ", member]) }
+    }
+
     fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
         match (word(reply), reply) {
             (Some("later"), _) => Retry::Again,
@@ -127,19 +154,19 @@ impl Grouped for Ask {
 
 /// How long before a deadline to warn, and what the queue looks like to somebody who finds nothing.
 fn read_shared(shared: &[Value]) -> Result<(u32, Snapshot), Fault> {
-    let [times, counts] = shared else { return Err(broken("what is said for all calls")) };
-    let mut times = Fields::of(times)?;
-    let (now, warn_ms) = (times.time()?, times.count()? as u32);
-    Ok((warn_ms, Snapshot::of(now, Fields::of(counts)?)?))
+    let [said] = shared else { return Err(broken("what is said for all calls")) };
+    let mut said = Fields::of(said)?;
+    let (now, warn_ms) = (said.time()?, said.count()? as u32);
+    Ok((warn_ms, Snapshot::of(now, said)?))
 }
 
-fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields<'_>) -> Result<Handout, Fault> {
-    let job = JobId { queue: queue.clone(), code: answer.code()? };
+fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Result<Handout, Fault> {
+    let mut about = answer.list()?;
+    let job = JobId { queue: queue.clone(), code: about.code()? };
+    let deadline = about.time()?;
     let header = Header::parse(answer.slice()?)?;
-    let apart = answer.slice()?;
     let live = Live::parse(answer.slice()?)?;
-    let deadline = answer.time()?;
-    let draft = answer.slice()?;
+    let (apart, draft) = if about.is_done() { Default::default() } else { (answer.slice()?, answer.slice()?) };
     let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
     let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };
     let priority = live.score.map_or(header.priority.into(), |score| score >> limits::SPAN_BITS);

@@ -1,0 +1,28 @@
+-- ask: one call of reserve, which its one argument packs. The twin is src/queue/transitions/reserve/ask.rs.
+local ask = {
+  -- Mode, limit, lease ms, nonce, worker behind its length; then so many claims, a secret and its digest each.
+  FORMAT = '>BI2I4c16Bc0', CLAIM = $ID_LEN + 8,
+  NEXT = 1,    -- what is next
+  FRESH = 2,   -- the same, by a call that surely nobody has made before
+  RESUME = 3,  -- what the caller has
+  THIS = 4,    -- the job whose id stands behind the claim
+}
+
+-- `id` is the job's of mode THIS; `place` and `member` are who was passed last, by a call that goes on.
+function ask.read(packed)
+  local mode, limit, lease_ms, nonce, worker, claims = struct.unpack(ask.FORMAT, packed)
+  local behind = packed:sub(claims + limit * ask.CLAIM)
+  local place, member = behind:match('^(%d+) (.+)')
+  return {
+    mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, packed = packed, claims = claims,
+    id = behind, place = tonumber(place), member = member,
+  }
+end
+
+-- The secret and the digest of the i-th job that a call is given.
+function ask.claim(asked, i)
+  local at = asked.claims + (i - 1) * ask.CLAIM
+  return asked.packed:sub(at, at + $ID_LEN - 1), asked.packed:sub(at + $ID_LEN, at + ask.CLAIM - 1)
+end
+
+return ask

@@ -1,0 +1,25 @@
+-- books: what the plain paths write beside their jobs: the queue's totals, its stream of events, and the hint.
+local clock = require 'base/clock'
+local event = require 'base/event'
+local hint = require 'base/hint'
+local text = require 'base/text'
+local books = {}
+local call, concat, sub, max, tonumber = redis.call, table.concat, string.sub, math.max, tonumber
+
+-- How the queue's own clock and a total stand: the stamp before the next that it gives, and how many there were.
+function books.read(q, what, now)
+  local kept = call('HMGET', q.totals, 'stamp', what)
+  return max(tonumber(kept[1] or 0), now * clock.PER_MS - 1), tonumber(kept[2] or 0)
+end
+
+function books.write(q, what, last, count)
+  call('HSET', q.totals, 'stamp', text.of(last), what, text.of(count))
+end
+
+-- So many events of one kind, `head`; `tale` has of each the job's id, and then the rest and the head of the next.
+function books.tell(q, head, tale, n, ready)
+  event.publish(q, n, head .. concat(tale, '', 1, n * 2 - 1) .. sub(tale[n * 2], 1, -1 - #head))
+  hint.publish(q, ready)
+end
+
+return books
