@@ -7,6 +7,7 @@ mod cost;
 mod cycle;
 mod memory;
 mod rig;
+mod tails;
 mod waiters;
 
 use clap::{Parser, ValueEnum};
@@ -29,6 +30,7 @@ enum Figures {
     Waiters,
     Cost,
     Guard,
+    Tails,
 }
 
 /// On one thread: what the clients use is not the service's.
@@ -45,6 +47,7 @@ async fn main() {
             Figures::Memory => memory::run().await,
             Figures::Waiters => waiters::run().await,
             Figures::Cost => cost::run(&asked.cost).await,
+            Figures::Tails => tails::run(&asked.cost.engine).await,
             Figures::Guard => cost::guard(&asked.cost).await,
         }
     }
