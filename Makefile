@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-hostile test-web test-contract cost fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-hostile test-web test-contract cost guard fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -44,6 +44,11 @@ test-contract: rust engine curl
 cost: rust engine
 	scripts/profilers.sh
 	cargo bench --locked --bench figures -- cost $(OPTIONS)
+
+# What does not depend on the machine, against the lines that are kept of it; `make guard UPDATE=1` writes these.
+guard: rust engine
+	scripts/profilers.sh
+	cargo bench --locked --bench figures -- guard $(if $(UPDATE),--update) $(OPTIONS)
 
 fmt: rust
 	cargo fmt

@@ -1,18 +1,20 @@
 //! The figures of the README: `cargo bench` for all that need nothing but an engine, `cargo bench -- cycle`, `-- memory` or
-//! `-- waiters` for one. `cargo bench -- cost` counts instructions; `make cost` brings what that needs.
+//! `-- waiters` for one. `cargo bench -- cost` counts instructions, `-- guard` holds that and more against what is kept; `make
+//! cost` and `make guard` bring what these need.
 
 mod client;
 mod cost;
 mod cycle;
 mod memory;
 mod rig;
+mod tails;
 mod waiters;
 
 use clap::{Parser, ValueEnum};
 
 #[derive(Parser)]
 struct Asked {
-    /// None: all but the cost, which takes valgrind and strace.
+    /// None: all that need neither valgrind nor strace.
     figures: Vec<Figures>,
     #[command(flatten)]
     cost: cost::Options,
@@ -27,6 +29,8 @@ enum Figures {
     Memory,
     Waiters,
     Cost,
+    Guard,
+    Tails,
 }
 
 /// On one thread: what the clients use is not the service's.
@@ -43,6 +47,8 @@ async fn main() {
             Figures::Memory => memory::run().await,
             Figures::Waiters => waiters::run().await,
             Figures::Cost => cost::run(&asked.cost).await,
+            Figures::Tails => tails::run(&asked.cost.engine).await,
+            Figures::Guard => cost::guard(&asked.cost).await,
         }
     }
 }

@@ -17,7 +17,9 @@ local overdue = require 'jobs/overdue'
 local removal = require 'jobs/removal'
 local upcoming = require 'jobs/upcoming'
 local stage = require 'batches/stage'
-local STEP, EVENTS, DAY = 200, 10000, 86400000
+-- So many are put back, or forgotten, in a step: everybody else waits as long as one takes, and one follows another.
+local STEP, FORGOTTEN = 25, 100
+local EVENTS, DAY = 10000, 86400000
 local BESIDES = 30 -- what it does, whatever it meets
 
 -- The scores of all that ended in this ms or before.
@@ -105,7 +107,7 @@ return function(q)
   write.so_far(q)
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
   local kept = {ms = tonumber(chosen[1] or $RETENTION_MS), most = tonumber(chosen[2] or $RETENTION_MAX)}
-  local forgotten, more_to_forget = forget(q, kept, STEP - step.expired - step.due)
+  local forgotten, more_to_forget = forget(q, kept, step.more and 0 or FORGOTTEN)
   local removed, more_of_batches = look_at_batches(q, kept, step.expired + step.due + forgotten == 0)
   local more = step.more or more_to_forget or more_of_batches
   return commit(q, function()

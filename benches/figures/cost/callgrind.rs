@@ -18,6 +18,9 @@ pub struct Callgrind {
 pub struct Profile {
     pub instructions: u64,
     pub allocations: u64,
+    /// What Lua asked for, for tables, strings and functions: it calls `realloc` for everything, and no other function of
+    /// Redis's calls that as often.
+    pub of_lua: u64,
     own: HashMap<String, u64>,
 }
 
@@ -62,7 +65,7 @@ impl Profile {
     /// Of the form that callgrind's manual describes, so much as is needed: where a function begins, its lines (a place and
     /// a cost), and after each call a line with the cost of who was called.
     fn read(text: &str) -> Self {
-        let (mut instructions, mut allocations, mut own) = (None, 0, HashMap::<_, u64>::new());
+        let (mut instructions, mut own, mut asking) = (None, HashMap::<_, u64>::new(), HashMap::<_, u64>::new());
         let (mut names, mut function, mut called, mut is_called) = (HashMap::new(), "", "", false);
         for line in text.lines() {
             if let Some(named) = line.strip_prefix("fn=") {
@@ -70,26 +73,42 @@ impl Profile {
             } else if let Some(named) = line.strip_prefix("cfn=") {
                 called = name_of(named, &mut names);
             } else if let Some(calls) = line.strip_prefix("calls=") {
-                allocations += if ALLOCATING.contains(&called) { number(calls) } else { 0 };
+                if ALLOCATING.contains(&called) {
+                    *asking.entry((function, called)).or_default() += number(calls);
+                }
                 is_called = true;
             } else if let Some(total) = line.strip_prefix("totals: ") {
                 instructions = Some(number(total));
             } else if line.starts_with(|first: char| "+-*0123456789".contains(first)) {
                 let cost = line.split_once(' ').map_or(0, |(_, cost)| number(cost));
-                *own.entry(function).or_default() += if std::mem::take(&mut is_called) { 0 } else { cost };
+                *own.entry(plain(function)).or_default() += if std::mem::take(&mut is_called) { 0 } else { cost };
             }
         }
+        let of_lua = asking.iter().filter(|((_, called), _)| *called == "realloc").map(|(_, calls)| *calls).max();
         let own = own.into_iter().map(|(name, own)| (name.to_owned(), own)).collect();
-        Self { instructions: instructions.expect("a total"), allocations, own }
+        let instructions = instructions.expect("a total");
+        Self { instructions, allocations: asking.values().sum(), of_lua: of_lua.unwrap_or(0), own }
     }
 
     /// The functions that took most, by themselves.
-    pub fn top(&self) -> String {
-        let mut functions: Vec<_> = self.own.iter().collect();
-        functions.sort_by(|a, b| b.1.cmp(a.1));
-        let share = |own: u64| own as f64 * 100.0 / self.instructions as f64;
-        functions.iter().take(40).map(|(name, own)| format!("{:>6.2} %  {name:.140}\n", share(**own))).collect()
+    pub fn functions(&self) -> Vec<(&str, u64)> {
+        let mut functions: Vec<_> = self.own.iter().map(|(name, own)| (name.as_str(), *own)).collect();
+        functions.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        functions
     }
+
+    pub fn top(&self) -> String {
+        let share = |own: u64| own as f64 * 100.0 / self.instructions as f64;
+        let functions = self.functions().into_iter().take(40);
+        functions.map(|(name, own)| format!("{:>6.2} %  {name:.140}\n", share(own))).collect()
+    }
+}
+
+/// Without what tells apart those of one name: the hash of a build, the depth of a recursion.
+fn plain(name: &str) -> &str {
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let name = name.rsplit_once('\'').filter(|(_, depth)| is_number(depth)).map_or(name, |(name, _)| name);
+    name.rsplit_once("::h").filter(|(_, hash)| hash.len() == 16).map_or(name, |(name, _)| name)
 }
 
 /// A function is named where it first occurs, `(12) malloc`, and is `(12)` from then on.

@@ -2,9 +2,9 @@
 
 use futures_util::future::join_all;
 use intray::{
-    job::{Name, QueueName},
+    job::{Name, QueueName, Reservation},
     payload::Json,
-    queue::{Complete, Completion, Enqueued, NewJob, Nonce, Queues, Reserve, ReserveOutcome, random_id},
+    queue::{Complete, Completion, Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, Swept, random_id},
 };
 
 use super::super::client::payload;
@@ -31,45 +31,59 @@ pub struct Crowd {
 
 impl Crowd {
     /// A queue that is as full as it is to be, and has been worked on for a while.
-    pub async fn ready(queues: &Queues, shape: Shape) -> Self {
+    pub async fn ready(queues: &Queues, shape: Shape) -> Result<Self, Fault> {
         let queue = QueueName::parse("bench").expect("a name");
         let mut crowd = Self { queues: queues.clone(), queue, shape, next: 0 };
         for _ in 0..shape.waiting / FILLED_AT_ONCE {
-            crowd.enqueue(FILLED_AT_ONCE).await;
+            crowd.enqueue(FILLED_AT_ONCE).await?;
         }
-        crowd.work(WARM_UP).await;
-        crowd
+        crowd.work(WARM_UP).await?;
+        Ok(crowd)
     }
 
-    pub async fn work(&mut self, cycles: u64) {
+    pub async fn work(&mut self, cycles: u64) -> Result<(), Fault> {
         for _ in 0..cycles / self.shape.calls {
-            self.enqueue(self.shape.calls).await;
-            self.reserve_and_complete().await;
+            self.enqueue(self.shape.calls).await?;
+            let reserved = self.reserve().await?;
+            self.complete(reserved).await?;
         }
+        Ok(())
     }
 
-    async fn enqueue(&mut self, calls: u64) {
+    /// All of them once.
+    pub async fn enqueue(&mut self, calls: u64) -> Result<(), Fault> {
         let jobs = (self.next..self.next + calls).map(|n| {
             let payload = Json::from_text(payload(n)).expect("JSON");
             self.queues.enqueue(NewJob::plain(random_id(self.queue.clone()), payload))
         });
         for outcome in join_all(jobs).await {
-            assert!(matches!(outcome, Ok(Enqueued::Stored { .. })), "{outcome:?}");
+            assert!(matches!(outcome?, Enqueued::Stored { .. }), "a new job");
         }
         self.next += calls;
+        Ok(())
     }
 
-    async fn reserve_and_complete(&self) {
-        let reserved = join_all((0..self.shape.calls).map(|n| self.queues.reserve(self.ask(n)))).await;
-        let done = reserved.into_iter().map(|outcome| {
-            let Ok(ReserveOutcome::Jobs { mut jobs, undo, .. }) = outcome else { panic!("{outcome:?}") };
+    pub async fn reserve(&self) -> Result<Vec<Reservation>, Fault> {
+        let outcomes = join_all((0..self.shape.calls).map(|n| self.queues.reserve(self.ask(n)))).await;
+        let reservation = |outcome| {
+            let ReserveOutcome::Jobs { mut jobs, undo, .. } = outcome? else { panic!("nothing for somebody") };
             undo.disarm();
-            let reservation = jobs.pop().expect("a job").reservation;
-            self.queues.complete(Complete { reservation, result: None })
-        });
+            Ok(jobs.pop().expect("a job").reservation)
+        };
+        outcomes.into_iter().map(reservation).collect()
+    }
+
+    pub async fn complete(&self, reserved: Vec<Reservation>) -> Result<(), Fault> {
+        let done = reserved.into_iter().map(|reservation| self.queues.complete(Complete { reservation, result: None }));
         for outcome in join_all(done).await {
-            assert!(matches!(outcome, Ok(Completion::Done { .. })), "{outcome:?}");
+            assert!(matches!(outcome?, Completion::Done { .. }), "who holds it completes it");
         }
+        Ok(())
+    }
+
+    /// One step of what time brings about.
+    pub async fn sweep(&self) -> Result<Swept, Fault> {
+        self.queues.sweep_once(&self.queue).await
     }
 
     fn ask(&self, n: u64) -> Reserve {

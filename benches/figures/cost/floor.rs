@@ -41,9 +41,9 @@ async fn heard(engine: &str, shape: Shape) -> (Scripts, Scripts) {
         let mut lines = lines.split(b'\n').map_while(Result::ok).filter_map(|line| line_of(&line));
         (until("begin", &mut lines), until("end", &mut lines))
     });
-    let mut crowd = Crowd::ready(&server.queues().await, shape).await;
+    let mut crowd = Crowd::ready(&server.queues().await, shape).await.expect("a Redis that is well");
     mark(&server, "begin");
-    crowd.work(CYCLES).await;
+    crowd.work(CYCLES).await.expect("a Redis that is well");
     mark(&server, "end");
     hearing.join().expect("all that was said")
 }

@@ -1,29 +1,44 @@
 //! What a cycle costs, in instructions: Redis called directly with 12 calls that meet and with one alone, the commands of the
 //! scripts without the scripts, and the service.
 
+mod built;
 mod callgrind;
-mod ceilings;
 mod crowd;
 mod floor;
+mod guard;
+mod kept;
 mod redis;
 mod server;
 mod service;
+mod weight;
 
 use std::path::Path;
 
-use self::{ceilings::Ceilings, crowd::Shape, server::Form};
+use self::crowd::Shape;
+pub use self::{
+    guard::run as guard,
+    server::{Form, Server},
+};
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// With cost: one half of it.
+    /// With cost and guard: one half of it.
     #[arg(long)]
     only: Option<Half>,
     /// With cost: the functions that take most, too.
     #[arg(long)]
     profile: bool,
-    /// With cost: the Redis to look at. One with symbols has more to say in a profile.
-    #[arg(long, default_value = "redis-server")]
-    engine: String,
+    /// With guard: what is measured is kept from now on.
+    #[arg(long)]
+    update: bool,
+    /// With cost, guard and tails: the Redis to look at. One with symbols has more to say in a profile.
+    #[arg(long, default_value_t = engine())]
+    pub engine: String,
+}
+
+fn engine() -> String {
+    let is_there = |engine: &&str| std::process::Command::new(engine).arg("--version").output().is_ok();
+    ["redis-server", "valkey-server"].into_iter().find(is_there).unwrap_or("redis-server").to_owned()
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -32,7 +47,7 @@ enum Half {
     Service,
 }
 
-/// The first two have ceilings, and floors.
+/// The first two have floors.
 const SHAPES: [Shape; 6] = [
     Shape { calls: 12, waiting: 1_000, is_named: false },
     Shape { calls: 1, waiting: 1_000, is_named: false },
@@ -45,7 +60,7 @@ const PLAIN: usize = 2;
 
 pub async fn run(options: &Options) {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut report = Report { with_profile: options.profile, lines: Vec::new(), ceilings: Ceilings::read() };
+    let mut report = Report { with_profile: options.profile, lines: Vec::new() };
     report.lines.push("A cycle is enqueue, reserve and complete of a job with a payload of 200 bytes.".to_owned());
     if options.only != Some(Half::Service) {
         of_redis(&options.engine, folder.path(), &mut report).await;
@@ -54,14 +69,12 @@ pub async fn run(options: &Options) {
         of_the_service(folder.path(), &mut report).await;
     }
     println!("{}", report.lines.join("\n"));
-    report.ceilings.check();
 }
 
 /// The table that is printed at the end. On the way there each row is shown as it is found.
 struct Report {
     with_profile: bool,
     lines: Vec<String>,
-    ceilings: Ceilings,
 }
 
 impl Report {
@@ -78,16 +91,13 @@ async fn of_redis(engine: &str, profiles: &Path, report: &mut Report) {
     let version = std::process::Command::new(engine).arg("--version").output().expect("an engine");
     let version = String::from_utf8_lossy(&version.stdout);
     report.lines.push(version.split(" sha=").next().unwrap_or_default().to_owned());
-    report.lines.push("jobs/script  waiting  worker   by       instructions  ceiling".to_owned());
+    report.lines.push("jobs/script  waiting  worker   by       instructions".to_owned());
     for (n, shape) in SHAPES.into_iter().enumerate() {
         let Shape { calls, waiting, is_named } = shape;
         let worker = if is_named { "named" } else { "unnamed" };
         let row = |by: &str, figure: u64| format!("{calls:>11}  {waiting:>7}  {worker:<7}  {by:<7}  {figure:>12}");
         let mut found = redis::measure(engine, shape, Form::Preferred, profiles).await;
-        let name = format!("redis, {calls} a script");
-        let kept = if n < PLAIN { report.ceilings.hold(&name, found.per_cycle as f64) } else { "" };
-        let line = format!("{}  {kept:>7}", row(found.command, found.per_cycle));
-        report.row(line, || found.profile.top());
+        report.row(row(found.command, found.per_cycle), || found.profile.top());
         if found.command == "FCALL" {
             found = redis::measure(engine, shape, Form::Scripts, profiles).await;
             report.row(row(found.command, found.per_cycle), || found.profile.top());
@@ -100,13 +110,12 @@ async fn of_redis(engine: &str, profiles: &Path, report: &mut Report) {
 }
 
 async fn of_the_service(profiles: &Path, report: &mut Report) {
-    report.lines.push("connections  jobs/script  instructions  ceiling  allocations  system calls".to_owned());
+    report.lines.push("connections  jobs/script  instructions  allocations  system calls".to_owned());
     for connections in [64, 1] {
         let found = service::instructions(connections, profiles).await;
         let calls = service::system_calls(connections, profiles).await;
-        let kept = report.ceilings.hold(&format!("service, {connections} connections"), found.instructions);
         let line = format!(
-            "{connections:>11}  {:>11.1}  {:>12.0}  {kept:>7}  {:>11.1}  {:>12.2}",
+            "{connections:>11}  {:>11.1}  {:>12.0}  {:>11.1}  {:>12.2}",
             found.jobs_per_script, found.instructions, found.allocations, calls.per_cycle
         );
         let which = calls.which.iter().take(8).map(|(name, calls)| format!("{calls:>6.2} {name}\n"));

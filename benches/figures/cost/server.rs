@@ -11,6 +11,8 @@ use std::{
 use intray::queue::Queues;
 use tempfile::TempDir;
 
+use super::kept::Parts;
+
 const SOCKET: &str = "redis.sock";
 
 /// How Redis is to be called: as the store likes best, or by scripts because there are no functions.
@@ -74,16 +76,21 @@ impl Server {
         queues
     }
 
-    /// How often functions and scripts were called so far.
-    pub fn calls(&self) -> (u64, u64) {
+    /// What it says to one command.
+    pub fn ask(&self, command: &str) -> String {
         let mut stream = self.connect();
-        write!(stream, "INFO commandstats\r\nQUIT\r\n").expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        let calls = |command: &str| -> u64 {
-            let line = answer.lines().find_map(|line| line.strip_prefix(&format!("cmdstat_{command}:calls=")));
-            line.and_then(|line| line.split(',').next()?.parse().ok()).unwrap_or(0)
+        write!(stream, "{command}\r\nQUIT\r\n").expect("sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    /// How often each command was called so far, by scripts too.
+    pub fn commands(&self) -> Parts {
+        let calls = |line: &str| {
+            let (name, figures) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+            Some((name.to_uppercase(), figures.split(',').next()?.parse::<f64>().ok()?))
         };
-        (calls("fcall"), calls("evalsha"))
+        self.ask("INFO commandstats").lines().filter_map(calls).collect()
     }
 }

@@ -1,0 +1,88 @@
+//! The functions that scripts build while they run, which costs more than to call one that is there: as Lua's own compiler
+//! tells, of every file, what is in a function and not in the file itself.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lua");
+
+/// Where a function is built: the name of a file, and the line of it in which that ends.
+pub type Place = (String, u32);
+
+/// The files of `lua/`, by the names that they require each other by.
+pub struct Sources(BTreeMap<String, String>);
+
+impl Sources {
+    pub fn read() -> Self {
+        let rooms = fs::read_dir(LUA).expect("lua/").flatten().filter(|room| room.path().is_dir());
+        let files = rooms.flat_map(|room| fs::read_dir(room.path()).expect("a room").flatten());
+        let named = |path: &Path| Some(path.strip_prefix(LUA).ok()?.to_str()?.strip_suffix(".lua")?.to_owned());
+        let text = |path: &Path| Some((named(path)?, fs::read_to_string(path).ok()?));
+        Self(files.filter_map(|file| text(&file.path())).collect())
+    }
+
+    /// In all files.
+    pub fn built(&self) -> Vec<Place> {
+        self.0.keys().flat_map(|name| self.built_in(name)).collect()
+    }
+
+    /// In a file and all that it requires.
+    pub fn built_from(&self, name: &str) -> Vec<Place> {
+        let mut names = vec![name];
+        let mut next = 0;
+        while let Some(name) = names.get(next) {
+            let more: Vec<_> = required(self.text(name)).filter(|more| !names.contains(more)).collect();
+            names.extend(more);
+            next += 1;
+        }
+        names.into_iter().flat_map(|name| self.built_in(name)).collect()
+    }
+
+    fn text(&self, name: &str) -> &str {
+        self.0.get(name).unwrap_or_else(|| panic!("there is no lua/{name}.lua"))
+    }
+
+    fn built_in(&self, name: &str) -> Vec<Place> {
+        places(&compiled(self.text(name))).into_iter().map(|line| (name.to_owned(), line)).collect()
+    }
+}
+
+fn required(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| line.split_once("require '")?.1.split_once('\'').map(|(name, _)| name))
+}
+
+/// What the compiler makes of a text, in words.
+fn compiled(text: &str) -> String {
+    let mut compiler = Command::new("luac5.1");
+    compiler.args(["-l", "-p", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut compiler = compiler.spawn().expect("luac5.1");
+    // Any number for a number that Rust knows: they are all of one kind.
+    let text: Vec<_> =
+        text.split('$').enumerate().map(|(n, part)| if n == 0 { part.to_owned() } else { number(part) }).collect();
+    compiler.stdin.take().expect("a pipe").write_all(text.concat().as_bytes()).expect("told");
+    let told = compiler.wait_with_output().expect("luac5.1");
+    assert!(told.status.success(), "luac5.1 does not take a file of lua/");
+    String::from_utf8_lossy(&told.stdout).into_owned()
+}
+
+fn number(named: &str) -> String {
+    format!("0{}", named.trim_start_matches(|c: char| c.is_ascii_uppercase() || c == '_'))
+}
+
+/// The lines at which a function builds another: `7 [22] CLOSURE 3 0 ; 0x…`, unless it is the file itself that does.
+fn places(told: &str) -> Vec<u32> {
+    let (mut is_inside, mut lines) = (false, Vec::new());
+    for line in told.lines() {
+        is_inside = line.starts_with("function <") || is_inside && !line.starts_with("main <");
+        let mut words = line.split_whitespace().skip(1);
+        if let (true, Some(at), Some("CLOSURE")) = (is_inside, words.next(), words.next()) {
+            lines.extend(at.trim_matches(['[', ']']).parse::<u32>());
+        }
+    }
+    lines
+}
