@@ -1,18 +1,15 @@
-//! The figures of the README: `cargo bench` for all that need nothing but an engine, `cargo bench -- cycle`, `-- memory` or
-//! `-- waiters` for one. `cargo bench -- cost` counts instructions; `make cost` brings what that needs.
+//! What a cycle costs in instructions: `make cost`, which brings what that needs. What depends on the machine is `make bench`.
 
-mod client;
 mod cost;
-mod cycle;
-mod memory;
+#[path = "../rig/mod.rs"]
+#[expect(dead_code, reason = "the other bench uses the rest")]
 mod rig;
-mod waiters;
 
 use clap::{Parser, ValueEnum};
+use rig::client;
 
 #[derive(Parser)]
 struct Asked {
-    /// None: all but the cost, which takes valgrind and strace.
     figures: Vec<Figures>,
     #[command(flatten)]
     cost: cost::Options,
@@ -21,11 +18,9 @@ struct Asked {
     bench: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Figures {
-    Cycle,
-    Memory,
-    Waiters,
+    /// Not unless it is asked for: it takes valgrind and strace.
     Cost,
 }
 
@@ -33,15 +28,8 @@ enum Figures {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let asked = Asked::parse();
-    let figures = match asked.figures.as_slice() {
-        [] => &[Figures::Cycle, Figures::Memory, Figures::Waiters],
-        some => some,
-    };
-    for figures in figures {
+    for figures in asked.figures {
         match figures {
-            Figures::Cycle => cycle::run().await,
-            Figures::Memory => memory::run().await,
-            Figures::Waiters => waiters::run().await,
             Figures::Cost => cost::run(&asked.cost).await,
         }
     }
