@@ -99,22 +99,22 @@ pub async fn round(callers: &mut [impl Caller], numbers: &Numbers, meter: &Meter
         tokio::time::sleep_until(end.into()).await;
         meter.since(&before)
     };
-    let working = join_all(callers.iter_mut().map(|caller| work(caller, numbers, measuring, end)));
-    let (used, latencies) = tokio::join!(used, working);
-    Sample::new(&used, latencies.into_iter().flatten().collect())
+    let working = join_all(callers.iter_mut().map(|caller| work(caller, numbers, end)));
+    let (used, cycles) = tokio::join!(used, working);
+    // Those that ended while it was measured: who was to read the meter may have come late.
+    let cycles = cycles.into_iter().flatten().filter(|(at, _)| used.between.contains(at));
+    Sample::new(&used, cycles.map(|(_, latency)| latency).collect())
 }
 
-/// The times of the cycles that ended while it was measured.
-async fn work(caller: &mut impl Caller, numbers: &Numbers, measuring: Instant, end: Instant) -> Vec<f64> {
-    let mut latencies = Vec::new();
+/// When each cycle ended, and how long it took.
+async fn work(caller: &mut impl Caller, numbers: &Numbers, end: Instant) -> Vec<(Instant, f64)> {
+    let mut cycles = Vec::new();
     loop {
         let start = Instant::now();
         if start >= end {
-            return latencies;
+            return cycles;
         }
         caller.cycle(numbers.next()).await;
-        if (measuring..end).contains(&Instant::now()) {
-            latencies.push(start.elapsed().as_secs_f64() * 1e3);
-        }
+        cycles.push((Instant::now(), start.elapsed().as_secs_f64() * 1e3));
     }
 }

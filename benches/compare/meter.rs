@@ -1,6 +1,6 @@
 //! What was used between two moments: time of the processors by whom, and calls of Redis.
 
-use std::time::Instant;
+use std::{ops::Range, time::Instant};
 
 use super::rig::{
     engine::{Calls, Engine},
@@ -26,6 +26,7 @@ pub struct Reading {
 
 /// Microseconds of processors, seconds that passed, calls.
 pub struct Used {
+    pub between: Range<Instant>,
     pub seconds: f64,
     pub server: f64,
     pub redis: f64,
@@ -39,13 +40,14 @@ pub struct Used {
 
 impl Meter<'_> {
     pub fn read(&self) -> Reading {
+        // Redis comes last: it may be so busy that its answer takes a while.
         Reading {
-            calls: self.engine.map(Engine::calls).unwrap_or_default(),
             at: Instant::now(),
             server: self.server.map_or(0.0, cpu_us),
             redis: self.engine.map_or(0.0, |engine| cpu_us(engine.process())),
             own: cpu_us(std::process::id()),
             machine: machine_us(),
+            calls: self.engine.map(Engine::calls).unwrap_or_default(),
         }
     }
 
@@ -55,6 +57,7 @@ impl Meter<'_> {
         let (server, redis, own) = (now.server - before.server, now.redis - before.redis, now.own - before.own);
         let busy = now.machine - before.machine;
         Used {
+            between: before.at..now.at,
             seconds,
             server,
             redis,

@@ -68,9 +68,10 @@ impl Engine {
     pub fn ask(&self, command: &str) -> String {
         let mut stream = UnixStream::connect(self.socket()).expect("Redis");
         write!(stream, "{command}\r\nQUIT\r\n").expect("sent");
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).expect("an answer");
-        answer
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        // What a script was called with need not be text.
+        String::from_utf8_lossy(&answer).into_owned()
     }
 
     pub fn calls(&self) -> Calls {
