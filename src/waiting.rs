@@ -14,15 +14,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     feed::Feed,
-    tail::{Following, Told, TooSlow},
+    tail::{Following, TooSlow, Update},
 };
 use self::{
-    table::{Place, Table},
+    table::{Seat, Table},
     tail::Tails,
 };
 use crate::{
     job::{QueueName, chance::between},
-    queue::{Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Sight, Wanted},
+    queue::{Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted},
 };
 
 /// A cheap handle on all who wait at this instance.
@@ -62,7 +62,7 @@ impl Waiting {
                         inner.table.tick(&queue);
                         inner.tails.news(&queue);
                     }
-                    Hint::Deaf => inner.table.tick_all(),
+                    Hint::Disconnected => inner.table.tick_all(),
                 }
             }
         };
@@ -85,45 +85,45 @@ impl Waiting {
         if wait.is_zero() || call.id.is_some() {
             return self.inner.queues.reserve(call).await;
         }
-        let place = self.enter(&call);
+        let seat = self.enter(&call);
         let deadline = Instant::now() + wait;
         loop {
             let looked = Instant::now();
             let answer = self.inner.queues.reserve(call.clone()).await;
             if answer.is_ok() {
-                place.is_well();
+                seat.mark_answered();
             }
             let seen = match answer {
                 Ok(nothing @ ReserveOutcome::Nothing { .. }) => {
                     if let ReserveOutcome::Nothing { passed_over: true, .. } = nothing {
                         // What this one has skipped is somebody else's.
-                        place.pass_on();
+                        seat.pass_on();
                     }
                     Ok(nothing)
                 }
                 Err(fault @ Fault::Unavailable { .. }) => {
-                    place.is_troubled();
+                    seat.mark_unanswered();
                     call.nonce = call.nonce.again();
                     Err(fault)
                 }
                 served_or_refused => {
-                    place.is_served(&served_or_refused);
+                    seat.mark_served(&served_or_refused);
                     return served_or_refused;
                 }
             };
             tokio::select! {
-                () = place.sleep() => {}
+                () = seat.sleep() => {}
                 () = tokio::time::sleep_until(deadline) => {
                     // What its own call may have reserved unheard, it hears of now.
                     return match seen {
-                        Ok(_) => self.what_is_true(&call.queues, looked, seen),
+                        Ok(_) => self.answer_at_timeout(&call.queues, looked, seen),
                         Err(_) if welcome() => self.inner.queues.reserve(call).await,
                         Err(_) => seen,
                     };
                 }
                 () = self.inner.stop.cancelled() => return seen.map(|seen| cut_short(Reason::Shutdown, seen)),
             }
-            if place.is_replaced() {
+            if seat.is_replaced() {
                 return seen.map(|seen| cut_short(Reason::Replaced, seen));
             }
             if !welcome() {
@@ -132,28 +132,28 @@ impl Waiting {
         }
     }
 
-    fn enter(&self, call: &Reserve) -> Place<'_> {
-        let (place, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref());
+    fn enter(&self, call: &Reserve) -> Seat<'_> {
+        let (seat, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref());
         for queue in unwatched {
             self.inner.wanted.add(&queue);
             let inner = self.inner.clone();
             self.inner.watches.spawn(async move { watch::watch(&inner, queue).await });
         }
-        place
+        seat
     }
 
     /// For somebody whose time is up: as the queues were seen last, by whomever.
-    fn what_is_true(
+    fn answer_at_timeout(
         &self,
         queues: &[QueueName],
         looked: Instant,
         seen: Result<ReserveOutcome, Fault>,
     ) -> Result<ReserveOutcome, Fault> {
-        let later: Option<Vec<_>> = queues.iter().map(|queue| self.inner.table.sight_after(queue, looked)).collect();
+        let later: Option<Vec<_>> = queues.iter().map(|queue| self.inner.table.snapshot_after(queue, looked)).collect();
         match later {
             // That is of this worker alone.
             _ if matches!(seen, Ok(ReserveOutcome::Nothing { passed_over: true, .. })) => seen,
-            Some(sights) => Ok(Sight::nothing(&sights.into_iter().collect::<Result<Vec<_>, _>>()?)),
+            Some(snapshots) => Ok(Snapshot::nothing(&snapshots.into_iter().collect::<Result<Vec<_>, _>>()?)),
             None => seen,
         }
     }

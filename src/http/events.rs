@@ -25,7 +25,7 @@ use crate::{
     access::Pass,
     job::{BatchId, Invalid, Kind, Name, QueueName, chance::between},
     queue::{Event, Subject},
-    waiting::{Feed, Told, Waiting},
+    waiting::{Feed, Update, Waiting},
 };
 
 /// Something is said so often, whatever happens, so that a dead connection is noticed.
@@ -38,15 +38,16 @@ pub async fn events(
     State(waiting): State<Waiting>,
     State(leaving): State<CancellationToken>,
     pass: Pass,
-    LastEventId(places): LastEventId,
+    LastEventId(positions): LastEventId,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let queues = read_queues(&mut query, &pass.caller);
     let filter = Filter::read(&mut query);
     let filter = query.finish(Some(filter))?;
     queues.iter().try_for_each(|queue| guard::queue(&pass.caller, queue))?;
-    let place_in = |queue: &QueueName| places.iter().find(|(known, _)| known == queue).map(|(_, place)| *place);
-    let from = queues.into_iter().map(|queue| (place_in(&queue), queue)).collect();
+    let position_in =
+        |queue: &QueueName| positions.iter().find(|(known, _)| known == queue).map(|(_, position)| *position);
+    let from = queues.into_iter().map(|queue| (position_in(&queue), queue)).collect();
     let feed = waiting.feed(from).await.map_err(Problem::of_a_look)?;
     Ok(Reader::new(feed, filter, pass, leaving).into_response())
 }
@@ -116,11 +117,11 @@ impl Reader {
         while !self.is_over {
             tokio::select! {
                 told = self.feed.next() => match told {
-                    Ok(Told::Event(event)) if self.filter.wants(&event) => {
+                    Ok(Update::Event(event)) if self.filter.wants(&event) => {
                         return Some(self.message(event.kind.word(), &shapes::Event::new(&event)));
                     }
-                    Ok(Told::Event(_)) => {}
-                    Ok(Told::Gap(queue)) => return Some(self.message("gap", &shapes::Gap { queue: shapes::Text(queue) })),
+                    Ok(Update::Event(_)) => {}
+                    Ok(Update::Gap(queue)) => return Some(self.message("gap", &shapes::Gap { queue: shapes::Text(queue) })),
                     // Who is cut comes back with the last id, and misses nothing that is kept.
                     Err(_) => self.is_over = true,
                 },
@@ -137,9 +138,10 @@ impl Reader {
     }
 
     fn message(&self, kind: &str, data: &impl serde::Serialize) -> Message {
-        let places: Vec<_> = self.feed.places().iter().map(|(queue, place)| format!("{queue}@{place}")).collect();
+        let positions: Vec<_> =
+            self.feed.positions().iter().map(|(queue, position)| format!("{queue}@{position}")).collect();
         let data = serde_json::to_string(data).unwrap_or_default();
-        Message::default().id(places.join(",")).event(kind).data(data)
+        Message::default().id(positions.join(",")).event(kind).data(data)
     }
 }
 

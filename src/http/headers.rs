@@ -5,8 +5,8 @@ use axum::{
     http::{HeaderMap, request::Parts},
 };
 
-use super::{place::Place as Pointed, problem::Problem, rules};
-use crate::{job::QueueName, queue::Place};
+use super::{place::Place, problem::Problem, rules};
+use crate::{job::QueueName, queue::Position};
 
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 pub const LAST_EVENT_ID: &str = "last-event-id";
@@ -16,7 +16,7 @@ pub const TRACEPARENT: &str = "traceparent";
 pub struct IdempotencyKey(pub Option<String>);
 
 /// Where a reader of events was before it was cut: the last `id:` that it saw.
-pub struct LastEventId(pub Vec<(QueueName, Place)>);
+pub struct LastEventId(pub Vec<(QueueName, Position)>);
 
 /// The producer's W3C trace context. One that is malformed is as good as none: that is the standard's own rule.
 pub struct Traceparent(pub Option<String>);
@@ -24,7 +24,7 @@ pub struct Traceparent(pub Option<String>);
 impl IdempotencyKey {
     /// A problem with the header, by its usual name.
     pub fn problem(rule: &'static str) -> Problem {
-        Problem::invalid(vec![Pointed::header("Idempotency-Key", rule)])
+        Problem::invalid(vec![Place::header("Idempotency-Key", rule)])
     }
 }
 
@@ -50,11 +50,11 @@ impl<S: Sync> FromRequestParts<S> for LastEventId {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let places = match lone(&parts.headers, LAST_EVENT_ID) {
             Lone::Absent | Lone::Is("") => Some(Vec::new()),
-            Lone::Is(text) => parse_places(text),
+            Lone::Is(text) => parse_positions(text),
             Lone::Not => None,
         };
         let rule = "must be the id of an event";
-        places.map(Self).ok_or_else(|| Problem::invalid(vec![Pointed::header("Last-Event-ID", rule)]))
+        places.map(Self).ok_or_else(|| Problem::invalid(vec![Place::header("Last-Event-ID", rule)]))
     }
 }
 
@@ -69,13 +69,13 @@ impl<S: Sync> FromRequestParts<S> for Traceparent {
     }
 }
 
-/// `queue@place`, joined by commas, as `id:` said it.
-fn parse_places(text: &str) -> Option<Vec<(QueueName, Place)>> {
-    let place = |part: &str| {
-        let (queue, place) = part.split_once('@')?;
-        Some((QueueName::parse(queue).ok()?, Place::parse(place)?))
+/// `queue@position`, joined by commas, as `id:` said it.
+fn parse_positions(text: &str) -> Option<Vec<(QueueName, Position)>> {
+    let position = |part: &str| {
+        let (queue, position) = part.split_once('@')?;
+        Some((QueueName::parse(queue).ok()?, Position::parse(position)?))
     };
-    text.split(',').map(place).collect()
+    text.split(',').map(position).collect()
 }
 
 enum Lone<'h> {

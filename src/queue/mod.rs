@@ -46,7 +46,7 @@ pub use transitions::{
     release::{Release, Released},
     reprioritize::Reprioritized,
     requeue::{Requeue, Requeued},
-    reserve::{Handout, Reserve, ReserveOutcome, Sight},
+    reserve::{Handout, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,
     undo::Undo,
     withdraw::BatchCancellation,
@@ -54,7 +54,7 @@ pub use transitions::{
 pub use upkeep::{adopt::Adopted, health::Check, migrate::LayoutError};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
-    events::{Event, Passage, Place, Subject},
+    events::{Event, Passage, Position, Subject},
     inspect::{Counts, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
     locks::{HeldLock, LockPage},
     stats::{QueueInfo, QueuePage, Totals},

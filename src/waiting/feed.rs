@@ -1,4 +1,4 @@
-//! Everything that happens in some queues, from a place in each on, for one reader.
+//! Everything that happens in some queues, from a position in each on, for one reader.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,47 +11,47 @@ use futures_util::{
     stream::{self, SelectAll},
 };
 
-use super::{Told, TooSlow, Waiting};
+use super::{TooSlow, Update, Waiting};
 use crate::{
     job::QueueName,
-    queue::{Fault, Place, Queues},
+    queue::{Fault, Position, Queues},
 };
 
-type Live = Pin<Box<dyn Stream<Item = Result<Told, TooSlow>> + Send>>;
+type Live = Pin<Box<dyn Stream<Item = Result<Update, TooSlow>> + Send>>;
 
 /// A reader's way through some queues.
 pub struct Feed {
     queues: Queues,
     /// Where it is in each.
-    places: BTreeMap<QueueName, Place>,
+    positions: BTreeMap<QueueName, Position>,
     /// Queues whose past is still to be read.
     behind: Vec<QueueName>,
-    told: VecDeque<Told>,
+    updates: VecDeque<Update>,
     live: SelectAll<Live>,
 }
 
 impl Waiting {
-    /// From the given places on, or from now.
+    /// From the given positions on, or from now.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn feed(&self, from: Vec<(Option<Place>, QueueName)>) -> Result<Feed, Fault> {
+    pub async fn feed(&self, from: Vec<(Option<Position>, QueueName)>) -> Result<Feed, Fault> {
         let queues = self.inner.queues.clone();
-        let (places, behind, told, live) = Default::default();
-        let mut feed = Feed { queues, places, behind, told, live };
-        for (place, queue) in from {
+        let (positions, behind, updates, live) = Default::default();
+        let mut feed = Feed { queues, positions, behind, updates, live };
+        for (position, queue) in from {
             // Followed first, so that nothing falls between the past and the present.
             let following = self.follow(&queue).await?;
             let next = |mut following: super::Following| async move { Some((following.next().await, following)) };
             feed.live.push(Box::pin(stream::unfold(following, next)));
-            let place = match place {
-                Some(place) => {
+            let position = match position {
+                Some(position) => {
                     feed.behind.push(queue.clone());
-                    place
+                    position
                 }
                 None => feed.queues.last_event(&queue).await?,
             };
-            feed.places.insert(queue, place);
+            feed.positions.insert(queue, position);
         }
         Ok(feed)
     }
@@ -61,14 +61,14 @@ impl Feed {
     /// What comes next. It may be dropped while it waits, and nothing is lost.
     ///
     /// # Errors
-    /// When the reader was too slow, or Redis is not well: it may come back with its places.
-    pub async fn next(&mut self) -> Result<Told, TooSlow> {
+    /// When the reader was too slow, or Redis is not well: it may come back with its positions.
+    pub async fn next(&mut self) -> Result<Update, TooSlow> {
         loop {
-            if let Some(told) = self.told.pop_front() {
-                if let Told::Event(event) = &told {
-                    self.places.insert(event.queue.clone(), event.at);
+            if let Some(update) = self.updates.pop_front() {
+                if let Update::Event(event) = &update {
+                    self.positions.insert(event.queue.clone(), event.at);
                 }
-                return Ok(told);
+                return Ok(update);
             }
             if let Some(queue) = self.behind.last().cloned() {
                 self.read_on(queue).await.map_err(|_| TooSlow)?;
@@ -76,27 +76,27 @@ impl Feed {
             }
             match self.live.next().await.unwrap_or(Err(TooSlow))? {
                 // What the past has told already is not told again.
-                Told::Event(event) if event.at <= self.places[&event.queue] => {}
-                // What is missing at this place, this reader sees for itself.
-                Told::Gap(queue) => self.behind.push(queue),
-                told => self.told.push_back(told),
+                Update::Event(event) if event.at <= self.positions[&event.queue] => {}
+                // What is missing here, this reader sees for itself.
+                Update::Gap(queue) => self.behind.push(queue),
+                update => self.updates.push_back(update),
             }
         }
     }
 
     /// A part of the past of the last queue that is behind.
     async fn read_on(&mut self, queue: QueueName) -> Result<(), Fault> {
-        let mut passage = self.queues.events_after(&queue, self.places[&queue]).await?;
+        let mut passage = self.queues.events_after(&queue, self.positions[&queue]).await?;
         let whole = passage.whole;
         if !whole && passage.events.is_empty() {
-            // The place is ahead of all there is: Redis came back with less than it had. What is kept may all be new.
-            passage = self.queues.events_after(&queue, Place::default()).await?;
-            self.places.insert(queue.clone(), Place::default());
+            // The position is ahead of all there is: Redis came back with less than it had. What is kept may all be new.
+            passage = self.queues.events_after(&queue, Position::default()).await?;
+            self.positions.insert(queue.clone(), Position::default());
         }
         if !whole {
-            self.told.push_back(Told::Gap(queue));
+            self.updates.push_back(Update::Gap(queue));
         }
-        self.told.extend(passage.events.into_iter().map(|event| Told::Event(Arc::new(event))));
+        self.updates.extend(passage.events.into_iter().map(|event| Update::Event(Arc::new(event))));
         if !passage.more {
             self.behind.pop();
         }
@@ -104,7 +104,7 @@ impl Feed {
     }
 
     /// Where it is in each queue, behind what was told last.
-    pub fn places(&self) -> &BTreeMap<QueueName, Place> {
-        &self.places
+    pub fn positions(&self) -> &BTreeMap<QueueName, Position> {
+        &self.positions
     }
 }

@@ -15,7 +15,7 @@ use tokio::{sync::Notify, time::Instant};
 use self::state::{Bell, Line, State, Waiter, sorted};
 use crate::{
     job::{Name, QueueName, chance::between},
-    queue::{Fault, ReserveOutcome, Sight},
+    queue::{Fault, ReserveOutcome, Snapshot},
 };
 
 /// How long a line rests after Redis did not answer, or refused a write: between these.
@@ -24,8 +24,8 @@ const REST_MS: [u64; 2] = [250, 500];
 #[derive(Default)]
 pub(super) struct Table(Mutex<State>);
 
-/// Somebody's place in the table; dropped when they leave.
-pub(super) struct Place<'t> {
+/// Somebody's seat in the table; dropped when they leave.
+pub(super) struct Seat<'t> {
     table: &'t Table,
     number: u64,
     bell: Arc<Bell>,
@@ -37,9 +37,9 @@ impl Table {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Awake at first: who enters looks before they sleep. With the place come those queues that nobody watches yet. All at
+    /// Awake at first: who enters looks before they sleep. With the seat come those queues that nobody watches yet. All at
     /// once, for a watch may go at any moment in which nobody is in its line.
-    pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Place<'_>, Vec<QueueName>) {
+    pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Seat<'_>, Vec<QueueName>) {
         let mut state = self.state();
         state.next += 1;
         let (number, bell, queues) = (state.next, Arc::new(Bell::default()), Arc::<[QueueName]>::from(queues));
@@ -59,7 +59,7 @@ impl Table {
             }
         }
         state.waiters.insert(number, Waiter { bell: bell.clone(), queues, worker: worker.cloned() });
-        (Place { table: self, number, bell, served: AtomicBool::new(false) }, unwatched)
+        (Seat { table: self, number, bell, served: AtomicBool::new(false) }, unwatched)
     }
 
     /// Wakes as many as there are jobs, those first who wait longest. Who is awake looks once more before they sleep.
@@ -94,13 +94,13 @@ impl Table {
         (line.tick.clone(), line.left.clone())
     }
 
-    /// What the watch saw. One of the troubled tries for all of them, if there are any; it answers whether.
-    pub(super) fn saw(&self, queue: &QueueName, sight: Result<Sight, Fault>) -> bool {
+    /// What the watch saw. One of the unanswered tries for all of them, if there are any; it answers whether.
+    pub(super) fn record(&self, queue: &QueueName, snapshot: Result<Snapshot, Fault>) -> bool {
         let mut state = self.state();
         let Some(line) = state.lines.get_mut(queue) else { return false };
-        let first = line.troubled.first().copied();
-        let tries = first.filter(|_| sight.is_ok() && line.rest().is_none());
-        line.seen = Some((Instant::now(), sight));
+        let first = line.unanswered.first().copied();
+        let tries = first.filter(|_| snapshot.is_ok() && line.rest().is_none());
+        line.seen = Some((Instant::now(), snapshot));
         if let Some(number) = tries {
             state.rouse(number);
         }
@@ -113,11 +113,11 @@ impl Table {
     }
 
     /// As the watch saw the queue last; `None` if it has not looked since.
-    pub(super) fn sight_after(&self, queue: &QueueName, then: Instant) -> Option<Result<Sight, Fault>> {
+    pub(super) fn snapshot_after(&self, queue: &QueueName, then: Instant) -> Option<Result<Snapshot, Fault>> {
         let state = self.state();
-        let (at, sight) = state.lines.get(queue)?.seen.clone().filter(|(at, _)| *at > then)?;
+        let (at, snapshot) = state.lines.get(queue)?.seen.clone().filter(|(at, _)| *at > then)?;
         let age = u64::try_from(at.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Some(sight.map(|sight| sight.aged(age)))
+        Some(snapshot.map(|snapshot| snapshot.aged(age)))
     }
 
     pub(super) fn is_deserted(&self, queue: &QueueName) -> bool {
@@ -135,7 +135,7 @@ impl Table {
     }
 }
 
-impl Place<'_> {
+impl Seat<'_> {
     /// Until somebody rings. A bell that rang since the last look has it over at once.
     pub(super) async fn sleep(&self) {
         self.table.state().shift(self.number, |line| (&mut line.awake, &mut line.asleep));
@@ -155,13 +155,13 @@ impl Place<'_> {
     }
 
     /// Redis did not answer, or refused. After a rest somebody looks again, and when Redis is well this one does.
-    pub(super) fn is_troubled(&self) {
+    pub(super) fn mark_unanswered(&self) {
         let rests_until = Some(Instant::now() + Duration::from_millis(between(REST_MS[0], REST_MS[1])));
         let mut state = self.table.state();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
         for queue in queues.iter() {
             if let Some(line) = state.lines.get_mut(queue) {
-                line.troubled.insert(self.number);
+                line.unanswered.insert(self.number);
                 line.rests_until = rests_until;
                 line.tick.notify_one();
             }
@@ -169,28 +169,28 @@ impl Place<'_> {
     }
 
     /// Redis answered. Who asked for one queue was served by a script that writes: it is well again, for everybody.
-    pub(super) fn is_well(&self) {
+    pub(super) fn mark_answered(&self) {
         let mut state = self.table.state();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
         for queue in queues.iter() {
-            let Some(line) = state.lines.get_mut(queue).filter(|line| !line.troubled.is_empty()) else { continue };
+            let Some(line) = state.lines.get_mut(queue).filter(|line| !line.unanswered.is_empty()) else { continue };
             line.tick.notify_one();
-            line.troubled.remove(&self.number);
+            line.unanswered.remove(&self.number);
             if queues.len() == 1 {
-                let all = std::mem::take(&mut line.troubled);
+                let all = std::mem::take(&mut line.unanswered);
                 all.into_iter().for_each(|number| state.rouse(number));
             }
         }
     }
 
     /// Whoever leaves so passes nothing on, unless there is more: it may have been woken for that.
-    pub(super) fn is_served(&self, outcome: &Result<ReserveOutcome, Fault>) {
+    pub(super) fn mark_served(&self, outcome: &Result<ReserveOutcome, Fault>) {
         let left = matches!(outcome, Ok(ReserveOutcome::Jobs { remaining: 1.., .. }));
         self.served.store(!left, Ordering::Relaxed);
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut state = self.table.state();
         let Some(waiter) = state.waiters.remove(&self.number) else { return };
@@ -205,7 +205,7 @@ impl Drop for Place<'_> {
             if let Some(line) = state.lines.get_mut(queue) {
                 line.asleep.remove(&self.number);
                 // It may have been the one that tries for all.
-                if line.troubled.remove(&self.number) && !line.troubled.is_empty() {
+                if line.unanswered.remove(&self.number) && !line.unanswered.is_empty() {
                     line.tick.notify_one();
                 }
                 was_awake |= line.awake.remove(&self.number);
@@ -242,9 +242,9 @@ mod tests {
                 }
             });
             for _ in 0..20_000 {
-                let (place, unwatched) = table.enter(std::slice::from_ref(queue), None);
+                let (seat, unwatched) = table.enter(std::slice::from_ref(queue), None);
                 unwatched.into_iter().for_each(|queue| sender.send(queue).expect("watches"));
-                drop(place);
+                drop(seat);
             }
             drop(sender);
         });

@@ -17,7 +17,7 @@ use crate::{
         QueueName,
         budget::{ANSWER, LINGER, TICK},
     },
-    queue::{Applied, Event, Fault, Place},
+    queue::{Applied, Event, Fault, Position},
 };
 
 /// Who is further behind than this does not catch up.
@@ -31,18 +31,18 @@ const BREATH: Duration = Duration::from_millis(5);
 pub(super) struct Tails(Mutex<HashMap<QueueName, Arc<Tail>>>);
 
 struct Tail {
-    told: broadcast::Sender<Told>,
+    updates: broadcast::Sender<Update>,
     news: Notify,
     /// It knows where the stream ended when it began.
     begun: watch::Sender<bool>,
 }
 
 /// What happens in a queue from now on.
-pub struct Following(broadcast::Receiver<Told>);
+pub struct Following(broadcast::Receiver<Update>);
 
 /// What who follows a queue is told.
 #[derive(Debug, Clone)]
-pub enum Told {
+pub enum Update {
     Event(Arc<Event>),
     /// Some of what happened in the queue is not kept any more, or the queue's past is another.
     Gap(QueueName),
@@ -57,13 +57,13 @@ impl Following {
     ///
     /// # Errors
     /// When some were missed.
-    pub async fn next(&mut self) -> Result<Told, TooSlow> {
+    pub async fn next(&mut self) -> Result<Update, TooSlow> {
         self.0.recv().await.map_err(|_| TooSlow)
     }
 
     /// Until something happens that matters. What happened with it is passed over: one look sees it all.
     async fn something(&mut self, matters: impl Fn(&Event) -> bool) {
-        while self.next().await.is_ok_and(|told| matches!(told, Told::Event(event) if !matters(&event))) {}
+        while self.next().await.is_ok_and(|update| matches!(update, Update::Event(event) if !matters(&event))) {}
         tokio::time::sleep(BREATH).await;
         self.0 = self.0.resubscribe();
     }
@@ -79,7 +79,7 @@ impl Tails {
     /// Takes the tail away if nobody listens to it.
     fn close(&self, queue: &QueueName) -> bool {
         let mut tails = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let deserted = tails.get(queue).is_none_or(|tail| tail.told.receiver_count() == 0);
+        let deserted = tails.get(queue).is_none_or(|tail| tail.updates.receiver_count() == 0);
         if deserted {
             tails.remove(queue);
         }
@@ -105,7 +105,7 @@ impl Waiting {
         let mut tails = self.inner.tails.0.lock().unwrap_or_else(PoisonError::into_inner);
         let tail = tails.entry(queue.clone()).or_insert_with(|| {
             let tail = Arc::new(Tail {
-                told: broadcast::Sender::new(KEPT),
+                updates: broadcast::Sender::new(KEPT),
                 news: Notify::new(),
                 begun: watch::Sender::new(false),
             });
@@ -114,7 +114,7 @@ impl Waiting {
             self.inner.watches.spawn(async move { read(&inner, &tail_of, queue).await });
             tail
         });
-        (Following(tail.told.subscribe()), tail.begun.subscribe())
+        (Following(tail.updates.subscribe()), tail.begun.subscribe())
     }
 
     /// Looks, and looks again when something happened that matters, until it is enough or the time is up.
@@ -173,7 +173,7 @@ async fn read(inner: &Arc<Inner>, tail: &Tail, queue: QueueName) {
             () = tokio::time::sleep(pause) => {}
             () = inner.stop.cancelled() => break,
         }
-        if tail.told.receiver_count() > 0 {
+        if tail.updates.receiver_count() > 0 {
             deserted = None;
         } else if deserted.get_or_insert_with(Instant::now).elapsed() >= LINGER && inner.tails.close(&queue) {
             break;
@@ -182,27 +182,27 @@ async fn read(inner: &Arc<Inner>, tail: &Tail, queue: QueueName) {
     inner.wanted.remove(&queue);
 }
 
-async fn catch_up(inner: &Inner, tail: &Tail, queue: &QueueName, last: &mut Option<Place>) -> Result<(), Fault> {
-    let mut place = match *last {
-        Some(place) => place,
+async fn catch_up(inner: &Inner, tail: &Tail, queue: &QueueName, last: &mut Option<Position>) -> Result<(), Fault> {
+    let mut position = match *last {
+        Some(position) => position,
         None => inner.queues.last_event(queue).await?,
     };
-    *last = Some(place);
+    *last = Some(position);
     tail.begun.send_replace(true);
     loop {
-        let passage = inner.queues.events_after(queue, place).await?;
+        let passage = inner.queues.events_after(queue, position).await?;
         if !passage.whole {
             if passage.events.is_empty() {
                 // Ahead of all there is: it goes on from here, and whoever listens looks for themselves at what is kept.
-                place = inner.queues.last_event(queue).await?;
+                position = inner.queues.last_event(queue).await?;
             }
-            let _ = tail.told.send(Told::Gap(queue.clone()));
+            let _ = tail.updates.send(Update::Gap(queue.clone()));
         }
         for event in passage.events {
-            place = event.at;
-            let _ = tail.told.send(Told::Event(Arc::new(event)));
+            position = event.at;
+            let _ = tail.updates.send(Update::Event(Arc::new(event)));
         }
-        *last = Some(place);
+        *last = Some(position);
         if !passage.more {
             return Ok(());
         }

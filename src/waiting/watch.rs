@@ -12,7 +12,7 @@ use crate::{
         budget::{LINGER, TICK},
         chance::between,
     },
-    queue::Sight,
+    queue::Snapshot,
 };
 
 /// At least this lies between two looks that nobody asked for.
@@ -54,20 +54,20 @@ pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
 async fn look(inner: &Arc<Inner>, queue: &QueueName) -> Duration {
     // Up to a tenth earlier, lest all queues are looked at in one moment.
     let tick = Duration::from_millis(between(TICK.as_millis() as u64 * 9 / 10, TICK.as_millis() as u64));
-    let sight = inner.queues.glance(queue).await;
-    let troubled = inner.table.saw(queue, sight.clone());
-    match sight {
-        Ok(Sight { next_ms: Some(0), .. }) => {
+    let snapshot = inner.queues.snapshot(queue).await;
+    let unanswered = inner.table.record(queue, snapshot.clone());
+    match snapshot {
+        Ok(Snapshot { next_ms: Some(0), .. }) => {
             // What the sweep makes ready, its own hint tells; what it leaves, the next look finds overdue again.
             let swept = inner.queues.sweep(queue).await;
             if swept.is_ok() { PAUSE } else { tick }
         }
-        Ok(sight) => {
-            // When one of the troubled is served, it looks again.
-            if !sight.paused && !troubled {
-                inner.table.wake(queue, sight.waiting);
+        Ok(snapshot) => {
+            // When one of the unanswered is served, it looks again.
+            if !snapshot.paused && !unanswered {
+                inner.table.wake(queue, snapshot.waiting);
             }
-            sight.next_ms.map_or(tick, |next| Duration::from_millis(next.max(1)).min(tick))
+            snapshot.next_ms.map_or(tick, |next| Duration::from_millis(next.max(1)).min(tick))
         }
         Err(_) => Duration::from_millis(between(250, 500)),
     }

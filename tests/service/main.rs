@@ -23,16 +23,16 @@ mod jobs {
 /// The line: who comes first, whose turn it is, what goes out together.
 mod line {
     mod order; // The order of the line: who comes first, who keeps a place, how clients take turns.
-    mod races;
+    mod races; // Two at the same time.
     mod several_queues; // One reserve over several queues is one call, whatever each of them allows.
     mod ties; // Customers with a job each, the usual case: all of them have the same turn.
     mod together; // Calls that go out together: nobody goes away empty-handed because of the others.
-    mod turns; // Turns: picks that pass others over take nobody's, and who leaves the line gives theirs back. // Two at the same time.
+    mod turns; // Turns: picks that pass others over take nobody's, and who leaves the line gives theirs back.
 }
 
 /// What somebody holds: how long, what they typed, how it ends, to whom the job goes then.
 mod leases {
-    mod coming_back;
+    mod coming_back; // Leaving for a while, and what was typed by then.
     mod deadline; // The 300 seconds: live before the deadline, over at it, swept or not.
     mod desk; // What a desk gives a person: what they typed, the right to skip a job, time to come back.
     mod giving_back; // A job that comes back: given back, failed, taken away.
@@ -40,29 +40,29 @@ mod leases {
     mod late; // Completion: in time, late, twice, by somebody who lost the job.
     mod overdue; // What is overdue: nobody holds it any more, and the background task comes for it in time.
     mod people; // People: how much one of them holds, how a reloaded page finds its job again.
-    mod skipping; // Whom a skip concerns, and for how long. // Leaving for a while, and what was typed by then.
+    mod skipping; // Whom a skip concerns, and for how long.
 }
 
 /// Locks: jobs that are never out together, and whose turn it is when one is free.
 mod locks {
     mod baton; // The turn at a free lock: whoever has it and goes another way passes it on.
     mod behind; // A thousand jobs behind one lock are no matter to whoever needs another.
-    mod endings;
+    mod endings; // In whatever order jobs stand at their locks, and however one that is out ends.
     mod names; // What a lock may be called, how many a job may have, and who is seen to hold them.
     mod races; // A crowd and a few locks: no two reservations of one lock overlap.
-    mod sharing; // Locks: two jobs that share one are never out together, everybody else passes. // In whatever order jobs stand at their locks, and however one that is out ends.
+    mod sharing; // Locks: two jobs that share one are never out together, everybody else passes.
 }
 
 /// Batches: one request of many jobs, so many of them out at once, one end.
 mod batches {
     mod cancel; // Batches that are called off: at any stage, and whoever is at work may finish.
-    mod crashes;
+    mod crashes; // A service that is killed in the middle of a long work on a batch.
     mod creation; // Ten thousand jobs at once: whole or not at all, whoever asks meanwhile and however full Redis is.
     mod one_end; // Batches: one request of many jobs, so many of them out at once, one end, results in order.
     mod races; // A batch with a limit, and workers that are killed: never too many out, no place lost, one end.
     mod rules; // What a batch may say, what its jobs may say, and that a call that is sent twice makes one batch.
     mod streams; // Batches that are filled while they are worked on: opened, appended to, sealed.
-    mod times; // When time moves a batch: while it opens, and when it has been over for long enough. // A service that is killed in the middle of a long work on a batch.
+    mod times; // When time moves a batch: while it opens, and when it has been over for long enough.
 }
 
 /// Waiting without polling: for a job, and for what becomes of one.
@@ -72,21 +72,21 @@ mod waiting {
     mod faults; // Waiting while the connection that hears hints, or Redis itself, is not what it should be.
     mod for_a_job; // Waiting for a job without polling: how soon it comes, what is said when none does.
     mod leavers; // A page that is gone takes nothing, whenever it goes.
-    mod refused;
-    mod until; // Waiting for what becomes of a job, a batch or a list. // Waiting while Redis answers, and takes no writes: too few replicas, a master that was demoted.
+    mod refused; // Waiting while Redis answers, and takes no writes: too few replicas, a master that was demoted.
+    mod until; // Waiting for what becomes of a job, a batch or a list.
 }
 
 /// The stream of events: every transition once, in order.
 mod events {
-    mod ahead;
+    mod ahead; // Readers whose place is ahead of all there is: Redis came back with less than it had.
     mod kept; // What of the past is kept, what a reader is told who wants more.
     mod resumed; // A reader who comes back: behind what they heard last, at any instance.
-    mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it. // Readers whose place is ahead of all there is: Redis came back with less than it had.
+    mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it.
 }
 
 /// Queues: what operators do and see, and what the service does for them unasked.
 mod queues {
-    mod bounds;
+    mod bounds; // No script asks Redis for much, however many jobs, locks and large payloads there are.
     mod choosing; // An operator means some of the jobs of a state: of a client, of a batch, with a certain error.
     mod cursors; // Where a page goes on: only from where a page has ended.
     mod feed; // The feeds of what has ended: a reader who goes on behind a cursor misses nothing.
@@ -94,38 +94,38 @@ mod queues {
     mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
     mod registry; // The registry of queues: what it lost is put back.
     mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
-    mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due. // No script asks Redis for much, however many jobs, locks and large payloads there are.
+    mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due.
 }
 
 /// Who may call what, and what strangers may cost.
 mod access {
-    mod browsers;
+    mod browsers; // Pages: whose may call, what they may read, how they leave.
     mod ends; // Keys that are taken away and tokens that end while their holders wait, and how long tokens may last.
     mod hanging; // A file of keys that cannot be read: the service goes on with the keys it has, reads it when it can.
     mod hosts; // Names that somebody points at this machine, and pages of other sites.
     mod routes; // Who may call what: every route with every credential, and what is nobody else's business.
     mod strangers; // Callers without a credential: what they may say, and what it may cost.
-    mod tokens; // Keys that are replaced, and tokens: who makes them, what they fix, how they end. // Pages: whose may call, what they may read, how they leave.
+    mod tokens; // Keys that are replaced, and tokens: who makes them, what they fix, how they end.
 }
 
 /// Requests and answers: what is refused, and that every answer is as the contract says.
 mod requests {
     mod contract; // Every answer that the contract documents is provoked here, and held against it.
-    mod hostile;
+    mod hostile; // A caller without a credential who does the worst they can, for long: made-up queues.
     mod malformed; // Requests that are refused before anybody looks at a field: type, size, route, method.
     mod refusals; // Bad input of every kind: a problem that names the place, and nothing stored.
     mod refused_early; // Calls that are refused before anybody reads their body.
-    mod sockets; // Sockets of those who dawdle, and of too many at once. // A caller without a credential who does the worst they can, for long: made-up queues.
+    mod sockets; // Sockets of those who dawdle, and of too many at once.
 }
 
 /// Redis, in whatever state it is.
 mod store {
-    mod adopting;
+    mod adopting; // Keys of the older design that cannot be taken over as things are.
     mod away; // What is said of a Redis that is not there, came back, came back empty or is too old.
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
-    mod rights; // A user of Redis who may do only some things: what is needed is known, is enough. // Keys of the older design that cannot be taken over as things are.
+    mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
 }
 
 /// The program: how it starts, what it shows, how it ends, and what is left of its file.
@@ -138,8 +138,8 @@ mod program {
     mod leaving; // A service that is told to end.
     mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
     mod probes; // What probes, monitoring and logs see.
-    mod readme;
+    mod readme; // The README's tour by curl, run as it is printed, line by line.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
     mod torn; // What a power cut leaves of the private server's file: it starts on everything that was whole.
-    mod warnings; // What a start says of its surroundings: once, and never a secret. // The README's tour by curl, run as it is printed, line by line.
+    mod warnings; // What a start says of its surroundings: once, and never a secret.
 }

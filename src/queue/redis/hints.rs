@@ -36,7 +36,7 @@ pub enum Hint {
     /// From now on hints of the queue are heard; what was said before may have been missed.
     Listening(QueueName),
     /// The connection is gone: nothing is heard until there is another.
-    Deaf,
+    Disconnected,
 }
 
 /// The queues whose hints are wanted.
@@ -110,7 +110,7 @@ impl Source {
                     complaints.about(connects_again, "hints", error.to_string());
                 }
                 if heard {
-                    let _ = hints.send(Hint::Deaf);
+                    let _ = hints.send(Hint::Disconnected);
                 }
                 tokio::time::sleep(PAUSE).await;
             }
@@ -130,18 +130,18 @@ impl Source {
         let config = config().set_push_sender(sender);
         let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
         *heard = true;
-        let mut ear = Ear { keys, heard: HashMap::new() };
+        let mut subscription = Subscription { keys, heard: HashMap::new() };
         let mut tries = tokio::time::interval(TRY_EVERY);
         tries.set_missed_tick_behavior(MissedTickBehavior::Delay);
         wanted.changed.notify_one(); // nothing is subscribed to yet
         loop {
             tokio::select! {
                 push = pushes.recv() => match push {
-                    Some(PushInfo { kind: PushKind::Message, data }) => ear.hear(&data, hints),
+                    Some(PushInfo { kind: PushKind::Message, data }) => subscription.receive(&data, hints),
                     Some(PushInfo { kind: PushKind::Disconnection, .. }) | None => return Ok(()),
                     Some(_) => {}
                 },
-                () = wanted.changed.notified() => ear.follow(&mut connection, wanted.now(), hints).await?,
+                () = wanted.changed.notified() => subscription.follow(&mut connection, wanted.now(), hints).await?,
                 _ = tries.tick() => redis::cmd("PING").query_async::<()>(&mut connection).await?,
             }
         }
@@ -157,13 +157,13 @@ fn connects_again(what: &'static str, error: &str, times: u64) {
 }
 
 /// What one connection is subscribed to.
-struct Ear<'k> {
+struct Subscription<'k> {
     keys: &'k Keys,
     heard: HashMap<String, QueueName>,
 }
 
-impl Ear<'_> {
-    fn hear(&self, data: &[Value], hints: &mpsc::UnboundedSender<Hint>) {
+impl Subscription<'_> {
+    fn receive(&self, data: &[Value], hints: &mpsc::UnboundedSender<Hint>) {
         let [Value::BulkString(channel), Value::BulkString(ready)] = data else { return };
         let queue = std::str::from_utf8(channel).ok().and_then(|channel| self.heard.get(channel));
         let ready = std::str::from_utf8(ready).ok().and_then(|ready| ready.parse().ok());

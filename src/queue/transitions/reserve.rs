@@ -3,7 +3,7 @@
 mod ask;
 mod parts;
 
-pub use self::parts::Sight;
+pub use self::parts::Snapshot;
 use self::{
     ask::{Ask, Mode},
     parts::{Look, Part, finish},
@@ -155,8 +155,8 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn glance(&self, queue: &QueueName) -> Result<Sight, Fault> {
-        self.look_as(queue, None, Nonce::random()).await.map(|look| look.sight)
+    pub async fn snapshot(&self, queue: &QueueName) -> Result<Snapshot, Fault> {
+        self.look_as(queue, None, Nonce::random()).await.map(|look| look.snapshot)
     }
 
     async fn look_for(&self, queue: &QueueName, call: &Reserve) -> Result<Look, Fault> {

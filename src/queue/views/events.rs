@@ -13,7 +13,7 @@ use crate::queue::{
 #[derive(Debug, Clone)]
 pub struct Event {
     pub queue: QueueName,
-    pub at: Place,
+    pub at: Position,
     pub kind: Kind,
     pub subject: Subject,
     pub worker: Option<Name>,
@@ -36,13 +36,13 @@ pub enum Subject {
 
 /// Where in a queue's stream something stands: an entry of Redis, and which transition of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Place {
+pub struct Position {
     pub ms: u64,
     pub sequence: u64,
     pub index: u32,
 }
 
-impl Place {
+impl Position {
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let (ms, sequence) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for Position {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}-{}-{}", self.ms, self.sequence, self.index)
     }
@@ -67,7 +67,7 @@ pub struct Passage {
     pub events: Vec<Event>,
     /// There is more.
     pub more: bool,
-    /// Nothing between the place and the first of these is missing.
+    /// Nothing between the position and the first of these is missing.
     pub whole: bool,
 }
 
@@ -75,12 +75,12 @@ pub struct Passage {
 const MOST: usize = 200;
 
 impl Queues {
-    /// What happened after a place, a part at a time.
+    /// What happened after a position, a part at a time.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn events_after(&self, queue: &QueueName, place: Place) -> Result<Passage, Fault> {
-        let from = format!("{}-{}", place.ms, place.sequence);
+    pub async fn events_after(&self, queue: &QueueName, position: Position) -> Result<Passage, Fault> {
+        let from = format!("{}-{}", position.ms, position.sequence);
         let mut command = redis::cmd("XRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
         let answered = self.parts.runner.link.plain(&command).await?;
@@ -91,12 +91,13 @@ impl Queues {
             let at = read_entry(queue, entry?, &mut events)?;
             first.get_or_insert(at);
         }
-        events.retain(|event| event.at > place);
+        events.retain(|event| event.at > position);
         let whole = match first {
             Some(first) => {
-                (first.ms, first.sequence) == (place.ms, place.sequence) || self.remembers(queue, place).await?
+                (first.ms, first.sequence) == (position.ms, position.sequence)
+                    || self.remembers(queue, position).await?
             }
-            None => place == Place::default() || self.remembers(queue, place).await?,
+            None => position == Position::default() || self.remembers(queue, position).await?,
         };
         Ok(Passage { events, more: count == MOST, whole })
     }
@@ -105,24 +106,24 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn last_event(&self, queue: &QueueName) -> Result<Place, Fault> {
+    pub async fn last_event(&self, queue: &QueueName) -> Result<Position, Fault> {
         let mut command = redis::cmd("XREVRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
         let answered = self.parts.runner.link.plain(&command).await?;
         let mut entries = Fields::of(&answered)?;
         if entries.is_done() {
-            return Ok(Place::default());
+            return Ok(Position::default());
         }
-        let place = Place::of_entry(&entries.list()?.text()?)?;
-        Ok(Place { index: u32::MAX, ..place })
+        let position = Position::of_entry(&entries.list()?.text()?)?;
+        Ok(Position { index: u32::MAX, ..position })
     }
 
-    /// Whether everything since a place is still there.
-    async fn remembers(&self, queue: &QueueName, place: Place) -> Result<bool, Fault> {
-        if place == Place::default() {
+    /// Whether everything since a position is still there.
+    async fn remembers(&self, queue: &QueueName, position: Position) -> Result<bool, Fault> {
+        if position == Position::default() {
             return self.is_untrimmed(queue).await;
         }
-        let id = format!("{}-{}", place.ms, place.sequence);
+        let id = format!("{}-{}", position.ms, position.sequence);
         let mut command = redis::cmd("XRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg(&id).arg(&id);
         Ok(!Fields::of(&self.parts.runner.link.plain(&command).await?)?.is_done())
@@ -150,8 +151,8 @@ impl Queues {
 }
 
 /// An entry is `[id, [count, packed transitions]]`.
-fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Place, Fault> {
-    let place = Place::of_entry(&entry.text()?)?;
+fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Position, Fault> {
+    let position = Position::of_entry(&entry.text()?)?;
     let mut fields = entry.list()?;
     let _count = fields.bytes()?;
     let packed = fields.bytes()?;
@@ -165,7 +166,7 @@ fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -
         let (worker, client) = (bytes.name()?, bytes.name()?);
         let length = bytes.uint(2)? as usize;
         let mut note = bytes.text(length)?;
-        let at = Place { index, ..place };
+        let at = Position { index, ..position };
         index += 1;
         // A newer instance at the same Redis may tell what only it knows: it is passed over.
         let Some(kind) = Kind::parse(&kind) else { continue };
@@ -178,7 +179,7 @@ fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -
         let completed = if kind == Kind::Completed { completion(worker.as_ref(), &mut note) } else { None };
         into.push(Event { queue: queue.clone(), at, kind, subject, worker, client, note, completed });
     }
-    Ok(place)
+    Ok(position)
 }
 
 /// The note of a completion: since when its worker had the job, how many ms, and `late` if it was.

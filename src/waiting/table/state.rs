@@ -10,7 +10,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     job::{Name, QueueName},
-    queue::{Fault, Sight},
+    queue::{Fault, Snapshot},
 };
 
 #[derive(Default)]
@@ -40,14 +40,14 @@ pub(super) struct Line {
     pub(super) asleep: BTreeSet<u64>,
     pub(super) awake: BTreeSet<u64>,
     /// Those whose last look Redis did not answer, or refused: it may have reserved a job for them all the same.
-    pub(super) troubled: BTreeSet<u64>,
+    pub(super) unanswered: BTreeSet<u64>,
     /// Until then none of them looks again.
     pub(super) rests_until: Option<Instant>,
     /// Asks the queue's watch to look now.
     pub(super) tick: Arc<Notify>,
     /// Tells it that nobody is there any more.
     pub(super) left: Arc<Notify>,
-    pub(super) seen: Option<(Instant, Result<Sight, Fault>)>,
+    pub(super) seen: Option<(Instant, Result<Snapshot, Fault>)>,
 }
 
 /// A set of queues, however it was named.
@@ -63,7 +63,7 @@ impl Line {
     }
 
     pub(super) fn rest(&self) -> Option<Duration> {
-        let until = self.rests_until.filter(|_| !self.troubled.is_empty())?;
+        let until = self.rests_until.filter(|_| !self.unanswered.is_empty())?;
         until.checked_duration_since(Instant::now()).filter(|rest| !rest.is_zero())
     }
 }

@@ -4,7 +4,7 @@ use redis::Value;
 
 use super::{
     Handout, ReserveOutcome,
-    parts::{Part, Sight},
+    parts::{Part, Snapshot},
 };
 use crate::{
     job::{
@@ -76,7 +76,7 @@ impl Transition for Ask {
 
     fn read(&self, reply: Reply<'_>) -> Result<Part, Fault> {
         let (runner, queue) = (reply.runner, reply.queue);
-        let (warn_ms, mut sight) = read_shared(reply.shared)?;
+        let (warn_ms, mut snapshot) = read_shared(reply.shared)?;
         let (word, mut item) = reply.words()?;
         let (mut jobs, mut undo, mut refusal) = (Vec::new(), Undo::default(), None);
         match word {
@@ -87,24 +87,24 @@ impl Transition for Ask {
                     undo = Undo::of(runner, queue, jobs.iter().map(taken).collect());
                 }
             }
-            "overdue" | "later" => sight.cut_short = true,
+            "overdue" | "later" => snapshot.cut_short = true,
             "more" => {
-                sight.cut_short = true;
-                sight.skipped = !item.slice()?.is_empty();
+                snapshot.cut_short = true;
+                snapshot.skipped = !item.slice()?.is_empty();
             }
-            "skipped" => sight.skipped = true,
+            "skipped" => snapshot.skipped = true,
             "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
             "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
             "paused" => refusal = Some(ReserveOutcome::QueuePaused),
             "limit" => refusal = Some(ReserveOutcome::WorkerLimit),
             _ => return Err(broken("jobs or a refusal")),
         }
-        Ok(Part { jobs, undo, refusal, sight })
+        Ok(Part { jobs, undo, refusal, snapshot })
     }
 
     /// Whoever asks for nothing in a queue that is none makes no work for anybody.
     fn effect(&self, part: &Part) -> Effect {
-        Effect::moved_if(!part.jobs.is_empty() || part.sight.cut_short)
+        Effect::moved_if(!part.jobs.is_empty() || part.snapshot.cut_short)
     }
 }
 
@@ -130,11 +130,11 @@ impl Grouped for Ask {
 }
 
 /// How long before a deadline to warn, and what the queue looks like to somebody who finds nothing.
-fn read_shared(shared: &[Value]) -> Result<(u32, Sight), Fault> {
+fn read_shared(shared: &[Value]) -> Result<(u32, Snapshot), Fault> {
     let [times, counts] = shared else { return Err(broken("what is said for all calls")) };
     let mut times = Fields::of(times)?;
     let (now, warn_ms) = (times.time()?, times.count()? as u32);
-    Ok((warn_ms, Sight::of(now, Fields::of(counts)?)?))
+    Ok((warn_ms, Snapshot::of(now, Fields::of(counts)?)?))
 }
 
 fn read_handout(queue: &QueueName, warn_ms: u32, mut answer: Fields<'_>) -> Result<Handout, Fault> {

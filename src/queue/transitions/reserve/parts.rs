@@ -11,12 +11,12 @@ pub(super) struct Part {
     pub(super) jobs: Vec<Handout>,
     pub(super) undo: Undo,
     pub(super) refusal: Option<ReserveOutcome>,
-    pub(super) sight: Sight,
+    pub(super) snapshot: Snapshot,
 }
 
 /// What a queue looks like to somebody who finds nothing.
 #[derive(Debug, Clone, Copy)]
-pub struct Sight {
+pub struct Snapshot {
     pub(super) now: Millis,
     pub waiting: u64,
     pub(super) blocked: u64,
@@ -39,7 +39,7 @@ pub(super) struct Look {
     pub(super) can_give: bool,
     /// Of each live reservation of the worker.
     pub(super) since: Vec<Millis>,
-    pub(super) sight: Sight,
+    pub(super) snapshot: Snapshot,
 }
 
 impl Look {
@@ -50,16 +50,16 @@ impl Look {
         while !times.is_done() {
             since.push(times.time()?);
         }
-        Ok(Self { at_limit, replayed, can_give, since, sight: Sight::of(now, answer.list()?)? })
+        Ok(Self { at_limit, replayed, can_give, since, snapshot: Snapshot::of(now, answer.list()?)? })
     }
 
     /// A part that gives nothing.
     pub(super) fn nothing(&self) -> Part {
-        Part { jobs: Vec::new(), undo: Undo::default(), refusal: None, sight: self.sight }
+        Part { jobs: Vec::new(), undo: Undo::default(), refusal: None, snapshot: self.snapshot }
     }
 }
 
-impl Sight {
+impl Snapshot {
     /// waiting, blocked, delayed, reserved, paused (0 | 1), next ms (negative: never)
     pub(super) fn of(now: Millis, mut counts: Fields<'_>) -> Result<Self, Fault> {
         let (waiting, blocked) = (counts.count()?, counts.count()?);
@@ -77,54 +77,54 @@ impl Sight {
     }
 
     /// What somebody is told who finds nothing in queues that look so.
-    pub fn nothing(sights: &[Self]) -> ReserveOutcome {
+    pub fn nothing(snapshots: &[Self]) -> ReserveOutcome {
         ReserveOutcome::Nothing {
-            reason: reason(sights),
-            retry_after_ms: retry_after(sights),
-            remaining: sights.iter().map(|sight| sight.waiting).sum(),
-            now: sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0)),
-            passed_over: sights.iter().any(|sight| sight.skipped),
+            reason: reason(snapshots),
+            retry_after_ms: retry_after(snapshots),
+            remaining: snapshots.iter().map(|snapshot| snapshot.waiting).sum(),
+            now: snapshots.iter().map(|snapshot| snapshot.now).max().unwrap_or(Millis(0)),
+            passed_over: snapshots.iter().any(|snapshot| snapshot.skipped),
         }
     }
 }
 
 /// One answer out of the parts.
 pub(super) fn finish(parts: Vec<Part>) -> ReserveOutcome {
-    let (mut jobs, mut undo, mut sights) = (Vec::new(), Undo::default(), Vec::new());
+    let (mut jobs, mut undo, mut snapshots) = (Vec::new(), Undo::default(), Vec::new());
     for part in parts {
         if let Some(refusal) = part.refusal {
             return refusal;
         }
         jobs.extend(part.jobs);
         undo.join(part.undo);
-        sights.push(part.sight);
+        snapshots.push(part.snapshot);
     }
     if jobs.is_empty() {
-        return Sight::nothing(&sights);
+        return Snapshot::nothing(&snapshots);
     }
-    let now = sights.iter().map(|sight| sight.now).max().unwrap_or(Millis(0));
-    let remaining = sights.iter().map(|sight| sight.waiting).sum();
+    let now = snapshots.iter().map(|snapshot| snapshot.now).max().unwrap_or(Millis(0));
+    let remaining = snapshots.iter().map(|snapshot| snapshot.waiting).sum();
     jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
     ReserveOutcome::Jobs { jobs, remaining, now, undo }
 }
 
-fn reason(sights: &[Sight]) -> Reason {
-    let of = |sight: &Sight| match sight {
-        Sight { paused: true, .. } => Reason::Paused,
-        Sight { skipped: true, .. } => Reason::Skipped,
-        Sight { blocked: 1.., .. } => Reason::Blocked,
-        Sight { delayed: 1.., .. } => Reason::Delayed,
-        Sight { reserved: 1.., .. } => Reason::Reserved,
+fn reason(snapshots: &[Snapshot]) -> Reason {
+    let of = |snapshot: &Snapshot| match snapshot {
+        Snapshot { paused: true, .. } => Reason::Paused,
+        Snapshot { skipped: true, .. } => Reason::Skipped,
+        Snapshot { blocked: 1.., .. } => Reason::Blocked,
+        Snapshot { delayed: 1.., .. } => Reason::Delayed,
+        Snapshot { reserved: 1.., .. } => Reason::Reserved,
         _ => Reason::Empty,
     };
-    sights.iter().map(of).min().unwrap_or(Reason::Empty)
+    snapshots.iter().map(of).min().unwrap_or(Reason::Empty)
 }
 
 /// The soonest expiry or due time, within bounds, with a tenth of jitter so that pages do not come back together.
-fn retry_after(sights: &[Sight]) -> u64 {
+fn retry_after(snapshots: &[Snapshot]) -> u64 {
     const SOON: u64 = 250;
     const LATE: u64 = 5_000;
-    let soonest = sights.iter().filter_map(|sight| sight.next_ms).min().unwrap_or(LATE);
-    let wanted = if sights.iter().any(|sight| sight.cut_short) { SOON } else { soonest.clamp(SOON, LATE) };
+    let soonest = snapshots.iter().filter_map(|snapshot| snapshot.next_ms).min().unwrap_or(LATE);
+    let wanted = if snapshots.iter().any(|snapshot| snapshot.cut_short) { SOON } else { soonest.clamp(SOON, LATE) };
     between(wanted, wanted + wanted / 10).min(LATE)
 }
