@@ -41,6 +41,7 @@ fn draw(
     area.fill(&WHITE)?;
     let mut chart = ChartBuilder::on(&area)
         .margin(16)
+        .margin_right(40)
         .x_label_area_size(44)
         .y_label_area_size(52)
         .build_cartesian_2d((first..last).log_scale(), 0.0..most)?;

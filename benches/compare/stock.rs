@@ -1,10 +1,10 @@
 //! Jobs that are there before it is measured.
 
-use std::fmt::Write;
+use std::{fmt::Write, time::Duration};
 
 use super::rig::{
     Rig,
-    client::{field, fields, payload},
+    client::{Client, field, fields, payload},
 };
 
 /// As many as one call may put, take or settle.
@@ -42,6 +42,21 @@ pub async fn take(rig: &Rig, queue: &str, count: u64, lease_ms: u64) -> u64 {
         taken += given;
     }
     taken
+}
+
+/// Takes as many as one call may and completes them with another. Answers with how many: after a call whose answer was lost
+/// there may be none, until what it took is back.
+pub async fn settle(client: &mut Client, queue: &str) -> u64 {
+    let ask = format!(r#"{{"queues":["{queue}"],"limit":{TAKE}}}"#);
+    let jobs = client.post("/jobs/reserve", &ask).await;
+    let done: Vec<_> = fields(jobs, "reservation").map(|id| format!(r#"{{"reservation":"{id}"}}"#)).collect();
+    match done.is_empty() {
+        true => tokio::time::sleep(Duration::from_millis(50)).await,
+        false => {
+            client.post("/jobs/complete", &format!("[{}]", done.join(","))).await;
+        }
+    }
+    done.len() as u64
 }
 
 /// So many calls at one time each on one connection: enqueue all, reserve all, complete all. After each the moment is told.

@@ -5,10 +5,10 @@ use crate::{
     meter::Meter,
     rig::{
         Rig,
-        client::{Client, field, fields, payload},
+        client::{Client, field, payload},
     },
     size::Size,
-    stock::{PUT, TAKE, fill, many},
+    stock::{PUT, TAKE, fill, many, settle},
     table::Table,
     yardsticks::CONNECTIONS,
 };
@@ -126,11 +126,7 @@ impl Caller for One {
                 self.client.post("/jobs/complete", &done).await;
             }
             Call::TakeMany => {
-                let ask = format!(r#"{{"queues":["{QUEUE}"],"limit":{TAKE}}}"#);
-                let jobs = self.client.post("/jobs/reserve", &ask).await;
-                let done: Vec<_> =
-                    fields(jobs, "reservation").map(|id| format!(r#"{{"reservation":"{id}"}}"#)).collect();
-                self.client.post("/jobs/complete", &format!("[{}]", done.join(","))).await;
+                settle(&mut self.client, QUEUE).await;
             }
         }
     }
