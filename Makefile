@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-hostile test-web test-contract cost guard fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-hostile test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -49,6 +49,13 @@ cost: rust engine
 guard: rust engine
 	scripts/profilers.sh
 	cargo bench --locked --bench figures -- guard $(if $(UPDATE),--update) $(OPTIONS)
+
+# What the service does beside what people would use instead, and what it costs as things grow: brings those, measures, and writes
+# docs/figures.md. `make bench SIZE=full` for up to five million jobs, `make bench OPTIONS='closed open'` for parts, which are
+# shown only; OPTIONS=--page writes the page again.
+bench: rust engine
+	scripts/yardsticks.sh
+	cargo bench --locked --bench compare -- --size $(or $(SIZE),usual) $(OPTIONS)
 
 fmt: rust
 	cargo fmt

@@ -1,20 +1,17 @@
-//! The figures of the README: `cargo bench` for all that need nothing but an engine, `cargo bench -- cycle`, `-- memory` or
-//! `-- waiters` for one. `cargo bench -- cost` counts instructions, `-- guard` holds that and more against what is kept; `make
-//! cost` and `make guard` bring what these need.
+//! What a cycle costs in instructions, `make cost`; that and more held against what is kept, `make guard`; and what others notice
+//! when very much is overdue at once, `cargo bench --bench figures -- tails`. What depends on the machine is `make bench`.
 
-mod client;
 mod cost;
-mod cycle;
-mod memory;
+#[path = "../rig/mod.rs"]
+#[expect(dead_code, reason = "the other bench uses the rest")]
 mod rig;
 mod tails;
-mod waiters;
 
 use clap::{Parser, ValueEnum};
+use rig::client;
 
 #[derive(Parser)]
 struct Asked {
-    /// None: all that need neither valgrind nor strace.
     figures: Vec<Figures>,
     #[command(flatten)]
     cost: cost::Options,
@@ -23,11 +20,9 @@ struct Asked {
     bench: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Figures {
-    Cycle,
-    Memory,
-    Waiters,
+    /// Not unless it is asked for: it takes valgrind and strace.
     Cost,
     Guard,
     Tails,
@@ -37,15 +32,8 @@ enum Figures {
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let asked = Asked::parse();
-    let figures = match asked.figures.as_slice() {
-        [] => &[Figures::Cycle, Figures::Memory, Figures::Waiters],
-        some => some,
-    };
-    for figures in figures {
+    for figures in asked.figures {
         match figures {
-            Figures::Cycle => cycle::run().await,
-            Figures::Memory => memory::run().await,
-            Figures::Waiters => waiters::run().await,
             Figures::Cost => cost::run(&asked.cost).await,
             Figures::Tails => tails::run(&asked.cost.engine).await,
             Figures::Guard => cost::guard(&asked.cost).await,

@@ -9,9 +9,12 @@ local call, huge, min, of = redis.call, math.huge, math.min, text.of
 -- The queue's settings, as far as they matter here, in a table that is given.
 function desk.read(q, d)
   local chosen = call('HMGET', q.settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms', 'share_drafts')
-  d.is_paused, d.shares_drafts, d.warn_ms = chosen[1] == '1', chosen[6] == '1', chosen[5] or '$WARN_MS'
-  d.lease_ms, d.max_hold = tonumber(chosen[2] or $LEASE_MS), tonumber(chosen[3] or $MAX_HOLD_MS)
+  d.is_paused = chosen[1] == '1'
+  d.lease_ms = tonumber(chosen[2] or $LEASE_MS)
+  d.max_hold = tonumber(chosen[3] or $MAX_HOLD_MS)
   d.worker_limit = tonumber(chosen[4] or $WORKER_LIMIT)
+  d.warn_ms = chosen[5] or '$WARN_MS'
+  d.shares_drafts = chosen[6] == '1'
   return d
 end
 

@@ -5,7 +5,7 @@ local clock = require 'base/clock'
 local patch = require 'base/patch'
 local history = require 'jobs/history'
 local books = require 'plain/books'
-local look = require 'plain/look'
+local fields_of = require 'plain/fields'
 local STRIDE = 2
 local NOBODY = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, patch.HEAD, patch.HELD, patch.ONCE
@@ -113,7 +113,7 @@ return function(q, args)
   local n, now = #args / STRIDE, clock.read()
   if not read(args, n) or call('ZCOUNT', q.reserved, '-inf', text.of(now)) > 0 then return end
   local before, count = books.read(q, 'completed', now)
-  local lives, raws = look(q.live, ids, 3, n, one_live), look(q.jobs, ids, 3, n, one_raw)
+  local lives, raws = fields_of(q.live, ids, 3, n, one_live), fields_of(q.jobs, ids, 3, n, one_raw)
   local freed, doubts, said = decide(args, n, now, before, lives, raws)
   if not freed then return end
 

@@ -4,7 +4,7 @@ local clock = require 'base/clock'
 local text = require 'base/text'
 local store = require 'jobs/store'
 local books = require 'plain/books'
-local look = require 'plain/look'
+local fields_of = require 'plain/fields'
 local turns = require 'plain/turns'
 local STRIDE = 2
 local NOBODY = {}
@@ -50,9 +50,9 @@ local function read(args, n)
   return deduped
 end
 
-local function is_there(key, fields, n)
+local function is_there(key, names, n)
   if n == 0 then return false end
-  local found = look(key, fields, 1, n, one)
+  local found = fields_of(key, names, 1, n, one)
   for i = 1, n do
     if found[i] then return true end
   end

@@ -8,7 +8,7 @@ local ask = require 'jobs/ask'
 local hand = require 'jobs/hand'
 local desk = require 'jobs/desk'
 local books = require 'plain/books'
-local look = require 'plain/look'
+local fields_of = require 'plain/fields'
 local turns = require 'plain/turns'
 local STRIDE = 1
 local MOST = 100
@@ -59,13 +59,13 @@ local function read_line(q, wanted)
     local member = entries[i * 2 - 1]
     ids[i], leave[i + 2] = sub(member, -$ID_LEN), member
   end
-  return entries, look(q.jobs, ids, 1, wanted, one_raw), look(q.live, ids, 1, wanted, one_live)
+  return entries, fields_of(q.jobs, ids, 1, wanted, one_raw), fields_of(q.live, ids, 1, wanted, one_live)
 end
 
 -- What was typed of each, if any of them was somebody's before.
 local function read_drafts(q, n, lives)
   for i = 1, n do
-    if lives[i] then return look(q.drafts, ids, 1, n, one_draft) end
+    if lives[i] then return fields_of(q.drafts, ids, 1, n, one_draft) end
   end
 end
 

@@ -2,7 +2,7 @@
 -- are read once and written once. What is kept here between calls is room, and nothing is read that a call has not written.
 local order = require 'jobs/order'
 local text = require 'base/text'
-local look = require 'plain/look'
+local fields_of = require 'plain/fields'
 local turns = {}
 local call, pack, unpack_share, unpack = redis.call, struct.pack, struct.unpack, unpack
 local max, of = math.max, text.of
@@ -32,7 +32,7 @@ function turns.whose(priority, client)
 end
 
 local function read_shares(q)
-  local raws = look(q.turns, members, 1, n, one_share)
+  local raws = fields_of(q.turns, members, 1, n, one_share)
   for k = 1, n do
     if raws[k] then
       local last, jobs = unpack_share(SHARE, raws[k])
@@ -51,7 +51,7 @@ function turns.arrive(q, whose, jobs, places)
     local k = whose[i]
     arrived[k] = arrived[k] + 1
   end
-  local lasts, top = read_shares(q), look(q.tops, priorities, 1, n, one_top)
+  local lasts, top = read_shares(q), fields_of(q.tops, priorities, 1, n, one_top)
   for k = 1, n do
     local base = max(tonumber(top[k] or 0), lasts[k])
     to_turns[k * 2 + 1], to_turns[k * 2 + 2] = members[k], pack(SHARE, base + arrived[k], counts[k] + arrived[k])
@@ -115,7 +115,7 @@ end
 function turns.write_served(q)
   end_run()
   write_shares(q)
-  local before, moved = look(q.tops, names, 1, levels, one_top), 0
+  local before, moved = fields_of(q.tops, names, 1, levels, one_top), 0
   for level = 1, levels do
     if tops[level] > tonumber(before[level] or 0) then
       moved = moved + 1

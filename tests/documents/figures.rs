@@ -34,3 +34,18 @@ fn the_readme_lists_the_figures() {
     assert_eq!(rows[..rows.len().saturating_sub(1)], wanted);
     assert!(rows.last().is_some_and(|row| row.starts_with("| `process_*` |")), "those of the process come last");
 }
+
+#[test]
+fn the_page_of_what_was_measured_says_how_and_shows_what_is_there() {
+    let (page, readme) = (read("docs/figures.md"), read("README.md"));
+    assert!(page.contains("Written by `make bench"), "who reads a number can make it again");
+    assert!(read("Makefile").contains("\nbench:"));
+    assert!(readme.contains("[`docs/figures.md`](docs/figures.md)"), "the README points there");
+    for mark in ["<!-- from make bench -->\n", "<!-- end of what make bench wrote -->\n"] {
+        assert_eq!(readme.matches(mark).count(), 1, "the bench writes between {mark}");
+    }
+    let shown = page.split("](figures/").skip(1).filter_map(|rest| rest.split(')').next());
+    for curve in shown {
+        assert!(tree::root().join("docs/figures").join(curve).exists(), "{curve} is shown and not there");
+    }
+}

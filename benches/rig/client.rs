@@ -1,11 +1,19 @@
 //! A client that costs little beside what is measured, and the jobs that it sends.
 
-use std::net::SocketAddr;
+use std::{
+    net::SocketAddr,
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
+
+/// How often a call of any client was answered 503 and sent again. Who measures tells of it.
+pub static ASKED_AGAIN: AtomicU64 = AtomicU64::new(0);
+const PATIENCE: u32 = 50;
 
 /// One kept-alive connection, with no more of HTTP than this service needs: it must cost little beside what is measured.
 pub struct Client {
@@ -31,45 +39,68 @@ impl Client {
 
     /// Posts JSON and answers with the body.
     pub async fn post(&mut self, path: &str, body: &str) -> &str {
-        let (is_well, start, end) = self.send(path, body).await;
-        assert!(is_well, "{}", String::from_utf8_lossy(&self.answer));
+        self.request("POST", path, body).await
+    }
+
+    /// # Panics
+    /// When the answer is none of success. A service that says that Redis is too slow now is asked again.
+    pub async fn request(&mut self, method: &str, path: &str, body: &str) -> &str {
+        let (mut is_well, mut start, mut end) = self.send(method, path, body).await;
+        for _ in 0..PATIENCE {
+            if is_well || !self.answer.starts_with(b"HTTP/1.1 503") {
+                break;
+            }
+            ASKED_AGAIN.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            (is_well, start, end) = self.send(method, path, body).await;
+        }
+        assert!(is_well, "{method} {path}: {}", String::from_utf8_lossy(&self.answer));
         std::str::from_utf8(&self.answer[start..end]).expect("UTF-8")
     }
 
     /// The same cycle, and whether all of it was answered well: a service that does not run at its usual speed may be late.
     pub async fn try_cycle(&mut self, n: u64) -> bool {
         let job = format!(r#"{{"queue":"heat","payload":{}}}"#, payload(n));
-        let mut all_well = self.send("/jobs", &job).await.0;
-        let (is_well, start, end) = self.send("/jobs/reserve", r#"{"queues":["heat"]}"#).await;
+        let mut all_well = self.send("POST", "/jobs", &job).await.0;
+        let (is_well, start, end) = self.send("POST", "/jobs/reserve", r#"{"queues":["heat"]}"#).await;
         all_well &= is_well;
         let jobs = std::str::from_utf8(&self.answer[start..end]).expect("UTF-8");
         if jobs.contains(r#""reservation":""#) {
             let done = format!(r#"{{"reservation":"{}"}}"#, field(jobs, "reservation"));
-            all_well &= self.send("/jobs/complete", &done).await.0;
+            all_well &= self.send("POST", "/jobs/complete", &done).await.0;
         }
         all_well
     }
 
     /// Whether it was answered well, and where in the answer the body is.
-    async fn send(&mut self, path: &str, body: &str) -> (bool, usize, usize) {
+    async fn send(&mut self, method: &str, path: &str, body: &str) -> (bool, usize, usize) {
         let host = self.host;
         let length = body.len();
         let request = format!(
-            "POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
         );
         self.stream.write_all(request.as_bytes()).await.expect("sent");
         self.answer.clear();
-        let (mut chunk, mut end) = ([0; 8_192], None);
+        let mut end = None;
         loop {
-            let n = self.stream.read(&mut chunk).await.expect("an answer");
+            self.answer.reserve(8_192);
+            let n = self.stream.read_buf(&mut self.answer).await.expect("an answer");
             assert!(n > 0, "the service closed the connection");
-            self.answer.extend_from_slice(&chunk[..n]);
             if end.is_none() {
                 end = body_end(&self.answer);
             }
             if let Some((start, end)) = end.filter(|(_, end)| *end <= self.answer.len()) {
                 return (self.answer.starts_with(b"HTTP/1.1 20"), start, end);
             }
+        }
+    }
+
+    /// From now on what comes is thrown away, until the connection ends: an event stream that somebody reads.
+    pub async fn drain(mut self, path: &str) {
+        let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host);
+        self.stream.write_all(request.as_bytes()).await.expect("sent");
+        while self.stream.read_buf(&mut self.answer).await.is_ok_and(|n| n > 0) {
+            self.answer.clear();
         }
     }
 }
@@ -86,8 +117,20 @@ fn body_end(answer: &[u8]) -> Option<(usize, usize)> {
 
 /// A value out of flat JSON text, without a parser's cost.
 pub fn field<'t>(text: &'t str, name: &str) -> &'t str {
-    let at = text.find(&format!("\"{name}\":\"")).unwrap_or_else(|| panic!("{name} in {text}")) + name.len() + 4;
-    &text[at..at + text[at..].find('"').expect("a string's end")]
+    fields(text, name).next().unwrap_or_else(|| panic!("{name} in {text}"))
+}
+
+/// All of that name, in their order.
+pub fn fields<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
+    let key = format!("\"{name}\":\"");
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let from = rest.find(&key)? + key.len();
+        let end = from + rest[from..].find('"')?;
+        let value = &rest[from..end];
+        rest = &rest[end..];
+        Some(value)
+    })
 }
 
 /// A distinct payload of 200 bytes.

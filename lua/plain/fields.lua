@@ -1,4 +1,4 @@
--- look: some fields of a hash, the names from a place in a list on. One alone is asked for as one, which makes no table:
+-- fields: some fields of a hash, the names from a place in a list on. One alone is asked for as one, which makes no table:
 -- it comes in `room`.
 local call, unpack = redis.call, unpack
 

@@ -1,0 +1,107 @@
+//! Who works on the service's queues in a closed loop, each in its own way.
+
+use super::{
+    crowd,
+    rig::{
+        Rig,
+        client::{Client, field, payload},
+    },
+    stock::{fill, many},
+};
+
+/// Jobs that wait in each queue before the first caller comes.
+const WAITING: u64 = 1_000;
+/// Different locks and different clients.
+const NAMES: u64 = 1_000;
+const BATCH: u64 = 100;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    Plain,
+    Named,
+    Locks,
+    Clients,
+    Batches,
+    /// Plain, while somebody reads what happens.
+    Watched,
+}
+
+impl Way {
+    pub const ALL: [Self; 6] = [Self::Plain, Self::Named, Self::Locks, Self::Clients, Self::Batches, Self::Watched];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "nothing more",
+            Self::Named => "named workers",
+            Self::Locks => "a lock for each job",
+            Self::Clients => "clients that take turns",
+            Self::Batches => "batches of 100",
+            Self::Watched => "somebody who reads /events",
+        }
+    }
+
+    fn queue(self) -> &'static str {
+        match self {
+            Self::Plain => "bench",
+            Self::Named => "named",
+            Self::Locks => "locks",
+            Self::Clients => "clients",
+            Self::Batches => "batches",
+            Self::Watched => "watched",
+        }
+    }
+
+    fn also(self, n: u64) -> String {
+        match self {
+            Self::Plain | Self::Named | Self::Batches | Self::Watched => String::new(),
+            Self::Locks => format!(r#""locks":["lock-{}"],"#, n % NAMES),
+            Self::Clients => format!(r#""client":"client-{}","#, n % NAMES),
+        }
+    }
+
+    /// A queue in which some wait.
+    pub async fn ready(self, rig: &Rig) {
+        fill(rig, self.queue(), WAITING, |n| self.also(n)).await;
+    }
+}
+
+pub struct Caller {
+    client: Client,
+    way: Way,
+    put: String,
+    ask: String,
+    left: u64,
+}
+
+/// So many on connections of their own.
+pub async fn callers(rig: &Rig, way: Way, count: usize) -> Vec<Caller> {
+    let mut callers = Vec::new();
+    for me in 0..count {
+        let queue = way.queue();
+        let worker = if way == Way::Named { format!(r#","worker":"worker-{me}""#) } else { String::new() };
+        let ask = format!(r#"{{"queues":["{queue}"]{worker}}}"#);
+        let put = format!(r#"{{"queue":"{queue}","#);
+        // Not all of them come with a batch at the same moment.
+        let left = BATCH * me as u64 / count as u64;
+        callers.push(Caller { client: rig.client().await, way, put, ask, left });
+    }
+    callers
+}
+
+impl crowd::Caller for Caller {
+    async fn cycle(&mut self, n: u64) {
+        if self.way != Way::Batches {
+            let job = format!(r#"{}{}"payload":{}}}"#, self.put, self.way.also(n), payload(n));
+            self.client.post("/jobs", &job).await;
+        } else if self.left == 0 {
+            // The jobs of a batch need no payload that is nobody else's.
+            let jobs = many("batches", 0..BATCH, |_| String::new()).replace(r#""queue":"batches","#, "");
+            self.client.post("/batches", &format!(r#"{{"queue":"batches","concurrency":16,"jobs":{jobs}}}"#)).await;
+            self.left = BATCH;
+        }
+        self.left = self.left.saturating_sub(1);
+        let job = self.client.post("/jobs/reserve", &self.ask).await;
+        let done = format!(r#"{{"reservation":"{}"}}"#, field(job, "reservation"));
+        self.client.post("/jobs/complete", &done).await;
+    }
+}

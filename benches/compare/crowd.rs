@@ -1,0 +1,120 @@
+//! A closed loop: each caller calls again when it has its answer. It says what the machine can do, and not how long a crowd
+//! would wait that does not slow down when the server does.
+
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
+
+use futures_util::future::join_all;
+
+use super::{
+    meter::{Meter, Used},
+    numbers::{median, percentile},
+};
+
+/// Somebody with a connection of its own.
+pub trait Caller {
+    /// The whole life of a job. The number is nobody else's.
+    async fn cycle(&mut self, n: u64);
+}
+
+#[derive(Clone, Copy)]
+pub struct Span {
+    pub warm_up: Duration,
+    pub measured: Duration,
+}
+
+/// One round, per cycle where it is not said otherwise. Latencies in milliseconds, processors in microseconds.
+#[derive(Clone, Copy)]
+pub struct Sample {
+    pub per_s: f64,
+    pub server: f64,
+    pub redis: f64,
+    pub own: f64,
+    pub others: f64,
+    pub scripts: f64,
+    pub commands: f64,
+    pub p50: f64,
+    pub p99: f64,
+    pub p999: f64,
+}
+
+impl Sample {
+    pub fn new(used: &Used, mut latencies: Vec<f64>) -> Self {
+        latencies.sort_by(f64::total_cmp);
+        let n = latencies.len() as f64;
+        Self {
+            per_s: n / used.seconds,
+            server: used.server / n,
+            redis: used.redis / n,
+            own: used.own / n,
+            others: used.others,
+            scripts: used.scripts / n,
+            commands: used.commands / n,
+            p50: percentile(&latencies, 0.5),
+            p99: percentile(&latencies, 0.99),
+            p999: percentile(&latencies, 0.999),
+        }
+    }
+
+    /// Of each figure the median of the rounds.
+    pub fn of(rounds: &[Self]) -> Self {
+        let of = |figure: fn(&Self) -> f64| median(&rounds.iter().map(figure).collect::<Vec<_>>());
+        Self {
+            per_s: of(|round| round.per_s),
+            server: of(|round| round.server),
+            redis: of(|round| round.redis),
+            own: of(|round| round.own),
+            others: of(|round| round.others),
+            scripts: of(|round| round.scripts),
+            commands: of(|round| round.commands),
+            p50: of(|round| round.p50),
+            p99: of(|round| round.p99),
+            p999: of(|round| round.p999),
+        }
+    }
+}
+
+/// Numbers of cycles: none is given twice in a part, and those of the stock are below, so that no two payloads are equal.
+pub struct Numbers(Cell<u64>);
+
+impl Numbers {
+    pub fn new() -> Self {
+        Self(Cell::new(1 << 40))
+    }
+
+    pub fn next(&self) -> u64 {
+        self.0.replace(self.0.get() + 1)
+    }
+}
+
+/// All callers at once.
+pub async fn round(callers: &mut [impl Caller], numbers: &Numbers, meter: &Meter<'_>, span: Span) -> Sample {
+    let start = Instant::now();
+    let (measuring, end) = (start + span.warm_up, start + span.warm_up + span.measured);
+    let used = async {
+        tokio::time::sleep_until(measuring.into()).await;
+        let before = meter.read();
+        tokio::time::sleep_until(end.into()).await;
+        meter.since(&before)
+    };
+    let working = join_all(callers.iter_mut().map(|caller| work(caller, numbers, end)));
+    let (used, cycles) = tokio::join!(used, working);
+    // Those that ended while it was measured: who was to read the meter may have come late.
+    let cycles = cycles.into_iter().flatten().filter(|(at, _)| used.between.contains(at));
+    Sample::new(&used, cycles.map(|(_, latency)| latency).collect())
+}
+
+/// When each cycle ended, and how long it took.
+async fn work(caller: &mut impl Caller, numbers: &Numbers, end: Instant) -> Vec<(Instant, f64)> {
+    let mut cycles = Vec::new();
+    loop {
+        let start = Instant::now();
+        if start >= end {
+            return cycles;
+        }
+        caller.cycle(numbers.next()).await;
+        cycles.push((Instant::now(), start.elapsed().as_secs_f64() * 1e3));
+    }
+}

@@ -1,0 +1,110 @@
+//! A Redis of its own, set as the private server is: append-only file, synced each second.
+
+use std::{
+    io::{Read, Write},
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+/// What Redis counts of itself, since its start.
+#[derive(Clone, Copy, Default)]
+pub struct Calls {
+    /// Scripts and functions, and their time in microseconds.
+    pub scripts: u64,
+    pub script_us: f64,
+    /// What a client or a script said beside those.
+    pub commands: u64,
+}
+
+pub struct Engine {
+    child: Child,
+    folder: TempDir,
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Engine {
+    pub fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("redis.sock");
+        let server = |engine: &str| {
+            Command::new(engine)
+                .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--unixsocket"])
+                .arg(&socket)
+                .arg("--dir")
+                .arg(folder.path())
+                .stdout(Stdio::null())
+                .spawn()
+        };
+        let child = server("valkey-server").or_else(|_| server("redis-server")).expect("an engine");
+        while UnixStream::connect(&socket).is_err() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        Self { child, folder }
+    }
+
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("redis.sock")
+    }
+
+    /// One command, its answer as it came.
+    pub fn ask(&self, command: &str) -> String {
+        let mut stream = UnixStream::connect(self.socket()).expect("Redis");
+        write!(stream, "{command}\r\nQUIT\r\n").expect("sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).expect("an answer");
+        // What a script was called with need not be text.
+        String::from_utf8_lossy(&answer).into_owned()
+    }
+
+    pub fn calls(&self) -> Calls {
+        let mut calls = Calls::default();
+        for line in self.ask("INFO commandstats").lines() {
+            let Some((name, figures)) = line.strip_prefix("cmdstat_").and_then(|line| line.split_once(":calls="))
+            else {
+                continue;
+            };
+            let (count, us) = figures.split_once(",usec=").expect("calls and their time");
+            let count: u64 = count.parse().expect("a number");
+            match name {
+                // A view of a queue is a script too, but nobody counts on it here.
+                "evalsha" | "eval" | "fcall" => {
+                    calls.scripts += count;
+                    calls.script_us += us.split(',').next().unwrap_or_default().parse::<f64>().expect("a number");
+                }
+                // The bench's own.
+                "info" | "quit" => {}
+                _ => calls.commands += count,
+            }
+        }
+        calls
+    }
+
+    pub fn used_memory(&self) -> u64 {
+        self.info("memory", "used_memory").parse().expect("used_memory")
+    }
+
+    /// One line of what it says of itself.
+    pub fn info(&self, section: &str, name: &str) -> String {
+        let info = self.ask(&format!("INFO {section}"));
+        let found = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        found.unwrap_or_default().trim().to_owned()
+    }
+}
