@@ -81,8 +81,7 @@ impl Registry {
         for queue in queues {
             args.push(queue.as_str());
         }
-        let (script, registry) = (&self.runner.scripts.seen, [self.runner.keys.registry()]);
-        Ok(word(&self.runner.timed(script, &registry, &[&args]).await?) == Some("seen"))
+        Ok(word(&self.runner.timed(&self.runner.scripts.seen, &self.key(), &[&args]).await?) == Some("seen"))
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {
@@ -176,8 +175,14 @@ impl Registry {
     async fn ask_unseen(&self, word: &str, what: &str) -> Result<Vec<QueueName>, Fault> {
         let mut args = Args::default();
         args.push(word).push(what);
-        let (script, registry) = (&self.runner.scripts.unseen, [self.runner.keys.registry()]);
-        names_in(Fields::of(&self.runner.timed(script, &registry, &[&args]).await?)?)
+        names_in(Fields::of(&self.runner.timed(&self.runner.scripts.unseen, &self.key(), &[&args]).await?)?)
+    }
+
+    /// The one key of scripts that are about the registry.
+    fn key(&self) -> Args {
+        let mut key = Args::default();
+        key.push(self.runner.keys.registry());
+        key
     }
 
     /// So long ago the instance was last used.
