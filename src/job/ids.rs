@@ -76,7 +76,7 @@ pub fn random_code() -> Code {
 
 /// What the record remembers of a secret once its reservation has ended.
 pub fn secret_digest(secret: &Code) -> [u8; 8] {
-    let digest = Sha256::digest(secret.as_str());
+    let digest = Sha256::digest(secret.as_bytes());
     std::array::from_fn(|i| digest[i])
 }
 
