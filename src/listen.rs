@@ -14,7 +14,7 @@ use std::{
 
 use axum::Router;
 use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     net::{TcpListener, TcpStream},
     time::{sleep, timeout},
@@ -28,8 +28,6 @@ use self::{
     talk::Talk,
 };
 
-/// For a whole request head, and for the time that a connection is idle between two.
-const HEAD_TIME: Duration = Duration::from_secs(30);
 /// Bytes of a request's head, and of what is read of a connection at a time: whoever says half a head costs no more.
 const HEAD: usize = 64 << 10;
 /// For requests in hand once the service is to stop.
@@ -39,17 +37,19 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until `stop`, then lets the requests in hand finish.
 pub async fn serve(listener: TcpListener, router: Router, max_connections: usize, stop: CancellationToken) {
-    let places = Places::new(max_connections);
+    let places = Places::new(max_connections, stop.clone());
     let (open, cut) = (TaskTracker::new(), CancellationToken::new());
-    // Above the cap one waits for a place, and the others in the backlog, which the system bounds.
-    while let Some((stream, peer)) = stop.run_until_cancelled(accept(&listener)).await {
-        match stop.run_until_cancelled(places.enter()).await {
-            Some(place) => {
-                let talk = converse(stream, peer, router.clone(), place, stop.clone(), cut.clone());
-                open.spawn(talk)
-            }
-            None => break,
-        };
+    let welcome = async {
+        loop {
+            // Above the cap one waits for a place, and the others in the backlog, which the system bounds.
+            let ((stream, peer), place) = (accept(&listener).await, places.enter().await);
+            open.spawn(converse(stream, peer, router.clone(), place, stop.clone(), cut.clone()));
+        }
+    };
+    tokio::select! {
+        () = welcome => {}
+        () = places.mind() => {}
+        () = stop.cancelled() => {}
     }
     drop(listener);
     open.close();
@@ -93,17 +93,18 @@ async fn converse(
     let stream = TokioIo::new(Impatient::new(stream, stop.clone()));
     let shared = Arc::new(Talk { place, peer, router, rest: Mutex::default() });
     let talk = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_TIME)
         .max_buf_size(HEAD)
         .serve_connection(stream, service_fn(|request| talk::answer(shared.clone(), request)));
     let mut talk = std::pin::pin!(talk);
     let ended = tokio::select! {
         ended = &mut talk => Some(ended),
-        () = shared.place.is_cut() => None,
-        () = stop.cancelled() => {
-            talk.as_mut().graceful_shutdown();
-            cut.run_until_cancelled(talk).await
+        () = shared.place.is_cut() => {
+            if stop.is_cancelled() {
+                talk.as_mut().graceful_shutdown();
+                cut.run_until_cancelled(talk).await
+            } else {
+                None
+            }
         }
     };
     if let Some(Err(error)) = ended {

@@ -1,17 +1,25 @@
 //! What was made of a call, as JSON.
 
+use std::{cell::RefCell, mem};
+
 use axum::{
     body::Body,
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
+use bytes::Bytes;
 use serde::Serialize;
 
 use super::problem::Problem;
 
 pub const JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// Bytes that most answers fit into: they are written without growing.
-const USUAL: usize = 256;
+/// Bytes that most answers fit into.
+const USUAL: usize = 4 << 10;
+
+thread_local! {
+    /// Where answers are written. One of the usual size leaves as a copy: it takes as much memory as it is long, at once.
+    static DRAFT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 pub struct Json<T>(pub T);
 
@@ -26,20 +34,23 @@ impl<T: Serialize> IntoResponse for Json<T> {
 
 /// # Errors
 /// The problem that something of ours cannot be written as JSON.
-pub fn text(answer: &impl Serialize) -> Result<Vec<u8>, Problem> {
-    let mut text = Vec::with_capacity(USUAL);
-    match serde_json::to_writer(&mut text, answer) {
-        Ok(()) => Ok(text),
-        Err(error) => {
-            tracing::error!(%error, "an answer cannot be written");
-            Err(Problem::internal())
+pub fn text(answer: &impl Serialize) -> Result<Bytes, Problem> {
+    DRAFT.with_borrow_mut(|draft| {
+        draft.clear();
+        match serde_json::to_writer(&mut *draft, answer) {
+            Ok(()) if draft.len() <= USUAL => Ok(Bytes::copy_from_slice(draft)),
+            Ok(()) => Ok(mem::take(draft).into()),
+            Err(error) => {
+                tracing::error!(%error, "an answer cannot be written");
+                Err(Problem::internal())
+            }
         }
-    }
+    })
 }
 
 /// What came into being, and where it can be looked at.
-pub fn created(place: String, answer: impl Serialize) -> Response {
-    match HeaderValue::try_from(place) {
+pub fn created(place: &[&str], answer: impl Serialize) -> Response {
+    match HeaderValue::try_from(place.concat()) {
         Ok(place) => (StatusCode::CREATED, [(header::LOCATION, place)], Json(answer)).into_response(),
         Err(_) => Problem::internal().into_response(),
     }

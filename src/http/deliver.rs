@@ -36,8 +36,8 @@ pub struct Delivery<G> {
 }
 
 impl<G: Guard> Delivery<G> {
-    pub fn new(text: Vec<u8>, guard: G) -> Self {
-        Self { text: text.into(), guard: Some(guard) }
+    pub fn new(text: Bytes, guard: G) -> Self {
+        Self { text, guard: Some(guard) }
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
 
     fn delivery() -> (Response, Arc<AtomicBool>) {
         let undone = Arc::new(AtomicBool::new(false));
-        (Delivery::new(b"{}".to_vec(), Witness(undone.clone(), true)).into_response(), undone)
+        (Delivery::new(Bytes::from_static(b"{}"), Witness(undone.clone(), true)).into_response(), undone)
     }
 
     #[tokio::test]

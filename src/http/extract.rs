@@ -62,20 +62,28 @@ fn text(body: &[u8]) -> Result<&str, Problem> {
 impl<S: Sync> FromRequest<S> for JsonBody {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let purse = purse(&request)?;
-        let (body, share) = read(request, &purse, "send the body as application/json", is_json).await?;
-        Ok(Self(body, share))
+    fn from_request(request: Request, _: &S) -> impl Future<Output = Result<Self, Problem>> + Send {
+        let rule = "send the body as application/json";
+        let reading = purse(&request).and_then(|purse| read(request, &purse, rule, is_json));
+        async move {
+            let (body, share) = reading?.await?;
+            Ok(Self(body, share))
+        }
     }
 }
 
 impl<S: Sync> FromRequest<S> for BeaconBody {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let (purse, rule) = (purse(&request)?, "send the body as application/json or text/plain");
-        let (body, share) = read(request, &purse, rule, |essence| is_json(essence) || essence == "text/plain").await?;
-        Ok(Self(body, share, purse.turn().await))
+    fn from_request(request: Request, _: &S) -> impl Future<Output = Result<Self, Problem>> + Send {
+        let rule = "send the body as application/json or text/plain";
+        let takes = |essence: &str| is_json(essence) || essence == "text/plain";
+        let reading = purse(&request).and_then(|purse| Ok((read(request, &purse, rule, takes)?, purse)));
+        async move {
+            let (reading, purse) = reading?;
+            let (body, share) = reading.await?;
+            Ok(Self(body, share, purse.turn().await))
+        }
     }
 }
 

@@ -19,6 +19,7 @@ use super::{
     guard::{self, Door},
     observe::{Figures, Sight},
     origin,
+    peers::Peer,
     problem::Problem,
 };
 use crate::access::Who;
@@ -63,8 +64,19 @@ impl<T: 'static, H: Handler<T, App>> Handler<(For<()>, T), Front> for For<H> {
     type Future = BoxFuture<'static, Response>;
 
     fn call(self, request: Request, front: Front) -> Self::Future {
-        Box::pin(front.answer(self, request))
+        let sight = Sight::of(&request);
+        match &front.0.cors {
+            None => Box::pin(seen(front.clone(), sight, front.guarded(self, request))),
+            Some(cors) => Box::pin(seen(front.clone(), sight, front.for_pages(cors, self, request))),
+        }
     }
+}
+
+/// A refusal further in has an id, is counted, and a page may read it.
+async fn seen(front: Front, sight: Sight, answering: impl Future<Output = Response>) -> Response {
+    let mut response = answering.await;
+    front.0.figures.note(sight, &mut response);
+    response
 }
 
 impl Front {
@@ -73,55 +85,61 @@ impl Front {
         Self(Arc::new(Parts { app, door, policy, cors, figures }))
     }
 
-    /// A refusal further in has an id, is counted, and a page may read it.
-    async fn answer<T: 'static, H: Handler<T, App>>(self, to: For<H>, request: Request) -> Response {
-        let sight = Sight::of(&request);
-        let mut response = match &self.0.cors {
-            None => self.guarded(to, request).await,
-            // In a box: where pages of others may not call, this is no part of what a request costs.
-            Some(cors) => Box::pin(self.for_pages(cors, to, request)).await,
-        };
-        self.0.figures.note(sight, &mut response);
-        response
-    }
-
     /// Tells browsers which pages may read the answer. A preflight ends here.
-    async fn for_pages<T: 'static, H: Handler<T, App>>(
+    fn for_pages<T: 'static, H: Handler<T, App>>(
         &self,
         cors: &CorsLayer,
         to: For<H>,
         request: Request,
-    ) -> Response {
-        let call = async |request| Ok::<_, Infallible>(self.guarded(to.clone(), request).await);
-        match cors.layer(service_fn(call)).oneshot(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        }
+    ) -> impl Future<Output = Response> + Send + use<T, H> {
+        let front = self.clone();
+        let call = move |request| front.guarded(to.clone(), request).map(Ok::<_, Infallible>);
+        let answering = cors.layer(service_fn(call)).oneshot(request);
+        answering.map(|Ok(response)| response)
     }
 
-    /// Whatever breaks further in is an answer, and breaks nothing else.
-    async fn guarded<T: 'static, H: Handler<T, App>>(&self, to: For<H>, request: Request) -> Response {
-        match AssertUnwindSafe(self.admitted(to, request)).catch_unwind().await {
-            Ok(answer) => answer.into_response(),
-            Err(_) => {
-                tracing::error!("a handler panicked");
-                Problem::internal().into_response()
+    /// Whatever breaks further in is an answer, and breaks nothing else. What can be seen to at once is, so that the request
+    /// is no part of what is waited for, and copied with it.
+    fn guarded<T: 'static, H: Handler<T, App>>(
+        &self,
+        to: For<H>,
+        request: Request,
+    ) -> impl Future<Output = Response> + Send + use<T, H> {
+        let admitted = std::panic::catch_unwind(AssertUnwindSafe(|| self.admitted(to, request)));
+        let front = self.clone();
+        async move {
+            let answer = match admitted {
+                Ok(Ok((stranger, handling))) => {
+                    AssertUnwindSafe(handling.map(|response| front.judged(stranger, response))).catch_unwind().await
+                }
+                Ok(Err(problem)) => Ok(Err(problem)),
+                Err(panicked) => Err(panicked),
+            };
+            match answer {
+                Ok(answer) => answer.into_response(),
+                Err(_) => {
+                    tracing::error!("a handler panicked");
+                    Problem::internal().into_response()
+                }
             }
         }
     }
 
     /// Only who is asked by a right name, from a right page and with a right credential gets to the handler.
-    async fn admitted<T: 'static, H: Handler<T, App>>(
+    fn admitted<T: 'static, H: Handler<T, App>>(
         &self,
         For { who, handler }: For<H>,
         mut request: Request,
-    ) -> Result<Response, Problem> {
+    ) -> Result<(Option<Peer>, H::Future), Problem> {
         let Parts { app, door, policy, .. } = &*self.0;
         origin::check(policy, !door.access.is_on(), who, &mut request)?;
         let stranger = guard::check(door, who, &mut request)?;
-        let response = handler.call(request, app.clone()).await;
+        Ok((stranger, handler.call(request, app.clone())))
+    }
+
+    fn judged(&self, stranger: Option<Peer>, response: Response) -> Result<Response, Problem> {
         match stranger {
-            Some(peer) => guard::judge(door, peer, response),
+            Some(peer) => guard::judge(&self.0.door, peer, response),
             None => Ok(response),
         }
     }

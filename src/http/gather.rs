@@ -12,6 +12,7 @@ use http_body::Body as _;
 use http_body_util::BodyExt;
 
 use super::{
+    answer::JSON,
     problem::{Failure, Problem},
     purse::{Purse, Share},
 };
@@ -19,14 +20,16 @@ use super::{
 /// For the whole body, however it trickles in.
 const BODY_TIME: Duration = Duration::from_secs(30);
 
+/// What reads the body of a request that has the right head, of which nothing is kept meanwhile.
+///
 /// # Errors
 /// A problem.
-pub async fn read(
+pub fn read(
     request: Request,
     purse: &Purse,
     rule: &'static str,
     takes: fn(&str) -> bool,
-) -> Result<(Bytes, Share), Problem> {
+) -> Result<impl Future<Output = Result<(Bytes, Share), Problem>> + Send + use<>, Problem> {
     if !request.body().is_end_stream() && !is_plain(request.headers()) {
         return Err(Problem::packed());
     }
@@ -35,24 +38,25 @@ pub async fn read(
     if !known && !body.is_end_stream() {
         return Err(Problem::new(Failure::UnsupportedMediaType, rule));
     }
-    if body.size_hint().lower() > purse.most() as u64 {
-        return Err(too_large(purse.most()));
+    let (most, share) = (purse.most(), purse.open());
+    if body.size_hint().lower() > most as u64 {
+        return Err(too_large(most));
     }
-    match tokio::time::timeout(BODY_TIME, gather(body, purse)).await {
-        Ok(gathered) => gathered,
-        Err(_) => Err(Problem::new(Failure::RequestTimeout, "the body did not arrive in time")),
-    }
+    Ok(async move {
+        let late = |_| Err(Problem::new(Failure::RequestTimeout, "the body did not arrive in time"));
+        tokio::time::timeout(BODY_TIME, gather(body, most, share)).await.unwrap_or_else(late)
+    })
 }
 
 /// Takes what has arrived, and no more than its caller may have in hand. A body that came in one piece is not copied.
-async fn gather(mut body: Body, purse: &Purse) -> Result<(Bytes, Share), Problem> {
-    let (mut share, mut pieces) = (purse.open(), Pieces::default());
+async fn gather(mut body: Body, most: usize, mut share: Share) -> Result<(Bytes, Share), Problem> {
+    let mut pieces = Pieces::default();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|_| Problem::new(Failure::NotJson, "the body broke off"))?;
         let Ok(piece) = frame.into_data() else { continue };
         let size = pieces.len() + piece.len();
-        if size > purse.most() {
-            return Err(too_large(purse.most()));
+        if size > most {
+            return Err(too_large(most));
         }
         share.grow(size)?;
         pieces.add(piece);
@@ -100,8 +104,12 @@ fn is_plain(headers: &HeaderMap) -> bool {
 
 /// `type/subtype` without parameters: a charset says nothing that JSON leaves open.
 fn essence(headers: &HeaderMap) -> Option<Cow<'_, str>> {
-    let value = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
-    let essence = value.split(';').next()?.trim();
+    let value = headers.get(header::CONTENT_TYPE)?;
+    if *value == JSON {
+        // What nearly everybody says is not looked at letter by letter.
+        return Some("application/json".into());
+    }
+    let essence = value.to_str().ok()?.split(';').next()?.trim();
     let is_lower = !essence.bytes().any(|byte| byte.is_ascii_uppercase());
     Some(if is_lower { essence.into() } else { essence.to_ascii_lowercase().into() })
 }

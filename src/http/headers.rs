@@ -2,15 +2,15 @@
 
 use axum::{
     extract::FromRequestParts,
-    http::{HeaderMap, request::Parts},
+    http::{HeaderMap, HeaderName, request::Parts},
 };
 
 use super::{place::Place, problem::Problem, rules};
 use crate::{job::QueueName, queue::Position};
 
-pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
-pub const LAST_EVENT_ID: &str = "last-event-id";
-pub const TRACEPARENT: &str = "traceparent";
+pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
 /// Makes a call safe to repeat: the text of the `Idempotency-Key`, which is a quoted string or bare.
 pub struct IdempotencyKey(pub Option<String>);
@@ -32,7 +32,7 @@ impl<S: Sync> FromRequestParts<S> for IdempotencyKey {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        match lone(&parts.headers, IDEMPOTENCY_KEY) {
+        match lone(&parts.headers, &IDEMPOTENCY_KEY) {
             Lone::Absent => Ok(Self(None)),
             Lone::Is(text) => match unquoted(text).map(|key| rules::key(&key)) {
                 Some(Ok(key)) => Ok(Self(Some(key))),
@@ -48,7 +48,7 @@ impl<S: Sync> FromRequestParts<S> for LastEventId {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        let places = match lone(&parts.headers, LAST_EVENT_ID) {
+        let places = match lone(&parts.headers, &LAST_EVENT_ID) {
             Lone::Absent | Lone::Is("") => Some(Vec::new()),
             Lone::Is(text) => parse_positions(text),
             Lone::Not => None,
@@ -62,7 +62,7 @@ impl<S: Sync> FromRequestParts<S> for Traceparent {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Self::Rejection> {
-        match lone(&parts.headers, TRACEPARENT) {
+        match lone(&parts.headers, &TRACEPARENT) {
             Lone::Is(text) if is_trace(text) => Ok(Self(Some(text.to_owned()))),
             _ => Ok(Self(None)),
         }
@@ -84,7 +84,7 @@ enum Lone<'h> {
     Not,
 }
 
-fn lone<'h>(headers: &'h HeaderMap, name: &str) -> Lone<'h> {
+fn lone<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Lone<'h> {
     let mut values = headers.get_all(name).iter();
     match (values.next().map(|value| std::str::from_utf8(value.as_bytes())), values.next()) {
         (None, _) => Lone::Absent,

@@ -68,9 +68,8 @@ fn without_port(host: &str) -> &str {
 
 fn is_loopback(name: &str) -> bool {
     let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
-    let last = name.rsplit_once('.').map_or(name, |(_, last)| last);
-    let by_name = last.eq_ignore_ascii_case("localhost");
-    by_name || inner.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
+    let is_local = |name: &str| name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"));
+    inner.parse::<IpAddr>().map_or_else(|_| is_local(name), |ip| ip.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    app::{App, Demo, PayloadLimit},
+    app::{App, Demo, Parts, PayloadLimit},
     front::{Front, anyone, operators, producers, workers},
     guard::Door,
     pages::{Figures, Readiness},
@@ -82,7 +82,7 @@ pub fn router(
     metrics: PrometheusHandle,
     leaving: CancellationToken,
 ) -> Router {
-    let app = App {
+    let app = Parts {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
         figures: Figures::new(queues.clone(), metrics),
         max_payload: PayloadLimit(policy.max_payload),
@@ -92,6 +92,7 @@ pub fn router(
         waiting,
         leaving,
     };
+    let app = App(app.into());
     let pages = if policy.demo { pages().merge(folder("/demo")) } else { pages() };
     let routes = for_producers().merge(for_workers()).merge(for_operators()).merge(pages);
     whole(routes).with_state(Front::new(app, Door { access, peers, bodies: Bodies::default() }, policy))

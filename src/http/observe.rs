@@ -12,7 +12,8 @@ use axum::{
     response::Response,
 };
 use metrics::Histogram;
-use ulid::Ulid;
+
+use crate::job::ids::random_code;
 
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Longer ones are not echoed into logs and answers.
@@ -35,7 +36,7 @@ impl Sight {
             start: Instant::now(),
             method: word(request.method()),
             route: request.extensions().get::<MatchedPath>().cloned(),
-            id: own.or_else(|| HeaderValue::from_str(Ulid::new().array_to_str(&mut [0; 26])).ok()),
+            id: own.or_else(|| HeaderValue::from_bytes(random_code().as_bytes()).ok()),
         }
     }
 

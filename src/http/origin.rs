@@ -17,7 +17,7 @@ use super::{
 use crate::access::Who;
 
 /// How a browser says from where a page asks: `cross-site`, `same-site`, `same-origin`, `none`.
-const SEC_FETCH_SITE: &str = "sec-fetch-site";
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Whose pages may call, besides the service's own.
 #[derive(Debug, Clone)]
@@ -38,8 +38,7 @@ pub(super) fn cors(origins: &Origins) -> Option<CorsLayer> {
         Origins::Listed(list) if list.is_empty() => return None,
         Origins::Listed(list) => AllowOrigin::list(list.iter().filter_map(|origin| HeaderValue::from_str(origin).ok())),
     };
-    let custom =
-        [IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT].map(HeaderName::from_static).into_iter().chain([REQUEST_ID]);
+    let custom = [IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT, REQUEST_ID];
     let cors = CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])

@@ -43,7 +43,10 @@ pub async fn enqueue(
     }
     let answers = items.each(|job| queues.enqueue(job), |(), outcome| enqueued(outcome)).await;
     Ok(match answers {
-        Answers::One(Ok(job)) if !job.duplicate => created(format!("/jobs/{}", job.id.0), job),
+        Answers::One(Ok(job)) if !job.duplicate => {
+            let JobId { queue, code } = &job.id.0;
+            created(&["/jobs/", queue.as_str(), "-", code.as_str()], &job)
+        }
         answers => answers.into_response(),
     })
 }

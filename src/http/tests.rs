@@ -26,7 +26,7 @@ async fn panics() -> Response {
 fn service(routes: Router<Front>, cors: Origins) -> Router {
     let queues = Queues::new("redis://localhost", "t:").expect("a URL");
     let leaving = CancellationToken::new();
-    let app = App {
+    let app = Parts {
         waiting: Waiting::new(queues.clone(), leaving.clone()),
         readiness: Readiness::new(queues.clone(), leaving.clone()),
         figures: Figures::new(queues.clone(), PrometheusBuilder::new().build_recorder().handle()),
@@ -38,7 +38,7 @@ fn service(routes: Router<Front>, cors: Origins) -> Router {
     };
     let door = Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::default() };
     let policy = Policy { allowed_hosts: vec![], cors, max_payload: 1, demo: false };
-    routes.with_state(Front::new(app, door, policy))
+    routes.with_state(Front::new(App(app.into()), door, policy))
 }
 
 /// Asks a service whose pages at `https://spa.example` may call, and which has two routes.

@@ -29,6 +29,10 @@ impl Code {
         std::str::from_utf8(&self.0).expect("Crockford's alphabet is ASCII")
     }
 
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The last four digits: 20 bits.
     fn tail(&self) -> u32 {
         (self.bits() & Self::TAIL) as u32

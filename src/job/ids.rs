@@ -79,7 +79,7 @@ pub const DIGEST_LEN: usize = 8;
 
 /// What the record remembers of a secret once its reservation has ended.
 pub fn secret_digest(secret: &Code) -> [u8; DIGEST_LEN] {
-    let digest = Sha256::digest(secret.as_str());
+    let digest = Sha256::digest(secret.as_bytes());
     std::array::from_fn(|i| digest[i])
 }
 

@@ -1,21 +1,33 @@
 //! Who is connected. When all places are taken and somebody new comes, one goes who has no request in hand: first those who
 //! never finished one, then those who are quiet since their last answer, of each the longest quiet. So sockets that say
-//! nothing shut nobody out, and nobody who waits for an answer is cut.
+//! nothing shut nobody out, and nobody who waits for an answer is cut. Who is quiet for too long goes anyway.
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
-use tokio::{sync::Notify, time::timeout};
+use tokio::{
+    sync::Notify,
+    time::{sleep, timeout},
+};
 use tokio_util::sync::CancellationToken;
 
 /// So long everybody may be quiet, however many wait: a caller who has just come needs a while to say something.
 const GRACE: Duration = Duration::from_secs(1);
+/// For a whole request head, and for the time that a connection is idle between two.
+const HEAD_TIME: Duration = Duration::from_secs(30);
+/// How often it is looked who has been quiet for that long: one clock for all, where hyper would set one for each request.
+const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) struct Places {
     most: usize,
+    /// Everybody is to go.
+    stop: CancellationToken,
     state: Mutex<State>,
     freed: Notify,
 }
@@ -25,7 +37,7 @@ struct State {
     next: u64,
     taken: usize,
     /// Those without a request in hand; the first is the first to go.
-    quiet: BTreeMap<Rank, CancellationToken>,
+    quiet: BTreeMap<Rank, Arc<Seat>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,18 +47,25 @@ struct Rank {
     number: u64,
 }
 
+/// What is asked of a connection by others than itself.
+struct Seat {
+    cut: CancellationToken,
+    /// A request has begun: how long its body may take, its reader knows.
+    has_head: AtomicBool,
+}
+
 /// One connection's place; free again when it is dropped.
 pub(super) struct Place {
     places: Arc<Places>,
     number: u64,
     /// How it stands among the quiet, if it is.
     rank: Mutex<Option<Rank>>,
-    cut: CancellationToken,
+    seat: Arc<Seat>,
 }
 
 impl Places {
-    pub(super) fn new(most: usize) -> Arc<Self> {
-        Arc::new(Self { most, state: Mutex::default(), freed: Notify::new() })
+    pub(super) fn new(most: usize, stop: CancellationToken) -> Arc<Self> {
+        Arc::new(Self { most, stop, state: Mutex::default(), freed: Notify::new() })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -71,27 +90,47 @@ impl Places {
         }
         state.taken += 1;
         state.next += 1;
-        let (number, cut) = (state.next, CancellationToken::new());
+        let number = state.next;
+        let seat = Arc::new(Seat { cut: self.stop.child_token(), has_head: AtomicBool::new(false) });
         let rank = Rank { was_answered: false, since: Instant::now(), number };
-        state.quiet.insert(rank, cut.clone());
-        Some(Place { places: self.clone(), number, rank: Mutex::new(Some(rank)), cut })
+        state.quiet.insert(rank, seat.clone());
+        Some(Place { places: self.clone(), number, rank: Mutex::new(Some(rank)), seat })
+    }
+
+    /// Sends away those whose request does not come, for as long as it is polled.
+    pub(super) async fn mind(&self) {
+        loop {
+            sleep(LOOK).await;
+            let (state, now) = (self.state(), Instant::now());
+            for (rank, seat) in &state.quiet {
+                if now.duration_since(rank.since) >= HEAD_TIME - LOOK && !seat.has_head.load(Ordering::Relaxed) {
+                    seat.cut.cancel();
+                }
+            }
+        }
     }
 
     /// Sends one away, if there is one who was quiet for long enough.
     fn make_room(&self) {
         let state = self.state();
-        let mut quiet = state.quiet.iter().filter(|(rank, cut)| rank.since.elapsed() >= GRACE && !cut.is_cancelled());
-        if let Some((_, cut)) = quiet.next() {
-            cut.cancel();
+        let mut quiet =
+            state.quiet.iter().filter(|(rank, seat)| rank.since.elapsed() >= GRACE && !seat.cut.is_cancelled());
+        if let Some((_, seat)) = quiet.next() {
+            seat.cut.cancel();
             metrics::counter!("intray_connections_cut_total").increment(1);
         }
     }
 }
 
 impl Place {
-    /// When this one is to make room.
+    /// When this one is to make room, or everybody is to go.
     pub(super) async fn is_cut(&self) {
-        self.cut.cancelled().await;
+        self.seat.cut.cancelled().await;
+    }
+
+    /// The head of a request is there.
+    pub(super) fn has_head(&self) {
+        self.seat.has_head.store(true, Ordering::Relaxed);
     }
 
     /// A request is in hand: nobody is cut now.
@@ -109,6 +148,7 @@ impl Place {
 
     /// An answer is out.
     pub(super) fn is_answered(&self) {
+        self.seat.has_head.store(false, Ordering::Relaxed);
         self.rank(|_| true);
     }
 
@@ -121,7 +161,7 @@ impl Place {
         }
         let was_answered = was_answered(old.is_none_or(|old| old.was_answered));
         let new = Rank { was_answered, since: Instant::now(), number: self.number };
-        state.quiet.insert(new, self.cut.clone());
+        state.quiet.insert(new, self.seat.clone());
         *rank = Some(new);
     }
 }

@@ -47,6 +47,7 @@ impl Talk {
 pub(super) async fn answer(talk: Arc<Talk>, mut request: Request<Incoming>) -> Result<Response<Leaving>, Infallible> {
     request.extensions_mut().insert(ConnectInfo(talk.peer));
     let is_asked_for = request.headers().contains_key(header::EXPECT);
+    talk.place.has_head();
     if http_body::Body::is_end_stream(request.body()) {
         talk.place.is_busy();
     }

@@ -52,11 +52,15 @@ impl Keys {
 
     /// `<prefix>:{<queue>}:2:<name>`: the braces make Redis Cluster keep a queue on one node.
     pub(crate) fn of(&self, queue: &QueueName, name: &str) -> String {
-        if name == REGISTRY {
-            return self.registry();
+        self.parts(queue, name).concat()
+    }
+
+    /// The same in parts: a script has twenty keys, and writes them one behind the other.
+    pub(crate) fn parts<'k>(&'k self, queue: &'k QueueName, name: &'k str) -> [&'k str; 7] {
+        match name {
+            REGISTRY => [&self.prefix, ":", LAYOUT, ":queues", "", "", ""],
+            _ => [&self.prefix, ":{", queue.as_str(), "}:", LAYOUT, ":", name],
         }
-        // Of twenty keys that a script has, each is one piece of memory and written once.
-        [self.prefix.as_str(), ":{", queue.as_str(), "}:", LAYOUT, ":", name].concat()
     }
 
     /// The sorted set of queue names.

@@ -144,7 +144,7 @@ impl Lanes {
 
     async fn drive(self: Arc<Self>, name: Name, ride: Ride) {
         let _driver = Driver(&self, &name);
-        let mut keys = Vec::new();
+        let mut keys = Args::default();
         loop {
             // Whoever is ready to join does so first; when nobody is, this costs nothing.
             tokio::task::yield_now().await;
@@ -169,11 +169,11 @@ impl Lanes {
     }
 
     /// Sends one group.
-    async fn go(&self, name: &Name, ride: &Ride, keys: &mut Vec<String>) {
+    async fn go(&self, name: &Name, ride: &Ride, keys: &mut Args) {
         let group = self.next(name, ride);
         let Some(first) = group.first() else { return };
         let script = self.runner.scripts.named(name.1, first.ticket.needs_memory());
-        if keys.is_empty() {
+        if keys.count() == 0 {
             // The same, whether or not there must be memory to spare.
             *keys = self.runner.keys_of(script, &name.0);
         }

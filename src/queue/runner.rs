@@ -23,6 +23,9 @@ use super::{
 };
 use crate::job::QueueName;
 
+/// Bytes of a key beside the prefix and the queue, at most: room is made for so many.
+const KEY: usize = 16;
+
 /// Whatever it takes to run a script.
 pub(crate) struct Runner {
     pub(crate) link: Link,
@@ -49,8 +52,13 @@ impl Runner {
         }
     }
 
-    pub(crate) fn keys_of(&self, script: &Script, queue: &QueueName) -> Vec<String> {
-        script.keys.iter().map(|key| self.keys.of(queue, key)).collect()
+    pub(crate) fn keys_of(&self, script: &Script, queue: &QueueName) -> Args {
+        let (count, length) = (script.keys.len(), self.keys.prefix().len() + queue.as_str().len() + KEY);
+        let mut keys = Args::with_room(count, count * length);
+        for key in &script.keys {
+            keys.join(&self.keys.parts(queue, key));
+        }
+        keys
     }
 
     /// Runs a script on a queue, for one item or several.
@@ -58,14 +66,14 @@ impl Runner {
         &self,
         script: &Script,
         queue: &QueueName,
-        keys: &[String],
+        keys: &Args,
         items: &[&Args],
     ) -> Result<Value, Fault> {
         self.timed(script, keys, items).await.map(|answer| meter::counted(queue, answer))
     }
 
     /// Runs a script on whatever the keys are.
-    pub(crate) async fn timed(&self, script: &Script, keys: &[String], items: &[&Args]) -> Result<Value, Fault> {
+    pub(crate) async fn timed(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         let start = Instant::now();
         let answer = match self.link.run(script, keys, items).await {
             Err(fault) => Err(Box::pin(self.link.explained(fault, &self.keys.registry())).await),

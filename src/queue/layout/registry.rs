@@ -81,8 +81,8 @@ impl Registry {
         for queue in queues {
             args.push(queue.as_str());
         }
-        let (script, registry) = (self.runner.scripts.named("seen", false), [self.runner.keys.registry()]);
-        Ok(word(&self.runner.timed(script, &registry, &[&args]).await?) == Some("seen"))
+        let script = self.runner.scripts.named("seen", false);
+        Ok(word(&self.runner.timed(script, &self.key(), &[&args]).await?) == Some("seen"))
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {
@@ -176,8 +176,15 @@ impl Registry {
     async fn ask_unseen(&self, word: &str, what: &str) -> Result<Vec<QueueName>, Fault> {
         let mut args = Args::default();
         args.push(word).push(what);
-        let (script, registry) = (self.runner.scripts.named("unseen", false), [self.runner.keys.registry()]);
-        names_in(Fields::of(&self.runner.timed(script, &registry, &[&args]).await?)?)
+        let script = self.runner.scripts.named("unseen", false);
+        names_in(Fields::of(&self.runner.timed(script, &self.key(), &[&args]).await?)?)
+    }
+
+    /// The one key of scripts that are about the registry.
+    fn key(&self) -> Args {
+        let mut key = Args::default();
+        key.push(self.runner.keys.registry());
+        key
     }
 
     /// So long ago the instance was last used.

@@ -42,7 +42,7 @@ pub(crate) const OF_A_RESERVATION: Ride =
 
 /// Id, secret, digest of the secret: how the arguments of each begin. Room is made for so many more, and their bytes.
 pub(crate) fn handle(reservation: &Reservation, more: usize, size: usize) -> Args {
-    let (code, secret) = (reservation.job.code.as_str(), reservation.secret.as_str());
+    let (code, secret) = (reservation.job.code.as_bytes(), reservation.secret.as_bytes());
     let digest = ids::secret_digest(&reservation.secret);
     let mut args = Args::with_room(3 + more, code.len() + secret.len() + digest.len() + size);
     args.push(code).push(secret).push(digest);

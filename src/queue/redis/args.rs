@@ -4,7 +4,7 @@
 type Length = u32;
 const LENGTH: usize = size_of::<Length>();
 
-/// The arguments of one item of a script, one after the other in one buffer.
+/// A script's keys, or the arguments of one of its items, one after the other in one buffer.
 #[derive(Default, Clone)]
 pub(crate) struct Args {
     bytes: Vec<u8>,
@@ -21,6 +21,15 @@ impl Args {
         let arg = arg.as_ref();
         self.bytes.extend_from_slice(&(arg.len() as Length).to_ne_bytes());
         self.bytes.extend_from_slice(arg);
+        self.count += 1;
+        self
+    }
+
+    /// One argument that is made of several parts.
+    pub(crate) fn join(&mut self, parts: &[&str]) -> &mut Self {
+        let length: usize = parts.iter().map(|part| part.len()).sum();
+        self.bytes.extend_from_slice(&(length as Length).to_ne_bytes());
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part.as_bytes()));
         self.count += 1;
         self
     }
@@ -67,7 +76,7 @@ mod tests {
     #[test]
     fn what_is_put_in_comes_out() {
         let mut args = Args::with_room(2, 8);
-        args.push("id").number(1_763).push([0, 255]).push("");
+        args.join(&["i", "", "d"]).number(1_763).push([0, 255]).push("");
         assert_eq!(args.iter().collect::<Vec<_>>(), [&b"id"[..], b"1763", &[0, 255], b""]);
         args.put(|bytes| bytes.extend(b"abc"));
         assert_eq!(args.iter().last(), Some(&b"abc"[..]));

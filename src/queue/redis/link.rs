@@ -81,7 +81,7 @@ impl Link {
     }
 
     /// Runs a script, for one item or several.
-    pub(crate) async fn run(&self, script: &Script, keys: &[String], items: &[&Args]) -> Result<Value, Fault> {
+    pub(crate) async fn run(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         if script.grows && self.shortage().is_some() {
             return Err(Fault::Full);
         }
@@ -250,12 +250,13 @@ impl Sent {
     }
 }
 
-fn command(name: &str, script: &str, keys: &[String], items: &[&Args]) -> redis::Cmd {
-    let size = items.iter().map(|args| args.size()).sum::<usize>() + keys.iter().map(String::len).sum::<usize>();
-    let count = 3 + keys.len() + items.iter().map(|args| args.count()).sum::<usize>();
-    let mut command = redis::Cmd::with_capacity(count, size + script.len() + name.len());
-    command.arg(name).arg(script).arg(keys.len()).arg(keys);
-    for arg in items.iter().flat_map(|args| args.iter()) {
+fn command(name: &str, script: &str, keys: &Args, items: &[&Args]) -> redis::Cmd {
+    let parts = || std::iter::once(keys).chain(items.iter().copied());
+    let (count, size) =
+        parts().fold((3, name.len() + script.len()), |(n, size), args| (n + args.count(), size + args.size()));
+    let mut command = redis::Cmd::with_capacity(count, size);
+    command.arg(name).arg(script).arg(keys.count());
+    for arg in parts().flat_map(Args::iter) {
         command.arg(arg);
     }
     command

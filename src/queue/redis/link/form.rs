@@ -37,7 +37,8 @@ impl Form {
     /// The probe is a look at a queue that is never there.
     pub(super) fn new(scripts: &Scripts, nowhere: &str) -> Self {
         let look = scripts.named("due", false);
-        let keys = vec![nowhere.to_owned(); look.keys.len()];
+        let mut keys = Args::default();
+        look.keys.iter().for_each(|_| _ = keys.push(nowhere));
         let probe = super::command("FCALL", &look.function, &keys, &[]);
         Self {
             library: scripts.library.clone(),
@@ -70,7 +71,7 @@ impl Form {
 
 impl Link {
     /// Calls a script in the form that is there. That Redis does not know it reaches no caller: nothing has happened then.
-    pub(super) async fn call(&self, script: &Script, keys: &[String], items: &[&Args]) -> Result<Value, Sent> {
+    pub(super) async fn call(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Sent> {
         if self.form.is_library() {
             match self.call_function(&super::command("FCALL", &script.function, keys, items)).await {
                 Err(Sent::Error(e)) if is_unknown(&e) => {}
