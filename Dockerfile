@@ -6,8 +6,9 @@ RUN cargo build --release --locked
 
 FROM debian:bookworm-slim
 # The package starts nothing here; only its program is used, by intray and as intray's user.
+# ca-certificates: whom to trust when REDIS_URL is a rediss:// one and no REDIS_CA_FILE is named.
 RUN apt-get update -q \
-    && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends redis-server \
+    && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends ca-certificates redis-server \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --home-dir /data --shell /usr/sbin/nologin intray \
     && install -d -o intray -g intray -m 700 /data

@@ -1,6 +1,7 @@
 //! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
 
 mod environment;
+mod redis_tls;
 mod redis_url;
 mod secrets;
 mod values;
@@ -14,11 +15,13 @@ use clap::{
 
 pub use self::{
     environment::{levels, strangers},
+    redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use self::{
+    redis_tls::RedisTls,
     redis_url::{UrlFile, UrlFileParser, UrlParser},
     secrets::{SecretFile, SecretFileParser, SecretParser},
 };
@@ -65,6 +68,8 @@ pub struct Store {
     /// A file that holds the URL, for a URL with a password; looked at when --redis-url is not given
     #[arg(long, env = "REDIS_URL_FILE", value_name = "FILE", value_parser = UrlFileParser)]
     redis_url_file: Option<UrlFile>,
+    #[command(flatten)]
+    redis_tls: RedisTls,
     /// The folder of the private server's data
     #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
     pub data_dir: PathBuf,
@@ -226,6 +231,14 @@ impl Store {
         let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.url));
         given.cloned().unwrap_or(RedisUrl::Embedded)
     }
+
+    /// What is to be shown to the server, and asked of it.
+    ///
+    /// # Errors
+    /// One line for the operator, when there is no TLS that it could be for.
+    pub fn redis_tls(&self) -> Result<RedisCertificates, String> {
+        self.redis_tls.certificates(matches!(self.redis_url(), RedisUrl::Url(url) if url.asks_for_tls()))
+    }
 }
 
 impl Signing {
@@ -245,7 +258,8 @@ impl Serve {
     pub fn open_secrets(&self) -> Option<String> {
         let secrets = self.signing.token_secret_file.iter().map(|file| &file.path);
         let url = self.store.redis_url_file.iter().map(|file| &file.path);
-        let open = self.keys_file.iter().chain(secrets).chain(url).filter(|file| files::is_everybodys(file));
+        let key = self.store.redis_tls.key_file();
+        let open = self.keys_file.iter().chain(secrets).chain(url).chain(key).filter(|file| files::is_everybodys(file));
         let open: Vec<_> = open.map(|file| file.display().to_string()).collect();
         (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))
     }

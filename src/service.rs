@@ -12,10 +12,10 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::{Access, Sources},
-    config::{LogFormat, Origin, RedisUrl, Serve, Store},
+    config::{LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
     figures, http, listen,
-    queue::{Check, Queues},
+    queue::{Certificates, Check, Queues, Server},
     sweeper,
     waiting::Waiting,
 };
@@ -65,9 +65,11 @@ impl Backend {
 
     fn on(url: &str, private: Option<PrivateServer>, store: &Store) -> anyhow::Result<Self> {
         let room = private.as_ref().map(PrivateServer::room);
+        let RedisCertificates { authorities, own } = store.redis_tls().map_err(|line| anyhow!(line))?;
         // The URL may hold a password, and its error might repeat it.
-        let queues =
-            Queues::with_room(url, store.prefix.as_str(), room).map_err(|_| anyhow!("the Redis URL cannot be read"))?;
+        let server = Server::at(url, Certificates { authorities, own })
+            .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
+        let queues = Queues::on(server, store.prefix.as_str(), room)?;
         Ok(Self { queues, private })
     }
 

@@ -29,10 +29,16 @@ impl Secret {
     pub fn expose(&self) -> &str {
         &self.0
     }
+
+    pub(super) fn asks_for_tls(&self) -> bool {
+        ["rediss://", "valkeys://"].iter().any(|scheme| self.0.starts_with(scheme))
+    }
 }
 
-const RULE: Invalid = Invalid("must be redis://[user:password@]host[:port][/db] or unix:///path[?db=N]");
-const TLS: Invalid = Invalid("asks for TLS, which this build does not speak; use redis:// through a TLS tunnel");
+const RULE: Invalid = Invalid(
+    "must be redis://[user:password@]host[:port][/db], the same with rediss:// for TLS, or unix:///path[?db=N]",
+);
+const INSECURE: Invalid = Invalid("asks for a certificate that nobody looks at; name who signed it by --redis-ca-file");
 const CLUSTER: Invalid = Invalid("asks for Redis Cluster, which this build does not speak; use redis:// or unix://");
 const SENTINEL: Invalid = Invalid("asks for Sentinel, which this build does not speak; use redis:// or unix://");
 
@@ -45,9 +51,9 @@ impl RedisUrl {
         let scheme = scheme.to_ascii_lowercase();
         let url = Secret(format!("{scheme}://{rest}"));
         match scheme.as_str() {
-            "redis" | "valkey" if is_server(rest) => Ok(Self::Url(url)),
+            "rediss" | "valkeys" if rest.contains('#') => Err(INSECURE),
+            "redis" | "valkey" | "rediss" | "valkeys" if is_server(rest) => Ok(Self::Url(url)),
             "unix" | "redis+unix" | "valkey+unix" if is_path(rest) => Ok(Self::Url(url)),
-            "rediss" | "valkeys" => Err(TLS),
             "redis+cluster" => Err(CLUSTER),
             "redis+sentinel" => Err(SENTINEL),
             _ => Err(RULE),

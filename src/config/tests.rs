@@ -139,14 +139,15 @@ fn memory_is_bytes_or_a_number_with_its_unit() {
 
 #[test]
 fn kinds_of_redis_that_are_not_spoken_are_named() {
-    assert!(refusal("--redis-url rediss://h").contains("TLS"));
+    assert!(refusal("--redis-url rediss://h/#insecure").contains("--redis-ca-file"));
     assert!(refusal("--redis-url redis+cluster://h:1,i:2").contains("Redis Cluster"));
     assert!(refusal("--redis-url redis+sentinel://h:1/name").contains("Sentinel"));
 }
 
 #[test]
 fn a_password_is_never_printed() {
-    for wrong in ["redis://u:hunter2@h:x", "http://u:hunter2@h", "rediss://:hunter2@h", "redis://:hunter2/@h"] {
+    for wrong in ["redis://u:hunter2@h:x", "http://u:hunter2@h", "rediss://:hunter2@h/#insecure", "redis://:hunter2/@h"]
+    {
         let said = refusal(&format!("--redis-url {wrong}"));
         assert!(!said.contains("hunter2") && said.contains("--redis-url"), "{said}");
         let path = file("wrong", wrong);
@@ -155,6 +156,7 @@ fn a_password_is_never_printed() {
     }
     for (right, shown) in [
         ("redis://u:hunter2@h:6379/3", "redis://h:6379/3"),
+        ("rediss://u:hunter2@h:6379/3", "rediss://h:6379/3"),
         ("redis://h?password=hunter2", "redis://h"),
         ("unix:///run/a@b.sock?db=1&pass=hunter2", "unix:///run/a@b.sock"),
     ] {

@@ -15,6 +15,7 @@ use super::{
         args::Args,
         hints::{Hint, Source, Wanted},
         link::{Link, Room},
+        server::Server,
     },
     runner::Runner,
     script::Scripts,
@@ -38,13 +39,13 @@ pub(super) struct Parts {
 }
 
 impl Queues {
-    pub(super) fn open(url: &str, prefix: &str, room: Option<Room>, sweep: Sweep) -> Result<Self, RedisError> {
+    pub(super) fn open(server: Server, prefix: &str, room: Option<Room>, sweep: Sweep) -> Result<Self, RedisError> {
         let (scripts, keys) = (Scripts::load(), Keys::new(prefix));
-        let link = Link::new(url, room, &scripts, &keys.trial())?;
+        let link = Link::new(server.clone(), room, &scripts, &keys.trial())?;
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));
-        let (hints, epoch) = (Source::new(url)?, Epoch::default());
+        let (hints, epoch) = (Source::new(server)?, Epoch::default());
         Ok(Self { parts: Arc::new(Parts { runner, registry, lanes, hints, epoch }) })
     }
 

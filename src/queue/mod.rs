@@ -32,6 +32,7 @@ pub use layout::{
 pub use redis::{
     hints::{Hint, Wanted},
     link::Room,
+    server::{Certificates, Server},
 };
 pub use transitions::*;
 pub use upkeep::{adopt::Adopted, health::Check, migrate::LayoutError};
@@ -55,15 +56,15 @@ impl Queues {
     /// # Errors
     /// When the URL is not one.
     pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
-        Self::with_room(url, prefix, None)
+        Self::on(Server::at(url, Certificates::default())?, prefix, None)
     }
 
-    /// The same on a private server, of which is known what room it has on its disk. An answer waits until its append to
-    /// the file is known to be whole.
+    /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
+    /// file is known to be whole.
     ///
     /// # Errors
-    /// When the URL is not one.
-    pub fn with_room(url: &str, prefix: &str, room: Option<Room>) -> Result<Self, ::redis::RedisError> {
-        Self::open(url, prefix, room, transitions::sweep::step)
+    /// When no connection could ever be made there.
+    pub fn on(server: Server, prefix: &str, room: Option<Room>) -> Result<Self, ::redis::RedisError> {
+        Self::open(server, prefix, room, transitions::sweep::step)
     }
 }

@@ -126,6 +126,7 @@ mod store {
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
     mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
+    mod tls; // A Redis behind TLS: it is known by its certificate, it knows us by ours.
 }
 
 /// The program: how it starts, what it shows, how it ends, and what is left of its file.

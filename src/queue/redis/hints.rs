@@ -8,8 +8,7 @@ use std::{
 };
 
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionInfo, IntoConnectionInfo, ProtocolVersion, PushInfo, PushKind, RedisError,
-    Value, aio::MultiplexedConnection,
+    AsyncConnectionConfig, Client, ProtocolVersion, PushInfo, PushKind, RedisError, Value, aio::MultiplexedConnection,
 };
 use tokio::{
     sync::{Notify, mpsc},
@@ -17,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::complaints::Complaints;
+use super::{complaints::Complaints, server::Server};
 use crate::{
     job::{QueueName, budget::RESPONSE},
     queue::keys::{HINTS, Keys},
@@ -76,8 +75,7 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    pub(crate) fn new(url: &str) -> Result<Self, RedisError> {
-        let info: ConnectionInfo = url.into_connection_info()?;
+    pub(crate) fn new(Server(info): Server) -> Result<Self, RedisError> {
         let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
         Ok(Self { client: Client::open(info.set_redis_settings(settings))? })
     }

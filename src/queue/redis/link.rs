@@ -15,15 +15,16 @@ use std::{
 };
 
 use deadpool_redis::{Connection, Manager, Pool, PoolError, Runtime};
-use redis::{AsyncConnectionConfig, ErrorKind, IntoConnectionInfo, RedisError, Value, aio::MultiplexedConnection};
+use redis::{AsyncConnectionConfig, ErrorKind, RedisError, Value, aio::MultiplexedConnection};
 use tokio::sync::Mutex;
 
 pub use self::room::Room;
 use self::{
-    faults::{NO_PASSWORD, WRONG_TYPE, away, is_broken, is_cut, is_misled, judge},
+    faults::{NO_PASSWORD, WRONG_TYPE, away, in_words, is_broken, is_cut, is_misled, judge},
     form::Form,
 };
 pub(crate) use crate::queue::redis::args::Args;
+use crate::queue::redis::server::Server;
 use crate::{
     job::budget::{CONNECT, RESPONSE},
     queue::{
@@ -61,11 +62,15 @@ struct Slot {
 }
 
 impl Link {
-    pub(crate) fn new(url: &str, room: Option<Room>, scripts: &Scripts, nowhere: &str) -> Result<Self, RedisError> {
+    pub(crate) fn new(
+        Server(info): Server,
+        room: Option<Room>,
+        scripts: &Scripts,
+        nowhere: &str,
+    ) -> Result<Self, RedisError> {
         let form = Form::new(scripts, nowhere);
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
-        let info = url.into_connection_info()?;
         let place = info.addr().to_string();
         let manager = Manager::new_with_config(info, config)?;
         let pool = Pool::builder(manager)
@@ -172,7 +177,7 @@ impl Link {
             PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
                 self.lose(&"the user or the password in its URL is wrong")
             }
-            PoolError::Backend(e) => self.lose(&e),
+            PoolError::Backend(e) => self.lose(&in_words(&e)),
             PoolError::Timeout(_) => self.lose(&"no connection in time"),
             e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => self.lose(&e),
         })

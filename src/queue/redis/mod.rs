@@ -6,3 +6,4 @@ pub(crate) mod hints;
 pub(crate) mod link;
 pub(crate) mod meter;
 pub(crate) mod read;
+pub(crate) mod server;

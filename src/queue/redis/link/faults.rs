@@ -1,6 +1,9 @@
 //! What an error of Redis means: for the call, which was applied or was not, and for the connection.
 
+use std::{error::Error, io, sync::Arc};
+
 use redis::RedisError;
+use rustls::CertificateError;
 
 use crate::queue::{UNWRITABLE, fault::Applied, fault::Fault};
 
@@ -55,6 +58,30 @@ pub(crate) fn not_done(fault: Fault) -> Fault {
     match fault {
         Fault::Unavailable { why, .. } => Fault::Unavailable { applied: Applied::No, why },
         Fault::Full | Fault::Broken(_) => fault,
+    }
+}
+
+/// What keeps a connection from being made, in words for who runs the service.
+pub(crate) fn in_words(e: &RedisError) -> String {
+    let cause = e.source().and_then(|e| e.downcast_ref::<Arc<dyn Error + Send + Sync>>());
+    let of_tls = cause.and_then(|e| e.downcast_ref::<io::Error>()).and_then(io::Error::get_ref);
+    let Some(of_tls) = of_tls.and_then(|e| e.downcast_ref::<rustls::Error>()) else { return e.to_string() };
+    match of_tls {
+        rustls::Error::InvalidCertificate(wrong) => match wrong {
+            CertificateError::UnknownIssuer => {
+                "its certificate is signed by nobody whom --redis-ca-file, or without it this machine, trusts"
+                    .to_owned()
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "its certificate has expired".to_owned()
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                "its certificate is for another name than the URL's".to_owned()
+            }
+            other => format!("its certificate: {other}"),
+        },
+        rustls::Error::AlertReceived(alert) => format!("it refuses our certificate, or that there is none: {alert:?}"),
+        other => other.to_string(),
     }
 }
 

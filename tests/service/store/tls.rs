@@ -1,0 +1,198 @@
+//! A Redis behind TLS: it is known by its certificate, it knows us by ours, and what is wrong with either is one clear line.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
+use serde_json::json;
+
+use crate::world::{Client, End, Engine, Service, eventually, program, run};
+
+/// Somebody who signs certificates, and a folder for them.
+struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    folder: PathBuf,
+}
+
+/// A certificate and its key, in files.
+struct Pair {
+    certificate: PathBuf,
+    key: PathBuf,
+}
+
+impl Authority {
+    fn new(folder: &Path, name: &str) -> Self {
+        let mut params = CertificateParams::new([]).expect("parameters");
+        params.distinguished_name.push(DnType::CommonName, name);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let issuer = CertifiedIssuer::self_signed(params, key).expect("a certificate");
+        let authority = Self { issuer, folder: folder.join(name) };
+        fs::create_dir(&authority.folder).expect("a folder");
+        fs::write(authority.file(), authority.issuer.pem()).expect("written");
+        authority
+    }
+
+    fn file(&self) -> PathBuf {
+        self.folder.join("ca.pem")
+    }
+
+    /// For a server or a client of this name, until a year.
+    fn signs(&self, name: &str, until: i32) -> Pair {
+        let mut params = CertificateParams::new([name.to_owned()]).expect("parameters");
+        params.distinguished_name.push(DnType::CommonName, name);
+        (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(until, 1, 1));
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.issuer).expect("a certificate");
+        let file = |kind: &str, text: String| {
+            let file = self.folder.join(format!("{name}-{until}.{kind}"));
+            fs::write(&file, text).expect("written");
+            file
+        };
+        Pair { certificate: file("pem", certificate.pem()), key: file("key", key.serialize_pem()) }
+    }
+}
+
+/// Has the engine show this certificate, and ask for ours or not; answers its port.
+async fn speaks_tls(engine: &Engine, ca: &Authority, own: &Pair, asks_for_ours: bool) -> u16 {
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let (asks, port_text) = (if asks_for_ours { "yes" } else { "no" }, port.to_string());
+    let (ca, certificate, key) = (ca.file(), &own.certificate, &own.key);
+    let mut command = redis::cmd("CONFIG");
+    command.arg("SET").arg("tls-ca-cert-file").arg(ca.as_os_str().as_encoded_bytes());
+    command.arg("tls-cert-file").arg(certificate.as_os_str().as_encoded_bytes());
+    command.arg("tls-key-file").arg(key.as_os_str().as_encoded_bytes());
+    command.arg("tls-auth-clients").arg(asks).arg("tls-port").arg(port_text);
+    let _: String = engine.ask(&command).await;
+    port
+}
+
+fn serve(url: &str, files: &[(&str, &Path)]) -> std::process::Command {
+    with_files(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", url]), files)
+}
+
+fn check(url: &str, files: &[(&str, &Path)]) -> std::process::Command {
+    with_files(program(["check", "--redis-url", url]), files)
+}
+
+fn with_files(mut command: std::process::Command, files: &[(&str, &Path)]) -> std::process::Command {
+    for (flag, file) in files {
+        command.arg(flag).arg(file);
+    }
+    command
+}
+
+#[track_caller]
+fn refuses(end: &End, words: &[&str]) {
+    assert!(!end.status.success(), "{end:?}");
+    assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
+    for word in words {
+        assert!(end.stderr.contains(word), "{word}: {end:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_service_and_its_redis_know_each_other_by_their_certificates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), false).await;
+    let (ca, other) = (Authority::new(folder.path(), "ours"), Authority::new(folder.path(), "theirs"));
+    let (server, desk) = (ca.signs("localhost", 2099), ca.signs("desk", 2099));
+    let port = speaks_tls(&engine, &ca, &server, true).await;
+    let url = format!("rediss://localhost:{port}");
+    let known = ("--redis-ca-file", ca.file());
+    let ours = [("--redis-cert-file", &*desk.certificate), ("--redis-key-file", &*desk.key)];
+
+    let all = [&[(known.0, &*known.1)][..], &ours].concat();
+    let service = Service::start(serve(&url, &all)).await;
+    let client = Client::new(service.url());
+    let waiter = client.waits(json!({})).await;
+    let id = client.enqueue(1).await;
+    let held = waiter.job().await;
+    assert_eq!(held.id, id);
+    client.complete(&held).await.is(200);
+    assert_eq!(client.get("/readyz").await.status, 200);
+    // Every connection of ours is one of TLS's: the test's own comes by the socket.
+    let clients: String = engine.run("CLIENT LIST").await;
+    let by_tls = clients.lines().filter(|line| line.contains(&format!("laddr=127.0.0.1:{port}"))).count();
+    assert!(by_tls >= 3, "{clients}");
+    assert!(run(check(&url, &all)).await.status.success());
+
+    refuses(&run(serve(&url, &[(known.0, &known.1)])).await, &["localhost", "certificate"]);
+    let strangers = other.file();
+    let who = [&[("--redis-ca-file", &*strangers)][..], &ours].concat();
+    refuses(&run(serve(&url, &who)).await, &["localhost", "signed by nobody", "--redis-ca-file"]);
+}
+
+#[tokio::test]
+async fn a_redis_of_another_name_or_an_ended_certificate_is_refused_in_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), false).await;
+    let ca = Authority::new(folder.path(), "ours");
+    let known = [("--redis-ca-file", &*ca.file())].map(|(flag, file)| (flag, file.to_owned()));
+    let known: Vec<_> = known.iter().map(|(flag, file)| (*flag, file.as_path())).collect();
+
+    let port = speaks_tls(&engine, &ca, &ca.signs("elsewhere.example", 2099), false).await;
+    refuses(&run(serve(&format!("rediss://localhost:{port}"), &known)).await, &["localhost", "another name"]);
+    let port = speaks_tls(&engine, &ca, &ca.signs("localhost", 2021), false).await;
+    refuses(&run(serve(&format!("rediss://localhost:{port}"), &known)).await, &["localhost", "has expired"]);
+    let port = speaks_tls(&engine, &ca, &ca.signs("localhost", 2099), false).await;
+    // Nobody whom this machine trusts has signed it.
+    refuses(&run(serve(&format!("rediss://localhost:{port}"), &[])).await, &["localhost", "signed by nobody"]);
+    let service = Service::start(serve(&format!("rediss://localhost:{port}"), &known)).await;
+    assert_eq!(Client::new(service.url()).get("/readyz").await.status, 200);
+}
+
+#[tokio::test]
+async fn a_certificate_that_ends_while_the_service_runs_is_said_and_a_new_one_is_taken() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), false).await;
+    let ca = Authority::new(folder.path(), "ours");
+    let file = ca.file();
+    let good = ca.signs("localhost", 2099);
+    let port = speaks_tls(&engine, &ca, &good, false).await;
+    let service = Service::start(serve(&format!("rediss://localhost:{port}"), &[("--redis-ca-file", &*file)])).await;
+    let client = Client::new(service.url());
+    client.enqueue(1).await;
+
+    let set = async |pair: &Pair| {
+        let mut command = redis::cmd("CONFIG");
+        command.arg("SET").arg("tls-cert-file").arg(pair.certificate.as_os_str().as_encoded_bytes());
+        command.arg("tls-key-file").arg(pair.key.as_os_str().as_encoded_bytes());
+        let _: String = engine.ask(&command).await;
+        let _: u64 = engine.run("CLIENT KILL TYPE normal SKIPME yes").await;
+    };
+    set(&ca.signs("localhost", 2021)).await;
+    let said = async || service.said().contains("has expired").then_some(());
+    eventually("the log names it", said).await;
+    assert_eq!(client.get("/readyz").await.status, 503);
+    set(&good).await;
+    eventually("Redis is back", async || (client.get("/readyz").await.status == 200).then_some(())).await;
+    client.enqueue(2).await;
+}
+
+#[tokio::test]
+async fn a_file_that_holds_something_else_or_is_for_nothing_is_refused_and_its_text_is_not_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ca = Authority::new(folder.path(), "ours");
+    let (pair, file) = (ca.signs("desk", 2099), folder.path().join("text"));
+    fs::write(&file, "not a certificate, and secret").expect("written");
+    let url = "rediss://127.0.0.1:1";
+    for (flags, words) in [
+        (vec![("--redis-ca-file", &*file)], vec!["--redis-ca-file", "no certificate"]),
+        (vec![("--redis-cert-file", &*pair.certificate), ("--redis-key-file", &*file)], vec!["no private key"]),
+        (vec![("--redis-cert-file", &*pair.key), ("--redis-key-file", &*pair.key)], vec!["no certificate"]),
+        (vec![("--redis-cert-file", &*pair.certificate)], vec!["--redis-key-file"]),
+    ] {
+        let end = run(serve(url, &flags)).await;
+        assert!(!end.status.success() && !end.stderr.contains("and secret"), "{end:?}");
+        assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
+    }
+    let ca = ca.file();
+    refuses(&run(serve("redis://127.0.0.1:1", &[("--redis-ca-file", &*ca)])).await, &["rediss://"]);
+    let end = run(serve("rediss://127.0.0.1:1/#insecure", &[])).await;
+    assert!(!end.status.success() && end.stderr.contains("--redis-ca-file"), "{end:?}");
+}
