@@ -14,11 +14,19 @@ const DONE: How = How { number: 6, ending: Ending::Completed };
 pub struct Complete(Vec<(Handle, &'static str)>);
 
 impl Operation for Complete {
-    const OFTEN: Often = Often { everything: 20, few_jobs: 8, desk: 8, many: 2 };
+    const OFTEN: Often = Often { everything: 20, few_jobs: 8, desk: 12, many: 2 };
     const MUST_BE_MET: &'static [&'static str] = &["event completed late"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
-        few((handle(theme), (0..RESULTS.len()).prop_map(|n| RESULTS[n]))).prop_map(Self).boxed()
+        let result = (0..RESULTS.len()).prop_map(|n| RESULTS[n]);
+        match theme {
+            Theme::Everything | Theme::FewJobs | Theme::Many => few((handle(theme), result)).prop_map(Self).boxed(),
+            // Whoever has left may be done all the same.
+            Theme::Desk => {
+                let handle = prop_oneof![handle(theme), nth().prop_map(Handle::Any)];
+                few((handle, prop_oneof![result, Just(RESULTS[0])])).prop_map(Self).boxed()
+            }
+        }
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {

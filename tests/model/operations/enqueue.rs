@@ -31,7 +31,13 @@ impl Operation for Enqueue {
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         match theme {
-            Theme::Everything | Theme::Many => few(item()).prop_map(Self).boxed(),
+            // Now and then a list names the same job twice.
+            Theme::Everything | Theme::Many => (few(item()), proptest::bool::weighted(0.1))
+                .prop_map(|(mut items, twice)| {
+                    items.extend(twice.then(|| items[0].clone()));
+                    Self(items)
+                })
+                .boxed(),
             Theme::FewJobs | Theme::Desk => Self::of(1).boxed(),
         }
     }

@@ -9,7 +9,7 @@ use super::prelude::*;
 pub struct Requeue(Option<Which>);
 
 impl Operation for Requeue {
-    const OFTEN: Often = Often { everything: 8, few_jobs: 16, desk: 12, many: 1 };
+    const OFTEN: Often = Often { everything: 8, few_jobs: 16, desk: 20, many: 1 };
     const MUST_BE_MET: &'static [&'static str] = &["requeue of all Count { requeued: 1, next: None"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
