@@ -28,9 +28,12 @@ use crate::job::{QueueName, budget::ANSWER};
 /// One script: long enough to share a round trip, short enough for about a millisecond of Redis.
 const MOST_JOBS: u32 = 100;
 const MOST_BYTES: usize = 1 << 20;
-/// How often a call that came to too much overdue work, or to too many blocked jobs, goes to the front again. A script does
-/// little: these are about 2,000 jobs without locks, or 200 that wait for others of many.
-const MOST_TRIES: u8 = 40;
+/// How often a call that came to too many blocked jobs goes on behind them. A script looks at few: these are about 200 that
+/// wait for others of many.
+const MOST_LOOKS: u8 = 40;
+/// How often a call that came to overdue work goes to the front again after a step of the sweep: about 4,000 jobs, a quarter
+/// of a second.
+const MOST_SWEEPS: u8 = 160;
 
 /// Puts back what is overdue in a queue. If it fails, so does whatever comes after it.
 pub(crate) type Sweep = for<'s> fn(&'s Arc<Runner>, &'s QueueName) -> BoxFuture<'s, ()>;
@@ -195,14 +198,13 @@ impl Lanes {
     async fn deliver(&self, name: &Name, group: Vec<Passenger>, shared: &[Value], items: Vec<Value>) {
         let (mut again, mut sweeps) = (Vec::new(), false);
         for (mut passenger, item) in group.into_iter().zip(items) {
-            let may_try = passenger.tries < MOST_TRIES;
             match passenger.ticket.retry(&item) {
                 Retry::Again => {}
-                Retry::Behind(place, member) if may_try => {
+                Retry::Behind(place, member) if passenger.tries < MOST_LOOKS => {
                     passenger.tries += 1;
                     passenger.args = passenger.ticket.args_behind(place, member);
                 }
-                Retry::AfterSweep if may_try => {
+                Retry::AfterSweep if passenger.tries < MOST_SWEEPS => {
                     passenger.tries += 1;
                     sweeps = true;
                 }

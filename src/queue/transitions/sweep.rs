@@ -39,7 +39,7 @@ impl Queues {
     /// When Redis is not well; what was swept until then stays swept.
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
         let mut swept = Swept::default();
-        for _ in 0..limits::STEPS {
+        for _ in 0..limits::SWEEP_STEPS {
             let step = self.sweep_once(queue).await?;
             swept.expired += step.expired;
             swept.due += step.due;

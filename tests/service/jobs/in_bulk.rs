@@ -174,7 +174,7 @@ async fn a_long_result_that_does_not_fit_keeps_no_short_one_of_its_call_from_bei
     w.check().await;
 }
 
-/// Members of a set that stand before all others and are no jobs: a script of 200 is through with them at once.
+/// Members of a set that stand before all others and are no jobs: 20,000 are what one call looks at.
 async fn strays_in(w: &World, set: &str, prefix: &str) {
     let mut put = redis::cmd("ZADD");
     put.arg(format!("intray:{{default}}:2:{set}"));
