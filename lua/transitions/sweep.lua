@@ -112,7 +112,8 @@ return function(q)
   local more = step.more or more_to_forget or more_of_batches
   return commit(q, function()
     forget_order(q)
-    trim_events(q)
+    -- What was told last is read to be counted: not by each of many steps.
+    if more then redis.call('XTRIM', q.events, 'MAXLEN', '~', EVENTS) else trim_events(q) end
     local next_ms = upcoming.next_ms(q, kept.ms, kept.most)
     return {step.expired, step.due, step.died, forgotten + removed, more and 1 or 0, next_ms, step.lag}
   end)
