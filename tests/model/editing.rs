@@ -23,7 +23,7 @@ pub struct Edit {
 }
 
 /// Every call goes by the whole path.
-pub const NOTHING_IS_PLAIN: Edit = Edit { from: "switch.is_on =", to: "switch.is_on = false and" };
+pub const NOTHING_IS_PLAIN: Edit = Edit { from: "return m['plain/", to: "return false and m['plain/" };
 
 pub struct Editor {
     pub socket: PathBuf,

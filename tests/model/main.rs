@@ -86,7 +86,7 @@ fn a_short_sighted_queue_is_no_different() {
     let edits = [
         ("l.looked < line.CANDIDATES then", "l.looked < 3 then"),
         ("math.min(line.CHUNK, line.CANDIDATES - l.looked)", "math.min(2, 3 - l.looked)"),
-        ("call.from_place, call.from, line.CHUNK)", "call.from_place, call.from, 2)"),
+        ("call.place, call.member, line.CHUNK)", "call.place, call.member, 2)"),
         ("'', '', line.CHUNK)", "'', '', 2)"),
     ];
     is_no_different("short-sighted", 20, edits);

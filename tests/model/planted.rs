@@ -140,23 +140,27 @@ const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
 
 /// Faults in the plain paths, which see nothing but usual calls.
 const FAULTS_OF_THE_PLAIN: &[(&str, &str, &str)] = &[
-    ("a job that needs a lock is taken for plain", "return byte(raw, 8) == 0 and", "return true and"),
+    ("a job that needs a lock is taken for plain", "or high > 0 or flags % 2", "or flags % 2"),
     ("a job that was skipped is taken for plain", "return sub(live, -2) == '\\0\\0' and", "return true and"),
-    ("a list with a twin is taken for new", "if known[i] or twins[i] then return false end", ""),
-    ("a list with the same job twice is taken for new", "if met[id] or met[digest] then return end", ""),
+    ("a list with a twin is taken for new", "and not is_there(q.dedupe, digests, deduped)", ""),
+    ("a list with the same job twice is taken for new", "or met[id] or met[digest] then", "then"),
+    ("an overdue job is completed in time", "or call('ZCOUNT', q.reserved, '-inf', text.of(now)) > 0 then", "then"),
+    ("a stranger's secret is taken", "if secret ~= claim or version", "if version"),
     (
-        "an overdue job is completed in time",
-        "text.of(clock.now(q))) > 0 then return end",
-        "text.of(0)) > 0 then return end",
+        "a completed job keeps its dedupe key, plainly",
+        "off_dedupe[freed + 2] = digest\n",
+        "off_dedupe[freed + 2] = ''\n",
     ),
-    ("a stranger's secret is taken", "and sub(live, LEASE, LEASE + 25) == secret", ""),
-    ("a completed job keeps its dedupe key, plainly", "off_dedupe[freed] = digests[i]", "off_dedupe[freed] = ''"),
-    ("a draft outlives a plain completion", "call(unpack(off_drafts, 1, n + 2))", ""),
-    ("a plain hand-out gives no turn back", "highest[k], counts[k] = turn, counts[k] - 1", ""),
+    ("a draft outlives a plain completion", "leave('HDEL', q.drafts, n)", ""),
+    ("a plain hand-out gives no turn back", "highest[k], counts[k] = run_turn, counts[k] - run", ""),
     ("a plain hand-out does not raise V", "if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end", ""),
     ("a plain arrival forgets the last turn", "max(tonumber(top[k] or 0), lasts[k])", "tonumber(top[k] or 0)"),
-    ("a plain reserve asks nobody what they hold", "if (is_limited or mode == 'next') and has", "if false and has"),
-    ("the history of a job goes when it is completed", "history = record.remember(history, entry)", "history = entry"),
+    ("a plain reserve asks nobody what they hold", "if (is_limited or mode == ask.NEXT) and has", "if false and has"),
+    (
+        "the history of a job goes when it is completed",
+        "history = record.remember(history, digest",
+        "history = (digest",
+    ),
     ("a job that is handed out again is new", "unpack('>I4', live, 18) + 1", "1"),
 ];
 
