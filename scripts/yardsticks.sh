@@ -25,11 +25,12 @@ for program in webdis beanstalkd; do
     command -v "$program" >/dev/null || echo "yardsticks: there is no $program: left out" >&2
 done
 
+# Without a lock: it would name optional parts that not every registry has, and then npm refuses all of it.
 bullmq=benches/compare/yardsticks/bullmq
 if ! scripts/node.sh || ! (
     cd "$bullmq" || exit 1
-    lock=node_modules/.package-lock.json
-    [ -e "$lock" ] && [ ! package-lock.json -nt "$lock" ] || npm ci --no-audit --no-fund --ignore-scripts >&2
+    [ -d node_modules/bullmq ] && [ ! package.json -nt node_modules ] ||
+        npm install --no-package-lock --omit=optional --no-audit --no-fund --ignore-scripts >&2
 ); then
     echo "yardsticks: there is no BullMQ: left out" >&2
 fi
