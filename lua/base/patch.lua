@@ -12,6 +12,7 @@ local SPAN = $SPAN
 local patch = {
   -- Layout, stamp, the two bytes of the flags, priority.
   HEAD = '>Bc6BBB',
+  PARTS = 11, -- where the client begins, or what is behind it
   -- Layout, state, score, arrival, priority, counters, secret and its digest, nonce, since when; then how long, resumes,
   -- marks; then the worker, and where the rest begins.
   HELD = '>BBdc6Bc26xc34c16c6I4I4BBc0',
@@ -31,13 +32,15 @@ function patch.is_whole(raw)
   return byte(raw, 9) % 2 < record.EXTERNAL
 end
 
--- The client of a job, '' for none, and its dedupe digest, nil for none. `flags`: their second byte, as of the others.
-function patch.parts(raw, flags)
-  if flags == DIGEST then return '', sub(raw, 11, 26) end
-  local at, client, digest = 11, '', nil
+-- The client of a job, '' for none, and its dedupe digest, nil for none. `flags`: their second byte, as of the others; `at`:
+-- where what they speak of begins.
+function patch.parts(raw, flags, at)
+  if flags == DIGEST then return '', sub(raw, at, at + 15) end
+  local client, digest = '', nil
   if flags % 4 >= CLIENT then
-    at = 12 + byte(raw, 11)
-    client = sub(raw, 12, at - 1)
+    local from = at + 1
+    at = from + byte(raw, at)
+    client = sub(raw, from, at - 1)
   end
   if flags % 8 >= DIGEST then digest = sub(raw, at, at + 15) end
   return client, digest

@@ -59,7 +59,7 @@ local function decide(args, n, now, before, lives, raws)
     if not live or not raw or not patch.is_held(live) then return end
     local version, _, score, arrival, turn, counters, secret, nonce, since, _, _, _, worker, stop = unpack_record(HELD, live)
     local layout, _, high, flags = unpack_record(HEAD, raw)
-    local id, claim, client, digest = ids[i + 2], args[k], patch.parts(raw, flags)
+    local id, claim, client, digest = ids[i + 2], args[k], patch.parts(raw, flags, patch.PARTS)
     if #claim > CLAIM then
       said = said + 2
       results[said + 1], results[said + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)

@@ -2,30 +2,20 @@
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
+local patch = require 'base/patch'
 local store = require 'jobs/store'
 local books = require 'plain/books'
 local fields_of = require 'plain/fields'
 local turns = require 'plain/turns'
 local STRIDE = 2
 local NOBODY = {}
-local ID_LEN, LOCKS, CLIENT, DIGEST = $ID_LEN, record.LOCKS / 256, record.CLIENT, record.DIGEST
+-- What comes is a record without its first seven bytes, layout and stamp.
+local ID_LEN, LOCKS, PARTS = $ID_LEN, record.LOCKS / 256, patch.PARTS - 7
 local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], text.short('enqueued'), text.words('stored', 'waiting')
-local call, pack, unpack, byte, sub = redis.call, struct.pack, unpack, string.byte, string.sub
+local call, pack, unpack, byte = redis.call, struct.pack, unpack, string.byte
 -- Room for the list, kept between calls: of each, only as much is read as this call has written.
 local ids, digests, whose, clients, tale, one = {}, {}, {}, {}, {}, {}
 local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
-
--- Client and digest of a record behind its stamp, '' for none.
-local function parts(tail, flags)
-  if flags == DIGEST then return '', sub(tail, 4, 19) end
-  local at, client, digest = 4, '', ''
-  if flags % 4 >= CLIENT then
-    at = 5 + byte(tail, 4)
-    client = sub(tail, 5, at - 1)
-  end
-  if flags % 8 >= DIGEST then digest = sub(tail, at, at + 15) end
-  return client, digest
-end
 
 -- Reads a list in which nothing is twice or rare, and nothing needs a gate. Answers how many have a digest; nil for another
 -- list.
@@ -35,10 +25,11 @@ local function read(args, n)
   for i = 1, n do
     local id, tail = args[i * 2 - 1], args[i * 2]
     local high, low, priority = byte(tail, 1, 3)
-    local client, digest = parts(tail, low)
+    local client, digest = patch.parts(tail, low, PARTS)
     if #id > ID_LEN or high >= LOCKS or met[id] or met[digest] then return end
-    if n > 1 then met[id], met[digest] = true, digest ~= '' or nil end
-    if digest ~= '' then
+    if n > 1 then met[id] = true end
+    if digest then
+      if n > 1 then met[digest] = true end
       deduped = deduped + 1
       digests[deduped], to_dedupe[deduped * 2 + 1], to_dedupe[deduped * 2 + 2] = digest, digest, id
     end

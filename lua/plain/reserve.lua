@@ -90,7 +90,7 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
       if layout ~= LAYOUT or high > 0 or flags % 2 >= EXTERNAL then return end
 
-      local client, lease_ms = flags % 4 >= CLIENT and patch.parts(raw, flags) or '', asked
+      local client, lease_ms = flags % 4 >= CLIENT and patch.parts(raw, flags, patch.PARTS) or '', asked
       if asked == 0 then lease_ms = patch.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
       if lease_ms ~= known_ms or worker ~= known_worker then
         known_ms, known_worker, known_client, terms = lease_ms, worker, nil, patch.terms(now, lease_ms, worker)
