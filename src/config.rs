@@ -2,9 +2,11 @@
 
 mod environment;
 mod exposure;
+mod pem;
 mod redis_tls;
 mod redis_url;
 mod secrets;
+mod tls;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -19,6 +21,7 @@ pub use self::{
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
+    tls::Tls,
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use self::{
@@ -90,6 +93,8 @@ pub struct Serve {
     /// The address to serve on, host:port
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
+    #[command(flatten)]
+    pub tls: Tls,
     #[command(flatten)]
     pub store: Store,
     /// Milliseconds between two sweeps for overdue jobs
@@ -202,6 +207,8 @@ pub struct Healthcheck {
     /// The address that the service listens on, host:port
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
+    #[command(flatten)]
+    pub tls: Tls,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

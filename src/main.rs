@@ -20,7 +20,9 @@ fn main() -> ExitCode {
         config::strangers().iter().for_each(|line| eprintln!("intray: {line}"));
     }
     let outcome = match command {
-        Command::Healthcheck(options) => healthcheck::run(&options.listen).map_err(anyhow::Error::msg),
+        Command::Healthcheck(options) => {
+            healthcheck::run(&options.listen, options.tls.files().is_some()).map_err(anyhow::Error::msg)
+        }
         Command::Token(options) => token(&options),
         Command::Key(options) => {
             key(&options);
@@ -119,9 +121,10 @@ async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()
 async fn check(options: Serve) -> anyhow::Result<()> {
     let exposure = Check { name: "listen", problem: options.exposure().err(), is_warning: false };
     let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
+    let certificate = Check { name: "certificate", problem: service::certificate(&options).err(), is_warning: false };
     let secrets = Check { name: "secrets", problem: options.open_secrets(), is_warning: true };
     let backend = Backend::look(&options.store).await?;
-    let mut checks = vec![exposure, access, secrets];
+    let mut checks = vec![exposure, access, certificate, secrets];
     checks.extend(backend.queues.allowed().await);
     checks.extend(backend.queues.ready().await);
     checks.extend(backend.queues.durable().await);
