@@ -53,7 +53,7 @@ pub enum Command {
     /// Apply the layout migrations and say what was done
     Migrate(Migrate),
     /// Test the configuration and Redis, and say what is wrong
-    Check(Serve),
+    Check(Checking),
     /// Make a token for a worker, signed by the first secret
     Token(Token),
     /// Make an API key: the key itself, then its line for the keys file
@@ -144,6 +144,15 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_MAX_PAYLOAD_BYTES", value_name = "N", default_value_t = 262_144)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::BODY as u64))]
     pub max_payload_bytes: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Checking {
+    #[command(flatten)]
+    pub serve: Serve,
+    /// Print the command that makes a user of Redis with exactly the rights that are needed, and look at nothing
+    #[arg(long)]
+    pub acl: bool,
 }
 
 /// What tokens are signed with.

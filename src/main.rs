@@ -5,9 +5,9 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::anyhow;
 use intray::{
     access::{self, Signer},
-    config::{self, Cli, Command, Key, LogFormat, Migrate, Serve, Token},
+    config::{self, Checking, Cli, Command, Key, LogFormat, Migrate, Serve, Token},
     healthcheck,
-    queue::Check,
+    queue::{self, Check},
     service::{self, Backend},
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -30,7 +30,11 @@ fn main() -> ExitCode {
         }
         Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
-        Command::Check(options) => block_on(check(options)),
+        Command::Check(Checking { serve, acl: true }) => {
+            println!("{}", queue::needed_rights(serve.store.prefix.as_str()));
+            Ok(())
+        }
+        Command::Check(Checking { serve, acl: false }) => block_on(check(serve)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
