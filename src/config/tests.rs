@@ -145,6 +145,24 @@ fn kinds_of_redis_that_are_not_spoken_are_named() {
 }
 
 #[test]
+fn a_change_is_acknowledged_as_it_is_said() {
+    for (line, level) in [
+        ("", Durability::Async),
+        ("--durability async", Durability::Async),
+        ("--durability replicated:1", Durability::Replicated(1)),
+        ("--durability replicated:16", Durability::Replicated(16)),
+        ("--durability synced", Durability::Synced),
+    ] {
+        assert_eq!(serve(line).store.durability, level, "{line}");
+    }
+    for wrong in
+        ["replicated", "replicated:0", "replicated:17", "replicated:+1", "replicated:1x", "sync", "replicated:"]
+    {
+        assert!(refusal(&format!("--durability {wrong}")).contains("must be async, replicated:N"), "{wrong}");
+    }
+}
+
+#[test]
 fn a_password_is_never_printed() {
     for wrong in ["redis://u:hunter2@h:x", "http://u:hunter2@h", "rediss://:hunter2@h/#insecure", "redis://:hunter2/@h"]
     {
