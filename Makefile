@@ -20,6 +20,7 @@ test: rust engine curl
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
 moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues::
 test-all: test test-web test-contract
+	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::synced
 	cargo test --locked --features whole-path --test service -- $(moving)

@@ -43,28 +43,36 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// For a peer to hear that its connection is at its end, where its protocol has words for that.
 const GOODBYE: Duration = Duration::from_secs(1);
 
+/// How a service ends.
+#[derive(Clone)]
+pub struct End {
+    /// Each answer is the last of its connection: nobody shall send the next one when it is too late.
+    pub near: CancellationToken,
+    /// No more requests.
+    pub here: CancellationToken,
+}
+
 /// What the connections have in common.
 #[derive(Clone)]
 struct House {
     router: Router,
     certificate: Option<Certificate>,
-    /// No more requests.
-    stop: CancellationToken,
+    end: End,
     /// No more time for those in hand.
     cut: CancellationToken,
 }
 
-/// Serves until `stop`, then lets the requests in hand finish. With a certificate, nothing is served in plain.
+/// Serves until the end, then lets the requests in hand finish. With a certificate, nothing is served in plain.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     certificate: Option<Certificate>,
     max_connections: usize,
-    stop: CancellationToken,
+    end: End,
 ) {
-    let places = Places::new(max_connections, stop.clone());
+    let (stop, places) = (end.here.clone(), Places::new(max_connections, end.here.clone()));
     let (open, cut) = (TaskTracker::new(), CancellationToken::new());
-    let house = House { router, certificate, stop: stop.clone(), cut: cut.clone() };
+    let house = House { router, certificate, end, cut: cut.clone() };
     let welcome = async {
         loop {
             // Above the cap one waits for a place, and the others in the backlog, which the system bounds.
@@ -110,7 +118,7 @@ impl House {
     async fn converse(self, stream: TcpStream, peer: SocketAddr, place: Place) {
         // An answer is one small write: it must not wait for more.
         let _ = stream.set_nodelay(true);
-        let stream = Impatient::new(stream, self.stop.clone());
+        let stream = Impatient::new(stream, self.end.here.clone());
         let Some(certificate) = &self.certificate else { return self.by_http1(stream, peer, place).await };
         let shaken = tokio::select! {
             shaken = certificate.accept(stream) => shaken,
@@ -125,7 +133,13 @@ impl House {
     }
 
     async fn by_http1(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, peer: SocketAddr, place: Place) {
-        let shared = Arc::new(Talk { place, peer, router: self.router.clone(), rest: Mutex::default() });
+        let shared = Arc::new(Talk {
+            place,
+            peer,
+            router: self.router.clone(),
+            near: self.end.near.clone(),
+            rest: Mutex::default(),
+        });
         let talk = http1::Builder::new()
             .max_buf_size(HEAD)
             .serve_connection(TokioIo::new(stream), service_fn(|request| talk::answer(shared.clone(), request)));
@@ -161,7 +175,7 @@ impl House {
         mut talk: Pin<&mut C>,
         goodbye: Duration,
     ) -> Option<Result<(), C::Error>> {
-        if self.stop.is_cancelled() {
+        if self.end.here.is_cancelled() {
             talk.as_mut().graceful_shutdown();
             return self.cut.run_until_cancelled(talk).await;
         }

@@ -15,14 +15,15 @@ use crate::{
     config::{self, LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
     figures, http,
-    listen::{self, Certificate},
+    listen::{self, Certificate, End},
     queue::{Certificates, Check, Durability, Queues, Server},
     sweeper,
     waiting::Waiting,
 };
 
-/// From when the service says that it is leaving until it stops to accept: time for a load balancer to notice.
-const NOTICE: Duration = Duration::from_millis(100);
+/// From when the service says that it is leaving until it stops to accept: time for a load balancer to notice, and for what
+/// was sent before it did.
+const NOTICE: Duration = Duration::from_millis(500);
 /// A service that is told to end has ended ten seconds later, whatever hangs. The last part of it is for Redis.
 const LEAVE: Duration = Duration::from_secs(9);
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -145,7 +146,13 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         parts.spawn(certificate.run(closing.clone()));
     }
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    parts.spawn(listen::serve(listener, router, certificate, connections, closing.clone()));
+    parts.spawn(listen::serve(
+        listener,
+        router,
+        certificate,
+        connections,
+        End { near: leaving.clone(), here: closing.clone() },
+    ));
     announce(scheme, address, options.store.log_format);
 
     let lost = backend.lost();

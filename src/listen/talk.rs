@@ -20,6 +20,7 @@ use http_body::{Frame, SizeHint};
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use super::places::Place;
@@ -34,6 +35,8 @@ pub(super) struct Talk {
     pub place: Place,
     pub peer: SocketAddr,
     pub router: Router,
+    /// The end of the service is.
+    pub near: CancellationToken,
     /// A body that its reader has left before the end. There is one request at a time.
     pub rest: Mutex<Option<Incoming>>,
 }
@@ -55,9 +58,11 @@ pub(super) async fn answer(talk: Arc<Talk>, mut request: Request<Incoming>) -> R
     let Ok(mut response) = talk.router.clone().call(request).await;
     talk.place.is_busy();
     // A client that was answered early and sent no body yet, because it asked whether it may, must not be asked for it now.
-    if let Some(rest) = talk.rest()
-        && (is_asked_for || !Box::pin(is_soon_over(rest)).await)
-    {
+    let is_left = match talk.rest() {
+        Some(rest) => is_asked_for || !Box::pin(is_soon_over(rest)).await,
+        None => false,
+    };
+    if is_left || talk.near.is_cancelled() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response.map(|body| Leaving { body, talk }))

@@ -145,6 +145,7 @@ mod program {
     mod power; // Power cuts of the private server's machine, many of them: what each level of durability loses.
     mod probes; // What probes, monitoring and logs see.
     mod readme; // The README's tour by curl, run as it is printed, line by line.
+    mod rolling; // New instances in place of old ones while everybody works.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
     mod torn; // What a power cut leaves of the private server's file: it starts on everything that was whole.
     mod warnings; // What a start says of its surroundings: once, and never a secret.

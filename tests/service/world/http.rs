@@ -25,6 +25,15 @@ pub struct Request {
     path: String,
 }
 
+/// Why there is no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lost {
+    /// Nobody was there to hear it.
+    Unreached,
+    /// It was on its way, or the answer was.
+    Broken,
+}
+
 #[derive(Debug, Clone)]
 pub struct Answer {
     pub status: u16,
@@ -123,12 +132,18 @@ impl Request {
 
     /// Sends it and does not care what comes of it: the service may be killed meanwhile.
     pub async fn attempt(self) -> Option<Answer> {
-        let answer = self.inner.send().await.ok()?;
+        self.tried().await.ok()
+    }
+
+    /// The answer, or what kept it away.
+    pub async fn tried(self) -> Result<Answer, Lost> {
+        let lost = |error: reqwest::Error| if error.is_connect() { Lost::Unreached } else { Lost::Broken };
+        let answer = self.inner.send().await.map_err(lost)?;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
-        let body = answer.bytes().await.ok()?.to_vec();
+        let body = answer.bytes().await.map_err(lost)?.to_vec();
         let answer = Answer { status, headers, body };
         CONTRACT.check(self.method.as_str(), &self.path, &answer);
-        Some(answer)
+        Ok(answer)
     }
 }
 

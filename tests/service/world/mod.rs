@@ -33,7 +33,7 @@ use tempfile::TempDir;
 pub use self::{
     children::{is_alive, signal_process},
     engine::{Engine, latest},
-    http::{Answer, Client},
+    http::{Answer, Client, Lost},
     json::{assert_holds, missing},
     proxy::{Fault, Proxy},
     service::{End, Service, program, run},

@@ -1,0 +1,109 @@
+//! New instances in place of old ones while everybody works: who asks again where it says 503 notices nothing.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+
+use crate::world::{Answer, Client, Lost, World};
+
+/// Unless INTRAY_RESTARTS says how many.
+const RESTARTS: usize = 6;
+const PEOPLE: usize = 8;
+const PATIENCE: Duration = Duration::from_secs(30);
+const AGAIN: Duration = Duration::from_millis(20);
+
+/// Where the instances are that take calls, as a load balancer knows it.
+#[derive(Clone)]
+struct Balancer {
+    places: Arc<Mutex<Vec<Client>>>,
+    turn: Arc<AtomicUsize>,
+    broken: Arc<AtomicUsize>,
+}
+
+impl Balancer {
+    fn with<T>(&self, change: impl FnOnce(&mut Vec<Client>) -> T) -> T {
+        change(&mut self.places.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn next(&self) -> Client {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+        self.with(|places| places[turn % places.len()].clone())
+    }
+
+    /// A call with its key, to one after the other until it is answered.
+    async fn post(&self, path: &str, key: &str, body: &Value) -> Answer {
+        let begin = Instant::now();
+        while begin.elapsed() < PATIENCE {
+            let request = self.next().request("POST", path).header("idempotency-key", key).json(body.to_string());
+            match request.tried().await {
+                Ok(answer) if answer.status != 503 => return answer,
+                Ok(_) | Err(Lost::Unreached) => tokio::time::sleep(AGAIN).await,
+                Err(Lost::Broken) => _ = self.broken.fetch_add(1, Ordering::Relaxed),
+            }
+        }
+        panic!("no answer to {path} in {PATIENCE:?}");
+    }
+}
+
+/// Somebody who puts jobs and works on what comes, until the end; how often each job was completed by them.
+async fn work(balancer: Balancer, me: usize, is_over: Arc<AtomicBool>) -> (usize, BTreeMap<String, usize>) {
+    let (mut put, mut done) = (0, BTreeMap::new());
+    while !is_over.load(Ordering::Relaxed) {
+        let key = |call: &str| format!("{call}-{me}-{put}");
+        balancer.post("/jobs", &key("put"), &json!({ "payload": [me, put] })).await.is(201);
+        let ask = json!({ "worker": format!("worker-{me}"), "wait_ms": 1_000 });
+        let held = balancer.post("/jobs/reserve", &key("ask"), &ask).await.is(200);
+        for job in held["jobs"].as_array().expect("jobs") {
+            let body = json!({ "reservation": job["reservation"] });
+            let answer = balancer.post("/jobs/complete", &key("done"), &body).await.is(200);
+            assert_eq!(answer["late"], false, "{answer}");
+            *done.entry(job["id"].as_str().expect("an id").to_owned()).or_default() += 1;
+        }
+        put += 1;
+    }
+    (put, done)
+}
+
+#[tokio::test]
+async fn who_asks_again_notices_nothing_of_instances_that_are_replaced() {
+    let restarts = std::env::var("INTRAY_RESTARTS").ok().and_then(|n| n.parse().ok()).unwrap_or(RESTARTS);
+    let w = World::start().await;
+    let balancer = Balancer { places: Arc::default(), turn: Arc::default(), broken: Arc::default() };
+    let mut instances = Vec::new();
+    for _ in 0..2 {
+        let (service, client) = w.another().await;
+        balancer.with(|places| places.push(client));
+        instances.push(service);
+    }
+    let is_over = Arc::new(AtomicBool::new(false));
+    let people: Vec<_> = (0..PEOPLE).map(|me| tokio::spawn(work(balancer.clone(), me, is_over.clone()))).collect();
+    for turn in 0..restarts {
+        let (service, client) = w.another().await;
+        // Whoever balances hears of the new one and of the end of the old one at the same moment.
+        balancer.with(|places| places[turn % 2] = client);
+        let mut old = std::mem::replace(&mut instances[turn % 2], service);
+        old.signal(libc::SIGTERM);
+        assert!(old.ended().await.success(), "{}", old.said());
+    }
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    is_over.store(true, Ordering::Relaxed);
+    let (mut put, mut done) = (0, BTreeMap::<String, usize>::new());
+    for person in people {
+        let (of_one, theirs) = person.await.expect("nobody meets an error");
+        put += of_one;
+        theirs.into_iter().for_each(|(job, times)| *done.entry(job).or_default() += times);
+    }
+    assert_eq!(balancer.broken.load(Ordering::Relaxed), 0, "calls that were on their way were answered");
+    assert!(done.values().all(|times| *times == 1), "each job was somebody's once");
+    let waiting = w.queue().await["counts"]["waiting"].as_u64().expect("a count") as usize;
+    assert_eq!(done.len() + waiting, put, "and none is lost");
+    println!("{restarts} restarts, {put} jobs");
+    w.check().await;
+}
