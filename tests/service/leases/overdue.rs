@@ -108,3 +108,25 @@ async fn a_queue_that_cannot_be_swept_does_not_keep_the_others_from_it() {
     assert!(swept["expired"] == 1 || w.state(&broken).await == "waiting", "{swept}");
     w.check().await;
 }
+
+#[tokio::test]
+async fn an_expiry_is_the_end_at_the_last_attempt_and_never_before() {
+    let w = World::start().await;
+    w.set(json!({ "max_attempts": 2 })).await;
+    let usual = w.enqueue(1).await;
+    let patient = w.enqueue_as(json!({ "payload": 2, "max_attempts": 3 })).await;
+    let locked = w.enqueue_as(json!({ "payload": 3, "locks": ["site"] })).await;
+    let all = [&usual, &patient, &locked];
+    for (attempts, states) in [(1u64, ["waiting"; 3]), (2, ["dead", "waiting", "dead"]), (3, ["dead"; 3])] {
+        let held = w.reserve_all(json!({ "limit": 3 })).await;
+        assert!(held.iter().all(|held| held.number("attempt") == attempts), "{held:?}");
+        w.pass(300_000);
+        assert_eq!(w.sweep().await["expired"], held.len());
+        for (id, state) in all.iter().zip(states) {
+            let expired = if state == "dead" && *id != &patient { attempts.min(2) } else { attempts };
+            assert_holds(&w.job(id).await, json!({ "state": state, "counts": { "expired": expired } }));
+        }
+    }
+    assert_told(&w.story_of(&usual).await, &["enqueued", "reserved", "expired", "reserved", "expired", "dead"]);
+    w.check().await;
+}
