@@ -31,9 +31,9 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often a call that came to too many blocked jobs goes on behind them. A script looks at few: these are about 200 that
 /// wait for others of many.
 const MOST_LOOKS: u8 = 40;
-/// How often a call that came to overdue work goes to the front again after a step of the sweep: about 4,000 jobs, a quarter
-/// of a second.
-const MOST_SWEEPS: u8 = 160;
+/// How often a call that came to overdue work goes to the front again after a step of the sweep: about 4,000 jobs. Then it
+/// has what is in line by now.
+const MOST_SWEEPS: u8 = 40;
 
 /// Puts back what is overdue in a queue. If it fails, so does whatever comes after it.
 pub(crate) type Sweep = for<'s> fn(&'s Arc<Runner>, &'s QueueName) -> BoxFuture<'s, ()>;
@@ -207,6 +207,10 @@ impl Lanes {
                 Retry::AfterSweep if passenger.tries < MOST_SWEEPS => {
                     passenger.tries += 1;
                     sweeps = true;
+                }
+                Retry::AfterSweep if passenger.tries == MOST_SWEEPS => {
+                    passenger.tries += 1;
+                    passenger.args = passenger.ticket.args_regardless();
                 }
                 Retry::Done | Retry::Behind(..) | Retry::AfterSweep => {
                     passenger.ticket.deliver(Reply { item: &item, shared, queue: &name.0, runner: &self.runner });

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{Fault, World, assert_holds, assert_told, eventually};
+use crate::world::{Fault, World, assert_holds, assert_told, eventually, number};
 
 #[tokio::test]
 async fn a_release_finds_nobody_to_take_an_overdue_job_from() {
@@ -128,5 +128,27 @@ async fn an_expiry_is_the_end_at_the_last_attempt_and_never_before() {
         }
     }
     assert_told(&w.story_of(&usual).await, &["enqueued", "reserved", "expired", "reserved", "expired", "dead"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn however_much_is_overdue_whoever_asks_is_given_what_is_back_and_nothing_that_they_hold_no_more() {
+    const MANY: usize = 4_300;
+    let w = World::start().await;
+    for part in 0..MANY / 100 {
+        w.enqueue_many((0..100).map(|n| json!({ "payload": [part, n] }))).await;
+        w.reserve_all(json!({ "limit": 100 })).await;
+    }
+    w.enqueue("last").await;
+    let before = w.reserve_as("ann").await;
+    w.pass(300_000);
+    let held = w.reserve_as("ann").await;
+    assert_holds(&held.said, json!({ "resumed": false, "payload": [0, 0], "attempt": 2 }));
+    let queue = w.queue().await;
+    let overdue = number(&queue["reservations"], "overdue");
+    assert!((1..MANY as u64).contains(&overdue), "it came before all were back: {queue}");
+    w.complete(&held).await.is(200);
+    assert_eq!(w.sweep().await["expired"], overdue);
+    w.complete(&before).await.is(200);
     w.check().await;
 }
