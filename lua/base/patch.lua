@@ -77,10 +77,9 @@ function patch.is_unserved(live)
   return byte(live, 17) >= UNSERVED
 end
 
--- What the leases of a worker have in common behind claim and nonce: since when, for how long; never resumed, unmarked; the
--- worker.
-function patch.terms(now, lease_ms, worker)
-  return pack('>I6I4', now, lease_ms) .. '\0\0\0\0\0' .. bytes[#worker] .. worker
+-- What leases have in common behind claim and nonce, up to the worker: since when, for how long; never resumed, unmarked.
+function patch.terms(now, lease_ms)
+  return pack('>I6I4', now, lease_ms) .. '\0\0\0\0\0'
 end
 
 -- The live record of a job that is handed out, and that nothing has happened to; `claim` is a secret and its digest.
