@@ -2,6 +2,7 @@
 local record = require 'base/record'
 local clock = require 'base/clock'
 local patch = require 'base/patch'
+local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
 local order = require 'jobs/order'
@@ -38,7 +39,7 @@ end
 
 -- What is known of the first of a set: ids, live records, records; and of those that need a gate the headers.
 local function read_first(q, set, most)
-  local ids = redis.call('ZRANGEBYSCORE', set, '-inf', clock.now(q), 'LIMIT', 0, most)
+  local ids = redis.call('ZRANGEBYSCORE', set, '-inf', text.of(clock.now(q)), 'LIMIT', '0', text.of(most))
   if #ids == 0 then return ids end
   local lives, raws = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   local headers, gated = {}, {}

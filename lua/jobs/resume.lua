@@ -10,7 +10,7 @@ local ask = require 'jobs/ask'
 local hand = require 'jobs/hand'
 local desk = require 'jobs/desk'
 local resume = {}
-local HELD = 200
+local HELD = '200'
 local REPLAYED = record.REPLAYED
 
 local function comes_before(a, b)
@@ -33,7 +33,7 @@ end
 local function holdings(q, worker, nonce, all)
   local from = all and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
   local to = from:sub(1, -2) .. '\1'
-  local ids, mine = write.ask(q, 'ZRANGEBYLEX', q.held, '[' .. from, '(' .. to, 'LIMIT', 0, HELD), {}
+  local ids, mine = write.ask(q, 'ZRANGEBYLEX', q.held, '[' .. from, '(' .. to, 'LIMIT', '0', HELD), {}
   for i, member in ipairs(ids) do ids[i] = place.id_of(member) end
   if #ids > 0 and q.served.is_overdue then ids = in_time(q, ids) end
   if #ids == 0 then return mine end
