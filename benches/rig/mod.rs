@@ -18,6 +18,8 @@ pub const SERVICE: &str = env!("CARGO_BIN_EXE_intray");
 pub struct Rig {
     pub address: SocketAddr,
     pub engine: Engine,
+    /// Of the other Redis.
+    replica: Option<Engine>,
     service: Child,
 }
 
@@ -39,7 +41,25 @@ impl Rig {
         let url = format!("unix://{}", engine.socket().display());
         service.args(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url]).env("RUST_LOG", "warn");
         let (service, address) = serving(&mut service);
-        Self { address, engine, service }
+        Self { address, engine, replica: None, service }
+    }
+
+    /// A change is acknowledged when a replica has it.
+    pub fn replicated() -> Self {
+        let mut service = Command::new(SERVICE);
+        service.env("INTRAY_DURABILITY", "replicated:1");
+        let mut rig = Self::start_as(service);
+        rig.replica = Some(rig.engine.replica());
+        rig
+    }
+
+    /// A change is acknowledged when it is on disk, with the private server.
+    pub fn synced() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut service = Command::new(SERVICE);
+        service.args(["serve", "--listen", "127.0.0.1:0", "--durability", "synced", "--data-dir"]).arg(folder.path());
+        let (service, address) = serving(service.env("RUST_LOG", "warn"));
+        Self { address, engine: Engine::of_a_service(folder), replica: None, service }
     }
 
     pub fn service(&self) -> u32 {

@@ -23,8 +23,15 @@ static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
         .expect("valkey-server or redis-server on PATH: make engine")
 });
 
+/// The server program that `make test-all` brings beside that on PATH, whose Redis may be too old for `WAITAOF`. None without it.
+pub fn latest() -> Option<PathBuf> {
+    let brought = Path::new(env!("CARGO_MANIFEST_DIR")).join(".engine/latest/valkey-server");
+    brought.exists().then_some(brought)
+}
+
 pub struct Engine {
     process: Tied,
+    program: PathBuf,
     folder: PathBuf,
     pub clock: Clock,
     durable: bool,
@@ -33,9 +40,13 @@ pub struct Engine {
 
 impl Engine {
     pub async fn start(folder: &Path, durable: bool) -> Self {
+        Self::start_of(PathBuf::from(*PROGRAM), folder, durable).await
+    }
+
+    pub async fn start_of(program: PathBuf, folder: &Path, durable: bool) -> Self {
         let clock = Clock::new(folder);
-        let process = launch(folder, &clock, durable);
-        let mut engine = Self { process, folder: folder.to_owned(), clock, durable, connection: None };
+        let process = launch(&program, folder, &clock, durable);
+        let mut engine = Self { process, program, folder: folder.to_owned(), clock, durable, connection: None };
         engine.connect().await;
         engine
     }
@@ -48,6 +59,10 @@ impl Engine {
         let mut answers = String::new();
         socket.read_to_string(&mut answers).expect("answers");
         assert!(answers.starts_with("+OK") && !answers.contains("\n-"), "{answers}");
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub fn socket(&self) -> PathBuf {
@@ -98,7 +113,7 @@ impl Engine {
 
     /// After a kill; what was kept depends on whether the server is durable.
     pub async fn revive(&mut self) {
-        self.process = launch(&self.folder, &self.clock, self.durable);
+        self.process = launch(&self.program, &self.folder, &self.clock, self.durable);
         self.connect().await;
     }
 
@@ -116,8 +131,8 @@ impl Engine {
     }
 }
 
-fn launch(folder: &Path, clock: &Clock, durable: bool) -> Tied {
-    let mut command = Command::new(*PROGRAM);
+fn launch(program: &Path, folder: &Path, clock: &Clock, durable: bool) -> Tied {
+    let mut command = Command::new(program);
     let append = if durable { "yes" } else { "no" };
     command.args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction", "--appendonly", append]);
     command.args(["--enable-debug-command", "yes"]);
