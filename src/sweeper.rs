@@ -19,6 +19,8 @@ const IDLE: Duration = Duration::from_secs(10);
 const THOROUGH_MS: u64 = 600_000;
 /// How often queues and libraries of functions that nobody uses any more are looked for.
 const RETIRE: Duration = Duration::from_secs(600);
+/// So many calls that moved jobs make a sweep worth it, whether or not anything is due: it is what trims the events.
+const BUSY: u32 = 256;
 /// So many queues are looked at together: pipelined, and yet no burst that would hold others up.
 const LOOKS: usize = 64;
 
@@ -49,6 +51,15 @@ fn jittered(period: Duration) -> Duration {
 struct Visit {
     look: Instant,
     sweep: Instant,
+    /// Calls of this instance that have moved jobs of it since it was swept.
+    moved: u32,
+}
+
+impl Visit {
+    /// As of a queue that has just been heard of, or swept.
+    fn new(look: Instant, sweep: Instant) -> Self {
+        Self { look, sweep, moved: 0 }
+    }
 }
 
 /// Knows when each queue is to be visited next.
@@ -68,9 +79,9 @@ impl Sweeper {
         Self { queues, period, visits: HashMap::new(), listed: None, asked: None, retired, tidied: None }
     }
 
-    /// One step of each queue in which something is due, so that one with much to do keeps no other waiting: those with
-    /// jobs moved by this instance once a period, others when they said that something falls due. All are looked at every
-    /// ten seconds, for another instance may have died. Answers whether there is more to do at once.
+    /// One step of each queue in which something is due, so that one with much to do keeps no other waiting. Those with
+    /// jobs moved by this instance are looked at once a period, others when they said that something falls due. All are
+    /// looked at every ten seconds, for another instance may have died. Answers whether there is more to do at once.
     ///
     /// # Errors
     /// When Redis is not well; the queues that were not visited stay due.
@@ -81,8 +92,12 @@ impl Sweeper {
         }
         if self.asked.is_none_or(|at| at.elapsed() >= self.period / 2) {
             self.asked = Some(start);
-            for queue in self.queues.take_active() {
-                self.visits.insert(queue, Visit { look: start, sweep: start });
+            for (queue, moved) in self.queues.take_active() {
+                let visit = self.visits.entry(queue).or_insert_with(|| Visit::new(start, start + thorough()));
+                (visit.look, visit.moved) = (start, visit.moved.saturating_add(moved));
+                if visit.moved >= BUSY {
+                    visit.sweep = start;
+                }
             }
         }
         let mut more = false;
@@ -132,8 +147,8 @@ impl Sweeper {
             None => (None, false),
         };
         let now = Instant::now();
-        let sweep = if more { now } else { now + jittered(Duration::from_millis(THOROUGH_MS)) };
-        self.visits.entry(queue).and_modify(|visit| *visit = Visit { look: look_at(now, next_ms), sweep });
+        let sweep = if more { now } else { now + thorough() };
+        self.visits.entry(queue).and_modify(|visit| *visit = Visit::new(look_at(now, next_ms), sweep));
         Ok(more)
     }
 
@@ -144,11 +159,15 @@ impl Sweeper {
         for queue in names {
             // Not all at once when an instance starts.
             let sweep = || now + Duration::from_millis(between(1, THOROUGH_MS));
-            self.visits.entry(queue).or_insert_with(|| Visit { look: now, sweep: sweep() });
+            self.visits.entry(queue).or_insert_with(|| Visit::new(now, sweep()));
         }
         self.listed = Some(now);
         Ok(())
     }
+}
+
+fn thorough() -> Duration {
+    jittered(Duration::from_millis(THOROUGH_MS))
 }
 
 fn look_at(now: Instant, next_ms: Option<u64>) -> Instant {

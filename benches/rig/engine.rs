@@ -42,7 +42,9 @@ impl Engine {
         let socket = folder.path().join("redis.sock");
         let server = |engine: &str| {
             Command::new(engine)
-                .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec", "--unixsocket"])
+                .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
+                // As the README advises.
+                .args(["--hash-max-listpack-entries", "64", "--zset-max-listpack-entries", "16", "--unixsocket"])
                 .arg(&socket)
                 .arg("--dir")
                 .arg(folder.path())

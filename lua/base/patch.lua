@@ -16,16 +16,27 @@ local patch = {
   -- Layout, state, score, arrival, priority, counters, secret and its digest, nonce, since when; then how long, resumes,
   -- marks; then the worker, and where the rest begins.
   HELD = '>BBdc6Bc26xc34c16c6I4I4BBc0',
+  -- Of the same, from there on: score, arrival, counters; digest of the secret, nonce, since when, marks, worker, and where
+  -- the rest begins.
+  STOOD = '>dc6xc26', STOOD_AT = 3,
+  LEASED = '>c8c16c6xxxxxxxxBBc0', LEASED_AT = 71,
 }
 local byte, sub, rep = string.byte, string.sub, string.rep
 local pack, unpack, bytes = struct.pack, struct.unpack, text.bytes
 local LAYOUT, LEASE, UNSERVED = bytes[record.LAYOUT], 45, 128
-local CLIENT, DIGEST = record.CLIENT, record.DIGEST
+local CLIENT, DIGEST, GATED = record.CLIENT, record.DIGEST, record.LOCKS / 256
 local LEASE_SIZE = 66                          -- of one whose worker has no name
 local ONCE = '\0\0\0\1' .. rep('\0', 22)       -- handed out once, and nothing else has happened
 local NOTHING = rep('\0', 8)                   -- no history, no errors, no gate, no skips
-local RESERVED, COMPLETED = LAYOUT .. bytes[record.RESERVED], LAYOUT .. bytes[record.COMPLETED] .. pack('>d', -1)
+local EXPIRED_ONCE = rep('\0\0\0\1', 2) .. rep('\0', 12) .. '\0\0\0\1\0\0' -- the same, and it has expired
+local WAITING, RESERVED = LAYOUT .. bytes[record.WAITING], LAYOUT .. bytes[record.RESERVED]
+local COMPLETED = LAYOUT .. bytes[record.COMPLETED] .. pack('>d', -1)
 patch.ONCE, patch.UNSERVED = ONCE, UNSERVED
+
+-- It needs more than a place.
+function patch.is_gated(raw)
+  return byte(raw, 8) >= GATED
+end
 
 -- Its payload is in it.
 function patch.is_whole(raw)
@@ -51,6 +62,11 @@ function patch.has_lease(flags)
   return flags % 32 >= record.LEASE
 end
 
+-- It says itself how often it may be tried.
+function patch.has_attempts(flags)
+  return flags % 64 >= record.ATTEMPTS
+end
+
 -- Nobody has skipped it.
 function patch.has_no_skips(live)
   return sub(live, -2) == '\0\0' and byte(live, 1) == record.LAYOUT
@@ -61,10 +77,9 @@ function patch.is_unserved(live)
   return byte(live, 17) >= UNSERVED
 end
 
--- What the leases of a worker have in common behind claim and nonce: since when, for how long; never resumed, unmarked; the
--- worker.
-function patch.terms(now, lease_ms, worker)
-  return pack('>I6I4', now, lease_ms) .. '\0\0\0\0\0' .. bytes[#worker] .. worker
+-- What leases have in common behind claim and nonce, up to the worker: since when, for how long; never resumed, unmarked.
+function patch.terms(now, lease_ms)
+  return pack('>I6I4', now, lease_ms) .. '\0\0\0\0\0'
 end
 
 -- The live record of a job that is handed out, and that nothing has happened to; `claim` is a secret and its digest.
@@ -75,9 +90,18 @@ end
 
 -- The same for one that was handed out before.
 function patch.reserve_again(live, score, claim, nonce, terms)
-  return RESERVED .. pack('>d', score) .. sub(live, 11, 16) .. bytes[byte(live, 17) % UNSERVED]
+  return RESERVED .. pack('>d', score) .. sub(live, 11, 16) .. bytes[patch.priority(live)]
     .. pack('>I4', unpack('>I4', live, 18) + 1) .. sub(live, 22, 43) .. bytes[50 + #terms] .. claim .. nonce .. terms
     .. sub(live, LEASE + byte(live, 44))
+end
+
+function patch.priority(live)
+  return byte(live, 17) % UNSERVED
+end
+
+-- How it stands in `inbound`.
+function patch.member(live, id)
+  return sub(live, 11, 16) .. id
 end
 
 -- Has somebody got it? Then HELD fits.
@@ -95,6 +119,36 @@ function patch.complete(live, arrival, score, counters, stop, digest, how, since
   local history, errors, gate = unpack('>I2c0I2c0I2c0', live, stop)
   history = record.remember(history, digest .. how .. since .. worker .. '\0\0')
   return head .. pack('>BI2c0I2c0I2c0', 0, #history, history, #errors, errors, #gate, gate) .. '\0\0'
+end
+
+-- How often it has been tried, by its counters.
+function patch.attempts(counters)
+  return (unpack('>I4', counters, 21))
+end
+
+local function counted_expiry(counters)
+  if counters == ONCE then return EXPIRED_ONCE end
+  return sub(counters, 1, 4) .. pack('>I4', unpack('>I4', counters, 5) + 1) .. sub(counters, 9, 20)
+    .. pack('>I4', patch.attempts(counters) + 1) .. sub(counters, -2)
+end
+
+-- The live record of a job whose reservation was over by its deadline: it has its place again. The rest is as above.
+function patch.expire(live, counters, stop, digest, how, since, worker)
+  local head = WAITING .. sub(live, 3, 17) .. counted_expiry(counters) .. '\0'
+  if #live == stop + 7 then return head .. '\0' .. bytes[#worker + 23] .. digest .. how .. since .. worker .. NOTHING end
+  local history, at = unpack('>I2c0', live, stop)
+  history = record.remember(history, digest .. how .. since .. worker .. '\0\0')
+  return head .. pack('>I2', #history) .. history .. sub(live, at)
+end
+
+-- The live record of a job that stands in line again, its delay over.
+function patch.come_back(live)
+  return WAITING .. sub(live, 3)
+end
+
+-- The same of one that arrives there now.
+function patch.arrive(live, score, arrival)
+  return WAITING .. pack('>dI6', score, arrival) .. bytes[patch.priority(live) + UNSERVED] .. sub(live, 18)
 end
 
 return patch

@@ -6,16 +6,20 @@ local ask = {
   FRESH = 2,   -- the same, by a call that surely nobody has made before
   RESUME = 3,  -- what the caller has
   THIS = 4,    -- the job whose id stands behind the claim
+  -- Beside the mode: the call does not wait until nothing is overdue.
+  REGARDLESS = 128,
 }
 
 -- `id` is the job's of mode THIS; `place` and `member` are who was passed last, by a call that goes on.
 function ask.read(packed)
   local mode, limit, lease_ms, nonce, worker, claims = struct.unpack(ask.FORMAT, packed)
+  local is_regardless = mode >= ask.REGARDLESS
+  if is_regardless then mode = mode - ask.REGARDLESS end
   local behind = packed:sub(claims + limit * ask.CLAIM)
   local place, member = behind:match('^(%d+) (.+)')
   return {
     mode = mode, limit = limit, lease_ms = lease_ms, nonce = nonce, worker = worker, packed = packed, claims = claims,
-    id = behind, place = tonumber(place), member = member,
+    is_regardless = is_regardless, id = behind, place = tonumber(place), member = member,
   }
 end
 

@@ -15,13 +15,14 @@ local ending = require 'jobs/ending'
 local leave = require 'jobs/leave'
 local back = {}
 
--- A job without a limit of its own has the queue's; 0 is none.
+-- How often a job without a limit of its own may be tried; 0 is without end.
+function back.most_attempts(q)
+  q.max_attempts = q.max_attempts or tonumber(redis.call('HGET', q.settings, 'max_attempts') or $MAX_ATTEMPTS)
+  return q.max_attempts
+end
+
 function back.is_out_of_attempts(q, r, header)
-  local most = header.max_attempts
-  if not most then
-    q.max_attempts = q.max_attempts or tonumber(redis.call('HGET', q.settings, 'max_attempts') or $MAX_ATTEMPTS)
-    most = q.max_attempts
-  end
+  local most = header.max_attempts or back.most_attempts(q)
   return most > 0 and r.attempts >= most
 end
 

@@ -124,7 +124,7 @@ end
 -- The place of the first in line at a priority, and its member.
 function line.first_at(q, priority)
   local from, to = text.of(priority * SPAN), '(' .. text.of((priority + 1) * SPAN)
-  local first = write.ask(q, 'ZRANGEBYSCORE', q.inbound, from, to, 'WITHSCORES', 'LIMIT', 0, 1)
+  local first = write.ask(q, 'ZRANGEBYSCORE', q.inbound, from, to, 'WITHSCORES', 'LIMIT', '0', '1')
   return tonumber(first[2]), first[1]
 end
 

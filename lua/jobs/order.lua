@@ -72,6 +72,11 @@ function order.know(state, member, raw)
   return share
 end
 
+-- Has the share of a client been read?
+function order.knows(q, priority, client)
+  return state_of(q).shares[priority .. ' ' .. client]
+end
+
 -- The place of a new arrival.
 function order.new_place(q, priority, client)
   local state, member = state_of(q), priority .. ' ' .. client

@@ -1,21 +1,35 @@
 -- overdue: one bounded step of what time brings about: reservations past their deadline, delays that fell due.
 local record = require 'base/record'
 local clock = require 'base/clock'
+local patch = require 'base/patch'
+local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local back = require 'jobs/back'
+local lapse = require 'jobs/lapse'
 local overdue = {}
+-- What a job takes of a step: most take little, and others as much as so many of them.
+local LIGHT, HEAVY = 1, 4
+
+-- Whoever holds it lost it. Answers whether the job is dead by that.
+local function expire(q, id, r, header)
+  if r.lease ~= '' then return back.expire(q, id, r, record.lease(r.lease), header) end
+  write.remove(q, 'reserved', id) -- nobody holds it: it must not stand in the way of the others
+  return false
+end
 
 local function fall_due(q, id, r, header)
+  write.remove(q, 'delayed', id)
+  if r.state ~= record.DELAYED then return false end
   if r.score < 0 then
     write.spend(q, 2)
     order.arrive(q, r, r.priority, header.client)
   end
-  write.remove(q, 'delayed', id)
   back.to_line(q, id, r, header)
   event.tell(q, 'due', id, '', header, '')
+  return false
 end
 
 -- How long ago the first of a set should have been moved.
@@ -23,65 +37,56 @@ local function lag(q, set, first)
   return first and clock.now(q) - tonumber(redis.call('ZSCORE', set, first)) or 0
 end
 
--- What is known of the first of a set, as many as a step may move: {id, record, header} each. Who is no job goes.
-local function read_first(q, key, most)
-  local ids, those = redis.call('ZRANGEBYSCORE', q[key], '-inf', clock.now(q), 'LIMIT', 0, most), {}
-  if #ids == 0 then return ids, those end
-  local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
+-- What is known of the first of a set: ids, live records, records; and of those that need a gate the headers.
+local function read_first(q, set, most)
+  local ids = redis.call('ZRANGEBYSCORE', set, '-inf', text.of(clock.now(q)), 'LIMIT', '0', text.of(most))
+  if #ids == 0 then return ids end
+  local lives, raws = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
+  local headers, gated = {}, {}
   for i, id in ipairs(ids) do
-    if lives[i] and headers[i] then
-      those[#those + 1] = {id = id, record = record.live(lives[i]), header = record.header(headers[i])}
-    else
-      write.remove(q, key, id)
+    if raws[i] and patch.is_gated(raws[i]) then
+      headers[i] = record.header(raws[i])
+      gated[#gated + 1] = {id = id, header = headers[i]}
     end
   end
-  gate.foresee(q, those)
-  return ids, those
+  gate.foresee(q, gated)
+  return ids, lives, raws, headers
 end
 
--- Each step says how many expired, fell due, and died, whether a further step would find more, and the longest lag.
-local function expire_first(q, step, most)
-  local late, those = read_first(q, 'reserved', most)
-  step.lag = lag(q, q.reserved, late[1])
-  for _, job in ipairs(those) do
-    if write.is_spent(q) then
+-- Moves the first of a set, as many as the step has room for. `light` does what is usual, or says false; `whole` does the
+-- rest, and says who is dead by it.
+local function move_first(q, step, key, light, whole)
+  local most, moved = step.room, 0
+  local ids, lives, raws, headers = read_first(q, q[key], most)
+  step.lag = math.max(step.lag, lag(q, q[key], ids[1]))
+  for i, id in ipairs(ids) do
+    local live, raw = lives[i], raws[i]
+    if step.room <= 0 or write.is_spent(q) then
       step.more = true
-      return #late
-    end
-    local r = job.record
-    if r.lease == '' then
-      write.remove(q, 'reserved', job.id) -- nobody holds it: it must not stand in the way of the others
-    elseif back.expire(q, job.id, r, record.lease(r.lease), job.header) then
-      step.died = step.died + 1
-    end
-    step.expired = step.expired + 1
-  end
-  step.more = #late >= most
-  return #late
-end
-
-local function due_first(q, step, most)
-  local ready, those = read_first(q, 'delayed', most)
-  step.lag = math.max(step.lag, lag(q, q.delayed, ready[1]))
-  for _, job in ipairs(those) do
-    if write.is_spent(q) then
-      step.more = true
-      return
-    end
-    if job.record.state == record.DELAYED then
-      fall_due(q, job.id, job.record, job.header)
+      return moved
+    elseif not live or not raw then
+      write.remove(q, key, id) -- who is no job goes
     else
-      write.remove(q, 'delayed', job.id)
+      local is_light = not headers[i] and light(q, id, live, raw)
+      if not is_light and whole(q, id, record.live(live), headers[i] or record.header(raw)) then
+        step.died = step.died + 1
+      end
+      step.room, moved = step.room - (is_light and LIGHT or HEAVY), moved + 1
     end
-    step.due = step.due + 1
   end
-  step.more = #ready >= most
+  step.more = #ids >= most
+  return moved
 end
 
+-- Says how many expired, fell due, and died, whether a further step would find more, and the longest lag.
 function overdue.step(q, most)
-  local step = {expired = 0, due = 0, died = 0, more = false, lag = 0}
-  local late = expire_first(q, step, most)
-  if not step.more then due_first(q, step, most - late) end
+  local step = {room = most, expired = 0, due = 0, died = 0, more = false, lag = 0}
+  step.expired = move_first(q, step, 'reserved', lapse.expire, expire)
+  if step.room <= 0 then
+    step.more = true
+  elseif not step.more then
+    step.due = move_first(q, step, 'delayed', lapse.fall_due, fall_due)
+  end
   return step
 end
 

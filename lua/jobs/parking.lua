@@ -1,4 +1,5 @@
 -- parking: who stands where, in line or at a gate, as a call knows it: what was read, and what it has said since.
+local text = require 'base/text'
 local write = require 'base/write'
 local place = require 'jobs/place'
 local parking = {}
@@ -9,8 +10,8 @@ local function write_places(q)
   local state = q.parking
   for member in pairs(state.moved) do
     local score, waits = state.stands[member], state.is_parked[member]
-    if score then write.add(q, 'inbound', score, member) elseif score == false then write.remove(q, 'inbound', member) end
-    if waits then write.add(q, 'parked', 0, member) elseif waits == false then write.remove(q, 'parked', member) end
+    if score then write.add(q, 'inbound', text.of(score), member) elseif score == false then write.remove(q, 'inbound', member) end
+    if waits then write.add(q, 'parked', '0', member) elseif waits == false then write.remove(q, 'parked', member) end
   end
   state.moved = {}
 end
@@ -46,7 +47,7 @@ end
 local function read_few(q, state)
   state.knows_all = write.ask(q, 'ZCARD', q.parked) <= FEW
   if not state.knows_all then return end
-  for _, member in ipairs(write.ask(q, 'ZRANGE', q.parked, 0, -1)) do
+  for _, member in ipairs(write.ask(q, 'ZRANGE', q.parked, '0', '-1')) do
     local name = gate_in(member)
     local those = state.at_gate[name] or {first = 1, ends = true, came = {}}
     state.at_gate[name], those[#those + 1] = those, member
@@ -67,7 +68,7 @@ end
 
 local function read_on(q, name, those, most)
   local from = #those > 0 and '(' .. those[#those] or '[' .. name .. '\0'
-  local members = write.ask(q, 'ZRANGE', q.parked, from, '(' .. name .. '\1', 'BYLEX', 'LIMIT', 0, most)
+  local members = write.ask(q, 'ZRANGE', q.parked, from, '(' .. name .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))
   for _, member in ipairs(members) do those[#those + 1] = member end
   those.ends = #members < most
 end

@@ -10,7 +10,7 @@ local ask = require 'jobs/ask'
 local hand = require 'jobs/hand'
 local desk = require 'jobs/desk'
 local resume = {}
-local HELD = 200
+local HELD = '200'
 local REPLAYED = record.REPLAYED
 
 local function comes_before(a, b)
@@ -19,13 +19,24 @@ local function comes_before(a, b)
   return a.record.arrival < b.record.arrival
 end
 
--- All that a worker holds, or only what this very call was given before: {id, record, lease} each, oldest first.
+-- Those of some jobs whose time is not over yet.
+local function in_time(q, ids)
+  local kept, now = {}, clock.now(q)
+  for i, deadline in ipairs(write.ask(q, 'ZMSCORE', q.reserved, unpack(ids))) do
+    if tonumber(deadline or 0) > now then kept[#kept + 1] = ids[i] end
+  end
+  return kept
+end
+
+-- All that a worker holds, or only what this very call was given before: {id, record, lease} each, oldest first. What is
+-- overdue does not count, whether or not the sweep has come to it.
 local function holdings(q, worker, nonce, all)
   local from = all and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
   local to = from:sub(1, -2) .. '\1'
-  local ids, mine = write.ask(q, 'ZRANGEBYLEX', q.held, '[' .. from, '(' .. to, 'LIMIT', 0, HELD), {}
-  if #ids == 0 then return mine end
+  local ids, mine = write.ask(q, 'ZRANGEBYLEX', q.held, '[' .. from, '(' .. to, 'LIMIT', '0', HELD), {}
   for i, member in ipairs(ids) do ids[i] = place.id_of(member) end
+  if #ids > 0 and q.served.is_overdue then ids = in_time(q, ids) end
+  if #ids == 0 then return mine end
   for i, raw in ipairs(write.ask(q, 'HMGET', q.live, unpack(ids))) do
     local r = raw and record.live(raw)
     if r and r.lease ~= '' then mine[#mine + 1] = {id = ids[i], record = r, lease = record.lease(r.lease)} end

@@ -9,7 +9,7 @@ local call, huge, min = redis.call, math.huge, math.min
 local function first_timer(q, retention)
   local first = first_of(q.timers)
   if first >= 0 then return first end
-  local runs = call('ZRANGEBYSCORE', q.timers, 0, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  local runs = call('ZRANGEBYSCORE', q.timers, '0', '+inf', 'WITHSCORES', 'LIMIT', '0', '1')[2]
   return min(first + batch.OVER + retention, tonumber(runs or huge))
 end
 

@@ -31,11 +31,11 @@ local function read(args, n)
   return true
 end
 
--- What the event says, and the head of the next: since when the worker had it, and how long.
-local function rest_of(worker, client, since, now)
+-- What the event notes, and the head of the next: since when the worker had it, and how long.
+local function note_of(since, now)
   local reserved_at = unpack_record('>I6', since)
   local note = text.of(reserved_at) .. ' ' .. text.of(max(now - reserved_at, 0))
-  return worker .. short(client) .. '\0' .. short(note) .. COMPLETED
+  return '\0' .. short(note) .. COMPLETED
 end
 
 -- Who has taken a key meanwhile keeps it. Answers how many are to be freed.
@@ -52,7 +52,8 @@ end
 -- Prepares all that is written; nil where something is not plain. Answers how many keys of jobs are to be freed, how many
 -- of others may be, and how many results there are.
 local function decide(args, n, now, before, lives, raws)
-  local freed, doubts, said, known_since, known_worker, known_client, named, rest = 0, 0, 0, nil, nil, nil, nil, nil
+  local freed, doubts, said, known_since, known_worker, known_client = 0, 0, 0, nil, nil, nil
+  local note, named, rest
   local how = DONE_BYTE .. pack('>I6', now)
   for i = 1, n do
     local k, live, raw = i * 2, lives[i], raws[i]
@@ -66,10 +67,9 @@ local function decide(args, n, now, before, lives, raws)
     end
     if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > 0 or turn >= patch.UNSERVED then return end
 
-    if since ~= known_since or worker ~= known_worker or client ~= known_client then
-      known_since, known_worker, known_client, named = since, worker, client, short(worker)
-      rest = rest_of(named, client, since, now)
-    end
+    if since ~= known_since then known_since, known_client, note = since, nil, note_of(since, now) end
+    if worker ~= known_worker then known_worker, known_client, named = worker, nil, short(worker) end
+    if client ~= known_client then known_client, rest = client, named .. short(client) .. note end
     to_live[k + 1], to_ended[k + 2], tale[k - 1], tale[k] = id, id, id, rest
     to_live[k + 2] = patch.complete(live, arrival, score, counters, stop, sub(claim, -8), how, since, named)
     to_ended[k + 1], off_held[i + 2] = text.of(before + i), worker .. '\0' .. nonce .. '\0' .. id

@@ -79,7 +79,8 @@ end
 
 -- Prepares all that is written and answered, and says how long the answer is; nil where a job is not plain.
 local function decide(args, n, d, now, entries, raws, lives, drafts)
-  local i, at, size, known_ms, known_worker, known_client, terms, due, due_word, rest = 0, 2, 0, nil, nil, nil, nil, nil, nil, nil
+  local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil, nil
+  local agreed, named, terms, due, due_word, rest
   for c = 1, n do
     local worker, nonce, asked, from, begin = workers[c], nonces[c], leases[c], claims[c], at + 1
     at, answer[at + 2] = at + 2, 'new'
@@ -92,13 +93,17 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
 
       local client, lease_ms = flags % 4 >= CLIENT and patch.parts(raw, flags, patch.PARTS) or '', asked
       if asked == 0 then lease_ms = patch.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
-      if lease_ms ~= known_ms or worker ~= known_worker then
-        known_ms, known_worker, known_client, terms = lease_ms, worker, nil, patch.terms(now, lease_ms, worker)
+      if lease_ms ~= known_ms then
+        known_ms, known_worker, agreed = lease_ms, nil, patch.terms(now, lease_ms)
         due = text.of(now + (d.max_hold > 0 and min(lease_ms, d.max_hold) or lease_ms))
         due_word = ' ' .. due
       end
+      if worker ~= known_worker then
+        known_worker, known_client, named = worker, nil, short(worker)
+        terms = agreed .. named
+      end
       if client ~= known_client then
-        known_client, rest = client, short(worker) .. short(client) .. '\0\0' .. RESERVED
+        known_client, rest = client, named .. short(client) .. '\0\0' .. RESERVED
       end
       local claim, score = sub(args[c], from, from + CLAIM - 1), tonumber(entries[k])
       local packed

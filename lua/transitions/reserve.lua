@@ -3,9 +3,9 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · drafts hash · gates hash · batches hash · timers zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
--- ARGV   per call 1: packed, as jobs/ask reads it: mode (next; next and surely new; resume; this), limit, lease ms (0 = the
--- ARGV   job's), nonce, worker ('' = unnamed), a claim a job (its secret and the digest of it), then id (mode this), or place
--- ARGV   and member to go on behind, a space between them ('' = from the front)
+-- ARGV   per call 1: packed, as jobs/ask reads it: mode (next; next and surely new; resume; this) and whether it waits until
+-- ARGV   nothing is overdue, limit, lease ms (0 = the job's), nonce, worker ('' = unnamed), a claim a job (its secret and the
+-- ARGV   digest of it), then id (mode this), or place and member to go on behind, a space between them ('' = from the front)
 -- REPLY  {now ms, warn ms, waiting blocked delayed reserved paused (0 | 1) next ms (-1 = never): words, per call:
 -- REPLY  {'new' | 'held', of each job: id deadline ms: words; record, live record; if they go on with 'more', payload ('' = in
 -- REPLY  the record) and draft ('' = none)} |
@@ -34,9 +34,15 @@ end
 local function read_what_is_wanted(q, calls)
   local wanted = 0
   for _, call in ipairs(calls) do
-    if call.mode ~= ask.RESUME then wanted = wanted + call.limit end
+    if call.mode ~= ask.RESUME and not call.waits then wanted = wanted + call.limit end
   end
   if wanted > 0 and not q.desk.is_paused then line.read_from(q, '', '', math.min(wanted, line.CANDIDATES)) end
+end
+
+-- What is overdue goes back to its place before anything is handed out: 300 s means 300 s, and the oldest comes first. Who
+-- has waited for that long enough has what is in line by now.
+local function waits_for_sweep(q, call)
+  return q.served.is_overdue and not (call.is_regardless and call.mode ~= ask.THIS)
 end
 
 local function serve_next(q, call)
@@ -68,15 +74,14 @@ return function(q, args)
   local calls, replies, is_hungry = read_calls(args), {}, false
   desk.open(q)
   -- `mine`: what each worker holds, as far as it was read; `touched`: who has been served by this call; `priorities`: which
-  -- were handed out; `passed_over`: how many skipped jobs let others come in their stead.
-  q.served = {mine = {}, touched = {}, priorities = {}, passed_over = 0}
+  -- were handed out; `passed_over`: how many skipped jobs let others come in their stead; `is_overdue`: whether anything is.
+  q.served = {mine = {}, touched = {}, priorities = {}, passed_over = 0, is_overdue = desk.is_overdue(q)}
   hand.open(q)
   line.open(q)
-  -- What is overdue goes back to its place before anything is handed out: 300 s means 300 s, and the oldest comes first.
-  local overdue = desk.is_overdue(q)
-  if not overdue then read_what_is_wanted(q, calls) end
+  for _, call in ipairs(calls) do call.waits = waits_for_sweep(q, call) end
+  read_what_is_wanted(q, calls)
   for i, call in ipairs(calls) do
-    local reply = overdue and {'overdue'} or hand.is_tired(q) and {'later'} or serve(q, call)
+    local reply = call.waits and {'overdue'} or hand.is_tired(q) and {'later'} or serve(q, call)
     is_hungry = is_hungry or type(reply[2]) ~= 'table'
     replies[i] = reply
   end

@@ -17,8 +17,9 @@ local overdue = require 'jobs/overdue'
 local removal = require 'jobs/removal'
 local upcoming = require 'jobs/upcoming'
 local stage = require 'batches/stage'
--- So many are put back, or forgotten, in a step: everybody else waits as long as one takes, and one follows another.
-local STEP, FORGOTTEN = 25, 100
+-- So many are put back, or forgotten, in a step: everybody else waits as long as one takes, and one follows another. Of
+-- those with whom something is unusual it is a quarter.
+local STEP, FORGOTTEN = 100, 100
 local EVENTS, DAY = 10000, 86400000
 local BESIDES = 30 -- what it does, whatever it meets
 
@@ -30,11 +31,11 @@ end
 -- Ended jobs past their retention, or beyond how many are kept; none younger than ten seconds.
 local function ended_first(q, kept, most)
   local old = ended_by(clock.now(q) - kept.ms)
-  local ids = redis.call('ZRANGEBYSCORE', q.ended, '-inf', old, 'LIMIT', 0, most)
+  local ids = redis.call('ZRANGEBYSCORE', q.ended, '-inf', old, 'LIMIT', '0', text.of(most))
   if #ids > 0 then return ids end
   local surplus = math.min(redis.call('ZCARD', q.ended) - kept.most, most)
   if surplus <= 0 then return ids end
-  return redis.call('ZRANGEBYSCORE', q.ended, '-inf', ended_by(clock.now(q) - upcoming.YOUNG), 'LIMIT', 0, surplus)
+  return redis.call('ZRANGEBYSCORE', q.ended, '-inf', ended_by(clock.now(q) - upcoming.YOUNG), 'LIMIT', '0', text.of(surplus))
 end
 
 -- Answers how many went, and whether there are more.
@@ -64,8 +65,8 @@ end
 -- has run out.
 local function look_at_batches(q, kept, is_done)
   local now = clock.now(q)
-  local code = redis.call('ZRANGEBYSCORE', q.timers, '-inf', now - kept.ms - batch.OVER, 'LIMIT', 0, 1)[1]
-    or redis.call('ZRANGEBYSCORE', q.timers, 0, now, 'LIMIT', 0, 1)[1]
+  local code = redis.call('ZRANGEBYSCORE', q.timers, '-inf', text.of(now - kept.ms - batch.OVER), 'LIMIT', '0', '1')[1]
+    or redis.call('ZRANGEBYSCORE', q.timers, '0', text.of(now), 'LIMIT', '0', '1')[1]
   if not code then return 0, false end
   if not is_done then return 0, true end
   local b = batch.read(q, code)
@@ -90,11 +91,11 @@ end
 
 -- About ten thousand transitions, whatever the number of entries; all go when the queue has been empty for a day.
 local function trim_events(q)
-  local last = redis.call('XREVRANGE', q.events, '+', '-', 'COUNT', 20)
+  local last = redis.call('XREVRANGE', q.events, '+', '-', 'COUNT', '20')
   if #last == 0 then return end
   local carried = 0
   for _, entry in ipairs(last) do carried = carried + tonumber(entry[2][1]) end
-  redis.call('XTRIM', q.events, 'MAXLEN', '~', math.max(math.ceil(EVENTS * #last / carried), 100))
+  redis.call('XTRIM', q.events, 'MAXLEN', '~', text.of(math.max(math.ceil(EVENTS * #last / carried), 100)))
   local idle = clock.now(q) - tonumber(last[1][1]:match('^%d+'))
   if idle > DAY and is_empty(q.inbound, q.reserved, q.delayed, q.parked, q.dead, q.ended) then
     redis.call('UNLINK', q.events)
@@ -113,7 +114,7 @@ return function(q)
   return commit(q, function()
     forget_order(q)
     -- What was told last is read to be counted: not by each of many steps.
-    if more then redis.call('XTRIM', q.events, 'MAXLEN', '~', EVENTS) else trim_events(q) end
+    if more then redis.call('XTRIM', q.events, 'MAXLEN', '~', text.of(EVENTS)) else trim_events(q) end
     local next_ms = upcoming.next_ms(q, kept.ms, kept.most)
     return {step.expired, step.due, step.died, forgotten + removed, more and 1 or 0, next_ms, step.lag}
   end)

@@ -7,8 +7,6 @@
 local upcoming = require 'jobs/upcoming'
 
 return function(q)
-  if redis.call('EXISTS', q.reserved, q.delayed, q.ended, q.timers) == 0 then return {-1} end
-
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
   return {upcoming.next_ms(q, tonumber(chosen[1] or $RETENTION_MS), tonumber(chosen[2] or $RETENTION_MAX))}
 end

@@ -9,14 +9,14 @@ local record = require 'base/record'
 local clock = require 'base/clock'
 local first_of = require 'base/first'
 local place = require 'jobs/place'
-local HELD = 200
+local HELD = '200'
 local call, huge = redis.call, math.huge
 
 -- Since when a worker has what they hold.
 local function held_since(q, worker)
   local since, now = {}, clock.now(q)
   if worker == '' then return since end
-  local mine = call('ZRANGEBYLEX', q.held, '[' .. worker .. '\0', '(' .. worker .. '\1', 'LIMIT', 0, HELD)
+  local mine = call('ZRANGEBYLEX', q.held, '[' .. worker .. '\0', '(' .. worker .. '\1', 'LIMIT', '0', HELD)
   if #mine == 0 then return since end
   for i, member in ipairs(mine) do mine[i] = place.id_of(member) end
   local deadlines, lives = call('ZMSCORE', q.reserved, unpack(mine)), call('HMGET', q.live, unpack(mine))

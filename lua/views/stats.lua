@@ -15,7 +15,7 @@ local call, SPAN = redis.call, $SPAN
 local function oldest_first(q)
   local oldest, from = -1, 0
   while true do
-    local first = call('ZRANGEBYSCORE', q.inbound, text.of(from), '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+    local first = call('ZRANGEBYSCORE', q.inbound, text.of(from), '+inf', 'WITHSCORES', 'LIMIT', '0', '1')
     if #first == 0 then return oldest end
     local raw = call('HGET', q.jobs, place.id_of(first[1]))
     local at = raw and clock.ms_of(record.header(raw).stamp) or clock.now(q)

@@ -64,8 +64,10 @@ impl Engine {
             ["--auto-aof-rewrite-percentage", "0"], // see space
             ["--save", ""],
             ["--maxmemory-policy", "noeviction"],
-            // A longer one is looked through from its beginning for each field: a fifth of a cycle with 200 jobs waiting.
+            // A longer one is looked through from its beginning for each field: a fifth of a cycle with 200 jobs waiting, or
+            // with 50 that are held.
             ["--hash-max-listpack-entries", "64"],
+            ["--zset-max-listpack-entries", "16"],
             // A histogram for each command inside a script, which nobody reads: a hundredth of a cycle.
             ["--latency-tracking", "no"],
             ["--daemonize", "no"],

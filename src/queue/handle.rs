@@ -1,6 +1,6 @@
 //! The handle that everybody has: its methods are beside the transitions and views that they are.
 
-use std::{collections::HashSet, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use redis::{RedisError, Value};
 use tokio::sync::mpsc;
@@ -96,7 +96,7 @@ impl Queues {
     }
 
     /// The queues that this instance has moved jobs of since it was last asked.
-    pub fn take_active(&self) -> HashSet<QueueName> {
+    pub fn take_active(&self) -> HashMap<QueueName, u32> {
         self.parts.runner.take_active()
     }
 

@@ -31,9 +31,9 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often a call that came to too many blocked jobs goes on behind them. A script looks at few: these are about 200 that
 /// wait for others of many.
 const MOST_LOOKS: u8 = 40;
-/// How often a call that came to overdue work goes to the front again after a step of the sweep: about 4,000 jobs, a quarter
-/// of a second.
-const MOST_SWEEPS: u8 = 160;
+/// How often a call that came to overdue work goes to the front again after a step of the sweep: about 1,000 jobs. Then it
+/// has what is in line by now.
+const MOST_SWEEPS: u8 = 10;
 
 /// Puts back what is overdue in a queue. If it fails, so does whatever comes after it.
 pub(crate) type Sweep = for<'s> fn(&'s Arc<Runner>, &'s QueueName) -> BoxFuture<'s, ()>;
@@ -46,6 +46,8 @@ struct Passenger {
     number: u64,
     args: Args,
     tries: u8,
+    /// It waits for the sweep no more.
+    is_regardless: bool,
     ticket: Box<dyn Ticket>,
 }
 
@@ -68,7 +70,7 @@ impl Lanes {
         let (name, number) = ((queue.clone(), T::SCRIPT), self.numbers.fetch_add(1, Ordering::Relaxed));
         let args = call.args();
         let (ticket, answer) = ticket::of(call);
-        if self.join(&name, Passenger { number, args, tries: 0, ticket }) {
+        if self.join(&name, Passenger { number, args, tries: 0, is_regardless: false, ticket }) {
             // Not dropped with the caller: a mutation that has begun is finished and its answer read. In a box, lest it is
             // copied into each of the wrappers that a task has.
             self.runner.tasks.spawn(Box::pin(self.clone().drive(name.clone(), T::RIDE)));
@@ -200,13 +202,17 @@ impl Lanes {
         for (mut passenger, item) in group.into_iter().zip(items) {
             match passenger.ticket.retry(&item) {
                 Retry::Again => {}
-                Retry::Behind(place, member) if passenger.tries < MOST_LOOKS => {
+                Retry::Behind(place, member) if passenger.tries < MOST_LOOKS && !passenger.is_regardless => {
                     passenger.tries += 1;
                     passenger.args = passenger.ticket.args_behind(place, member);
                 }
                 Retry::AfterSweep if passenger.tries < MOST_SWEEPS => {
                     passenger.tries += 1;
                     sweeps = true;
+                }
+                Retry::AfterSweep if !passenger.is_regardless => {
+                    passenger.is_regardless = true;
+                    passenger.args = passenger.ticket.args_regardless();
                 }
                 Retry::Done | Retry::Behind(..) | Retry::AfterSweep => {
                     passenger.ticket.deliver(Reply { item: &item, shared, queue: &name.0, runner: &self.runner });

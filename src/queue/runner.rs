@@ -1,7 +1,7 @@
 //! Scripts are run here, all of them: each is timed, counted by what it says that it did, and complained of when it fails.
 
 use std::{
-    collections::HashSet,
+    collections::HashMap,
     mem,
     sync::{Mutex, PoisonError},
     time::Instant,
@@ -35,8 +35,8 @@ pub(crate) struct Runner {
     pub(crate) meter: Meter,
     /// What was begun and is to be finished before the end.
     pub(crate) tasks: TaskTracker,
-    /// Queues that this instance has moved a job of since its sweeper last looked.
-    active: Mutex<HashSet<QueueName>>,
+    /// How many calls of this instance have moved jobs, by queue, since its sweeper last asked.
+    active: Mutex<HashMap<QueueName, u32>>,
 }
 
 impl Runner {
@@ -90,13 +90,14 @@ impl Runner {
     /// Notes that a job of the queue has been moved here, or may have been.
     pub(crate) fn mark_active(&self, queue: &QueueName) {
         let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        if !active.contains(queue) {
-            active.insert(queue.clone());
+        match active.get_mut(queue) {
+            Some(calls) => *calls = calls.saturating_add(1),
+            None => _ = active.insert(queue.clone(), 1),
         }
     }
 
-    /// The queues that were marked since this was last asked.
-    pub(crate) fn take_active(&self) -> HashSet<QueueName> {
+    /// How often which queues were marked since this was last asked.
+    pub(crate) fn take_active(&self) -> HashMap<QueueName, u32> {
         mem::take(&mut *self.active.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

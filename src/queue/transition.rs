@@ -128,6 +128,11 @@ pub(crate) trait Grouped: Transition<Outcome: Send> + Send + 'static {
         self.args()
     }
 
+    /// What it is called with when too much is overdue for it to wait until all of that is back.
+    fn args_regardless(&self) -> Args {
+        self.args()
+    }
+
     /// What is said where [`Entry`] lets nobody in.
     fn turned_away(&self) -> Result<Self::Outcome, Fault> {
         Err(broken("a queue that lets nobody in"))

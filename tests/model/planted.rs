@@ -52,6 +52,19 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "if record.is_gated(header) then baton.free_gates(q, id, header) end",
         "if record.is_gated(header) and how ~= history.EXPIRED then baton.free_gates(q, id, header) end",
     ),
+    ("a plain expiry counts no attempt", r"rep('\0', 12) .. '\0\0\0\1\0\0'", r"rep('\0', 12) .. '\0\0\0\0\0\0'"),
+    (
+        "a plain expiry forgets those before",
+        "history = record.remember(history, digest .. how .. since",
+        "history = (digest .. how .. since",
+    ),
+    ("what expires plainly stays in `held`", r"write.remove(q, 'held', worker .. '\0' .. nonce .. '\0' .. id)", ""),
+    ("the end of a grace is a plain expiry", "if marks % 2 == record.GRACE then return false end", ""),
+    (
+        "a job that fell due has no turn to give back",
+        "bytes[patch.priority(live) + UNSERVED]",
+        "bytes[patch.priority(live)]",
+    ),
     (
         "no baton is passed when a reservation ends",
         "gate.set_use(q, name, false)\n    end\n  end\n  baton.pass_all(q, id, header)",

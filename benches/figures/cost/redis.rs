@@ -19,8 +19,9 @@ const IDLE: Duration = Duration::from_secs(5);
 /// So often is each script looked at by itself, with so many jobs.
 const ROUNDS: u64 = 10;
 const TOGETHER: u64 = 12;
-/// More than one step puts back.
-const OVERDUE: u64 = 300;
+/// Steps of the sweep, so that Lua's collector is in them as often as it is anywhere; and more than they put back.
+const STEPS: u64 = 8;
+const OVERDUE: u64 = 960;
 /// What is not a script's own.
 const AROUND: [&str; 5] = ["FCALL", "EVALSHA", "INFO", "QUIT", "PING"];
 /// A Redis under callgrind is slow, and where the machine is somebody else's too a call may go without its answer.
@@ -154,7 +155,7 @@ impl Looked {
         Ok(())
     }
 
-    /// One step that puts back what is overdue, and how many jobs that is.
+    /// Some steps that put back what is overdue, and how many jobs that is in each.
     pub async fn sweep(&mut self) -> Result<(Apart, u64), Fault> {
         for _ in 0..OVERDUE / self.shape.calls {
             self.crowd.reserve().await?;
@@ -162,12 +163,14 @@ impl Looked {
         // Deadlines of long ago.
         self.server.ask("ZUNIONSTORE cost:{bench}:2:reserved 1 cost:{bench}:2:reserved WEIGHTS 0");
         let (mut sweep, mut jobs) = (Apart::of("sweep"), 0);
-        self.count(&mut sweep, async |crowd| {
-            jobs = crowd.sweep().await?.expired;
-            Ok(())
-        })
-        .await?;
-        Ok((sweep.each(jobs, 1), jobs))
+        for _ in 0..STEPS {
+            self.count(&mut sweep, async |crowd| {
+                jobs += crowd.sweep().await?.expired;
+                Ok(())
+            })
+            .await?;
+        }
+        Ok((sweep.each(jobs, STEPS), jobs / STEPS))
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) trait Ticket: Send {
     fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
     /// The arguments of the call, which goes on behind a place.
     fn args_behind(&self, place: &[u8], member: &[u8]) -> Args;
+    /// The arguments of the call, which does not wait for what is overdue any more.
+    fn args_regardless(&self) -> Args;
     /// A caller that is gone drops the outcome, and with it the guard of what it has newly taken.
     fn deliver(self: Box<Self>, reply: Reply<'_>);
     fn turn_away(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName);
@@ -61,6 +63,10 @@ impl<T: Grouped> Ticket for Waiting<T> {
 
     fn args_behind(&self, place: &[u8], member: &[u8]) -> Args {
         self.call.args_behind(place, member)
+    }
+
+    fn args_regardless(&self) -> Args {
+        self.call.args_regardless()
     }
 
     fn deliver(self: Box<Self>, reply: Reply<'_>) {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{Fault, World, assert_holds, assert_told, eventually};
+use crate::world::{Fault, World, assert_holds, assert_told, eventually, number};
 
 #[tokio::test]
 async fn a_release_finds_nobody_to_take_an_overdue_job_from() {
@@ -106,5 +106,49 @@ async fn a_queue_that_cannot_be_swept_does_not_keep_the_others_from_it() {
     let _: u64 = w.engine.ask(redis::cmd("HSET").arg(key).arg(code).arg(record)).await;
     let swept: Value = w.post("/queues/broken/sweep", json!({})).await.is(200);
     assert!(swept["expired"] == 1 || w.state(&broken).await == "waiting", "{swept}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_expiry_is_the_end_at_the_last_attempt_and_never_before() {
+    let w = World::start().await;
+    w.set(json!({ "max_attempts": 2 })).await;
+    let usual = w.enqueue(1).await;
+    let patient = w.enqueue_as(json!({ "payload": 2, "max_attempts": 3 })).await;
+    let locked = w.enqueue_as(json!({ "payload": 3, "locks": ["site"] })).await;
+    let all = [&usual, &patient, &locked];
+    for (attempts, states) in [(1u64, ["waiting"; 3]), (2, ["dead", "waiting", "dead"]), (3, ["dead"; 3])] {
+        let held = w.reserve_all(json!({ "limit": 3 })).await;
+        assert!(held.iter().all(|held| held.number("attempt") == attempts), "{held:?}");
+        w.pass(300_000);
+        assert_eq!(w.sweep().await["expired"], held.len());
+        for (id, state) in all.iter().zip(states) {
+            let expired = if state == "dead" && *id != &patient { attempts.min(2) } else { attempts };
+            assert_holds(&w.job(id).await, json!({ "state": state, "counts": { "expired": expired } }));
+        }
+    }
+    assert_told(&w.story_of(&usual).await, &["enqueued", "reserved", "expired", "reserved", "expired", "dead"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn however_much_is_overdue_whoever_asks_is_given_what_is_back_and_nothing_that_they_hold_no_more() {
+    const MANY: usize = 1_300;
+    let w = World::start().await;
+    for part in 0..MANY / 100 {
+        w.enqueue_many((0..100).map(|n| json!({ "payload": [part, n] }))).await;
+        w.reserve_all(json!({ "limit": 100 })).await;
+    }
+    w.enqueue("last").await;
+    let before = w.reserve_as("ann").await;
+    w.pass(300_000);
+    let held = w.reserve_as("ann").await;
+    assert_holds(&held.said, json!({ "resumed": false, "payload": [0, 0], "attempt": 2 }));
+    let queue = w.queue().await;
+    let overdue = number(&queue["reservations"], "overdue");
+    assert!((1..MANY as u64).contains(&overdue), "it came before all were back: {queue}");
+    w.complete(&held).await.is(200);
+    assert_eq!(w.sweep().await["expired"], overdue);
+    w.complete(&before).await.is(200);
     w.check().await;
 }

@@ -115,6 +115,28 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
 }
 
 #[tokio::test]
+async fn a_queue_in_which_little_moves_is_looked_at_and_one_in_which_much_does_is_swept() {
+    const QUEUES: u64 = 100;
+    let mut w = World::start().await;
+    w.set_flag("--sweep-interval-ms", "20");
+    let (_second, second) = w.another().await;
+    for n in 0..QUEUES {
+        second.post("/jobs", json!({ "queue": format!("q-{n}"), "payload": 1 })).await.is(201);
+    }
+    eventually("all are looked at", async || (second.scripts("due").await >= QUEUES).then_some(())).await;
+    let sweeps = second.scripts("sweep").await;
+    assert!(sweeps * 10 <= QUEUES, "{sweeps} of {QUEUES} are swept");
+    // Its events are trimmed then, though time brings nothing about in it.
+    let mut moved = 0;
+    while second.scripts("sweep").await == sweeps && moved < 1_000 {
+        second.post("/jobs", json!({ "queue": "busy", "payload": moved })).await.is(201);
+        moved += 1;
+    }
+    assert!((256..1_000).contains(&moved), "it is swept after {moved} calls");
+    w.check().await;
+}
+
+#[tokio::test]
 async fn a_job_of_an_instance_that_died_right_after_the_hand_out_comes_back_by_one_that_never_saw_its_queue() {
     let mut w = World::start().await;
     w.set_flag("--sweep-interval-ms", "100");

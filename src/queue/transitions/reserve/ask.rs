@@ -52,9 +52,20 @@ impl Mode {
     }
 }
 
+/// Beside the mode: whether a call waits until nothing is overdue.
+const WAITS: u8 = 0;
+const REGARDLESS: u8 = 128;
+
 impl Ask {
-    /// One argument: `behind` is what stands behind the claims.
-    fn packed(&self, behind: &[&[u8]]) -> Args {
+    fn packed_with(&self, flag: u8) -> Args {
+        match &self.mode {
+            Mode::This(code) => self.packed(flag, &[code.as_str().as_bytes()]),
+            Mode::Next | Mode::Resume => self.packed(flag, &[]),
+        }
+    }
+
+    /// One argument: `flag` goes with the mode, `behind` is what stands behind the claims.
+    fn packed(&self, flag: u8, behind: &[&[u8]]) -> Args {
         let limit = u16::try_from(self.limit).unwrap_or(u16::MAX);
         let worker = self.worker.as_ref().map_or("", Name::as_str);
         // Nobody has been given anything by a call that nobody can have made before.
@@ -62,7 +73,7 @@ impl Ask {
         let size = usize::from(limit) * (Code::LEN + ids::DIGEST_LEN) + worker.len();
         let mut args = Args::with_room(1, 64 + size + behind.iter().map(|part| part.len()).sum::<usize>());
         args.put(|out| {
-            out.push(self.mode.number(is_fresh));
+            out.push(self.mode.number(is_fresh) | flag);
             out.extend(limit.to_be_bytes());
             out.extend(self.lease_ms.unwrap_or(0).to_be_bytes());
             out.extend(self.nonce.as_bytes());
@@ -84,10 +95,7 @@ impl Transition for Ask {
     const SCRIPT: &'static str = "reserve";
 
     fn args(&self) -> Args {
-        match &self.mode {
-            Mode::This(code) => self.packed(&[code.as_str().as_bytes()]),
-            Mode::Next | Mode::Resume => self.packed(&[]),
-        }
+        self.packed_with(WAITS)
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<Part, Fault> {
@@ -136,7 +144,11 @@ impl Grouped for Ask {
 
     /// From the front when the place is none.
     fn args_behind(&self, place: &[u8], member: &[u8]) -> Args {
-        if place.is_empty() { self.args() } else { self.packed(&[place, b" ", member]) }
+        if place.is_empty() { self.args() } else { self.packed(WAITS, &[place, b" ", member]) }
+    }
+
+    fn args_regardless(&self) -> Args {
+        self.packed_with(REGARDLESS)
     }
 
     fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
