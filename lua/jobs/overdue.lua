@@ -14,8 +14,8 @@ local function fall_due(q, id, r, header)
     order.arrive(q, r, r.priority, header.client)
   end
   write.remove(q, 'delayed', id)
+  event.tell(q, 'due', id, '', header, '') -- before it is cancelled with its batch
   back.to_line(q, id, r, header)
-  event.tell(q, 'due', id, '', header, '')
 end
 
 -- How long ago the first of a set should have been moved.
