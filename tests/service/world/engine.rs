@@ -27,15 +27,20 @@ pub struct Engine {
     process: Tied,
     folder: PathBuf,
     pub clock: Clock,
-    durable: bool,
+    /// What is kept of what was written, as arguments say it.
+    keeping: &'static [&'static str],
     connection: Option<MultiplexedConnection>,
 }
 
 impl Engine {
     pub async fn start(folder: &Path, durable: bool) -> Self {
+        Self::keeping(folder, if durable { &["--appendonly", "yes"] } else { &["--appendonly", "no"] }).await
+    }
+
+    pub async fn keeping(folder: &Path, keeping: &'static [&'static str]) -> Self {
         let clock = Clock::new(folder);
-        let process = launch(folder, &clock, durable);
-        let mut engine = Self { process, folder: folder.to_owned(), clock, durable, connection: None };
+        let process = launch(folder, &clock, keeping);
+        let mut engine = Self { process, folder: folder.to_owned(), clock, keeping, connection: None };
         engine.connect().await;
         engine
     }
@@ -96,9 +101,9 @@ impl Engine {
         self.process.kill();
     }
 
-    /// After a kill; what was kept depends on whether the server is durable.
+    /// After a kill; what was kept depends on how the server keeps it.
     pub async fn revive(&mut self) {
-        self.process = launch(&self.folder, &self.clock, self.durable);
+        self.process = launch(&self.folder, &self.clock, self.keeping);
         self.connect().await;
     }
 
@@ -116,10 +121,9 @@ impl Engine {
     }
 }
 
-fn launch(folder: &Path, clock: &Clock, durable: bool) -> Tied {
+fn launch(folder: &Path, clock: &Clock, keeping: &[&str]) -> Tied {
     let mut command = Command::new(*PROGRAM);
-    let append = if durable { "yes" } else { "no" };
-    command.args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction", "--appendonly", append]);
+    command.args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
     command.args(["--enable-debug-command", "yes"]);
     command.arg("--unixsocket").arg(folder.join("redis.sock")).arg("--dir").arg(folder);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
