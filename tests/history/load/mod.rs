@@ -63,7 +63,7 @@ pub async fn run<T: Topology>(options: &Options, topology: T, file: &Path) -> Hi
     for _ in 0..options.producers {
         tasks.spawn(producer::produce(Caller::new(&shared, chance.fork()), stop.clone()));
     }
-    for _ in 0..options.producers.div_ceil(4) {
+    for _ in 0..options.producers.div_ceil(2) {
         tasks.spawn(operator::operate(Caller::new(&shared, chance.fork()), stop.clone()));
     }
     for plan in queues::plans().into_iter().filter(|plan| plan.keeps) {

@@ -18,8 +18,8 @@ pub async fn operate(mut caller: Caller, stop: Arc<AtomicBool>) {
         let queue = *caller.chance.one(&ALL);
         let id = caller.shared.recall(queue, &mut caller.chance);
         let ask = match (caller.chance.up_to(9), id) {
-            (0..=4, Some(id)) => of_one(&mut caller, queue, id),
-            (5 | 6, _) => of_all(&mut caller, queue),
+            (0..=5, Some(id)) => of_one(&mut caller, queue, id),
+            (6 | 7, _) => of_all(&mut caller, queue),
             _ => look(&mut caller, queue),
         };
         if let Some(ask) = ask {
@@ -33,7 +33,7 @@ pub async fn operate(mut caller: Caller, stop: Arc<AtomicBool>) {
                 caller.insist(Ask::Set { queue: queue.to_owned(), settings: r#"{"paused":null}"#.to_owned() }).await;
             }
         }
-        caller.chance.rest(100).await;
+        caller.chance.rest(60).await;
     }
 }
 
@@ -48,10 +48,10 @@ fn of_one(caller: &mut Caller, queue: &str, id: String) -> Option<Ask> {
         });
     }
     let ask = match chance.up_to(9) {
-        0 if !is_line(queue) => Ask::Cancel { id, force: chance.percent(50) },
-        1 | 2 if !is_line(queue) => Ask::Reprioritize { id, priority: *chance.one(&[0, 20, 50, 80]) },
-        3 if !is_line(queue) => Ask::Requeue { id },
-        4 => Ask::Release { id },
+        0 | 1 if !is_line(queue) => Ask::Cancel { id, force: chance.percent(50) },
+        2 if !is_line(queue) => Ask::Reprioritize { id, priority: *chance.one(&[0, 20, 50, 80]) },
+        3 | 4 if !is_line(queue) => Ask::Requeue { id },
+        5 => Ask::Release { id },
         _ => Ask::Look { path: format!("/jobs/{id}?wait_ms={}", chance.up_to(200)) },
     };
     Some(ask)
