@@ -1,10 +1,13 @@
 //! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
 
+mod durability;
 mod environment;
 mod exposure;
+mod pem;
 mod redis_tls;
 mod redis_url;
 mod secrets;
+mod tls;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -15,10 +18,12 @@ use clap::{
 };
 
 pub use self::{
+    durability::Durability,
     environment::{levels, strangers},
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
+    tls::Tls,
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use self::{
@@ -50,7 +55,7 @@ pub enum Command {
     /// Apply the layout migrations and say what was done
     Migrate(Migrate),
     /// Test the configuration and Redis, and say what is wrong
-    Check(Serve),
+    Check(Checking),
     /// Make a token for a worker, signed by the first secret
     Token(Token),
     /// Make an API key: the key itself, then its line for the keys file
@@ -77,6 +82,10 @@ pub struct Store {
     /// the control group's]
     #[arg(long, env = "INTRAY_MAX_MEMORY", value_name = "BYTES")]
     pub max_memory: Option<Memory>,
+    /// When a change is acknowledged: async, when Redis has made it; replicated:N, when N replicas have it; synced, when it is
+    /// on disk
+    #[arg(long, env = "INTRAY_DURABILITY", value_name = "LEVEL", default_value = "async")]
+    pub durability: Durability,
     /// What every key in Redis begins with
     #[arg(long, env = "INTRAY_PREFIX", default_value = "intray")]
     pub prefix: Prefix,
@@ -90,6 +99,8 @@ pub struct Serve {
     /// The address to serve on, host:port
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
+    #[command(flatten)]
+    pub tls: Tls,
     #[command(flatten)]
     pub store: Store,
     /// Milliseconds between two sweeps for overdue jobs
@@ -139,6 +150,15 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_MAX_PAYLOAD_BYTES", value_name = "N", default_value_t = 262_144)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::BODY as u64))]
     pub max_payload_bytes: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Checking {
+    #[command(flatten)]
+    pub serve: Serve,
+    /// Print the command that makes a user of Redis with exactly the rights that are needed, and look at nothing
+    #[arg(long)]
+    pub acl: bool,
 }
 
 /// What tokens are signed with.
@@ -202,6 +222,8 @@ pub struct Healthcheck {
     /// The address that the service listens on, host:port
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
+    #[command(flatten)]
+    pub tls: Tls,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -12,10 +12,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::{Access, Sources},
-    config::{LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
+    config::{self, LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
-    figures, http, listen,
-    queue::{Certificates, Check, Queues, Server},
+    figures, http,
+    listen::{self, Certificate},
+    queue::{Certificates, Check, Durability, Queues, Server},
     sweeper,
     waiting::Waiting,
 };
@@ -43,6 +44,12 @@ impl Backend {
     pub async fn open(store: &Store) -> anyhow::Result<Self> {
         match store.redis_url() {
             RedisUrl::Embedded => {
+                if let config::Durability::Replicated(_) = store.durability {
+                    bail!(
+                        "--durability {} needs a Redis of yours with replicas: the private server has none",
+                        store.durability
+                    );
+                }
                 let server = embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
                 Self::on(&server.url(), Some(server), store)
             }
@@ -69,7 +76,13 @@ impl Backend {
         // The URL may hold a password, and its error might repeat it.
         let server = Server::at(url, Certificates { authorities, own })
             .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
-        let queues = Queues::on(server, store.prefix.as_str(), room)?;
+        let durability = match (store.durability, &private) {
+            (config::Durability::Async, _) => Durability::Async,
+            (config::Durability::Replicated(replicas), _) => Durability::Replicated(replicas),
+            (config::Durability::Synced, None) => Durability::Synced,
+            (config::Durability::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
+        };
+        let queues = Queues::on(server, store.prefix.as_str(), room, durability)?;
         Ok(Self { queues, private })
     }
 
@@ -102,6 +115,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     if let Some(line) = options.open_secrets() {
         tracing::warn!("{line}");
     }
+    let certificate = certificate(&options).map_err(|line| anyhow!(line))?;
     let listener = TcpListener::bind(options.listen.address())
         .await
         .with_context(|| format!("cannot listen on {}", options.listen))?;
@@ -127,8 +141,12 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let peers = http::Peers::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), waiting, access, policy, peers, metrics, leaving.clone());
     let connections = listen::room_for(options.max_connections);
-    parts.spawn(listen::serve(listener, router, connections, closing.clone()));
-    announce(address, options.store.log_format);
+    if let Some(certificate) = certificate.clone() {
+        parts.spawn(certificate.run(closing.clone()));
+    }
+    let scheme = if certificate.is_some() { "https" } else { "http" };
+    parts.spawn(listen::serve(listener, router, certificate, connections, closing.clone()));
+    announce(scheme, address, options.store.log_format);
 
     let lost = backend.lost();
     let outcome = tokio::select! {
@@ -156,8 +174,8 @@ async fn leave(backend: Backend, parts: TaskTracker, closing: CancellationToken)
 }
 
 /// The one line that scripts and people wait for, whatever the level of the log: a line like the others where they are JSON.
-fn announce(address: std::net::SocketAddr, format: LogFormat) {
-    let message = format!("intray is ready on http://{address}");
+fn announce(scheme: &str, address: std::net::SocketAddr, format: LogFormat) {
+    let message = format!("intray is ready on {scheme}://{address}");
     match format {
         LogFormat::Text => println!("{message}"),
         LogFormat::Json => {
@@ -180,8 +198,12 @@ async fn fit(queues: &Queues) -> anyhow::Result<()> {
         }
     }
     queues.settle_layout().await?;
-    for problem in queues.durable().await.into_iter().filter_map(|check| check.problem) {
-        tracing::warn!("{problem}");
+    for Check { problem, is_warning, .. } in queues.durable().await {
+        match problem {
+            Some(problem) if is_warning => tracing::warn!("{problem}"),
+            Some(problem) => bail!(problem),
+            None => {}
+        }
     }
     Ok(())
 }
@@ -217,6 +239,14 @@ pub fn access(options: &Serve) -> Result<Access, String> {
         longest: Duration::from_millis(options.jwt_max_age),
         rate: options.rate_limit,
     })
+}
+
+/// Whom the service shows itself as, where it speaks TLS.
+///
+/// # Errors
+/// One line for the operator.
+pub fn certificate(options: &Serve) -> Result<Option<Certificate>, String> {
+    options.tls.files().map(Certificate::open).transpose()
 }
 
 /// What the operator decided about requests, in HTTP's own words.

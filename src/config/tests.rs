@@ -58,7 +58,7 @@ fn the_commands_share_where_the_jobs_are() {
     let named: Vec<_> = migrate.adopt.iter().map(|a| (a.name.as_str(), a.queue.as_str())).collect();
     assert_eq!(named, [("a:Old", "a-Old"), ("a=b", "in")]);
     assert!(matches!(parse("check --redis-url unix:///r.sock"), Ok(Command::Check(check))
-        if matches!(check.store.redis_url(), RedisUrl::Url(_))));
+        if matches!(check.serve.store.redis_url(), RedisUrl::Url(_))));
     assert!(matches!(parse("healthcheck --listen 0.0.0.0:80"), Ok(Command::Healthcheck(asked))
         if asked.listen.from_here().to_string() == "127.0.0.1:80"));
 }
@@ -142,6 +142,24 @@ fn kinds_of_redis_that_are_not_spoken_are_named() {
     assert!(refusal("--redis-url rediss://h/#insecure").contains("--redis-ca-file"));
     assert!(refusal("--redis-url redis+cluster://h:1,i:2").contains("Redis Cluster"));
     assert!(refusal("--redis-url redis+sentinel://h:1/name").contains("Sentinel"));
+}
+
+#[test]
+fn a_change_is_acknowledged_as_it_is_said() {
+    for (line, level) in [
+        ("", Durability::Async),
+        ("--durability async", Durability::Async),
+        ("--durability replicated:1", Durability::Replicated(1)),
+        ("--durability replicated:16", Durability::Replicated(16)),
+        ("--durability synced", Durability::Synced),
+    ] {
+        assert_eq!(serve(line).store.durability, level, "{line}");
+    }
+    for wrong in
+        ["replicated", "replicated:0", "replicated:17", "replicated:+1", "replicated:1x", "sync", "replicated:"]
+    {
+        assert!(refusal(&format!("--durability {wrong}")).contains("must be async, replicated:N"), "{wrong}");
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::{
     redis::{
         args::Args,
         hints::{Hint, Source, Wanted},
-        link::{Link, Room},
+        link::{Durability, Link, Room},
         server::Server,
     },
     runner::Runner,
@@ -39,9 +39,13 @@ pub(super) struct Parts {
 }
 
 impl Queues {
-    pub(super) fn open(server: Server, prefix: &str, room: Option<Room>, sweep: Sweep) -> Result<Self, RedisError> {
+    pub(super) fn open(
+        (server, room, durability): (Server, Option<Room>, Durability),
+        prefix: &str,
+        sweep: Sweep,
+    ) -> Result<Self, RedisError> {
         let (scripts, keys) = (Scripts::load(), Keys::new(prefix));
-        let link = Link::new(server.clone(), room, &scripts, &keys.trial())?;
+        let link = Link::new(server.clone(), room, durability, &scripts, &keys.trial())?;
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));

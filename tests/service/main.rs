@@ -112,6 +112,7 @@ mod access {
 mod requests {
     mod contract; // Every answer that the contract documents is provoked here, and held against it.
     mod hostile; // A caller without a credential who does the worst they can, for long: made-up queues.
+    mod https; // The service by TLS: a person's tabs on one connection of HTTP/2, and peers who misuse one.
     mod malformed; // Requests that are refused before anybody looks at a field: type, size, route, method.
     mod refusals; // Bad input of every kind: a problem that names the place, and nothing stored.
     mod refused_early; // Calls that are refused before anybody reads their body.
@@ -122,10 +123,13 @@ mod requests {
 mod store {
     mod adopting; // Keys of the older design that cannot be taken over as things are.
     mod away; // What is said of a Redis that is not there, came back, came back empty or is too old.
+    mod broken; // A key of another type, and every call that may meet it: no answer says more than is true.
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
+    mod replicated; // Changes that are acknowledged when replicas have them: what becomes of them when replicas are away.
     mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
+    mod synced; // Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
     mod tls; // A Redis behind TLS: it is known by its certificate, it knows us by ours.
 }
 
@@ -138,6 +142,7 @@ mod program {
     mod full_disk; // The private server's disk runs full: what was acknowledged is there.
     mod leaving; // A service that is told to end.
     mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
+    mod power; // Power cuts of the private server's machine, many of them: what each level of durability loses.
     mod probes; // What probes, monitoring and logs see.
     mod readme; // The README's tour by curl, run as it is printed, line by line.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.

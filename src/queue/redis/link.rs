@@ -1,27 +1,32 @@
 //! A few connections that everybody shares. The pool makes, checks and replaces them; a call clones one, pays no checkout
 //! and no PING, and its commands go out pipelined with everybody else's.
 
+mod durability;
 mod faults;
 mod form;
+mod lines;
 mod mind;
 mod room;
+mod slot;
 
 use std::{
-    sync::{
-        RwLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
 };
 
-use deadpool_redis::{Connection, Manager, Pool, PoolError, Runtime};
-use redis::{AsyncConnectionConfig, ErrorKind, RedisError, Value, aio::MultiplexedConnection};
-use tokio::sync::Mutex;
+use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use futures_util::future::BoxFuture;
+use redis::{AsyncConnectionConfig, ErrorKind, RedisError, Value};
 
-pub use self::room::Room;
+pub use self::{
+    durability::{Disk, Durability},
+    room::Room,
+};
 use self::{
-    faults::{NO_PASSWORD, WRONG_TYPE, away, in_words, is_broken, is_cut, is_misled, judge},
+    faults::{WRONG_TYPE, away, is_broken, is_cut, is_misled, judge},
     form::Form,
+    lines::{LINES, Lines},
+    slot::Slot,
 };
 pub(crate) use crate::queue::redis::args::Args;
 use crate::queue::redis::server::Server;
@@ -47,24 +52,18 @@ pub(crate) struct Link {
     pool: Pool,
     /// Of a private server.
     room: Option<Room>,
+    durability: Durability,
     slots: [Slot; SHARED],
+    /// For those that wait until a change is kept; without such there are none.
+    lines: Option<Lines>,
     turn: AtomicUsize,
-}
-
-/// A shared connection, its number and its birth: a caller whose connection broke must not drop the one that came after it.
-type Numbered = (usize, MultiplexedConnection, Instant);
-
-#[derive(Default)]
-struct Slot {
-    current: RwLock<Option<Numbered>>,
-    /// Held while one is made, so that a crowd makes one connection and not a crowd of them.
-    making: Mutex<Option<Connection>>,
 }
 
 impl Link {
     pub(crate) fn new(
         Server(info): Server,
         room: Option<Room>,
+        durability: Durability,
         scripts: &Scripts,
         nowhere: &str,
     ) -> Result<Self, RedisError> {
@@ -73,8 +72,9 @@ impl Link {
             AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
         let place = info.addr().to_string();
         let manager = Manager::new_with_config(info, config)?;
+        let lines = durability.asks().then(Lines::new);
         let pool = Pool::builder(manager)
-            .max_size(SHARED + 1)
+            .max_size(SHARED + 1 + lines.as_ref().map_or(0, |_| LINES))
             .wait_timeout(Some(CONNECT))
             .create_timeout(Some(CONNECT))
             .recycle_timeout(Some(CONNECT))
@@ -82,7 +82,7 @@ impl Link {
             .build()
             .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))?;
         let (lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(Self { place, lost, form, pool, room, slots: Default::default(), turn })
+        Ok(Self { place, lost, form, pool, room, durability, slots: Default::default(), lines, turn })
     }
 
     /// Runs a script, for one item or several.
@@ -90,10 +90,13 @@ impl Link {
         if script.grows && self.shortage().is_some() {
             return Err(Fault::Full);
         }
-        let answer = self.call(script, keys, items).await.map_err(|sent| match sent.fault() {
-            Fault::Broken(why) => Fault::Broken(script.explain(&why)),
-            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
-        })?;
+        if script.writes
+            && let Some(lines) = &self.lines
+        {
+            let waiting: BoxFuture<'_, _> = Box::pin(self.run_on_a_line(lines, script, keys, items));
+            return waiting.await;
+        }
+        let answer = self.call(None, script, keys, items).await.map_err(|sent| sent.of(script))?;
         if script.writes && self.knows_its_room() {
             self.confirm().await?;
         }
@@ -102,7 +105,7 @@ impl Link {
 
     /// A plain command.
     pub(crate) async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        self.send(command).await.map_err(Sent::fault)
+        self.send(None, command).await.map_err(Sent::fault)
     }
 
     /// A plain command over a connection that the pool has just checked: for health, not for haste.
@@ -142,8 +145,9 @@ impl Link {
         self.pool.status()
     }
 
-    async fn send(&self, command: &redis::Cmd) -> Result<Value, Sent> {
-        let slot = &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED];
+    /// Over a slot, or any of those that are shared.
+    async fn send(&self, slot: Option<&Slot>, command: &redis::Cmd) -> Result<Value, Sent> {
+        let slot = slot.unwrap_or_else(|| &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED]);
         let (number, mut connection, born) = self.open(slot).await.map_err(Sent::Fault)?;
         match command.query_async(&mut connection).await {
             Ok(value) => {
@@ -151,36 +155,12 @@ impl Link {
                 Ok(value)
             }
             Err(e) => {
-                // One that answers with a refusal is there.
-                if is_cut(&e) {
-                    self.lose(&e);
-                }
                 if is_cut(&e) || is_misled(&e) && born.elapsed() >= FRESH {
-                    Box::pin(self.replace(slot, number)).await;
+                    Box::pin(self.refused(slot, number, &e)).await;
                 }
                 Err(Sent::Error(e))
             }
         }
-    }
-
-    async fn open(&self, slot: &Slot) -> Result<Numbered, Fault> {
-        if let Some(open) = slot.read() {
-            return Ok(open);
-        }
-        // What is rare lies apart, lest every call is as large.
-        let made = Box::pin(tokio::time::timeout(CONNECT, self.make(slot))).await;
-        made.unwrap_or_else(|_| Err(self.lose(&"no connection in time")))
-    }
-
-    async fn connect(&self) -> Result<Connection, Fault> {
-        self.pool.get().await.map_err(|e| match e {
-            PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
-                self.lose(&"the user or the password in its URL is wrong")
-            }
-            PoolError::Backend(e) => self.lose(&in_words(&e)),
-            PoolError::Timeout(_) => self.lose(&"no connection in time"),
-            e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => self.lose(&e),
-        })
     }
 
     /// Says so once, however many find it out.
@@ -197,45 +177,6 @@ impl Link {
             tracing::info!(redis = self.place, "Redis is back");
         }
     }
-
-    async fn make(&self, slot: &Slot) -> Result<Numbered, Fault> {
-        let mut kept = slot.making.lock().await;
-        if let Some(open) = slot.read() {
-            return Ok(open);
-        }
-        let mut fresh = self.connect().await?;
-        // Who is not let in must hear of it here: to a long script Redis would only say that it is too long.
-        match redis::cmd("PING").query_async::<Value>(&mut fresh).await {
-            Err(e) if is_cut(&e) || e.code() == Some("NOAUTH") => {
-                drop(Connection::take(fresh));
-                return Err(if is_cut(&e) { self.lose(&e) } else { self.lose(&NO_PASSWORD) });
-            }
-            Ok(_) | Err(_) => {}
-        }
-        let shared = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh), Instant::now());
-        *kept = Some(fresh);
-        slot.write(Some(shared.clone()));
-        Ok(shared)
-    }
-
-    /// Takes a connection out of the pool for good; the next call makes another.
-    async fn replace(&self, slot: &Slot, number: usize) {
-        let mut kept = slot.making.lock().await;
-        if slot.read().is_some_and(|(current, ..)| current == number) {
-            slot.write(None);
-            kept.take().map(Connection::take);
-        }
-    }
-}
-
-impl Slot {
-    fn read(&self) -> Option<Numbered> {
-        self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
-    }
-
-    fn write(&self, connection: Option<Numbered>) {
-        *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) = connection;
-    }
 }
 
 /// Why there is no answer.
@@ -251,6 +192,14 @@ impl Sent {
         match self {
             Self::Error(e) => judge(&e),
             Self::Fault(fault) => fault,
+        }
+    }
+
+    /// Of a script that was run.
+    fn of(self, script: &Script) -> Fault {
+        match self.fault() {
+            Fault::Broken(why) => Fault::Broken(script.explain(&why)),
+            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
         }
     }
 }

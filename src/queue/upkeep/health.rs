@@ -2,18 +2,11 @@
 
 use redis::Value;
 
-use super::migrate;
+use super::{
+    check::{Check, check, field, warn},
+    durable, migrate,
+};
 use crate::queue::{fault::Fault, handle::Queues, redis::read::broken};
-
-/// One thing that must be so.
-#[derive(Debug, Clone)]
-pub struct Check {
-    pub name: &'static str,
-    /// What is wrong, in a sentence.
-    pub problem: Option<String>,
-    /// It costs safety, not service.
-    pub is_warning: bool,
-}
 
 /// The oldest Redis whose scripts have flags.
 const OLDEST: u32 = 7;
@@ -46,12 +39,15 @@ impl Queues {
         self.rights().await.ok()
     }
 
-    /// What `intray check` says beyond readiness: what costs safety.
+    /// What `intray check` says beyond readiness: what costs safety, and whether changes can be kept as they are to be.
     pub async fn durable(&self) -> Vec<Check> {
+        let link = &self.parts.runner.link;
         let Ok(info) = self.info().await else { return Vec::new() };
-        let written = field(&info, "aof_enabled") == "1";
-        let problem = "nothing is written to disk as it happens: set `appendonly yes`";
-        vec![warn("durability", (!written).then(|| problem.to_owned()))]
+        let mut checks = durable::checks(&info, link.durability());
+        if link.durability().is_more_than_async() {
+            checks.push(check("durability", link.unconfirmable().await));
+        }
+        checks
     }
 
     pub(crate) async fn version_problem(&self) -> Result<Option<String>, Fault> {
@@ -77,19 +73,6 @@ impl Queues {
     async fn layout(&self) -> Result<(), migrate::LayoutError> {
         migrate::expect_current(self).await
     }
-}
-
-fn check(name: &'static str, problem: Option<String>) -> Check {
-    Check { name, problem, is_warning: false }
-}
-
-fn warn(name: &'static str, problem: Option<String>) -> Check {
-    Check { name, problem, is_warning: true }
-}
-
-fn field<'i>(info: &'i str, name: &str) -> &'i str {
-    let value = |line: &'i str| line.trim_end().strip_prefix(name)?.strip_prefix(':');
-    info.lines().find_map(value).unwrap_or_default()
 }
 
 fn version_problem(info: &str) -> Option<String> {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::health::Check;
+use super::check::Check;
 use crate::queue::{fault::Fault, handle::Queues};
 
 /// Where a command of a trial has the key, or the channel.
@@ -90,7 +90,7 @@ impl Queues {
             lacking.push(LISTENING[0]);
         }
         let prefix = self.parts.runner.keys.prefix();
-        let needed = needed(prefix);
+        let needed = needed_rights(prefix);
         let cost = |name: &&str| COMFORTS.iter().find(|(comfort, _)| comfort == name).map(|(_, cost)| *cost);
         let costs: Option<BTreeSet<_>> = lacking.iter().map(cost).collect();
         let is_warning = costs.is_some();
@@ -102,8 +102,9 @@ impl Queues {
     }
 }
 
-/// The command that makes a user with exactly the rights that are needed.
-fn needed(prefix: &str) -> String {
+/// The command that makes a user of Redis with exactly the rights that are needed; `PASSWORD` is to be replaced.
+#[must_use]
+pub fn needed_rights(prefix: &str) -> String {
     let word = |name: &str| format!(" +{}", name.to_lowercase());
     let commands: String = TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).map(word).collect();
     format!("ACL SETUSER intray on >PASSWORD ~{prefix}:* &{prefix}:*{commands}")
@@ -119,6 +120,8 @@ mod tests {
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
     /// For `intray migrate` only, which the README says.
     const MOVING: [&str; 3] = ["HSCAN", "RENAMENX", "TYPE"];
+    /// For `--durability` only, which the README says too; the start tries them where they are wanted.
+    const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
 
     fn texts(folder: &str, extension: &str) -> Vec<String> {
         let entries = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("a folder");
@@ -153,7 +156,8 @@ mod tests {
         called.extend(texts("src/queue", ".rs").iter().flat_map(|text| capitals(text, '"', "command(")));
         // When it checks a connection, the pool says so too.
         called.insert("UNWATCH".to_owned());
-        called.retain(|word| !OPTIONS.contains(&word.as_str()) && !MOVING.contains(&word.as_str()));
+        let others = [&OPTIONS[..], &MOVING, &KEEPING].concat();
+        called.retain(|word| !others.contains(&word.as_str()));
         let tried: BTreeSet<_> =
             TRIALS.iter().filter_map(|(name, _)| name.split('|').next()).map(str::to_owned).collect();
         assert_eq!(tried, called, "TRIALS and what is called: each has what the other has");
@@ -164,6 +168,6 @@ mod tests {
     fn the_readme_has_the_line_that_makes_such_a_user() {
         let readme = include_str!("../../../README.md");
         let line = readme.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
-        assert_eq!(line, needed("intray"));
+        assert_eq!(line, needed_rights("intray"));
     }
 }

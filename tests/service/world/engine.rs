@@ -23,8 +23,15 @@ static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
         .expect("valkey-server or redis-server on PATH: make engine")
 });
 
+/// The server program that `make test-all` brings beside that on PATH, whose Redis may be too old for `WAITAOF`. None without it.
+pub fn latest() -> Option<PathBuf> {
+    let brought = Path::new(env!("CARGO_MANIFEST_DIR")).join(".engine/latest/valkey-server");
+    brought.exists().then_some(brought)
+}
+
 pub struct Engine {
     process: Tied,
+    program: PathBuf,
     folder: PathBuf,
     pub clock: Clock,
     /// What is kept of what was written, as arguments say it.
@@ -34,13 +41,21 @@ pub struct Engine {
 
 impl Engine {
     pub async fn start(folder: &Path, durable: bool) -> Self {
-        Self::keeping(folder, if durable { &["--appendonly", "yes"] } else { &["--appendonly", "no"] }).await
+        Self::keeping(folder, appending(durable)).await
     }
 
     pub async fn keeping(folder: &Path, keeping: &'static [&'static str]) -> Self {
+        Self::with(PathBuf::from(*PROGRAM), folder, keeping).await
+    }
+
+    pub async fn start_of(program: PathBuf, folder: &Path, durable: bool) -> Self {
+        Self::with(program, folder, appending(durable)).await
+    }
+
+    async fn with(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
         let clock = Clock::new(folder);
-        let process = launch(folder, &clock, keeping);
-        let mut engine = Self { process, folder: folder.to_owned(), clock, keeping, connection: None };
+        let process = launch(&program, folder, &clock, keeping);
+        let mut engine = Self { process, program, folder: folder.to_owned(), clock, keeping, connection: None };
         engine.connect().await;
         engine
     }
@@ -53,6 +68,10 @@ impl Engine {
         let mut answers = String::new();
         socket.read_to_string(&mut answers).expect("answers");
         assert!(answers.starts_with("+OK") && !answers.contains("\n-"), "{answers}");
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub fn socket(&self) -> PathBuf {
@@ -103,7 +122,7 @@ impl Engine {
 
     /// After a kill; what was kept depends on how the server keeps it.
     pub async fn revive(&mut self) {
-        self.process = launch(&self.folder, &self.clock, self.keeping);
+        self.process = launch(&self.program, &self.folder, &self.clock, self.keeping);
         self.connect().await;
     }
 
@@ -121,8 +140,12 @@ impl Engine {
     }
 }
 
-fn launch(folder: &Path, clock: &Clock, keeping: &[&str]) -> Tied {
-    let mut command = Command::new(*PROGRAM);
+fn appending(durable: bool) -> &'static [&'static str] {
+    if durable { &["--appendonly", "yes"] } else { &["--appendonly", "no"] }
+}
+
+fn launch(program: &Path, folder: &Path, clock: &Clock, keeping: &[&str]) -> Tied {
+    let mut command = Command::new(program);
     command.args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
     command.args(["--enable-debug-command", "yes"]);
     command.arg("--unixsocket").arg(folder.join("redis.sock")).arg("--dir").arg(folder);

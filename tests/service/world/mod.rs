@@ -1,6 +1,7 @@
 //! A world of one's own for each story: a Redis, the service in front of it, a client that trusts neither.
 
 pub mod access;
+pub mod authority;
 pub mod batch_verbs;
 mod check;
 mod children;
@@ -8,11 +9,13 @@ mod clock;
 pub mod contract;
 mod engine;
 pub mod http;
+pub mod http2;
 pub mod json;
 pub mod keyspace;
 pub mod meter;
 pub mod page;
 mod proxy;
+pub mod replica;
 mod service;
 pub mod shim;
 mod verbs;
@@ -21,6 +24,7 @@ pub mod wire;
 
 use std::{
     ops::Deref,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -28,7 +32,7 @@ use tempfile::TempDir;
 
 pub use self::{
     children::{is_alive, signal_process},
-    engine::Engine,
+    engine::{Engine, latest},
     http::{Answer, Client},
     json::{assert_holds, missing},
     proxy::{Fault, Proxy},
@@ -51,6 +55,7 @@ pub struct Plan {
     talkative: bool,
     everywhere: bool,
     first_layout: bool,
+    engine: Option<PathBuf>,
 }
 
 /// What the program of the first layout left, and when; how it was made is beside it.
@@ -107,6 +112,12 @@ impl Plan {
         self
     }
 
+    /// Redis is another program than that on PATH.
+    pub fn on(mut self, program: PathBuf) -> Self {
+        self.engine = Some(program);
+        self
+    }
+
     /// A proxy stands before Redis.
     pub fn behind_a_proxy(mut self) -> Self {
         self.proxied = true;
@@ -115,7 +126,10 @@ impl Plan {
 
     pub async fn start(self) -> World {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let engine = Engine::start(folder.path(), self.durable).await;
+        let engine = match self.engine {
+            Some(program) => Engine::start_of(program, folder.path(), self.durable).await,
+            None => Engine::start(folder.path(), self.durable).await,
+        };
         if self.first_layout {
             engine.clock.stop_at(FIRST_LAYOUT_AT);
             engine.fill(FIRST_LAYOUT);

@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 use super::{
     Args, Link, Sent,
     faults::{is_unknown, is_unloadable, not_done, refuses_calls},
+    slot::Slot,
 };
 use crate::queue::{
     fault::Fault,
@@ -71,29 +72,35 @@ impl Form {
 
 impl Link {
     /// Calls a script in the form that is there. That Redis does not know it reaches no caller: nothing has happened then.
-    pub(super) async fn call(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Sent> {
+    pub(super) async fn call(
+        &self,
+        slot: Option<&Slot>,
+        script: &Script,
+        keys: &Args,
+        items: &[&Args],
+    ) -> Result<Value, Sent> {
         if self.form.is_library() {
-            match self.call_function(&super::command("FCALL", &script.function, keys, items)).await {
+            match self.call_function(slot, &super::command("FCALL", &script.function, keys, items)).await {
                 Err(Sent::Error(e)) if is_unknown(&e) => {}
                 Err(Sent::Error(e)) if refuses_calls(&e) => self.form.refuse(&e),
                 answer => return answer,
             }
         }
         let alone = script.alone();
-        match self.send(&super::command("EVALSHA", &alone.sha, keys, items)).await {
+        match self.send(slot, &super::command("EVALSHA", &alone.sha, keys, items)).await {
             Err(Sent::Error(e)) if is_unknown(&e) => {
-                self.send(&super::command("EVAL", &alone.text.code, keys, items)).await
+                self.send(slot, &super::command("EVAL", &alone.text.code, keys, items)).await
             }
             answer => answer,
         }
     }
 
     /// Once more when the library was not there and is now.
-    async fn call_function(&self, call: &redis::Cmd) -> Result<Value, Sent> {
+    async fn call_function(&self, slot: Option<&Slot>, call: &redis::Cmd) -> Result<Value, Sent> {
         let begin = Instant::now();
-        match self.send(call).await {
+        match self.send(slot, call).await {
             Err(Sent::Error(e)) if is_unknown(&e) => match Box::pin(self.load(begin)).await {
-                Ok(true) => self.send(call).await,
+                Ok(true) => self.send(slot, call).await,
                 Ok(false) => Err(Sent::Error(e)),
                 Err(fault) => Err(Sent::Fault(fault)),
             },
@@ -107,7 +114,7 @@ impl Link {
         if sent.is_some_and(|at| at > begin) {
             return Ok(self.form.is_library());
         }
-        let answer = self.send(redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code)).await;
+        let answer = self.send(None, redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code)).await;
         *sent = Some(Instant::now());
         match answer {
             Ok(_) => Ok(true),
@@ -133,7 +140,7 @@ impl Link {
         if !IS_ALLOWED {
             return;
         }
-        match self.call_function(&self.form.probe).await {
+        match self.call_function(None, &self.form.probe).await {
             Ok(_) => self.form.take(),
             Err(Sent::Error(e)) if refuses_calls(&e) => self.form.refuse(&e),
             // What else is wrong with Redis, others say.
