@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-hostile test-power test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all history test-hostile test-power test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -28,6 +28,13 @@ test-all: test test-web test-contract
 	cargo test --locked --features whole-path --test model -- the_queue_does large_batches
 	cargo test --locked --features whole-path,scripts-only --test model -- the_queue_does
 	cargo test --locked --features scripts-only --test model -- the_queue_does
+
+# The history checker: everything is broken all the time, and what everybody was answered and told must hold together.
+# `make history SECONDS=600 SEED=7 TOPOLOGY=one`; `make history CHECK=FILE` checks once more what a run has written.
+history: rust engine
+	HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \
+	HISTORY_CHECK=$(abspath $(CHECK)) cargo test --release --locked --test history -- --nocapture \
+	$(if $(CHECK),what_was_written,nothing_is_lost)
 
 # A million requests by a hostile caller, and a minute's rest.
 test-hostile: rust engine

@@ -22,7 +22,7 @@ use self::{
 };
 use crate::{
     job::{QueueName, chance::between},
-    queue::{Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted},
+    queue::{Applied, Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted},
 };
 
 /// A cheap handle on all who wait at this instance.
@@ -85,9 +85,10 @@ impl Waiting {
         if wait.is_zero() || call.id.is_some() {
             return self.inner.queues.reserve(call).await;
         }
-        let seat = self.enter(&call);
-        let deadline = Instant::now() + wait;
-        loop {
+        let (seat, deadline) = (self.enter(&call), Instant::now() + wait);
+        // What was tried and not heard of since.
+        let mut tried = Applied::No;
+        let (looked, seen) = loop {
             let looked = Instant::now();
             let answer = self.inner.queues.reserve(call.clone()).await;
             if answer.is_ok() {
@@ -99,11 +100,14 @@ impl Waiting {
                         // What this one has skipped is somebody else's.
                         seat.pass_on();
                     }
+                    tried = Applied::No;
                     Ok(nothing)
                 }
                 Err(fault @ Fault::Unavailable { .. }) => {
                     seat.mark_unanswered();
                     call.nonce = call.nonce.again();
+                    let fault = fault.after(tried);
+                    tried = fault.applied();
                     Err(fault)
                 }
                 served_or_refused => {
@@ -113,14 +117,7 @@ impl Waiting {
             };
             tokio::select! {
                 () = seat.sleep() => {}
-                () = tokio::time::sleep_until(deadline) => {
-                    // What its own call may have reserved unheard, it hears of now.
-                    return match seen {
-                        Ok(_) => self.answer_at_timeout(&call.queues, looked, seen),
-                        Err(_) if welcome() => self.inner.queues.reserve(call).await,
-                        Err(_) => seen,
-                    };
-                }
+                () = tokio::time::sleep_until(deadline) => break (looked, seen),
                 () = self.inner.stop.cancelled() => return seen.map(|seen| cut_short(Reason::Shutdown, seen)),
             }
             if seat.is_replaced() {
@@ -129,6 +126,12 @@ impl Waiting {
             if !welcome() {
                 return seen;
             }
+        };
+        // What its own call may have reserved unheard, it hears of now.
+        match seen {
+            Ok(_) => self.answer_at_timeout(&call.queues, looked, seen),
+            Err(_) if welcome() => self.inner.queues.reserve(call).await.map_err(|fault| fault.after(tried)),
+            Err(_) => seen,
         }
     }
 

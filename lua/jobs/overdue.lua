@@ -27,8 +27,8 @@ local function fall_due(q, id, r, header)
     write.spend(q, 2)
     order.arrive(q, r, r.priority, header.client)
   end
+  event.tell(q, 'due', id, '', header, '') -- before it is cancelled with its batch
   back.to_line(q, id, r, header)
-  event.tell(q, 'due', id, '', header, '')
   return false
 end
 

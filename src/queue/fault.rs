@@ -33,6 +33,23 @@ impl Fault {
         Self::Unavailable { applied, why: "no answer in time".to_owned() }
     }
 
+    /// The same of a call that was tried before, and how much is known of that.
+    pub(crate) fn after(self, tried: Applied) -> Self {
+        match tried {
+            Applied::No => self,
+            Applied::Unknown => self.with(Applied::Unknown),
+        }
+    }
+
+    /// Whether the call had an effect, as far as it is known.
+    pub(crate) fn applied(&self) -> Applied {
+        match self {
+            Self::Unavailable { applied, .. } => *applied,
+            Self::Full => Applied::No,
+            Self::Broken(_) => Applied::Unknown,
+        }
+    }
+
     /// The same of a call of which it is known whether it had an effect.
     pub(crate) fn with(self, applied: Applied) -> Self {
         match self {

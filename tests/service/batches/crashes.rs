@@ -156,6 +156,27 @@ async fn a_batch_whose_service_is_killed_while_it_is_called_off_is_called_off_by
     w.check().await;
 }
 
+#[tokio::test]
+async fn what_falls_due_while_its_batch_is_called_off_is_told_to_be_due_and_then_cancelled() {
+    let mut w = World::start().await;
+    let late = (0..200).map(|n| json!({ "payload": n, "delay_ms": 60_000 }));
+    let jobs: Vec<Value> = items(0..9_800).into_iter().chain(late).collect();
+    let id = w.create_batch(json!({ "jobs": jobs })).await;
+    let begun = tokio::spawn({
+        let (client, id) = ((*w).clone(), id.clone());
+        async move { client.request("DELETE", &format!("/batches/{id}")).attempt().await.is_some() }
+    });
+    eventually("it has begun", async || (w.state(&member(&id, 5)).await == "cancelled").then_some(())).await;
+    w.service.kill();
+    let _ = begun.await;
+    w.pass(60_000);
+    w.restart().await;
+    w.sweep_until("all is cancelled", async || number(&w.batch(&id).await["counts"], "cancelled") == 10_000).await;
+    let told = w.story_of(&member(&id, 9_999)).await;
+    assert_eq!(told.last().map(String::as_str), Some("cancelled"), "nothing comes after its end: {told:?}");
+    w.check().await;
+}
+
 /// Takes and completes, each call as often as it takes, until nobody listens any more.
 async fn work(client: Client, n: usize) {
     let ask = json!({ "worker": format!("w{n}") }).to_string();

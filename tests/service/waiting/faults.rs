@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::world::{
-    World, eventually,
+    Fault, Held, World, eventually,
     waiters::{AT_ONCE, LONG},
     wire::Ear,
 };
@@ -39,7 +39,7 @@ async fn a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_th
                 let answer = answer.is(200);
                 for job in answer["jobs"].as_array().expect("jobs") {
                     held.push((job["payload"].as_u64().expect("a number"), at));
-                    client.complete(&crate::world::Held::new(job)).await.is(200);
+                    client.complete(&Held::new(job)).await.is(200);
                 }
             }
             held
@@ -68,6 +68,33 @@ async fn a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_th
     let (median, worst) = (took[took.len() / 2], took[took.len() - 1]);
     eprintln!("{killed} kills, {} jobs: median {median:?}, worst {worst:?}", took.len());
     assert!(worst < SAFETY_TICK + Duration::from_millis(100), "{worst:?}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_wait_that_took_a_job_unheard_does_not_say_that_it_had_no_effect_when_redis_is_gone_by_its_end() {
+    let w = World::plan().behind_a_proxy().start().await;
+    let id = w.enqueue("work").await;
+    w.proxy().now(Fault::DropReplies);
+    let waiter = tokio::spawn({
+        let client = (*w).clone();
+        async move { client.ask(json!({ "worker": "ann", "wait_ms": 4_000 })).await }
+    });
+    eventually("it is taken", async || {
+        (w.engine.run::<u64>("ZCARD intray:{default}:2:reserved").await == 1).then_some(())
+    })
+    .await;
+    w.proxy().now(Fault::Refuse);
+    w.proxy().cut();
+    let refused = waiter.await.expect("an answer").refused("unavailable");
+    assert_eq!(refused["applied"], "unknown");
+    w.proxy().now(Fault::None);
+    let held = eventually("Redis is back", async || {
+        let answer = w.ask(json!({ "worker": "ann" })).await;
+        (answer.status == 200).then(|| Held::new(&answer.json()["jobs"][0]))
+    })
+    .await;
+    assert_eq!((held.id.as_str(), &held.said["resumed"]), (id.as_str(), &json!(true)));
     w.check().await;
 }
 

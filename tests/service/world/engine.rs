@@ -34,19 +34,28 @@ pub struct Engine {
     program: PathBuf,
     folder: PathBuf,
     pub clock: Clock,
-    durable: bool,
+    /// What is kept of what was written, as arguments say it.
+    keeping: &'static [&'static str],
     connection: Option<MultiplexedConnection>,
 }
 
 impl Engine {
     pub async fn start(folder: &Path, durable: bool) -> Self {
-        Self::start_of(PathBuf::from(*PROGRAM), folder, durable).await
+        Self::keeping(folder, appending(durable)).await
+    }
+
+    pub async fn keeping(folder: &Path, keeping: &'static [&'static str]) -> Self {
+        Self::with(PathBuf::from(*PROGRAM), folder, keeping).await
     }
 
     pub async fn start_of(program: PathBuf, folder: &Path, durable: bool) -> Self {
+        Self::with(program, folder, appending(durable)).await
+    }
+
+    async fn with(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
         let clock = Clock::new(folder);
-        let process = launch(&program, folder, &clock, durable);
-        let mut engine = Self { process, program, folder: folder.to_owned(), clock, durable, connection: None };
+        let process = launch(&program, folder, &clock, keeping);
+        let mut engine = Self { process, program, folder: folder.to_owned(), clock, keeping, connection: None };
         engine.connect().await;
         engine
     }
@@ -111,9 +120,9 @@ impl Engine {
         self.process.kill();
     }
 
-    /// After a kill; what was kept depends on whether the server is durable.
+    /// After a kill; what was kept depends on how the server keeps it.
     pub async fn revive(&mut self) {
-        self.process = launch(&self.program, &self.folder, &self.clock, self.durable);
+        self.process = launch(&self.program, &self.folder, &self.clock, self.keeping);
         self.connect().await;
     }
 
@@ -131,10 +140,13 @@ impl Engine {
     }
 }
 
-fn launch(program: &Path, folder: &Path, clock: &Clock, durable: bool) -> Tied {
+fn appending(durable: bool) -> &'static [&'static str] {
+    if durable { &["--appendonly", "yes"] } else { &["--appendonly", "no"] }
+}
+
+fn launch(program: &Path, folder: &Path, clock: &Clock, keeping: &[&str]) -> Tied {
     let mut command = Command::new(program);
-    let append = if durable { "yes" } else { "no" };
-    command.args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction", "--appendonly", append]);
+    command.args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
     command.args(["--enable-debug-command", "yes"]);
     command.arg("--unixsocket").arg(folder.join("redis.sock")).arg("--dir").arg(folder);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -38,6 +38,12 @@ pub struct End {
 impl Service {
     /// Waits for the line that says where it serves.
     pub async fn start(command: Command) -> Self {
+        Self::try_start(command).await.unwrap_or_else(|said| panic!("the service did not get ready: {said}"))
+    }
+
+    /// # Errors
+    /// What it said instead.
+    pub async fn try_start(command: Command) -> Result<Self, String> {
         let mut process = Tied::spawn(command);
         let said = Said::default();
         let address = said.listen(process.child().stdout.take().expect("piped"));
@@ -45,9 +51,9 @@ impl Service {
         let found = tokio::task::spawn_blocking(move || address.recv_timeout(PATIENCE)).await.expect("a thread");
         let Ok(url) = found else {
             process.kill();
-            panic!("the service did not get ready: {}", said.text());
+            return Err(said.text());
         };
-        Self { process, url, said }
+        Ok(Self { process, url, said })
     }
 
     pub fn url(&self) -> &str {

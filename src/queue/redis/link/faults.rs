@@ -2,7 +2,7 @@
 
 use std::{error::Error, io, sync::Arc};
 
-use redis::RedisError;
+use redis::{ErrorKind, RedisError};
 use rustls::CertificateError;
 
 use crate::queue::{UNWRITABLE, fault::Applied, fault::Fault};
@@ -20,8 +20,10 @@ pub(crate) fn is_broken(e: &RedisError) -> bool {
     is_cut(e) || is_misled(e)
 }
 
+/// A reply that breaks off in the middle is told as one that cannot be parsed: whatever is asked for is read as it comes, so
+/// nothing else is.
 pub(crate) fn is_cut(e: &RedisError) -> bool {
-    e.is_io_error() || e.is_timeout() || e.is_connection_dropped()
+    e.is_io_error() || e.is_timeout() || e.is_connection_dropped() || e.kind() == ErrorKind::Parse
 }
 
 pub(crate) fn is_misled(e: &RedisError) -> bool {
@@ -104,6 +106,7 @@ pub(crate) fn judge(e: &RedisError) -> Fault {
 #[cfg(test)]
 mod tests {
     use redis::Value;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
 
@@ -120,6 +123,42 @@ mod tests {
         let within = error("NOPERM ACL failure in script: User intray has no permissions to run the 'xadd' command");
         assert!(refuses_calls(&before) && matches!(judge(&before), Fault::Unavailable { applied: Applied::No, .. }));
         assert!(!refuses_calls(&within) && matches!(judge(&within), Fault::Broken(_)));
+    }
+
+    /// Answers as a server does that says so much of a reply and is gone.
+    async fn half_said(reply: &'static [u8]) -> RedisError {
+        let folder = tempfile::tempdir().expect("a folder");
+        let socket = folder.path().join("redis.sock");
+        let listener = tokio::net::UnixListener::bind(&socket).expect("a socket");
+        let server = async {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let (mut asked, mut answered) = (Vec::new(), 0);
+            while !asked.ends_with(b"PING\r\n") {
+                stream.read_buf(&mut asked).await.expect("a command");
+                let calls = asked.windows(2).filter(|at| at[0] == b'*' && at[1].is_ascii_digit()).count();
+                let greetings = calls - usize::from(asked.ends_with(b"PING\r\n"));
+                stream.write_all(&b"+OK\r\n".repeat(greetings - answered)).await.expect("room");
+                answered = greetings;
+            }
+            stream.write_all(reply).await.expect("room");
+        };
+        let ask = async {
+            let client = redis::Client::open(format!("unix://{}", socket.display())).expect("a URL");
+            let mut connection = client.get_multiplexed_async_connection().await.expect("a connection");
+            redis::cmd("PING").query_async::<Value>(&mut connection).await.expect_err("half a reply")
+        };
+        tokio::join!(server, ask).1
+    }
+
+    #[tokio::test]
+    async fn a_reply_that_is_cut_anywhere_leaves_open_what_was_done() {
+        let whole = b"*3\r\n$4\r\ngone\r\n*1\r\n:17\r\n+OK\r\n";
+        for length in 0..whole.len() {
+            let cut = half_said(&whole[..length]).await;
+            let judged = judge(&cut);
+            let is_open = matches!(judged, Fault::Unavailable { applied: Applied::Unknown, .. });
+            assert!(is_cut(&cut) && is_open, "after {length} bytes: {judged:?}");
+        }
     }
 
     #[test]

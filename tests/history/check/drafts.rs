@@ -1,0 +1,71 @@
+//! What a person has typed comes back to them as they saved it last.
+
+use std::collections::HashMap;
+
+use super::index::{Handed, Index, Outcome, Settled, Tale};
+use crate::record::Way;
+
+/// Something was saved with a job, or may have been.
+struct Save<'h> {
+    worker: Option<&'h str>,
+    settled: &'h Settled<'h>,
+}
+
+impl Save<'_> {
+    fn is_certain(&self) -> bool {
+        self.settled.outcome.is_new()
+    }
+}
+
+pub fn come_back(index: &Index) -> Vec<String> {
+    let mut found = Vec::new();
+    for (id, tale) in &index.jobs {
+        let saves = saves(tale);
+        let named = tale.handed.iter().filter(|handed| handed.said.worker.is_some());
+        found.extend(named.filter_map(|handed| wrong(handed, &saves)).map(|what| format!("{id}: {what}")));
+        let nameless = tale.handed.iter().filter(|handed| handed.said.worker.is_none() && handed.said.draft.is_some());
+        found.extend(nameless.map(|_| format!("{id}: somebody's draft went to nobody in particular")));
+    }
+    found
+}
+
+fn saves<'h>(tale: &'h Tale<'h>) -> Vec<Save<'h>> {
+    let workers: HashMap<&str, Option<&str>> =
+        tale.handed.iter().map(|one| (one.said.reservation.as_str(), one.said.worker.as_deref())).collect();
+    let drafts = tale.settled.iter().filter(|one| matches!(one.way, Way::Extend | Way::Abandon) && one.value.is_some());
+    let kept = drafts.filter(|one| !one.outcome.is_refused());
+    kept.map(|settled| Save { worker: workers.get(settled.reservation).copied().flatten(), settled }).collect()
+}
+
+fn wrong(handed: &Handed, saves: &[Save]) -> Option<String> {
+    let worker = handed.said.worker.as_deref();
+    let past = saves.iter().filter(|save| save.settled.begin < handed.end);
+    match handed.said.draft {
+        Some(value) => {
+            let mine: Vec<_> = past.filter(|save| save.worker == worker && save.settled.value == Some(value)).collect();
+            let Some(last) = mine.iter().map(|save| save.settled.end).max() else {
+                return Some(format!("{worker:?} was shown {value}, and never saved it"));
+            };
+            // An answer that was lost may have been one to a call that ran much later.
+            let is_open = mine.iter().any(|save| matches!(save.settled.outcome, Outcome::Unknown));
+            let newer = saves
+                .iter()
+                .find(|save| save.is_certain() && save.settled.begin > last && save.settled.end < handed.begin);
+            newer
+                .filter(|_| !is_open)
+                .map(|save| format!("{worker:?} was shown {value} after {:?}", save.settled.value))
+        }
+        None => {
+            let mine = past.filter(|save| save.worker == worker && save.is_certain());
+            let sure = mine.filter(|save| save.settled.end < handed.begin);
+            let last = sure.max_by_key(|save| save.settled.begin)?;
+            let may_be_over = saves.iter().any(|other| {
+                other.settled.end > last.settled.begin
+                    && other.settled.begin < handed.end
+                    && other.settled.value != last.settled.value
+            });
+            let is_open = saves.iter().any(|other| matches!(other.settled.outcome, Outcome::Unknown));
+            (!may_be_over && !is_open).then(|| format!("{worker:?} was not shown {:?}", last.settled.value))
+        }
+    }
+}

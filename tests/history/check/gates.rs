@@ -1,0 +1,82 @@
+//! What holds jobs apart: locks, batches that have enough out, people who hold enough.
+
+use std::collections::{HashMap, HashSet};
+
+use intray::job::Kind;
+
+use super::index::{self, Index};
+use crate::record::Event;
+
+/// Whether somebody has the job in hand after an event; `None` when that is as before.
+pub fn is_out(event: &Event) -> Option<bool> {
+    match Kind::parse(&event.kind)? {
+        Kind::Reserved => Some(true),
+        Kind::Abandoned | Kind::Released | Kind::Expired | Kind::Failed | Kind::Completed | Kind::Cancelled => {
+            Some(false)
+        }
+        Kind::Enqueued
+        | Kind::Due
+        | Kind::Blocked
+        | Kind::Resumed
+        | Kind::Extended
+        | Kind::Dead
+        | Kind::Requeued
+        | Kind::Changed
+        | Kind::Paused
+        | Kind::Unpaused
+        | Kind::BatchCompleted => None,
+    }
+}
+
+/// Walks through each queue; `gates` names those of a job's, each with how many may be out at once.
+fn crowded<'h>(index: &Index<'h>, gates: impl Fn(&'h Event) -> Vec<(String, usize)>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (queue, events) in &index.events {
+        let mut out: HashMap<String, HashSet<&str>> = HashMap::new();
+        let mut taken: HashMap<&str, Vec<String>> = HashMap::new();
+        for event in events {
+            let (Some(id), Some(goes_out)) = (event.job.as_deref(), is_out(event)) else { continue };
+            for gate in taken.remove(id).into_iter().flatten() {
+                out.entry(gate).or_default().remove(id);
+            }
+            if !goes_out {
+                continue;
+            }
+            for (gate, room) in gates(event) {
+                let those = out.entry(gate.clone()).or_default();
+                those.insert(id);
+                if those.len() > room {
+                    found.push(format!("{queue}: {gate} with {room}: {those:?} at {:?}", event.position));
+                }
+                taken.entry(id).or_default().push(gate);
+            }
+        }
+    }
+    found
+}
+
+pub fn locks(index: &Index) -> Vec<String> {
+    let locks = |event: &Event| {
+        let job = event.job.as_deref().and_then(|id| index.sent(id));
+        job.into_iter().flat_map(|job| &job.locks).map(|lock| (format!("the lock {lock}"), 1)).collect()
+    };
+    crowded(index, locks)
+}
+
+pub fn concurrency(index: &Index) -> Vec<String> {
+    let limits = index.concurrency();
+    let batch = |event: &Event| {
+        let limit = index::batch(event).and_then(|batch| Some((limits.get(batch.as_str()).copied()?, batch)));
+        limit.into_iter().map(|(limit, batch)| (format!("the batch {batch}"), limit)).collect()
+    };
+    crowded(index, batch)
+}
+
+pub fn worker_limit(index: &Index) -> Vec<String> {
+    let limit = |event: &Event| {
+        let limit = index.plans.get(event.queue.as_str()).map_or(0, |plan| plan.worker_limit);
+        let worker = event.worker.iter().filter(|_| limit > 0);
+        worker.map(|worker| (format!("the worker {worker}"), limit)).collect()
+    };
+    crowded(index, limit)
+}

@@ -1,0 +1,80 @@
+//! What is there in the end, against what the streams told.
+
+use std::collections::{HashMap, HashSet};
+
+use intray::job::{Kind, State};
+
+use super::{
+    index::Index,
+    legal::{self, Place},
+};
+use crate::record::{End, batch_of, queue_of};
+
+pub fn nothing_lost(index: &Index) -> Vec<String> {
+    let ends: HashMap<&str, &End> = index.history.ends.iter().map(|end| (end.queue.as_str(), end)).collect();
+    let batches: HashSet<&str> =
+        index.history.ends.iter().flat_map(|end| &end.batches).map(|it| it.id.as_str()).collect();
+    let mut found = Vec::new();
+    for (id, tale) in &index.jobs {
+        if !ends.contains_key(queue_of(id)) {
+            continue; // it was still going on when the history ended
+        }
+        let place = legal::last(&tale.events);
+        let has_gone = tale.is_member() && !batches.contains(batch_of(id).as_str());
+        let may_go = match place {
+            Place::Nowhere => true,
+            Place::Completed | Place::Cancelled => !index.keeps(queue_of(id)) || has_gone,
+            Place::Dead => !index.keeps(queue_of(id)) && has_gone,
+            Place::InLine | Place::Out => false,
+        };
+        match tale.end {
+            Some(end) if State::parse(&end.state).map(place_of) != Some(place) => {
+                found.push(format!("{id} is {}, and was told to be {place:?}", end.state));
+            }
+            None if !may_go => found.push(format!("{id} was {place:?}, and is not there")),
+            Some(_) | None => {}
+        }
+    }
+    found
+}
+
+fn place_of(state: State) -> Place {
+    match state {
+        State::Waiting | State::Blocked | State::Delayed => Place::InLine,
+        State::Reserved => Place::Out,
+        State::Completed => Place::Completed,
+        State::Dead => Place::Dead,
+        State::Cancelled => Place::Cancelled,
+    }
+}
+
+/// The feed as it is in the end, and as it was read by somebody who went on behind their cursor all the time.
+pub fn feed(index: &Index) -> Vec<String> {
+    let mut found = Vec::new();
+    for end in index.history.ends.iter().filter(|end| index.keeps(&end.queue)) {
+        let events = index.events.get(end.queue.as_str()).into_iter().flatten();
+        let completed = events.filter(|event| event.kind == Kind::Completed.word() && event.batch.is_none());
+        let told: Vec<&str> = completed.filter_map(|event| event.job.as_deref()).collect();
+        let kept: Vec<&str> = end.feed.iter().map(String::as_str).collect();
+        let pages = index.history.feeds.iter().filter(|(queue, _)| *queue == end.queue);
+        let read: Vec<&str> = pages.flat_map(|(_, ids)| ids).map(String::as_str).collect();
+        if let Some(at) = difference(&told, &kept) {
+            found.push(format!(
+                "{}: at {at} of {}: told {:?}, kept {:?}",
+                end.queue,
+                told.len(),
+                told.get(at),
+                kept.get(at)
+            ));
+        }
+        if let Some(at) = difference(&told, &read).filter(|&at| at < read.len()) {
+            found.push(format!("{}: at {at}: told {:?}, read {:?}", end.queue, told.get(at), read.get(at)));
+        }
+    }
+    found
+}
+
+/// Where two lists are first not the same.
+fn difference(one: &[&str], other: &[&str]) -> Option<usize> {
+    (one != other).then(|| one.iter().zip(other).position(|(a, b)| a != b).unwrap_or(one.len().min(other.len())))
+}

@@ -1,0 +1,94 @@
+//! What there may be only one of.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use intray::job::{Kind, State};
+
+use super::index::Index;
+use crate::record::{Twin, Way, queue_of};
+
+/// One accepted completion, by whom it was accepted, and its result is the one that is kept.
+pub fn completion(index: &Index) -> Vec<String> {
+    let mut found = Vec::new();
+    for (id, tale) in &index.jobs {
+        let completions = tale.settled.iter().filter(|one| one.way == Way::Complete);
+        let done: HashSet<_> =
+            completions.filter(|one| one.outcome.done().is_some()).map(|one| (one.reservation, one.value)).collect();
+        if done.len() > 1 {
+            found.push(format!("{id} was completed by {done:?}"));
+        }
+        if tale.events.iter().filter(|event| event.kind == Kind::Completed.word()).count() > 1 {
+            found.push(format!("{id} was told to be completed twice"));
+        }
+        if let (Some(end), [(_, value)]) = (tale.end, done.iter().collect::<Vec<_>>().as_slice())
+            && end.result != *value
+        {
+            found.push(format!("{id} was completed with {value:?}, and holds {:?}", end.result));
+        }
+    }
+    found
+}
+
+/// The same call under the same key makes the same job, and where nothing is forgotten one only.
+pub fn key(index: &Index) -> Vec<String> {
+    let mut made: BTreeMap<(u64, usize), HashSet<&str>> = BTreeMap::new();
+    let mut keyed = HashSet::new();
+    for one in index.tries.values().flatten() {
+        if let Some(key) = one.key {
+            keyed.insert(one.job.n);
+            made.entry(key).or_default().extend(one.outcome.done().map(|said| said.id.as_str()));
+        }
+    }
+    let several = made.iter().filter(|(_, ids)| ids.len() > 1);
+    let mut found: Vec<_> = several.map(|(key, ids)| format!("the key {key:?} made {ids:?}")).collect();
+    let mut jobs: HashMap<u64, Vec<&str>> = HashMap::new();
+    for (id, tale) in &index.jobs {
+        if let Some(n) = tale.n.filter(|n| keyed.contains(n) && index.keeps(queue_of(id))) {
+            jobs.entry(n).or_default().push(id);
+        }
+    }
+    let several = jobs.into_iter().filter(|(_, ids)| ids.len() > 1);
+    found.extend(several.map(|(n, ids)| format!("{n} was enqueued under a key, and is {ids:?}")));
+    found
+}
+
+/// Of jobs of a queue and a client with the same key or payload one lives at a time, and a twin's answer names a twin that lives.
+pub fn twins(index: &Index) -> Vec<String> {
+    let mut found = Vec::new();
+    for (queue, events) in &index.events {
+        let mut live: HashMap<(Option<&str>, Twin, u64), &str> = HashMap::new();
+        for event in events {
+            let Some(id) = event.job.as_deref() else { continue };
+            let Some(kind) = index.sent(id).filter(|job| job.twin != Twin::None).map(kind) else { continue };
+            let holder = live.get(&kind).copied();
+            if event.kind == Kind::Enqueued.word() {
+                if let Some(other) = live.insert(kind, id) {
+                    found.push(format!("{queue}: {id} came while its twin {other} lived"));
+                }
+            } else if ends(event) && holder == Some(id) {
+                live.remove(&kind);
+            }
+        }
+    }
+    let dones = index.tries.values().flatten().filter_map(|one| Some((one, one.outcome.done()?)));
+    for (one, said) in dones.filter(|(_, said)| said.duplicate) {
+        if index.sent(&said.id).is_some_and(|other| kind(other) != kind(one.job)) {
+            found.push(format!("{} is no twin of {}", said.id, one.job.n));
+        }
+        // Whoever repeats a call is told what has become of it since.
+        if one.key.is_none() && State::parse(&said.state).is_some_and(State::is_ended) {
+            found.push(format!("{} was {} and still the twin of {}", said.id, said.state, one.job.n));
+        }
+    }
+    found
+}
+
+/// What makes jobs the same: the payload matters where there is no key.
+fn kind(job: &crate::record::Job) -> (Option<&str>, Twin, u64) {
+    let n = if job.twin == Twin::Payload { job.n } else { 0 };
+    (job.client.as_deref(), job.twin, n)
+}
+
+fn ends(event: &crate::record::Event) -> bool {
+    [Kind::Completed, Kind::Dead, Kind::Cancelled].iter().any(|kind| event.kind == kind.word())
+}

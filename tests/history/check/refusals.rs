@@ -1,0 +1,69 @@
+//! Calls that were refused.
+
+use std::collections::{HashMap, HashSet};
+
+use super::index::{Index, Outcome};
+use crate::record::{Answer, Call, Refusal, Way};
+
+/// What was refused each time it was tried is nowhere: neither the job nor the result.
+pub fn no_effect(index: &Index) -> Vec<String> {
+    let refused = index.tries.iter().filter(|(_, tries)| tries.iter().all(|one| one.outcome.is_refused()));
+    let refused: HashSet<u64> = refused.map(|(n, _)| *n).collect();
+    let seen = index.jobs.iter().filter(|(_, tale)| tale.n.is_some_and(|n| refused.contains(&n)));
+    let mut found: Vec<_> = seen.map(|(id, tale)| format!("{id} holds {:?}, which was refused", tale.n)).collect();
+    for (id, tale) in &index.jobs {
+        let mut results: HashMap<u64, Vec<Outcome>> = HashMap::new();
+        for one in tale.settled.iter().filter(|one| one.way == Way::Complete) {
+            results.entry(one.value.unwrap_or(0)).or_default().push(one.outcome);
+        }
+        let Some(end) = tale.end else { continue };
+        let tried = |value: u64| results.get(&value).map_or(&[][..], Vec::as_slice);
+        if end.result.is_some_and(|value| tried(value).iter().all(|one| one.is_refused())) {
+            found.push(format!("{id} holds the result {:?}, which was refused", end.result));
+        }
+        let late = end.late_results.iter().filter(|value| tried(**value).iter().all(|one| !may_be_kept(*one)));
+        found.extend(late.map(|value| format!("{id} keeps the late result {value}, which nobody was told of")));
+    }
+    found
+}
+
+/// Who has lost the reservation is refused, and what they worked out is kept.
+fn may_be_kept(outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::Refused(refusal) => refusal.slug == "reservation-lost",
+        Outcome::Unknown => true,
+        Outcome::Done(_) => false,
+    }
+}
+
+/// What a caller may be told whose requests are as the contract says.
+const REASONS: [(u16, &str); 11] = [
+    (0, "no-connection"),
+    (404, "unknown-job"),
+    (404, "unknown-batch"),
+    (404, "unknown-queue"),
+    (409, "reservation-lost"),
+    (409, "wrong-state"),
+    (409, "worker-limit"),
+    (409, "offset-mismatch"),
+    (429, "queue-full"),
+    (503, "unavailable"),
+    (507, "storage-full"),
+];
+
+pub fn have_reasons(index: &Index) -> Vec<String> {
+    let mut found = Vec::new();
+    for call in &index.history.calls {
+        let strange = refusals(call).into_iter().filter(|it| !REASONS.contains(&(it.status, it.slug.as_str())));
+        found.extend(strange.map(|refusal| format!("{refusal:?} to {:?}", call.ask)));
+    }
+    found
+}
+
+fn refusals(call: &Call) -> Vec<&Refusal> {
+    match &call.answer {
+        Answer::Done(said) => said.iter().filter_map(|said| said.error.as_ref()).collect(),
+        Answer::Refused(refusal) => vec![refusal],
+        Answer::Unknown => Vec::new(),
+    }
+}

@@ -1,0 +1,45 @@
+//! Reservations of one job, by what their holders know for certain.
+
+use std::collections::HashMap;
+
+use super::index::{Index, Tale};
+use crate::record::{Moment, Way};
+
+/// When a reservation was certainly live: from the answer that gave it to the last call that found it so.
+struct Window<'h> {
+    reservation: &'h str,
+    from: Moment,
+    to: Moment,
+}
+
+pub fn apart(index: &Index) -> Vec<String> {
+    let mut found = Vec::new();
+    for (id, tale) in &index.jobs {
+        let mut windows = windows(tale);
+        windows.sort_by_key(|window| window.from);
+        let pairs = windows.windows(2).filter(|pair| pair[1].from < pair[0].to);
+        found.extend(pairs.map(|pair| format!("{id}: {} and {} at once", pair[0].reservation, pair[1].reservation)));
+    }
+    found
+}
+
+fn windows<'h>(tale: &Tale<'h>) -> Vec<Window<'h>> {
+    let mut windows: HashMap<&str, Window> = HashMap::new();
+    for handed in &tale.handed {
+        let reservation = handed.said.reservation.as_str();
+        let (from, to) = (handed.end, handed.begin);
+        let window = windows.entry(reservation).or_insert(Window { reservation, from, to });
+        (window.from, window.to) = (window.from.min(from), window.to.max(to));
+    }
+    for settled in &tale.settled {
+        let found_live = match settled.way {
+            Way::Extend => settled.outcome.done().is_some(),
+            Way::Complete => settled.outcome.done().is_some_and(|said| !said.late && !said.duplicate),
+            Way::Abandon | Way::Fail => settled.outcome.is_new(),
+        };
+        if let Some(window) = windows.get_mut(settled.reservation).filter(|_| found_live) {
+            window.to = window.to.max(settled.begin);
+        }
+    }
+    windows.into_values().filter(|window| window.from < window.to).collect()
+}

@@ -1,0 +1,121 @@
+//! The queues of a run, each with a theme of its own, and what all callers know of them.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+};
+
+use serde_json::json;
+
+use super::{Caller, Chance};
+use crate::{
+    record::{Ask, Plan, Recorder, queue_of},
+    services::Services,
+};
+
+/// First come, first served: nothing else happens there.
+pub const LINES: [&str; 2] = ["line-a", "line.b"];
+/// What people do at a desk: drafts, skips, picks, priorities.
+pub const DESK: &str = "desk";
+/// Jobs with locks.
+pub const GATES: &str = "gates";
+pub const BATCHES: &str = "batches";
+/// Jobs that die soon, and are requeued.
+pub const DEADLY: &str = "deadly";
+/// What is purged and forgotten.
+pub const SCRAP: &str = "scrap";
+pub const ALL: [&str; 7] = [LINES[0], LINES[1], DESK, GATES, BATCHES, DEADLY, SCRAP];
+
+/// Ids that somebody remembers, of each queue.
+const REMEMBERED: usize = 300;
+/// Producers rest while so many are not done.
+const BACKLOG: i64 = 2_000;
+
+pub fn plans() -> Vec<Plan> {
+    let plan = |queue: &str, worker_limit| Plan {
+        queue: queue.to_owned(),
+        worker_limit,
+        keeps: queue != SCRAP,
+        is_line: LINES.contains(&queue),
+    };
+    let limits = [1, 3, 2, 0, 5, 1, 2];
+    ALL.into_iter().zip(limits).map(|(queue, limit)| plan(queue, limit)).collect()
+}
+
+/// What has ended is kept for as long as there is, where nothing is to be forgotten.
+pub async fn set_up(caller: &mut Caller) {
+    for plan in plans() {
+        let mut settings = json!({ "worker_limit": plan.worker_limit, "lease_ms": 15_000 });
+        let (retention_ms, retention_max) = if plan.keeps { (2_592_000_000_u64, 1_000_000_000) } else { (10_000, 200) };
+        settings["retention_ms"] = retention_ms.into();
+        settings["retention_max"] = retention_max.into();
+        if plan.queue == DEADLY {
+            settings["max_attempts"] = 2.into();
+            settings["backoff"] = json!({ "type": "fixed", "delay_ms": 200 });
+        }
+        if plan.queue == SCRAP {
+            settings["max_jobs"] = 400.into();
+        }
+        caller.insist(Ask::Set { queue: plan.queue, settings: settings.to_string() }).await;
+    }
+}
+
+/// What all callers share.
+pub struct Shared {
+    pub services: Arc<Services>,
+    pub record: Recorder,
+    numbers: AtomicU64,
+    backlog: AtomicI64,
+    ids: Mutex<HashMap<String, VecDeque<String>>>,
+    /// Batches that take more jobs, with how many they have.
+    batches: Mutex<Vec<(String, usize)>>,
+}
+
+impl Shared {
+    pub fn new(services: Arc<Services>, record: Recorder) -> Self {
+        let (numbers, backlog) = (AtomicU64::new(1), AtomicI64::new(0));
+        let (ids, batches) = Default::default();
+        Self { services, record, numbers, backlog, ids, batches }
+    }
+
+    /// A number that was never given before.
+    pub fn number(&self) -> u64 {
+        self.numbers.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub fn moved(&self, by: i64) {
+        self.backlog.fetch_add(by, Ordering::Relaxed);
+    }
+
+    pub fn is_behind(&self) -> bool {
+        self.backlog.load(Ordering::Relaxed) > BACKLOG
+    }
+
+    pub fn remember(&self, id: &str) {
+        let mut ids = self.ids.lock().expect("nobody panics with it");
+        let those = ids.entry(queue_of(id).to_owned()).or_default();
+        those.push_back(id.to_owned());
+        if those.len() > REMEMBERED {
+            those.pop_front();
+        }
+    }
+
+    pub fn recall(&self, queue: &str, chance: &mut Chance) -> Option<String> {
+        let ids = self.ids.lock().expect("nobody panics with it");
+        let those = ids.get(queue).filter(|those| !those.is_empty())?;
+        those.get(chance.count(0, those.len() - 1)).cloned()
+    }
+
+    pub fn opened(&self, batch: &str, jobs: usize) {
+        self.batches.lock().expect("nobody panics with it").push((batch.to_owned(), jobs));
+    }
+
+    /// Whoever takes one is alone with it.
+    pub fn take_open(&self, chance: &mut Chance) -> Option<(String, usize)> {
+        let mut batches = self.batches.lock().expect("nobody panics with it");
+        (!batches.is_empty()).then(|| batches.len()).map(|n| batches.swap_remove(chance.count(0, n - 1)))
+    }
+}

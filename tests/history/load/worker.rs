@@ -1,0 +1,142 @@
+//! People at work: they take jobs, type, finish, give back, fail, vanish, come back late and say things twice.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use super::{Caller, queues::*};
+use crate::record::{Answer, Ask, Said, Settle, Way};
+
+struct Worker {
+    caller: Caller,
+    name: Option<String>,
+    /// What they went away with, to be finished some day.
+    forgotten: Vec<String>,
+}
+
+pub async fn work(caller: Caller, n: usize, stop: Arc<AtomicBool>) {
+    // One in ten gives no name.
+    let name = (n % 10 != 9).then(|| format!("worker {n}"));
+    let mut worker = Worker { caller, name, forgotten: Vec::new() };
+    while !stop.load(Ordering::Relaxed) {
+        let given = worker.reserve().await;
+        if given.is_empty() {
+            worker.caller.chance.rest(200).await;
+        }
+        for job in &given {
+            worker.handle(job).await;
+        }
+        if worker.caller.chance.percent(10) {
+            worker.come_back().await;
+        }
+    }
+}
+
+impl Worker {
+    async fn reserve(&mut self) -> Vec<Said> {
+        let number = self.caller.shared.number();
+        let chance = &mut self.caller.chance;
+        let first = *chance.one(&ALL);
+        let mut queues = vec![first.to_owned()];
+        if chance.percent(30) {
+            queues.extend([*chance.one(&ALL)].iter().filter(|&&other| other != first).map(|&it| it.to_owned()));
+        }
+        let id = chance.maybe(5, |chance| self.caller.shared.recall(first, chance)).flatten();
+        // Picks pass others over, so in a line nobody picks.
+        let id = id.filter(|_| !LINES.contains(&first));
+        let limit = if id.is_none() && chance.percent(20) { chance.count(2, 5) } else { 1 };
+        let wait_ms = if chance.percent(40) && id.is_none() { chance.up_to(2_000) } else { 0 };
+        let key = chance.maybe(20, |_| number).filter(|_| self.name.is_some());
+        let worker = self.name.clone();
+        let ask = Ask::Reserve { queues, worker, limit, wait_ms, id, key };
+        for _ in 0..3 {
+            match self.caller.call(ask.clone()).await {
+                Answer::Done(given) => return given,
+                Answer::Refused(_) | Answer::Unknown if key.is_some() => self.caller.chance.rest(100).await,
+                Answer::Refused(_) | Answer::Unknown => return Vec::new(),
+            }
+        }
+        Vec::new()
+    }
+
+    async fn handle(&mut self, job: &Said) {
+        self.caller.shared.remember(&job.id);
+        let is_line = LINES.contains(&crate::record::queue_of(&job.id));
+        self.caller.chance.rest(40).await;
+        let reservation = job.reservation.clone();
+        if !is_line && self.caller.chance.percent(25) {
+            let items = vec![self.plain(&reservation)];
+            self.settle(Way::Extend, items).await;
+        }
+        match self.caller.chance.up_to(99) {
+            0..=2 => self.forgotten.push(reservation),
+            3..=10 => self.give_back(&reservation, is_line).await,
+            11..=18 if !is_line => {
+                let item = self.plain(&reservation);
+                self.finish(Way::Fail, item).await;
+            }
+            _ => {
+                let item = self.plain(&reservation);
+                self.finish(Way::Complete, item).await;
+            }
+        }
+    }
+
+    async fn give_back(&mut self, reservation: &str, is_line: bool) {
+        let plain = self.plain(reservation);
+        let chance = &mut self.caller.chance;
+        if is_line {
+            return self.finish(Way::Abandon, Settle { value: None, ..plain }).await;
+        }
+        let value = plain.value.filter(|_| chance.percent(50));
+        let grace_ms = chance.maybe(20, |chance| chance.up_to(3_000));
+        let delay_ms = chance.maybe(20, |chance| chance.up_to(3_000)).filter(|_| grace_ms.is_none());
+        let skip = self.name.is_some() && chance.percent(15);
+        self.finish(Way::Abandon, Settle { value, grace_ms, delay_ms, skip, ..plain }).await;
+    }
+
+    /// Until it is known what came of it; and sometimes once more.
+    async fn finish(&mut self, way: Way, item: Settle) {
+        for _ in 0..6 {
+            let answer = self.settle(way, vec![item.clone()]).await;
+            let is_open = match &answer {
+                Answer::Done(_) => false,
+                Answer::Refused(refusal) => matches!(refusal.status, 0 | 503 | 507),
+                Answer::Unknown => true,
+            };
+            if !is_open && !self.caller.chance.percent(4) {
+                return;
+            }
+            self.caller.chance.rest(200).await;
+        }
+        self.forgotten.push(item.reservation);
+    }
+
+    /// What they held long ago is finished now, all in one call, and two ways at times.
+    async fn come_back(&mut self) {
+        let mut items: Vec<_> = std::mem::take(&mut self.forgotten).iter().map(|it| self.plain(it)).collect();
+        items.truncate(100);
+        if items.is_empty() {
+            return;
+        }
+        let way = if self.caller.chance.percent(80) { Way::Complete } else { Way::Fail };
+        if matches!(self.settle(way, items.clone()).await, Answer::Unknown) {
+            self.settle(way, items).await;
+        }
+    }
+
+    async fn settle(&mut self, way: Way, items: Vec<Settle>) -> Answer {
+        let answer = self.caller.call(Ask::Settle { way, items }).await;
+        if let (Way::Complete, Answer::Done(said)) = (way, &answer) {
+            let done = said.iter().filter(|one| one.error.is_none() && !one.duplicate).count();
+            self.caller.shared.moved(-i64::try_from(done).unwrap_or(0));
+        }
+        answer
+    }
+
+    fn plain(&self, reservation: &str) -> Settle {
+        let value = Some(self.caller.shared.number());
+        Settle { reservation: reservation.to_owned(), value, delay_ms: None, grace_ms: None, skip: false }
+    }
+}

@@ -1,0 +1,142 @@
+//! The history checker: several instances on a real Redis, all of it broken all the time, hundreds of callers who do all that the
+//! contract offers; and then what everybody was answered, what the streams told and what is there in the end are held against
+//! each other. Nothing may be lost, doubled or invented.
+//!
+//! ```sh
+//! make history SECONDS=120 SEED=7
+//! make history CHECK=target/tmp/history/7.ndjson # checks once more what a run has written
+//! ```
+//!
+//! | where | what |
+//! |---|---|
+//! | `record/` | a history: calls with begin and end, what was answered, events, what was there in the end; as a file too |
+//! | `load/` | those who call, and the last look |
+//! | `nemeses/`, `wire`, `services` | what breaks: instances, their wires to Redis, clocks |
+//! | `topology` | what keeps the jobs and how that breaks: one Redis, and the seam for more |
+//! | `check/` | the rules, and for each a history that breaks it |
+//!
+//! A call ends with an answer, with a refusal that says that nothing was done, or nobody knows how: then both are allowed.
+
+mod check;
+mod load;
+mod nemeses;
+mod record;
+mod services;
+mod topology;
+mod wire;
+
+#[path = "../model/editing.rs"]
+#[expect(dead_code, reason = "the model asks whether each edit was met")]
+mod editing;
+
+/// Redis with a movable clock and the service as a process are the stories' own.
+#[path = "../service/world"]
+mod world {
+    #![expect(dead_code, reason = "the stories use more of it")]
+
+    mod children;
+    mod clock;
+    mod engine;
+    mod service;
+    mod shim;
+
+    pub use engine::Engine;
+    pub use service::{Service, program};
+
+    /// Waits for a condition, with a deadline that only a broken program meets.
+    async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+        for _ in 0..12_000 {
+            if let Some(found) = look().await {
+                return found;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        panic!("it never happened: {what}")
+    }
+}
+
+use std::{fs, path::PathBuf, time::Instant};
+
+use editing::{Edit, NOTHING_IS_PLAIN};
+use load::Options;
+use record::History;
+use topology::One;
+
+/// What the environment says of a run, or something short; a seed may be `random`.
+fn number(name: &str, default: u64) -> u64 {
+    match std::env::var(name) {
+        Ok(text) if text == "random" => fastrand::u64(..1_000_000),
+        Ok(text) => text.parse().unwrap_or_else(|e| panic!("{name}={text}: {e}")),
+        Err(_) => default,
+    }
+}
+
+fn file(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("history");
+    fs::create_dir_all(&folder).expect("a folder for histories");
+    folder.join(format!("{name}.ndjson"))
+}
+
+/// Checks it, and says how much there was and how long that took.
+fn assert_holds(history: &History) {
+    let begin = Instant::now();
+    let breaches = check::check(history);
+    let (size, seconds) = (history.size(), begin.elapsed().as_secs_f64());
+    println!("{} calls, {} events: {size} checked in {seconds:.1} s", history.calls.len(), history.events.len());
+    assert!(breaches.is_empty(), "the history breaks\n{}", check::report(&breaches));
+}
+
+/// Without `HISTORY_SECONDS` a short run; `make history` says more.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_lost_doubled_or_invented() {
+    let seed = number("HISTORY_SEED", 1);
+    let seconds = number("HISTORY_SECONDS", 8);
+    let file = file(&seed.to_string());
+    let topology = std::env::var("HISTORY_TOPOLOGY").unwrap_or_else(|_| "one".to_owned());
+    println!(
+        "HISTORY_SEED={seed} HISTORY_SECONDS={seconds} HISTORY_TOPOLOGY={topology}, written to {}",
+        file.display()
+    );
+    let options = Options { seconds, seed, workers: 120, producers: 24, breaks: true };
+    let history = match topology.as_str() {
+        "one" => load::run(&options, One::start(&[]).await, &file).await,
+        other => panic!("HISTORY_TOPOLOGY={other}: there is no such"),
+    };
+    tokio::task::spawn_blocking(move || assert_holds(&history)).await.expect("it holds");
+}
+
+/// Faults of the product, and the rule that each of them breaks.
+const FAULTS: [(&str, Edit); 3] = [
+    (
+        "no lock is held twice",
+        Edit { from: "if gate.is_lock(name) then return false end", to: "if gate.is_lock(name) then return true end" },
+    ),
+    (
+        "a job counts what happened to it",
+        Edit { from: "r.attempts = r.expired + 1, r.attempts + 1", to: "r.attempts = r.expired + 1, r.attempts" },
+    ),
+    (
+        "what was typed comes back",
+        Edit { from: "if shares_drafts or owner == worker and worker ~= '' then", to: "if true then" },
+    ),
+];
+
+/// The load comes to where they are, and the rules see them, though nothing else is broken.
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_that_are_planted_are_found() {
+    let edits: Vec<_> = FAULTS.iter().map(|(_, edit)| *edit).chain([NOTHING_IS_PLAIN]).collect();
+    let options = Options { seconds: 5, seed: 1, workers: 60, producers: 12, breaks: false };
+    let history = load::run(&options, One::start(&edits).await, &file("planted")).await;
+    let breaches = check::check(&history);
+    for (rule, Edit { from, .. }) in FAULTS {
+        assert!(breaches.iter().any(|breach| breach.rule == rule), "{from}\n{}", check::report(&breaches));
+    }
+}
+
+/// `HISTORY_CHECK` names a file that another run has written.
+#[test]
+fn what_was_written_holds() {
+    if let Some(path) = std::env::var("HISTORY_CHECK").ok().filter(|path| !path.is_empty()) {
+        assert_holds(&record::read(&PathBuf::from(path)).expect("a history"));
+    }
+}

@@ -1,0 +1,96 @@
+//! What goes wrong meanwhile, at random and at the same time.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    load::Chance,
+    record::{Entry, Recorder},
+    services::{Instance, Services},
+    wire::Break,
+};
+
+/// Between one thing that breaks and the next, at most.
+const PAUSE_MS: u64 = 900;
+
+/// Breaks things for so long; when it answers, all is mended.
+pub async fn plague(services: &Services, record: &Recorder, chance: &mut Chance, time: Duration) {
+    let end = Instant::now() + time;
+    let mut strikes = FuturesUnordered::new();
+    while Instant::now() < end {
+        let next = sleep(Duration::from_millis(chance.up_to(PAUSE_MS)));
+        tokio::pin!(next);
+        loop {
+            tokio::select! {
+                () = &mut next => break,
+                Some(()) = strikes.next() => {}
+            }
+        }
+        strikes.push(strike(services, record, chance.fork()));
+    }
+    while strikes.next().await.is_some() {}
+}
+
+async fn strike(services: &Services, record: &Recorder, mut chance: Chance) {
+    let begin = record.now();
+    let what = match chance.up_to(9) {
+        0..=2 => services.topology.strike(&mut chance).await,
+        3 | 4 => jump(services, &mut chance).await,
+        5 | 6 => break_wire(services, &mut chance),
+        _ => break_instance(services, &mut chance).await,
+    };
+    if let Some(what) = what {
+        record.add(Entry::Fault { begin, end: record.now(), what });
+    }
+}
+
+/// Mostly past the end of some leases, sometimes of all.
+async fn jump(services: &Services, chance: &mut Chance) -> Option<String> {
+    let ms = if chance.percent(70) { chance.up_to(8_000) } else { chance.up_to(120_000) };
+    services.pass(ms).await;
+    Some(format!("the clock jumped {ms} ms"))
+}
+
+fn break_wire(services: &Services, chance: &mut Chance) -> Option<String> {
+    let n = chance.count(0, services.instances.len() - 1);
+    let what = match chance.up_to(5) {
+        0 | 1 => Break::Cut,
+        2 | 3 => Break::CutAt(chance.count(0, 3_000)),
+        4 => Break::Deafen,
+        _ => Break::Delay(chance.up_to(3_000)),
+    };
+    services.instances[n].wire.suffers(what);
+    Some(format!("wire {n}: {what:?}"))
+}
+
+async fn break_instance(services: &Services, chance: &mut Chance) -> Option<String> {
+    let n = chance.count(0, services.instances.len() - 1);
+    let how = suffer(&services.instances[n], chance).await?;
+    Some(format!("instance {n}: {how}"))
+}
+
+async fn suffer(instance: &Instance, chance: &mut Chance) -> Option<&'static str> {
+    let mut service = instance.service.try_lock().ok()?;
+    Some(match chance.up_to(3) {
+        0 => {
+            service.kill();
+            chance.rest(1_000).await;
+            instance.start_again(&mut service).await;
+            "killed"
+        }
+        1 => {
+            service.signal(libc::SIGTERM);
+            service.ended().await;
+            instance.start_again(&mut service).await;
+            "told to end"
+        }
+        _ => {
+            service.signal(libc::SIGSTOP);
+            chance.rest(2_500).await;
+            service.signal(libc::SIGCONT);
+            "stopped"
+        }
+    })
+}

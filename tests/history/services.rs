@@ -1,0 +1,97 @@
+//! The instances under test, and the wires between them and what keeps the jobs.
+
+use std::{
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex as Lock, PoisonError},
+    time::Duration,
+};
+
+use crate::{
+    load::Chance,
+    topology::Topology,
+    wire::Wire,
+    world::{Service, program},
+};
+
+pub struct Services {
+    pub topology: Box<dyn Topology>,
+    pub instances: Vec<Instance>,
+    pub http: reqwest::Client,
+}
+
+/// One instance. Whoever breaks it has it alone meanwhile.
+pub struct Instance {
+    pub service: tokio::sync::Mutex<Service>,
+    pub wire: Wire,
+    url: Lock<String>,
+    socket: PathBuf,
+    log: PathBuf,
+}
+
+impl Services {
+    /// What the instances say goes behind what is in the file.
+    pub async fn start(topology: impl Topology, many: usize, log: &Path) -> Arc<Self> {
+        let mut instances = Vec::new();
+        for n in 0..many {
+            let socket = topology.folder().join(format!("wire-{n}.sock"));
+            let wire = Wire::start(&socket, topology.socket());
+            let service = started(&socket).await;
+            let url = Lock::new(service.url().to_owned());
+            let (service, log) = (tokio::sync::Mutex::new(service), log.to_owned());
+            instances.push(Instance { service, wire, url, socket, log });
+        }
+        let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(256).build().expect("a client");
+        Arc::new(Self { topology: Box::new(topology), instances, http })
+    }
+
+    /// Of any of them, whatever state it is in.
+    pub fn url(&self, chance: &mut Chance) -> String {
+        chance.one(&self.instances).url()
+    }
+
+    /// So many ms pass on the clock that counts.
+    pub async fn pass(&self, ms: u64) {
+        self.topology.pass(ms).await;
+    }
+
+    pub async fn stop(&self) {
+        for instance in &self.instances {
+            let mut service = instance.service.lock().await;
+            service.kill();
+            instance.keep_log(&service);
+        }
+        self.topology.stop().await;
+    }
+}
+
+impl Instance {
+    fn url(&self) -> String {
+        self.url.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// After its end; as often as it takes, for what it needs may be away itself.
+    pub async fn start_again(&self, service: &mut Service) {
+        self.keep_log(service);
+        *service = started(&self.socket).await;
+        service.url().clone_into(&mut self.url.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn keep_log(&self, service: &Service) {
+        let file = File::options().create(true).append(true).open(&self.log).expect("a file for the logs");
+        (&file).write_all(service.said().as_bytes()).expect("room for the logs");
+    }
+}
+
+async fn started(socket: &Path) -> Service {
+    let url = format!("unix://{}", socket.display());
+    let args = ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", "200", "--redis-url", &url];
+    for _ in 0..300 {
+        match Service::try_start(program(args)).await {
+            Ok(service) => return service,
+            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+        }
+    }
+    panic!("an instance does not start any more")
+}
