@@ -55,6 +55,8 @@ fn step(place: Place, kind: Kind, event: &Event, before: Option<Kind>) -> Option
     use Place::{Cancelled, Completed, Dead, InLine, Nowhere, Out};
     let from = |allowed: &[Place], to| allowed.contains(&place).then_some(to);
     match kind {
+        // What was made of a batch that was never finished goes after a minute, and the same call makes it again.
+        Kind::Enqueued if event.batch.is_some() && before == Some(Kind::Cancelled) => from(&[Cancelled], InLine),
         Kind::Enqueued => from(&[Nowhere], InLine),
         Kind::Due | Kind::Blocked => from(&[InLine], InLine),
         Kind::Reserved => from(&[InLine], Out),

@@ -88,7 +88,9 @@ fn count(tale: &Tale, kind: Kind) -> usize {
 fn unasked_hand_outs(index: &Index) -> Vec<String> {
     let (mut seen, mut open, mut told) = (HashMap::new(), HashMap::new(), HashMap::new());
     for call in &index.history.calls {
-        let Ask::Reserve { worker: Some(worker), limit, .. } = &call.ask else { continue };
+        let Ask::Reserve { worker: Some(worker), limit, wait_ms, .. } = &call.ask else { continue };
+        // Who waits tries again, and what was given to a try that nobody heard of may have run out by then.
+        *open.entry(worker.as_str()).or_insert(0) += if *wait_ms > 0 { *limit } else { 0 };
         match &call.answer {
             Answer::Done(said) => {
                 let them: &mut HashSet<&str> = seen.entry(worker.as_str()).or_default();

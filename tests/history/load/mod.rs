@@ -66,6 +66,7 @@ pub async fn run<T: Topology>(options: &Options, topology: T, file: &Path) -> Hi
     for _ in 0..options.producers.div_ceil(2) {
         tasks.spawn(operator::operate(Caller::new(&shared, chance.fork()), stop.clone()));
     }
+    tasks.spawn(queues::watch(Caller::new(&shared, chance.fork()), stop.clone()));
     for plan in queues::plans().into_iter().filter(|plan| plan.keeps) {
         tasks.spawn(feeder::read(Caller::new(&shared, chance.fork()), plan.queue, stop.clone()));
     }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use super::{Caller, queues::*};
-use crate::record::{Answer, Ask};
+use crate::record::Ask;
 
 /// Where nobody cancels, purges, requeues or changes a priority: that would change whose turn it is.
 fn is_line(queue: &str) -> bool {
@@ -24,10 +24,7 @@ pub async fn operate(mut caller: Caller, stop: Arc<AtomicBool>) {
         };
         if let Some(ask) = ask {
             let is_pause = matches!(&ask, Ask::Set { .. });
-            let answer = caller.call(ask.clone()).await;
-            if let (Ask::Cancel { .. }, Answer::Done(_)) = (&ask, answer) {
-                caller.shared.moved(-1);
-            }
+            caller.call(ask).await;
             if is_pause {
                 caller.chance.rest(300).await;
                 caller.insist(Ask::Set { queue: queue.to_owned(), settings: r#"{"paused":null}"#.to_owned() }).await;

@@ -38,7 +38,6 @@ async fn enqueue(caller: &mut Caller) {
         let answer = caller.call(ask.clone()).await;
         if let Answer::Done(said) = &answer {
             for one in said.iter().filter(|one| one.error.is_none()) {
-                caller.shared.moved(i64::from(!one.duplicate));
                 caller.shared.remember(&one.id);
             }
         }
@@ -112,7 +111,6 @@ async fn make_batch(caller: &mut Caller) {
     for _ in 0..AGAIN {
         if let Answer::Done(said) = caller.call(ask.clone()).await {
             let Some(batch) = said.first() else { return };
-            caller.shared.moved(i64::try_from(many).unwrap_or(0));
             caller.shared.remember(&batch.id);
             if !sealed {
                 caller.shared.opened(&batch.id, many);
@@ -142,7 +140,6 @@ async fn go_on_with_batch(caller: &mut Caller) {
     for _ in 0..AGAIN {
         match caller.call(ask.clone()).await {
             Answer::Done(_) if matches!(ask, Ask::Append { .. }) => {
-                caller.shared.moved(i64::try_from(many).unwrap_or(0));
                 return caller.shared.opened(&batch, has + many);
             }
             Answer::Done(_) => return,

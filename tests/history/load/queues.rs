@@ -4,7 +4,7 @@ use std::{
     collections::{HashMap, VecDeque},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -31,8 +31,8 @@ pub const ALL: [&str; 7] = [LINES[0], LINES[1], DESK, GATES, BATCHES, DEADLY, SC
 
 /// Ids that somebody remembers, of each queue.
 const REMEMBERED: usize = 300;
-/// Producers rest while so many are not done.
-const BACKLOG: i64 = 2_000;
+/// Producers rest while so many wait.
+const BACKLOG: u64 = 1_500;
 
 pub fn plans() -> Vec<Plan> {
     let plan = |queue: &str, worker_limit| Plan {
@@ -63,12 +63,25 @@ pub async fn set_up(caller: &mut Caller) {
     }
 }
 
+/// Looks how much waits, as nobody knows that who only counts what they were answered.
+pub async fn watch(mut caller: Caller, stop: Arc<AtomicBool>) {
+    while !stop.load(Ordering::Relaxed) {
+        if let Some(page) = caller.look("/queues").await {
+            let queues = page["queues"].as_array().into_iter().flatten();
+            let waiting = queues.map(|queue| ["waiting", "blocked"].map(|state| queue["counts"][state].as_u64()));
+            let sum: u64 = waiting.flatten().flatten().sum();
+            caller.shared.is_behind.store(sum > BACKLOG, Ordering::Relaxed);
+        }
+        caller.chance.rest(400).await;
+    }
+}
+
 /// What all callers share.
 pub struct Shared {
     pub services: Arc<Services>,
     pub record: Recorder,
     numbers: AtomicU64,
-    backlog: AtomicI64,
+    is_behind: AtomicBool,
     ids: Mutex<HashMap<String, VecDeque<String>>>,
     /// Batches that take more jobs, with how many they have.
     batches: Mutex<Vec<(String, usize)>>,
@@ -76,9 +89,9 @@ pub struct Shared {
 
 impl Shared {
     pub fn new(services: Arc<Services>, record: Recorder) -> Self {
-        let (numbers, backlog) = (AtomicU64::new(1), AtomicI64::new(0));
+        let (numbers, is_behind) = (AtomicU64::new(1), AtomicBool::new(false));
         let (ids, batches) = Default::default();
-        Self { services, record, numbers, backlog, ids, batches }
+        Self { services, record, numbers, is_behind, ids, batches }
     }
 
     /// A number that was never given before.
@@ -86,12 +99,8 @@ impl Shared {
         self.numbers.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub fn moved(&self, by: i64) {
-        self.backlog.fetch_add(by, Ordering::Relaxed);
-    }
-
     pub fn is_behind(&self) -> bool {
-        self.backlog.load(Ordering::Relaxed) > BACKLOG
+        self.is_behind.load(Ordering::Relaxed)
     }
 
     pub fn remember(&self, id: &str) {

@@ -127,12 +127,7 @@ impl Worker {
     }
 
     async fn settle(&mut self, way: Way, items: Vec<Settle>) -> Answer {
-        let answer = self.caller.call(Ask::Settle { way, items }).await;
-        if let (Way::Complete, Answer::Done(said)) = (way, &answer) {
-            let done = said.iter().filter(|one| one.error.is_none() && !one.duplicate).count();
-            self.caller.shared.moved(-i64::try_from(done).unwrap_or(0));
-        }
-        answer
+        self.caller.call(Ask::Settle { way, items }).await
     }
 
     fn plain(&self, reservation: &str) -> Settle {
