@@ -6,6 +6,8 @@ mod exposure;
 mod redis_tls;
 mod redis_url;
 mod secrets;
+mod sentinel;
+mod sentinel_url;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -21,12 +23,15 @@ pub use self::{
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
+    sentinel::{Elsewhere, SentinelAccess},
+    sentinel_url::SentinelUrl,
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use self::{
     redis_tls::RedisTls,
     redis_url::{UrlFile, UrlFileParser, UrlParser},
     secrets::{SecretFile, SecretFileParser, SecretParser},
+    sentinel::SentinelFlags,
 };
 use crate::{
     access::{KeyName, Pattern, Role},
@@ -64,7 +69,7 @@ pub enum Command {
 /// Where the jobs are kept.
 #[derive(Debug, Args)]
 pub struct Store {
-    /// redis://[user:password@]host[:port][/db] or unix:///path; none: a private server with its data in --data-dir
+    /// redis://[user:password@]host[:port][/db], unix:///path or redis+sentinel://host,host/name; none: a private server with its data in --data-dir
     #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UrlParser)]
     redis_url: Option<RedisUrl>,
     /// A file that holds the URL, for a URL with a password; looked at when --redis-url is not given
@@ -72,6 +77,8 @@ pub struct Store {
     redis_url_file: Option<UrlFile>,
     #[command(flatten)]
     redis_tls: RedisTls,
+    #[command(flatten)]
+    sentinel: SentinelFlags,
     /// The folder of the private server's data
     #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
     pub data_dir: PathBuf,
@@ -243,7 +250,20 @@ impl Store {
     /// # Errors
     /// One line for the operator, when there is no TLS that it could be for.
     pub fn redis_tls(&self) -> Result<RedisCertificates, String> {
-        self.redis_tls.certificates(matches!(self.redis_url(), RedisUrl::Url(url) if url.asks_for_tls()))
+        let is_tls = match self.redis_url() {
+            RedisUrl::Embedded => false,
+            RedisUrl::Url(url) => url.asks_for_tls(),
+            RedisUrl::Sentinels(url) => url.is_tls,
+        };
+        self.redis_tls.certificates(is_tls)
+    }
+
+    /// What sentinels are shown.
+    ///
+    /// # Errors
+    /// One line for the operator, when there are none that it could be for.
+    pub fn sentinel(&self) -> Result<SentinelAccess, String> {
+        self.sentinel.access(matches!(self.redis_url(), RedisUrl::Sentinels(_)))
     }
 }
 
