@@ -73,7 +73,7 @@ impl Watched {
             format!("port {port}"),
             format!("dir {}", folder.display()),
             format!("sentinel monitor {NAME} 127.0.0.1 {} 2", self.ports[0]),
-            format!("sentinel down-after-milliseconds {NAME} 600"),
+            format!("sentinel down-after-milliseconds {NAME} 1500"),
             format!("sentinel failover-timeout {NAME} 6000"),
         ];
         if let Some((redis, sentinel)) = self.plan.passwords {

@@ -78,13 +78,11 @@ impl Sentinels {
         Reached::read(&info)
     }
 
+    /// What was lost once stays lost, however well the next ones follow.
     fn compare(&self, reached: &Reached, last: &Reached) {
-        let behind = reached.lacks(last).map(|bytes| Behind { since: Instant::now(), bytes });
-        metrics::gauge!("intray_redis_missing_bytes").set(behind.map_or(0.0, |behind| match behind.bytes {
-            Some(bytes) => bytes as f64,
-            None => f64::NAN,
-        }));
-        self.now.send_modify(|now| now.behind = behind);
+        let Some(bytes) = reached.lacks(last) else { return };
+        metrics::gauge!("intray_redis_missing_bytes").set(bytes.map_or(f64::NAN, |bytes| bytes as f64));
+        self.now.send_modify(|now| now.behind = Some(Behind { since: Instant::now(), bytes }));
         if let Some(line) = self.lacks() {
             tracing::error!(primary = self.name(), "{line}");
         }
