@@ -3,20 +3,24 @@
 mod durability;
 mod environment;
 mod exposure;
+mod pem;
 mod redis_tls;
 mod redis_url;
 mod secrets;
 mod sentinel;
 mod sentinel_url;
+mod store;
+mod tls;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::BoolishValueParser,
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::BoolishValueParser,
     builder::NonEmptyStringValueParser, builder::RangedU64ValueParser, value_parser,
 };
 
+use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     durability::Durability,
     environment::{levels, strangers},
@@ -25,13 +29,9 @@ pub use self::{
     secrets::TokenSecret,
     sentinel::{Elsewhere, SentinelAccess},
     sentinel_url::SentinelUrl,
+    store::{LogFormat, Store},
+    tls::Tls,
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
-};
-use self::{
-    redis_tls::RedisTls,
-    redis_url::{UrlFile, UrlFileParser, UrlParser},
-    secrets::{SecretFile, SecretFileParser, SecretParser},
-    sentinel::SentinelFlags,
 };
 use crate::{
     access::{KeyName, Pattern, Role},
@@ -57,7 +57,7 @@ pub enum Command {
     /// Apply the layout migrations and say what was done
     Migrate(Migrate),
     /// Test the configuration and Redis, and say what is wrong
-    Check(Serve),
+    Check(Checking),
     /// Make a token for a worker, signed by the first secret
     Token(Token),
     /// Make an API key: the key itself, then its line for the keys file
@@ -66,43 +66,13 @@ pub enum Command {
     Healthcheck(Healthcheck),
 }
 
-/// Where the jobs are kept.
-#[derive(Debug, Args)]
-pub struct Store {
-    /// redis://[user:password@]host[:port][/db], unix:///path or redis+sentinel://host,host/name; none: a private server with its data in --data-dir
-    #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UrlParser)]
-    redis_url: Option<RedisUrl>,
-    /// A file that holds the URL, for a URL with a password; looked at when --redis-url is not given
-    #[arg(long, env = "REDIS_URL_FILE", value_name = "FILE", value_parser = UrlFileParser)]
-    redis_url_file: Option<UrlFile>,
-    #[command(flatten)]
-    redis_tls: RedisTls,
-    #[command(flatten)]
-    sentinel: SentinelFlags,
-    /// The folder of the private server's data
-    #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
-    pub data_dir: PathBuf,
-    /// The private server's memory: bytes, or with K, M or G behind them; 0: no limit [default: half of the machine's or of
-    /// the control group's]
-    #[arg(long, env = "INTRAY_MAX_MEMORY", value_name = "BYTES")]
-    pub max_memory: Option<Memory>,
-    /// When a change is acknowledged: async, when Redis has made it; replicated:N, when N replicas have it; synced, when it is
-    /// on disk
-    #[arg(long, env = "INTRAY_DURABILITY", value_name = "LEVEL", default_value = "async")]
-    pub durability: Durability,
-    /// What every key in Redis begins with
-    #[arg(long, env = "INTRAY_PREFIX", default_value = "intray")]
-    pub prefix: Prefix,
-    /// How logs are written to standard output; their level is RUST_LOG's
-    #[arg(long, env = "INTRAY_LOG_FORMAT", value_enum, default_value = "text")]
-    pub log_format: LogFormat,
-}
-
 #[derive(Debug, Args)]
 pub struct Serve {
     /// The address to serve on, host:port
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
+    #[command(flatten)]
+    pub tls: Tls,
     #[command(flatten)]
     pub store: Store,
     /// Milliseconds between two sweeps for overdue jobs
@@ -152,6 +122,15 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_MAX_PAYLOAD_BYTES", value_name = "N", default_value_t = 262_144)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::BODY as u64))]
     pub max_payload_bytes: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Checking {
+    #[command(flatten)]
+    pub serve: Serve,
+    /// Print the command that makes a user of Redis with exactly the rights that are needed, and look at nothing
+    #[arg(long)]
+    pub acl: bool,
 }
 
 /// What tokens are signed with.
@@ -215,12 +194,8 @@ pub struct Healthcheck {
     /// The address that the service listens on, host:port
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    Text,
-    Json,
+    #[command(flatten)]
+    pub tls: Tls,
 }
 
 impl Cli {
@@ -235,35 +210,6 @@ impl Cli {
     fn from(mut definition: clap::Command, args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         let matches = definition.try_get_matches_from_mut(args)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
-    }
-}
-
-impl Store {
-    /// The URL itself, else the one out of the file, else the private server.
-    pub fn redis_url(&self) -> RedisUrl {
-        let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.url));
-        given.cloned().unwrap_or(RedisUrl::Embedded)
-    }
-
-    /// What is to be shown to the server, and asked of it.
-    ///
-    /// # Errors
-    /// One line for the operator, when there is no TLS that it could be for.
-    pub fn redis_tls(&self) -> Result<RedisCertificates, String> {
-        let is_tls = match self.redis_url() {
-            RedisUrl::Embedded => false,
-            RedisUrl::Url(url) => url.asks_for_tls(),
-            RedisUrl::Sentinels(url) => url.is_tls,
-        };
-        self.redis_tls.certificates(is_tls)
-    }
-
-    /// What sentinels are shown.
-    ///
-    /// # Errors
-    /// One line for the operator, when there are none that it could be for.
-    pub fn sentinel(&self) -> Result<SentinelAccess, String> {
-        self.sentinel.access(matches!(self.redis_url(), RedisUrl::Sentinels(_)))
     }
 }
 

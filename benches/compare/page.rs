@@ -10,9 +10,8 @@ use super::{
 };
 
 /// What nobody measures here, and why.
-const LEFT_OUT: [(&str, &str); 4] = [
+const LEFT_OUT: [(&str, &str); 3] = [
     ("lmstfy", "no package of it is kept where the others come from"),
-    ("TLS", "the service speaks none itself"),
     ("several machines", "everything here shares one, and its loopback"),
     ("instructions, allocations and system calls of a cycle", "`make cost` counts them"),
 ];

@@ -13,8 +13,9 @@ impl Serve {
     pub fn open_secrets(&self) -> Option<String> {
         let secrets = self.signing.token_secret_file.iter().map(|file| &file.path);
         let url = self.store.redis_url_file.iter().map(|file| &file.path);
-        let (key, password) = (self.store.redis_tls.key_file(), self.store.sentinel.password_file());
-        let all = self.keys_file.iter().chain(secrets).chain(url).chain(key).chain(password);
+        let keys = self.store.redis_tls.key_file().into_iter().chain(self.tls.key_file());
+        let password = self.store.sentinel.password_file();
+        let all = self.keys_file.iter().chain(secrets).chain(url).chain(keys).chain(password);
         let open = all.filter(|file| files::is_everybodys(file));
         let open: Vec<_> = open.map(|file| file.display().to_string()).collect();
         (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))

@@ -37,7 +37,7 @@ pub use redis::{
     server::Server,
 };
 pub use transitions::*;
-pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError};
+pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, rights::needed_rights};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     events::{Event, Passage, Position, Subject},

@@ -112,6 +112,7 @@ mod access {
 mod requests {
     mod contract; // Every answer that the contract documents is provoked here, and held against it.
     mod hostile; // A caller without a credential who does the worst they can, for long: made-up queues.
+    mod https; // The service by TLS: a person's tabs on one connection of HTTP/2, and peers who misuse one.
     mod malformed; // Requests that are refused before anybody looks at a field: type, size, route, method.
     mod refusals; // Bad input of every kind: a problem that names the place, and nothing stored.
     mod refused_early; // Calls that are refused before anybody reads their body.
@@ -122,6 +123,7 @@ mod requests {
 mod store {
     mod adopting; // Keys of the older design that cannot be taken over as things are.
     mod away; // What is said of a Redis that is not there, came back, came back empty or is too old.
+    mod broken; // A key of another type, and every call that may meet it: no answer says more than is true.
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.

@@ -17,9 +17,12 @@ use super::Found;
 
 pub async fn run(size: Size) -> Found {
     let (rig, numbers) = (Rig::start(), Numbers::new());
-    let (replicated, synced) = (Rig::replicated(), Rig::synced());
-    let kept =
-        [(&replicated, Way::Plain, "changes that a replica has"), (&synced, Way::Plain, "changes that are on disk")];
+    let (by_tls, replicated, synced) = (Rig::by_tls(), Rig::replicated(), Rig::synced());
+    let kept = [
+        (&by_tls, Way::Plain, "TLS"),
+        (&replicated, Way::Plain, "changes that a replica has"),
+        (&synced, Way::Plain, "changes that are on disk"),
+    ];
     let rows: Vec<_> = Way::ALL.into_iter().map(|way| (&rig, way, way.name())).chain(kept).collect();
     for (rig, way, _) in &rows {
         way.ready(rig).await;

@@ -90,7 +90,7 @@ impl Queues {
             lacking.push(LISTENING[0]);
         }
         let prefix = self.parts.runner.keys.prefix();
-        let needed = needed(prefix);
+        let needed = needed_rights(prefix);
         let cost = |name: &&str| COMFORTS.iter().find(|(comfort, _)| comfort == name).map(|(_, cost)| *cost);
         let costs: Option<BTreeSet<_>> = lacking.iter().map(cost).collect();
         let is_warning = costs.is_some();
@@ -102,8 +102,9 @@ impl Queues {
     }
 }
 
-/// The command that makes a user with exactly the rights that are needed.
-fn needed(prefix: &str) -> String {
+/// The command that makes a user of Redis with exactly the rights that are needed; `PASSWORD` is to be replaced.
+#[must_use]
+pub fn needed_rights(prefix: &str) -> String {
     let word = |name: &str| format!(" +{}", name.to_lowercase());
     let commands: String = TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).map(word).collect();
     format!("ACL SETUSER intray on >PASSWORD ~{prefix}:* &{prefix}:*{commands}")
@@ -169,6 +170,6 @@ mod tests {
     fn the_readme_has_the_line_that_makes_such_a_user() {
         let readme = include_str!("../../../README.md");
         let line = readme.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
-        assert_eq!(line, needed("intray"));
+        assert_eq!(line, needed_rights("intray"));
     }
 }
