@@ -7,29 +7,31 @@ mod pem;
 mod redis_tls;
 mod redis_url;
 mod secrets;
+mod sentinel;
+mod sentinel_url;
+mod store;
 mod tls;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{
-    Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum, builder::BoolishValueParser,
+    Args, CommandFactory, FromArgMatches, Parser, Subcommand, builder::BoolishValueParser,
     builder::NonEmptyStringValueParser, builder::RangedU64ValueParser, value_parser,
 };
 
+use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     durability::Durability,
     environment::{levels, strangers},
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
+    sentinel::{Elsewhere, SentinelAccess},
+    sentinel_url::SentinelUrl,
+    store::{LogFormat, Store},
     tls::Tls,
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
-};
-use self::{
-    redis_tls::RedisTls,
-    redis_url::{UrlFile, UrlFileParser, UrlParser},
-    secrets::{SecretFile, SecretFileParser, SecretParser},
 };
 use crate::{
     access::{KeyName, Pattern, Role},
@@ -62,36 +64,6 @@ pub enum Command {
     Key(Key),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
-}
-
-/// Where the jobs are kept.
-#[derive(Debug, Args)]
-pub struct Store {
-    /// redis://[user:password@]host[:port][/db] or unix:///path; none: a private server with its data in --data-dir
-    #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UrlParser)]
-    redis_url: Option<RedisUrl>,
-    /// A file that holds the URL, for a URL with a password; looked at when --redis-url is not given
-    #[arg(long, env = "REDIS_URL_FILE", value_name = "FILE", value_parser = UrlFileParser)]
-    redis_url_file: Option<UrlFile>,
-    #[command(flatten)]
-    redis_tls: RedisTls,
-    /// The folder of the private server's data
-    #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
-    pub data_dir: PathBuf,
-    /// The private server's memory: bytes, or with K, M or G behind them; 0: no limit [default: half of the machine's or of
-    /// the control group's]
-    #[arg(long, env = "INTRAY_MAX_MEMORY", value_name = "BYTES")]
-    pub max_memory: Option<Memory>,
-    /// When a change is acknowledged: async, when Redis has made it; replicated:N, when N replicas have it; synced, when it is
-    /// on disk
-    #[arg(long, env = "INTRAY_DURABILITY", value_name = "LEVEL", default_value = "async")]
-    pub durability: Durability,
-    /// What every key in Redis begins with
-    #[arg(long, env = "INTRAY_PREFIX", default_value = "intray")]
-    pub prefix: Prefix,
-    /// How logs are written to standard output; their level is RUST_LOG's
-    #[arg(long, env = "INTRAY_LOG_FORMAT", value_enum, default_value = "text")]
-    pub log_format: LogFormat,
 }
 
 #[derive(Debug, Args)]
@@ -226,12 +198,6 @@ pub struct Healthcheck {
     pub tls: Tls,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    Text,
-    Json,
-}
-
 impl Cli {
     /// Reads this process's arguments and environment. Help, version and mistakes end the process here.
     pub fn read() -> Command {
@@ -244,22 +210,6 @@ impl Cli {
     fn from(mut definition: clap::Command, args: impl Iterator<Item = OsString>) -> Result<Self, clap::Error> {
         let matches = definition.try_get_matches_from_mut(args)?;
         Self::from_arg_matches(&matches).map_err(|error| error.format(&mut definition))
-    }
-}
-
-impl Store {
-    /// The URL itself, else the one out of the file, else the private server.
-    pub fn redis_url(&self) -> RedisUrl {
-        let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.url));
-        given.cloned().unwrap_or(RedisUrl::Embedded)
-    }
-
-    /// What is to be shown to the server, and asked of it.
-    ///
-    /// # Errors
-    /// One line for the operator, when there is no TLS that it could be for.
-    pub fn redis_tls(&self) -> Result<RedisCertificates, String> {
-        self.redis_tls.certificates(matches!(self.redis_url(), RedisUrl::Url(url) if url.asks_for_tls()))
     }
 }
 

@@ -59,6 +59,13 @@ pub const ALL: &[Figure] = &[
     figure("intray_sweep_duration_seconds", Kind::Histogram, &[], "a round of the background task"),
     figure("intray_sweep_lag_seconds", Kind::Histogram, &[], "how late what was overdue or due was found"),
     figure("intray_redis_emptied_total", Kind::Counter, &[], "how often Redis came back without what was in it"),
+    figure("intray_redis_failovers_total", Kind::Counter, &[], "how often sentinels have named another primary"),
+    figure(
+        "intray_redis_missing_bytes",
+        Kind::Gauge,
+        &[],
+        "what the primary lacks of what the one before it had taken, at least; NaN: nobody knows",
+    ),
     figure("intray_redis_connections", Kind::Gauge, &[], "connections to Redis that are open"),
     figure("intray_redis_connections_max", Kind::Gauge, &[], "as many may be open"),
     figure("intray_connections_cut_total", Kind::Counter, &[], "callers' connections cut to let others in"),

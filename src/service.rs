@@ -12,11 +12,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::{Access, Sources},
-    config::{self, LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
+    config::{self, LogFormat, Origin, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
     figures, http,
     listen::{self, Certificate, End},
-    queue::{Certificates, Check, Durability, Queues, Server},
+    queue::{Certificates, Check, Durability, Queues, Server, WantedPrimary},
     sweeper,
     waiting::Waiting,
 };
@@ -43,6 +43,7 @@ impl Backend {
     /// # Errors
     /// One line for the operator.
     pub async fn open(store: &Store) -> anyhow::Result<Self> {
+        let sentinel = store.sentinel().map_err(|line| anyhow!(line))?;
         match store.redis_url() {
             RedisUrl::Embedded => {
                 if let config::Durability::Replicated(_) = store.durability {
@@ -52,9 +53,14 @@ impl Backend {
                     );
                 }
                 let server = embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
-                Self::on(&server.url(), Some(server), store)
+                Self::at(&server.url(), Some(server), store)
             }
-            RedisUrl::Url(url) => Self::on(url.expose(), None, store),
+            RedisUrl::Url(url) => Self::at(url.expose(), None, store),
+            RedisUrl::Sentinels(url) => {
+                let server = Server::by_sentinels(wanted(url, sentinel, certificates(store)?))
+                    .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
+                Ok(Self::on(server, None, store))
+            }
         }
     }
 
@@ -66,25 +72,27 @@ impl Backend {
         if store.redis_url() == RedisUrl::Embedded
             && let Some(url) = embedded::kept(&store.data_dir).await
         {
-            return Self::on(&url, None, store);
+            return Self::at(&url, None, store);
         }
         Self::open(store).await
     }
 
-    fn on(url: &str, private: Option<PrivateServer>, store: &Store) -> anyhow::Result<Self> {
-        let room = private.as_ref().map(PrivateServer::room);
-        let RedisCertificates { authorities, own } = store.redis_tls().map_err(|line| anyhow!(line))?;
+    fn at(url: &str, private: Option<PrivateServer>, store: &Store) -> anyhow::Result<Self> {
         // The URL may hold a password, and its error might repeat it.
-        let server = Server::at(url, Certificates { authorities, own })
+        let server = Server::at(url, certificates(store)?)
             .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
+        Ok(Self::on(server, private, store))
+    }
+
+    fn on(server: Server, private: Option<PrivateServer>, store: &Store) -> Self {
+        let room = private.as_ref().map(PrivateServer::room);
         let durability = match (store.durability, &private) {
             (config::Durability::Async, _) => Durability::Async,
             (config::Durability::Replicated(replicas), _) => Durability::Replicated(replicas),
             (config::Durability::Synced, None) => Durability::Synced,
             (config::Durability::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
         };
-        let queues = Queues::on(server, store.prefix.as_str(), room, durability)?;
-        Ok(Self { queues, private })
+        Self { queues: Queues::on(server, store.prefix.as_str(), room, durability), private }
     }
 
     pub async fn close(self) {
@@ -104,6 +112,19 @@ impl Backend {
             }
         }
     }
+}
+
+fn certificates(store: &Store) -> anyhow::Result<Certificates> {
+    let RedisCertificates { authorities, own } = store.redis_tls().map_err(|line| anyhow!(line))?;
+    Ok(Certificates { authorities, own })
+}
+
+/// What the operator said of sentinels, in the store's own words.
+fn wanted(url: SentinelUrl, access: SentinelAccess, certificates: Certificates) -> WantedPrimary {
+    let SentinelUrl { is_tls, who, sentinels, name, db } = url;
+    let SentinelAccess { user: sentinel_user, password: sentinel_password, map } = access;
+    let map = map.into_iter().map(|elsewhere| (elsewhere.announced, elsewhere.real)).collect();
+    WantedPrimary { sentinels, name, who, db, is_tls, certificates, sentinel_user, sentinel_password, map }
 }
 
 /// Serves until `stop` resolves or nothing can be served any more.

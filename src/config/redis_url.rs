@@ -8,7 +8,10 @@ use std::{
 
 use clap::{Arg, Command, builder::TypedValueParser, error::ErrorKind};
 
-use super::values::{split_port, unbracketed};
+use super::{
+    sentinel_url::SentinelUrl,
+    values::{split_port, unbracketed},
+};
 use crate::{files, job::Invalid};
 
 /// Which Redis keeps the jobs.
@@ -18,6 +21,8 @@ pub enum RedisUrl {
     Embedded,
     /// One of the operator's, over TCP or a unix socket.
     Url(Secret),
+    /// Whichever of the operator's is primary now.
+    Sentinels(SentinelUrl),
 }
 
 /// A URL with what may be a password in it. Only [`Secret::expose`] shows it.
@@ -40,7 +45,6 @@ const RULE: Invalid = Invalid(
 );
 const INSECURE: Invalid = Invalid("asks for a certificate that nobody looks at; name who signed it by --redis-ca-file");
 const CLUSTER: Invalid = Invalid("asks for Redis Cluster, which this build does not speak; use redis:// or unix://");
-const SENTINEL: Invalid = Invalid("asks for Sentinel, which this build does not speak; use redis:// or unix://");
 
 impl RedisUrl {
     /// # Errors
@@ -55,7 +59,9 @@ impl RedisUrl {
             "redis" | "valkey" | "rediss" | "valkeys" if is_server(rest) => Ok(Self::Url(url)),
             "unix" | "redis+unix" | "valkey+unix" if is_path(rest) => Ok(Self::Url(url)),
             "redis+cluster" => Err(CLUSTER),
-            "redis+sentinel" => Err(SENTINEL),
+            "redis+sentinel" | "rediss+sentinel" if rest.contains('#') => Err(INSECURE),
+            "redis+sentinel" => SentinelUrl::parse(rest, false).map(Self::Sentinels),
+            "rediss+sentinel" => SentinelUrl::parse(rest, true).map(Self::Sentinels),
             _ => Err(RULE),
         }
     }
@@ -81,6 +87,7 @@ impl fmt::Display for RedisUrl {
         match self {
             Self::Embedded => f.write_str("embedded"),
             Self::Url(url) => url.fmt(f),
+            Self::Sentinels(url) => url.fmt(f),
         }
     }
 }

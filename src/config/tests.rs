@@ -2,6 +2,8 @@ use std::{fs, process, time::SystemTime};
 
 use super::*;
 
+mod sentinel;
+
 /// What this command line means to a process without environment.
 fn parse(line: &str) -> Result<Command, clap::Error> {
     let bare = each_argument(definition(), |arg| arg.env(None::<&str>));
@@ -141,7 +143,6 @@ fn memory_is_bytes_or_a_number_with_its_unit() {
 fn kinds_of_redis_that_are_not_spoken_are_named() {
     assert!(refusal("--redis-url rediss://h/#insecure").contains("--redis-ca-file"));
     assert!(refusal("--redis-url redis+cluster://h:1,i:2").contains("Redis Cluster"));
-    assert!(refusal("--redis-url redis+sentinel://h:1/name").contains("Sentinel"));
 }
 
 #[test]

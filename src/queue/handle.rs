@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use redis::{RedisError, Value};
+use redis::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -43,14 +43,14 @@ impl Queues {
         (server, room, durability): (Server, Option<Room>, Durability),
         prefix: &str,
         sweep: Sweep,
-    ) -> Result<Self, RedisError> {
+    ) -> Self {
         let (scripts, keys) = (Scripts::load(), Keys::new(prefix));
-        let link = Link::new(server.clone(), room, durability, &scripts, &keys.trial())?;
+        let link = Link::new(server.clone(), room, durability, &scripts, &keys.trial());
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));
-        let (hints, epoch) = (Source::new(server)?, Epoch::default());
-        Ok(Self { parts: Arc::new(Parts { runner, registry, lanes, hints, epoch }) })
+        let (hints, epoch) = (Source::new(server), Epoch::default());
+        Self { parts: Arc::new(Parts { runner, registry, lanes, hints, epoch }) }
     }
 
     /// Looks after the connections and what is behind them, and says what is left to say of those that failed, until it is

@@ -30,9 +30,11 @@ pub use layout::{
     task::{Delay, Task},
 };
 pub use redis::{
+    address::Certificates,
     hints::{Hint, Wanted},
     link::{Disk, Durability, Room},
-    server::{Certificates, Server},
+    sentinel::Wanted as WantedPrimary,
+    server::Server,
 };
 pub use transitions::*;
 pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, rights::needed_rights};
@@ -56,20 +58,12 @@ impl Queues {
     /// # Errors
     /// When the URL is not one.
     pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
-        Self::on(Server::at(url, Certificates::default())?, prefix, None, Durability::Async)
+        Ok(Self::on(Server::at(url, Certificates::default())?, prefix, None, Durability::Async))
     }
 
     /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
     /// file is known to be whole.
-    ///
-    /// # Errors
-    /// When no connection could ever be made there.
-    pub fn on(
-        server: Server,
-        prefix: &str,
-        room: Option<Room>,
-        durability: Durability,
-    ) -> Result<Self, ::redis::RedisError> {
+    pub fn on(server: Server, prefix: &str, room: Option<Room>, durability: Durability) -> Self {
         Self::open((server, room, durability), prefix, transitions::sweep::step)
     }
 }

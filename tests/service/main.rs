@@ -129,6 +129,7 @@ mod store {
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
     mod replicated; // Changes that are acknowledged when replicas have them: what becomes of them when replicas are away.
     mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
+    mod sentinel; // A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
     mod synced; // Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
     mod tls; // A Redis behind TLS: it is known by its certificate, it knows us by ours.
 }

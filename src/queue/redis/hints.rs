@@ -71,20 +71,27 @@ impl Wanted {
 
 /// Where the hints come from.
 pub(crate) struct Source {
-    client: Client,
+    server: Server,
 }
 
 impl Source {
-    pub(crate) fn new(Server(info): Server) -> Result<Self, RedisError> {
+    pub(crate) fn new(server: Server) -> Self {
+        Self { server }
+    }
+
+    /// To where the server is now, and the number of that place.
+    async fn client(&self) -> Result<(Client, u64), RedisError> {
+        let (info, number) = self.server.now().await?;
         let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-        Ok(Self { client: Client::open(info.set_redis_settings(settings))? })
+        Ok((Client::open(info.set_redis_settings(settings))?, number))
     }
 
     /// Whether Redis lets us listen there and leave again; what is wrong beside that, others say.
     pub(crate) async fn may_listen(&self, channel: &str) -> bool {
         let config = config();
         let tried = async {
-            let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+            let (client, _) = self.client().await?;
+            let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
             connection.subscribe(channel).await?;
             connection.unsubscribe(channel).await
         };
@@ -126,7 +133,8 @@ impl Source {
     ) -> Result<(), RedisError> {
         let (sender, mut pushes) = mpsc::unbounded_channel();
         let config = config().set_push_sender(sender);
-        let mut connection = self.client.get_multiplexed_async_connection_with_config(&config).await?;
+        let (client, number) = self.client().await?;
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         *heard = true;
         let mut subscription = Subscription { keys, heard: HashMap::new() };
         let mut tries = tokio::time::interval(TRY_EVERY);
@@ -140,6 +148,7 @@ impl Source {
                     Some(_) => {}
                 },
                 () = wanted.changed.notified() => subscription.follow(&mut connection, wanted.now(), hints).await?,
+                () = self.server.moved_from(number) => return Ok(()),
                 _ = tries.tick() => redis::cmd("PING").query_async::<()>(&mut connection).await?,
             }
         }

@@ -4,6 +4,7 @@
 mod durability;
 mod faults;
 mod form;
+mod home;
 mod lines;
 mod mind;
 mod room;
@@ -14,9 +15,9 @@ use std::{
     time::Duration,
 };
 
-use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use deadpool_redis::Connection;
 use futures_util::future::BoxFuture;
-use redis::{AsyncConnectionConfig, ErrorKind, RedisError, Value};
+use redis::{RedisError, Value};
 
 pub use self::{
     durability::{Disk, Durability},
@@ -25,17 +26,15 @@ pub use self::{
 use self::{
     faults::{WRONG_TYPE, away, is_broken, is_cut, is_misled, judge},
     form::Form,
+    home::Home,
     lines::{LINES, Lines},
     slot::Slot,
 };
 pub(crate) use crate::queue::redis::args::Args;
 use crate::queue::redis::server::Server;
-use crate::{
-    job::budget::{CONNECT, RESPONSE},
-    queue::{
-        fault::Fault,
-        script::{Script, Scripts},
-    },
+use crate::queue::{
+    fault::Fault,
+    script::{Script, Scripts},
 };
 
 /// Shared by all calls; one more is left in the pool for health checks.
@@ -49,7 +48,7 @@ pub(crate) struct Link {
     /// It did not answer when it was last asked.
     lost: AtomicBool,
     form: Form,
-    pool: Pool,
+    home: Home,
     /// Of a private server.
     room: Option<Room>,
     durability: Durability,
@@ -61,28 +60,17 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(
-        Server(info): Server,
+        server: Server,
         room: Option<Room>,
         durability: Durability,
         scripts: &Scripts,
         nowhere: &str,
-    ) -> Result<Self, RedisError> {
+    ) -> Self {
         let form = Form::new(scripts, nowhere);
-        let config =
-            AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
-        let place = info.addr().to_string();
-        let manager = Manager::new_with_config(info, config)?;
-        let lines = durability.asks().then(Lines::new);
-        let pool = Pool::builder(manager)
-            .max_size(SHARED + 1 + lines.as_ref().map_or(0, |_| LINES))
-            .wait_timeout(Some(CONNECT))
-            .create_timeout(Some(CONNECT))
-            .recycle_timeout(Some(CONNECT))
-            .runtime(Runtime::Tokio1)
-            .build()
-            .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))?;
+        let (place, lines) = (server.name(), durability.asks().then(Lines::new));
+        let home = Home::new(server, SHARED + 1 + lines.as_ref().map_or(0, |_| LINES));
         let (lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(Self { place, lost, form, pool, room, durability, slots: Default::default(), lines, turn })
+        Self { place, lost, form, home, room, durability, slots: Default::default(), lines, turn }
     }
 
     /// Runs a script, for one item or several.
@@ -90,16 +78,33 @@ impl Link {
         if script.grows && self.shortage().is_some() {
             return Err(Fault::Full);
         }
-        if script.writes
-            && let Some(lines) = &self.lines
-        {
-            let waiting: BoxFuture<'_, _> = Box::pin(self.run_on_a_line(lines, script, keys, items));
-            return waiting.await;
+        if script.writes && (self.lines.is_some() || self.home.sentinels().is_some()) {
+            let careful: BoxFuture<'_, _> = Box::pin(self.run_with_care(script, keys, items));
+            return careful.await;
         }
+        self.run_at_once(script, keys, items).await
+    }
+
+    async fn run_at_once(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         let answer = self.call(None, script, keys, items).await.map_err(|sent| sent.of(script))?;
         if script.writes && self.knows_its_room() {
             self.confirm().await?;
         }
+        Ok(answer)
+    }
+
+    /// Where the primary may move, or changes wait until they are kept.
+    async fn run_with_care(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
+        let admitted = match self.home.sentinels() {
+            Some(sentinels) => Some((sentinels, sentinels.admit().await?)),
+            None => None,
+        };
+        let answer = match &self.lines {
+            Some(lines) => self.run_on_a_line(lines, script, keys, items).await?,
+            None => self.run_at_once(script, keys, items).await?,
+        };
+        // What the primary of before has taken meanwhile, it may throw away.
+        admitted.map_or(Ok(()), |(sentinels, number)| sentinels.still(number))?;
         Ok(answer)
     }
 
@@ -141,8 +146,9 @@ impl Link {
         }
     }
 
-    pub(crate) fn status(&self) -> deadpool_redis::Status {
-        self.pool.status()
+    /// Open connections, and how many there may be.
+    pub(crate) fn connections(&self) -> (usize, usize) {
+        self.home.connections()
     }
 
     /// Over a slot, or any of those that are shared.

@@ -1,19 +1,25 @@
-//! Where a Redis is, and how its connections are kept from others' eyes.
+//! Where a Redis is: always in one place, or where sentinels say.
 
-use redis::{Client, ClientTlsConfig, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisError, TlsCertificates};
+use std::sync::Arc;
 
-/// What TLS goes by, in PEM. Without anything: whom this machine trusts, and nothing to show.
-#[derive(Clone, Default)]
-pub struct Certificates {
-    /// Who may have signed the server's certificate.
-    pub authorities: Option<Vec<u8>>,
-    /// Ours, and its key.
-    pub own: Option<(Vec<u8>, Vec<u8>)>,
-}
+use redis::{ConnectionInfo, RedisError};
+
+use super::{
+    address::{Certificates, fixed},
+    sentinel::{Sentinels, Wanted, error},
+};
 
 /// A Redis to connect to.
 #[derive(Clone)]
-pub struct Server(pub(super) ConnectionInfo);
+pub struct Server(pub(super) Place);
+
+#[derive(Clone)]
+pub(super) enum Place {
+    /// Always there.
+    Fixed(Box<ConnectionInfo>),
+    /// Where sentinels say.
+    Moving(Arc<Sentinels>),
+}
 
 impl Server {
     /// `redis://…`, `rediss://…` or `unix://…`; the certificates are for `rediss://` alone.
@@ -21,13 +27,45 @@ impl Server {
     /// # Errors
     /// When the URL is not one, or a certificate is none.
     pub fn at(url: &str, certificates: Certificates) -> Result<Self, RedisError> {
-        let info = url.into_connection_info()?;
-        if !matches!(info.addr(), ConnectionAddr::TcpTls { .. }) {
-            return Ok(Self(info));
+        Ok(Self(Place::Fixed(Box::new(fixed(url, certificates)?))))
+    }
+
+    /// Whichever the sentinels name as primary.
+    ///
+    /// # Errors
+    /// When what is wanted makes no URL, or a certificate is none.
+    pub fn by_sentinels(wanted: Wanted) -> Result<Self, RedisError> {
+        Ok(Self(Place::Moving(Arc::new(Sentinels::new(wanted)?))))
+    }
+
+    /// What it is called: never who asks, nor their password.
+    pub(super) fn name(&self) -> String {
+        match &self.0 {
+            Place::Fixed(info) => info.addr().to_string(),
+            Place::Moving(sentinels) => sentinels.name().to_owned(),
         }
-        let Certificates { authorities, own } = certificates;
-        let client_tls = own.map(|(client_cert, client_key)| ClientTlsConfig { client_cert, client_key });
-        let client = Client::build_with_tls(info, TlsCertificates { client_tls, root_cert: authorities })?;
-        Ok(Self(client.get_connection_info().clone()))
+    }
+
+    /// Where it is now, and a number that is another when it has moved.
+    pub(super) async fn now(&self) -> Result<(ConnectionInfo, u64), RedisError> {
+        match &self.0 {
+            Place::Fixed(info) => Ok(((**info).clone(), 0)),
+            Place::Moving(sentinels) => sentinels.primary().await.map_err(error),
+        }
+    }
+
+    /// Resolves when it has moved from where it was with that number, which most never do.
+    pub(super) async fn moved_from(&self, number: u64) {
+        match &self.0 {
+            Place::Fixed(_) => std::future::pending().await,
+            Place::Moving(sentinels) => sentinels.moved_from(number).await,
+        }
+    }
+
+    pub(super) fn sentinels(&self) -> Option<&Sentinels> {
+        match &self.0 {
+            Place::Fixed(_) => None,
+            Place::Moving(sentinels) => Some(sentinels),
+        }
     }
 }

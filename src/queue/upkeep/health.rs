@@ -28,6 +28,9 @@ impl Queues {
             check("disk", disk_problem(&info)),
             warn("data", self.emptied()),
         ];
+        if let Some(problem) = self.parts.runner.link.lacks() {
+            checks.push(warn("behind", problem));
+        }
         if self.parts.runner.link.knows_its_room() {
             checks.push(warn("room", self.parts.runner.link.shortage()));
         }
@@ -66,8 +69,7 @@ impl Queues {
 
     /// Open connections, and how many the pool may have.
     pub fn connections(&self) -> (usize, usize) {
-        let status = self.parts.runner.link.status();
-        (status.size, status.max_size)
+        self.parts.runner.link.connections()
     }
 
     async fn layout(&self) -> Result<(), migrate::LayoutError> {

@@ -29,6 +29,10 @@ pub fn latest() -> Option<PathBuf> {
     brought.exists().then_some(brought)
 }
 
+pub fn program_of_engines() -> &'static str {
+    &PROGRAM
+}
+
 pub struct Engine {
     process: Tied,
     program: PathBuf,
@@ -126,7 +130,8 @@ impl Engine {
         self.connect().await;
     }
 
-    async fn connect(&mut self) {
+    /// Also where the server has cut its clients off, as one does that becomes primary or is none any more.
+    pub async fn connect(&mut self) {
         let client = redis::Client::open(format!("unix://{}", self.socket().display())).expect("a URL");
         let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(30)));
         self.connection = Some(

@@ -16,6 +16,7 @@ pub mod meter;
 pub mod page;
 mod proxy;
 pub mod replica;
+pub mod sentinels;
 mod service;
 pub mod shim;
 mod verbs;

@@ -40,6 +40,10 @@ impl Lines {
         self.line(room)
     }
 
+    pub(super) fn all(&self) -> impl Iterator<Item = &Slot> {
+        self.slots.iter()
+    }
+
     /// Those that have a connection and carry nothing now.
     pub(super) fn idle(&self) -> Vec<Line<'_>> {
         let free = std::iter::from_fn(|| self.line(self.room.try_acquire().ok()?));

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use redis::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -17,8 +18,16 @@ const TRY_EVERY: Duration = Duration::from_millis(500);
 const TRY_LIBRARY_EVERY: Duration = Duration::from_secs(5);
 
 impl Link {
-    /// Tries the shared connections again and again, and drops those that do not answer.
+    /// Looks after the connections until it is stopped.
     pub(crate) async fn mind(&self, stop: CancellationToken) {
+        let Some(sentinels) = self.home.sentinels() else { return self.try_all(stop).await };
+        let follow = stop.run_until_cancelled(self.follow(sentinels));
+        let watch: BoxFuture<'_, _> = Box::pin(sentinels.run(stop.clone()));
+        tokio::join!(watch, follow, self.try_all(stop.clone()));
+    }
+
+    /// Tries the connections again and again, and drops those that do not answer.
+    async fn try_all(&self, stop: CancellationToken) {
         let mut library_tried = Instant::now();
         while stop.run_until_cancelled(tokio::time::sleep(TRY_EVERY)).await.is_some() {
             let idle = self.lines.as_ref().map(Lines::idle).unwrap_or_default();

@@ -6,6 +6,7 @@ use std::{
 };
 
 use deadpool_redis::{Connection, PoolError};
+use futures_util::future::BoxFuture;
 use redis::{ErrorKind, RedisError, Value, aio::MultiplexedConnection};
 use tokio::sync::Mutex;
 
@@ -31,19 +32,21 @@ impl Link {
             return Ok(open);
         }
         // What is rare lies apart, lest every call is as large.
-        let made = Box::pin(tokio::time::timeout(CONNECT, self.make(slot))).await;
-        made.unwrap_or_else(|_| Err(self.lose(&"no connection in time")))
+        let made: BoxFuture<'_, _> = Box::pin(tokio::time::timeout(CONNECT, self.make(slot)));
+        made.await.unwrap_or_else(|_| Err(self.lose(&"no connection in time")))
     }
 
     pub(super) async fn connect(&self) -> Result<Connection, Fault> {
-        self.pool.get().await.map_err(|e| match e {
+        let pool = self.home.pool().await.map_err(|e| self.lose(&in_words(&e)))?;
+        let connection = pool.get().await.map_err(|e| match e {
             PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
                 self.lose(&"the user or the password in its URL is wrong")
             }
             PoolError::Backend(e) => self.lose(&in_words(&e)),
             PoolError::Timeout(_) => self.lose(&"no connection in time"),
             e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => self.lose(&e),
-        })
+        })?;
+        Box::pin(self.expect_primary(connection)).await
     }
 
     /// Drops a connection that has failed a call.
@@ -88,6 +91,13 @@ impl Link {
 impl Slot {
     pub(super) fn read(&self) -> Option<Numbered> {
         self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Also of one that is being made.
+    pub(super) async fn close(&self) {
+        let mut kept = self.making.lock().await;
+        self.write(None);
+        kept.take().map(Connection::take);
     }
 
     fn write(&self, connection: Option<Numbered>) {

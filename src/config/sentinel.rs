@@ -1,0 +1,102 @@
+//! What sentinels want to see of us, and how what they say is to be understood.
+
+use std::{
+    ffi::OsStr,
+    fmt,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
+
+use clap::{Arg, Args, Command, builder::TypedValueParser};
+
+use super::{
+    redis_url::refusal,
+    sentinel_url::{Place, place_of},
+};
+use crate::{files, job::Invalid};
+
+/// An address that sentinels announce, and where that server is as seen from here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Elsewhere {
+    pub announced: Place,
+    pub real: Place,
+}
+
+impl FromStr for Elsewhere {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let both = text.split_once('=').and_then(|(announced, real)| {
+            Some(Self { announced: place_of(announced, None)?, real: place_of(real, None)? })
+        });
+        both.ok_or(Invalid("must be host:port=host:port, the announced address and the real one"))
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct SentinelFlags {
+    /// The user that the sentinels of a redis+sentinel:// URL want to see
+    #[arg(long, env = "INTRAY_SENTINEL_USER", value_name = "NAME", requires = "sentinel_password_file")]
+    sentinel_user: Option<String>,
+    /// A file that holds the password for the sentinels
+    #[arg(long, env = "INTRAY_SENTINEL_PASSWORD_FILE", value_name = "FILE", value_parser = PasswordParser)]
+    sentinel_password_file: Option<Password>,
+    /// Where a server is that sentinels announce by an address which leads nowhere from here; repeatable, or a comma list
+    #[arg(long, env = "INTRAY_SENTINEL_MAP", value_name = "ANNOUNCED=REAL", value_delimiter = ',')]
+    sentinel_map: Vec<Elsewhere>,
+}
+
+/// What sentinels are shown, and how what they say is understood.
+pub struct SentinelAccess {
+    pub user: Option<String>,
+    pub password: Option<String>,
+    pub map: Vec<Elsewhere>,
+}
+
+impl SentinelFlags {
+    pub(super) fn password_file(&self) -> Option<&PathBuf> {
+        self.sentinel_password_file.as_ref().map(|file| &file.path)
+    }
+
+    /// # Errors
+    /// One line for the operator, when there are no sentinels that it could be for.
+    pub(super) fn access(&self, is_asked: bool) -> Result<SentinelAccess, String> {
+        let is_said = self.sentinel_user.is_some() || self.password_file().is_some() || !self.sentinel_map.is_empty();
+        if is_said && !is_asked {
+            return Err("--sentinel-user, --sentinel-password-file and --sentinel-map are for redis+sentinel:// URLs"
+                .to_owned());
+        }
+        let password = self.sentinel_password_file.as_ref().map(|file| file.text.clone());
+        Ok(SentinelAccess { user: self.sentinel_user.clone(), password, map: self.sentinel_map.clone() })
+    }
+}
+
+/// Is never printed.
+#[derive(Clone)]
+struct Password {
+    path: PathBuf,
+    text: String,
+}
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Password({})", self.path.display())
+    }
+}
+
+#[derive(Clone)]
+struct PasswordParser;
+
+impl TypedValueParser for PasswordParser {
+    type Value = Password;
+
+    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<Password, clap::Error> {
+        let path = Path::new(value);
+        let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", path.display()));
+        let text = files::read(path).map_err(|error| refused(&error))?;
+        match text.trim_end_matches(['\r', '\n']) {
+            "" => Err(refused(&"there is no password in it")),
+            text => Ok(Password { path: path.to_owned(), text: text.to_owned() }),
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! A primary, two replicas, and three sentinels that watch them; and a service that asks these where the primary is.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use tempfile::TempDir;
+
+use super::{
+    Client, Engine, Service, check,
+    children::Tied,
+    engine::program_of_engines,
+    eventually, program,
+    replica::{follow, free_port, open_port},
+};
+
+pub const NAME: &str = "jobs";
+
+#[derive(Default)]
+pub struct Plan {
+    /// Of Redis, and of the sentinels.
+    passwords: Option<(&'static str, &'static str)>,
+}
+
+pub struct Watched {
+    pub nodes: Vec<Engine>,
+    ports: Vec<u16>,
+    sentinels: Vec<(u16, Tied)>,
+    plan: Plan,
+    pub folder: TempDir,
+}
+
+impl Watched {
+    pub async fn start() -> Self {
+        Self::start_as(Plan::default()).await
+    }
+
+    pub async fn with_passwords(redis: &'static str, sentinel: &'static str) -> Self {
+        Self::start_as(Plan { passwords: Some((redis, sentinel)) }).await
+    }
+
+    async fn start_as(plan: Plan) -> Self {
+        let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
+        let (mut nodes, mut ports) = (Vec::new(), Vec::new());
+        for n in 0..3 {
+            let own = folder.path().join(format!("node-{n}"));
+            fs::create_dir(&own).expect("a folder");
+            let node = Engine::start(&own, true).await;
+            ports.push(open_port(&node).await);
+            if let Some((password, _)) = plan.passwords {
+                let _: String = node.run(&format!("CONFIG SET masterauth {password}")).await;
+                let _: String = node.run(&format!("CONFIG SET requirepass {password}")).await;
+            }
+            nodes.push(node);
+        }
+        for replica in &nodes[1..] {
+            follow(replica, &nodes[0], ports[0]).await;
+        }
+        let mut watched = Self { nodes, ports, sentinels: Vec::new(), plan, folder };
+        for n in 0..3 {
+            watched.watch(n);
+        }
+        watched.agree().await;
+        watched
+    }
+
+    fn watch(&mut self, n: usize) {
+        let (port, folder) = (free_port(), self.folder.path().join(format!("sentinel-{n}")));
+        fs::create_dir(&folder).expect("a folder");
+        let mut lines = vec![
+            format!("port {port}"),
+            format!("dir {}", folder.display()),
+            format!("sentinel monitor {NAME} 127.0.0.1 {} 2", self.ports[0]),
+            format!("sentinel down-after-milliseconds {NAME} 1500"),
+            format!("sentinel failover-timeout {NAME} 6000"),
+        ];
+        if let Some((redis, sentinel)) = self.plan.passwords {
+            lines.extend([format!("sentinel auth-pass {NAME} {redis}"), format!("requirepass {sentinel}")]);
+            lines.push(format!("sentinel sentinel-pass {sentinel}"));
+        }
+        let file = folder.join("sentinel.conf");
+        fs::write(&file, lines.join("\n") + "\n").expect("written");
+        let mut command = Command::new(program_of_engines());
+        command.arg(&file).arg("--sentinel").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        self.sentinels.push((port, Tied::spawn(command)));
+    }
+
+    /// Each sentinel knows all others and all replicas.
+    async fn agree(&self) {
+        for n in 0..3 {
+            eventually("the sentinels know each other", async || {
+                let said = self.tell(n, &["SENTINEL", "MASTER", NAME]).await?;
+                let has = |name: &str, value: &str| said.windows(2).any(|pair| pair[0] == name && pair[1] == value);
+                (has("num-slaves", "2") && has("num-other-sentinels", "2") && has("flags", "master")).then_some(())
+            })
+            .await;
+        }
+    }
+
+    /// What a sentinel says; nothing when it does not answer.
+    pub async fn tell(&self, n: usize, words: &[&str]) -> Option<Vec<String>> {
+        let password = self.plan.passwords.map_or(String::new(), |(_, password)| format!(":{password}@"));
+        let client =
+            redis::Client::open(format!("redis://{password}127.0.0.1:{}", self.sentinels[n].0)).expect("a URL");
+        let mut connection = client.get_multiplexed_async_connection().await.ok()?;
+        let mut command = redis::cmd(words[0]);
+        command.arg(&words[1..]);
+        command.query_async(&mut connection).await.ok()
+    }
+
+    /// Whether a sentinel says OK to a command about the primary.
+    pub async fn tell_ok(&self, n: usize, word: &str) -> Option<()> {
+        let client = redis::Client::open(format!("redis://127.0.0.1:{}", self.sentinels[n].0)).expect("a URL");
+        let mut connection = client.get_multiplexed_async_connection().await.ok()?;
+        redis::cmd("SENTINEL").arg(word).arg(NAME).query_async(&mut connection).await.ok()
+    }
+
+    /// Which node the first sentinel takes for the primary.
+    pub async fn primary(&self) -> usize {
+        let said = self.tell(0, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await.expect("an answer");
+        self.ports.iter().position(|port| said[1] == port.to_string()).expect("one of ours")
+    }
+
+    pub fn port(&self, node: usize) -> u16 {
+        self.ports[node]
+    }
+
+    pub fn url(&self) -> String {
+        let places: Vec<_> = self.sentinels.iter().map(|(port, _)| format!("127.0.0.1:{port}")).collect();
+        let who = self.plan.passwords.map_or(String::new(), |(password, _)| format!(":{password}@"));
+        format!("redis+sentinel://{who}{}/{NAME}", places.join(","))
+    }
+
+    pub async fn serve(&self, flags: &[&str]) -> (Service, Client) {
+        let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &self.url()]);
+        command.args(flags);
+        let service = Service::start(command).await;
+        let client = Client::new(service.url());
+        (service, client)
+    }
+
+    /// The end of a story, as of every other.
+    pub async fn check(&mut self, node: usize, client: &Client) {
+        self.nodes[node].connect().await;
+        check::check(&self.nodes[node], client).await;
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
