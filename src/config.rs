@@ -62,7 +62,8 @@ pub enum Command {
 /// Where the jobs are kept.
 #[derive(Debug, Args)]
 pub struct Store {
-    /// redis://[user:password@]host[:port][/db] or unix:///path; none: a private server with its data in --data-dir
+    /// redis://[user:password@]host[:port][/db], unix:///path or redis+cluster://host:port,host:port, which are some nodes of a
+    /// cluster; none: a private server with its data in --data-dir
     #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UrlParser)]
     redis_url: Option<RedisUrl>,
     /// A file that holds the URL, for a URL with a password; looked at when --redis-url is not given

@@ -15,7 +15,7 @@ use crate::{
     config::{LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
     figures, http, listen,
-    queue::{Certificates, Check, Queues, Server},
+    queue::{Certificates, Check, Queues, Servers},
     sweeper,
     waiting::Waiting,
 };
@@ -67,9 +67,9 @@ impl Backend {
         let room = private.as_ref().map(PrivateServer::room);
         let RedisCertificates { authorities, own } = store.redis_tls().map_err(|line| anyhow!(line))?;
         // The URL may hold a password, and its error might repeat it.
-        let server = Server::at(url, Certificates { authorities, own })
+        let servers = Servers::at(url, Certificates { authorities, own })
             .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
-        let queues = Queues::on(server, store.prefix.as_str(), room)?;
+        let queues = Queues::on(servers, store.prefix.as_str(), room)?;
         Ok(Self { queues, private })
     }
 

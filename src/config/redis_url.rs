@@ -16,7 +16,7 @@ use crate::{files, job::Invalid};
 pub enum RedisUrl {
     /// A private server that this process starts.
     Embedded,
-    /// One of the operator's, over TCP or a unix socket.
+    /// One of the operator's, over TCP or a unix socket, or nodes of a cluster.
     Url(Secret),
 }
 
@@ -31,16 +31,18 @@ impl Secret {
     }
 
     pub(super) fn asks_for_tls(&self) -> bool {
-        ["rediss://", "valkeys://"].iter().any(|scheme| self.0.starts_with(scheme))
+        ["rediss://", "valkeys://", "rediss+cluster://", "valkeys+cluster://"]
+            .iter()
+            .any(|scheme| self.0.starts_with(scheme))
     }
 }
 
 const RULE: Invalid = Invalid(
-    "must be redis://[user:password@]host[:port][/db], the same with rediss:// for TLS, or unix:///path[?db=N]",
+    "must be redis://[user:password@]host[:port][/db], unix:///path[?db=N] or redis+cluster://[user:password@]host:port,host:port; with rediss for TLS",
 );
 const INSECURE: Invalid = Invalid("asks for a certificate that nobody looks at; name who signed it by --redis-ca-file");
-const CLUSTER: Invalid = Invalid("asks for Redis Cluster, which this build does not speak; use redis:// or unix://");
-const SENTINEL: Invalid = Invalid("asks for Sentinel, which this build does not speak; use redis:// or unix://");
+const SENTINEL: Invalid =
+    Invalid("asks for Sentinel, which this build does not speak; use redis://, unix:// or redis+cluster://");
 
 impl RedisUrl {
     /// # Errors
@@ -51,10 +53,12 @@ impl RedisUrl {
         let scheme = scheme.to_ascii_lowercase();
         let url = Secret(format!("{scheme}://{rest}"));
         match scheme.as_str() {
-            "rediss" | "valkeys" if rest.contains('#') => Err(INSECURE),
+            "rediss" | "valkeys" | "rediss+cluster" | "valkeys+cluster" if rest.contains('#') => Err(INSECURE),
             "redis" | "valkey" | "rediss" | "valkeys" if is_server(rest) => Ok(Self::Url(url)),
             "unix" | "redis+unix" | "valkey+unix" if is_path(rest) => Ok(Self::Url(url)),
-            "redis+cluster" => Err(CLUSTER),
+            "redis+cluster" | "valkey+cluster" | "rediss+cluster" | "valkeys+cluster" if are_nodes(rest) => {
+                Ok(Self::Url(url))
+            }
             "redis+sentinel" => Err(SENTINEL),
             _ => Err(RULE),
         }
@@ -69,6 +73,14 @@ fn is_server(rest: &str) -> bool {
     let db = tail.strip_prefix('/').unwrap_or_default().split('?').next().unwrap_or_default();
     let db_is_number = db.is_empty() || db.parse::<u32>().is_ok();
     db_is_number && split_port(place).is_some_and(|(host, _)| unbracketed(host).is_some())
+}
+
+/// `[user:password@]host[:port],host[:port]`: a cluster has one database, and nothing stands behind.
+fn are_nodes(rest: &str) -> bool {
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    let places = rest.rsplit_once('@').map_or(rest, |(_, places)| places);
+    let is_node = |place: &str| split_port(place).is_some_and(|(host, _)| unbracketed(host).is_some());
+    !places.contains(['/', '?']) && places.split(',').all(|place| is_node(place.trim()))
 }
 
 fn is_path(rest: &str) -> bool {

@@ -140,8 +140,19 @@ fn memory_is_bytes_or_a_number_with_its_unit() {
 #[test]
 fn kinds_of_redis_that_are_not_spoken_are_named() {
     assert!(refusal("--redis-url rediss://h/#insecure").contains("--redis-ca-file"));
-    assert!(refusal("--redis-url redis+cluster://h:1,i:2").contains("Redis Cluster"));
+    assert!(refusal("--redis-url rediss+cluster://h/#insecure").contains("--redis-ca-file"));
     assert!(refusal("--redis-url redis+sentinel://h:1/name").contains("Sentinel"));
+}
+
+#[test]
+fn a_cluster_is_named_by_some_of_its_nodes() {
+    for right in ["redis+cluster://h:1,[::1]:2", "rediss+cluster://u:hunter2@h:1, i:2/", "valkey+cluster://h"] {
+        assert!(RedisUrl::parse(right).is_ok(), "{right}");
+    }
+    for wrong in ["h:1,", "", "h:x", "h:1/3", "h:1?a=b", "u:hunter2@"] {
+        let said = RedisUrl::parse(&format!("redis+cluster://{wrong}")).expect_err(wrong);
+        assert!(said.to_string().contains("redis+cluster://") && !said.to_string().contains("hunter2"), "{said}");
+    }
 }
 
 #[test]
@@ -158,6 +169,7 @@ fn a_password_is_never_printed() {
         ("redis://u:hunter2@h:6379/3", "redis://h:6379/3"),
         ("rediss://u:hunter2@h:6379/3", "rediss://h:6379/3"),
         ("redis://h?password=hunter2", "redis://h"),
+        ("rediss+cluster://u:hunter2@h:1,i:2", "rediss+cluster://h:1,i:2"),
         ("unix:///run/a@b.sock?db=1&pass=hunter2", "unix:///run/a@b.sock"),
     ] {
         let serve = serve(&format!("--redis-url {right}"));

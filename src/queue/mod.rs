@@ -32,7 +32,7 @@ pub use layout::{
 pub use redis::{
     hints::{Hint, Wanted},
     link::Room,
-    server::{Certificates, Server},
+    server::{Certificates, Servers},
 };
 pub use transitions::*;
 pub use upkeep::{adopt::Adopted, health::Check, migrate::LayoutError};
@@ -51,12 +51,12 @@ pub use crate::job::{
 };
 
 impl Queues {
-    /// A handle on the queues behind a Redis URL (`redis://…` or `unix://…`), under a key prefix. It connects when it is used.
+    /// A handle on the queues behind a Redis URL (`redis://…`, `unix://…` or `redis+cluster://…`), under a key prefix. It connects when it is used.
     ///
     /// # Errors
     /// When the URL is not one.
     pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
-        Self::on(Server::at(url, Certificates::default())?, prefix, None)
+        Self::on(Servers::at(url, Certificates::default())?, prefix, None)
     }
 
     /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
@@ -64,7 +64,7 @@ impl Queues {
     ///
     /// # Errors
     /// When no connection could ever be made there.
-    pub fn on(server: Server, prefix: &str, room: Option<Room>) -> Result<Self, ::redis::RedisError> {
-        Self::open(server, prefix, room, transitions::sweep::step)
+    pub fn on(servers: Servers, prefix: &str, room: Option<Room>) -> Result<Self, ::redis::RedisError> {
+        Self::open(servers, prefix, room, transitions::sweep::step)
     }
 }

@@ -4,6 +4,7 @@
 mod faults;
 mod form;
 mod mind;
+mod node;
 mod room;
 
 use std::{
@@ -18,9 +19,10 @@ use deadpool_redis::{Connection, Manager, Pool, PoolError, Runtime};
 use redis::{AsyncConnectionConfig, ErrorKind, RedisError, Value, aio::MultiplexedConnection};
 use tokio::sync::Mutex;
 
+pub(super) use self::faults::away;
 pub use self::room::Room;
 use self::{
-    faults::{NO_PASSWORD, WRONG_TYPE, away, in_words, is_broken, is_cut, is_misled, judge},
+    faults::{NO_PASSWORD, WRONG_TYPE, in_words, is_broken, is_cut, is_misled, judge},
     form::Form,
 };
 pub(crate) use crate::queue::redis::args::Args;
@@ -39,6 +41,7 @@ const SHARED: usize = 3;
 const FRESH: Duration = Duration::from_secs(1);
 
 pub(crate) struct Link {
+    server: Server,
     /// Host and port, or the socket: never who asks, nor their password.
     place: String,
     /// It did not answer when it was last asked.
@@ -63,16 +66,18 @@ struct Slot {
 
 impl Link {
     pub(crate) fn new(
-        Server(info): Server,
+        server: Server,
         room: Option<Room>,
         scripts: &Scripts,
         nowhere: &str,
     ) -> Result<Self, RedisError> {
-        let form = Form::new(scripts, nowhere);
+        Self::build(server, room, Form::new(scripts, nowhere))
+    }
+
+    fn build(server: Server, room: Option<Room>, form: Form) -> Result<Self, RedisError> {
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
-        let place = info.addr().to_string();
-        let manager = Manager::new_with_config(info, config)?;
+        let manager = Manager::new_with_config(server.0.clone(), config)?;
         let pool = Pool::builder(manager)
             .max_size(SHARED + 1)
             .wait_timeout(Some(CONNECT))
@@ -81,28 +86,36 @@ impl Link {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))?;
-        let (lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(Self { place, lost, form, pool, room, slots: Default::default(), turn })
+        let (place, lost, turn) = (server.place(), AtomicBool::new(false), AtomicUsize::new(0));
+        Ok(Self { server, place, lost, form, pool, room, slots: Default::default(), turn })
     }
 
     /// Runs a script, for one item or several.
     pub(crate) async fn run(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
+        self.attempt(script, keys, items, false).await.map_err(|sent| sent.of_script(script))
+    }
+
+    /// The same, and why there is no answer. `asking`: its slot is just being moved here.
+    pub(super) async fn attempt(
+        &self,
+        script: &Script,
+        keys: &Args,
+        items: &[&Args],
+        asking: bool,
+    ) -> Result<Value, Sent> {
         if script.grows && self.shortage().is_some() {
-            return Err(Fault::Full);
+            return Err(Sent::Fault(Fault::Full));
         }
-        let answer = self.call(script, keys, items).await.map_err(|sent| match sent.fault() {
-            Fault::Broken(why) => Fault::Broken(script.explain(&why)),
-            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
-        })?;
+        let answer = self.call(asking, script, keys, items).await?;
         if script.writes && self.knows_its_room() {
-            self.confirm().await?;
+            self.confirm().await.map_err(Sent::Fault)?;
         }
         Ok(answer)
     }
 
     /// A plain command.
     pub(crate) async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        self.send(command).await.map_err(Sent::fault)
+        self.send(command, false).await.map_err(Sent::fault)
     }
 
     /// A plain command over a connection that the pool has just checked: for health, not for haste.
@@ -125,27 +138,29 @@ impl Link {
         }
     }
 
+    /// A key caused it which is something else than it should be.
+    pub(super) fn is_odd(fault: &Fault) -> bool {
+        matches!(fault, Fault::Broken(why) if why.starts_with(WRONG_TYPE))
+    }
+
     /// What a script's failure was, truly: where the registry is a text, a program of another layout has put one in the
     /// place of every key, and a script dies of the first that it reads.
-    pub(crate) async fn explained(&self, fault: Fault, registry: &str) -> Fault {
-        let is_wrong = |fault: &Fault| matches!(fault, Fault::Broken(why) if why.starts_with(WRONG_TYPE));
-        if !is_wrong(&fault) {
-            return fault;
-        }
-        match self.plain(redis::cmd("ZCARD").arg(registry)).await {
-            Err(wrong) if is_wrong(&wrong) => away(&"the keys have another layout by now"),
-            Ok(_) | Err(_) => fault,
-        }
+    pub(super) fn explained(fault: Fault, of_registry: &Fault) -> Fault {
+        if Self::is_odd(of_registry) { away(&"the keys have another layout by now") } else { fault }
     }
 
     pub(crate) fn status(&self) -> deadpool_redis::Status {
         self.pool.status()
     }
 
-    async fn send(&self, command: &redis::Cmd) -> Result<Value, Sent> {
+    pub(super) async fn send(&self, command: &redis::Cmd, asking: bool) -> Result<Value, Sent> {
         let slot = &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED];
         let (number, mut connection, born) = self.open(slot).await.map_err(Sent::Fault)?;
-        match command.query_async(&mut connection).await {
+        let answer = match asking {
+            false => command.query_async(&mut connection).await,
+            true => Box::pin(node::ask(&mut connection, command)).await,
+        };
+        match answer {
             Ok(value) => {
                 self.found();
                 Ok(value)
@@ -239,7 +254,7 @@ impl Slot {
 }
 
 /// Why there is no answer.
-enum Sent {
+pub(super) enum Sent {
     /// What Redis said, or the connection to it.
     Error(RedisError),
     /// There was no connection to send it over.
@@ -247,7 +262,18 @@ enum Sent {
 }
 
 impl Sent {
-    fn fault(self) -> Fault {
+    pub(super) fn is_cut(e: &RedisError) -> bool {
+        is_cut(e)
+    }
+
+    pub(super) fn of_script(self, script: &Script) -> Fault {
+        match self.fault() {
+            Fault::Broken(why) => Fault::Broken(script.explain(&why)),
+            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
+        }
+    }
+
+    pub(super) fn fault(self) -> Fault {
         match self {
             Self::Error(e) => judge(&e),
             Self::Fault(fault) => fault,

@@ -48,6 +48,16 @@ impl Form {
         }
     }
 
+    /// For another server.
+    pub(super) fn fresh(&self) -> Self {
+        Self {
+            library: self.library.clone(),
+            probe: self.probe.clone(),
+            is_refused: AtomicBool::new(!IS_ALLOWED),
+            sent: Mutex::default(),
+        }
+    }
+
     pub(super) fn is_library(&self) -> bool {
         !self.is_refused.load(Ordering::Relaxed)
     }
@@ -71,29 +81,35 @@ impl Form {
 
 impl Link {
     /// Calls a script in the form that is there. That Redis does not know it reaches no caller: nothing has happened then.
-    pub(super) async fn call(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Sent> {
+    pub(super) async fn call(
+        &self,
+        asking: bool,
+        script: &Script,
+        keys: &Args,
+        items: &[&Args],
+    ) -> Result<Value, Sent> {
         if self.form.is_library() {
-            match self.call_function(&super::command("FCALL", &script.function, keys, items)).await {
+            match self.call_function(&super::command("FCALL", &script.function, keys, items), asking).await {
                 Err(Sent::Error(e)) if is_unknown(&e) => {}
                 Err(Sent::Error(e)) if refuses_calls(&e) => self.form.refuse(&e),
                 answer => return answer,
             }
         }
         let alone = script.alone();
-        match self.send(&super::command("EVALSHA", &alone.sha, keys, items)).await {
+        match self.send(&super::command("EVALSHA", &alone.sha, keys, items), asking).await {
             Err(Sent::Error(e)) if is_unknown(&e) => {
-                self.send(&super::command("EVAL", &alone.text.code, keys, items)).await
+                self.send(&super::command("EVAL", &alone.text.code, keys, items), asking).await
             }
             answer => answer,
         }
     }
 
     /// Once more when the library was not there and is now.
-    async fn call_function(&self, call: &redis::Cmd) -> Result<Value, Sent> {
+    async fn call_function(&self, call: &redis::Cmd, asking: bool) -> Result<Value, Sent> {
         let begin = Instant::now();
-        match self.send(call).await {
+        match self.send(call, asking).await {
             Err(Sent::Error(e)) if is_unknown(&e) => match Box::pin(self.load(begin)).await {
-                Ok(true) => self.send(call).await,
+                Ok(true) => self.send(call, asking).await,
                 Ok(false) => Err(Sent::Error(e)),
                 Err(fault) => Err(Sent::Fault(fault)),
             },
@@ -107,7 +123,7 @@ impl Link {
         if sent.is_some_and(|at| at > begin) {
             return Ok(self.form.is_library());
         }
-        let answer = self.send(redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code)).await;
+        let answer = self.send(redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code), false).await;
         *sent = Some(Instant::now());
         match answer {
             Ok(_) => Ok(true),
@@ -133,8 +149,14 @@ impl Link {
         if !IS_ALLOWED {
             return;
         }
-        match self.call_function(&self.form.probe).await {
+        match self.call_function(&self.form.probe, false).await {
             Ok(_) => self.form.take(),
+            // Another node of the cluster has the key that it looks at; of this one is wanted that it has the library.
+            Err(Sent::Error(e)) if e.code() == Some("MOVED") => {
+                if let Ok(true) = self.load(Instant::now()).await {
+                    self.form.take();
+                }
+            }
             Err(Sent::Error(e)) if refuses_calls(&e) => self.form.refuse(&e),
             // What else is wrong with Redis, others say.
             Err(_) => {}

@@ -12,7 +12,7 @@ impl Link {
     /// A server whose append came out short answers all the same, keeps the rest in its memory and refuses the next
     /// write. It refuses a PING then, too, and says PONG in a later turn only when all of its turns before are in the file.
     pub(super) async fn confirm(&self) -> Result<(), Fault> {
-        match self.send(&redis::cmd("PING")).await.map_err(Sent::fault) {
+        match self.send(&redis::cmd("PING"), false).await.map_err(Sent::fault) {
             Ok(_) => Ok(()),
             Err(Fault::Unavailable { why, .. }) => Err(Fault::Unavailable { applied: Applied::Unknown, why }),
             Err(fault @ (Fault::Full | Fault::Broken(_))) => Err(fault),
