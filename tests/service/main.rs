@@ -127,6 +127,7 @@ mod store {
         mod life; // What works on one server works on a cluster, whichever node a queue lies on.
         mod losses; // A node that is frozen, killed or replaced: the queues of the others go on, and its own when it is back.
         mod moves; // Slots that move under load: nothing is lost, nothing is done twice, nobody gets an odd answer.
+        mod older; // What an older program or an older design has left on a cluster.
         mod starting; // What the start and `intray check` say of a cluster.
     }
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
