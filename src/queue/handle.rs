@@ -103,6 +103,11 @@ impl Queues {
         runner.link.shard(&runner.keys.of(queue, "jobs"))
     }
 
+    /// Some of the queues may be away while others are not.
+    pub fn has_several_servers(&self) -> bool {
+        self.parts.runner.link.is_cluster()
+    }
+
     /// The one server of several that has a queue is known to be away.
     pub fn is_lost(&self, queue: &QueueName) -> bool {
         let runner = &self.parts.runner;

@@ -11,6 +11,7 @@ mod layout;
 mod redis;
 mod runner;
 mod script;
+mod several;
 #[cfg(test)]
 mod tests;
 mod transition;

@@ -128,6 +128,7 @@ mod store {
         mod losses; // A node that is frozen, killed or replaced: the queues of the others go on, and its own when it is back.
         mod moves; // Slots that move under load: nothing is lost, nothing is done twice, nobody gets an odd answer.
         mod older; // What an older program or an older design has left on a cluster.
+        mod several; // Calls over queues of several nodes, while one is away: the others answer, and it is said who does not.
         mod starting; // What the start and `intray check` say of a cluster.
     }
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
