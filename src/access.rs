@@ -5,7 +5,6 @@ mod keys;
 mod pattern;
 mod rate;
 mod tokens;
-mod watched;
 
 use std::{
     path::PathBuf,
@@ -13,7 +12,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use tokio::task::{JoinError, JoinHandle};
 use tokio_util::sync::CancellationToken;
 
 pub use self::{
@@ -22,14 +20,12 @@ pub use self::{
     pattern::Pattern,
     tokens::{SECRET_BYTES, Signer, Token},
 };
-use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens, watched::Watched};
+use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens};
 pub use crate::job::Role;
-use crate::job::{Name, QueueName};
-
-/// How often the files are looked at for changes.
-const LOOK: Duration = Duration::from_secs(1);
-/// A look that takes longer is said.
-const SLOW: Duration = Duration::from_secs(5);
+use crate::{
+    files::{self, Watched},
+    job::{Name, QueueName},
+};
 
 /// Whom a call is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,8 +158,9 @@ impl Access {
         if keys_file.is_none() && jwks_file.is_none() && secrets.is_empty() {
             return Ok(Self::off());
         }
-        let keys = keys_file.map(|path| Watched::open(path, Keys::parse)).transpose()?;
-        let issuers = jwks_file.map(|path| Watched::open(path, KeySet::parse)).transpose()?;
+        let keys = keys_file.map(|path| Watched::open(vec![path], |texts| Keys::parse(&texts.concat()))).transpose()?;
+        let issuers =
+            jwks_file.map(|path| Watched::open(vec![path], |texts| KeySet::parse(&texts.concat()))).transpose()?;
         let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), Rate::new(rate));
         Ok(Self::of(Some(Arc::new(Control { keys, issuers, tokens, rate }))))
     }
@@ -204,14 +201,7 @@ impl Access {
 
     /// Reads the files again when they have changed, until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        while stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
-            let access = self.clone();
-            let look = tokio::task::spawn_blocking(move || access.look());
-            // A file can be on a disk that does not answer: then this one look is waited for, unless we are to end.
-            if let Some(Err(_)) = stop.run_until_cancelled(patiently(look)).await {
-                tracing::error!("the files of keys cannot be looked at");
-            }
-        }
+        files::keep_looking("keys", move || self.look(), stop).await;
     }
 
     /// One look at the files.
@@ -224,16 +214,6 @@ impl Access {
             issuers.look();
         }
     }
-}
-
-async fn patiently(mut look: JoinHandle<()>) -> Result<(), JoinError> {
-    if let Ok(looked) = tokio::time::timeout(SLOW, &mut look).await {
-        return looked;
-    }
-    tracing::warn!("a look at the files of keys takes more than {} s; the keys read before stay", SLOW.as_secs());
-    let looked = look.await;
-    tracing::info!("the files of keys can be looked at again");
-    looked
 }
 
 impl Control {

@@ -2,9 +2,11 @@
 
 mod environment;
 mod exposure;
+mod pem;
 mod redis_tls;
 mod redis_url;
 mod secrets;
+mod tls;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -19,6 +21,7 @@ pub use self::{
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
+    tls::Tls,
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use self::{
@@ -50,7 +53,7 @@ pub enum Command {
     /// Apply the layout migrations and say what was done
     Migrate(Migrate),
     /// Test the configuration and Redis, and say what is wrong
-    Check(Serve),
+    Check(Checking),
     /// Make a token for a worker, signed by the first secret
     Token(Token),
     /// Make an API key: the key itself, then its line for the keys file
@@ -91,6 +94,8 @@ pub struct Serve {
     /// The address to serve on, host:port
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
+    #[command(flatten)]
+    pub tls: Tls,
     #[command(flatten)]
     pub store: Store,
     /// Milliseconds between two sweeps for overdue jobs
@@ -140,6 +145,15 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_MAX_PAYLOAD_BYTES", value_name = "N", default_value_t = 262_144)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::BODY as u64))]
     pub max_payload_bytes: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Checking {
+    #[command(flatten)]
+    pub serve: Serve,
+    /// Print the command that makes a user of Redis with exactly the rights that are needed, and look at nothing
+    #[arg(long)]
+    pub acl: bool,
 }
 
 /// What tokens are signed with.
@@ -203,6 +217,8 @@ pub struct Healthcheck {
     /// The address that the service listens on, host:port
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
+    #[command(flatten)]
+    pub tls: Tls,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

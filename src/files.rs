@@ -1,11 +1,15 @@
 //! Small files that an operator gives us: keys, secrets, an address.
 
+mod watched;
+
 use std::{
     fs::{self, OpenOptions},
     io::{self, Read},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
 };
+
+pub use self::watched::{Described, Watched, keep_looking};
 
 /// What stands in a file, and only in a file: a pipe that nobody writes into would keep its reader for ever.
 ///

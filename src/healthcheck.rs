@@ -1,10 +1,14 @@
 //! `intray healthcheck`: asks the service of this container whether it is ready.
 
+mod anybody;
+
 use std::{
     io::{self, Read, Write},
     net::{TcpStream, ToSocketAddrs},
     time::Duration,
 };
+
+use rustls::StreamOwned;
 
 use crate::config::Listen;
 
@@ -14,9 +18,9 @@ const ANSWER_BYTES: u64 = 16 << 10;
 
 /// # Errors
 /// One line: why the service is not ready.
-pub fn run(listen: &Listen) -> Result<(), String> {
+pub fn run(listen: &Listen, by_tls: bool) -> Result<(), String> {
     let target = listen.from_here();
-    let answer = ask(&target).map_err(|error| format!("no answer from {target}: {error}"))?;
+    let answer = ask(&target, by_tls).map_err(|error| format!("no answer from {target}: {error}"))?;
     let answer = String::from_utf8_lossy(&answer);
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
     match head.lines().next().and_then(|line| line.strip_prefix("HTTP/1.1 ")) {
@@ -27,20 +31,25 @@ pub fn run(listen: &Listen) -> Result<(), String> {
 }
 
 /// Plain sockets: one GET to ourselves needs no runtime and no HTTP client in the binary.
-fn ask(target: &Listen) -> io::Result<Vec<u8>> {
+fn ask(target: &Listen, by_tls: bool) -> io::Result<Vec<u8>> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in target.address().to_socket_addrs()? {
         match TcpStream::connect_timeout(&address, TIMEOUT) {
-            Ok(stream) => return exchange(stream, target),
+            Ok(stream) => {
+                stream.set_read_timeout(Some(TIMEOUT))?;
+                stream.set_write_timeout(Some(TIMEOUT))?;
+                return match by_tls {
+                    false => exchange(stream, target),
+                    true => exchange(StreamOwned::new(anybody::connection()?, stream), target),
+                };
+            }
             Err(error) => failure = error,
         }
     }
     Err(failure)
 }
 
-fn exchange(mut stream: TcpStream, target: &Listen) -> io::Result<Vec<u8>> {
-    stream.set_read_timeout(Some(TIMEOUT))?;
-    stream.set_write_timeout(Some(TIMEOUT))?;
+fn exchange(mut stream: impl Read + Write, target: &Listen) -> io::Result<Vec<u8>> {
     stream.write_all(format!("GET /readyz HTTP/1.1\r\nHost: {target}\r\nConnection: close\r\n\r\n").as_bytes())?;
     let mut answer = Vec::new();
     stream.take(ANSWER_BYTES).read_to_end(&mut answer)?;
@@ -65,7 +74,7 @@ mod tests {
             stream.write_all(answer.as_bytes()).expect("an answer");
             String::from_utf8_lossy(&request[..length]).into_owned()
         });
-        let verdict = run(&listen);
+        let verdict = run(&listen, false);
         let request = service.join().expect("no panic");
         assert!(request.starts_with("GET /readyz HTTP/1.1\r\nHost: 127.0.0.1:"), "{request}");
         verdict
@@ -90,6 +99,6 @@ mod tests {
     #[test]
     fn nobody_there_is_not_healthy() {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
-        assert!(run(&free.to_string().parse().expect("valid")).is_err());
+        assert!(run(&free.to_string().parse().expect("valid"), false).is_err());
     }
 }

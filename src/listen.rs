@@ -1,30 +1,35 @@
-//! Connections: accepted up to a number, ended when they stall, let go of in order at the end.
+//! Connections: accepted up to a number, ended when they stall, let go of in order at the end; in plain, or by TLS.
 
 mod files;
 mod impatient;
 mod places;
+mod streams;
 mod talk;
+mod tls;
 
 use std::{
     io,
     net::SocketAddr,
+    pin::Pin,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use axum::Router;
 use hyper::{server::conn::http1, service::service_fn};
-use hyper_util::rt::TokioIo;
+use hyper_util::{rt::TokioIo, server::graceful::GracefulConnection};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::files::room_for;
+pub use self::{files::room_for, tls::Certificate};
 use self::{
     impatient::Impatient,
     places::{Place, Places},
+    streams::Streams,
     talk::Talk,
 };
 
@@ -35,15 +40,36 @@ const LAST_TIME: Duration = Duration::from_secs(6);
 /// When the machine has no more files or memory for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until `stop`, then lets the requests in hand finish.
-pub async fn serve(listener: TcpListener, router: Router, max_connections: usize, stop: CancellationToken) {
+/// For a peer to hear that its connection is at its end, where its protocol has words for that.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// What the connections have in common.
+#[derive(Clone)]
+struct House {
+    router: Router,
+    certificate: Option<Certificate>,
+    /// No more requests.
+    stop: CancellationToken,
+    /// No more time for those in hand.
+    cut: CancellationToken,
+}
+
+/// Serves until `stop`, then lets the requests in hand finish. With a certificate, nothing is served in plain.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    certificate: Option<Certificate>,
+    max_connections: usize,
+    stop: CancellationToken,
+) {
     let places = Places::new(max_connections, stop.clone());
     let (open, cut) = (TaskTracker::new(), CancellationToken::new());
+    let house = House { router, certificate, stop: stop.clone(), cut: cut.clone() };
     let welcome = async {
         loop {
             // Above the cap one waits for a place, and the others in the backlog, which the system bounds.
             let ((stream, peer), place) = (accept(&listener).await, places.enter().await);
-            open.spawn(converse(stream, peer, router.clone(), place, stop.clone(), cut.clone()));
+            open.spawn(house.clone().converse(stream, peer, place));
         }
     };
     tokio::select! {
@@ -79,34 +105,75 @@ fn is_the_peers(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-/// One connection from its first request to its last. `place` is free again at the end.
-async fn converse(
-    stream: TcpStream,
-    peer: SocketAddr,
-    router: Router,
-    place: Place,
-    stop: CancellationToken,
-    cut: CancellationToken,
-) {
-    // An answer is one small write: it must not wait for more.
-    let _ = stream.set_nodelay(true);
-    let stream = TokioIo::new(Impatient::new(stream, stop.clone()));
-    let shared = Arc::new(Talk { place, peer, router, rest: Mutex::default() });
-    let talk = http1::Builder::new()
-        .max_buf_size(HEAD)
-        .serve_connection(stream, service_fn(|request| talk::answer(shared.clone(), request)));
-    let mut talk = std::pin::pin!(talk);
-    let ended = tokio::select! {
-        ended = &mut talk => Some(ended),
-        () = shared.place.is_cut() => {
-            if stop.is_cancelled() {
-                talk.as_mut().graceful_shutdown();
-                cut.run_until_cancelled(talk).await
-            } else {
-                None
-            }
+impl House {
+    /// One connection from its first request to its last. `place` is free again at the end.
+    async fn converse(self, stream: TcpStream, peer: SocketAddr, place: Place) {
+        // An answer is one small write: it must not wait for more.
+        let _ = stream.set_nodelay(true);
+        let stream = Impatient::new(stream, self.stop.clone());
+        let Some(certificate) = &self.certificate else { return self.by_http1(stream, peer, place).await };
+        let shaken = tokio::select! {
+            shaken = certificate.accept(stream) => shaken,
+            () = place.is_cut() => return,
+        };
+        match shaken {
+            // In boxes: what is rare shall not make each connection as large.
+            Ok(stream) if tls::is_http2(&stream) => Box::pin(self.by_http2(stream, peer, place)).await,
+            Ok(stream) => Box::pin(self.by_http1(stream, peer, place)).await,
+            Err(error) => tracing::debug!(%error, "no handshake"),
         }
-    };
+    }
+
+    async fn by_http1(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, peer: SocketAddr, place: Place) {
+        let shared = Arc::new(Talk { place, peer, router: self.router.clone(), rest: Mutex::default() });
+        let talk = http1::Builder::new()
+            .max_buf_size(HEAD)
+            .serve_connection(TokioIo::new(stream), service_fn(|request| talk::answer(shared.clone(), request)));
+        let mut talk = std::pin::pin!(talk);
+        let ended = tokio::select! {
+            ended = &mut talk => Some(ended),
+            () = shared.place.is_cut() => self.last_of(talk.as_mut(), Duration::ZERO).await,
+        };
+        said(ended);
+    }
+
+    async fn by_http2(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        peer: SocketAddr,
+        place: Place,
+    ) {
+        let shared = Arc::new(Streams::new(place, peer, self.router.clone()));
+        let answer = |request| streams::answer(shared.clone(), request);
+        let talk = streams::http2().serve_connection(TokioIo::new(stream), service_fn(answer));
+        let mut talk = std::pin::pin!(talk);
+        let ended = tokio::select! {
+            ended = &mut talk => Some(ended),
+            () = shared.place.is_cut() => self.last_of(talk.as_mut(), GOODBYE).await,
+            () = shared.stalled() => None,
+        };
+        said(ended);
+    }
+
+    /// What a connection still says that is to end: when everybody is to go the answers in hand, else a word of goodbye.
+    async fn last_of<C: GracefulConnection>(
+        &self,
+        mut talk: Pin<&mut C>,
+        goodbye: Duration,
+    ) -> Option<Result<(), C::Error>> {
+        if self.stop.is_cancelled() {
+            talk.as_mut().graceful_shutdown();
+            return self.cut.run_until_cancelled(talk).await;
+        }
+        if goodbye.is_zero() {
+            return None;
+        }
+        talk.as_mut().graceful_shutdown();
+        timeout(goodbye, talk).await.ok()
+    }
+}
+
+fn said(ended: Option<Result<(), hyper::Error>>) {
     if let Some(Err(error)) = ended {
         tracing::debug!(%error, "a connection broke");
     }

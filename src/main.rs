@@ -5,9 +5,9 @@ use std::{process::ExitCode, time::Duration};
 use anyhow::anyhow;
 use intray::{
     access::{self, Signer},
-    config::{self, Cli, Command, Key, LogFormat, Migrate, Serve, Token},
+    config::{self, Checking, Cli, Command, Key, LogFormat, Migrate, Serve, Token},
     healthcheck,
-    queue::Check,
+    queue::{self, Check},
     service::{self, Backend},
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,7 +20,9 @@ fn main() -> ExitCode {
         config::strangers().iter().for_each(|line| eprintln!("intray: {line}"));
     }
     let outcome = match command {
-        Command::Healthcheck(options) => healthcheck::run(&options.listen).map_err(anyhow::Error::msg),
+        Command::Healthcheck(options) => {
+            healthcheck::run(&options.listen, options.tls.files().is_some()).map_err(anyhow::Error::msg)
+        }
         Command::Token(options) => token(&options),
         Command::Key(options) => {
             key(&options);
@@ -28,7 +30,14 @@ fn main() -> ExitCode {
         }
         Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
-        Command::Check(options) => block_on(check(options)),
+        Command::Check(Checking { serve, acl: true }) => {
+            println!(
+                "{}",
+                queue::needed_rights(serve.store.prefix.as_str(), serve.store.redis_url().is_of_a_cluster())
+            );
+            Ok(())
+        }
+        Command::Check(Checking { serve, acl: false }) => block_on(check(serve)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -119,9 +128,10 @@ async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()
 async fn check(options: Serve) -> anyhow::Result<()> {
     let exposure = Check { name: "listen", problem: options.exposure().err(), is_warning: false };
     let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
+    let certificate = Check { name: "certificate", problem: service::certificate(&options).err(), is_warning: false };
     let secrets = Check { name: "secrets", problem: options.open_secrets(), is_warning: true };
     let backend = Backend::look(&options.store).await?;
-    let mut checks = vec![exposure, access, secrets];
+    let mut checks = vec![exposure, access, certificate, secrets];
     checks.extend(backend.queues.allowed().await);
     checks.extend(backend.queues.ready().await);
     checks.extend(backend.queues.durable().await);

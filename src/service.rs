@@ -14,7 +14,8 @@ use crate::{
     access::{Access, Sources},
     config::{LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
-    figures, http, listen,
+    figures, http,
+    listen::{self, Certificate},
     queue::{Certificates, Check, Queues, Servers},
     sweeper,
     waiting::Waiting,
@@ -102,6 +103,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     if let Some(line) = options.open_secrets() {
         tracing::warn!("{line}");
     }
+    let certificate = certificate(&options).map_err(|line| anyhow!(line))?;
     let listener = TcpListener::bind(options.listen.address())
         .await
         .with_context(|| format!("cannot listen on {}", options.listen))?;
@@ -127,8 +129,12 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let peers = http::Peers::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), waiting, access, policy, peers, metrics, leaving.clone());
     let connections = listen::room_for(options.max_connections);
-    parts.spawn(listen::serve(listener, router, connections, closing.clone()));
-    announce(address, options.store.log_format);
+    if let Some(certificate) = certificate.clone() {
+        parts.spawn(certificate.run(closing.clone()));
+    }
+    let scheme = if certificate.is_some() { "https" } else { "http" };
+    parts.spawn(listen::serve(listener, router, certificate, connections, closing.clone()));
+    announce(scheme, address, options.store.log_format);
 
     let lost = backend.lost();
     let outcome = tokio::select! {
@@ -156,8 +162,8 @@ async fn leave(backend: Backend, parts: TaskTracker, closing: CancellationToken)
 }
 
 /// The one line that scripts and people wait for, whatever the level of the log: a line like the others where they are JSON.
-fn announce(address: std::net::SocketAddr, format: LogFormat) {
-    let message = format!("intray is ready on http://{address}");
+fn announce(scheme: &str, address: std::net::SocketAddr, format: LogFormat) {
+    let message = format!("intray is ready on {scheme}://{address}");
     match format {
         LogFormat::Text => println!("{message}"),
         LogFormat::Json => {
@@ -217,6 +223,14 @@ pub fn access(options: &Serve) -> Result<Access, String> {
         longest: Duration::from_millis(options.jwt_max_age),
         rate: options.rate_limit,
     })
+}
+
+/// Whom the service shows itself as, where it speaks TLS.
+///
+/// # Errors
+/// One line for the operator.
+pub fn certificate(options: &Serve) -> Result<Option<Certificate>, String> {
+    options.tls.files().map(Certificate::open).transpose()
 }
 
 /// What the operator decided about requests, in HTTP's own words.

@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::{Caller, Pattern, Role};
-use crate::job::Invalid;
+use crate::{files::Described, job::Invalid};
 
 type Hash = [u8; 32];
 
@@ -69,9 +69,9 @@ impl Keys {
     }
 }
 
-impl super::watched::Counted for Keys {
-    fn count(&self) -> usize {
-        self.0.len()
+impl Described for Keys {
+    fn described(&self) -> String {
+        format!("{} keys", self.0.len())
     }
 }
 

@@ -7,8 +7,11 @@ use jsonwebtoken::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Bad, Caller, Pattern, Role, watched::Counted};
-use crate::job::{Millis, Name, limits};
+use super::{Bad, Caller, Pattern, Role};
+use crate::{
+    files::Described,
+    job::{Millis, Name, limits},
+};
 
 /// A secret has at least so many bytes: as many as HS256 has of state.
 pub const SECRET_BYTES: usize = 32;
@@ -83,9 +86,9 @@ impl KeySet {
     }
 }
 
-impl Counted for KeySet {
-    fn count(&self) -> usize {
-        self.0.len()
+impl Described for KeySet {
+    fn described(&self) -> String {
+        format!("{} keys", self.0.len())
     }
 }
 

@@ -13,8 +13,9 @@ impl Serve {
     pub fn open_secrets(&self) -> Option<String> {
         let secrets = self.signing.token_secret_file.iter().map(|file| &file.path);
         let url = self.store.redis_url_file.iter().map(|file| &file.path);
-        let key = self.store.redis_tls.key_file();
-        let open = self.keys_file.iter().chain(secrets).chain(url).chain(key).filter(|file| files::is_everybodys(file));
+        let keys = self.store.redis_tls.key_file().into_iter().chain(self.tls.key_file());
+        let open =
+            self.keys_file.iter().chain(secrets).chain(url).chain(keys).filter(|file| files::is_everybodys(file));
         let open: Vec<_> = open.map(|file| file.display().to_string()).collect();
         (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))
     }

@@ -1,16 +1,10 @@
 //! Files for a Redis behind TLS: who may have signed its certificate, and what shows it who we are.
 
-use std::{
-    ffi::OsStr,
-    fmt,
-    path::{Path, PathBuf},
-};
+use std::path::PathBuf;
 
-use clap::{Arg, Args, Command, builder::TypedValueParser};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
+use clap::Args;
 
-use super::redis_url::refusal;
-use crate::{files, job::Invalid};
+use super::pem::{Pem, PemFile, PemParser};
 
 #[derive(Debug, Args)]
 pub(super) struct RedisTls {
@@ -47,56 +41,5 @@ impl RedisTls {
         let [authorities, certificate, key] =
             files.map(|file| file.as_ref().map(|file| file.text.clone().into_bytes()));
         Ok(RedisCertificates { authorities, own: certificate.zip(key) })
-    }
-}
-
-/// A file that holds what was asked for. What stands in it is not shown.
-#[derive(Clone)]
-struct PemFile {
-    path: PathBuf,
-    text: String,
-}
-
-impl fmt::Debug for PemFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "PemFile({})", self.path.display())
-    }
-}
-
-/// What is to stand in a file.
-#[derive(Clone)]
-struct Pem {
-    is_there: fn(&[u8]) -> bool,
-    rule: Invalid,
-}
-
-impl Pem {
-    const CERTIFICATES: Self = Self { is_there: has_certificates, rule: Invalid("it holds no certificate in PEM") };
-    const KEY: Self = Self { is_there: has_key, rule: Invalid("it holds no private key in PEM") };
-}
-
-fn has_certificates(text: &[u8]) -> bool {
-    let mut certificates = CertificateDer::pem_slice_iter(text).peekable();
-    certificates.peek().is_some() && certificates.all(|certificate| certificate.is_ok())
-}
-
-fn has_key(text: &[u8]) -> bool {
-    PrivateKeyDer::from_pem_slice(text).is_ok()
-}
-
-#[derive(Clone)]
-struct PemParser(Pem);
-
-impl TypedValueParser for PemParser {
-    type Value = PemFile;
-
-    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<PemFile, clap::Error> {
-        let path = Path::new(value);
-        let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", path.display()));
-        let text = files::read(path).map_err(|error| refused(&error))?;
-        if !(self.0.is_there)(text.as_bytes()) {
-            return Err(refused(&self.0.rule));
-        }
-        Ok(PemFile { path: path.to_owned(), text })
     }
 }

@@ -63,6 +63,11 @@ impl RedisUrl {
             _ => Err(RULE),
         }
     }
+
+    /// Whether it names nodes of a cluster.
+    pub fn is_of_a_cluster(&self) -> bool {
+        matches!(self, Self::Url(Secret(url)) if url.split_once("://").is_some_and(|(scheme, _)| scheme.ends_with("+cluster")))
+    }
 }
 
 /// `[user:password@]host[:port][/db][?options]`

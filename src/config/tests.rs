@@ -58,7 +58,7 @@ fn the_commands_share_where_the_jobs_are() {
     let named: Vec<_> = migrate.adopt.iter().map(|a| (a.name.as_str(), a.queue.as_str())).collect();
     assert_eq!(named, [("a:Old", "a-Old"), ("a=b", "in")]);
     assert!(matches!(parse("check --redis-url unix:///r.sock"), Ok(Command::Check(check))
-        if matches!(check.store.redis_url(), RedisUrl::Url(_))));
+        if matches!(check.serve.store.redis_url(), RedisUrl::Url(_))));
     assert!(matches!(parse("healthcheck --listen 0.0.0.0:80"), Ok(Command::Healthcheck(asked))
         if asked.listen.from_here().to_string() == "127.0.0.1:80"));
 }

@@ -128,6 +128,11 @@ impl Place {
         self.seat.cut.cancelled().await;
     }
 
+    /// This one is to go, whatever it has in hand.
+    pub(super) fn leave(&self) {
+        self.seat.cut.cancel();
+    }
+
     /// The head of a request is there.
     pub(super) fn has_head(&self) {
         self.seat.has_head.store(true, Ordering::Relaxed);

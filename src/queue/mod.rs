@@ -36,7 +36,7 @@ pub use redis::{
     server::{Certificates, Servers},
 };
 pub use transitions::*;
-pub use upkeep::{adopt::Adopted, health::Check, migrate::LayoutError};
+pub use upkeep::{adopt::Adopted, health::Check, migrate::LayoutError, rights::needed_rights};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     events::{Event, Passage, Position, Subject},

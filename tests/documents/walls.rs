@@ -20,11 +20,11 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("queue", &["job", "payload"]),
     ("payload", &["job"]),
     ("access", &["files", "job"]),
+    ("listen", &["files"]),
     ("job", &[]),
     ("embedded", &[]),
     ("figures", &[]),
     ("files", &[]),
-    ("listen", &[]),
     ("memory", &[]),
     ("lib", &[]),
 ];

@@ -112,6 +112,7 @@ mod access {
 mod requests {
     mod contract; // Every answer that the contract documents is provoked here, and held against it.
     mod hostile; // A caller without a credential who does the worst they can, for long: made-up queues.
+    mod https; // The service by TLS: a person's tabs on one connection of HTTP/2, and peers who misuse one.
     mod malformed; // Requests that are refused before anybody looks at a field: type, size, route, method.
     mod refusals; // Bad input of every kind: a problem that names the place, and nothing stored.
     mod refused_early; // Calls that are refused before anybody reads their body.

@@ -121,7 +121,7 @@ impl Queues {
 
     fn judge(&self, lacking: &[&'static str], places: &[String]) -> Check {
         let prefix = self.parts.runner.keys.prefix();
-        let needed = needed(prefix, self.parts.runner.link.is_cluster());
+        let needed = needed_rights(prefix, self.parts.runner.link.is_cluster());
         let cost = |name: &&str| COMFORTS.iter().find(|(comfort, _)| comfort == name).map(|(_, cost)| *cost);
         let costs: Option<BTreeSet<_>> = lacking.iter().map(cost).collect();
         let is_warning = costs.is_some();
@@ -134,8 +134,9 @@ impl Queues {
     }
 }
 
-/// The command that makes a user with exactly the rights that are needed.
-fn needed(prefix: &str, of_a_cluster: bool) -> String {
+/// The command that makes a user of Redis with exactly the rights that are needed; `PASSWORD` is to be replaced.
+#[must_use]
+pub fn needed_rights(prefix: &str, of_a_cluster: bool) -> String {
     let word = |name: &str| format!(" +{}", name.to_lowercase());
     let more = CLUSTERED.iter().filter(|_| of_a_cluster).map(|(name, _)| *name);
     let commands: String = TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).chain(more).map(word).collect();
@@ -199,7 +200,7 @@ mod tests {
     fn the_readme_has_the_line_that_makes_such_a_user() {
         let readme = include_str!("../../../README.md");
         let line = readme.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
-        assert_eq!(line, needed("intray", false));
+        assert_eq!(line, needed_rights("intray", false));
         assert!(readme.contains("`+asking +cluster|slots`"), "what a cluster needs besides");
     }
 }

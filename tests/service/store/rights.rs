@@ -154,6 +154,15 @@ async fn a_redis_that_takes_no_functions_is_served_all_the_same() {
 }
 
 #[tokio::test]
+async fn the_program_prints_the_line_for_its_prefix_and_needs_no_redis_for_that() {
+    let readme = needed().join(" ");
+    let end = run(program(["check", "--acl", "--redis-url", "redis://127.0.0.1:1"])).await;
+    assert!(end.status.success() && end.stdout.trim_end() == readme, "{end:?}");
+    let end = run(program(["check", "--acl", "--prefix", "desk"])).await;
+    assert_eq!(end.stdout.trim_end(), readme.replace("intray:*", "desk:*"));
+}
+
+#[tokio::test]
 async fn a_redis_that_no_longer_lets_the_service_in_is_unavailable_and_nothing_has_happened() {
     let w = World::start().await;
     let id = w.enqueue(1).await;

@@ -1,6 +1,7 @@
 //! A world of one's own for each story: a Redis, the service in front of it, a client that trusts neither.
 
 pub mod access;
+pub mod authority;
 pub mod batch_verbs;
 mod check;
 mod children;
@@ -8,6 +9,7 @@ mod clock;
 pub mod contract;
 mod engine;
 pub mod http;
+pub mod http2;
 pub mod json;
 pub mod keyspace;
 pub mod meter;

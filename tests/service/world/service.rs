@@ -129,7 +129,7 @@ impl Said {
         let said = self.clone();
         thread::spawn(move || {
             for line in BufReader::new(pipe).lines().map_while(Result::ok) {
-                if let Some(at) = line.find("ready on http://") {
+                if let Some(at) = line.find("ready on http") {
                     let url = line[at + 9..].split([' ', '"']).next().unwrap_or_default().to_owned();
                     let _ = found.send(url);
                 }

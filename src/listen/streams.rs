@@ -1,0 +1,194 @@
+//! A connection of HTTP/2: many requests at a time, each a stream of its own, and what one peer may do with them.
+
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    net::SocketAddr,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, ready},
+    time::{Duration, Instant},
+};
+
+use axum::{
+    Router,
+    body::Body,
+    extract::ConnectInfo,
+    http::{Request, Response},
+};
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+use hyper::{body::Incoming, server::conn::http2};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::sleep;
+use tower::Service;
+
+use super::{HEAD, impatient::STALL_TIME, places::Place};
+
+/// Open at a time: the waits and streams of a person's tabs, and whatever else these do meanwhile.
+const MOST_STREAMS: u32 = 100;
+/// Bytes that a peer may send of a body before somebody reads it, and of all its bodies.
+const WINDOW: u32 = 64 << 10;
+const WINDOW_OF_ALL: u32 = 256 << 10;
+/// Bytes of an answer that are handed over at a time: the rest waits here until the peer has room for it.
+const PIECE: usize = 16 << 10;
+/// Streams that a peer may give up, beyond those that it lets end. Each costs a request's work and is over at once, so that
+/// their number at a time bounds nothing.
+const MOST_RESETS: usize = 100;
+/// A peer that says nothing for so long is asked whether it is there, and has so long to answer.
+const ASK: Duration = Duration::from_secs(30);
+const REPLY: Duration = Duration::from_secs(10);
+/// How often it is looked whether a peer takes its answers.
+const LOOK: Duration = Duration::from_secs(5);
+
+pub(super) fn http2() -> http2::Builder<TokioExecutor> {
+    let mut http2 = http2::Builder::new(TokioExecutor::new());
+    http2
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(MOST_STREAMS)
+        .max_header_list_size(HEAD as u32)
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW_OF_ALL)
+        .max_send_buf_size(PIECE)
+        .keep_alive_interval(ASK)
+        .keep_alive_timeout(REPLY);
+    http2
+}
+
+/// What the requests of a connection have in common.
+pub(super) struct Streams {
+    pub place: Place,
+    pub peer: SocketAddr,
+    pub router: Router,
+    open: Mutex<Open>,
+}
+
+#[derive(Default)]
+struct Open {
+    next: u64,
+    /// Each, and since when its peer has not taken what was handed over.
+    unsent: BTreeMap<u64, Option<Instant>>,
+    resets: usize,
+}
+
+impl Streams {
+    pub(super) fn new(place: Place, peer: SocketAddr, router: Router) -> Self {
+        Self { place, peer, router, open: Mutex::default() }
+    }
+
+    fn open(&self) -> MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The place is busy as long as there is a stream; both change together.
+    fn begin(self: &Arc<Self>) -> Stream {
+        let mut open = self.open();
+        if open.unsent.is_empty() {
+            self.place.is_busy();
+        }
+        open.next += 1;
+        let number = open.next;
+        open.unsent.insert(number, None);
+        Stream { streams: self.clone(), number, is_done: false }
+    }
+
+    fn end(&self, number: u64, is_done: bool) {
+        let mut open = self.open();
+        open.unsent.remove(&number);
+        open.resets = if is_done { open.resets.saturating_sub(1) } else { open.resets + 1 };
+        if open.resets > MOST_RESETS {
+            tracing::debug!(peer = %self.peer, "a peer gives up stream after stream");
+            self.place.leave();
+        }
+        if open.unsent.is_empty() {
+            self.place.is_answered();
+        }
+    }
+
+    /// Resolves when a peer takes nothing of an answer, though it is there.
+    pub(super) async fn stalled(&self) {
+        let is_stalled = |since: &Option<Instant>| since.is_some_and(|since| since.elapsed() >= STALL_TIME);
+        loop {
+            sleep(LOOK).await;
+            if self.open().unsent.values().any(is_stalled) {
+                return;
+            }
+        }
+    }
+}
+
+pub(super) async fn answer(
+    streams: Arc<Streams>,
+    mut request: Request<Incoming>,
+) -> Result<Response<Sending>, Infallible> {
+    let stream = streams.begin();
+    request.extensions_mut().insert(ConnectInfo(streams.peer));
+    let Ok(response) = streams.router.clone().call(request.map(Body::new)).await;
+    stream.is_unsent_since(Some(Instant::now()));
+    Ok(response.map(|body| Sending { body, rest: Bytes::new(), stream }))
+}
+
+/// A request on its way. If it is dropped before it is done, its peer gave it up.
+struct Stream {
+    streams: Arc<Streams>,
+    number: u64,
+    is_done: bool,
+}
+
+impl Stream {
+    fn is_unsent_since(&self, since: Option<Instant>) {
+        self.streams.open().unsent.insert(self.number, since);
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.streams.end(self.number, self.is_done);
+    }
+}
+
+/// An answer on its way out, piece by piece: the next is asked for when the peer has room for it.
+pub(super) struct Sending {
+    body: Body,
+    rest: Bytes,
+    stream: Stream,
+}
+
+impl http_body::Body for Sending {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        self.stream.is_unsent_since(None);
+        if self.rest.is_empty() {
+            match ready!(Pin::new(&mut self.body).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => self.rest = data,
+                Some(Ok(Err(other))) => return Poll::Ready(Some(Ok(other))),
+                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
+                None => {
+                    self.stream.is_done = true;
+                    return Poll::Ready(None);
+                }
+            }
+        }
+        let length = self.rest.len().min(PIECE);
+        let piece = self.rest.split_to(length);
+        self.stream.is_unsent_since(Some(Instant::now()));
+        self.stream.is_done = self.is_end_stream();
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (of_body, here) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        hint.set_lower(of_body.lower() + here);
+        if let Some(most) = of_body.upper() {
+            hint.set_upper(most + here);
+        }
+        hint
+    }
+}

@@ -1,0 +1,237 @@
+//! The service by TLS: a person's tabs on one connection of HTTP/2, and peers who misuse one.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+use crate::world::{
+    Engine, Service,
+    authority::{Authority, Pair},
+    eventually,
+    http2::{NAME, Page, shake_hands},
+    program, run,
+};
+
+/// A service by TLS, and who vouches for it.
+struct Desk {
+    ca: Authority,
+    pair: Pair,
+    engine: Engine,
+    service: Service,
+    _folder: TempDir,
+}
+
+impl Desk {
+    async fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let engine = Engine::start(folder.path(), false).await;
+        let ca = Authority::new(folder.path(), "ours");
+        let pair = ca.signs(NAME, 2099);
+        let url = format!("unix://{}", engine.socket().display());
+        let service = Service::start(by_tls(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url], &pair)).await;
+        assert!(service.url().starts_with("https://"), "{}", service.url());
+        Self { ca, pair, engine, service, _folder: folder }
+    }
+
+    async fn page(&self) -> Page {
+        Page::open(self.service.url(), &self.ca.file()).await
+    }
+}
+
+fn by_tls<const N: usize>(args: [&str; N], pair: &Pair) -> std::process::Command {
+    let mut command = program(args);
+    command.arg("--tls-cert-file").arg(&pair.certificate).arg("--tls-key-file").arg(&pair.key);
+    command
+}
+
+fn state(job: &Value) -> &str {
+    job["state"].as_str().expect("a state")
+}
+
+#[tokio::test]
+async fn all_tabs_of_a_person_share_one_connection() {
+    let desk = Desk::start().await;
+    let page = desk.page().await;
+    let mut waits = Vec::new();
+    for tab in 0..40 {
+        let body = json!({ "queues": [format!("tab-{tab}")], "wait_ms": 30_000 }).to_string();
+        waits.push(page.ask("POST", "/jobs/reserve", &body).await);
+    }
+    let events = page.ask("GET", "/events?queue=q", "").await.head().await;
+    assert_eq!(events.status(), 200);
+    let (status, job) = page.post("/jobs", json!({ "queue": "q", "payload": "x".repeat(50_000) })).await;
+    assert_eq!((status, state(&job)), (201, "waiting"));
+    let (status, held) = page.post("/jobs/reserve", json!({ "queues": ["q"] })).await;
+    assert_eq!((status, held["jobs"][0]["payload"].as_str().map(str::len)), (200, Some(50_000)));
+    let (status, done) = page.post("/jobs/complete", json!({ "reservation": held["jobs"][0]["reservation"] })).await;
+    assert_eq!((status, state(&done)), (200, "completed"));
+    let (mut events, mut told) = (events.into_body(), String::new());
+    while !told.contains("event: completed") {
+        let data = events.data().await.expect("events").expect("data");
+        told += &String::from_utf8_lossy(&data);
+    }
+    assert!(told.contains("event: enqueued"), "{told}");
+    for (tab, wait) in waits.into_iter().enumerate() {
+        page.post("/jobs", json!({ "queue": format!("tab-{tab}"), "payload": tab })).await;
+        let (status, text) = wait.answer().await;
+        assert!(status == 200 && text.contains(&format!("\"payload\":{tab},")), "{text}");
+    }
+    assert!(!page.is_over());
+}
+
+#[tokio::test]
+async fn a_wait_whose_stream_is_reset_takes_no_job() {
+    let desk = Desk::start().await;
+    let page = desk.page().await;
+    let body = json!({ "queues": ["q"], "wait_ms": 30_000, "worker": "ann" }).to_string();
+    let wait = page.ask("POST", "/jobs/reserve", &body).await;
+    eventually("somebody waits", async || (desk.engine.hearers("q").await == 1).then_some(())).await;
+    wait.reset();
+    let (_, job) = page.post("/jobs", json!({ "queue": "q", "payload": 1 })).await;
+    let (_, held) = page.post("/jobs/reserve", json!({ "queues": ["q"], "worker": "ben" })).await;
+    assert_eq!((&held["jobs"][0]["id"], &held["jobs"][0]["attempt"]), (&job["id"], &json!(1)), "{held}");
+}
+
+#[tokio::test]
+async fn who_gives_up_stream_after_stream_is_sent_away_alone() {
+    let desk = Desk::start().await;
+    let (page, other) = (desk.page().await, desk.page().await);
+    let body = json!({ "queues": ["q"], "wait_ms": 30_000 }).to_string();
+    let wait = other.ask("POST", "/jobs/reserve", &body).await;
+    // As many as a person may ever: each that ends makes up for one that was given up.
+    for n in 0..150 {
+        page.ask("POST", "/jobs/reserve", &body).await.reset();
+        let (status, _) = page.post("/jobs", json!({ "queue": "elsewhere", "payload": n })).await;
+        assert_eq!(status, 201);
+    }
+    assert!(!page.is_over());
+    let mut sent = 0;
+    while sent < 10_000 && !page.is_over() {
+        let Some(call) = page.try_to_ask("POST", "/jobs/reserve", &body, None).await else { break };
+        // A stream that nobody has taken in hand costs nothing, and is counted by nobody.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        call.reset();
+        sent += 1;
+    }
+    eventually("the connection is cut", async || page.is_over().then_some(())).await;
+    assert!(sent < 1_000, "{sent}");
+    let (status, _) = other.post("/jobs", json!({ "queue": "q", "payload": 1 })).await;
+    assert_eq!(status, 201);
+    assert_eq!(wait.answer().await.0, 200, "others go on waiting");
+}
+
+#[tokio::test]
+async fn a_peer_has_so_many_streams_and_so_long_a_head() {
+    let desk = Desk::start().await;
+    let page = desk.page().await;
+    page.ask("GET", "/livez", "").await.answer().await;
+    assert_eq!(page.may_open(), 100);
+    let long = "x".repeat(70 << 10);
+    let call = page.try_to_ask("GET", "/livez", "", Some(("x-long", &long))).await.expect("sent");
+    assert_eq!(call.answer().await.0, 431);
+    assert_eq!(page.ask("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
+}
+
+/// All of them at once: it takes as long as the longest patience of the service.
+#[tokio::test]
+async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
+    let desk = Desk::start().await;
+    let address = desk.service.url().trim_start_matches("https://").to_owned();
+    let mut mute = TcpStream::connect(&address).await.expect("the service listens");
+    let idle = desk.page().await;
+    let narrow = h2::client::Builder::new().initial_window_size(1_000).clone();
+    let full = Page::open_as(desk.service.url(), &desk.ca.file(), &narrow).await;
+    let answer = full.ask("GET", "/openapi.yaml", "").await.head().await;
+    assert_eq!(answer.status(), 200, "and its body is not taken");
+    let hello = async {
+        let begin = Instant::now();
+        let mut heard = Vec::new();
+        let _ = mute.read_to_end(&mut heard).await;
+        begin.elapsed()
+    };
+    let busy = async {
+        // As long as it asks for other things it is not idle.
+        while !full.is_over() {
+            if let Some(call) = full.try_to_ask("GET", "/livez", "", None).await {
+                let _ = tokio::time::timeout(Duration::from_secs(5), call.try_head()).await;
+            }
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    };
+    let gone = async {
+        while !idle.is_over() {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+        }
+    };
+    let all = async { tokio::join!(hello, busy, gone) };
+    tokio::time::timeout(Duration::from_secs(75), all).await.expect("all of them are sent away");
+    assert_eq!(desk.page().await.ask("GET", "/readyz", "").await.answer().await.0, 200);
+}
+
+#[tokio::test]
+async fn a_probe_and_an_older_client_are_served_and_one_without_tls_is_not() {
+    let desk = Desk::start().await;
+    let mut stream = shake_hands(desk.service.url(), &desk.ca.file(), None).await.expect("a handshake");
+    stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.expect("sent");
+    let mut heard = String::new();
+    stream.read_to_string(&mut heard).await.expect("an answer");
+    assert!(heard.starts_with("HTTP/1.1 200"), "{heard}");
+
+    let address = desk.service.url().trim_start_matches("https://");
+    let probe = run(by_tls(["healthcheck", "--listen", address], &desk.pair)).await;
+    assert!(probe.status.success(), "{probe:?}");
+    let plain = run(program(["healthcheck", "--listen", address])).await;
+    assert!(!plain.status.success(), "{plain:?}");
+    let strangers = Authority::new(desk.ca.file().parent().expect("a folder"), "strangers");
+    assert!(shake_hands(desk.service.url(), &strangers.file(), None).await.is_err());
+}
+
+#[tokio::test]
+async fn a_new_certificate_is_shown_without_a_restart_and_a_bad_one_changes_nothing() {
+    let desk = Desk::start().await;
+    let open = desk.page().await;
+    let shown = async || {
+        let stream = shake_hands(desk.service.url(), &desk.ca.file(), None).await.expect("a handshake");
+        stream.get_ref().1.peer_certificates().expect("shown")[0].to_vec()
+    };
+    let put = |from: &Path, to: &Path| fs::copy(from, to).map(drop).expect("written");
+    let (first, new) = (shown().await, desk.ca.signs(NAME, 2098));
+    // For a moment the certificate is there, and its key is not.
+    put(&new.certificate, &desk.pair.certificate);
+    eventually("the log says so", async || desk.service.said().contains("the key is not that").then_some(())).await;
+    assert_eq!(shown().await, first);
+    put(&new.key, &desk.pair.key);
+    eventually("it is shown", async || (shown().await != first).then_some(())).await;
+    fs::remove_file(&desk.pair.key).expect("removed");
+    eventually("the log says so", async || desk.service.said().contains("cannot be used").then_some(())).await;
+    assert_ne!(shown().await, first);
+    assert_eq!(open.ask("GET", "/livez", "").await.answer().await.0, 200, "who is connected stays so");
+    assert!(!desk.service.said().contains("PRIVATE KEY"));
+}
+
+#[tokio::test]
+async fn files_that_do_not_belong_together_are_refused_in_one_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let ca = Authority::new(folder.path(), "ours");
+    let (one, other) = (ca.signs(NAME, 2099), ca.signs("desk", 2099));
+    let mixed = Pair { certificate: one.certificate.clone(), key: other.key };
+    let dead = ["serve", "--redis-url", "redis://127.0.0.1:1"];
+    let end = run(by_tls(dead, &mixed)).await;
+    assert!(!end.status.success() && end.stderr.contains("the key is not that of the certificate"), "{end:?}");
+    assert_eq!(end.stderr.trim().lines().count(), 1, "{end:?}");
+    let end = run(by_tls(["check", "--redis-url", "redis://127.0.0.1:1"], &mixed)).await;
+    assert!(end.stdout.contains("wrong    certificate"), "{end:?}");
+    let mut half = program(dead);
+    half.arg("--tls-cert-file").arg(&one.certificate);
+    let end = run(half).await;
+    assert!(!end.status.success() && end.stderr.contains("--tls-key-file"), "{end:?}");
+}

@@ -1,0 +1,127 @@
+//! A page that speaks HTTP/2 by TLS, stream by stream, as well or as badly as a story wants.
+
+use std::{fs, path::Path, sync::Arc};
+
+use bytes::Bytes;
+use h2::{
+    SendStream,
+    client::{Builder, ResponseFuture, SendRequest},
+};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, pem::PemObject},
+};
+use serde_json::Value;
+use tokio::{net::TcpStream, task::JoinHandle};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+/// The name that a story's service has in its certificate.
+pub const NAME: &str = "localhost";
+
+/// A connection and, when it has ended, why.
+pub struct Page {
+    send: SendRequest<Bytes>,
+    ended: JoinHandle<Result<(), h2::Error>>,
+}
+
+/// A call on its way. Dropped, its stream is reset.
+pub struct Call {
+    response: ResponseFuture,
+    stream: SendStream<Bytes>,
+}
+
+/// A handshake with a service that this authority vouches for. No protocol: none is agreed on.
+pub async fn shake_hands(url: &str, authority: &Path, protocol: Option<&str>) -> std::io::Result<TlsStream<TcpStream>> {
+    let mut roots = RootCertStore::empty();
+    let text = fs::read(authority).expect("an authority");
+    roots.add(CertificateDer::from_pem_slice(&text).expect("a certificate")).expect("an authority");
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = protocol.map(|name| name.as_bytes().to_vec()).into_iter().collect();
+    let stream = TcpStream::connect(url.trim_start_matches("https://")).await?;
+    TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(NAME).expect("a name"), stream).await
+}
+
+impl Page {
+    pub async fn open(url: &str, authority: &Path) -> Self {
+        Self::open_as(url, authority, &Builder::new()).await
+    }
+
+    /// The same with settings of its own.
+    pub async fn open_as(url: &str, authority: &Path, settings: &Builder) -> Self {
+        let stream = shake_hands(url, authority, Some("h2")).await.expect("a handshake");
+        assert_eq!(stream.get_ref().1.alpn_protocol(), Some(&b"h2"[..]));
+        let (send, connection) = settings.handshake(stream).await.expect("HTTP/2");
+        Self { send, ended: tokio::spawn(connection) }
+    }
+
+    /// How many streams it may have, once the service has said so.
+    pub fn may_open(&self) -> usize {
+        self.send.current_max_send_streams()
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.ended.is_finished()
+    }
+
+    /// Sends a request; `None` when the connection takes no more.
+    pub async fn try_to_ask(&self, method: &str, path: &str, body: &str, field: Option<(&str, &str)>) -> Option<Call> {
+        let mut send = self.send.clone().ready().await.ok()?;
+        let mut request = axum::http::Request::builder()
+            .method(method)
+            .uri(format!("https://{NAME}{path}"))
+            .version(axum::http::Version::HTTP_2);
+        if !body.is_empty() {
+            request = request.header("content-type", "application/json");
+        }
+        if let Some((name, value)) = field {
+            request = request.header(name, value);
+        }
+        let (response, mut stream) = send.send_request(request.body(()).expect("a request"), body.is_empty()).ok()?;
+        if !body.is_empty() {
+            stream.send_data(Bytes::copy_from_slice(body.as_bytes()), true).ok()?;
+        }
+        Some(Call { response, stream })
+    }
+
+    pub async fn ask(&self, method: &str, path: &str, body: &str) -> Call {
+        self.try_to_ask(method, path, body, None).await.expect("the connection is there")
+    }
+
+    pub async fn post(&self, path: &str, body: Value) -> (u16, Value) {
+        let (status, text) = self.ask("POST", path, &body.to_string()).await.answer().await;
+        (status, serde_json::from_str(&text).expect("JSON"))
+    }
+}
+
+impl Call {
+    pub async fn answer(self) -> (u16, String) {
+        let response = self.response.await.expect("an answer");
+        let (status, mut body) = (response.status().as_u16(), response.into_body());
+        let mut text = Vec::new();
+        while let Some(data) = body.data().await {
+            let data = data.expect("all of it");
+            let _ = body.flow_control().release_capacity(data.len());
+            text.extend(data);
+        }
+        (status, String::from_utf8(text).expect("text"))
+    }
+
+    /// The head of the answer; its body is left where it is.
+    pub async fn head(self) -> axum::http::Response<h2::RecvStream> {
+        self.try_head().await.expect("an answer")
+    }
+
+    pub async fn try_head(self) -> Result<axum::http::Response<h2::RecvStream>, h2::Error> {
+        self.response.await
+    }
+
+    /// Gives it up.
+    pub fn reset(mut self) {
+        self.stream.send_reset(h2::Reason::CANCEL);
+    }
+}
