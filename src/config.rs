@@ -1,5 +1,6 @@
 //! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
 
+mod durability;
 mod environment;
 mod exposure;
 mod pem;
@@ -17,6 +18,7 @@ use clap::{
 };
 
 pub use self::{
+    durability::Durability,
     environment::{levels, strangers},
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
@@ -81,6 +83,10 @@ pub struct Store {
     /// the control group's]
     #[arg(long, env = "INTRAY_MAX_MEMORY", value_name = "BYTES")]
     pub max_memory: Option<Memory>,
+    /// When a change is acknowledged: async, when Redis has made it; replicated:N, when N replicas have it; synced, when it is
+    /// on disk
+    #[arg(long, env = "INTRAY_DURABILITY", value_name = "LEVEL", default_value = "async")]
+    pub durability: Durability,
     /// What every key in Redis begins with
     #[arg(long, env = "INTRAY_PREFIX", default_value = "intray")]
     pub prefix: Prefix,

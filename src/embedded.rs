@@ -17,6 +17,7 @@ use std::{
     io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
+    sync::mpsc,
     time::Duration,
 };
 
@@ -30,6 +31,7 @@ use self::{
     mend::Damage,
     probe::Pong,
     space::Space,
+    syncer::Disk,
 };
 
 /// How long a server may take to end before it is killed, and how long a predecessor is waited for.
@@ -72,6 +74,7 @@ pub struct PrivateServer {
     socket: PathBuf,
     keeper: Keeper,
     room: watch::Receiver<Option<String>>,
+    disk: Disk,
 }
 
 /// Starts the private server and waits until it serves, however long it takes to load its data. Without a word about its
@@ -92,8 +95,9 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
     info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
     let (said, room) = watch::channel(None);
     let space = Space::new(folder.data(), &socket, said).map_err(StartError::Thread)?;
-    let keeper = Keeper::start(engine, folder, max_memory, space).map_err(StartError::Thread)?;
-    let server = PrivateServer { socket, keeper, room };
+    let (disk, asked) = mpsc::channel();
+    let keeper = Keeper::start(engine, folder, max_memory, (space, asked)).map_err(StartError::Thread)?;
+    let server = PrivateServer { socket, keeper, room, disk };
     tokio::select! {
         gave_up = server.failed() => Err(gave_up.into()),
         () = server.ready() => Ok(server),
@@ -115,6 +119,11 @@ impl PrivateServer {
     /// Why nothing new can be stored: the disk has too little room. `None` while it has.
     pub fn room(&self) -> watch::Receiver<Option<String>> {
         self.room.clone()
+    }
+
+    /// For those who want what is in the file by now on disk, before they say so.
+    pub fn disk(&self) -> Disk {
+        self.disk.clone()
     }
 
     /// Resolves when the server has died too often to be started again. After a stop it never does.

@@ -50,6 +50,12 @@ pub const ALL: &[Figure] = &[
     figure("intray_script_duration_seconds", Kind::Histogram, &["script"], "a script's call, as the instance saw it"),
     figure("intray_script_faults_total", Kind::Counter, &["script"], "scripts that failed or had no answer in time"),
     figure("intray_script_group_jobs", Kind::Histogram, &["script"], "items that went to Redis in one call together"),
+    figure(
+        "intray_durability_wait_seconds",
+        Kind::Histogram,
+        &[],
+        "how long changes waited for replicas or the disk, where `--durability` says so",
+    ),
     figure("intray_sweep_duration_seconds", Kind::Histogram, &[], "a round of the background task"),
     figure("intray_sweep_lag_seconds", Kind::Histogram, &[], "how late what was overdue or due was found"),
     figure("intray_redis_emptied_total", Kind::Counter, &[], "how often Redis came back without what was in it"),

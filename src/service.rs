@@ -12,11 +12,11 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::{Access, Sources},
-    config::{LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
+    config::{self, LogFormat, Origin, RedisCertificates, RedisUrl, Serve, Store},
     embedded::{self, GaveUp, PrivateServer},
     figures, http,
     listen::{self, Certificate},
-    queue::{Certificates, Check, Queues, Servers},
+    queue::{Certificates, Check, Durability, Queues, Servers},
     sweeper,
     waiting::Waiting,
 };
@@ -44,6 +44,12 @@ impl Backend {
     pub async fn open(store: &Store) -> anyhow::Result<Self> {
         match store.redis_url() {
             RedisUrl::Embedded => {
+                if let config::Durability::Replicated(_) = store.durability {
+                    bail!(
+                        "--durability {} needs a Redis of yours with replicas: the private server has none",
+                        store.durability
+                    );
+                }
                 let server = embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
                 Self::on(&server.url(), Some(server), store)
             }
@@ -70,7 +76,13 @@ impl Backend {
         // The URL may hold a password, and its error might repeat it.
         let servers = Servers::at(url, Certificates { authorities, own })
             .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
-        let queues = Queues::on(servers, store.prefix.as_str(), room)?;
+        let durability = match (store.durability, &private) {
+            (config::Durability::Async, _) => Durability::Async,
+            (config::Durability::Replicated(replicas), _) => Durability::Replicated(replicas),
+            (config::Durability::Synced, None) => Durability::Synced,
+            (config::Durability::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
+        };
+        let queues = Queues::on(servers, store.prefix.as_str(), room, durability)?;
         Ok(Self { queues, private })
     }
 
@@ -186,8 +198,12 @@ async fn fit(queues: &Queues) -> anyhow::Result<()> {
         }
     }
     queues.settle_layout().await?;
-    for problem in queues.durable().await.into_iter().filter_map(|check| check.problem) {
-        tracing::warn!("{problem}");
+    for Check { problem, is_warning, .. } in queues.durable().await {
+        match problem {
+            Some(problem) if is_warning => tracing::warn!("{problem}"),
+            Some(problem) => bail!(problem),
+            None => {}
+        }
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! A client that costs little beside what is measured, and the jobs that it sends.
 
 use std::{
+    io,
     net::SocketAddr,
     sync::atomic::{AtomicU64, Ordering},
     time::Duration,
@@ -10,6 +11,9 @@ use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::TcpStream,
 };
+use tokio_rustls::client::TlsStream;
+
+use super::tls::Tls;
 
 /// How often a call of any client was answered 503 and sent again. Who measures tells of it.
 pub static ASKED_AGAIN: AtomicU64 = AtomicU64::new(0);
@@ -17,7 +21,7 @@ const PATIENCE: u32 = 50;
 
 /// One kept-alive connection, with no more of HTTP than this service needs: it must cost little beside what is measured.
 pub struct Client {
-    stream: TcpStream,
+    stream: Wire,
     host: SocketAddr,
     answer: Vec<u8>,
 }
@@ -26,7 +30,11 @@ impl Client {
     pub async fn to(host: SocketAddr) -> Self {
         let stream = TcpStream::connect(host).await.expect("the service");
         stream.set_nodelay(true).expect("nodelay");
-        Self { stream, host, answer: Vec::new() }
+        Self { stream: Wire::Plain(stream), host, answer: Vec::new() }
+    }
+
+    pub async fn by_tls(tls: &Tls, host: SocketAddr) -> Self {
+        Self { stream: Wire::Tls(Box::new(tls.connect(host).await)), host, answer: Vec::new() }
     }
 
     /// Enqueue, reserve and complete: three requests.
@@ -84,7 +92,7 @@ impl Client {
         let mut end = None;
         loop {
             self.answer.reserve(8_192);
-            let n = self.stream.read_buf(&mut self.answer).await.expect("an answer");
+            let n = self.stream.read_into(&mut self.answer).await.expect("an answer");
             assert!(n > 0, "the service closed the connection");
             if end.is_none() {
                 end = body_end(&self.answer);
@@ -99,8 +107,33 @@ impl Client {
     pub async fn drain(mut self, path: &str) {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host);
         self.stream.write_all(request.as_bytes()).await.expect("sent");
-        while self.stream.read_buf(&mut self.answer).await.is_ok_and(|n| n > 0) {
+        while self.stream.read_into(&mut self.answer).await.is_ok_and(|n| n > 0) {
             self.answer.clear();
+        }
+    }
+}
+
+/// What a client's connection is.
+enum Wire {
+    Plain(TcpStream),
+    Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Wire {
+    async fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Plain(stream) => stream.write_all(bytes).await,
+            Self::Tls(stream) => {
+                stream.write_all(bytes).await?;
+                stream.flush().await
+            }
+        }
+    }
+
+    async fn read_into(&mut self, answer: &mut Vec<u8>) -> io::Result<usize> {
+        match self {
+            Self::Plain(stream) => stream.read_buf(answer).await,
+            Self::Tls(stream) => stream.read_buf(answer).await,
         }
     }
 }

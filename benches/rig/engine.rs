@@ -21,14 +21,18 @@ pub struct Calls {
 }
 
 pub struct Engine {
-    child: Child,
+    /// Nobody's of ours, when the service itself has started it.
+    child: Option<Child>,
+    process: u32,
     folder: TempDir,
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if let Some(child) = &mut self.child {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
     }
 }
 
@@ -49,11 +53,33 @@ impl Engine {
         while UnixStream::connect(&socket).is_err() {
             std::thread::sleep(Duration::from_millis(5));
         }
-        Self { child, folder }
+        let process = child.id();
+        Self { child: Some(child), process, folder }
+    }
+
+    /// The private server of a service that has its data there.
+    pub fn of_a_service(folder: TempDir) -> Self {
+        let mut engine = Self { child: None, process: 0, folder };
+        engine.process = engine.info("server", "process_id").parse().expect("a process");
+        engine
+    }
+
+    /// Another that follows it, and has all that it has.
+    pub fn replica(&self) -> Self {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        drop(listener);
+        self.ask(&format!("CONFIG SET port {port}"));
+        let replica = Self::start();
+        replica.ask(&format!("REPLICAOF 127.0.0.1 {port}"));
+        while replica.info("replication", "master_link_status") != "up" {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        replica
     }
 
     pub fn process(&self) -> u32 {
-        self.child.id()
+        self.process
     }
 
     pub fn folder(&self) -> &Path {

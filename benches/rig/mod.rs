@@ -3,6 +3,7 @@
 pub mod client;
 pub mod engine;
 pub mod process;
+mod tls;
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -12,12 +13,17 @@ use std::{
 
 use client::Client;
 use engine::Engine;
+use tls::Tls;
 
 pub const SERVICE: &str = env!("CARGO_BIN_EXE_intray");
 
 pub struct Rig {
     pub address: SocketAddr,
     pub engine: Engine,
+    /// Of the other Redis.
+    replica: Option<Engine>,
+    /// By what clients connect.
+    tls: Option<Tls>,
     service: Child,
 }
 
@@ -39,7 +45,34 @@ impl Rig {
         let url = format!("unix://{}", engine.socket().display());
         service.args(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url]).env("RUST_LOG", "warn");
         let (service, address) = serving(&mut service);
-        Self { address, engine, service }
+        Self { address, engine, replica: None, tls: None, service }
+    }
+
+    /// By HTTPS.
+    pub fn by_tls() -> Self {
+        let (tls, mut service) = (Tls::new(), Command::new(SERVICE));
+        service.envs(tls.environment());
+        let mut rig = Self::start_as(service);
+        rig.tls = Some(tls);
+        rig
+    }
+
+    /// A change is acknowledged when a replica has it.
+    pub fn replicated() -> Self {
+        let mut service = Command::new(SERVICE);
+        service.env("INTRAY_DURABILITY", "replicated:1");
+        let mut rig = Self::start_as(service);
+        rig.replica = Some(rig.engine.replica());
+        rig
+    }
+
+    /// A change is acknowledged when it is on disk, with the private server.
+    pub fn synced() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut service = Command::new(SERVICE);
+        service.args(["serve", "--listen", "127.0.0.1:0", "--durability", "synced", "--data-dir"]).arg(folder.path());
+        let (service, address) = serving(service.env("RUST_LOG", "warn"));
+        Self { address, engine: Engine::of_a_service(folder), replica: None, tls: None, service }
     }
 
     pub fn service(&self) -> u32 {
@@ -77,7 +110,10 @@ impl Rig {
     }
 
     pub async fn client(&self) -> Client {
-        Client::to(self.address).await
+        match &self.tls {
+            None => Client::to(self.address).await,
+            Some(tls) => Client::by_tls(tls, self.address).await,
+        }
     }
 }
 
@@ -87,7 +123,7 @@ pub fn serving(server: &mut Command) -> (Child, SocketAddr) {
     let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();
     let address = loop {
         let line = lines.next().expect("a ready line").expect("text");
-        if let Some((_, address)) = line.split_once("http://") {
+        if let Some((_, address)) = line.split_once("://") {
             break address.parse().expect("an address");
         }
     };

@@ -166,3 +166,19 @@ pub(super) fn refusal(cmd: &Command, arg: Option<&Arg>, why: &dyn fmt::Display) 
     let name = arg.map(ToString::to_string).unwrap_or_default();
     clap::Error::raw(ErrorKind::ValueValidation, format!("{name}: {why}\n")).with_cmd(cmd)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_named_by_some_of_its_nodes() {
+        for right in ["redis+cluster://h:1,[::1]:2", "rediss+cluster://u:hunter2@h:1, i:2/", "valkey+cluster://h"] {
+            assert!(RedisUrl::parse(right).is_ok(), "{right}");
+        }
+        for wrong in ["h:1,", "", "h:x", "h:1/3", "h:1?a=b", "u:hunter2@"] {
+            let said = RedisUrl::parse(&format!("redis+cluster://{wrong}")).expect_err(wrong);
+            assert!(said.to_string().contains("redis+cluster://") && !said.to_string().contains("hunter2"), "{said}");
+        }
+    }
+}

@@ -145,13 +145,20 @@ fn kinds_of_redis_that_are_not_spoken_are_named() {
 }
 
 #[test]
-fn a_cluster_is_named_by_some_of_its_nodes() {
-    for right in ["redis+cluster://h:1,[::1]:2", "rediss+cluster://u:hunter2@h:1, i:2/", "valkey+cluster://h"] {
-        assert!(RedisUrl::parse(right).is_ok(), "{right}");
+fn a_change_is_acknowledged_as_it_is_said() {
+    for (line, level) in [
+        ("", Durability::Async),
+        ("--durability async", Durability::Async),
+        ("--durability replicated:1", Durability::Replicated(1)),
+        ("--durability replicated:16", Durability::Replicated(16)),
+        ("--durability synced", Durability::Synced),
+    ] {
+        assert_eq!(serve(line).store.durability, level, "{line}");
     }
-    for wrong in ["h:1,", "", "h:x", "h:1/3", "h:1?a=b", "u:hunter2@"] {
-        let said = RedisUrl::parse(&format!("redis+cluster://{wrong}")).expect_err(wrong);
-        assert!(said.to_string().contains("redis+cluster://") && !said.to_string().contains("hunter2"), "{said}");
+    for wrong in
+        ["replicated", "replicated:0", "replicated:17", "replicated:+1", "replicated:1x", "sync", "replicated:"]
+    {
+        assert!(refusal(&format!("--durability {wrong}")).contains("must be async, replicated:N"), "{wrong}");
     }
 }
 

@@ -29,7 +29,7 @@ use super::{
     folder::Folder,
     output::Output,
     space::Space,
-    syncer::{self, Syncer},
+    syncer::{self, Asked, Syncer},
 };
 
 /// So many deaths within [`WINDOW`] are one too many.
@@ -53,15 +53,17 @@ pub(super) struct Keeper {
 
 impl Keeper {
     /// The folder stays claimed until the server is gone.
-    pub(super) fn start(engine: Engine, folder: Folder, max_memory: u64, mut space: Space) -> io::Result<Self> {
+    pub(super) fn start(
+        engine: Engine,
+        folder: Folder,
+        max_memory: u64,
+        (mut space, asked): (Space, Asked),
+    ) -> io::Result<Self> {
         let control = Arc::new(Control::default());
         let (said, phase) = watch::channel(Phase::Keeping);
-        let (data, syncing) = (folder.data().to_owned(), Arc::clone(&control));
+        let (data, syncing, wants_rewrite) = (folder.data().to_owned(), Arc::clone(&control), space.wants_rewrite());
         thread::Builder::new().name("engine-syncer".to_owned()).spawn(move || {
-            let mut files = Syncer::default();
-            while syncing.pause(syncer::EVERY) {
-                files.sync(&data);
-            }
+            syncer::run(Syncer::new(&data, wants_rewrite), &asked, || syncing.state().stopping);
         })?;
         // Beside the other: a sync can take as long as it wants.
         let watching = Arc::clone(&control);

@@ -9,6 +9,10 @@ use std::{
     fs, io,
     os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -40,6 +44,8 @@ pub(super) struct Space {
     /// Whether the server knows that it may rewrite its file; it starts with the belief that it may not.
     may_rewrite: bool,
     asked: Option<Instant>,
+    /// Another reason for a rewrite: the file cannot be trusted any more.
+    is_spoilt: Arc<AtomicBool>,
     said: watch::Sender<Option<String>>,
 }
 
@@ -54,7 +60,13 @@ impl Space {
     pub(super) fn new(data: &Path, socket: &Path, said: watch::Sender<Option<String>>) -> io::Result<Self> {
         let server = redis::Client::open(super::url(socket)).map_err(io::Error::other)?;
         let (data, socket) = (data.to_owned(), socket.to_owned());
-        Ok(Self { data, server, connection: None, socket, born: None, may_rewrite: false, asked: None, said })
+        let (connection, born, asked, is_spoilt) = Default::default();
+        Ok(Self { data, server, connection, socket, born, may_rewrite: false, asked, is_spoilt, said })
+    }
+
+    /// For whoever finds out that the file cannot be trusted any more.
+    pub(super) fn wants_rewrite(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_spoilt)
     }
 
     /// One look; answers how long until the next.
@@ -68,7 +80,8 @@ impl Space {
         };
         let rewrite = self.rewrite(&sizes);
         self.allow_rewrites(sizes.free >= rewrite + REWRITE_MARK);
-        if sizes.free < MARK + sizes.files && sizes.files > 2 * rewrite.max(1 << 20) {
+        let would_make_room = sizes.free < MARK + sizes.files && sizes.files > 2 * rewrite.max(1 << 20);
+        if would_make_room || self.is_spoilt.swap(false, Ordering::Relaxed) {
             self.ask_for_rewrite();
         }
         self.say(sizes.free, rewrite);
@@ -124,7 +137,7 @@ impl Space {
         if self.may_rewrite && self.asked.is_none_or(|asked| asked.elapsed() >= REWRITE) {
             self.asked = Some(Instant::now());
             if self.tell::<String>(&redis::cmd("BGREWRITEAOF")).is_some() {
-                info!("the append-only file is rewritten, to make room on the disk");
+                info!("the append-only file is rewritten, to make room on the disk or because it could not be synced");
             }
         }
     }

@@ -12,7 +12,7 @@ pub use self::{aim::Aim, failure::Failure};
 use super::place::{Place, Rule};
 use crate::{
     job::{BatchState, Ending, State},
-    queue::{Applied, Fault, Lost, UNWRITABLE},
+    queue::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE},
 };
 
 /// When a caller may hope that what was full or away is not any more.
@@ -168,11 +168,15 @@ impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Unavailable { applied, why } => {
-                let detail = match (applied, why == UNWRITABLE) {
-                    (Applied::No, true) => "Redis cannot write to its disk; the call had no effect",
-                    (Applied::Unknown, true) => "Redis cannot write to its disk; the call may have had an effect",
-                    (Applied::No, false) => "Redis does not answer; the call had no effect",
-                    (Applied::Unknown, false) => "Redis did not answer in time; the call may have had an effect",
+                let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED].into_iter().find(|known| why == *known);
+                let (what, effect) = match applied {
+                    Applied::No => ("Redis does not answer", "the call had no effect"),
+                    Applied::Unknown => ("Redis did not answer in time", "the call may have had an effect"),
+                };
+                let detail = match known {
+                    Some(UNWRITABLE) => format!("Redis cannot write to its disk; {effect}"),
+                    Some(known) => format!("{known}; {effect}"),
+                    None => format!("{what}; {effect}"),
                 };
                 let retry_after_ms = Some(RETRY_AFTER_MS);
                 Self { applied: Some(applied), retry_after_ms, ..Self::new(Failure::Unavailable, detail) }

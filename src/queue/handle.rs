@@ -14,7 +14,7 @@ use super::{
     redis::{
         args::Args,
         hints::{Hint, Source, Wanted},
-        link::Room,
+        link::{Durability, Room},
         links::Links,
         server::Servers,
     },
@@ -39,9 +39,13 @@ pub(super) struct Parts {
 }
 
 impl Queues {
-    pub(super) fn open(servers: Servers, prefix: &str, room: Option<Room>, sweep: Sweep) -> Result<Self, RedisError> {
+    pub(super) fn open(
+        (servers, room, durability): (Servers, Option<Room>, Durability),
+        prefix: &str,
+        sweep: Sweep,
+    ) -> Result<Self, RedisError> {
         let (scripts, keys) = (Scripts::load(), Keys::new(prefix));
-        let link = Links::new(servers, room, &scripts, &keys.trial())?;
+        let link = Links::new(servers, (room, durability), &scripts, &keys.trial())?;
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));

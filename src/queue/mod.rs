@@ -19,7 +19,7 @@ mod transitions;
 mod upkeep;
 mod views;
 
-pub use fault::{Applied, Fault, UNWRITABLE};
+pub use fault::{Applied, Fault, UNCONFIRMED, UNSYNCED, UNWRITABLE};
 pub use handle::Queues;
 pub use layout::{
     batch::{Batch, StateCounts},
@@ -32,11 +32,11 @@ pub use layout::{
 };
 pub use redis::{
     hints::{Hint, Wanted},
-    link::Room,
+    link::{Disk, Durability, Room},
     server::{Certificates, Servers},
 };
 pub use transitions::*;
-pub use upkeep::{adopt::Adopted, health::Check, migrate::LayoutError, rights::needed_rights};
+pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, rights::needed_rights};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     events::{Event, Passage, Position, Subject},
@@ -57,7 +57,7 @@ impl Queues {
     /// # Errors
     /// When the URL is not one.
     pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
-        Self::on(Servers::at(url, Certificates::default())?, prefix, None)
+        Self::on(Servers::at(url, Certificates::default())?, prefix, None, Durability::Async)
     }
 
     /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
@@ -65,7 +65,12 @@ impl Queues {
     ///
     /// # Errors
     /// When no connection could ever be made there.
-    pub fn on(servers: Servers, prefix: &str, room: Option<Room>) -> Result<Self, ::redis::RedisError> {
-        Self::open(servers, prefix, room, transitions::sweep::step)
+    pub fn on(
+        servers: Servers,
+        prefix: &str,
+        room: Option<Room>,
+        durability: Durability,
+    ) -> Result<Self, ::redis::RedisError> {
+        Self::open((servers, room, durability), prefix, transitions::sweep::step)
     }
 }

@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use redis::Value;
 use sha2::{Digest, Sha256};
 
 use self::source::{Sources, Text, header};
@@ -163,6 +164,18 @@ impl Script {
         })
     }
 
+    /// Whether all of its answers are bare words, of a script that says so where it has nothing to give: what it may have
+    /// written then is nothing that anybody was told of.
+    pub(crate) fn gives_nothing(&self, answer: &Value) -> bool {
+        let is_bare = |item: &Value| match item {
+            Value::BulkString(word) => !word.contains(&b' '),
+            Value::Array(words) => words.len() == 1,
+            _ => false,
+        };
+        // What is said for all stands before the items.
+        self.name == GIVES && matches!(answer, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
+    }
+
     /// A complaint of Redis's about this script, by the file and its line.
     pub(crate) fn explain(&self, complaint: &str) -> String {
         let text = if complaint.contains("user_function:") { &self.library.text } else { &self.alone().text };
@@ -170,6 +183,8 @@ impl Script {
     }
 }
 
+/// It gives something away, or says in a word why not.
+const GIVES: &str = "reserve";
 /// What each call begins with.
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";

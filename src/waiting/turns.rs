@@ -1,33 +1,31 @@
 //! Whose turn it is to be first among queues that are served as one.
 
 use std::{
-    array,
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::atomic::{AtomicUsize, Ordering},
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
 };
 
 use crate::job::QueueName;
 
-/// Who asks for other queues counts elsewhere: two who take turns with each other must not each meet every second queue
-/// alone. Lists that share a counter by chance may, and are served all the same.
-const COUNTERS: usize = 256;
+/// Lists that are remembered; beyond so many all begin again, which costs nobody more than a turn.
+const MOST: usize = 1_000;
 
-pub(super) struct Turns([AtomicUsize; COUNTERS]);
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self(array::from_fn(|_| AtomicUsize::new(0)))
-    }
-}
+/// How often each list of queues was asked for. Each counts for itself: of two that share a counter and take turns, each
+/// would meet every second queue alone.
+#[derive(Default)]
+pub(super) struct Turns(Mutex<HashMap<Vec<QueueName>, usize>>);
 
 impl Turns {
     /// The same queues in the same order round, behind another one each time.
     pub(super) fn next(&self, mut queues: Vec<QueueName>) -> Vec<QueueName> {
-        let mut hasher = DefaultHasher::new();
-        queues.hash(&mut hasher);
-        let turn = self.0[hasher.finish() as usize % COUNTERS].fetch_add(1, Ordering::Relaxed);
-        let length = queues.len().max(1);
-        queues.rotate_left(turn % length);
+        let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if turns.len() >= MOST && !turns.contains_key(&queues) {
+            turns.clear();
+        }
+        let turn = turns.entry(queues.clone()).or_default();
+        let first = *turn % queues.len().max(1);
+        *turn = first + 1;
+        queues.rotate_left(first);
         queues
     }
 }

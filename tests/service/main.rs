@@ -123,6 +123,7 @@ mod requests {
 mod store {
     mod adopting; // Keys of the older design that cannot be taken over as things are.
     mod away; // What is said of a Redis that is not there, came back, came back empty or is too old.
+    mod broken; // A key of another type, and every call that may meet it: no answer says more than is true.
     /// A cluster: queues lie on its nodes as their slots do, and go on as long as their own node does.
     mod cluster {
         mod life; // What works on one server works on a cluster, whichever node a queue lies on.
@@ -135,7 +136,9 @@ mod store {
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
+    mod replicated; // Changes that are acknowledged when replicas have them: what becomes of them when replicas are away.
     mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
+    mod synced; // Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
     mod tls; // A Redis behind TLS: it is known by its certificate, it knows us by ours.
 }
 
@@ -148,6 +151,7 @@ mod program {
     mod full_disk; // The private server's disk runs full: what was acknowledged is there.
     mod leaving; // A service that is told to end.
     mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
+    mod power; // Power cuts of the private server's machine, many of them: what each level of durability loses.
     mod probes; // What probes, monitoring and logs see.
     mod readme; // The README's tour by curl, run as it is printed, line by line.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.

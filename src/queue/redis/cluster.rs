@@ -20,7 +20,7 @@ use tokio::sync::{Mutex, Notify};
 
 use self::{map::Range, slot::SLOTS};
 use super::{
-    link::{Link, away},
+    link::{Durability, Link, away},
     server::Server,
 };
 use crate::{
@@ -58,8 +58,14 @@ struct Map {
 }
 
 impl Cluster {
-    pub(super) fn new(seeds: Vec<Server>, scripts: &Scripts, nowhere: &str) -> Result<Self, RedisError> {
-        let seeds = seeds.into_iter().map(|seed| Link::new(seed, None, scripts, nowhere).map(Arc::new));
+    pub(super) fn new(
+        seeds: Vec<Server>,
+        durability: &Durability,
+        scripts: &Scripts,
+        nowhere: &str,
+    ) -> Result<Self, RedisError> {
+        let link = |seed| Link::new(seed, (None, durability.clone()), scripts, nowhere);
+        let seeds = seeds.into_iter().map(|seed| link(seed).map(Arc::new));
         Ok(Self {
             seeds: seeds.collect::<Result<_, _>>()?,
             map: RwLock::new(Map { nodes: Vec::new(), owners: vec![NOBODY; SLOTS] }),

@@ -1,29 +1,35 @@
 //! A few connections that everybody shares. The pool makes, checks and replaces them; a call clones one, pays no checkout
 //! and no PING, and its commands go out pipelined with everybody else's.
 
+mod durability;
 mod faults;
 mod form;
+mod lines;
 mod mind;
 mod node;
 mod room;
+mod slot;
 
 use std::{
-    sync::{
-        RwLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
 };
 
-use deadpool_redis::{Connection, Manager, Pool, PoolError, Runtime};
-use redis::{AsyncConnectionConfig, ErrorKind, RedisError, Value, aio::MultiplexedConnection};
-use tokio::sync::Mutex;
+use deadpool_redis::{Connection, Manager, Pool, Runtime};
+use futures_util::future::BoxFuture;
+use redis::{AsyncConnectionConfig, ErrorKind, RedisError, Value};
 
 pub(super) use self::faults::away;
-pub use self::room::Room;
+pub use self::{
+    durability::{Disk, Durability},
+    room::Room,
+};
 use self::{
-    faults::{NO_PASSWORD, WRONG_TYPE, in_words, is_broken, is_cut, is_misled, judge},
+    faults::{WRONG_TYPE, is_broken, is_cut, is_misled, judge},
     form::Form,
+    lines::{LINES, Lines},
+    node::Way,
+    slot::Slot,
 };
 pub(crate) use crate::queue::redis::args::Args;
 use crate::queue::redis::server::Server;
@@ -50,36 +56,30 @@ pub(crate) struct Link {
     pool: Pool,
     /// Of a private server.
     room: Option<Room>,
+    durability: Durability,
     slots: [Slot; SHARED],
+    /// For those that wait until a change is kept; without such there are none.
+    lines: Option<Lines>,
     turn: AtomicUsize,
-}
-
-/// A shared connection, its number and its birth: a caller whose connection broke must not drop the one that came after it.
-type Numbered = (usize, MultiplexedConnection, Instant);
-
-#[derive(Default)]
-struct Slot {
-    current: RwLock<Option<Numbered>>,
-    /// Held while one is made, so that a crowd makes one connection and not a crowd of them.
-    making: Mutex<Option<Connection>>,
 }
 
 impl Link {
     pub(crate) fn new(
         server: Server,
-        room: Option<Room>,
+        (room, durability): (Option<Room>, Durability),
         scripts: &Scripts,
         nowhere: &str,
     ) -> Result<Self, RedisError> {
-        Self::build(server, room, Form::new(scripts, nowhere))
+        Self::build(server, (room, durability), Form::new(scripts, nowhere))
     }
 
-    fn build(server: Server, room: Option<Room>, form: Form) -> Result<Self, RedisError> {
+    fn build(server: Server, (room, durability): (Option<Room>, Durability), form: Form) -> Result<Self, RedisError> {
         let config =
             AsyncConnectionConfig::new().set_connection_timeout(Some(CONNECT)).set_response_timeout(Some(RESPONSE));
         let manager = Manager::new_with_config(server.0.clone(), config)?;
+        let lines = durability.asks().then(Lines::new);
         let pool = Pool::builder(manager)
-            .max_size(SHARED + 1)
+            .max_size(SHARED + 1 + lines.as_ref().map_or(0, |_| LINES))
             .wait_timeout(Some(CONNECT))
             .create_timeout(Some(CONNECT))
             .recycle_timeout(Some(CONNECT))
@@ -87,26 +87,32 @@ impl Link {
             .build()
             .map_err(|e| RedisError::from((ErrorKind::Client, "pool", e.to_string())))?;
         let (place, lost, turn) = (server.place(), AtomicBool::new(false), AtomicUsize::new(0));
-        Ok(Self { server, place, lost, form, pool, room, slots: Default::default(), turn })
+        Ok(Self { server, place, lost, form, pool, room, durability, slots: Default::default(), lines, turn })
     }
 
     /// Runs a script, for one item or several.
     pub(crate) async fn run(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
-        self.attempt(script, keys, items, false).await.map_err(|sent| sent.of_script(script))
+        self.attempt(false, script, keys, items).await.map_err(|sent| sent.of(script))
     }
 
     /// The same, and why there is no answer. `asking`: its slot is just being moved here.
     pub(super) async fn attempt(
         &self,
+        asking: bool,
         script: &Script,
         keys: &Args,
         items: &[&Args],
-        asking: bool,
     ) -> Result<Value, Sent> {
         if script.grows && self.shortage().is_some() {
             return Err(Sent::Fault(Fault::Full));
         }
-        let answer = self.call(asking, script, keys, items).await?;
+        if script.writes
+            && let Some(lines) = &self.lines
+        {
+            let waiting: BoxFuture<'_, _> = Box::pin(self.run_on_a_line(lines, asking, script, keys, items));
+            return waiting.await;
+        }
+        let answer = self.call(Way { slot: None, asking }, script, keys, items).await?;
         if script.writes && self.knows_its_room() {
             self.confirm().await.map_err(Sent::Fault)?;
         }
@@ -115,7 +121,7 @@ impl Link {
 
     /// A plain command.
     pub(crate) async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        self.send(command, false).await.map_err(Sent::fault)
+        self.send(Way::ANY, command).await.map_err(Sent::fault)
     }
 
     /// A plain command over a connection that the pool has just checked: for health, not for haste.
@@ -153,10 +159,10 @@ impl Link {
         self.pool.status()
     }
 
-    pub(super) async fn send(&self, command: &redis::Cmd, asking: bool) -> Result<Value, Sent> {
-        let slot = &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED];
+    async fn send(&self, way: Way<'_>, command: &redis::Cmd) -> Result<Value, Sent> {
+        let slot = way.slot.unwrap_or_else(|| &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED]);
         let (number, mut connection, born) = self.open(slot).await.map_err(Sent::Fault)?;
-        let answer = match asking {
+        let answer = match way.asking {
             false => command.query_async(&mut connection).await,
             true => Box::pin(node::ask(&mut connection, command)).await,
         };
@@ -166,36 +172,12 @@ impl Link {
                 Ok(value)
             }
             Err(e) => {
-                // One that answers with a refusal is there.
-                if is_cut(&e) {
-                    self.lose(&e);
-                }
                 if is_cut(&e) || is_misled(&e) && born.elapsed() >= FRESH {
-                    Box::pin(self.replace(slot, number)).await;
+                    Box::pin(self.refused(slot, number, &e)).await;
                 }
                 Err(Sent::Error(e))
             }
         }
-    }
-
-    async fn open(&self, slot: &Slot) -> Result<Numbered, Fault> {
-        if let Some(open) = slot.read() {
-            return Ok(open);
-        }
-        // What is rare lies apart, lest every call is as large.
-        let made = Box::pin(tokio::time::timeout(CONNECT, self.make(slot))).await;
-        made.unwrap_or_else(|_| Err(self.lose(&"no connection in time")))
-    }
-
-    async fn connect(&self) -> Result<Connection, Fault> {
-        self.pool.get().await.map_err(|e| match e {
-            PoolError::Backend(e) if e.kind() == ErrorKind::AuthenticationFailed => {
-                self.lose(&"the user or the password in its URL is wrong")
-            }
-            PoolError::Backend(e) => self.lose(&in_words(&e)),
-            PoolError::Timeout(_) => self.lose(&"no connection in time"),
-            e @ (PoolError::Closed | PoolError::NoRuntimeSpecified | PoolError::PostCreateHook(_)) => self.lose(&e),
-        })
     }
 
     /// Says so once, however many find it out.
@@ -212,45 +194,6 @@ impl Link {
             tracing::info!(redis = self.place, "Redis is back");
         }
     }
-
-    async fn make(&self, slot: &Slot) -> Result<Numbered, Fault> {
-        let mut kept = slot.making.lock().await;
-        if let Some(open) = slot.read() {
-            return Ok(open);
-        }
-        let mut fresh = self.connect().await?;
-        // Who is not let in must hear of it here: to a long script Redis would only say that it is too long.
-        match redis::cmd("PING").query_async::<Value>(&mut fresh).await {
-            Err(e) if is_cut(&e) || e.code() == Some("NOAUTH") => {
-                drop(Connection::take(fresh));
-                return Err(if is_cut(&e) { self.lose(&e) } else { self.lose(&NO_PASSWORD) });
-            }
-            Ok(_) | Err(_) => {}
-        }
-        let shared = (self.turn.fetch_add(1, Ordering::Relaxed), MultiplexedConnection::clone(&fresh), Instant::now());
-        *kept = Some(fresh);
-        slot.write(Some(shared.clone()));
-        Ok(shared)
-    }
-
-    /// Takes a connection out of the pool for good; the next call makes another.
-    async fn replace(&self, slot: &Slot, number: usize) {
-        let mut kept = slot.making.lock().await;
-        if slot.read().is_some_and(|(current, ..)| current == number) {
-            slot.write(None);
-            kept.take().map(Connection::take);
-        }
-    }
-}
-
-impl Slot {
-    fn read(&self) -> Option<Numbered> {
-        self.current.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
-    }
-
-    fn write(&self, connection: Option<Numbered>) {
-        *self.current.write().unwrap_or_else(std::sync::PoisonError::into_inner) = connection;
-    }
 }
 
 /// Why there is no answer.
@@ -266,17 +209,18 @@ impl Sent {
         is_cut(e)
     }
 
-    pub(super) fn of_script(self, script: &Script) -> Fault {
-        match self.fault() {
-            Fault::Broken(why) => Fault::Broken(script.explain(&why)),
-            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
-        }
-    }
-
     pub(super) fn fault(self) -> Fault {
         match self {
             Self::Error(e) => judge(&e),
             Self::Fault(fault) => fault,
+        }
+    }
+
+    /// Of a script that was run.
+    pub(super) fn of(self, script: &Script) -> Fault {
+        match self.fault() {
+            Fault::Broken(why) => Fault::Broken(script.explain(&why)),
+            fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,
         }
     }
 }

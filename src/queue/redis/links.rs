@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     args::Args,
     cluster::{Cluster, slot},
-    link::{Link, Room},
+    link::{Durability, Link, Room},
     server::{Server, Servers},
 };
 use crate::queue::{
@@ -25,13 +25,13 @@ pub(crate) enum Links {
 impl Links {
     pub(crate) fn new(
         servers: Servers,
-        room: Option<Room>,
+        (room, durability): (Option<Room>, Durability),
         scripts: &Scripts,
         nowhere: &str,
     ) -> Result<Self, RedisError> {
         Ok(match servers {
-            Servers::One(server) => Self::One(Arc::new(Link::new(*server, room, scripts, nowhere)?)),
-            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, scripts, nowhere)?)),
+            Servers::One(server) => Self::One(Arc::new(Link::new(*server, (room, durability), scripts, nowhere)?)),
+            Servers::Cluster(seeds) => Self::Cluster(Box::new(Cluster::new(seeds, &durability, scripts, nowhere)?)),
         })
     }
 

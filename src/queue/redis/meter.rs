@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{PoisonError, RwLock},
+    time::Duration,
 };
 
 use metrics::Histogram;
@@ -23,6 +24,11 @@ pub(crate) fn transitions(queue: &QueueName, transition: &'static str, n: u64) {
 /// Counts a call that hit nothing. Anybody may invent a reservation, and with it a queue: its name is no label.
 pub(crate) fn lost() {
     metrics::counter!("intray_transitions_total", "transition" => Tally::Lost.word()).increment(1);
+}
+
+/// Tells how long a change that Redis had made waited to be kept as the operator wants.
+pub(crate) fn waited(length: Duration) {
+    metrics::histogram!("intray_durability_wait_seconds").record(length.as_secs_f64());
 }
 
 /// Counts what a script did, and answers what it answered. What comes by the thousand comes as it costs Redis least: packed

@@ -2,22 +2,16 @@
 
 use redis::Value;
 
-use super::migrate::{self, LayoutError};
+use super::{
+    check::{Check, check, field, warn},
+    durable,
+    migrate::{self, LayoutError},
+};
 use crate::queue::{
     fault::Fault,
     handle::Queues,
     redis::{link::Link, read::broken},
 };
-
-/// One thing that must be so.
-#[derive(Debug, Clone)]
-pub struct Check {
-    pub name: &'static str,
-    /// What is wrong, in a sentence.
-    pub problem: Option<String>,
-    /// It costs safety, not service.
-    pub is_warning: bool,
-}
 
 /// The oldest Redis whose scripts have flags.
 const OLDEST: u32 = 7;
@@ -60,12 +54,23 @@ impl Queues {
         self.rights().await.ok()
     }
 
-    /// What `intray check` says beyond readiness: what costs safety, or more than it must when a node is lost.
+    /// What `intray check` says beyond readiness: what costs safety, or more than it must when a node is lost, and whether
+    /// changes can be kept as they are to be.
     pub async fn durable(&self) -> Vec<Check> {
-        let Ok(told) = self.told().await else { return Vec::new() };
-        let mut checks = vec![warn("durability", told.problem(durability_problem))];
+        let links = &self.parts.runner.link;
+        let (Ok(told), Ok(all)) = (self.told().await, links.all().await) else { return Vec::new() };
+        let Some(durability) = all.first().map(|link| link.durability()) else { return Vec::new() };
+        let mut checks = told.checks(|info| durable::checks(info, durability));
         checks.extend(told.problem(what_is_not_told).map(|untold| warn("untold", Some(untold))));
-        if self.parts.runner.link.is_cluster() {
+        if durability.is_more_than_async() {
+            let mut problems = Vec::new();
+            for link in &all {
+                let place = links.is_cluster().then(|| link.server().place());
+                problems.extend(link.unconfirmable().await.map(|problem| placed(place.as_deref(), problem)));
+            }
+            checks.push(check("durability", (!problems.is_empty()).then(|| problems.join("; "))));
+        }
+        if links.is_cluster() {
             checks.push(warn("coverage", self.coverage_problem().await));
         }
         checks
@@ -128,11 +133,34 @@ impl Told {
     fn problem(&self, of: impl Fn(&str) -> Option<String>) -> Option<String> {
         let problems = self.infos.iter().filter_map(|(place, info)| {
             let problem = of(info)?;
-            Some(place.as_ref().map_or_else(|| problem.clone(), |place| format!("{place}: {problem}")))
+            Some(placed(place.as_deref(), problem))
         });
         let problems: Vec<_> = problems.collect();
         (!problems.is_empty()).then(|| problems.join("; "))
     }
+
+    /// The same of all, each named once.
+    fn checks(&self, of: impl Fn(&str) -> Vec<Check>) -> Vec<Check> {
+        let mut all = Vec::<Check>::new();
+        for (place, info) in &self.infos {
+            for one in of(info) {
+                let problem = one.problem.map(|problem| placed(place.as_deref(), problem));
+                match all.iter_mut().find(|known| known.name == one.name) {
+                    Some(known) => {
+                        let both = [known.problem.take(), problem].into_iter().flatten();
+                        known.problem = both.reduce(|one, other| format!("{one}; {other}"));
+                    }
+                    None => all.push(Check { problem, ..one }),
+                }
+            }
+        }
+        all
+    }
+}
+
+/// With the server at which it is so, where there are several.
+fn placed(place: Option<&str>, problem: String) -> String {
+    place.map_or_else(|| problem.clone(), |place| format!("{place}: {problem}"))
 }
 
 async fn info(link: &Link) -> Result<String, Fault> {
@@ -143,19 +171,6 @@ async fn info(link: &Link) -> Result<String, Fault> {
         Value::VerbatimString { text, .. } => Ok(text),
         _ => Err(broken("INFO")),
     }
-}
-
-fn check(name: &'static str, problem: Option<String>) -> Check {
-    Check { name, problem, is_warning: false }
-}
-
-fn warn(name: &'static str, problem: Option<String>) -> Check {
-    Check { name, problem, is_warning: true }
-}
-
-fn field<'i>(info: &'i str, name: &str) -> &'i str {
-    let value = |line: &'i str| line.trim_end().strip_prefix(name)?.strip_prefix(':');
-    info.lines().find_map(value).unwrap_or_default()
 }
 
 fn version_problem(info: &str) -> Option<String> {
@@ -177,11 +192,6 @@ fn eviction_problem(info: &str) -> Option<String> {
     let policy = field(info, "maxmemory_policy");
     let evicts = !matches!(policy, "" | "noeviction");
     evicts.then(|| format!("maxmemory-policy {policy} would throw jobs away: set it to noeviction"))
-}
-
-fn durability_problem(info: &str) -> Option<String> {
-    let written = field(info, "aof_enabled") == "1";
-    (!written).then(|| "nothing is written to disk as it happens: set `appendonly yes`".to_owned())
 }
 
 /// A managed service may keep some of it to itself; then somebody else has to know.

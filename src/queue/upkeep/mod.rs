@@ -1,6 +1,8 @@
 //! Is Redis one that jobs are safe in, has it the layout of this program, has it all that it had?
 
 pub(crate) mod adopt;
+pub(crate) mod check;
+mod durable;
 pub(crate) mod epoch;
 pub(crate) mod health;
 pub(crate) mod libraries;

@@ -26,7 +26,7 @@ fn lines(said: &str, words: &str) -> usize {
 async fn a_variable_that_nobody_knows_is_named_with_the_one_that_may_be_meant() {
     let folder = tempfile::tempdir().expect("a folder");
     let strange = [
-        ("INTRAY_DURABILITY", "synced-secret"),
+        ("INTRAY_REPLICATION", "synced-secret"),
         ("INTRAY_TOKEN_SECRETS", "secret"),
         ("REDIS_URL_FILES", "secret"),
         ("INTRAY_PORT", "8080-secret"),
@@ -55,9 +55,9 @@ async fn a_variable_that_nobody_knows_is_named_with_the_one_that_may_be_meant() 
     assert!(!said.contains("secret"), "{said}");
 
     let mut command = program(["check", "--redis-url", "redis://127.0.0.1:1"]);
-    command.env("INTRAY_DURABILITY", "synced");
+    command.env("INTRAY_REPLICATION", "synced");
     let end = run(command).await;
-    assert_eq!(lines(&end.stderr, "INTRAY_DURABILITY is not"), 1, "{end:?}");
+    assert_eq!(lines(&end.stderr, "INTRAY_REPLICATION is not"), 1, "{end:?}");
 }
 
 #[tokio::test]

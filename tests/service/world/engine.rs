@@ -9,7 +9,7 @@ use std::{
 
 use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
 
-use self::server::Server;
+use self::server::{PROGRAM, Server};
 use super::{clock::Clock, eventually};
 
 /// Primaries of a cluster.
@@ -17,6 +17,12 @@ pub const SHARDS: usize = 3;
 const SLOTS: usize = 16_384;
 /// On a cluster all nodes are asked, and what they say is one answer.
 const OF_ALL: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
+
+/// The server program that `make test-all` brings beside that on PATH, whose Redis may be too old for `WAITAOF`. None without it.
+pub fn latest() -> Option<PathBuf> {
+    let brought = Path::new(env!("CARGO_MANIFEST_DIR")).join(".engine/latest/valkey-server");
+    brought.exists().then_some(brought)
+}
 
 pub struct Engine {
     folder: PathBuf,
@@ -27,8 +33,12 @@ pub struct Engine {
 
 impl Engine {
     pub async fn start(folder: &Path, durable: bool) -> Self {
+        Self::start_of(PathBuf::from(*PROGRAM), folder, durable).await
+    }
+
+    pub async fn start_of(program: PathBuf, folder: &Path, durable: bool) -> Self {
         let clock = Clock::new(folder);
-        let mut server = Server::on_a_socket(folder, durable, &clock);
+        let mut server = Server::on_a_socket(program, folder, durable, &clock);
         server.connect().await;
         Self { folder: folder.to_owned(), clock, servers: vec![server] }
     }
@@ -48,8 +58,12 @@ impl Engine {
 
     async fn add_node(&mut self, durable: bool, timeout_ms: u64) {
         let nth = self.servers.len();
-        let mut server =
-            Server::of_a_cluster(&self.folder.join(format!("node-{nth}")), durable, timeout_ms, &self.clock);
+        let folder = self.folder.join(format!("node-{nth}"));
+        let mut server = Server::of_a_cluster(&folder, durable, timeout_ms, &self.clock);
+        // Somebody else may have taken a port that was free a moment ago.
+        while server.has_ended().await {
+            server = Server::of_a_cluster(&folder, durable, timeout_ms, &self.clock);
+        }
         server.connect().await;
         self.servers.push(server);
         let _: String = self.at(nth, &format!("CLUSTER SET-CONFIG-EPOCH {}", nth + 1)).await;
@@ -124,6 +138,10 @@ impl Engine {
                 let _: Value = self.ask(&command).await;
             }
         }
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     pub fn socket(&self) -> PathBuf {

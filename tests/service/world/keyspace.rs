@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::engine::Engine;
 
 /// Every key that a queue may have, with its type.
-const KEYS: [(&str, &str); 21] = [
+pub const KEYS: [(&str, &str); 21] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),

@@ -15,6 +15,7 @@ pub mod keyspace;
 pub mod meter;
 pub mod page;
 mod proxy;
+pub mod replica;
 mod service;
 pub mod shards;
 pub mod shim;
@@ -24,6 +25,7 @@ pub mod wire;
 
 use std::{
     ops::Deref,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -31,7 +33,7 @@ use tempfile::TempDir;
 
 pub use self::{
     children::{Tied, is_alive, signal_process},
-    engine::Engine,
+    engine::{Engine, latest},
     http::{Answer, Client},
     json::{assert_holds, missing},
     proxy::{Fault, Proxy},
@@ -55,6 +57,7 @@ pub struct Plan {
     everywhere: bool,
     first_layout: bool,
     cluster: Option<u64>,
+    engine: Option<PathBuf>,
 }
 
 /// What the program of the first layout left, and when; how it was made is beside it.
@@ -111,6 +114,12 @@ impl Plan {
         self
     }
 
+    /// Redis is another program than that on PATH.
+    pub fn on(mut self, program: PathBuf) -> Self {
+        self.engine = Some(program);
+        self
+    }
+
     /// A proxy stands before Redis.
     pub fn behind_a_proxy(mut self) -> Self {
         self.proxied = true;
@@ -125,9 +134,11 @@ impl Plan {
 
     pub async fn start(self) -> World {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let engine = match self.cluster {
-            Some(timeout_ms) => Engine::start_cluster(folder.path(), self.durable, timeout_ms).await,
-            None => Engine::start(folder.path(), self.durable).await,
+        let cluster = self.cluster.or_else(|| std::env::var_os(shards::EVERYWHERE).map(|_| shards::PATIENT));
+        let engine = match (self.engine, cluster) {
+            (Some(program), _) => Engine::start_of(program, folder.path(), self.durable).await,
+            (None, Some(timeout_ms)) => Engine::start_cluster(folder.path(), self.durable, timeout_ms).await,
+            (None, None) => Engine::start(folder.path(), self.durable).await,
         };
         if self.first_layout {
             engine.clock.stop_at(FIRST_LAYOUT_AT);

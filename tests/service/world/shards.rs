@@ -3,7 +3,9 @@
 use super::{Engine, World, eventually};
 
 /// Longer than any clock of a story is moved: no node misses another.
-const PATIENT: u64 = 3_600_000;
+pub const PATIENT: u64 = 3_600_000;
+/// A variable that makes every world's Redis a cluster: `make test-cluster`.
+pub const EVERYWHERE: &str = "INTRAY_STORIES_ON_A_CLUSTER";
 /// A node that does not answer is soon missed.
 pub const IMPATIENT: u64 = 1_000;
 

@@ -6,6 +6,7 @@ pub static CLOCK: LazyLock<PathBuf> = LazyLock::new(|| compiled("clock"));
 pub static SLOW_DISK: LazyLock<PathBuf> = LazyLock::new(|| compiled("slow_disk"));
 pub static FULL_DISK: LazyLock<PathBuf> = LazyLock::new(|| compiled("full_disk"));
 pub static DEAD_FILE: LazyLock<PathBuf> = LazyLock::new(|| compiled("dead_file"));
+pub static POWER: LazyLock<PathBuf> = LazyLock::new(|| compiled("power"));
 
 fn compiled(name: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));

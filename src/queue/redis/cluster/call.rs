@@ -54,8 +54,8 @@ enum Turn {
 impl Call<'_> {
     async fn over(&self, link: &Link, asking: bool) -> Result<Value, Sent> {
         match self {
-            Self::Script(script, keys, items) => link.attempt(script, keys, items, asking).await,
-            Self::Plain(command) => link.send(command, asking).await,
+            Self::Script(script, keys, items) => link.attempt(asking, script, keys, items).await,
+            Self::Plain(command) => link.attempt_plain(asking, command).await,
         }
     }
 }
@@ -68,7 +68,7 @@ impl Cluster {
         items: &[&Args],
     ) -> Result<Value, Fault> {
         let slot = keys.iter().next().map(slot::of_key);
-        self.send(slot, &Call::Script(script, keys, items)).await.map_err(|sent| sent.of_script(script))
+        self.send(slot, &Call::Script(script, keys, items)).await.map_err(|sent| sent.of(script))
     }
 
     pub(in crate::queue::redis) async fn plain(&self, command: &Cmd) -> Result<Value, Fault> {

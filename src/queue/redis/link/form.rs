@@ -15,6 +15,7 @@ use tokio::sync::Mutex;
 use super::{
     Args, Link, Sent,
     faults::{is_unknown, is_unloadable, not_done, refuses_calls},
+    node::Way,
 };
 use crate::queue::{
     fault::Fault,
@@ -83,33 +84,33 @@ impl Link {
     /// Calls a script in the form that is there. That Redis does not know it reaches no caller: nothing has happened then.
     pub(super) async fn call(
         &self,
-        asking: bool,
+        way: Way<'_>,
         script: &Script,
         keys: &Args,
         items: &[&Args],
     ) -> Result<Value, Sent> {
         if self.form.is_library() {
-            match self.call_function(&super::command("FCALL", &script.function, keys, items), asking).await {
+            match self.call_function(way, &super::command("FCALL", &script.function, keys, items)).await {
                 Err(Sent::Error(e)) if is_unknown(&e) => {}
                 Err(Sent::Error(e)) if refuses_calls(&e) => self.form.refuse(&e),
                 answer => return answer,
             }
         }
         let alone = script.alone();
-        match self.send(&super::command("EVALSHA", &alone.sha, keys, items), asking).await {
+        match self.send(way, &super::command("EVALSHA", &alone.sha, keys, items)).await {
             Err(Sent::Error(e)) if is_unknown(&e) => {
-                self.send(&super::command("EVAL", &alone.text.code, keys, items), asking).await
+                self.send(way, &super::command("EVAL", &alone.text.code, keys, items)).await
             }
             answer => answer,
         }
     }
 
     /// Once more when the library was not there and is now.
-    async fn call_function(&self, call: &redis::Cmd, asking: bool) -> Result<Value, Sent> {
+    async fn call_function(&self, way: Way<'_>, call: &redis::Cmd) -> Result<Value, Sent> {
         let begin = Instant::now();
-        match self.send(call, asking).await {
+        match self.send(way, call).await {
             Err(Sent::Error(e)) if is_unknown(&e) => match Box::pin(self.load(begin)).await {
-                Ok(true) => self.send(call, asking).await,
+                Ok(true) => self.send(way, call).await,
                 Ok(false) => Err(Sent::Error(e)),
                 Err(fault) => Err(Sent::Fault(fault)),
             },
@@ -123,7 +124,7 @@ impl Link {
         if sent.is_some_and(|at| at > begin) {
             return Ok(self.form.is_library());
         }
-        let answer = self.send(redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code), false).await;
+        let answer = self.send(Way::ANY, redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code)).await;
         *sent = Some(Instant::now());
         match answer {
             Ok(_) => Ok(true),
@@ -149,7 +150,7 @@ impl Link {
         if !IS_ALLOWED {
             return;
         }
-        match self.call_function(&self.form.probe, false).await {
+        match self.call_function(Way::ANY, &self.form.probe).await {
             Ok(_) => self.form.take(),
             // Another node of the cluster has the key that it looks at; of this one is wanted that it has the library.
             Err(Sent::Error(e)) if e.code() == Some("MOVED") => {

@@ -5,7 +5,11 @@ use std::time::{Duration, Instant};
 use redis::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{Link, faults::is_broken};
+use super::{
+    Link,
+    faults::is_broken,
+    lines::{Line, Lines},
+};
 
 /// How often the shared connections are tried.
 const TRY_EVERY: Duration = Duration::from_millis(500);
@@ -17,7 +21,8 @@ impl Link {
     pub(crate) async fn mind(&self, stop: CancellationToken) {
         let mut library_tried = Instant::now();
         while stop.run_until_cancelled(tokio::time::sleep(TRY_EVERY)).await.is_some() {
-            let tries = self.slots.iter().map(|slot| async move {
+            let idle = self.lines.as_ref().map(Lines::idle).unwrap_or_default();
+            let tries = self.slots.iter().chain(idle.iter().map(Line::slot)).map(|slot| async move {
                 let Some((number, mut connection, _)) = slot.read() else { return };
                 let pong: Result<Value, _> = redis::cmd("PING").query_async(&mut connection).await;
                 match pong {

@@ -4,12 +4,30 @@ use redis::{Cmd, RedisError, Value, aio::ConnectionLike, aio::MultiplexedConnect
 
 use std::sync::atomic::Ordering;
 
-use super::{Link, Server};
+use super::{Link, Sent, Server, slot::Slot};
+
+/// How a command goes.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'s> {
+    /// Over this one, or any of those that are shared.
+    pub(super) slot: Option<&'s Slot>,
+    /// Its slot of the cluster is just being moved here.
+    pub(super) asking: bool,
+}
+
+impl Way<'_> {
+    pub(super) const ANY: Self = Self { slot: None, asking: false };
+}
 
 impl Link {
     /// A link of the same kind to another node.
     pub(in crate::queue::redis) fn sibling(&self, server: Server) -> Result<Self, RedisError> {
-        Self::build(server, None, self.form.fresh())
+        Self::build(server, (None, self.durability.clone()), self.form.fresh())
+    }
+
+    /// A plain command, and why there is no answer.
+    pub(in crate::queue::redis) async fn attempt_plain(&self, asking: bool, command: &Cmd) -> Result<Value, Sent> {
+        self.send(Way { slot: None, asking }, command).await
     }
 
     pub(crate) fn server(&self) -> &Server {

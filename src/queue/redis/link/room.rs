@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-use super::{Link, Sent};
+use super::{Durability, Link, Sent, node::Way};
 use crate::queue::fault::{Applied, Fault};
 
 /// Why a private server's disk has no room for anything new; `None` while it has.
@@ -10,10 +10,14 @@ pub type Room = watch::Receiver<Option<String>>;
 
 impl Link {
     /// A server whose append came out short answers all the same, keeps the rest in its memory and refuses the next
-    /// write. It refuses a PING then, too, and says PONG in a later turn only when all of its turns before are in the file.
+    /// write. It refuses a PING then, too, and says PONG in a later turn only when all of its turns before are in the file;
+    /// which is then synced, where that is wanted.
     pub(super) async fn confirm(&self) -> Result<(), Fault> {
-        match self.send(&redis::cmd("PING"), false).await.map_err(Sent::fault) {
-            Ok(_) => Ok(()),
+        match self.send(Way::ANY, &redis::cmd("PING")).await.map_err(Sent::fault) {
+            Ok(_) => match &self.durability {
+                Durability::SyncedHere(disk) => Box::pin(self.sync(disk)).await,
+                Durability::Async | Durability::Replicated(_) | Durability::Synced => Ok(()),
+            },
             Err(Fault::Unavailable { why, .. }) => Err(Fault::Unavailable { applied: Applied::Unknown, why }),
             Err(fault @ (Fault::Full | Fault::Broken(_))) => Err(fault),
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::world::{World, assert_holds, eventually, id_of};
+use crate::world::{World, assert_holds, eventually, id_of, shards::PATIENT};
 
 #[tokio::test]
 async fn a_job_lives_its_life_on_any_node() {
@@ -86,7 +86,7 @@ async fn a_node_that_has_lost_the_scripts_is_given_them_again() {
 
 #[tokio::test]
 async fn the_background_task_comes_for_what_is_overdue_on_any_node() {
-    let w = World::plan().on_a_cluster(3_600_000).sweeping_every(20).start().await;
+    let w = World::plan().on_a_cluster(PATIENT).sweeping_every(20).start().await;
     let queues = w.queue_of_each_node().await;
     let mut ids = Vec::new();
     for queue in &queues {

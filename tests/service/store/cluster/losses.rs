@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::world::{World, eventually, shards::IMPATIENT};
+use crate::world::{
+    World, eventually,
+    shards::{IMPATIENT, PATIENT},
+};
 
 /// What the contract promises, and a little for a machine that is busy with other stories.
 const PROMISED: Duration = Duration::from_millis(2_500);
@@ -93,7 +96,7 @@ async fn a_replica_that_takes_the_place_of_its_primary_is_found_without_a_restar
 
 #[tokio::test]
 async fn the_background_task_goes_on_with_the_queues_of_the_other_nodes() {
-    let w = World::plan().on_a_cluster(3_600_000).sweeping_every(20).start().await;
+    let w = World::plan().on_a_cluster(PATIENT).sweeping_every(20).start().await;
     let queues = w.queue_of_each_node().await;
     for lost in 0..3 {
         let mut ids = Vec::new();

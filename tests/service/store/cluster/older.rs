@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::world::{Tied, World, assert_holds, eventually, program, run};
+use crate::world::{Tied, World, assert_holds, eventually, program, run, shards::PATIENT};
 
 #[tokio::test]
 async fn what_the_first_layout_left_is_migrated_wherever_its_keys_are() {
-    let w = World::plan().of_the_first_layout().on_a_cluster(3_600_000).start().await;
+    let w = World::plan().of_the_first_layout().on_a_cluster(PATIENT).start().await;
     let counts =
         json!({ "waiting": 18, "blocked": 7, "delayed": 2, "reserved": 3, "completed": 8, "dead": 3, "cancelled": 4 });
     assert_holds(&w.get("/queues/old").await.is(200)["counts"], counts);

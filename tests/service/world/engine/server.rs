@@ -12,7 +12,7 @@ use redis::{RedisError, Value, aio::MultiplexedConnection};
 use super::super::{children::Tied, clock::Clock, eventually};
 
 /// `valkey-server` or `redis-server`, whichever is there.
-static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
+pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
     let is_there = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
     ["valkey-server", "redis-server"]
         .into_iter()
@@ -22,6 +22,7 @@ static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
 
 pub(super) struct Server {
     process: Tied,
+    program: PathBuf,
     folder: PathBuf,
     durable: bool,
     /// Of a node of a cluster.
@@ -38,19 +39,32 @@ struct Node {
 }
 
 impl Server {
-    pub(super) fn on_a_socket(folder: &Path, durable: bool, clock: &Clock) -> Self {
-        let process = launch(folder, durable, None, clock);
-        Self { process, folder: folder.to_owned(), durable, node: None, connection: None }
+    pub(super) fn on_a_socket(program: PathBuf, folder: &Path, durable: bool, clock: &Clock) -> Self {
+        let process = launch(&program, folder, durable, None, clock);
+        Self { process, program, folder: folder.to_owned(), durable, node: None, connection: None }
     }
 
     pub(super) fn of_a_cluster(folder: &Path, durable: bool, timeout_ms: u64, clock: &Clock) -> Self {
-        std::fs::create_dir(folder).expect("a folder");
+        std::fs::create_dir_all(folder).expect("a folder");
         let held = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).expect("a port that is free"));
         let [port, bus] = held.each_ref().map(|listener| listener.local_addr().expect("an address").port());
         drop(held);
         let node = Some(Node { port, bus, timeout_ms });
-        let process = launch(folder, durable, node, clock);
-        Self { process, folder: folder.to_owned(), durable, node, connection: None }
+        let program = PathBuf::from(*PROGRAM);
+        let process = launch(&program, folder, durable, node, clock);
+        Self { process, program, folder: folder.to_owned(), durable, node, connection: None }
+    }
+
+    /// Instead of listening.
+    pub(super) async fn has_ended(&mut self) -> bool {
+        let (port, _) = self.ports();
+        eventually("it listens or has ended", async || {
+            if self.process.child().try_wait().expect("our child").is_some() {
+                return Some(true);
+            }
+            std::net::TcpStream::connect(("127.0.0.1", port)).ok().map(|_| false)
+        })
+        .await
     }
 
     pub(super) fn is_of_a_cluster(&self) -> bool {
@@ -80,7 +94,7 @@ impl Server {
 
     pub(super) async fn revive(&mut self, clock: &Clock) {
         self.process.kill();
-        self.process = launch(&self.folder, self.durable, self.node, clock);
+        self.process = launch(&self.program, &self.folder, self.durable, self.node, clock);
         self.connect().await;
     }
 
@@ -102,8 +116,8 @@ impl Server {
     }
 }
 
-fn launch(folder: &Path, durable: bool, node: Option<Node>, clock: &Clock) -> Tied {
-    let mut command = Command::new(*PROGRAM);
+fn launch(program: &Path, folder: &Path, durable: bool, node: Option<Node>, clock: &Clock) -> Tied {
+    let mut command = Command::new(program);
     let append = if durable { "yes" } else { "no" };
     command.args(["--save", "", "--maxmemory-policy", "noeviction", "--appendonly", append]);
     command.args(["--enable-debug-command", "yes"]).arg("--dir").arg(folder);

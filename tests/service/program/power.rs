@@ -1,0 +1,224 @@
+//! Power cuts of the private server's machine, many of them: what each level of durability loses. `make test-power` tells it at
+//! length. All dies at once, and of each file there is left what was synced, then some of the rest or none, then what a
+//! torn write leaves.
+
+use std::{
+    collections::HashMap,
+    fs::{self, OpenOptions},
+    io::Write,
+    os::unix::fs::MetadataExt,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use crate::{
+    program::crash::server_of,
+    world::{Client, Held, Service, assert_holds, eventually, id_of, is_alive, program, shim},
+};
+
+const CUTS: usize = 6;
+/// Callers at the same time, half of whom enqueue.
+const CALLERS: usize = 12;
+
+/// What was acknowledged, and when.
+#[derive(Clone)]
+struct Fact {
+    at: Instant,
+    id: String,
+    is_completed: bool,
+}
+
+struct Machine {
+    folder: tempfile::TempDir,
+    level: &'static str,
+    facts: Arc<Mutex<Vec<Fact>>>,
+    chance: u64,
+}
+
+impl Machine {
+    fn new(level: &'static str) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("power"), "").expect("written");
+        Self { folder, level, facts: Arc::default(), chance: 0x9E37_79B9_7F4A_7C15 }
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// The same each time that the test runs.
+    fn below(&mut self, n: u64) -> u64 {
+        self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.chance >> 33) % n.max(1)
+    }
+
+    async fn start(&self) -> (Service, Client) {
+        let data = self.data();
+        let mut command = program(["serve", "--listen", "127.0.0.1:0", "--durability", self.level]);
+        command.arg("--data-dir").arg(&data);
+        command.env("LD_PRELOAD", &*shim::POWER).env("POWER", self.folder.path().join("power"));
+        let service = Service::start(command).await;
+        let client = Client::new(service.url());
+        (service, client)
+    }
+
+    /// People work until the power is gone; answers when that was.
+    async fn work_until_the_cut(&mut self, mut service: Service, client: &Client) -> Instant {
+        let facts = self.facts.clone();
+        let before = facts.lock().expect("no panic").len();
+        let mut crowd = JoinSet::new();
+        for n in 0..CALLERS {
+            let (client, facts) = (client.clone(), facts.clone());
+            crowd.spawn(async move { while call(&client, &facts, n).await.is_some() {} });
+        }
+        let wanted = before + 100 + self.below(200) as usize;
+        eventually("there is load", async || (facts.lock().expect("no panic").len() > wanted).then_some(())).await;
+        let server = server_of(&self.data()).await;
+        service.kill();
+        let cut = Instant::now();
+        eventually("all are gone", async || (!is_alive(server)).then_some(())).await;
+        crowd.join_all().await;
+        cut
+    }
+
+    /// Cuts each file back to what was synced of it, and leaves an end that is torn.
+    fn lose_what_was_not_synced(&mut self) {
+        let log = fs::read(self.folder.path().join("power")).expect("a log");
+        let number = |bytes: &[u8]| i64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
+        let synced: HashMap<_, _> =
+            log.chunks_exact(16).map(|entry| (number(&entry[..8]) as u64, number(&entry[8..]) as u64)).collect();
+        for entry in fs::read_dir(self.data().join("appendonlydir")).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let meta = fs::metadata(&path).expect("there");
+            let kept = synced.get(&meta.ino()).copied().unwrap_or(0).min(meta.len());
+            let rest = meta.len() - kept;
+            let more = if self.below(2) == 0 { 0 } else { self.below(rest) };
+            let mut file = OpenOptions::new().append(true).open(&path).expect("a file");
+            file.set_len(kept + more).expect("cut");
+            if !path.to_string_lossy().ends_with(".incr.aof") {
+                continue;
+            }
+            match self.below(4) {
+                0 => {}
+                1 => file.set_len(meta.len()).expect("zeros to where it ended"),
+                2 => file.write_all(&[0; 4_096]).expect("zeros"),
+                _ => file.write_all(b"\x07\x00nonsense*3\r\n$3\r\nSET\r\n").expect("garbage"),
+            }
+        }
+    }
+
+    /// What was acknowledged and is not there, the oldest first.
+    async fn lost(&self, client: &Client) -> Vec<Fact> {
+        let facts = self.facts.lock().expect("no panic").clone();
+        let mut lost = Vec::new();
+        for fact in facts {
+            let answer = client.get(&format!("/jobs/{}", fact.id)).await;
+            if answer.status != 200 || fact.is_completed && answer.json()["state"] != "completed" {
+                lost.push(fact);
+            }
+        }
+        lost.sort_by_key(|fact| fact.at);
+        lost
+    }
+
+    /// One power cut, and what it has cost: how much, and how long before it that was acknowledged.
+    async fn cut(&mut self) -> (usize, Duration) {
+        let (service, client) = self.start().await;
+        let cut = self.work_until_the_cut(service, &client).await;
+        self.lose_what_was_not_synced();
+        let (mut service, client) = self.start().await;
+        let lost = self.lost(&client).await;
+        let window = lost.first().map_or(Duration::ZERO, |fact| cut.saturating_duration_since(fact.at));
+        // What is there now is the next cut's business too, what is lost is not.
+        self.facts.lock().expect("no panic").clear();
+        service.signal(libc::SIGTERM);
+        assert!(service.ended().await.success());
+        (lost.len(), window)
+    }
+}
+
+/// Nothing when the service is gone.
+async fn call(client: &Client, facts: &Mutex<Vec<Fact>>, n: usize) -> Option<()> {
+    let note = |id: String, is_completed| {
+        facts.lock().expect("no panic").push(Fact { at: Instant::now(), id, is_completed });
+    };
+    if n.is_multiple_of(2) {
+        let job = json!({ "payload": n, "dedupe": false }).to_string();
+        let answer = client.request("POST", "/jobs").json(job).attempt().await?;
+        if answer.status == 201 {
+            note(id_of(&answer.json()), false);
+        }
+        return Some(());
+    }
+    let body = json!({ "worker": format!("w{n}") }).to_string();
+    let answer = client.request("POST", "/jobs/reserve").json(body).attempt().await?;
+    let Some(job) = (answer.status == 200).then(|| answer.json()["jobs"].get(0).cloned()).flatten() else {
+        tokio::task::yield_now().await;
+        return Some(());
+    };
+    let held = Held::new(&job);
+    let body = json!({ "reservation": held.reservation }).to_string();
+    let answer = client.request("POST", "/jobs/complete").json(body).attempt().await?;
+    if answer.status == 200 {
+        note(held.id, true);
+    }
+    Some(())
+}
+
+fn cuts() -> usize {
+    std::env::var("INTRAY_POWER_CUTS").ok().and_then(|n| n.parse().ok()).unwrap_or(CUTS)
+}
+
+#[tokio::test]
+async fn synced_means_that_no_power_cut_costs_anything_that_was_acknowledged() {
+    let mut machine = Machine::new("synced");
+    for n in 0..cuts() {
+        let (lost, window) = machine.cut().await;
+        assert_eq!(lost, 0, "cut {n}: acknowledged up to {window:?} before it");
+    }
+}
+
+/// Else the story above would be told of nothing.
+#[tokio::test]
+async fn without_it_a_power_cut_costs_what_was_acknowledged_in_about_the_last_second() {
+    let (mut machine, mut all, mut longest) = (Machine::new("async"), 0, Duration::ZERO);
+    for _ in 0..cuts() {
+        let (lost, window) = machine.cut().await;
+        (all, longest) = (all + lost, longest.max(window));
+    }
+    println!("{} power cuts: {all} acknowledged changes lost, none older than {longest:?}", cuts());
+    assert!(all > 0, "what is not synced is lost");
+}
+
+/// A system that could not write a file back may say the next time that all is well, and has thrown away what it could not
+/// write.
+#[tokio::test]
+async fn a_file_whose_sync_has_failed_once_is_not_trusted_until_there_is_another() {
+    let machine = Machine::new("synced");
+    let (service, client) = machine.start().await;
+    client.enqueue("before").await;
+    let broken = machine.folder.path().join("power.broken");
+    fs::write(&broken, "").expect("written");
+    let job = json!({ "payload": "during" });
+    let refusal = client.put(job.clone()).await;
+    assert_eq!(refusal.status, 503, "{}", refusal.text());
+    assert_holds(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
+    assert!(refusal.text().contains("not known to be on disk"), "{}", refusal.text());
+    fs::remove_file(&broken).expect("gone");
+    let first = machine.data().join("appendonlydir/appendonly.aof.1.incr.aof");
+    eventually("it is trusted again", async || {
+        let answer = client.put(job.clone()).await;
+        if answer.status == 503 {
+            return None;
+        }
+        assert!(!first.exists(), "only when the file is another: {}", answer.text());
+        Some(())
+    })
+    .await;
+    assert_eq!(client.queue().await["counts"]["waiting"], 2, "each once");
+    assert!(service.said().contains("cannot be synced"), "{}", service.said());
+}

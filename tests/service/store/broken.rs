@@ -1,0 +1,126 @@
+//! A key of another type, put there by somebody else's hand: whatever call meets it, and wherever in its script, the answer
+//! says no more than is true.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::world::{World, keyspace::KEYS};
+
+type Bytes = Vec<u8>;
+
+/// Every key of a queue, as Redis dumps it.
+type Picture = BTreeMap<&'static str, Bytes>;
+
+fn key(name: &str) -> String {
+    format!("intray:{{q}}:2:{name}")
+}
+
+async fn picture(w: &World) -> Picture {
+    let mut dumps = redis::pipe();
+    for (name, _) in KEYS {
+        dumps.cmd("DUMP").arg(key(name));
+    }
+    let found: Vec<Option<Bytes>> = dumps.query_async(&mut w.engine.connection()).await.expect("dumps");
+    let named = KEYS.iter().zip(found).filter_map(|((name, _), dump)| Some((*name, dump?)));
+    named.collect()
+}
+
+/// Everything is as it was, but for one key.
+async fn restore(w: &World, picture: &Picture, broken: Option<&str>) {
+    let mut restores = redis::pipe();
+    for (name, _) in KEYS {
+        restores.cmd("DEL").arg(key(name));
+    }
+    for (name, dump) in picture.iter().filter(|(name, _)| broken != Some(**name)) {
+        restores.cmd("RESTORE").arg(key(name)).arg(0).arg(dump);
+    }
+    if let Some(broken) = broken {
+        restores.cmd("SET").arg(key(broken)).arg("nonsense");
+    }
+    let _: redis::Value = restores.query_async(&mut w.engine.connection()).await.expect("restored");
+}
+
+/// A call of each kind, in a queue that has a job for it.
+async fn calls(w: &World) -> Vec<(&'static str, String, Value)> {
+    let q = |more: Value| {
+        let mut job = json!({ "queue": "q", "dedupe": false });
+        job.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+        job
+    };
+    let mut waiting = Vec::new();
+    for n in 0..6 {
+        waiting.push(w.enqueue_as(q(json!({ "payload": n }))).await);
+    }
+    w.enqueue_as(q(json!({ "payload": "x".repeat(2_000), "locks": ["a"], "client": "c", "priority": 3 }))).await;
+    w.enqueue_as(q(json!({ "payload": 7, "locks": ["a"], "priority": 2 }))).await;
+    w.enqueue_as(q(json!({ "payload": 8, "delay_ms": 60_000 }))).await;
+    let locked = w.reserve_by(json!({ "queues": ["q"], "worker": "ann" })).await;
+    let id = w.enqueue_as(q(json!({ "payload": 9, "max_attempts": 1 }))).await;
+    let dead = w.reserve_by(json!({ "id": id })).await;
+    w.post("/jobs/fail", json!({ "reservation": dead.reservation, "error": "no" })).await.is(200);
+    let held = w.reserve_by(json!({ "queues": ["q"], "worker": "ben" })).await;
+    let batch = |sealed| json!({ "queue": "q", "concurrency": 1, "sealed": sealed, "jobs": [{ "payload": 1 }, { "payload": 2 }] });
+    let open = w.post("/batches", batch(false)).await.is(201)["id"].as_str().expect("an id").to_owned();
+    let sealed = w.post("/batches", batch(true)).await.is(201)["id"].as_str().expect("an id").to_owned();
+    let of = |held: &crate::world::Held, more: Value| {
+        let mut call = json!({ "reservation": held.reservation });
+        call.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
+        call
+    };
+    let post = |path: &str, body: Value| ("POST", path.to_owned(), body);
+    vec![
+        post("/jobs", q(json!({ "payload": 10 }))),
+        post("/jobs", json!({ "queue": "q", "payload": 11, "client": "d", "dedupe_key": "k", "locks": ["b"] })),
+        post("/jobs", q(json!({ "payload": "y".repeat(2_000), "delay_ms": 5_000 }))),
+        post("/jobs", json!([q(json!({ "payload": 12 })), q(json!({ "payload": 13, "priority": 9 }))])),
+        post("/jobs/reserve", json!({ "queues": ["q"] })),
+        post("/jobs/reserve", json!({ "queues": ["q"], "worker": "cid", "limit": 3 })),
+        post("/jobs/reserve", json!({ "id": waiting[3] })),
+        post("/jobs/extend", of(&held, json!({ "draft": "typed" }))),
+        post("/jobs/complete", of(&held, json!({ "result": "done" }))),
+        post("/jobs/complete", of(&locked, json!({ "result": "z".repeat(2_000) }))),
+        post("/jobs/abandon", of(&locked, json!({ "reason": "later" }))),
+        post("/jobs/fail", of(&held, json!({ "error": "no" }))),
+        post("/jobs/release", json!({ "queue": "q", "worker": "ann" })),
+        post("/jobs/requeue", json!({ "queue": "q" })),
+        post("/queues/q/sweep", json!({})),
+        post("/batches", batch(true)),
+        post(&format!("/batches/{open}/jobs"), json!({ "jobs": [{ "payload": 3 }] })),
+        post(&format!("/batches/{open}/seal"), json!({})),
+        ("DELETE", format!("/batches/{sealed}"), Value::Null),
+        ("DELETE", format!("/jobs/{}", waiting[2]), Value::Null),
+        ("PATCH", format!("/jobs/{}", waiting[4]), json!({ "priority": 5 })),
+        ("PATCH", "/queues/q".to_owned(), json!({ "paused": true })),
+        ("DELETE", "/queues/q?state=waiting".to_owned(), Value::Null),
+    ]
+}
+
+/// What a script reads it meets before its first write; what it only writes, it meets too late, and that is admitted.
+#[tokio::test]
+async fn whatever_key_is_broken_no_answer_says_more_than_is_true() {
+    let w = World::start().await;
+    let calls = calls(&w).await;
+    let whole = picture(&w).await;
+    let (mut untouched, mut admitted) = (0, 0);
+    for (method, path, body) in &calls {
+        for (broken, _) in KEYS {
+            restore(&w, &whole, Some(broken)).await;
+            let before = picture(&w).await;
+            let request = w.request(method, path);
+            let request = if body.is_null() { request } else { request.json(body.to_string()) };
+            let answer = request.send().await;
+            let (is_same, said) = (picture(&w).await == before, answer.text());
+            let what = format!("{broken}: {method} {path} {body}: {said}");
+            let faults = [r#""applied":false"#, r#""applied":"unknown""#].map(|claim| said.contains(claim));
+            assert_eq!(answer.status == 500 || said.contains("problems/internal"), faults != [false, false], "{what}");
+            assert!(!faults[0] || is_same, "{what}");
+            assert!(!said.contains("WRONGTYPE"), "what is inside stays inside: {what}");
+            untouched += u32::from(faults != [false, false] && is_same);
+            admitted += u32::from(faults[1] && !is_same);
+        }
+    }
+    restore(&w, &whole, None).await;
+    w.check().await;
+    assert!(untouched > 50 && admitted > 50, "{untouched} refused with nothing done, {admitted} done in part");
+}

@@ -1,0 +1,65 @@
+//! Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
+
+use serde_json::json;
+
+use crate::world::{End, Engine, World, assert_holds, latest, program, run};
+
+async fn serve(engine: &Engine) -> End {
+    let url = format!("unix://{}", engine.socket().display());
+    run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url, "--durability", "synced"])).await
+}
+
+/// How often Redis was asked whether it has synced.
+async fn asked(w: &World) -> u64 {
+    let stats: String = w.engine.run("INFO commandstats").await;
+    let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_waitaof:calls=")).expect("asked at the start");
+    line.split(',').next().unwrap_or_default().parse().expect("a number")
+}
+
+#[tokio::test]
+async fn a_redis_that_cannot_say_that_it_has_synced_is_refused_at_the_start() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let engine = Engine::start(folder.path(), true).await;
+    let info: String = engine.run("INFO server").await;
+    let version = info.lines().find_map(|line| line.strip_prefix("redis_version:")).expect("a version");
+    if !version.starts_with("7.0") {
+        // One that can is refused when it does not write.
+        let _: String = engine.run("CONFIG SET appendonly no").await;
+    }
+    let end = serve(&engine).await;
+    assert!(!end.status.success() && end.stderr.contains("--durability synced needs WAITAOF"), "{end:?}");
+    assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
+}
+
+#[tokio::test]
+async fn a_redis_that_can_confirms_each_change() {
+    let Some(program) = latest() else {
+        println!("left out: scripts/engine.sh latest brings a server that knows WAITAOF");
+        return;
+    };
+    let w = World::plan().on(program).durable().flag("--durability", "synced").start().await;
+    let _: String = w.engine.run("CONFIG SET appendfsync always").await;
+    let id = w.enqueue(1).await;
+    let before = asked(&w).await;
+    let held = w.reserve_as("ann").await;
+    assert_eq!(asked(&w).await, before + 1);
+    w.complete(&held).await.is(200);
+    assert_eq!(asked(&w).await, before + 2);
+    assert_eq!((w.state(&id).await, w.nothing(json!({})).await), ("completed".to_owned(), "empty".to_owned()));
+    assert_eq!(asked(&w).await, before + 2, "whoever only looks, or is given nothing, waits for nothing");
+
+    // Nobody syncs any more.
+    let _: String = w.engine.run("CONFIG SET appendfsync no").await;
+    let refusal = w.put(json!({ "payload": 2 })).await;
+    assert_eq!(refusal.status, 503, "{}", refusal.text());
+    assert_holds(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
+    assert!(refusal.text().contains("not known to be on disk"), "{}", refusal.text());
+    let _: String = w.engine.run("CONFIG SET appendfsync everysec").await;
+    w.enqueue(3).await;
+    assert_eq!(w.state(&id).await, "completed");
+
+    let _: String = w.engine.run("CONFIG SET appendonly no").await;
+    let end = serve(&w.engine).await;
+    assert!(!end.status.success() && end.stderr.contains("`appendonly yes`"), "{end:?}");
+    w.check().await;
+}

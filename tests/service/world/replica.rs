@@ -1,0 +1,41 @@
+//! Other Redis servers that follow a world's.
+
+use std::net::TcpListener;
+
+use super::{Engine, eventually};
+
+/// A port that nobody has now.
+pub fn free_port() -> u16 {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+/// Whether somebody has the port is only known when the server has taken it.
+pub async fn open_port(engine: &Engine) -> u16 {
+    eventually("a port", async || {
+        let port = free_port();
+        let mut command = redis::cmd("CONFIG");
+        command.arg("SET").arg("port").arg(port);
+        command.query_async::<String>(&mut engine.connection()).await.ok().map(|_| port)
+    })
+    .await
+}
+
+/// A replica that has all that its primary has.
+pub async fn of(primary: &Engine, port: u16, name: &str) -> Engine {
+    let folder = primary.folder().join(name);
+    std::fs::create_dir(&folder).expect("a folder");
+    let replica = Engine::start(&folder, false).await;
+    let _: String = replica.run(&format!("REPLICAOF 127.0.0.1 {port}")).await;
+    eventually("the replica follows", async || {
+        let info: String = replica.run("INFO replication").await;
+        info.contains("master_link_status:up").then_some(())
+    })
+    .await;
+    eventually("the primary counts it", async || {
+        let info: String = primary.run("INFO replication").await;
+        info.contains("state=online").then_some(())
+    })
+    .await;
+    replica
+}
