@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all history test-hostile test-power test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster history test-hostile test-power test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -35,6 +35,10 @@ history: rust engine
 	HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \
 	HISTORY_CHECK=$(abspath $(CHECK)) cargo test --release --locked --test history -- --nocapture \
 	$(if $(CHECK),what_was_written,nothing_is_lost)
+
+# The same on a cluster of three primaries. Left out are the stories that the script names.
+test-cluster: rust engine
+	scripts/on_a_cluster.sh cargo test --locked --test service -- $(moving)
 
 # A million requests by a hostile caller, and a minute's rest.
 test-hostile: rust engine

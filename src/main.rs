@@ -31,7 +31,10 @@ fn main() -> ExitCode {
         Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
         Command::Check(Checking { serve, acl: true }) => {
-            println!("{}", queue::needed_rights(serve.store.prefix.as_str()));
+            println!(
+                "{}",
+                queue::needed_rights(serve.store.prefix.as_str(), serve.store.redis_url().is_of_a_cluster())
+            );
             Ok(())
         }
         Command::Check(Checking { serve, acl: false }) => block_on(check(serve)),

@@ -16,7 +16,7 @@ use crate::{
     embedded::{self, GaveUp, PrivateServer},
     figures, http,
     listen::{self, Certificate, End},
-    queue::{Certificates, Check, Durability, Queues, Server, WantedPrimary},
+    queue::{Certificates, Check, Durability, Queues, Server, Servers, WantedPrimary},
     sweeper,
     waiting::Waiting,
 };
@@ -59,7 +59,7 @@ impl Backend {
             RedisUrl::Sentinels(url) => {
                 let server = Server::by_sentinels(wanted(url, sentinel, certificates(store)?))
                     .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
-                Ok(Self::on(server, None, store))
+                Ok(Self::on(Servers::One(Box::new(server)), None, store))
             }
         }
     }
@@ -79,12 +79,12 @@ impl Backend {
 
     fn at(url: &str, private: Option<PrivateServer>, store: &Store) -> anyhow::Result<Self> {
         // The URL may hold a password, and its error might repeat it.
-        let server = Server::at(url, certificates(store)?)
+        let servers = Servers::at(url, certificates(store)?)
             .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
-        Ok(Self::on(server, private, store))
+        Ok(Self::on(servers, private, store))
     }
 
-    fn on(server: Server, private: Option<PrivateServer>, store: &Store) -> Self {
+    fn on(servers: Servers, private: Option<PrivateServer>, store: &Store) -> Self {
         let room = private.as_ref().map(PrivateServer::room);
         let durability = match (store.durability, &private) {
             (config::Durability::Async, _) => Durability::Async,
@@ -92,7 +92,7 @@ impl Backend {
             (config::Durability::Synced, None) => Durability::Synced,
             (config::Durability::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
         };
-        Self { queues: Queues::on(server, store.prefix.as_str(), room, durability), private }
+        Self { queues: Queues::on(servers, store.prefix.as_str(), room, durability), private }
     }
 
     pub async fn close(self) {

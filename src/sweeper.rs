@@ -2,7 +2,7 @@
 //! idempotent, so instances need no leader. It survives any error.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     time::{Duration, Instant},
 };
 
@@ -100,9 +100,9 @@ impl Sweeper {
                 }
             }
         }
-        let mut more = false;
-        for queue in self.due(start).await? {
-            more |= self.step(queue).await?;
+        let (mut more, mut away) = (false, Away::default());
+        for queue in self.due(start, &mut away).await {
+            more |= self.step(queue, &mut away).await;
         }
         metrics::histogram!("intray_sweep_duration_seconds").record(start.elapsed().as_secs_f64());
         if self.retired.elapsed() >= RETIRE {
@@ -113,11 +113,14 @@ impl Sweeper {
             self.tidied = Some(Instant::now());
             self.queues.tidy_libraries().await?;
         }
-        Ok(more)
+        match away.why {
+            Some(fault) if !more => Err(fault),
+            _ => Ok(more),
+        }
     }
 
     /// The queues to sweep. One whose time for a look has come is asked first whether it needs more.
-    async fn due(&mut self, start: Instant) -> Result<Vec<QueueName>, Fault> {
+    async fn due(&mut self, start: Instant, away: &mut Away) -> Vec<QueueName> {
         let (mut sweeps, mut looks) = (Vec::new(), Vec::new());
         for (queue, visit) in &self.visits {
             if visit.sweep <= start {
@@ -127,10 +130,13 @@ impl Sweeper {
             }
         }
         for some in looks.chunks(LOOKS) {
-            let answers = futures_util::future::join_all(some.iter().map(|queue| self.queues.next_due(queue))).await;
-            for (queue, answer) in some.iter().zip(answers) {
-                match survived(queue, answer)? {
+            let there: Vec<_> = some.iter().filter(|queue| !away.has(&self.queues, queue)).collect();
+            let answers = futures_util::future::join_all(there.iter().map(|queue| self.queues.next_due(queue))).await;
+            for (queue, answer) in there.into_iter().zip(answers) {
+                match away.survived(&self.queues, queue, answer) {
                     Some(Some(0)) => sweeps.push(queue.clone()),
+                    // It stays due.
+                    None if away.has(&self.queues, queue) => {}
                     next_ms => {
                         let look = look_at(Instant::now(), next_ms.flatten());
                         self.visits.entry(queue.clone()).and_modify(|visit| visit.look = look);
@@ -138,18 +144,22 @@ impl Sweeper {
                 }
             }
         }
-        Ok(sweeps)
+        sweeps
     }
 
-    async fn step(&mut self, queue: QueueName) -> Result<bool, Fault> {
-        let (next_ms, more) = match survived(&queue, self.queues.sweep_once(&queue).await)? {
+    async fn step(&mut self, queue: QueueName, away: &mut Away) -> bool {
+        if away.has(&self.queues, &queue) {
+            return false;
+        }
+        let (next_ms, more) = match away.survived(&self.queues, &queue, self.queues.sweep_once(&queue).await) {
             Some(Swept { next_ms, more, .. }) => (next_ms, more),
+            None if away.has(&self.queues, &queue) => return false,
             None => (None, false),
         };
         let now = Instant::now();
         let sweep = if more { now } else { now + thorough() };
         self.visits.entry(queue).and_modify(|visit| *visit = Visit::new(look_at(now, next_ms), sweep));
-        Ok(more)
+        more
     }
 
     async fn list(&mut self) -> Result<(), Fault> {
@@ -174,14 +184,30 @@ fn look_at(now: Instant, next_ms: Option<u64>) -> Instant {
     now + next_ms.map_or(IDLE, Duration::from_millis).min(IDLE)
 }
 
-/// What is wrong with one queue is no reason to leave the others.
-fn survived<T>(queue: &QueueName, answer: Result<T, Fault>) -> Result<Option<T>, Fault> {
-    match answer {
-        Ok(answer) => Ok(Some(answer)),
-        Err(fault @ Fault::Unavailable { .. }) => Err(fault),
-        Err(fault) => {
-            tracing::error!(%queue, %fault, "a queue cannot be swept");
-            Ok(None)
+/// The servers that did not answer in this round: the one there is, or some of a cluster's.
+#[derive(Default)]
+struct Away {
+    shards: HashSet<u16>,
+    why: Option<Fault>,
+}
+
+impl Away {
+    fn has(&self, queues: &Queues, queue: &QueueName) -> bool {
+        queues.is_lost(queue) || !self.shards.is_empty() && self.shards.contains(&queues.shard(queue))
+    }
+
+    /// What is wrong with one queue is no reason to leave the others; where its server is away, those of other servers.
+    fn survived<T>(&mut self, queues: &Queues, queue: &QueueName, answer: Result<T, Fault>) -> Option<T> {
+        match answer {
+            Ok(answer) => return Some(answer),
+            Err(fault @ Fault::Unavailable { .. }) => {
+                self.shards.insert(queues.shard(queue));
+                self.why = Some(fault);
+            }
+            Err(fault @ (Fault::Full | Fault::Broken(_))) => {
+                tracing::error!(%queue, %fault, "a queue cannot be swept");
+            }
         }
+        None
     }
 }

@@ -4,6 +4,7 @@
 mod feed;
 mod table;
 mod tail;
+mod turns;
 mod until;
 mod watch;
 
@@ -19,6 +20,7 @@ pub use self::{
 use self::{
     table::{Seat, Table},
     tail::Tails,
+    turns::Turns,
 };
 use crate::{
     job::{QueueName, chance::between},
@@ -36,6 +38,7 @@ struct Inner {
     table: Table,
     tails: Tails,
     wanted: Wanted,
+    turns: Turns,
     watches: TaskTracker,
     stop: CancellationToken,
 }
@@ -43,8 +46,8 @@ struct Inner {
 impl Waiting {
     /// `stop` answers everybody who waits.
     pub fn new(queues: Queues, stop: CancellationToken) -> Self {
-        let (table, tails, wanted, watches) = Default::default();
-        Self { inner: Arc::new(Inner { queues, table, tails, wanted, watches, stop }) }
+        let (table, tails, wanted, turns, watches) = Default::default();
+        Self { inner: Arc::new(Inner { queues, table, tails, wanted, turns, watches, stop }) }
     }
 
     /// Hears hints and passes them on until it is stopped.
@@ -135,6 +138,34 @@ impl Waiting {
         }
     }
 
+    /// Those whose node is away are named, unless all are.
+    fn nothing_in(
+        &self,
+        queues: &[QueueName],
+        snapshots: Vec<Result<Snapshot, Fault>>,
+    ) -> Result<ReserveOutcome, Fault> {
+        let (mut there, mut unavailable, mut why) = (Vec::new(), Vec::new(), None);
+        for (queue, snapshot) in queues.iter().zip(snapshots) {
+            match snapshot {
+                Ok(snapshot) => there.push(snapshot),
+                Err(fault) if self.inner.queues.has_several_servers() => {
+                    unavailable.push(queue.clone());
+                    why = Some(fault);
+                }
+                Err(fault) => return Err(fault),
+            }
+        }
+        match why {
+            Some(fault) if there.is_empty() => Err(fault),
+            _ => Ok(Snapshot::nothing(&there, unavailable)),
+        }
+    }
+
+    /// The same queues, behind another one each time: so several serve as one.
+    pub fn in_turn(&self, queues: Vec<QueueName>) -> Vec<QueueName> {
+        self.inner.turns.next(queues)
+    }
+
     fn enter(&self, call: &Reserve) -> Seat<'_> {
         let (seat, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref());
         for queue in unwatched {
@@ -156,7 +187,7 @@ impl Waiting {
         match later {
             // That is of this worker alone.
             _ if matches!(seen, Ok(ReserveOutcome::Nothing { passed_over: true, .. })) => seen,
-            Some(snapshots) => Ok(Snapshot::nothing(&snapshots.into_iter().collect::<Result<Vec<_>, _>>()?)),
+            Some(snapshots) => self.nothing_in(queues, snapshots),
             None => seen,
         }
     }
@@ -165,8 +196,9 @@ impl Waiting {
 /// The end of a wait that is over for another reason than a job or its deadline.
 fn cut_short(why: Reason, seen: ReserveOutcome) -> ReserveOutcome {
     match seen {
-        ReserveOutcome::Nothing { remaining, now, passed_over, .. } => {
-            ReserveOutcome::Nothing { reason: why, retry_after_ms: between(250, 1_000), remaining, now, passed_over }
+        ReserveOutcome::Nothing { remaining, now, passed_over, unavailable, .. } => {
+            let retry_after_ms = between(250, 1_000);
+            ReserveOutcome::Nothing { reason: why, retry_after_ms, remaining, now, passed_over, unavailable }
         }
         other => other,
     }

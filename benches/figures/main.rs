@@ -1,6 +1,8 @@
 //! What a cycle costs in instructions, `make cost`; that and more held against what is kept, `make guard`; and what others notice
 //! when very much is overdue at once, `cargo bench --bench figures -- tails`. What depends on the machine is `make bench`.
 
+#![recursion_limit = "256"] // of types: what a task holds is proved to be Send through all of them
+
 mod cost;
 #[path = "../rig/mod.rs"]
 #[expect(dead_code, reason = "the other bench uses the rest")]

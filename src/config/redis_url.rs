@@ -19,7 +19,7 @@ use crate::{files, job::Invalid};
 pub enum RedisUrl {
     /// A private server that this process starts.
     Embedded,
-    /// One of the operator's, over TCP or a unix socket.
+    /// One of the operator's, over TCP or a unix socket, or nodes of a cluster.
     Url(Secret),
     /// Whichever of the operator's is primary now.
     Sentinels(SentinelUrl),
@@ -36,15 +36,16 @@ impl Secret {
     }
 
     pub(super) fn asks_for_tls(&self) -> bool {
-        ["rediss://", "valkeys://"].iter().any(|scheme| self.0.starts_with(scheme))
+        ["rediss://", "valkeys://", "rediss+cluster://", "valkeys+cluster://"]
+            .iter()
+            .any(|scheme| self.0.starts_with(scheme))
     }
 }
 
 const RULE: Invalid = Invalid(
-    "must be redis://[user:password@]host[:port][/db], the same with rediss:// for TLS, or unix:///path[?db=N]",
+    "must be redis://[user:password@]host[:port][/db], unix:///path[?db=N] or redis+cluster://[user:password@]host:port,host:port; with rediss for TLS",
 );
 const INSECURE: Invalid = Invalid("asks for a certificate that nobody looks at; name who signed it by --redis-ca-file");
-const CLUSTER: Invalid = Invalid("asks for Redis Cluster, which this build does not speak; use redis:// or unix://");
 
 impl RedisUrl {
     /// # Errors
@@ -55,15 +56,22 @@ impl RedisUrl {
         let scheme = scheme.to_ascii_lowercase();
         let url = Secret(format!("{scheme}://{rest}"));
         match scheme.as_str() {
-            "rediss" | "valkeys" if rest.contains('#') => Err(INSECURE),
+            "rediss" | "valkeys" | "rediss+cluster" | "valkeys+cluster" if rest.contains('#') => Err(INSECURE),
             "redis" | "valkey" | "rediss" | "valkeys" if is_server(rest) => Ok(Self::Url(url)),
             "unix" | "redis+unix" | "valkey+unix" if is_path(rest) => Ok(Self::Url(url)),
-            "redis+cluster" => Err(CLUSTER),
+            "redis+cluster" | "valkey+cluster" | "rediss+cluster" | "valkeys+cluster" if are_nodes(rest) => {
+                Ok(Self::Url(url))
+            }
             "redis+sentinel" | "rediss+sentinel" if rest.contains('#') => Err(INSECURE),
             "redis+sentinel" => SentinelUrl::parse(rest, false).map(Self::Sentinels),
             "rediss+sentinel" => SentinelUrl::parse(rest, true).map(Self::Sentinels),
             _ => Err(RULE),
         }
+    }
+
+    /// Whether it names nodes of a cluster.
+    pub fn is_of_a_cluster(&self) -> bool {
+        matches!(self, Self::Url(Secret(url)) if url.split_once("://").is_some_and(|(scheme, _)| scheme.ends_with("+cluster")))
     }
 }
 
@@ -75,6 +83,14 @@ fn is_server(rest: &str) -> bool {
     let db = tail.strip_prefix('/').unwrap_or_default().split('?').next().unwrap_or_default();
     let db_is_number = db.is_empty() || db.parse::<u32>().is_ok();
     db_is_number && split_port(place).is_some_and(|(host, _)| unbracketed(host).is_some())
+}
+
+/// `[user:password@]host[:port],host[:port]`: a cluster has one database, and nothing stands behind.
+fn are_nodes(rest: &str) -> bool {
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    let places = rest.rsplit_once('@').map_or(rest, |(_, places)| places);
+    let is_node = |place: &str| split_port(place).is_some_and(|(host, _)| unbracketed(host).is_some());
+    !places.contains(['/', '?']) && places.split(',').all(|place| is_node(place.trim()))
 }
 
 fn is_path(rest: &str) -> bool {
@@ -155,4 +171,20 @@ impl TypedValueParser for UrlFileParser {
 pub(super) fn refusal(cmd: &Command, arg: Option<&Arg>, why: &dyn fmt::Display) -> clap::Error {
     let name = arg.map(ToString::to_string).unwrap_or_default();
     clap::Error::raw(ErrorKind::ValueValidation, format!("{name}: {why}\n")).with_cmd(cmd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cluster_is_named_by_some_of_its_nodes() {
+        for right in ["redis+cluster://h:1,[::1]:2", "rediss+cluster://u:hunter2@h:1, i:2/", "valkey+cluster://h"] {
+            assert!(RedisUrl::parse(right).is_ok(), "{right}");
+        }
+        for wrong in ["h:1,", "", "h:x", "h:1/3", "h:1?a=b", "u:hunter2@"] {
+            let said = RedisUrl::parse(&format!("redis+cluster://{wrong}")).expect_err(wrong);
+            assert!(said.to_string().contains("redis+cluster://") && !said.to_string().contains("hunter2"), "{said}");
+        }
+    }
 }

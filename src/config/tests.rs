@@ -142,7 +142,7 @@ fn memory_is_bytes_or_a_number_with_its_unit() {
 #[test]
 fn kinds_of_redis_that_are_not_spoken_are_named() {
     assert!(refusal("--redis-url rediss://h/#insecure").contains("--redis-ca-file"));
-    assert!(refusal("--redis-url redis+cluster://h:1,i:2").contains("Redis Cluster"));
+    assert!(refusal("--redis-url rediss+cluster://h/#insecure").contains("--redis-ca-file"));
 }
 
 #[test]
@@ -177,6 +177,7 @@ fn a_password_is_never_printed() {
         ("redis://u:hunter2@h:6379/3", "redis://h:6379/3"),
         ("rediss://u:hunter2@h:6379/3", "rediss://h:6379/3"),
         ("redis://h?password=hunter2", "redis://h"),
+        ("rediss+cluster://u:hunter2@h:1,i:2", "rediss+cluster://h:1,i:2"),
         ("unix:///run/a@b.sock?db=1&pass=hunter2", "unix:///run/a@b.sock"),
     ] {
         let serve = serve(&format!("--redis-url {right}"));

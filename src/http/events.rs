@@ -121,7 +121,9 @@ impl Reader {
                         return Some(self.message(event.kind.word(), &shapes::Event::new(&event)));
                     }
                     Ok(Update::Event(_)) => {}
-                    Ok(Update::Gap(queue)) => return Some(self.message("gap", &shapes::Gap { queue: shapes::Text(queue) })),
+                    Ok(Update::Gap(queue)) => return Some(self.about("gap", queue)),
+                    Ok(Update::Away(queue)) => return Some(self.about("unavailable", queue)),
+                    Ok(Update::Back(_)) => {}
                     // Who is cut comes back with the last id, and misses nothing that is kept.
                     Err(_) => self.is_over = true,
                 },
@@ -135,6 +137,10 @@ impl Reader {
             }
         }
         None
+    }
+
+    fn about(&self, kind: &str, queue: QueueName) -> Message {
+        self.message(kind, &shapes::OfQueue { queue: shapes::Text(queue) })
     }
 
     fn message(&self, kind: &str, data: &impl serde::Serialize) -> Message {

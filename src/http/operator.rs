@@ -76,7 +76,8 @@ pub async fn queues(State(queues): State<Queues>, caller: Caller, mut query: Que
     let sees = |queue: &QueueName| caller.sees(queue);
     let page = queues.queue_page(after.as_ref(), limit, sees).await.map_err(Problem::of_a_look)?;
     let queues = page.queues.iter().map(shapes::Queue::new).collect();
-    Ok(Json(shapes::QueueList { queues, next: page.next.map(shapes::Text) }).into_response())
+    let (next, unavailable) = (page.next.map(shapes::Text), shapes::named(&page.unavailable));
+    Ok(Json(shapes::QueueList { queues, next, unavailable }).into_response())
 }
 
 /// `GET /queues/{queue}`

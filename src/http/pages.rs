@@ -21,7 +21,7 @@ use super::{host::Stranger, query::Query};
 use crate::{
     access::{Caller, Pattern},
     job::{QueueName, State as JobState},
-    queue::{Check, Queues, StateCounts},
+    queue::{Check, QueuePage, Queues, StateCounts},
 };
 
 /// However many probes ask, Redis is asked once in this time.
@@ -145,16 +145,18 @@ impl Figures {
         if let Some(bytes) = crate::memory::allocated() {
             metrics::gauge!("intray_allocated_bytes").set(bytes as f64);
         }
-        let queues = self.queues.queues().await;
+        let page = self.queues.queues().await;
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        match queues {
-            Ok(queues) => {
-                let now: BTreeSet<_> = queues.iter().map(|queue| queue.name.clone()).collect();
+        // Of what is away nobody knows now, and old figures would look like new ones.
+        match page {
+            Ok(QueuePage { queues, unavailable, .. }) => {
+                let there = queues.iter().map(|queue| queue.name.clone());
+                let now: BTreeSet<_> = there.chain(unavailable.iter().cloned()).collect();
                 shown.difference(&now).for_each(|gone| show(gone, |_| 0.0));
                 queues.iter().for_each(|queue| show(&queue.name, |state| count(&queue.counts, state) as f64));
+                unavailable.iter().for_each(|queue| show(queue, |_| f64::NAN));
                 *shown = now;
             }
-            // Nobody knows now, and old figures would look like new ones.
             Err(_) => shown.iter().for_each(|queue| show(queue, |_| f64::NAN)),
         }
     }

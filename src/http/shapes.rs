@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 pub use self::{
     batch::{Batch, BatchPage, ResultPage},
-    event::{Event, Gap},
+    event::{Event, OfQueue},
     job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
     queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
@@ -123,6 +123,11 @@ impl Backoff {
             }
         }
     }
+}
+
+/// The names of queues.
+pub fn named(queues: &[QueueName]) -> Vec<&str> {
+    queues.iter().map(QueueName::as_str).collect()
 }
 
 #[derive(Serialize)]

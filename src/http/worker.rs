@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     access::{Caller, Pass},
-    job::{JobId, Name, QueueName, limits},
+    job::{Invalid, JobId, Name, QueueName, limits},
     queue::{Nonce, Queues, Reserve, ReserveOutcome},
     waiting::Waiting,
 };
@@ -34,22 +34,31 @@ pub async fn reserve(
     IdempotencyKey(key): IdempotencyKey,
     body: JsonBody,
 ) -> Result<Response, Problem> {
-    let (call, wait) = read_reserve(body.fields_if_any()?, key, &pass.caller)?;
+    let (mut call, wait, rotates) = read_reserve(body.fields_if_any()?, key, &pass.caller)?;
+    if rotates {
+        call.queues = waiting.in_turn(call.queues);
+    }
     // It is part of the connection's read buffer, 8 KiB, of which those who wait shall not keep two.
     drop(body);
     let outcome = waiting.reserve(call, wait, || pass.is_valid()).await;
     // Dropped, it gives back what it has newly reserved.
     guard::still(&pass, wait)?;
     match outcome? {
-        ReserveOutcome::Jobs { jobs, remaining, now, undo } => {
+        ReserveOutcome::Jobs { jobs, remaining, now, undo, unavailable } => {
             let jobs = jobs.iter().map(|job| shapes::Handout::new(job, now)).collect();
-            let text = answer::text(&shapes::Handouts { jobs, remaining, server_time: now.into() })?;
+            let text = answer::text(&shapes::Handouts {
+                jobs,
+                remaining,
+                server_time: now.into(),
+                unavailable: shapes::named(&unavailable),
+            })?;
             Ok(Delivery::new(text, undo).into_response())
         }
-        ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, .. } => {
-            let (reason, server_time) = (reason.word(), now.into());
-            Ok(Json(shapes::NothingToReserve { jobs: [], remaining, server_time, reason, retry_after_ms })
-                .into_response())
+        ReserveOutcome::Nothing { reason, retry_after_ms, remaining, now, unavailable, .. } => {
+            let (reason, server_time, unavailable) = (reason.word(), now.into(), shapes::named(&unavailable));
+            let nothing =
+                shapes::NothingToReserve { jobs: [], remaining, server_time, reason, retry_after_ms, unavailable };
+            Ok(Json(nothing).into_response())
         }
         ReserveOutcome::UnknownJob => Err(Problem::unknown_job()),
         ReserveOutcome::NotWaiting(state) => Err(Problem::wrong_state(state)),
@@ -69,18 +78,27 @@ pub async fn reservations(
     let names = query.finish(Some(names))?;
     guard::worker(&caller, Some(&worker))?;
     names.iter().try_for_each(|queue| guard::queue(&caller, queue))?;
-    let (held, now) = queues.reservations(&names, &worker).await.map_err(Problem::of_a_look)?;
+    let (held, now, unavailable) = queues.reservations(&names, &worker).await.map_err(Problem::of_a_look)?;
     let is_own = caller.worker.as_ref() == Some(&worker);
     let reservations = held.iter().map(|held| shapes::Reservation::new(held, now, is_own)).collect();
-    Ok(Json(shapes::Reservations { reservations, server_time: now.into() }).into_response())
+    let unavailable = shapes::named(&unavailable);
+    Ok(Json(shapes::Reservations { reservations, server_time: now.into(), unavailable }).into_response())
 }
 
-fn read_reserve(mut fields: Fields<'_>, key: Option<String>, caller: &Caller) -> Result<(Reserve, Duration), Problem> {
+fn read_reserve(
+    mut fields: Fields<'_>,
+    key: Option<String>,
+    caller: &Caller,
+) -> Result<(Reserve, Duration, bool), Problem> {
     let worker = fields.take("worker", rules::parsed(Name::of_worker));
     if fields.has("id") && fields.has("queues") {
         fields.blame::<()>("queues", "does not go together with id");
     }
+    if fields.has("id") && fields.has("order") {
+        fields.blame::<()>("order", "does not go together with id");
+    }
     let id = fields.take("id", rules::parsed(JobId::parse));
+    let rotates = fields.take("order", rules::parsed(read_order)).unwrap_or(false);
     let named = fields.list("queues", 1..=limits::RESERVE_QUEUES, rules::parsed(QueueName::parse));
     let limit = fields.take("limit", rules::whole(1..=limits::RESERVE_JOBS)).unwrap_or(1);
     if id.is_some() && limit > 1 {
@@ -104,5 +122,14 @@ fn read_reserve(mut fields: Fields<'_>, key: Option<String>, caller: &Caller) ->
         (Some(_), "", "") => return Err(IdempotencyKey::problem("needs a worker to belong to")),
         (Some(key), worker, credential) => Nonce::derived(&[credential, worker, &key].map(str::as_bytes)),
     };
-    Ok((Reserve { queues, worker, limit, lease_ms, nonce, id }, Duration::from_millis(wait_ms.into())))
+    Ok((Reserve { queues, worker, limit, lease_ms, nonce, id }, Duration::from_millis(wait_ms.into()), rotates))
+}
+
+/// Whether another queue is the first each time.
+fn read_order(word: &str) -> Result<bool, Invalid> {
+    match word {
+        "listed" => Ok(false),
+        "rotate" => Ok(true),
+        _ => Err(Invalid("must be listed or rotate")),
+    }
 }

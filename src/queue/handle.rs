@@ -14,8 +14,9 @@ use super::{
     redis::{
         args::Args,
         hints::{Hint, Source, Wanted},
-        link::{Durability, Link, Room},
-        server::Server,
+        link::{Durability, Room},
+        links::Links,
+        server::Servers,
     },
     runner::Runner,
     script::Scripts,
@@ -34,23 +35,22 @@ pub(super) struct Parts {
     pub(super) runner: Arc<Runner>,
     pub(super) registry: Arc<Registry>,
     pub(super) lanes: Arc<Lanes>,
-    pub(super) hints: Source,
     pub(super) epoch: Epoch,
 }
 
 impl Queues {
     pub(super) fn open(
-        (server, room, durability): (Server, Option<Room>, Durability),
+        (servers, room, durability): (Servers, Option<Room>, Durability),
         prefix: &str,
         sweep: Sweep,
     ) -> Self {
         let (scripts, keys) = (Scripts::load(), Keys::new(prefix));
-        let link = Link::new(server.clone(), room, durability, &scripts, &keys.trial());
+        let link = Links::new(servers, (room, durability), &scripts, &keys.trial());
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));
-        let (hints, epoch) = (Source::new(server), Epoch::default());
-        Self { parts: Arc::new(Parts { runner, registry, lanes, hints, epoch }) }
+        let epoch = Epoch::default();
+        Self { parts: Arc::new(Parts { runner, registry, lanes, epoch }) }
     }
 
     /// Looks after the connections and what is behind them, and says what is left to say of those that failed, until it is
@@ -63,8 +63,9 @@ impl Queues {
 
     /// Hears the hints of the wanted queues until it is stopped, whatever becomes of its connection.
     pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
-        let of = (&self.parts.runner.keys, &self.parts.runner.complaints);
-        self.parts.hints.listen(of, wanted, hints, stop).await;
+        let runner = &self.parts.runner;
+        let source = Source { links: &runner.link, keys: &runner.keys, complaints: &runner.complaints };
+        source.listen(wanted, hints, stop).await;
     }
 
     /// Waits until everything that was begun is finished, reservations given back included.
@@ -98,6 +99,23 @@ impl Queues {
     /// The queues that this instance has moved jobs of since it was last asked.
     pub fn take_active(&self) -> HashMap<QueueName, u32> {
         self.parts.runner.take_active()
+    }
+
+    /// Which of the servers has a queue: what is wrong with one of its queues may be with the others, and with no more.
+    pub fn shard(&self, queue: &QueueName) -> u16 {
+        let runner = &self.parts.runner;
+        runner.link.shard(&runner.keys.of(queue, "jobs"))
+    }
+
+    /// Some of the queues may be away while others are not.
+    pub fn has_several_servers(&self) -> bool {
+        self.parts.runner.link.is_cluster()
+    }
+
+    /// The one server of several that has a queue is known to be away.
+    pub fn is_lost(&self, queue: &QueueName) -> bool {
+        let runner = &self.parts.runner;
+        runner.link.is_cluster() && runner.link.is_lost(&runner.keys.of(queue, "jobs"))
     }
 
     /// Whether there is such a queue.

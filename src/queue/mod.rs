@@ -11,6 +11,7 @@ mod layout;
 mod redis;
 mod runner;
 mod script;
+mod several;
 #[cfg(test)]
 mod tests;
 mod transition;
@@ -34,7 +35,7 @@ pub use redis::{
     hints::{Hint, Wanted},
     link::{Disk, Durability, Room},
     sentinel::Wanted as WantedPrimary,
-    server::Server,
+    server::{Server, Servers},
 };
 pub use transitions::*;
 pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, rights::needed_rights};
@@ -53,17 +54,17 @@ pub use crate::job::{
 };
 
 impl Queues {
-    /// A handle on the queues behind a Redis URL (`redis://…` or `unix://…`), under a key prefix. It connects when it is used.
+    /// A handle on the queues behind a Redis URL (`redis://…`, `unix://…` or `redis+cluster://…`), under a key prefix. It connects when it is used.
     ///
     /// # Errors
     /// When the URL is not one.
     pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
-        Ok(Self::on(Server::at(url, Certificates::default())?, prefix, None, Durability::Async))
+        Ok(Self::on(Servers::at(url, Certificates::default())?, prefix, None, Durability::Async))
     }
 
     /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
     /// file is known to be whole.
-    pub fn on(server: Server, prefix: &str, room: Option<Room>, durability: Durability) -> Self {
-        Self::open((server, room, durability), prefix, transitions::sweep::step)
+    pub fn on(servers: Servers, prefix: &str, room: Option<Room>, durability: Durability) -> Self {
+        Self::open((servers, room, durability), prefix, transitions::sweep::step)
     }
 }

@@ -16,7 +16,7 @@ use super::{
     redis::{
         args::Args,
         complaints::Complaints,
-        link::Link,
+        links::Links,
         meter::{self, Meter},
     },
     script::{Script, Scripts},
@@ -28,7 +28,7 @@ const KEY: usize = 16;
 
 /// Whatever it takes to run a script.
 pub(crate) struct Runner {
-    pub(crate) link: Link,
+    pub(crate) link: Links,
     pub(crate) keys: Keys,
     pub(crate) scripts: Scripts,
     pub(crate) complaints: Complaints,
@@ -40,7 +40,7 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    pub(crate) fn new(link: Link, keys: Keys, scripts: Scripts) -> Self {
+    pub(crate) fn new(link: Links, keys: Keys, scripts: Scripts) -> Self {
         Self {
             link,
             keys,

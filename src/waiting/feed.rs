@@ -11,7 +11,7 @@ use futures_util::{
     stream::{self, SelectAll},
 };
 
-use super::{TooSlow, Update, Waiting};
+use super::{Following, TooSlow, Update, Waiting, tail::PAUSE};
 use crate::{
     job::QueueName,
     queue::{Fault, Position, Queues},
@@ -39,25 +39,53 @@ impl Waiting {
         let queues = self.inner.queues.clone();
         let (positions, behind, updates, live) = Default::default();
         let mut feed = Feed { queues, positions, behind, updates, live };
-        for (position, queue) in from {
-            // Followed first, so that nothing falls between the past and the present.
-            let following = self.follow(&queue).await?;
-            let next = |mut following: super::Following| async move { Some((following.next().await, following)) };
-            feed.live.push(Box::pin(stream::unfold(following, next)));
-            let position = match position {
-                Some(position) => {
-                    feed.behind.push(queue.clone());
-                    position
-                }
-                None => feed.queues.last_event(&queue).await?,
-            };
+        // Followed first, so that nothing falls between the past and the present.
+        let started = from.iter().map(|(position, queue)| (queue, self.start(*position, queue)));
+        let (there, away) = feed.queues.of_each(started).await?;
+        if let (true, Some((_, fault))) = (there.is_empty(), away.first()) {
+            return Err(fault.clone());
+        }
+        for (queue, (following, position)) in there {
+            feed.follow(following);
             feed.positions.insert(queue, position);
+        }
+        for (queue, _) in away {
+            feed.follow(self.join_tail(&queue).0);
+            feed.live.push(Box::pin(stream::once(back(feed.queues.clone(), queue.clone()))));
+            feed.updates.push_back(Update::Away(queue));
+        }
+        for (position, queue) in from {
+            if let Some(position) = position {
+                let is_there = feed.positions.insert(queue.clone(), position).is_some();
+                feed.behind.extend(is_there.then_some(queue));
+            }
         }
         Ok(feed)
     }
+
+    /// What happens from now on, and where that begins.
+    async fn start(&self, from: Option<Position>, queue: &QueueName) -> Result<(Following, Position), Fault> {
+        let following = self.follow(queue).await?;
+        // Asked in any case: somebody else's tail of it may not know yet that its node is away.
+        let last = self.inner.queues.last_event(queue).await?;
+        Ok((following, from.unwrap_or(last)))
+    }
+}
+
+/// Says so when a queue can be read again.
+async fn back(queues: Queues, queue: QueueName) -> Result<Update, TooSlow> {
+    while queues.last_event(&queue).await.is_err() {
+        tokio::time::sleep(PAUSE).await;
+    }
+    Ok(Update::Back(queue))
 }
 
 impl Feed {
+    fn follow(&mut self, following: Following) {
+        let next = |mut following: Following| async move { Some((following.next().await, following)) };
+        self.live.push(Box::pin(stream::unfold(following, next)));
+    }
+
     /// What comes next. It may be dropped while it waits, and nothing is lost.
     ///
     /// # Errors
@@ -76,9 +104,11 @@ impl Feed {
             }
             match self.live.next().await.unwrap_or(Err(TooSlow))? {
                 // What the past has told already is not told again.
-                Update::Event(event) if event.at <= self.positions[&event.queue] => {}
+                Update::Event(event) if self.positions.get(&event.queue).is_some_and(|told| event.at <= *told) => {}
                 // What is missing here, this reader sees for itself.
-                Update::Gap(queue) => self.behind.push(queue),
+                Update::Gap(queue) | Update::Back(queue) if self.positions.contains_key(&queue) => {
+                    self.behind.push(queue);
+                }
                 update => self.updates.push_back(update),
             }
         }

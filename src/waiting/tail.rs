@@ -23,7 +23,7 @@ use crate::{
 /// Who is further behind than this does not catch up.
 const KEPT: usize = 4_096;
 /// Until a look that failed is tried again.
-const PAUSE: Duration = Duration::from_millis(250);
+pub(super) const PAUSE: Duration = Duration::from_millis(250);
 /// What happens together is looked at together.
 const BREATH: Duration = Duration::from_millis(5);
 
@@ -46,6 +46,10 @@ pub enum Update {
     Event(Arc<Event>),
     /// Some of what happened in the queue is not kept any more, or the queue's past is another.
     Gap(QueueName),
+    /// Its node is away: what happens there is told when it is back.
+    Away(QueueName),
+    /// Its node can be asked again.
+    Back(QueueName),
 }
 
 /// The reader is too slow for what happens.
@@ -101,7 +105,7 @@ impl Waiting {
         }
     }
 
-    fn join_tail(&self, queue: &QueueName) -> (Following, watch::Receiver<bool>) {
+    pub(super) fn join_tail(&self, queue: &QueueName) -> (Following, watch::Receiver<bool>) {
         let mut tails = self.inner.tails.0.lock().unwrap_or_else(PoisonError::into_inner);
         let tail = tails.entry(queue.clone()).or_insert_with(|| {
             let tail = Arc::new(Tail {

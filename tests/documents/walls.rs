@@ -34,6 +34,7 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
     ("upkeep", &["fault", "handle", "keys", "redis", "script", "transitions"]),
     ("transitions", &["fault", "handle", "layout", "redis", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
+    ("several", &["fault", "handle"]),
     ("handle", &["fault", "keys", "lanes", "layout", "redis", "runner", "script", "transition"]),
     ("lanes", &["fault", "layout", "redis", "runner", "script", "transition"]),
     ("layout", &["fault", "redis", "runner", "transition"]),

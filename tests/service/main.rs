@@ -124,6 +124,15 @@ mod store {
     mod adopting; // Keys of the older design that cannot be taken over as things are.
     mod away; // What is said of a Redis that is not there, came back, came back empty or is too old.
     mod broken; // A key of another type, and every call that may meet it: no answer says more than is true.
+    /// A cluster: queues lie on its nodes as their slots do, and go on as long as their own node does.
+    mod cluster {
+        mod life; // What works on one server works on a cluster, whichever node a queue lies on.
+        mod losses; // A node that is frozen, killed or replaced: the queues of the others go on, and its own when it is back.
+        mod moves; // Slots that move under load: nothing is lost, nothing is done twice, nobody gets an odd answer.
+        mod older; // What an older program or an older design has left on a cluster.
+        mod several; // Calls over queues of several nodes, while one is away: the others answer, and it is said who does not.
+        mod starting; // What the start and `intray check` say of a cluster.
+    }
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.

@@ -44,8 +44,8 @@ impl<'a> Event<'a> {
     }
 }
 
-/// Some events of a queue are not kept any more.
+/// Some events of a queue are not kept any more, or its node is away.
 #[derive(Serialize)]
-pub struct Gap {
+pub struct OfQueue {
     pub queue: Text<QueueName>,
 }

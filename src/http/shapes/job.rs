@@ -14,15 +14,19 @@ pub struct Handouts<'a> {
     pub jobs: Vec<Handout<'a>>,
     pub remaining: u64,
     pub server_time: Time,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
-pub struct NothingToReserve {
+pub struct NothingToReserve<'a> {
     pub jobs: [(); 0],
     pub remaining: u64,
     pub server_time: Time,
     pub reason: &'static str,
     pub retry_after_ms: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<&'a str>,
 }
 
 /// A job in somebody's hands.

@@ -12,6 +12,8 @@ use crate::{
 pub struct QueueList<'a> {
     pub queues: Vec<Queue<'a>>,
     pub next: Option<Text<QueueName>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -82,6 +84,8 @@ impl<'a> Queue<'a> {
 pub struct Reservations<'a> {
     pub reservations: Vec<Reservation<'a>>,
     pub server_time: Time,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unavailable: Vec<&'a str>,
 }
 
 /// What somebody holds.

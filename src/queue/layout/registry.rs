@@ -15,7 +15,7 @@ use redis::Value;
 use crate::{
     job::QueueName,
     queue::{
-        fault::Fault,
+        fault::{Applied, Fault},
         redis::{
             args::Args,
             read::{Fields, word},
@@ -39,14 +39,20 @@ pub(crate) struct Registry {
     registered: Mutex<HashMap<QueueName, Instant>>,
     /// Queues that were there. Those that were not are never remembered: the next moment they may be.
     known: Mutex<HashMap<QueueName, Instant>>,
+    /// All there were when the registry was last asked, which is kept for when its node is away.
+    listed: Mutex<Option<Vec<QueueName>>>,
     /// How many queues there may be; 0 = however many.
     most: AtomicU32,
 }
 
 impl Registry {
     pub(crate) fn new(runner: Arc<Runner>) -> Self {
-        let (registered, known) = Default::default();
-        Self { runner, registered, known, most: AtomicU32::new(0) }
+        let (registered, known, listed) = Default::default();
+        Self { runner, registered, known, listed, most: AtomicU32::new(0) }
+    }
+
+    fn listed(&self) -> MutexGuard<'_, Option<Vec<QueueName>>> {
+        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn registered(&self) -> MutexGuard<'_, HashMap<QueueName, Instant>> {
@@ -68,11 +74,47 @@ impl Registry {
             return Ok(true);
         }
         // What is rare lies apart, lest every call is as large.
-        let told = Box::pin(self.tell(std::slice::from_ref(queue), self.most.load(Ordering::Relaxed))).await?;
+        Box::pin(self.tell_of(queue)).await
+    }
+
+    async fn tell_of(&self, queue: &QueueName) -> Result<bool, Fault> {
+        let most = self.most.load(Ordering::Relaxed);
+        let told = match self.tell_if_there(std::slice::from_ref(queue), most).await {
+            Err(fault) if self.may_go_without(&fault) => {
+                // It was told of it before, or is told when it is back.
+                let is_known = self.registered().contains_key(queue) || self.has_keys(queue).await?;
+                return if is_known { Ok(true) } else { Err(fault) };
+            }
+            told => told?,
+        };
         if told {
             self.registered().insert(queue.clone(), Instant::now());
         }
         Ok(told)
+    }
+
+    async fn tell_if_there(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
+        self.if_there()?;
+        self.tell(queues, most).await
+    }
+
+    /// On a cluster the queues of the other nodes go on while the node of the registry is away.
+    fn may_go_without(&self, fault: &Fault) -> bool {
+        self.runner.link.is_cluster() && matches!(fault, Fault::Unavailable { .. })
+    }
+
+    /// Nobody waits for a node that is known to be away.
+    fn if_there(&self) -> Result<(), Fault> {
+        let is_lost = self.runner.link.is_lost(&self.runner.keys.registry());
+        let why = || "the node of the registry is away".to_owned();
+        if is_lost { Err(Fault::Unavailable { applied: Applied::No, why: why() }) } else { Ok(()) }
+    }
+
+    /// Whether anything is kept of it.
+    async fn has_keys(&self, queue: &QueueName) -> Result<bool, Fault> {
+        let mut command = redis::cmd("EXISTS");
+        command.arg(["jobs", "settings", "totals"].map(|name| self.runner.keys.of(queue, name)).as_slice());
+        Ok(self.runner.link.plain(&command).await? != Value::Int(0))
     }
 
     async fn tell(&self, queues: &[QueueName], most: u32) -> Result<bool, Fault> {
@@ -114,6 +156,14 @@ impl Registry {
         if self.is_registered(queue) {
             return Ok(true);
         }
+        match self.is_listed(queue).await {
+            Err(fault) if self.may_go_without(&fault) => self.has_keys(queue).await,
+            is_listed => is_listed,
+        }
+    }
+
+    async fn is_listed(&self, queue: &QueueName) -> Result<bool, Fault> {
+        self.if_there()?;
         let mut command = redis::cmd("ZSCORE");
         command.arg(self.runner.keys.registry()).arg(queue.as_str());
         Ok(self.runner.link.plain(&command).await? != Value::Nil)
@@ -142,12 +192,29 @@ impl Registry {
         Ok(self.runner.link.plain(&command).await? != Value::Int(0))
     }
 
-    /// Every queue, by name.
+    /// Every queue, by name; while the registry's node is away, those that it had when it was last asked.
     pub(crate) async fn names(&self) -> Result<Vec<QueueName>, Fault> {
+        match self.listed_names().await {
+            Err(fault) if self.may_go_without(&fault) => {
+                let mut names = self.listed().clone().ok_or(fault)?;
+                names.extend(self.in_use());
+                names.sort();
+                names.dedup();
+                Ok(names)
+            }
+            names => names,
+        }
+    }
+
+    async fn listed_names(&self) -> Result<Vec<QueueName>, Fault> {
+        self.if_there()?;
         let mut command = redis::cmd("ZRANGE");
         command.arg(self.runner.keys.registry()).arg(0).arg(-1);
         let mut names = names_in(Fields::of(&self.runner.link.plain(&command).await?)?)?;
         names.sort();
+        if self.runner.link.is_cluster() {
+            *self.listed() = Some(names.clone());
+        }
         Ok(names)
     }
 

@@ -16,7 +16,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{complaints::Complaints, server::Server};
+use super::{complaints::Complaints, links::Links, server::Server};
 use crate::{
     job::{QueueName, budget::RESPONSE},
     queue::keys::{HINTS, Keys},
@@ -69,55 +69,51 @@ impl Wanted {
     }
 }
 
-/// Where the hints come from.
-pub(crate) struct Source {
-    server: Server,
+/// Whether Redis lets us listen there and leave again; what is wrong beside that, others say.
+pub(crate) async fn may_listen(server: &Server, channel: &str) -> bool {
+    let config = config();
+    let tried = async {
+        let (client, _) = client(server).await?;
+        let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+        connection.subscribe(channel).await?;
+        connection.unsubscribe(channel).await
+    };
+    tried.await.map_or_else(|e: RedisError| e.code() != Some("NOPERM"), |()| true)
 }
 
-impl Source {
-    pub(crate) fn new(server: Server) -> Self {
-        Self { server }
-    }
-
-    /// To where the server is now, and the number of that place.
-    async fn client(&self) -> Result<(Client, u64), RedisError> {
-        let (info, number) = self.server.now().await?;
-        let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
-        Ok((Client::open(info.set_redis_settings(settings))?, number))
-    }
-
-    /// Whether Redis lets us listen there and leave again; what is wrong beside that, others say.
-    pub(crate) async fn may_listen(&self, channel: &str) -> bool {
-        let config = config();
-        let tried = async {
-            let (client, _) = self.client().await?;
-            let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
-            connection.subscribe(channel).await?;
-            connection.unsubscribe(channel).await
-        };
-        tried.await.map_or_else(|e: RedisError| e.code() != Some("NOPERM"), |()| true)
-    }
+/// To where a server is now, and the number of that place.
+async fn client(server: &Server) -> Result<(Client, u64), RedisError> {
+    let (info, number) = server.now().await?;
+    let settings = info.redis_settings().clone().set_protocol(ProtocolVersion::RESP3);
+    Ok((Client::open(info.set_redis_settings(settings))?, number))
 }
 
-impl Source {
+/// Where the hints come from. On a cluster it is all the same which node is listened at: each passes on what was published
+/// at any other, whoever has the slot.
+pub(crate) struct Source<'s> {
+    pub(crate) links: &'s Links,
+    pub(crate) keys: &'s Keys,
+    pub(crate) complaints: &'s Complaints,
+}
+
+impl Source<'_> {
     /// Hears the hints of the wanted queues until it is stopped, whatever becomes of its connection.
-    pub(crate) async fn listen(
-        &self,
-        (keys, complaints): (&Keys, &Complaints),
-        wanted: &Wanted,
-        hints: mpsc::UnboundedSender<Hint>,
-        stop: CancellationToken,
-    ) {
+    pub(crate) async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let listening = async {
             loop {
-                let mut heard = false;
-                if let Err(error) = self.listen_once(keys, wanted, &hints, &mut heard).await {
-                    complaints.about(connects_again, "hints", error.to_string());
+                for server in self.links.ears() {
+                    let mut heard = false;
+                    if let Err(error) = self.listen_once(&server, wanted, &hints, &mut heard).await {
+                        self.complaints.about(connects_again, "hints", error.to_string());
+                    }
+                    if heard {
+                        let _ = hints.send(Hint::Disconnected);
+                    }
+                    tokio::time::sleep(PAUSE).await;
+                    if heard {
+                        break;
+                    }
                 }
-                if heard {
-                    let _ = hints.send(Hint::Disconnected);
-                }
-                tokio::time::sleep(PAUSE).await;
             }
         };
         stop.run_until_cancelled(listening).await;
@@ -126,17 +122,17 @@ impl Source {
     /// As long as one connection lives.
     async fn listen_once(
         &self,
-        keys: &Keys,
+        server: &Server,
         wanted: &Wanted,
         hints: &mpsc::UnboundedSender<Hint>,
         heard: &mut bool,
     ) -> Result<(), RedisError> {
         let (sender, mut pushes) = mpsc::unbounded_channel();
         let config = config().set_push_sender(sender);
-        let (client, number) = self.client().await?;
+        let (client, number) = client(server).await?;
         let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
         *heard = true;
-        let mut subscription = Subscription { keys, heard: HashMap::new() };
+        let mut subscription = Subscription { keys: self.keys, heard: HashMap::new() };
         let mut tries = tokio::time::interval(TRY_EVERY);
         tries.set_missed_tick_behavior(MissedTickBehavior::Delay);
         wanted.changed.notify_one(); // nothing is subscribed to yet
@@ -148,8 +144,13 @@ impl Source {
                     Some(_) => {}
                 },
                 () = wanted.changed.notified() => subscription.follow(&mut connection, wanted.now(), hints).await?,
-                () = self.server.moved_from(number) => return Ok(()),
-                _ = tries.tick() => redis::cmd("PING").query_async::<()>(&mut connection).await?,
+                () = server.moved_from(number) => return Ok(()),
+                _ = tries.tick() => {
+                    redis::cmd("PING").query_async::<()>(&mut connection).await?;
+                    if !self.links.is_ear(server) {
+                        return Ok(());
+                    }
+                }
             }
         }
     }

@@ -7,6 +7,7 @@ mod form;
 mod home;
 mod lines;
 mod mind;
+mod node;
 mod room;
 mod slot;
 
@@ -19,15 +20,17 @@ use deadpool_redis::Connection;
 use futures_util::future::BoxFuture;
 use redis::{RedisError, Value};
 
+pub(super) use self::faults::away;
 pub use self::{
     durability::{Disk, Durability},
     room::Room,
 };
 use self::{
-    faults::{WRONG_TYPE, away, is_broken, is_cut, is_misled, judge},
+    faults::{WRONG_TYPE, is_broken, is_cut, is_misled, judge},
     form::Form,
     home::Home,
     lines::{LINES, Lines},
+    node::Way,
     slot::Slot,
 };
 pub(crate) use crate::queue::redis::args::Args;
@@ -61,13 +64,15 @@ pub(crate) struct Link {
 impl Link {
     pub(crate) fn new(
         server: Server,
-        room: Option<Room>,
-        durability: Durability,
+        (room, durability): (Option<Room>, Durability),
         scripts: &Scripts,
         nowhere: &str,
     ) -> Self {
-        let form = Form::new(scripts, nowhere);
-        let (place, lines) = (server.name(), durability.asks().then(Lines::new));
+        Self::build(server, (room, durability), Form::new(scripts, nowhere))
+    }
+
+    fn build(server: Server, (room, durability): (Option<Room>, Durability), form: Form) -> Self {
+        let (place, lines) = (server.place(), durability.asks().then(Lines::new));
         let home = Home::new(server, SHARED + 1 + lines.as_ref().map_or(0, |_| LINES));
         let (lost, turn) = (AtomicBool::new(false), AtomicUsize::new(0));
         Self { place, lost, form, home, room, durability, slots: Default::default(), lines, turn }
@@ -75,42 +80,53 @@ impl Link {
 
     /// Runs a script, for one item or several.
     pub(crate) async fn run(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
-        if script.grows && self.shortage().is_some() {
-            return Err(Fault::Full);
-        }
-        if script.writes && (self.lines.is_some() || self.home.sentinels().is_some()) {
-            let careful: BoxFuture<'_, _> = Box::pin(self.run_with_care(script, keys, items));
-            return careful.await;
-        }
-        self.run_at_once(script, keys, items).await
+        self.attempt(false, script, keys, items).await.map_err(|sent| sent.of(script))
     }
 
-    async fn run_at_once(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
-        let answer = self.call(None, script, keys, items).await.map_err(|sent| sent.of(script))?;
+    /// The same, and why there is no answer. `asking`: its slot is just being moved here.
+    pub(super) async fn attempt(
+        &self,
+        asking: bool,
+        script: &Script,
+        keys: &Args,
+        items: &[&Args],
+    ) -> Result<Value, Sent> {
+        if script.grows && self.shortage().is_some() {
+            return Err(Sent::Fault(Fault::Full));
+        }
+        if script.writes && (self.lines.is_some() || self.home.sentinels().is_some()) {
+            let careful: BoxFuture<'_, _> = Box::pin(self.run_with_care(asking, script, keys, items));
+            return careful.await;
+        }
+        self.run_at_once(asking, script, keys, items).await
+    }
+
+    async fn run_at_once(&self, asking: bool, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Sent> {
+        let answer = self.call(Way { slot: None, asking }, script, keys, items).await?;
         if script.writes && self.knows_its_room() {
-            self.confirm().await?;
+            self.confirm().await.map_err(Sent::Fault)?;
         }
         Ok(answer)
     }
 
     /// Where the primary may move, or changes wait until they are kept.
-    async fn run_with_care(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
+    async fn run_with_care(&self, asking: bool, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Sent> {
         let admitted = match self.home.sentinels() {
-            Some(sentinels) => Some((sentinels, sentinels.admit().await?)),
+            Some(sentinels) => Some((sentinels, sentinels.admit().await.map_err(Sent::Fault)?)),
             None => None,
         };
         let answer = match &self.lines {
-            Some(lines) => self.run_on_a_line(lines, script, keys, items).await?,
-            None => self.run_at_once(script, keys, items).await?,
+            Some(lines) => self.run_on_a_line(lines, asking, script, keys, items).await?,
+            None => self.run_at_once(asking, script, keys, items).await?,
         };
         // What the primary of before has taken meanwhile, it may throw away.
-        admitted.map_or(Ok(()), |(sentinels, number)| sentinels.still(number))?;
+        admitted.map_or(Ok(()), |(sentinels, number)| sentinels.still(number)).map_err(Sent::Fault)?;
         Ok(answer)
     }
 
     /// A plain command.
     pub(crate) async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
-        self.send(None, command).await.map_err(Sent::fault)
+        self.send(Way::ANY, command).await.map_err(Sent::fault)
     }
 
     /// A plain command over a connection that the pool has just checked: for health, not for haste.
@@ -133,17 +149,15 @@ impl Link {
         }
     }
 
+    /// A key caused it which is something else than it should be.
+    pub(super) fn is_odd(fault: &Fault) -> bool {
+        matches!(fault, Fault::Broken(why) if why.starts_with(WRONG_TYPE))
+    }
+
     /// What a script's failure was, truly: where the registry is a text, a program of another layout has put one in the
     /// place of every key, and a script dies of the first that it reads.
-    pub(crate) async fn explained(&self, fault: Fault, registry: &str) -> Fault {
-        let is_wrong = |fault: &Fault| matches!(fault, Fault::Broken(why) if why.starts_with(WRONG_TYPE));
-        if !is_wrong(&fault) {
-            return fault;
-        }
-        match self.plain(redis::cmd("ZCARD").arg(registry)).await {
-            Err(wrong) if is_wrong(&wrong) => away(&"the keys have another layout by now"),
-            Ok(_) | Err(_) => fault,
-        }
+    pub(super) fn explained(fault: Fault, of_registry: &Fault) -> Fault {
+        if Self::is_odd(of_registry) { away(&"the keys have another layout by now") } else { fault }
     }
 
     /// Open connections, and how many there may be.
@@ -151,11 +165,14 @@ impl Link {
         self.home.connections()
     }
 
-    /// Over a slot, or any of those that are shared.
-    async fn send(&self, slot: Option<&Slot>, command: &redis::Cmd) -> Result<Value, Sent> {
-        let slot = slot.unwrap_or_else(|| &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED]);
+    async fn send(&self, way: Way<'_>, command: &redis::Cmd) -> Result<Value, Sent> {
+        let slot = way.slot.unwrap_or_else(|| &self.slots[self.turn.fetch_add(1, Ordering::Relaxed) % SHARED]);
         let (number, mut connection, born) = self.open(slot).await.map_err(Sent::Fault)?;
-        match command.query_async(&mut connection).await {
+        let answer = match way.asking {
+            false => command.query_async(&mut connection).await,
+            true => Box::pin(node::ask(&mut connection, command)).await,
+        };
+        match answer {
             Ok(value) => {
                 self.found();
                 Ok(value)
@@ -186,7 +203,7 @@ impl Link {
 }
 
 /// Why there is no answer.
-enum Sent {
+pub(super) enum Sent {
     /// What Redis said, or the connection to it.
     Error(RedisError),
     /// There was no connection to send it over.
@@ -194,7 +211,11 @@ enum Sent {
 }
 
 impl Sent {
-    fn fault(self) -> Fault {
+    pub(super) fn is_cut(e: &RedisError) -> bool {
+        is_cut(e)
+    }
+
+    pub(super) fn fault(self) -> Fault {
         match self {
             Self::Error(e) => judge(&e),
             Self::Fault(fault) => fault,
@@ -202,7 +223,7 @@ impl Sent {
     }
 
     /// Of a script that was run.
-    fn of(self, script: &Script) -> Fault {
+    pub(super) fn of(self, script: &Script) -> Fault {
         match self.fault() {
             Fault::Broken(why) => Fault::Broken(script.explain(&why)),
             fault @ (Fault::Unavailable { .. } | Fault::Full) => fault,

@@ -2,9 +2,11 @@
 
 pub(crate) mod address;
 pub(crate) mod args;
+mod cluster;
 pub(crate) mod complaints;
 pub(crate) mod hints;
 pub(crate) mod link;
+pub(crate) mod links;
 pub(crate) mod meter;
 pub(crate) mod read;
 pub(crate) mod sentinel;

@@ -13,11 +13,12 @@ use crate::{
     job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State, ids::Nonce},
     payload::Json,
     queue::{
-        fault::Fault,
+        fault::{Applied, Fault},
         handle::Queues,
         redis::{args::Args, read::Fields},
     },
 };
+use futures_util::future::BoxFuture;
 
 /// What somebody asks for. The queues are looked at in order.
 #[derive(Debug, Clone)]
@@ -38,6 +39,8 @@ pub enum ReserveOutcome {
         remaining: u64,
         now: Millis,
         undo: Undo,
+        /// Of the queues those that could not be asked: their node is away.
+        unavailable: Vec<QueueName>,
     },
     /// `passed_over`: some of what is there this worker has skipped, and somebody else may have it.
     Nothing {
@@ -46,6 +49,7 @@ pub enum ReserveOutcome {
         remaining: u64,
         now: Millis,
         passed_over: bool,
+        unavailable: Vec<QueueName>,
     },
     UnknownJob,
     NotWaiting(State),
@@ -85,56 +89,68 @@ impl Queues {
     pub async fn reserve(&self, call: Reserve) -> Result<ReserveOutcome, Fault> {
         if let Some(id) = &call.id {
             let part = self.ask(&call, &id.queue, Mode::This(id.code), 1).await?;
-            return Ok(finish(vec![part]));
+            return Ok(finish(vec![part], Vec::new()));
         }
         if let [queue] = call.queues.as_slice() {
             let part = self.ask(&call, queue, Mode::Next, call.limit).await?;
-            return Ok(finish(vec![part]));
+            return Ok(finish(vec![part], Vec::new()));
         }
         // What is rare lies apart, lest every call is as large.
-        Box::pin(self.reserve_of_many(&call)).await
+        let many: BoxFuture<'_, _> = Box::pin(self.reserve_of_many(&call));
+        many.await
     }
 
-    /// Looks at all queues at once, then asks one after the other until one gives.
+    /// Looks at all queues at once, then asks one after the other until one gives. Those whose node is away are named.
     async fn reserve_of_many(&self, call: &Reserve) -> Result<ReserveOutcome, Fault> {
-        let looks = call.queues.iter().map(|queue| self.look_for(queue, call));
-        let looks = futures_util::future::try_join_all(looks).await?;
-        if looks.iter().any(|look| look.replayed) {
-            return self.replay(call, &looks).await;
+        let (looks, away) = self.of_each(call.queues.iter().map(|queue| (queue, self.look_for(queue, call)))).await?;
+        let (mut unavailable, mut faults): (Vec<_>, Vec<_>) = away.into_iter().unzip();
+        if looks.iter().any(|(_, look)| look.replayed) {
+            return self.replay(call, &looks).await.map(|parts| finish(parts, unavailable));
         }
-        if looks.iter().any(|look| look.at_limit) {
-            return self.resume(call, &looks).await;
+        if looks.iter().any(|(_, look)| look.at_limit) {
+            return self.resume(call, &looks).await.map(|parts| finish(parts, unavailable));
         }
         let mut parts = Vec::with_capacity(looks.len());
-        for (queue, look) in call.queues.iter().zip(looks) {
+        for (queue, look) in looks {
             let given = parts.iter().any(|part: &Part| !part.jobs.is_empty());
-            parts.push(if given || !look.can_give {
-                look.nothing()
-            } else {
-                self.ask(call, queue, Mode::Next, call.limit).await?
-            });
+            if given || !look.can_give {
+                parts.push(look.nothing());
+                continue;
+            }
+            match self.ask(call, &queue, Mode::Next, call.limit).await {
+                Ok(part) => parts.push(part),
+                // It has given nothing, so another may. Of one that may have given something nobody knows.
+                Err(fault @ Fault::Unavailable { applied: Applied::No, .. }) if self.is_of_one_node(&fault) => {
+                    unavailable.push(queue);
+                    faults.push(fault);
+                }
+                Err(fault) => return Err(fault),
+            }
         }
-        Ok(finish(parts))
+        match faults.pop() {
+            Some(fault) if parts.is_empty() => Err(fault),
+            _ => Ok(finish(parts, unavailable)),
+        }
     }
 
     /// The same call again: the same jobs.
-    async fn replay(&self, call: &Reserve, looks: &[Look]) -> Result<ReserveOutcome, Fault> {
-        let asked = call.queues.iter().zip(looks).map(|(queue, look)| async move {
+    async fn replay(&self, call: &Reserve, looks: &[(QueueName, Look)]) -> Result<Vec<Part>, Fault> {
+        let asked = looks.iter().map(|(queue, look)| async move {
             match look.replayed {
                 true => self.ask(call, queue, Mode::Resume, call.limit).await,
                 false => Ok(look.nothing()),
             }
         });
-        Ok(finish(futures_util::future::try_join_all(asked).await?))
+        futures_util::future::try_join_all(asked).await
     }
 
     /// All that the worker holds in the queues, the oldest first, as many as were asked for.
-    async fn resume(&self, call: &Reserve, looks: &[Look]) -> Result<ReserveOutcome, Fault> {
-        let held = looks.iter().enumerate().flat_map(|(i, look)| look.since.iter().map(move |&since| (since, i)));
+    async fn resume(&self, call: &Reserve, looks: &[(QueueName, Look)]) -> Result<Vec<Part>, Fault> {
+        let held = looks.iter().enumerate().flat_map(|(i, (_, look))| look.since.iter().map(move |&since| (since, i)));
         let mut held: Vec<_> = held.collect();
         held.sort_unstable();
         held.truncate(call.limit as usize);
-        let asked = call.queues.iter().zip(looks).enumerate().map(|(i, (queue, look))| {
+        let asked = looks.iter().enumerate().map(|(i, (queue, look))| {
             let share = held.iter().filter(|(_, of)| *of == i).count() as u32;
             async move {
                 if share > 0 {
@@ -143,7 +159,7 @@ impl Queues {
                 Ok(look.nothing())
             }
         });
-        Ok(finish(futures_util::future::try_join_all(asked).await?))
+        futures_util::future::try_join_all(asked).await
     }
 
     async fn ask(&self, call: &Reserve, queue: &QueueName, mode: Mode, limit: u32) -> Result<Part, Fault> {

@@ -37,7 +37,8 @@ const CHUNK: isize = 200;
 impl Queues {
     /// Takes over `name` (inbound) and `name:reserved`: sorted sets with payloads as members and whole seconds as scores.
     /// Jobs keep their order by score; a member of both is one waiting job. It may be run again after it was cut short:
-    /// ids are derived from the members. At the end the old keys are renamed to `…:adopted`.
+    /// ids are derived from the members. At the end the old keys are renamed to `…:adopted`. They are read here and the
+    /// queue is written there: on a cluster they need not be on one node.
     ///
     /// # Errors
     /// [`LayoutError::Refused`] when it cannot be done, otherwise when Redis is not well.
@@ -66,7 +67,7 @@ impl Queues {
             for key in [name, &reserved_key] {
                 if self.key_type(key).await? == "zset" {
                     let mut rename = redis::cmd("RENAMENX");
-                    rename.arg(key).arg(format!("{key}:adopted"));
+                    rename.arg(key).arg(self.put_aside(key)?);
                     self.parts.runner.link.plain(&rename).await?;
                 }
             }
@@ -84,8 +85,9 @@ impl Queues {
                 "zset" => found = true,
                 kind => return refused(format!("{key} is a {kind}, not a sorted set")),
             }
-            if self.key_type(&format!("{key}:adopted")).await? != "none" {
-                return refused(format!("{key}:adopted is there from an earlier adoption: rename or remove it"));
+            let aside = self.put_aside(key)?;
+            if self.key_type(&aside).await? != "none" {
+                return refused(format!("{aside} is there from an earlier adoption: rename or remove it"));
             }
         }
         if !found {
@@ -99,6 +101,14 @@ impl Queues {
             while self.sweep(queue).await?.more {}
         }
         Ok(())
+    }
+
+    /// What a key is called when it has been adopted: a name that its own server has, too.
+    fn put_aside(&self, key: &str) -> Result<String, LayoutError> {
+        let link = &self.parts.runner.link;
+        let names = [format!("{key}:adopted"), format!("{{{key}}}:adopted")];
+        let here = names.into_iter().find(|name| link.share_a_server(key, name));
+        here.ok_or_else(|| LayoutError::Refused(format!("{key} cannot be put aside on its node: rename it first")))
     }
 
     async fn adopt_one(
@@ -126,7 +136,7 @@ impl Queues {
         }
         let lease = match held_since {
             None => None,
-            Some(since) => self.time_left((since + OLD_LEASE_S) * 1000).await?,
+            Some(since) => self.time_left(queue, (since + OLD_LEASE_S) * 1000).await?,
         };
         let Some(lease) = lease else {
             adopted.waiting += 1;
@@ -149,9 +159,9 @@ impl Queues {
         Ok(())
     }
 
-    /// What is left of a lease by Redis's clock; `None` when it is over.
-    async fn time_left(&self, until_ms: u64) -> Result<Option<u32>, Fault> {
-        let left = until_ms.saturating_sub(self.redis_time().await?.0);
+    /// What is left of a lease by the clock that the queue goes by; `None` when it is over.
+    async fn time_left(&self, queue: &QueueName, until_ms: u64) -> Result<Option<u32>, Fault> {
+        let left = until_ms.saturating_sub(self.time_at(&self.parts.runner.keys.of(queue, "jobs")).await?.0);
         Ok(u32::try_from(left).ok().filter(|left| *left > 0))
     }
 

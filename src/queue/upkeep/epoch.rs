@@ -88,8 +88,14 @@ impl Queues {
         Some(format!("Redis came back empty at {at:.3}: what was in it before is gone"))
     }
 
+    /// By the clock of the server that has the epoch: on a cluster each has its own.
     pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
-        let answered = self.parts.runner.link.plain(&redis::cmd("TIME")).await?;
+        self.time_at(&self.parts.runner.keys.epoch()).await
+    }
+
+    /// By the clock of the server that has a key.
+    pub(crate) async fn time_at(&self, key: &str) -> Result<Millis, Fault> {
+        let answered = self.parts.runner.link.plain_at(key, &redis::cmd("TIME")).await?;
         let mut time = Fields::of(&answered)?;
         let seconds: u64 = time.text()?.parse().map_err(|_| broken("a time"))?;
         Ok(Millis(seconds * 1_000))

@@ -37,8 +37,11 @@ impl Queues {
         if !Library::is_name(name) {
             return true;
         }
-        let deleted = self.parts.runner.link.plain(redis::cmd("FUNCTION").arg("DELETE").arg(name)).await;
+        let Ok(all) = self.parts.runner.link.all().await else { return false };
+        let mut delete = redis::cmd("FUNCTION");
+        delete.arg("DELETE").arg(name);
+        let deleted = futures_util::future::join_all(all.iter().map(|link| link.plain(&delete))).await;
         // An error that is no refusal: there is no such library.
-        matches!(deleted, Ok(_) | Err(Fault::Broken(_)))
+        deleted.iter().all(|deleted| matches!(deleted, Ok(_) | Err(Fault::Broken(_))))
     }
 }

@@ -80,9 +80,13 @@ impl Queues {
 
     /// Nothing is laid out in any way yet.
     async fn is_blank(&self) -> Result<bool, Fault> {
-        let mut command = redis::cmd("EXISTS");
-        command.arg(self.parts.runner.keys.registry()).arg(self.parts.runner.keys.first_registry());
-        Ok(self.parts.runner.link.plain(&command).await? == Value::Int(0))
+        let keys = &self.parts.runner.keys;
+        for registry in [keys.registry(), keys.first_registry()] {
+            if self.parts.runner.link.plain(redis::cmd("EXISTS").arg(registry)).await? != Value::Int(0) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     pub(crate) async fn layout_version(&self) -> Result<usize, Fault> {

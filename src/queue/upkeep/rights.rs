@@ -4,7 +4,11 @@
 use std::collections::BTreeSet;
 
 use super::check::Check;
-use crate::queue::{fault::Fault, handle::Queues};
+use crate::queue::{
+    fault::Fault,
+    handle::Queues,
+    redis::{hints::may_listen, link::Link},
+};
 
 /// Where a command of a trial has the key, or the channel.
 const HERE: &str = "<key>";
@@ -56,6 +60,8 @@ const TRIALS: [(&str, &[&str]); 38] = [
     ("ZSCORE", &[HERE, ""]),
 ];
 
+/// What is called of a cluster besides. A word for the next command, which is one of these.
+const CLUSTERED: [(&str, &[&str]); 2] = [("ASKING", &[]), ("CLUSTER|SLOTS", &[])];
 /// What else is called: on a connection of its own, where it can be tried and taken back.
 const LISTENING: [&str; 2] = ["SUBSCRIBE", "UNSUBSCRIBE"];
 /// Without these all is done, and some of it late: nobody who waits is woken, the pool trusts no connection twice. Or it
@@ -70,43 +76,70 @@ const COMFORTS: [(&str, &str); 6] = [
 ];
 
 impl Queues {
-    /// Whether the user of Redis may do all that is needed; if not, what is lacking and the remedy.
+    /// Whether the user of Redis may do all that is needed, at every server; if not, what is lacking and the remedy.
     ///
     /// # Errors
     /// When Redis is not well.
     pub(crate) async fn rights(&self) -> Result<Check, Fault> {
-        let here = self.parts.runner.keys.trial();
-        let mut lacking = Vec::new();
-        for (name, arguments) in TRIALS {
+        let (links, mut lacking, mut places) = (&self.parts.runner.link, Vec::new(), Vec::new());
+        let mut answer = Ok(());
+        for link in links.all().await? {
+            match self.lacking_at(&link).await {
+                Ok(none) if none.is_empty() => {}
+                Ok(some) => {
+                    places.push(link.server().place());
+                    lacking.extend(some.into_iter().filter(|name| !lacking.contains(name)).collect::<Vec<_>>());
+                }
+                // The others are looked at all the same.
+                Err(fault) => answer = Err(fault),
+            }
+        }
+        if !links.is_cluster() {
+            answer?;
+            places.clear();
+        }
+        Ok(self.judge(&lacking, &places))
+    }
+
+    async fn lacking_at(&self, link: &Link) -> Result<Vec<&'static str>, Fault> {
+        let (here, mut lacking) = (self.parts.runner.keys.trial(), Vec::new());
+        let is_cluster = self.parts.runner.link.is_cluster();
+        for (name, arguments) in TRIALS.iter().chain(CLUSTERED.iter().filter(|_| is_cluster)) {
             let mut words = name.split('|');
             let mut command = redis::cmd(words.next().unwrap_or_default());
             command.arg(words.collect::<Vec<_>>());
             command.arg(arguments.iter().map(|word| if *word == HERE { &here } else { *word }).collect::<Vec<_>>());
-            if !self.parts.runner.link.may(&command).await? {
-                lacking.push(name);
+            if !link.may(&command).await? {
+                lacking.push(*name);
             }
         }
-        if !self.parts.hints.may_listen(&here).await {
+        if !may_listen(link.server(), &here).await {
             lacking.push(LISTENING[0]);
         }
+        Ok(lacking)
+    }
+
+    fn judge(&self, lacking: &[&'static str], places: &[String]) -> Check {
         let prefix = self.parts.runner.keys.prefix();
-        let needed = needed_rights(prefix);
+        let needed = needed_rights(prefix, self.parts.runner.link.is_cluster());
         let cost = |name: &&str| COMFORTS.iter().find(|(comfort, _)| comfort == name).map(|(_, cost)| *cost);
         let costs: Option<BTreeSet<_>> = lacking.iter().map(cost).collect();
         let is_warning = costs.is_some();
         let costs = costs.map(|costs| format!(", so that {}", costs.into_iter().collect::<Vec<_>>().join(" and ")));
         let (what, costs) = (lacking.join(", "), costs.unwrap_or_default());
+        let at = if places.is_empty() { String::new() } else { format!(" at {}", places.join(", ")) };
         let problem =
-            format!("the user of Redis may not do all that is needed on {prefix}:*, not {what}{costs}: {needed}");
-        Ok(Check { name: "rights", problem: (!lacking.is_empty()).then_some(problem), is_warning })
+            format!("the user of Redis may not do all that is needed on {prefix}:*{at}, not {what}{costs}: {needed}");
+        Check { name: "rights", problem: (!lacking.is_empty()).then_some(problem), is_warning }
     }
 }
 
 /// The command that makes a user of Redis with exactly the rights that are needed; `PASSWORD` is to be replaced.
 #[must_use]
-pub fn needed_rights(prefix: &str) -> String {
+pub fn needed_rights(prefix: &str, of_a_cluster: bool) -> String {
     let word = |name: &str| format!(" +{}", name.to_lowercase());
-    let commands: String = TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).map(word).collect();
+    let more = CLUSTERED.iter().filter(|_| of_a_cluster).map(|(name, _)| *name);
+    let commands: String = TRIALS.iter().map(|(name, _)| *name).chain(LISTENING).chain(more).map(word).collect();
     format!("ACL SETUSER intray on >PASSWORD ~{prefix}:* &{prefix}:*{commands}")
 }
 
@@ -120,6 +153,8 @@ mod tests {
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
     /// For `intray migrate` only, which the README says.
     const MOVING: [&str; 3] = ["HSCAN", "RENAMENX", "TYPE"];
+    /// Whoever may not ask this is told less.
+    const BY_THE_WAY: [&str; 1] = ["CONFIG"];
     /// For `--durability` only, which the README says too; the start tries them where they are wanted.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
     /// For sentinels, whose users are others.
@@ -158,10 +193,10 @@ mod tests {
         called.extend(texts("src/queue", ".rs").iter().flat_map(|text| capitals(text, '"', "command(")));
         // When it checks a connection, the pool says so too.
         called.insert("UNWATCH".to_owned());
-        let others = [&OPTIONS[..], &MOVING, &KEEPING, &ELSEWHERE].concat();
+        let others = [&OPTIONS[..], &MOVING, &BY_THE_WAY, &KEEPING, &ELSEWHERE].concat();
         called.retain(|word| !others.contains(&word.as_str()));
-        let tried: BTreeSet<_> =
-            TRIALS.iter().filter_map(|(name, _)| name.split('|').next()).map(str::to_owned).collect();
+        let trials = TRIALS.iter().chain(&CLUSTERED);
+        let tried: BTreeSet<_> = trials.filter_map(|(name, _)| name.split('|').next()).map(str::to_owned).collect();
         assert_eq!(tried, called, "TRIALS and what is called: each has what the other has");
         assert!(TRIALS.is_sorted_by_key(|(name, _)| *name), "{TRIALS:?}");
     }
@@ -170,6 +205,7 @@ mod tests {
     fn the_readme_has_the_line_that_makes_such_a_user() {
         let readme = include_str!("../../../README.md");
         let line = readme.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
-        assert_eq!(line, needed_rights("intray"));
+        assert_eq!(line, needed_rights("intray", false));
+        assert!(readme.contains("`+asking +cluster|slots`"), "what a cluster needs besides");
     }
 }

@@ -157,14 +157,23 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn reservations(&self, queues: &[QueueName], worker: &Name) -> Result<(Vec<Held>, Millis), Fault> {
+    pub async fn reservations(
+        &self,
+        queues: &[QueueName],
+        worker: &Name,
+    ) -> Result<(Vec<Held>, Millis, Vec<QueueName>), Fault> {
         const MOST: u32 = 200;
-        let asked = queues.iter().map(|queue| self.holders(queue, Some(worker), None, MOST));
-        let pages = futures_util::future::try_join_all(asked).await?;
-        let now = pages.iter().map(|page| page.now).max().unwrap_or(Millis(0));
-        let mut held: Vec<_> = pages.into_iter().flat_map(|page| page.held).collect();
+        let asked = queues.iter().map(|queue| (queue, self.holders(queue, Some(worker), None, MOST)));
+        let (pages, mut away) = self.of_each(asked).await?;
+        if pages.is_empty()
+            && let Some((_, fault)) = away.pop()
+        {
+            return Err(fault);
+        }
+        let now = pages.iter().map(|(_, page)| page.now).max().unwrap_or(Millis(0));
+        let mut held: Vec<_> = pages.into_iter().flat_map(|(_, page)| page.held).collect();
         held.sort_by_key(|held| held.reserved_at);
-        Ok((held, now))
+        Ok((held, now, away.into_iter().map(|(queue, _)| queue).collect()))
     }
 
     /// Who holds what in a queue.

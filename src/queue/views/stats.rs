@@ -56,6 +56,8 @@ pub struct QueuePage {
     pub queues: Vec<QueueInfo>,
     /// The last of them, if there are more.
     pub next: Option<QueueName>,
+    /// Those whose node is away.
+    pub unavailable: Vec<QueueName>,
 }
 
 impl Queues {
@@ -82,8 +84,9 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn queues(&self) -> Result<Vec<QueueInfo>, Fault> {
-        self.stats_of(&self.names().await?).await
+    pub async fn queues(&self) -> Result<QueuePage, Fault> {
+        let (queues, unavailable) = self.stats_of(&self.names().await?).await?;
+        Ok(QueuePage { queues, next: None, unavailable })
     }
 
     /// Some of the queues that somebody may see, by name: those behind one, and so many.
@@ -101,16 +104,25 @@ impl Queues {
         let more = names.len() > limit as usize;
         names.truncate(limit as usize);
         let next = names.last().filter(|_| more).cloned();
-        Ok(QueuePage { queues: self.stats_of(&names).await?, next })
+        let (queues, unavailable) = self.stats_of(&names).await?;
+        Ok(QueuePage { queues, next, unavailable })
     }
 
-    async fn stats_of(&self, names: &[QueueName]) -> Result<Vec<QueueInfo>, Fault> {
-        let mut all = Vec::with_capacity(names.len());
+    async fn stats_of(&self, names: &[QueueName]) -> Result<(Vec<QueueInfo>, Vec<QueueName>), Fault> {
+        let (mut all, mut unavailable, mut why) = (Vec::with_capacity(names.len()), Vec::new(), None);
         // Some at a time: pipelined, and yet no burst that would hold others up.
         for some in names.chunks(32) {
-            all.extend(futures_util::future::try_join_all(some.iter().map(|name| self.stats(name))).await?);
+            let (there, away) = self.of_each(some.iter().map(|name| (name, self.stats(name)))).await?;
+            all.extend(there.into_iter().map(|(_, info)| info));
+            for (queue, fault) in away {
+                unavailable.push(queue);
+                why = Some(fault);
+            }
         }
-        Ok(all)
+        match why {
+            Some(fault) if all.is_empty() => Err(fault),
+            _ => Ok((all, unavailable)),
+        }
     }
 
     async fn stats(&self, queue: &QueueName) -> Result<QueueInfo, Fault> {

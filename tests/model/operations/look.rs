@@ -128,7 +128,7 @@ async fn holders(walk: &Walk<'_>, limit: u32) -> Verdict {
 
 async fn reservations(walk: &Walk<'_>, worker: &str) -> Verdict {
     let (queues, named) = ([walk.real.queue.clone()], name(worker).ok_or("a worker")?);
-    let (held, now) = walk.real.handle.reservations(&queues, &named).await.map_err(broken)?;
+    let (held, now, _) = walk.real.handle.reservations(&queues, &named).await.map_err(broken)?;
     same("they are listed at", &now, &Millis(walk.model.now))?;
     same_holds("a worker's reservations", &held, &holds(walk, walk.model.held_by(worker)))
 }

@@ -50,3 +50,46 @@ async fn a_worker_at_the_limit_of_one_queue_gets_what_they_hold_in_one_without_a
     }
     w.check().await;
 }
+
+#[tokio::test]
+async fn queues_that_are_served_in_rotation_serve_as_one() {
+    let w = World::start().await;
+    let queues: Vec<_> = (0..8).map(|n| format!("part-{n}")).collect();
+    for round in 0..2 {
+        w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": round }))).await;
+    }
+    let rotating = json!({ "queues": queues, "order": "rotate" });
+    let mut given = Vec::new();
+    for _ in 0..8 {
+        given.push(w.reserve_by(rotating.clone()).await.said["queue"].as_str().expect("a queue").to_owned());
+        // Who takes turns in between with others has other turns.
+        w.nothing(json!({ "queues": ["elsewhere", "nowhere"], "order": "rotate" })).await;
+    }
+    assert_eq!(given, queues, "each in its turn");
+    // Behind the first come the others: nobody goes away empty-handed as long as one of them has something.
+    let rest = json!({ "queues": queues, "order": "rotate", "limit": 2 });
+    for queue in &queues[1..] {
+        w.reserve_by(json!({ "queues": [queue] })).await;
+    }
+    assert_eq!(w.reserve_by(rest.clone()).await.said["queue"], "part-0");
+    assert_eq!(w.nothing(rest).await, "reserved");
+    let listed = json!({ "queues": ["part-1", "part-0"], "order": "listed" });
+    w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": "more" }))).await;
+    for _ in 0..2 {
+        let held = w.reserve_by(listed.clone()).await;
+        assert_eq!(held.said["queue"], "part-1");
+        w.abandon(&held).await.is(200);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn an_order_is_listed_or_rotate_and_of_several_queues() {
+    let w = World::start().await;
+    let id = w.enqueue(1).await;
+    w.ask(json!({ "order": "random" })).await.blames(&["/order"]);
+    w.ask(json!({ "order": 1 })).await.blames(&["/order"]);
+    w.ask(json!({ "order": "rotate", "id": id })).await.blames(&["/order"]);
+    assert_eq!(w.reserve_by(json!({ "order": "rotate" })).await.id, id);
+    w.check().await;
+}

@@ -1,27 +1,22 @@
-//! A Redis server of one's own, on a socket in a temporary folder.
+//! A Redis of one's own, in a temporary folder: a server on a socket, or a cluster of several.
+
+mod server;
 
 use std::{
-    io::{Read, Write},
-    net::Shutdown,
-    os::unix::net::UnixStream,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    sync::LazyLock,
     time::Duration,
 };
 
-use redis::{FromRedisValue, aio::MultiplexedConnection};
+use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
 
-use super::{children::Tied, clock::Clock, eventually};
+use self::server::{PROGRAM, Server};
+use super::{clock::Clock, eventually};
 
-/// `valkey-server` or `redis-server`, whichever is there.
-static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
-    let is_there = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
-    ["valkey-server", "redis-server"]
-        .into_iter()
-        .find(is_there)
-        .expect("valkey-server or redis-server on PATH: make engine")
-});
+/// Primaries of a cluster.
+pub const SHARDS: usize = 3;
+const SLOTS: usize = 16_384;
+/// On a cluster all nodes are asked, and what they say is one answer.
+const OF_ALL: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
 
 /// The server program that `make test-all` brings beside that on PATH, whose Redis may be too old for `WAITAOF`. None without it.
 pub fn latest() -> Option<PathBuf> {
@@ -34,13 +29,10 @@ pub fn program_of_engines() -> &'static str {
 }
 
 pub struct Engine {
-    process: Tied,
-    program: PathBuf,
     folder: PathBuf,
     pub clock: Clock,
-    /// What is kept of what was written, as arguments say it.
-    keeping: &'static [&'static str],
-    connection: Option<MultiplexedConnection>,
+    /// The only one, or the primaries of a cluster.
+    servers: Vec<Server>,
 }
 
 impl Engine {
@@ -58,20 +50,106 @@ impl Engine {
 
     async fn with(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
         let clock = Clock::new(folder);
-        let process = launch(&program, folder, &clock, keeping);
-        let mut engine = Self { process, program, folder: folder.to_owned(), clock, keeping, connection: None };
-        engine.connect().await;
+        let mut server = Server::on_a_socket(program, folder, keeping, &clock);
+        server.connect().await;
+        Self { folder: folder.to_owned(), clock, servers: vec![server] }
+    }
+
+    /// A cluster whose nodes miss each other after so many ms. Who moves its clock gives it a long time.
+    pub async fn start_cluster(folder: &Path, durable: bool, timeout_ms: u64) -> Self {
+        let clock = Clock::new(folder);
+        let mut engine = Self { folder: folder.to_owned(), clock, servers: Vec::new() };
+        for nth in 0..SHARDS {
+            engine.add_node(durable, timeout_ms).await;
+            let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
+            let _: String = engine.at(nth, &format!("CLUSTER ADDSLOTSRANGE {first} {last}")).await;
+        }
+        engine.greet().await;
         engine
     }
 
-    /// Commands as a file of Redis's holds them.
-    pub fn fill(&self, commands: &[u8]) {
-        let mut socket = UnixStream::connect(self.socket()).expect("a connection");
-        socket.write_all(commands).expect("sent");
-        socket.shutdown(Shutdown::Write).expect("ended");
-        let mut answers = String::new();
-        socket.read_to_string(&mut answers).expect("answers");
-        assert!(answers.starts_with("+OK") && !answers.contains("\n-"), "{answers}");
+    async fn add_node(&mut self, durable: bool, timeout_ms: u64) {
+        let nth = self.servers.len();
+        let folder = self.folder.join(format!("node-{nth}"));
+        let mut server = Server::of_a_cluster(&folder, appending(durable), timeout_ms, &self.clock);
+        // Somebody else may have taken a port that was free a moment ago.
+        while server.has_ended().await {
+            server = Server::of_a_cluster(&folder, appending(durable), timeout_ms, &self.clock);
+        }
+        server.connect().await;
+        self.servers.push(server);
+        let _: String = self.at(nth, &format!("CLUSTER SET-CONFIG-EPOCH {}", nth + 1)).await;
+    }
+
+    /// One more node, which has no slot yet.
+    pub async fn grow(&mut self, timeout_ms: u64) -> usize {
+        self.add_node(false, timeout_ms).await;
+        self.greet().await;
+        self.servers.len() - 1
+    }
+
+    /// All get to know each other. A node that has just started waits for two seconds before it serves: by its clock.
+    async fn greet(&self) {
+        self.clock.advance(2_500);
+        for other in &self.servers[1..] {
+            let (port, bus) = other.ports();
+            let _: String = self.at(0, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}")).await;
+        }
+        for nth in 0..self.servers.len() {
+            eventually("the cluster is well", async || {
+                let info: String = self.at(nth, "CLUSTER INFO").await;
+                let all = format!("cluster_known_nodes:{}\r", self.servers.len());
+                (info.contains("cluster_state:ok") && info.contains(&all)).then_some(())
+            })
+            .await;
+        }
+    }
+
+    pub fn port_of(&self, nth: usize) -> u16 {
+        self.servers[nth].ports().0
+    }
+
+    pub fn is_cluster(&self) -> bool {
+        self.servers[0].is_of_a_cluster()
+    }
+
+    pub fn nodes(&self) -> usize {
+        self.servers.len()
+    }
+
+    /// What `--redis-url` says of it.
+    pub fn url(&self) -> String {
+        if !self.is_cluster() {
+            return format!("unix://{}", self.socket().display());
+        }
+        let places: Vec<_> = self.servers.iter().map(|server| format!("127.0.0.1:{}", server.ports().0)).collect();
+        format!("redis+cluster://{}", places.join(","))
+    }
+
+    /// Commands as a file of Redis's holds them; each goes where its key is.
+    pub async fn fill(&self, commands: &[u8]) {
+        let mut rest = commands;
+        let mut line = |length: Option<usize>| {
+            let length = length.unwrap_or_else(|| rest.iter().position(|byte| *byte == b'\r').expect("a line"));
+            let (line, after) = rest.split_at(length);
+            rest = &after[2..];
+            (line, rest.is_empty())
+        };
+        let number = |line: &[u8]| std::str::from_utf8(&line[1..]).expect("text").parse::<usize>().expect("a number");
+        let mut is_over = false;
+        while !is_over {
+            let mut command = redis::Cmd::new();
+            for _ in 0..number(line(None).0) {
+                let length = number(line(None).0);
+                let (word, is_last) = line(Some(length));
+                command.arg(word);
+                is_over = is_last;
+            }
+            let is_select = matches!(command.args_iter().next(), Some(redis::Arg::Simple(b"SELECT")));
+            if !(is_select && self.is_cluster()) {
+                let _: Value = self.ask(&command).await;
+            }
+        }
     }
 
     pub fn folder(&self) -> &Path {
@@ -79,24 +157,91 @@ impl Engine {
     }
 
     pub fn socket(&self) -> PathBuf {
+        assert!(!self.is_cluster(), "a cluster has no socket");
         self.folder.join("redis.sock")
     }
 
     /// A connection of the test's own, past any proxy.
     pub fn connection(&self) -> MultiplexedConnection {
-        self.connection.clone().expect("connected at the start")
+        self.servers[0].connection()
     }
 
     pub async fn run<T: FromRedisValue>(&self, words: &str) -> T {
-        let mut command = redis::Cmd::new();
-        for word in words.split(' ') {
-            command.arg(word);
-        }
-        self.ask(&command).await
+        self.ask(&command(words)).await
     }
 
     pub async fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> T {
-        command.query_async(&mut self.connection()).await.unwrap_or_else(|e| panic!("{command:?}: {e}"))
+        let answer = if self.is_cluster() { self.route(command).await } else { self.servers[0].ask(command).await };
+        let answer = answer.and_then(|value| Ok(T::from_redis_value(value)?));
+        answer.unwrap_or_else(|e: RedisError| panic!("{command:?}: {e}"))
+    }
+
+    /// A command to one of the servers, whatever it is about.
+    pub async fn at<T: FromRedisValue>(&self, nth: usize, words: &str) -> T {
+        self.try_at(nth, words).await.unwrap_or_else(|e| panic!("{words}: {e}"))
+    }
+
+    pub async fn try_at<T: FromRedisValue>(&self, nth: usize, words: &str) -> Result<T, RedisError> {
+        Ok(T::from_redis_value(self.servers[nth].ask(&command(words)).await?)?)
+    }
+
+    /// To the node that has the key, or to all.
+    async fn route(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
+        let name = match command.args_iter().next() {
+            Some(redis::Arg::Simple(name)) => name.to_ascii_uppercase(),
+            _ => Vec::new(),
+        };
+        if OF_ALL.contains(&name.as_slice()) {
+            let mut all = Vec::new();
+            for server in &self.servers {
+                all.push(server.ask(command).await?);
+            }
+            return Ok(together(all));
+        }
+        let mut nth = 0;
+        for _ in 0..SHARDS {
+            match self.servers[nth].ask(command).await {
+                Err(e) if e.code() == Some("MOVED") => {
+                    let place = e.redirect_node().map(|(place, _)| place.to_owned()).expect("a place");
+                    let is_it = |server: &Server| place.ends_with(&format!(":{}", server.ports().0));
+                    nth = self.servers.iter().position(is_it).expect("one of ours");
+                }
+                answer => return answer,
+            }
+        }
+        panic!("nobody has the key of {command:?}");
+    }
+
+    /// As a node is that has never had anything of it.
+    pub async fn empty_slot(&self, nth: usize, slot: usize) {
+        let keys: Vec<String> = self.at(nth, &format!("CLUSTER GETKEYSINSLOT {slot} 100")).await;
+        for key in keys {
+            let _: u64 = self.at(nth, &format!("DEL {key}")).await;
+        }
+    }
+
+    /// Which node has a queue.
+    pub async fn shard_of(&self, queue: &str) -> usize {
+        let slot = self.slot_of(queue).await;
+        for nth in 0..self.servers.len() {
+            let Ok(ranges) = self.try_at::<Vec<(usize, usize, Value)>>(nth, "CLUSTER SLOTS").await else { continue };
+            let (_, _, Value::Array(primary)) = ranges.iter().find(|r| (r.0..=r.1).contains(&slot)).expect("a range")
+            else {
+                panic!("{ranges:?}")
+            };
+            let is_it = |server: &Server| primary.contains(&Value::Int(server.ports().0.into()));
+            return self.servers.iter().position(is_it).expect("one of ours");
+        }
+        panic!("no node answers");
+    }
+
+    pub async fn slot_of(&self, queue: &str) -> usize {
+        for nth in 0..self.servers.len() {
+            if let Ok(slot) = self.try_at(nth, &format!("CLUSTER KEYSLOT {queue}")).await {
+                return slot;
+            }
+        }
+        panic!("no node answers");
     }
 
     /// Milliseconds since 1970 by this server's clock.
@@ -107,54 +252,82 @@ impl Engine {
 
     /// How many connections hear the hints of a queue.
     pub async fn hearers(&self, queue: &str) -> u64 {
-        let (_, n): (String, u64) = self.run(&format!("PUBSUB NUMSUB intray:{{{queue}}}:2:hints")).await;
-        n
+        let mut all = 0;
+        for nth in 0..self.servers.len() {
+            let words = format!("PUBSUB NUMSUB intray:{{{queue}}}:2:hints");
+            all += self.at::<(String, u64)>(nth, &words).await.1;
+        }
+        all
     }
 
     /// The server stands still; nobody is told.
     pub fn freeze(&self) {
-        self.process.signal(libc::SIGSTOP);
+        self.servers.iter().for_each(|server| server.signal(libc::SIGSTOP));
     }
 
     pub fn thaw(&self) {
-        self.process.signal(libc::SIGCONT);
+        self.servers.iter().for_each(|server| server.signal(libc::SIGCONT));
+    }
+
+    pub fn freeze_node(&self, nth: usize) {
+        self.servers[nth].signal(libc::SIGSTOP);
+    }
+
+    pub fn thaw_node(&self, nth: usize) {
+        self.servers[nth].signal(libc::SIGCONT);
     }
 
     pub fn kill(&mut self) {
-        self.process.kill();
+        self.servers.iter_mut().for_each(Server::kill);
+    }
+
+    pub fn kill_node(&mut self, nth: usize) {
+        self.servers[nth].kill();
     }
 
     /// After a kill; what was kept depends on how the server keeps it.
     pub async fn revive(&mut self) {
-        self.process = launch(&self.program, &self.folder, &self.clock, self.keeping);
-        self.connect().await;
+        for server in &mut self.servers {
+            server.revive(&self.clock).await;
+        }
+        if self.is_cluster() {
+            self.greet().await;
+        }
     }
 
     /// Also where the server has cut its clients off, as one does that becomes primary or is none any more.
     pub async fn connect(&mut self) {
-        let client = redis::Client::open(format!("unix://{}", self.socket().display())).expect("a URL");
-        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(Duration::from_secs(30)));
-        self.connection = Some(
-            eventually("Redis answers", async || {
-                let mut connection = client.get_multiplexed_async_connection_with_config(&config).await.ok()?;
-                redis::cmd("PING").query_async::<String>(&mut connection).await.ok()?;
-                Some(connection)
-            })
-            .await,
-        );
+        for server in &mut self.servers {
+            server.connect().await;
+        }
     }
+
+    pub async fn revive_node(&mut self, nth: usize) {
+        self.servers[nth].revive(&self.clock).await;
+        self.greet().await;
+    }
+}
+
+fn command(words: &str) -> redis::Cmd {
+    let mut command = redis::Cmd::new();
+    for word in words.split(' ') {
+        command.arg(word);
+    }
+    command
 }
 
 fn appending(durable: bool) -> &'static [&'static str] {
     if durable { &["--appendonly", "yes"] } else { &["--appendonly", "no"] }
 }
 
-fn launch(program: &Path, folder: &Path, clock: &Clock, keeping: &[&str]) -> Tied {
-    let mut command = Command::new(program);
-    command.args(["--port", "0", "--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
-    command.args(["--enable-debug-command", "yes"]);
-    command.arg("--unixsocket").arg(folder.join("redis.sock")).arg("--dir").arg(folder);
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    clock.rule(&mut command);
-    Tied::spawn(command)
+/// Lists are one list.
+fn together(all: Vec<Value>) -> Value {
+    if !all.iter().all(|one| matches!(one, Value::Array(_))) {
+        return all.into_iter().next().unwrap_or(Value::Nil);
+    }
+    let lists = all.into_iter().map(|one| if let Value::Array(parts) = one { parts } else { Vec::new() });
+    Value::Array(lists.flatten().collect())
 }
+
+/// For a command that may take its time.
+const PATIENCE: Duration = Duration::from_secs(30);

@@ -18,6 +18,7 @@ mod proxy;
 pub mod replica;
 pub mod sentinels;
 mod service;
+pub mod shards;
 pub mod shim;
 mod verbs;
 pub mod waiters;
@@ -32,7 +33,7 @@ use std::{
 use tempfile::TempDir;
 
 pub use self::{
-    children::{is_alive, signal_process},
+    children::{Tied, is_alive, signal_process},
     engine::{Engine, latest},
     http::{Answer, Client, Lost},
     json::{assert_holds, missing},
@@ -56,6 +57,7 @@ pub struct Plan {
     talkative: bool,
     everywhere: bool,
     first_layout: bool,
+    cluster: Option<u64>,
     engine: Option<PathBuf>,
 }
 
@@ -125,16 +127,24 @@ impl Plan {
         self
     }
 
+    /// Redis is a cluster whose nodes miss each other after so many ms.
+    pub fn on_a_cluster(mut self, timeout_ms: u64) -> Self {
+        self.cluster = Some(timeout_ms);
+        self
+    }
+
     pub async fn start(self) -> World {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let engine = match self.engine {
-            Some(program) => Engine::start_of(program, folder.path(), self.durable).await,
-            None => Engine::start(folder.path(), self.durable).await,
+        let cluster = self.cluster.or_else(|| std::env::var_os(shards::EVERYWHERE).map(|_| shards::PATIENT));
+        let engine = match (self.engine, cluster) {
+            (Some(program), _) => Engine::start_of(program, folder.path(), self.durable).await,
+            (None, Some(timeout_ms)) => Engine::start_cluster(folder.path(), self.durable, timeout_ms).await,
+            (None, None) => Engine::start(folder.path(), self.durable).await,
         };
         if self.first_layout {
             engine.clock.stop_at(FIRST_LAYOUT_AT);
-            engine.fill(FIRST_LAYOUT);
-            let url = format!("unix://{}", engine.socket().display());
+            engine.fill(FIRST_LAYOUT).await;
+            let url = engine.url();
             let early = run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
             assert!(!early.status.success() && early.stderr.contains("intray migrate"), "{early:?}");
             let migrated = run(program(["migrate", "--redis-url", &url])).await;
@@ -142,10 +152,10 @@ impl Plan {
         }
         let proxy = self.proxied.then(|| Proxy::start(folder.path(), engine.socket()));
         let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
-        let socket = proxy.as_ref().map_or(engine.socket(), |proxy| proxy.socket().to_owned());
+        let redis = proxy.as_ref().map_or_else(|| engine.url(), |proxy| format!("unix://{}", proxy.socket().display()));
         let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
         let mut args = ["serve", "--listen", listen, "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
-        args.extend(["--redis-url".to_owned(), format!("unix://{}", socket.display())]);
+        args.extend(["--redis-url".to_owned(), redis]);
         args.extend(self.flags);
         if !self.keys.is_empty() {
             let file = folder.path().join("keys");

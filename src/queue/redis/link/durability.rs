@@ -8,7 +8,7 @@ use std::{
 use redis::Value;
 use tokio::sync::oneshot;
 
-use super::{Args, Link, Sent, faults::away, lines::Line, lines::Lines};
+use super::{Args, Link, Sent, faults::away, lines::Line, lines::Lines, node::Way};
 use crate::{
     job::budget::RESPONSE,
     queue::{
@@ -74,17 +74,19 @@ impl Link {
     pub(super) async fn run_on_a_line(
         &self,
         lines: &Lines,
+        asking: bool,
         script: &Script,
         keys: &Args,
         items: &[&Args],
-    ) -> Result<Value, Fault> {
-        let line = lines.take().await.ok_or_else(|| away(&"too many changes wait to be confirmed"))?;
-        let answer = self.call(Some(line.slot()), script, keys, items).await.map_err(|sent| sent.of(script))?;
+    ) -> Result<Value, Sent> {
+        let line = lines.take().await;
+        let line = line.ok_or_else(|| Sent::Fault(away(&"too many changes wait to be confirmed")))?;
+        let answer = self.call(Way { slot: Some(line.slot()), asking }, script, keys, items).await?;
         if !script.gives_nothing(&answer) {
             let asked = Instant::now();
             let kept = self.ask(&line).await;
             meter::waited(asked.elapsed());
-            kept?;
+            kept.map_err(Sent::Fault)?;
         }
         Ok(answer)
     }

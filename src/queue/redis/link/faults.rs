@@ -10,8 +10,19 @@ use crate::queue::{UNWRITABLE, fault::Applied, fault::Fault};
 /// Codes of a server that will not be well on this connection: after a failover it still answers PING.
 const DROP: [&str; 3] = ["READONLY", "MASTERDOWN", "LOADING"];
 /// Codes that mean "not now" or "not you", said before anything was run.
-const REFUSED: [&str; 9] =
-    ["READONLY", "MASTERDOWN", "LOADING", "BUSY", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "WRONGPASS", "NOPERM"];
+const REFUSED: [&str; 11] = [
+    "READONLY",
+    "MASTERDOWN",
+    "LOADING",
+    "BUSY",
+    "NOREPLICAS",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "MOVED",
+    "ASK",
+    "WRONGPASS",
+    "NOPERM",
+];
 /// How a fault begins that a key caused which is something else than it should be.
 pub(crate) const WRONG_TYPE: &str = "a key of another type";
 pub(crate) const NO_PASSWORD: &str = "it asks for a password, and its URL has none";

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use super::{
     Args, Link, Sent,
     faults::{is_unknown, is_unloadable, not_done, refuses_calls},
-    slot::Slot,
+    node::Way,
 };
 use crate::queue::{
     fault::Fault,
@@ -49,6 +49,16 @@ impl Form {
         }
     }
 
+    /// For another server.
+    pub(super) fn fresh(&self) -> Self {
+        Self {
+            library: self.library.clone(),
+            probe: self.probe.clone(),
+            is_refused: AtomicBool::new(!IS_ALLOWED),
+            sent: Mutex::default(),
+        }
+    }
+
     pub(super) fn is_library(&self) -> bool {
         !self.is_refused.load(Ordering::Relaxed)
     }
@@ -74,33 +84,33 @@ impl Link {
     /// Calls a script in the form that is there. That Redis does not know it reaches no caller: nothing has happened then.
     pub(super) async fn call(
         &self,
-        slot: Option<&Slot>,
+        way: Way<'_>,
         script: &Script,
         keys: &Args,
         items: &[&Args],
     ) -> Result<Value, Sent> {
         if self.form.is_library() {
-            match self.call_function(slot, &super::command("FCALL", &script.function, keys, items)).await {
+            match self.call_function(way, &super::command("FCALL", &script.function, keys, items)).await {
                 Err(Sent::Error(e)) if is_unknown(&e) => {}
                 Err(Sent::Error(e)) if refuses_calls(&e) => self.form.refuse(&e),
                 answer => return answer,
             }
         }
         let alone = script.alone();
-        match self.send(slot, &super::command("EVALSHA", &alone.sha, keys, items)).await {
+        match self.send(way, &super::command("EVALSHA", &alone.sha, keys, items)).await {
             Err(Sent::Error(e)) if is_unknown(&e) => {
-                self.send(slot, &super::command("EVAL", &alone.text.code, keys, items)).await
+                self.send(way, &super::command("EVAL", &alone.text.code, keys, items)).await
             }
             answer => answer,
         }
     }
 
     /// Once more when the library was not there and is now.
-    async fn call_function(&self, slot: Option<&Slot>, call: &redis::Cmd) -> Result<Value, Sent> {
+    async fn call_function(&self, way: Way<'_>, call: &redis::Cmd) -> Result<Value, Sent> {
         let begin = Instant::now();
-        match self.send(slot, call).await {
+        match self.send(way, call).await {
             Err(Sent::Error(e)) if is_unknown(&e) => match Box::pin(self.load(begin)).await {
-                Ok(true) => self.send(slot, call).await,
+                Ok(true) => self.send(way, call).await,
                 Ok(false) => Err(Sent::Error(e)),
                 Err(fault) => Err(Sent::Fault(fault)),
             },
@@ -114,7 +124,7 @@ impl Link {
         if sent.is_some_and(|at| at > begin) {
             return Ok(self.form.is_library());
         }
-        let answer = self.send(None, redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code)).await;
+        let answer = self.send(Way::ANY, redis::cmd("FUNCTION").arg("LOAD").arg(&self.form.library.text.code)).await;
         *sent = Some(Instant::now());
         match answer {
             Ok(_) => Ok(true),
@@ -140,8 +150,14 @@ impl Link {
         if !IS_ALLOWED {
             return;
         }
-        match self.call_function(None, &self.form.probe).await {
+        match self.call_function(Way::ANY, &self.form.probe).await {
             Ok(_) => self.form.take(),
+            // Another node of the cluster has the key that it looks at; of this one is wanted that it has the library.
+            Err(Sent::Error(e)) if e.code() == Some("MOVED") => {
+                if let Ok(true) = self.load(Instant::now()).await {
+                    self.form.take();
+                }
+            }
             Err(Sent::Error(e)) if refuses_calls(&e) => self.form.refuse(&e),
             // What else is wrong with Redis, others say.
             Err(_) => {}

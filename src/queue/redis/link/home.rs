@@ -29,6 +29,10 @@ impl Home {
         Self { server, size, pool: RwLock::default() }
     }
 
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
     pub(super) fn sentinels(&self) -> Option<&Sentinels> {
         self.server.sentinels()
     }

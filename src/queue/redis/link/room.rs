@@ -2,7 +2,7 @@
 
 use tokio::sync::watch;
 
-use super::{Durability, Link, Sent};
+use super::{Durability, Link, Sent, node::Way};
 use crate::queue::fault::{Applied, Fault};
 
 /// Why a private server's disk has no room for anything new; `None` while it has.
@@ -13,7 +13,7 @@ impl Link {
     /// write. It refuses a PING then, too, and says PONG in a later turn only when all of its turns before are in the file;
     /// which is then synced, where that is wanted.
     pub(super) async fn confirm(&self) -> Result<(), Fault> {
-        match self.send(None, &redis::cmd("PING")).await.map_err(Sent::fault) {
+        match self.send(Way::ANY, &redis::cmd("PING")).await.map_err(Sent::fault) {
             Ok(_) => match &self.durability {
                 Durability::SyncedHere(disk) => Box::pin(self.sync(disk)).await,
                 Durability::Async | Durability::Replicated(_) | Durability::Synced => Ok(()),

@@ -2,7 +2,7 @@
 
 use super::{Handout, ReserveOutcome};
 use crate::{
-    job::{Millis, Reason, chance::between},
+    job::{Millis, QueueName, Reason, chance::between},
     queue::{fault::Fault, redis::read::Fields, transitions::undo::Undo},
 };
 
@@ -77,19 +77,20 @@ impl Snapshot {
     }
 
     /// What somebody is told who finds nothing in queues that look so.
-    pub fn nothing(snapshots: &[Self]) -> ReserveOutcome {
+    pub fn nothing(snapshots: &[Self], unavailable: Vec<QueueName>) -> ReserveOutcome {
         ReserveOutcome::Nothing {
             reason: reason(snapshots),
             retry_after_ms: retry_after(snapshots),
             remaining: snapshots.iter().map(|snapshot| snapshot.waiting).sum(),
             now: snapshots.iter().map(|snapshot| snapshot.now).max().unwrap_or(Millis(0)),
             passed_over: snapshots.iter().any(|snapshot| snapshot.skipped),
+            unavailable,
         }
     }
 }
 
 /// One answer out of the parts.
-pub(super) fn finish(parts: Vec<Part>) -> ReserveOutcome {
+pub(super) fn finish(parts: Vec<Part>, unavailable: Vec<QueueName>) -> ReserveOutcome {
     let (mut jobs, mut undo, mut snapshots) = (Vec::new(), Undo::default(), Vec::new());
     for part in parts {
         if let Some(refusal) = part.refusal {
@@ -100,12 +101,12 @@ pub(super) fn finish(parts: Vec<Part>) -> ReserveOutcome {
         snapshots.push(part.snapshot);
     }
     if jobs.is_empty() {
-        return Snapshot::nothing(&snapshots);
+        return Snapshot::nothing(&snapshots, unavailable);
     }
     let now = snapshots.iter().map(|snapshot| snapshot.now).max().unwrap_or(Millis(0));
     let remaining = snapshots.iter().map(|snapshot| snapshot.waiting).sum();
     jobs.sort_by_key(|job| if job.resumes > 0 { job.reserved_at } else { Millis(0) });
-    ReserveOutcome::Jobs { jobs, remaining, now, undo }
+    ReserveOutcome::Jobs { jobs, remaining, now, undo, unavailable }
 }
 
 fn reason(snapshots: &[Snapshot]) -> Reason {

@@ -7,7 +7,7 @@ use crate::queue::{
     fault::Fault,
     handle::Queues,
     keys::{HINTS, KEYS},
-    redis::read::{broken, word},
+    redis::read::{Fields, broken, word},
 };
 
 const CODE: &str = include_str!("../../../../migrations/0002_stamps.lua");
@@ -42,7 +42,7 @@ impl<'q> Stamps<'q> {
         self.part = match &self.part {
             Part::Registry => {
                 // From here on no program of the first layout begins a queue.
-                self.run(&[keys.first_registry(), keys.registry()], &["registry"]).await?;
+                self.take_registry(keys.first_registry(), keys.registry()).await?;
                 self.names = self.queues.names().await?;
                 Part::Queue(0)
             }
@@ -69,6 +69,25 @@ impl<'q> Stamps<'q> {
             Part::Done => Part::Done,
         };
         Ok(!matches!(self.part, Part::Done))
+    }
+
+    /// On a cluster the two may be at two nodes: then it is read at the one and written at the other. The old one becomes a
+    /// text last, so that all of this may be done again.
+    async fn take_registry(&self, old: String, new: String) -> Result<(), Fault> {
+        let link = &self.queues.parts.runner.link;
+        if link.share_a_server(&old, &new) {
+            return self.run(&[old, new], &["registry"]).await.map(drop);
+        }
+        let kind = link.plain(redis::cmd("TYPE").arg(&old)).await?;
+        if word(&kind) == Some("zset") {
+            let listed = link.plain(redis::cmd("ZRANGE").arg(&old).arg(0).arg(-1).arg("WITHSCORES")).await?;
+            let mut listed = Fields::of(&listed)?;
+            while !listed.is_done() {
+                let (name, seen) = (listed.bytes()?, listed.text()?);
+                link.plain(redis::cmd("ZADD").arg(&new).arg(seen).arg(name)).await?;
+            }
+        }
+        link.plain(redis::cmd("SET").arg(&old).arg("moved to layout 2: see intray migrate")).await.map(drop)
     }
 
     async fn run(&self, keys: &[String], args: &[&str]) -> Result<String, Fault> {

@@ -10,7 +10,7 @@ impl Contract {
     pub fn check_message(&self, kind: &str, data: &Value) {
         match kind {
             "heartbeat" => assert_eq!(data, &json!({}), "the data of a heartbeat"),
-            "gap" => self.check_schema("a gap", "/components/schemas/EventGap", data),
+            "gap" | "unavailable" => self.check_schema("a gap", "/components/schemas/EventGap", data),
             kind => {
                 self.check_schema(kind, "/components/schemas/Event", data);
                 assert_eq!(data["type"], kind, "{data}");

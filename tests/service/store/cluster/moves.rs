@@ -1,0 +1,159 @@
+//! Slots that move under load: nothing is lost, nothing is done twice, nobody gets an odd answer.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, World, eventually, shards::Move};
+
+/// What somebody did until they were told to stop.
+#[derive(Default)]
+struct Done {
+    /// Acknowledged.
+    enqueued: Vec<String>,
+    completed: Vec<String>,
+    refused: usize,
+}
+
+/// Puts jobs into a queue, takes and completes them; the answers are those of a service that is well, or says that it is not.
+async fn work(client: Client, queue: String, name: usize, stop: Arc<AtomicBool>) -> Done {
+    let mut done = Done::default();
+    let mut n = 0;
+    while !stop.load(Ordering::Relaxed) {
+        n += 1;
+        let answer = client.put(json!({ "queue": queue, "payload": [name, n], "client": name.to_string() })).await;
+        match answer.status {
+            200 | 201 => done.enqueued.push(answer.json()["id"].as_str().expect("an id").to_owned()),
+            503 => done.refused += 1,
+            odd => panic!("{odd}: {}", answer.text()),
+        }
+        let answer = client.ask(json!({ "queues": [queue], "limit": 2 })).await;
+        if answer.status == 503 {
+            done.refused += 1;
+            continue;
+        }
+        for job in answer.is(200)["jobs"].as_array().expect("jobs") {
+            done.complete(&client, job).await;
+        }
+    }
+    done
+}
+
+impl Done {
+    /// Until it is known to be done: a call that may have had an effect is sent again.
+    async fn complete(&mut self, client: &Client, job: &Value) {
+        loop {
+            let answer = client.post("/jobs/complete", json!({ "reservation": job["reservation"] })).await;
+            match answer.status {
+                200 => return self.completed.push(job["id"].as_str().expect("an id").to_owned()),
+                503 => self.refused += 1,
+                odd => panic!("{odd}: {}", answer.text()),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_slot_that_is_moved_under_load_loses_nothing_and_doubles_nothing() {
+    let w = World::on_a_cluster().await;
+    let queue = w.queue_of_each_node().await.swap_remove(0);
+    let large = (0..300).map(|n| json!({ "queue": queue, "payload": "x".repeat(200), "dedupe_key": n.to_string() }));
+    let mut known: Vec<String> = w.enqueue_many(large).await;
+    let stop = Arc::new(AtomicBool::new(false));
+    let workers: Vec<_> =
+        (0..8).map(|name| tokio::spawn(work((*w).clone(), queue.clone(), name, stop.clone()))).collect();
+    for to in [1, 2, 0] {
+        Move::whole(&w.engine, &queue, to).await;
+        let moved = w.engine.shard_of(&queue).await;
+        assert_eq!(moved, to);
+        // They go on working there.
+        let before = totals(&w, &queue).await;
+        eventually("they work on", async || (totals(&w, &queue).await > before + 20).then_some(())).await;
+    }
+    stop.store(true, Ordering::Relaxed);
+    let (mut completed, mut refused) = (Vec::new(), 0);
+    for worker in workers {
+        let done = worker.await.expect("no odd answer");
+        known.extend(done.enqueued);
+        completed.extend(done.completed);
+        refused += done.refused;
+    }
+    println!("{} enqueued, {} completed, {refused} refused", known.len(), completed.len());
+    let once: BTreeSet<_> = completed.iter().collect();
+    assert_eq!(once.len(), completed.len(), "nothing is completed twice");
+    for id in &known {
+        let state = w.state(id).await;
+        assert_eq!(state == "completed", once.contains(id), "{id} is {state}");
+    }
+    w.check().await;
+}
+
+async fn totals(w: &World, queue: &str) -> u64 {
+    let answer = w.get(&format!("/queues/{queue}")).await;
+    if answer.status == 200 { answer.json()["totals"]["completed"].as_u64().expect("a number") } else { 0 }
+}
+
+#[tokio::test]
+async fn a_slot_that_stands_between_two_nodes_is_said_to_be_away_and_nothing_has_happened() {
+    let w = World::on_a_cluster().await;
+    let queues = w.queue_of_each_node().await;
+    let id = w.enqueue_as(json!({ "queue": queues[0], "payload": 1 })).await;
+    let it = Move::begin(&w.engine, &queues[0], 1).await;
+    // All keys of a script must be in one place, and some are nowhere yet.
+    assert!(it.carry(1).await);
+    let refused = w.put(json!({ "queue": queues[0], "payload": 2 })).await.refused("unavailable");
+    assert_eq!(refused["applied"], false, "{refused}");
+    w.enqueue_as(json!({ "queue": queues[1], "payload": 1 })).await;
+    while it.carry(5).await {}
+    it.end().await;
+    assert_eq!(w.state(&id).await, "waiting");
+    w.enqueue_as(json!({ "queue": queues[0], "payload": 2 })).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_call_that_meets_a_move_at_its_end_is_served_within_its_patience() {
+    let w = World::on_a_cluster().await;
+    let queue = w.queue_of_each_node().await.swap_remove(0);
+    w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
+    let it = Move::begin(&w.engine, &queue, 1).await;
+    assert!(it.carry(1).await);
+    let waits = tokio::spawn({
+        let (client, queue) = ((*w).clone(), queue.clone());
+        async move { client.put(json!({ "queue": queue, "payload": 2 })).await }
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    while it.carry(50).await {}
+    it.end().await;
+    assert_eq!(waits.await.expect("an answer").status, 201);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn nodes_that_send_a_call_round_and_round_are_given_up_in_time() {
+    let w = World::on_a_cluster().await;
+    let queues = w.queue_of_each_node().await;
+    w.enqueue_as(json!({ "queue": queues[0], "payload": 1 })).await;
+    let (slot, here, there) = (w.engine.slot_of(&queues[0]).await, w.engine.id_of(0).await, w.engine.id_of(1).await);
+    let _: u64 = w.engine.run(&format!("UNLINK intray:{{{}}}:2:jobs", queues[0])).await;
+    w.engine.empty_slot(0, slot).await;
+    let _: String = w.engine.at(0, &format!("CLUSTER SETSLOT {slot} NODE {there}")).await;
+    let _: String = w.engine.at(1, &format!("CLUSTER SETSLOT {slot} NODE {here}")).await;
+    let refused = w.put(json!({ "queue": queues[0], "payload": 2 })).await.refused("unavailable");
+    assert_eq!(refused["applied"], false, "{refused}");
+    w.enqueue_as(json!({ "queue": queues[2], "payload": 1 })).await;
+    let _: String = w.engine.at(1, &format!("CLUSTER SETSLOT {slot} NODE {there}")).await;
+    eventually("it is served where it is now", async || {
+        let answer = w.put(json!({ "queue": queues[0], "payload": 3 })).await;
+        (answer.status == 201).then_some(())
+    })
+    .await;
+    w.check().await;
+}

@@ -1,0 +1,104 @@
+//! Calls over queues of several nodes, while one of the nodes is away: the others answer, and it is said who does not.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::world::{Answer, World, assert_holds, eventually};
+
+/// What the contract promises, and a little for a machine that is busy with other stories.
+const PROMISED: Duration = Duration::from_millis(2_500);
+
+fn query(queues: &[String]) -> String {
+    queues.iter().map(|queue| format!("queue={queue}")).collect::<Vec<_>>().join("&")
+}
+
+/// As soon as it is known who is away, nobody waits for them. A look leaves nothing behind that is done later.
+async fn known_to_be_away(w: &World, queue: &str) {
+    w.get(&format!("/queues/{queue}")).await.refused("unavailable");
+}
+
+/// The answer, which names just this one as unavailable, in time.
+async fn names(queue: &str, call: impl Future<Output = Answer>) -> Value {
+    let begin = Instant::now();
+    let answer = call.await.is(200);
+    assert!(begin.elapsed() < PROMISED, "{:?}", begin.elapsed());
+    assert_eq!(answer["unavailable"], json!([queue]), "{answer}");
+    answer
+}
+
+#[tokio::test]
+async fn whoever_asks_several_queues_is_answered_by_those_that_are_there() {
+    let w = World::on_a_cluster().await;
+    let queues = w.queue_of_each_node().await;
+    for lost in 0..3 {
+        w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": [lost, queue] }))).await;
+        let asked = json!({ "queues": queues, "worker": format!("ann {lost}") });
+        w.engine.freeze_node(lost);
+        for _ in 0..2 {
+            let given = names(&queues[lost], w.ask(asked.clone())).await;
+            assert_eq!(given["jobs"].as_array().map(Vec::len), Some(1), "{given}");
+            assert_ne!(given["jobs"][0]["queue"], json!(queues[lost]));
+        }
+        let held = names(&queues[lost], w.get(&format!("/workers/ann%20{lost}/reservations?{}", query(&queues)))).await;
+        assert_eq!(held["reservations"].as_array().map(Vec::len), Some(1), "{held}");
+        let listed = names(&queues[lost], w.get("/queues")).await;
+        assert_eq!(listed["queues"].as_array().map(Vec::len), Some(2), "{listed}");
+        let metrics = w.get("/metrics").await.text();
+        assert!(
+            metrics.contains(&format!("intray_jobs{{queue=\"{}\",state=\"waiting\"}} NaN", queues[lost])),
+            "{metrics}"
+        );
+        w.ask(json!({ "queues": [queues[lost]], "wait_ms": 100 })).await.refused("unavailable");
+        let there = &queues[(lost + 1) % 3];
+        w.ask(json!({ "queues": [there], "limit": 100 })).await.is(200);
+        let empty = names(&queues[lost], w.ask(json!({ "queues": [there, queues[lost]], "wait_ms": 100 }))).await;
+        assert_eq!((&empty["reason"], &empty["jobs"]), (&json!("reserved"), &json!([])), "{empty}");
+        w.engine.thaw_node(lost);
+        eventually("all are there again", async || {
+            let answer = w.ask(asked.clone()).await;
+            (answer.status == 200 && answer.json()["unavailable"].is_null()).then_some(())
+        })
+        .await;
+        for queue in &queues {
+            let removed = w.delete(&format!("/queues/{queue}?state=all&force=true")).await;
+            assert_eq!(removed.status, 200, "{}", removed.text());
+        }
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_stream_over_several_queues_names_the_one_that_is_away_and_tells_of_it_when_it_is_back() {
+    let w = World::on_a_cluster().await;
+    let queues = w.queue_of_each_node().await;
+    let all = format!("?{}", query(&queues));
+    w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": 1 }))).await;
+    let mut before = w.listen(&all).await;
+    assert_eq!(before.next().await.expect("a message").kind, "heartbeat");
+    let id = before.last_id.clone();
+    let missed = w.enqueue_as(json!({ "queue": queues[1], "payload": 2 })).await;
+
+    w.engine.freeze_node(1);
+    known_to_be_away(&w, &queues[1]).await;
+    let (mut anew, mut back) = (w.listen(&all).await, w.listen_after(&all, &id).await);
+    for listener in [&mut anew, &mut back] {
+        let said = listener.next_event().await.expect("a message");
+        assert_eq!((said.kind.as_str(), &said.data), ("unavailable", &json!({ "queue": queues[1] })));
+    }
+    let there = w.enqueue_as(json!({ "queue": queues[2], "payload": 2 })).await;
+    for listener in [&mut anew, &mut back] {
+        assert_holds(&listener.hear(1).await[0], json!({ "type": "enqueued", "job": there }));
+    }
+    w.engine.thaw_node(1);
+    assert_holds(&back.hear(1).await[0], json!({ "type": "enqueued", "job": missed }));
+    let later = eventually("it is served again", async || {
+        let answer = w.put(json!({ "queue": queues[1], "payload": 3 })).await;
+        (answer.status == 201).then(|| answer.json()["id"].clone())
+    })
+    .await;
+    for listener in [&mut anew, &mut back] {
+        assert_holds(&listener.hear(1).await[0], json!({ "type": "enqueued", "job": later }));
+    }
+    w.check().await;
+}

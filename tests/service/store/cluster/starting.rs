@@ -1,0 +1,56 @@
+//! What the start and `intray check` say of a cluster.
+
+use crate::world::{World, program, run};
+
+#[tokio::test]
+async fn a_check_names_the_node_at_which_something_is_wrong() {
+    let w = World::on_a_cluster().await;
+    let check = || run(program(["check", "--redis-url", &w.engine.url()]));
+    let place = |nth| format!("127.0.0.1:{}", w.engine.port_of(nth));
+    let well = check().await;
+    assert!(well.status.success(), "{well:?}");
+    let _: String = w.engine.at(1, "CONFIG SET maxmemory-policy allkeys-lru").await;
+    let _: String = w.engine.at(2, "CONFIG SET cluster-require-full-coverage yes").await;
+    let evicts = check().await;
+    assert!(!evicts.status.success(), "{evicts:?}");
+    let line = |word: &str| evicts.stdout.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
+    let said = line("eviction:");
+    assert!(said.starts_with("wrong") && said.contains(&place(1)) && !said.contains(&place(2)), "{said}");
+    let said = line("coverage:");
+    assert!(said.starts_with("warning") && said.contains(&place(2)) && !said.contains(&place(1)), "{said}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn any_node_leads_to_the_others() {
+    let w = World::on_a_cluster().await;
+    for nth in 0..3 {
+        let seed = format!("redis+cluster://127.0.0.1:1,127.0.0.1:{}", w.engine.port_of(nth));
+        let checked = run(program(["check", "--redis-url", &seed])).await;
+        assert!(checked.status.success(), "{checked:?}");
+    }
+    let gone = run(program(["check", "--redis-url", "redis+cluster://127.0.0.1:1"])).await;
+    assert!(!gone.status.success() && gone.stdout.contains("not available"), "{gone:?}");
+}
+
+#[tokio::test]
+async fn a_user_who_may_not_ask_for_the_map_is_told_what_is_lacking() {
+    let w = World::on_a_cluster().await;
+    let rights = "on >PASSWORD ~intray:* &intray:* +@all -asking";
+    let _: String = w.engine.run(&format!("ACL SETUSER app reset {rights}")).await;
+    let url = w.engine.url().replace("://", "://app:PASSWORD@");
+    let refused = run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
+    assert!(!refused.status.success() && refused.stderr.contains("+asking +cluster|slots"), "{refused:?}");
+    assert!(refused.stderr.contains("not ASKING") && !refused.stderr.contains("PASSWORD@"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn the_rights_that_are_said_to_be_needed_are_enough() {
+    let w = World::on_a_cluster().await;
+    let printed = run(program(["check", "--acl", "--redis-url", &w.engine.url()])).await;
+    let rights = printed.stdout.trim().trim_start_matches("ACL SETUSER intray ");
+    let _: String = w.engine.run(&format!("ACL SETUSER app reset {rights}")).await;
+    let url = w.engine.url().replace("://", "://app:PASSWORD@");
+    let checked = run(program(["check", "--redis-url", &url])).await;
+    assert!(checked.status.success() && checked.stdout.contains("ok       rights"), "{checked:?}");
+}

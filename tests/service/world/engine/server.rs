@@ -1,0 +1,140 @@
+//! One server.
+
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    sync::LazyLock,
+};
+
+use redis::{RedisError, Value, aio::MultiplexedConnection};
+
+use super::super::{children::Tied, clock::Clock, eventually};
+
+/// `valkey-server` or `redis-server`, whichever is there.
+pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
+    let is_there = |name: &&str| Command::new(name).arg("--version").stdout(Stdio::null()).status().is_ok();
+    ["valkey-server", "redis-server"]
+        .into_iter()
+        .find(is_there)
+        .expect("valkey-server or redis-server on PATH: make engine")
+});
+
+/// Arguments.
+pub(super) type Keeping = &'static [&'static str];
+
+pub(super) struct Server {
+    process: Tied,
+    program: PathBuf,
+    folder: PathBuf,
+    /// What is kept of what was written, as arguments say it.
+    keeping: Keeping,
+    /// Of a node of a cluster.
+    node: Option<Node>,
+    connection: Option<MultiplexedConnection>,
+}
+
+/// Where its clients find it and where the other nodes do, and after how many ms they miss it.
+#[derive(Clone, Copy)]
+struct Node {
+    port: u16,
+    bus: u16,
+    timeout_ms: u64,
+}
+
+impl Server {
+    pub(super) fn on_a_socket(program: PathBuf, folder: &Path, keeping: Keeping, clock: &Clock) -> Self {
+        let process = launch(&program, folder, keeping, None, clock);
+        Self { process, program, folder: folder.to_owned(), keeping, node: None, connection: None }
+    }
+
+    pub(super) fn of_a_cluster(folder: &Path, keeping: Keeping, timeout_ms: u64, clock: &Clock) -> Self {
+        std::fs::create_dir_all(folder).expect("a folder");
+        let held = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).expect("a port that is free"));
+        let [port, bus] = held.each_ref().map(|listener| listener.local_addr().expect("an address").port());
+        drop(held);
+        let node = Some(Node { port, bus, timeout_ms });
+        let program = PathBuf::from(*PROGRAM);
+        let process = launch(&program, folder, keeping, node, clock);
+        Self { process, program, folder: folder.to_owned(), keeping, node, connection: None }
+    }
+
+    /// Instead of listening.
+    pub(super) async fn has_ended(&mut self) -> bool {
+        let (port, _) = self.ports();
+        eventually("it listens or has ended", async || {
+            if self.process.child().try_wait().expect("our child").is_some() {
+                return Some(true);
+            }
+            std::net::TcpStream::connect(("127.0.0.1", port)).ok().map(|_| false)
+        })
+        .await
+    }
+
+    pub(super) fn is_of_a_cluster(&self) -> bool {
+        self.node.is_some()
+    }
+
+    pub(super) fn ports(&self) -> (u16, u16) {
+        let node = self.node.expect("a node of a cluster");
+        (node.port, node.bus)
+    }
+
+    pub(super) fn connection(&self) -> MultiplexedConnection {
+        self.connection.clone().expect("connected at the start")
+    }
+
+    pub(super) async fn ask(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
+        command.query_async(&mut self.connection()).await
+    }
+
+    pub(super) fn signal(&self, signal: i32) {
+        self.process.signal(signal);
+    }
+
+    pub(super) fn kill(&mut self) {
+        self.process.kill();
+    }
+
+    pub(super) async fn revive(&mut self, clock: &Clock) {
+        self.process.kill();
+        self.process = launch(&self.program, &self.folder, self.keeping, self.node, clock);
+        self.connect().await;
+    }
+
+    pub(super) async fn connect(&mut self) {
+        let url = match self.node {
+            Some(Node { port, .. }) => format!("redis://127.0.0.1:{port}"),
+            None => format!("unix://{}", self.folder.join("redis.sock").display()),
+        };
+        let client = redis::Client::open(url).expect("a URL");
+        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(super::PATIENCE));
+        self.connection = Some(
+            eventually("Redis answers", async || {
+                let mut connection = client.get_multiplexed_async_connection_with_config(&config).await.ok()?;
+                redis::cmd("PING").query_async::<String>(&mut connection).await.ok()?;
+                Some(connection)
+            })
+            .await,
+        );
+    }
+}
+
+fn launch(program: &Path, folder: &Path, keeping: Keeping, node: Option<Node>, clock: &Clock) -> Tied {
+    let mut command = Command::new(program);
+    command.args(["--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
+    command.args(["--enable-debug-command", "yes"]).arg("--dir").arg(folder);
+    match node {
+        Some(Node { port, bus, timeout_ms }) => {
+            command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--cluster-port", &bus.to_string()]);
+            command.args(["--cluster-enabled", "yes", "--cluster-require-full-coverage", "no"]);
+            command.args(["--cluster-node-timeout", &timeout_ms.to_string(), "--repl-diskless-sync-delay", "0"]);
+        }
+        None => {
+            command.args(["--port", "0"]).arg("--unixsocket").arg(folder.join("redis.sock"));
+        }
+    }
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    clock.rule(&mut command);
+    Tied::spawn(command)
+}
