@@ -167,13 +167,8 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         parts.spawn(certificate.run(closing.clone()));
     }
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    parts.spawn(listen::serve(
-        listener,
-        router,
-        certificate,
-        connections,
-        End { near: leaving.clone(), here: closing.clone() },
-    ));
+    let end = End { near: leaving.clone(), here: closing.clone() };
+    parts.spawn(listen::serve(listener, router, certificate, connections, end));
     announce(scheme, address, options.store.log_format);
 
     let lost = backend.lost();
