@@ -51,6 +51,9 @@ async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() 
         for _ in 0..5 {
             w.queue().await;
         }
+        // What it says comes by a pipe, which may be behind its answers.
+        let backs = || w.service.said().matches("Redis is back").count();
+        eventually("the log has it", async || (backs() >= times).then_some(())).await;
         let said = w.service.said();
         for (word, level) in [("Redis is lost", "WARN"), ("Redis is back", "INFO")] {
             let lines: Vec<_> = said.lines().filter(|line| line.contains(word)).collect();

@@ -317,7 +317,7 @@ fn command(words: &str) -> redis::Cmd {
 }
 
 fn appending(durable: bool) -> &'static [&'static str] {
-    if durable { &["--appendonly", "yes"] } else { &["--appendonly", "no"] }
+    if durable { &["--appendonly", "yes", "--appendfsync", "no"] } else { &["--appendonly", "no"] }
 }
 
 /// Lists are one list.
