@@ -1,7 +1,7 @@
 //! Everything that happens in some queues, from a position in each on, for one reader.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     pin::Pin,
     sync::Arc,
 };
@@ -26,6 +26,8 @@ pub struct Feed {
     positions: BTreeMap<QueueName, Position>,
     /// Queues whose past is still to be read.
     behind: Vec<QueueName>,
+    /// Those of which it cannot be read yet: their servers are away.
+    owed: BTreeSet<QueueName>,
     updates: VecDeque<Update>,
     live: SelectAll<Live>,
 }
@@ -37,8 +39,8 @@ impl Waiting {
     /// When Redis is not well.
     pub async fn feed(&self, from: Vec<(Option<Position>, QueueName)>) -> Result<Feed, Fault> {
         let queues = self.inner.queues.clone();
-        let (positions, behind, updates, live) = Default::default();
-        let mut feed = Feed { queues, positions, behind, updates, live };
+        let (positions, behind, owed, updates, live) = Default::default();
+        let mut feed = Feed { queues, positions, behind, owed, updates, live };
         // Followed first, so that nothing falls between the past and the present.
         let started = from.iter().map(|(position, queue)| (queue, self.start(*position, queue)));
         let (there, away) = feed.queues.of_each(started).await?;
@@ -56,8 +58,10 @@ impl Waiting {
         }
         for (position, queue) in from {
             if let Some(position) = position {
-                let is_there = feed.positions.insert(queue.clone(), position).is_some();
-                feed.behind.extend(is_there.then_some(queue));
+                match feed.positions.insert(queue.clone(), position) {
+                    Some(_) => feed.behind.push(queue),
+                    None => _ = feed.owed.insert(queue),
+                }
             }
         }
         Ok(feed)
@@ -103,10 +107,13 @@ impl Feed {
                 continue;
             }
             match self.live.next().await.unwrap_or(Err(TooSlow))? {
+                // Its server is back, which was to be said first; what happened before this has not been told.
+                Update::Event(event) if self.owed.remove(&event.queue) => self.behind.push(event.queue.clone()),
                 // What the past has told already is not told again.
                 Update::Event(event) if self.positions.get(&event.queue).is_some_and(|told| event.at <= *told) => {}
                 // What is missing here, this reader sees for itself.
                 Update::Gap(queue) | Update::Back(queue) if self.positions.contains_key(&queue) => {
+                    self.owed.remove(&queue);
                     self.behind.push(queue);
                 }
                 update => self.updates.push_back(update),

@@ -78,6 +78,8 @@ async fn a_stream_over_several_queues_names_the_one_that_is_away_and_tells_of_it
     assert_eq!(before.next().await.expect("a message").kind, "heartbeat");
     let id = before.last_id.clone();
     let missed = w.enqueue_as(json!({ "queue": queues[1], "payload": 2 })).await;
+    // The instance has read it too: whoever comes anew later is not told of it.
+    assert_holds(&before.hear(1).await[0], json!({ "type": "enqueued", "job": missed }));
 
     w.engine.freeze_node(1);
     known_to_be_away(&w, &queues[1]).await;
