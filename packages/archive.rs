@@ -33,9 +33,9 @@ pub fn wheel(name: &str, version: &str, mut files: Vec<File>, metadata: Vec<File
     let about = format!("{name}-{version}.dist-info");
     files.sort();
     files.extend(metadata.into_iter().map(|(name, data)| (format!("{about}/{name}"), data)));
-    let lines = files.iter().map(|(name, data)| {
-        format!("{name},sha256={},{}\n", URL_SAFE_NO_PAD.encode(Sha256::digest(data)), data.len())
-    });
+    let lines = files
+        .iter()
+        .map(|(name, data)| format!("{name},sha256={},{}\n", URL_SAFE_NO_PAD.encode(Sha256::digest(data)), data.len()));
     let record = format!("{about}/RECORD");
     let lines = lines.chain([format!("{record},,\n")]).collect::<String>();
     files.push((record, lines.into_bytes()));

@@ -166,9 +166,7 @@ fn pages() -> Router<Front> {
 /// Pages of a folder in `web/`.
 fn folder(path: &str) -> Router<Front> {
     let page = || get(anyone(web::page));
-    without_slash(path)
-        .route(&format!("{path}/"), page())
-        .route(&format!("{path}/{{*file}}"), page())
+    without_slash(path).route(&format!("{path}/"), page()).route(&format!("{path}/{{*file}}"), page())
 }
 
 fn without_slash(path: &str) -> Router<Front> {

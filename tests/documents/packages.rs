@@ -80,7 +80,8 @@ fn the_npm_package_has_what_its_parts_import_and_each_file_as_it_is() {
             assert!(files.contains_key(&format!("package/{import}")), "{name} imports {import}");
         }
     }
-    for name in ["package.json", "client.d.ts", "react.js", "react.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE"] {
+    for name in ["package.json", "client.d.ts", "react.js", "react.d.ts", "README.md", "LICENSE-MIT", "LICENSE-APACHE"]
+    {
         assert!(files.contains_key(&format!("package/{name}")), "{name}");
     }
 }
@@ -88,6 +89,7 @@ fn the_npm_package_has_what_its_parts_import_and_each_file_as_it_is() {
 #[test]
 fn the_wheel_has_a_record_of_all_that_is_in_it() {
     let files = in_wheel();
+    assert_eq!(contents::wheel_name(VERSION).split('-').count(), 5, "pip reads a version off it that has no dash");
     let about = format!("intray_client-{VERSION}.dist-info");
     let record = String::from_utf8(files[&format!("{about}/RECORD")].clone()).expect("text");
     let recorded: BTreeSet<_> = record.lines().filter_map(|line| line.split(',').next()).collect();

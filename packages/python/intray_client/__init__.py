@@ -10,12 +10,15 @@
 from ._caller import Stopped
 from ._client import Intray
 from ._errors import IntrayError, Lost, Refused, SomeRefused, Unavailable
+from ._feed import Feed
 from ._models import Batch, Enqueued, Job, NewJob, Result
-from ._reserved import Reserved
+from ._reserved import Ended, Reserved
 
 __all__ = [
     "Batch",
+    "Ended",
     "Enqueued",
+    "Feed",
     "Intray",
     "IntrayError",
     "Job",
