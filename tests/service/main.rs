@@ -151,6 +151,7 @@ mod program {
     mod examples; // The examples, each run as it is printed: what it shows does happen, and happens again.
     mod full_disk; // The private server's disk runs full: what was acknowledged is there.
     mod leaving; // A service that is told to end.
+    mod manual; // What a shell and a reader are told of the flags.
     mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
     mod power; // Power cuts of the private server's machine, many of them: what each level of durability loses.
     mod printed; // The calls that the README and the tour print, run as they are, line by line.
