@@ -154,7 +154,7 @@ mod program {
     mod manual; // What a shell and a reader are told of the flags.
     mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
     mod power; // Power cuts of the private server's machine, many of them: what each level of durability loses.
-    mod printed; // The calls that the README and the tour print, run as they are, line by line.
+    mod printed; // The calls that the README and the pages under docs/ print, run as they are, line by line.
     mod probes; // What probes, monitoring and logs see.
     mod rolling; // New instances in place of old ones while everybody works.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
