@@ -103,6 +103,7 @@ fn links_lead_somewhere() {
     for document in [
         "README.md",
         "CONTRIBUTING.md",
+        "docs/deploy.md",
         "lua/README.md",
         "migrations/README.md",
         "web/client/README.md",
