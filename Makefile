@@ -99,7 +99,7 @@ deny: rust
 image: rust
 	tests/image.sh
 
-# The README's tour is run as it is printed, and needs a curl that knows --json: 7.82 or newer.
+# The README's calls and the tour are run as they are printed, and need a curl that knows --json: 7.82 or newer.
 curl:
 	@curl --help all 2>/dev/null | grep -q -- --json || scripts/curl.sh
 

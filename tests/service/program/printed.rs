@@ -1,4 +1,4 @@
-//! The README's tour by curl, run as it is printed, line by line.
+//! The calls by curl that the README and the tour print, run as they are, line by line.
 
 use std::process::Command;
 
@@ -6,16 +6,24 @@ use serde_json::Value;
 
 use crate::world::{World, json, missing};
 
-/// Where the README says that the service is.
+/// Where they say that the service is.
 const PRINTED: &str = "http://127.0.0.1:7070";
 /// Between what one command prints and what the next does.
 const MARK: &str = "\u{1}";
 
 #[tokio::test]
-async fn the_tour_of_the_readme_is_what_happens() {
-    let readme = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"));
-    let (script, expected) = tour(readme);
-    assert!(expected.len() >= 10, "the tour has answers: {}", expected.len());
+async fn the_calls_of_the_readme_do_what_it_says() {
+    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md"))).await;
+}
+
+#[tokio::test]
+async fn the_tour_is_what_happens() {
+    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tour.md"))).await;
+}
+
+async fn as_printed(page: &str) {
+    let (script, expected) = commands(page);
+    assert!(expected.len() >= 8, "the page has answers: {}", expected.len());
     let w = World::start().await;
     let script = script.replace(PRINTED, w.base());
     let mut bash = Command::new("bash");
@@ -28,18 +36,17 @@ async fn the_tour_of_the_readme_is_what_happens() {
         let value =
             json::lenient(answer.trim()).unwrap_or_else(|| panic!("{answer:?} is not JSON; expected {expected}"));
         if let Some(fault) = missing(&value, expected, "") {
-            panic!("the README says {expected}\nthe service   {value}\n{fault}");
+            panic!("the page says {expected}\nthe service  {value}\n{fault}");
         }
     }
     assert_eq!(answers.len(), expected.len() + 1, "an answer for each that is printed");
     w.check().await;
 }
 
-/// The shell blocks of the tour as one script that prints a mark after each command whose answer is shown, and the answers.
-fn tour(readme: &str) -> (String, Vec<Value>) {
-    let tour = readme.split("\n## ").find(|section| section.starts_with("Tour")).expect("a tour");
+/// The shell blocks of a page as one script that prints a mark after each command whose answer is shown, and the answers.
+fn commands(page: &str) -> (String, Vec<Value>) {
     let (mut script, mut expected, mut inside) = (String::new(), Vec::new(), false);
-    for line in tour.lines() {
+    for line in page.lines() {
         match line {
             "```sh" => inside = true,
             "```" => inside = false,
