@@ -9,6 +9,8 @@ mod figures;
 mod imports;
 #[path = "documents/lua.rs"]
 mod lua;
+#[path = "documents/packages.rs"]
+mod packages;
 #[path = "documents/paths.rs"]
 mod paths;
 #[path = "documents/routes.rs"]
@@ -103,6 +105,7 @@ fn links_lead_somewhere() {
     for document in [
         "README.md",
         "CONTRIBUTING.md",
+        "docs/clients.md",
         "lua/README.md",
         "migrations/README.md",
         "web/client/README.md",
