@@ -8,6 +8,8 @@ mod figures;
 mod imports;
 #[path = "documents/lua.rs"]
 mod lua;
+#[path = "documents/packages.rs"]
+mod packages;
 #[path = "documents/pages.rs"]
 mod pages;
 #[path = "documents/paths.rs"]
