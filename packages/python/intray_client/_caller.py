@@ -35,7 +35,6 @@ class Caller:
     def __init__(self, url: str, key: Key, timeout: float, retry_for: float, context: ssl.SSLContext | None) -> None:
         self._wire = Wire(url, timeout, context)
         self._key = key
-        self.has_key = key is not None
         self._known: str | None = None if callable(key) else _checked(key)
         self._retry_for = retry_for
 
@@ -115,7 +114,7 @@ class Caller:
         """A key that a function gave is asked for anew when it is refused, once."""
         was = self._known
         answer = self._wire.send(method, address, body, {**headers, **self._authorization(was)}, wait)
-        if answer.status == 401 and callable(self._key) and was is not None:
+        if answer.status == 401 and callable(self._key):
             answer = self._wire.send(method, address, body, {**headers, **self._authorization(None)}, wait)
         return answer
 

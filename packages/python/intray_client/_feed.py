@@ -40,6 +40,7 @@ class Feed(Iterator[Job]):
         self._stop = stop
         self._page: deque[Job] = deque()
         self._next: str | None = None
+        self._at_end = False
         self._seen: set[str] = set()  # behind `after`, and handed on already
 
     def __next__(self) -> Job:
@@ -49,17 +50,20 @@ class Feed(Iterator[Job]):
         return self._page.popleft()
 
     def _go_on(self) -> bool:
-        """Whether to look once more."""
-        if self._next is not None:
-            self.after, self._next = self._next, None
+        """Looks once more, if there may be more. At the end of what there is, it rests first."""
         try:
-            at_end = self._look(LIMIT)
-            if at_end and not self._page and self._every is not None:
+            if self._next is not None:
+                self.after, self._next = self._next, None
+            elif self._at_end:
+                if self._every is None:
+                    return False
                 self._come_nearer()
                 self._rest(self._every if self._seen else 0.0)
+            if not self._page:
+                self._at_end = self._look(LIMIT)
         except Stopped:
             return False
-        return not at_end or bool(self._page) or self._every is not None
+        return True
 
     def _look(self, limit: int) -> bool:
         """Whether that was the last page. The end has no place of its own: what stood there comes again."""
@@ -71,8 +75,7 @@ class Feed(Iterator[Job]):
         except Refused as refused:
             if refused.type != "/problems/unknown-queue":
                 raise
-            if self._every is not None:
-                self._rest(self._every)
+            self._rest(self._every or 0.0)
             return True
         jobs = [read(Job, job) for job in said["jobs"]]
         self._page.extend(job for job in jobs if job.id not in self._seen)
@@ -85,7 +88,7 @@ class Feed(Iterator[Job]):
         """To the last place that there is, so that the next look finds one job again and not a hundred."""
         if len(self._seen) > 1:
             self._look(len(self._seen) - 1)
-            if self._next is not None:
+            if self._next is not None and not self._page:
                 self.after, self._next = self._next, None
 
     def _rest(self, seconds: float) -> None:

@@ -50,8 +50,8 @@ class Worker:
         body |= {name: value for name, value in (("worker", worker), ("lease_ms", lease_ms)) if value is not None}
         if rotate:
             body["order"] = "rotate"
-        # An answer that was lost is given again to whoever can be told from others.
-        key = fresh_key() if worker is not None or self._caller.has_key else None
+        # An answer that was lost is given again to whoever can be told from others. What nobody was given goes back.
+        key = None if worker is None else fresh_key()
         answer = self._caller.call("POST", "/jobs/reserve", body, key=key, wait=wait, stop=stop, retry_for=retry_for)
         if not answer["jobs"] and wait and answer["reason"] == "shutdown" and stop is not None:
             stop.wait(answer["retry_after_ms"] / 1_000)
