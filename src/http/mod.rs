@@ -10,6 +10,7 @@ mod fields;
 mod front;
 mod gather;
 mod guard;
+mod guide;
 mod headers;
 mod host;
 mod items;

@@ -1,5 +1,7 @@
 //! What browsers are served: the module, the console and, for those who ask for it, the demo.
 
+use std::collections::BTreeMap;
+
 use crate::world::{World, access::SECRET};
 
 /// Without following where it leads, and past the contract: the files of the pages are nobody's interface.
@@ -89,13 +91,51 @@ async fn the_pictures_of_the_pages_are_there() {
 #[tokio::test]
 async fn the_contract_can_be_read_in_a_browser_without_asking_anybody_else() {
     let w = World::start().await;
-    let page = fetch(&w, "GET", "/docs/", &[]).await;
+    let page = fetch(&w, "GET", "/docs/contract.html", &[]).await;
     let policy = header(&page, "content-security-policy").to_owned();
     assert!(policy.contains("default-src 'none'; script-src 'self';"), "{policy}");
     let text = page.text().await.expect("text");
     assert!(text.contains(r#"spec-url="../openapi.yaml""#) && !text.contains("http"), "{text}");
     for source in text.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
         assert_eq!(fetch(&w, "GET", &format!("/docs/{source}"), &[]).await.status(), 200, "{source}");
+    }
+    w.check().await;
+}
+
+/// What a page names so.
+fn named<'p>(page: &'p str, begin: &str) -> Vec<&'p str> {
+    page.split(begin).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[tokio::test]
+async fn all_there_is_to_read_is_served_and_each_link_leads_to_what_it_names() {
+    let w = World::start().await;
+    let (mut pages, mut ahead) = (BTreeMap::new(), vec![String::new()]);
+    while let Some(name) = ahead.pop() {
+        let answer = fetch(&w, "GET", &format!("/docs/{name}"), &[]).await;
+        assert_eq!(answer.status(), 200, "/docs/{name}");
+        assert!(header(&answer, "content-security-policy").contains("style-src 'self';"));
+        let text = answer.text().await.expect("text");
+        assert!(!text.contains(" style=") && !text.contains("<script"), "{name} keeps to its policy");
+        let links = named(&text, "<a href=\"").into_iter().filter(|link| !link.contains('.') && !link.contains(':'));
+        let files = links.filter_map(|link| link.split('#').next()).filter(|file| !file.is_empty());
+        let new: Vec<_> = files.filter(|file| !pages.contains_key(*file)).map(str::to_owned).collect();
+        pages.insert(name, text.clone());
+        ahead.extend(new.into_iter().filter(|file| !pages.contains_key(file)));
+    }
+    let written = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).expect("docs").flatten();
+    let written = written.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "md"));
+    // With the README and the module's page, which lie elsewhere.
+    assert_eq!(pages.len(), written.count() + 2, "each page is found from the first: {:?}", pages.keys());
+    for (name, page) in &pages {
+        for picture in named(page, "<img src=\"") {
+            let answer = fetch(&w, "GET", &format!("/docs/{picture}"), &[]).await;
+            assert!(header(&answer, "content-type").starts_with("image/"), "{name} shows {picture}");
+        }
+        for (file, heading) in named(page, "<a href=\"").into_iter().filter_map(|link| link.split_once('#')) {
+            let there = &pages[if file.is_empty() { name } else { file }];
+            assert!(there.contains(&format!(" id=\"{heading}\"")), "{name} leads to {file}#{heading}");
+        }
     }
     w.check().await;
 }
