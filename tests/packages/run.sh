@@ -52,4 +52,4 @@ $tools/bin/mypy --strict --python-version 3.10 "$root/packages/python/intray_cli
 $tools/bin/mypy --strict --python-executable $empty/bin/python python "$examples"
 $empty/bin/python -m unittest discover -s python
 
-node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec npm/*.test.js
+node --test --test-concurrency=1 --test-timeout=300000 --test-reporter=spec npm/*.test.js

@@ -66,6 +66,8 @@ class Caller:
         sent = None if body is None else _text(body)
         headers = {} if sent is None else {"content-type": "application/json"}
         if key is not None:
+            if not key.isascii() or not key.isprintable():
+                raise ValueError("an idempotency key is printable ASCII, of at most 256 bytes")
             headers["idempotency-key"] = key
         end = time.monotonic() + (self._retry_for if retry_for is None else retry_for)
         applied: Applied = False

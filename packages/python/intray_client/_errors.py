@@ -25,6 +25,10 @@ class Refused(IntrayError):
         self.type = str(problem.get("type", "about:blank"))
         super().__init__(f"{self.status} {self.type}: {problem.get('detail', problem.get('title', ''))}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Between processes an exception goes as what makes it."""
+        return type(self), (self.problem,)
+
     @property
     def job_state(self) -> str | None:
         """Where the job is now, if that is why."""
@@ -47,14 +51,21 @@ class SomeRefused(IntrayError):
         refused = [result for result in self.results if isinstance(result, Refused)]
         super().__init__(f"{len(refused)} of {len(self.results)} jobs were refused; the first: {refused[0]}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.results,)
+
 
 class Unavailable(IntrayError):
     """Nobody has answered well for as long as it was tried. `applied` says if the call may have had an effect all the same."""
 
     def __init__(self, said: str, applied: Applied) -> None:
         self.applied: Applied = applied
+        self.said = said
         effect = "it had no effect" if applied is False else "it may have had an effect"
         super().__init__(f"{said}; {effect}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.said, self.applied)
 
 
 def refusal(problem: Mapping[str, Any]) -> Refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 import threading
 from collections.abc import Mapping
@@ -41,9 +42,10 @@ class Wire:
         self._prefix = parts.path.rstrip("/")
         self._timeout = timeout
         self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
+        self._is_closed = False
         self._idle: list[HTTPConnection] = []
         self._lock = threading.Lock()
-        self._is_closed = False
+        self._process = os.getpid()
 
     def send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], wait: float) -> Answer:
         """`wait` is how long the answer may take beyond what any call may."""
@@ -72,7 +74,12 @@ class Wire:
         for connection in idle:
             connection.close()
 
+    def _forget(self) -> None:
+        self._idle, self._lock, self._process = [], threading.Lock(), os.getpid()
+
     def _kept(self) -> HTTPConnection | None:
+        if self._process != os.getpid():
+            self._forget()  # This is a child, and they are its parent's: both would hear what one was answered.
         with self._lock:
             return self._idle.pop() if self._idle else None
 

@@ -7,6 +7,8 @@ import { becomes, until } from '../../web/world/until.js'
 import { example, shop } from './shop.js'
 
 const MODES = ['development', 'production']
+/** The oldest React that the package is for. */
+const OLDEST = ['react@18.3.1', 'react-dom@18.3.1']
 
 const on = shop(async ({ folder, bring, run, write, service, wire }) => {
   await bring('page/')
@@ -14,10 +16,12 @@ const on = shop(async ({ folder, bring, run, write, service, wire }) => {
   await run('npm', 'ci', '--no-audit', '--no-fund', '--ignore-scripts')
   await run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', `${service.url}/client.tgz`)
   await run('node_modules/.bin/tsc', '-p', 'tsconfig.json')
-  for (const mode of MODES) {
-    await run('env', `NODE_ENV=${mode}`, 'node_modules/.bin/vite', 'build', '--mode', mode, '--outDir', `built/${mode}`,
-      '--base', `/${mode}/`)
-  }
+  const build = (mode, name) => run(
+    'env', `NODE_ENV=${mode}`, 'node_modules/.bin/vite', 'build', '--mode', mode, '--outDir', `built/${name}`, '--base', `/${name}/`,
+  )
+  for (const mode of MODES) await build(mode, mode)
+  await run('npm', 'install', '--no-save', '--force', '--no-audit', '--no-fund', '--ignore-scripts', ...OLDEST)
+  await build('development', 'oldest')
   return join(folder, 'built')
 })
 
@@ -33,21 +37,21 @@ function counted() {
 
 let queues = 0
 /** A page of StrictMode's, with a queue of its own in which a person may have any number of jobs. */
-async function stage(t, settings = {}) {
+async function stage(t, settings = {}, build = 'development') {
   const queue = `q${++queues}`
   await on.service.enqueue(queue, 'first')
   await on.service.set(queue, { worker_limit: 0 })
   on.wire.log.length = 0
   on.wire.rule = null
   const all = { url: on.wire.url, worker: 'ann', queues: [queue], grace: 1_000, ...settings }
-  const page = await on.open(t, `/development/mounts.html?settings=${encodeURIComponent(JSON.stringify(all))}`, counted)
+  const page = await on.open(t, `/${build}/mounts.html?settings=${encodeURIComponent(JSON.stringify(all))}`, counted)
   t.after(() => assert.deepEqual(page.wrong.filter((line) => !/status of (401|409)/.test(line)), []))
   const counts = async () => (await on.service.queue(queue)).counts
   return { page, queue, counts, shows: (name) => page.getByRole('heading', { name }).waitFor() }
 }
 const show = (page, scene) => page.evaluate((scene) => window.show(scene), scene)
 
-for (const mode of MODES) {
+for (const mode of [...MODES, 'oldest']) {
   test(`the page in the documents does what a desk has to do, in ${mode}`, async (t) => {
     on.wire.log.length = 0
     const enqueue = (title) => on.service.enqueue('reviews', { title })
@@ -73,18 +77,21 @@ for (const mode of MODES) {
   })
 }
 
-test('StrictMode takes one job, with one desk, and gives nothing back', async (t) => {
-  const { page, counts, queue, shows } = await stage(t)
-  await on.service.enqueue(queue, 'second')
-  await shows('first')
-  await page.getByLabel('Text').pressSequentially('typed')
-  await on.saved('typed')
-  const { reserved, waiting } = await counts()
-  assert.deepEqual({ reserved, waiting }, { reserved: 1, waiting: 1 })
-  assert.equal(on.wire.calls('reserve').filter(({ answer }) => answer?.jobs?.length).length, 1)
-  assert.deepEqual(on.wire.calls('abandon'), [])
-  assert.equal(await page.evaluate(() => window.desks), 1)
-})
+for (const [build, version] of [['development', '19'], ['oldest', '18']]) {
+  test(`StrictMode takes one job, with one desk, and gives nothing back, in ${build}`, async (t) => {
+    const { page, counts, queue, shows } = await stage(t, {}, build)
+    await on.service.enqueue(queue, 'second')
+    await shows('first')
+    await page.getByLabel('Text').pressSequentially('typed')
+    await on.saved('typed')
+    const { reserved, waiting } = await counts()
+    assert.deepEqual({ reserved, waiting }, { reserved: 1, waiting: 1 })
+    assert.equal(on.wire.calls('reserve').filter(({ answer }) => answer?.jobs?.length).length, 1)
+    assert.deepEqual(on.wire.calls('abandon'), [])
+    assert.equal(await page.evaluate(() => window.desks), 1)
+    assert.equal((await page.evaluate(() => window.version)).split('.')[0], version)
+  })
+}
 
 test('equal settings are the same desk, and a new token is sent when the old one is refused', async (t) => {
   const { page, shows } = await stage(t, { token: 'one' })

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import pickle
 import threading
 
 from intray_client import NewJob, Refused, SomeRefused, Unavailable
@@ -72,6 +74,36 @@ class Producing(Story):
         with self.assertRaises(Unavailable) as caught:
             self.client(retry_for=1.0).enqueue(self.queue, 1)
         self.assertEqual(caught.exception.applied, "unknown")
+
+    def test_a_key_that_no_header_can_hold_is_said_so(self) -> None:
+        for key in ("Münze", "a\nb"):
+            with self.assertRaises(ValueError):
+                self.intray.enqueue(self.queue, 1, idempotency_key=key)
+
+    def test_a_child_has_connections_of_its_own(self) -> None:
+        self.set(dedupe=False)
+        self.plain.enqueue(self.queue, "before")
+
+        def enqueue(name: str) -> None:
+            for number in range(100):
+                stored = self.plain.enqueue(self.queue, [name, number])
+                assert self.plain.job(stored.id).payload == [name, number]
+
+        child = multiprocessing.get_context("fork").Process(target=enqueue, args=("child",))
+        child.start()
+        enqueue("parent")
+        child.join()
+        self.assertEqual(child.exitcode, 0)
+        self.assertEqual(self.counts()["waiting"], 201)
+
+    def test_exceptions_go_from_process_to_process(self) -> None:
+        with self.assertRaises(SomeRefused) as caught:
+            self.intray.enqueue_many(self.queue, [NewJob(1, priority=100), 2])
+        some = pickle.loads(pickle.dumps(caught.exception))
+        self.assertEqual((str(some), some.results[1]), (str(caught.exception), caught.exception.results[1]))
+        self.assertEqual(some.results[0].type, "/problems/invalid-request")
+        unavailable = pickle.loads(pickle.dumps(Unavailable("nobody is there", "unknown")))
+        self.assertEqual((str(unavailable), unavailable.applied), ("nobody is there; it may have had an effect", "unknown"))
 
     def test_a_refusal_is_final(self) -> None:
         with self.assertRaises(Refused) as caught:

@@ -1,5 +1,5 @@
 // What happens to a component, for the stories: it is shown, taken away, replaced, and given other settings.
-import { StrictMode, useState } from 'react'
+import { StrictMode, useState, version } from 'react'
 import { createRoot } from 'react-dom/client'
 import { useDesk, type Desk as View, type DeskSettings } from 'intray-client/react'
 
@@ -9,11 +9,12 @@ declare global {
   interface Window {
     show(scene: Partial<Scene>): void
     views: View<string, string, string>[]
+    version: string
   }
 }
 
 const given: DeskSettings = JSON.parse(new URLSearchParams(location.search).get('settings') ?? '')
-window.views = []
+Object.assign(window, { views: [], version })
 
 function Desk({ settings }: { settings: DeskSettings | null }) {
   const desk = useDesk<string, string, string>(settings)
