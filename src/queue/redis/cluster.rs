@@ -187,7 +187,7 @@ impl Cluster {
         let first = self.seeds.first().ok_or_else(|| away(&"no node of the cluster is known"))?;
         let server = first.server().at_place(host, port);
         let place = server.place();
-        let is_it = |link: &&Arc<Link>| link.server().place() == place;
+        let is_it = |link: &&Arc<Link>| link.place() == place;
         if let Some(link) = self.read(|map| map.nodes.iter().chain(&self.seeds).find(is_it).cloned()) {
             return Ok(link);
         }
