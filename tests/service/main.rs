@@ -79,7 +79,6 @@ mod waiting {
 /// The stream of events: every transition once, in order.
 mod events {
     mod ahead; // Readers whose place is ahead of all there is: Redis came back with less than it had.
-    mod kept; // What of the past is kept, what a reader is told who wants more.
     mod resumed; // A reader who comes back: behind what they heard last, at any instance.
     mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it.
 }
@@ -141,6 +140,14 @@ mod store {
     mod sentinel; // A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
     mod synced; // Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
     mod tls; // A Redis behind TLS: it is known by its certificate, it knows us by ours.
+}
+
+/// Every transition, whatever becomes of the wire or of Redis just then.
+mod faults {
+    mod load; // The same under load and for long: lost replies, scripts that are flushed, a Redis that stands still.
+    mod matrix; // Every transition with every fault of the wire: one effect at most, and no answer says more than is true.
+    mod situations; // A queue in which each transition has something to do.
+    mod unasked; // The same of what nobody asks for.
 }
 
 /// The program: how it starts, what it shows, how it ends, and what is left of its file.

@@ -24,6 +24,7 @@ pub fn program_of_engines() -> &'static str {
 }
 
 pub struct Engine {
+    program: PathBuf,
     folder: PathBuf,
     pub clock: Clock,
     /// The only one, or the primaries of a cluster.
@@ -45,9 +46,9 @@ impl Engine {
 
     async fn with(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
         let clock = Clock::new(folder);
-        let mut server = Server::on_a_socket(program, folder, keeping, &clock);
+        let mut server = Server::on_a_socket(program.clone(), folder, keeping, &clock);
         server.connect().await;
-        Self { folder: folder.to_owned(), clock, servers: vec![server] }
+        Self { program, folder: folder.to_owned(), clock, servers: vec![server] }
     }
 
     pub fn is_cluster(&self) -> bool {
@@ -65,6 +66,14 @@ impl Engine {
         }
         let places: Vec<_> = self.servers.iter().map(|server| format!("127.0.0.1:{}", server.ports().0)).collect();
         format!("redis+cluster://{}", places.join(","))
+    }
+
+    /// The same for somebody who says who they are.
+    pub fn url_of(&self, user: &str, password: &str) -> String {
+        match self.is_cluster() {
+            true => self.url().replace("://", &format!("://{user}:{password}@")),
+            false => format!("{}?user={user}&pass={password}", self.url()),
+        }
     }
 
     /// Commands as a file of Redis's holds them; each goes where its key is.

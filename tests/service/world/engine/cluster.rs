@@ -1,13 +1,13 @@
 //! What makes a cluster of several servers, and finds what it has.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use redis::{RedisError, Value};
 
 use super::{
     super::{clock::Clock, eventually},
     Engine, appending,
-    server::Server,
+    server::{PROGRAM, Server},
 };
 
 /// Primaries of a cluster.
@@ -18,9 +18,10 @@ const OF_ALL: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTIO
 
 impl Engine {
     /// A cluster whose nodes miss each other after so many ms. Who moves its clock gives it a long time.
-    pub async fn start_cluster(folder: &Path, durable: bool, timeout_ms: u64) -> Self {
+    pub async fn start_cluster(program: Option<PathBuf>, folder: &Path, durable: bool, timeout_ms: u64) -> Self {
         let clock = Clock::new(folder);
-        let mut engine = Self { folder: folder.to_owned(), clock, servers: Vec::new() };
+        let program = program.unwrap_or_else(|| PathBuf::from(*PROGRAM));
+        let mut engine = Self { program, folder: folder.to_owned(), clock, servers: Vec::new() };
         for nth in 0..SHARDS {
             engine.add_node(durable, timeout_ms).await;
             let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
@@ -33,10 +34,10 @@ impl Engine {
     async fn add_node(&mut self, durable: bool, timeout_ms: u64) {
         let nth = self.servers.len();
         let folder = self.folder.join(format!("node-{nth}"));
-        let mut server = Server::of_a_cluster(&folder, appending(durable), timeout_ms, &self.clock);
+        let mut server = Server::of_a_cluster(&self.program, &folder, appending(durable), timeout_ms, &self.clock);
         // Somebody else may have taken a port that was free a moment ago.
         while server.has_ended().await {
-            server = Server::of_a_cluster(&folder, appending(durable), timeout_ms, &self.clock);
+            server = Server::of_a_cluster(&self.program, &folder, appending(durable), timeout_ms, &self.clock);
         }
         server.connect().await;
         self.servers.push(server);
@@ -71,6 +72,25 @@ impl Engine {
         self.servers[nth].ports().0
     }
 
+    /// From now on clients are sent there when they are sent to this node.
+    pub async fn announce(&mut self, nth: usize, port: u16) {
+        self.servers[nth].announced = Some(port);
+        let _: String = self.at(nth, &format!("CONFIG SET cluster-announce-port {port}")).await;
+    }
+
+    /// The nodes have told each other.
+    pub async fn all_have_announced(&self) {
+        for nth in 0..self.servers.len() {
+            eventually("all know where clients are to go", async || {
+                let told: Vec<(usize, usize, Value)> = self.at(nth, "CLUSTER SLOTS").await;
+                let told = format!("{told:?}");
+                let knows = |server: &Server| told.contains(&format!("int({})", server.known_by()));
+                self.servers.iter().all(knows).then_some(())
+            })
+            .await;
+        }
+    }
+
     /// To the node that has the key, or to all.
     pub(super) async fn route(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
         let name = match command.args_iter().next() {
@@ -89,7 +109,7 @@ impl Engine {
             match self.servers[nth].ask(command).await {
                 Err(e) if e.code() == Some("MOVED") => {
                     let place = e.redirect_node().map(|(place, _)| place.to_owned()).expect("a place");
-                    let is_it = |server: &Server| place.ends_with(&format!(":{}", server.ports().0));
+                    let is_it = |server: &Server| place.ends_with(&format!(":{}", server.known_by()));
                     nth = self.servers.iter().position(is_it).expect("one of ours");
                 }
                 answer => return answer,
@@ -115,7 +135,7 @@ impl Engine {
             else {
                 panic!("{ranges:?}")
             };
-            let is_it = |server: &Server| primary.contains(&Value::Int(server.ports().0.into()));
+            let is_it = |server: &Server| primary.contains(&Value::Int(server.known_by().into()));
             return self.servers.iter().position(is_it).expect("one of ours");
         }
         panic!("no node answers");
