@@ -139,7 +139,8 @@ mod store {
     mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
     mod sentinel; // A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
     mod synced; // Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
-    mod tls; // A Redis behind TLS: it is known by its certificate, it knows us by ours.
+    mod tls;
+    mod tls_of_many; // TLS to a cluster, and to what sentinels name. // A Redis behind TLS: it is known by its certificate, it knows us by ours.
 }
 
 /// Every transition, whatever becomes of the wire or of Redis just then.

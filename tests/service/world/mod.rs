@@ -20,6 +20,7 @@ pub mod sentinels;
 mod service;
 pub mod shards;
 pub mod shim;
+pub mod tls;
 mod verbs;
 pub mod waiters;
 pub mod wire;

@@ -56,10 +56,17 @@ pub struct Proxy {
 }
 
 impl Proxy {
+    /// Before one port; answers at which.
+    pub async fn at_a_port(behind: u16) -> (Self, u16) {
+        let door = TcpListener::bind("127.0.0.1:0").await.expect("a port for the proxy");
+        let (port, shared) = (door.local_addr().expect("an address").port(), Shared::new());
+        tokio::spawn(shared.clone().before_a_port(door, behind));
+        (Self { url: format!("redis://127.0.0.1:{port}"), shared }, port)
+    }
+
     /// Before each of its nodes, where it is a cluster.
     pub async fn start(folder: &Path, engine: &mut Engine) -> Self {
-        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, let_go: 0 });
-        let shared = Arc::new(Shared { orders, withheld: AtomicUsize::new(0), traps: Traps::default() });
+        let shared = Shared::new();
         if !engine.is_cluster() {
             let url = before_a_socket(folder, engine, &shared);
             return Self { url, shared };
@@ -70,17 +77,7 @@ impl Proxy {
             let (port, behind) = (door.local_addr().expect("an address").port(), engine.port_of(nth));
             engine.announce(nth, port).await;
             places.push(format!("127.0.0.1:{port}"));
-            let shared = shared.clone();
-            tokio::spawn(async move {
-                while let Ok((client, _)) = door.accept().await {
-                    let shared = shared.clone();
-                    tokio::spawn(async move {
-                        let Ok(server) = TcpStream::connect(("127.0.0.1", behind)).await else { return };
-                        let _ = (client.set_nodelay(true), server.set_nodelay(true));
-                        shared.carry(client, server).await;
-                    });
-                }
-            });
+            tokio::spawn(shared.clone().before_a_port(door, behind));
         }
         engine.all_have_announced().await;
         Self { url: format!("redis+cluster://{}", places.join(",")), shared }
@@ -146,6 +143,22 @@ fn before_a_socket(folder: &Path, engine: &Engine, shared: &Arc<Shared>) -> Stri
 }
 
 impl Shared {
+    fn new() -> Arc<Self> {
+        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, let_go: 0 });
+        Arc::new(Self { orders, withheld: AtomicUsize::new(0), traps: Traps::default() })
+    }
+
+    async fn before_a_port(self: Arc<Self>, door: TcpListener, behind: u16) {
+        while let Ok((client, _)) = door.accept().await {
+            let shared = self.clone();
+            tokio::spawn(async move {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", behind)).await else { return };
+                let _ = (client.set_nodelay(true), server.set_nodelay(true));
+                shared.carry(client, server).await;
+            });
+        }
+    }
+
     async fn carry(self: Arc<Self>, client: impl carry::Stream, server: impl carry::Stream) {
         if self.orders.borrow().fault != Fault::Refuse {
             carry(client, server, self).await;

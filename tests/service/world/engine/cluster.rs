@@ -72,9 +72,14 @@ impl Engine {
         self.servers[nth].ports().0
     }
 
+    /// The cluster has another port for it, too.
+    pub fn is_also_at(&mut self, nth: usize, port: u16) {
+        self.servers[nth].announced = Some(port);
+    }
+
     /// From now on clients are sent there when they are sent to this node.
     pub async fn announce(&mut self, nth: usize, port: u16) {
-        self.servers[nth].announced = Some(port);
+        self.is_also_at(nth, port);
         let _: String = self.at(nth, &format!("CONFIG SET cluster-announce-port {port}")).await;
     }
 
@@ -84,7 +89,8 @@ impl Engine {
             eventually("all know where clients are to go", async || {
                 let told: Vec<(usize, usize, Value)> = self.at(nth, "CLUSTER SLOTS").await;
                 let told = format!("{told:?}");
-                let knows = |server: &Server| told.contains(&format!("int({})", server.known_by()));
+                let knows =
+                    |server: &Server| server.announced.is_some_and(|port| told.contains(&format!("int({port})")));
                 self.servers.iter().all(knows).then_some(())
             })
             .await;
@@ -109,7 +115,7 @@ impl Engine {
             match self.servers[nth].ask(command).await {
                 Err(e) if e.code() == Some("MOVED") => {
                     let place = e.redirect_node().map(|(place, _)| place.to_owned()).expect("a place");
-                    let is_it = |server: &Server| place.ends_with(&format!(":{}", server.known_by()));
+                    let is_it = |server: &Server| server.is_known_by(&place);
                     nth = self.servers.iter().position(is_it).expect("one of ours");
                 }
                 answer => return answer,
@@ -135,7 +141,9 @@ impl Engine {
             else {
                 panic!("{ranges:?}")
             };
-            let is_it = |server: &Server| primary.contains(&Value::Int(server.known_by().into()));
+            let is_port =
+                |server: &Server, part: &Value| matches!(part, Value::Int(n) if server.is_known_by(&n.to_string()));
+            let is_it = |server: &Server| primary.iter().any(|part| is_port(server, part));
             return self.servers.iter().position(is_it).expect("one of ours");
         }
         panic!("no node answers");

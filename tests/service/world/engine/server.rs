@@ -88,9 +88,10 @@ impl Server {
         (node.port, node.bus)
     }
 
-    /// The port by which the cluster knows it.
-    pub(super) fn known_by(&self) -> u16 {
-        self.announced.unwrap_or_else(|| self.ports().0)
+    /// What the cluster calls it: `host:port`, or the port alone.
+    pub(super) fn is_known_by(&self, place: &str) -> bool {
+        let port = place.rsplit(':').next().unwrap_or_default();
+        port == self.ports().0.to_string() || self.announced.is_some_and(|announced| port == announced.to_string())
     }
 
     pub(super) fn connection(&self) -> MultiplexedConnection {

@@ -11,7 +11,7 @@ use tokio::{
 use super::{Fault, Orders, Shared, resp, trap::Fate};
 
 /// Whoever says this hears things without asking from then on.
-const LISTENING: [&[u8]; 2] = [b"HELLO", b"SUBSCRIBE"];
+const LISTENING: [&[u8]; 4] = [b"HELLO", b"SUBSCRIBE", b"REPLCONF", b"PSYNC"];
 
 /// What comes back for a command.
 enum Comes {

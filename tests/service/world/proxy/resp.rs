@@ -21,12 +21,18 @@ pub(super) fn words(command: &[u8]) -> Vec<&[u8]> {
     if let Some((_, begin)) = line(rest) {
         rest = &rest[begin..];
     }
-    while let Some((length, begin)) = line(rest).and_then(|(line, begin)| Some((number(line)?, begin))) {
-        let end = begin + usize::try_from(length).unwrap_or(0);
-        words.push(&rest[begin..end]);
-        rest = &rest[end + 2..];
+    while let Some((word, behind)) = word(rest) {
+        words.push(word);
+        rest = behind;
     }
     words
+}
+
+/// And what stands behind it.
+fn word(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, begin) = line(bytes).filter(|_| bytes[0] == b'$')?;
+    let end = begin + usize::try_from(number(length)?).ok()?;
+    Some((bytes.get(begin..end)?, bytes.get(end + 2..)?))
 }
 
 /// The first line without its kind, and where the next begins.
