@@ -79,6 +79,7 @@ mod waiting {
 /// The stream of events: every transition once, in order.
 mod events {
     mod ahead; // Readers whose place is ahead of all there is: Redis came back with less than it had.
+    mod kept; // What of the past is kept, what a reader is told who wants more.
     mod resumed; // A reader who comes back: behind what they heard last, at any instance.
     mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it.
 }
@@ -125,6 +126,7 @@ mod store {
     mod broken; // A key of another type, and every call that may meet it: no answer says more than is true.
     /// A cluster: queues lie on its nodes as their slots do, and go on as long as their own node does.
     mod cluster {
+        mod kept; // Changes that wait until replicas or the disk have them: each waits at its own node.
         mod life; // What works on one server works on a cluster, whichever node a queue lies on.
         mod losses; // A node that is frozen, killed or replaced: the queues of the others go on, and its own when it is back.
         mod moves; // Slots that move under load: nothing is lost, nothing is done twice, nobody gets an odd answer.
