@@ -22,6 +22,7 @@ moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: f
 test-all: test test-web test-contract
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
+	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::synced
 	cargo test --locked --features whole-path --test service -- $(moving)

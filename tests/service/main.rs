@@ -137,6 +137,7 @@ mod store {
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
+    mod partitions; // A network that falls apart: of what was acknowledged on either side, nothing is lost.
     mod replicated; // Changes that are acknowledged when replicas have them: what becomes of them when replicas are away.
     mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
     mod sentinel; // A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
