@@ -117,7 +117,10 @@ async fn clean(w: &World, prepare: &impl AsyncFn(&World, &str) -> Call) -> Clean
     let before = kept(w, "clean", false).await;
     let first = plain("clean", &call.make(w).await);
     assert!(first.0 < 300 && kept(w, "clean", false).await != before, "it does something: {first:?}");
-    Clean { first, again: plain("clean", &call.make(w).await), after: view(w, "clean").await }
+    let after = view(w, "clean").await;
+    let again = plain("clean", &call.make(w).await);
+    assert_eq!(view(w, "clean").await, after, "the same call again does nothing");
+    Clean { first, again, after }
 }
 
 async fn suffer(w: &World, q: &str, row: &Row, (call, fate): (&Call, Fate), clean: &Clean) {
