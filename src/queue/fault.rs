@@ -29,6 +29,11 @@ pub enum Applied {
 }
 
 impl Fault {
+    /// Of a call that was made: nobody knows what became of it.
+    pub(crate) fn unknown(why: &str) -> Self {
+        Self::Unavailable { applied: Applied::Unknown, why: why.to_owned() }
+    }
+
     pub(crate) fn late(applied: Applied) -> Self {
         Self::Unavailable { applied, why: "no answer in time".to_owned() }
     }

@@ -110,7 +110,9 @@ impl Links {
 
     /// Whether it is one of these: nothing is published to a node that has left its cluster.
     pub(crate) fn is_ear(&self, server: &Server) -> bool {
-        !self.is_cluster() || self.ears().iter().any(|ear| ear.place() == server.place())
+        let Self::Cluster(cluster) = self else { return true };
+        let place = server.place();
+        cluster.ears().iter().any(|link| link.place() == place)
     }
 
     /// Whether two keys are sure to be at one server, so that one command may name both.

@@ -87,7 +87,7 @@ impl Queues {
             match self.lacking_at(&link).await {
                 Ok(none) if none.is_empty() => {}
                 Ok(some) => {
-                    places.push(link.server().place());
+                    places.push(link.place().to_owned());
                     lacking.extend(some.into_iter().filter(|name| !lacking.contains(name)).collect::<Vec<_>>());
                 }
                 // The others are looked at all the same.

@@ -7,23 +7,11 @@ use serde_json::json;
 use crate::world::{
     Client, End, Engine, Service,
     authority::{Authority, Pair},
-    eventually, program, run,
+    eventually, program, run, tls,
 };
 
-/// Has the engine show this certificate, and ask for ours or not; answers its port.
 async fn speaks_tls(engine: &Engine, ca: &Authority, own: &Pair, asks_for_ours: bool) -> u16 {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = free.local_addr().expect("an address").port();
-    drop(free);
-    let (asks, port_text) = (if asks_for_ours { "yes" } else { "no" }, port.to_string());
-    let (ca, certificate, key) = (ca.file(), &own.certificate, &own.key);
-    let mut command = redis::cmd("CONFIG");
-    command.arg("SET").arg("tls-ca-cert-file").arg(ca.as_os_str().as_encoded_bytes());
-    command.arg("tls-cert-file").arg(certificate.as_os_str().as_encoded_bytes());
-    command.arg("tls-key-file").arg(key.as_os_str().as_encoded_bytes());
-    command.arg("tls-auth-clients").arg(asks).arg("tls-port").arg(port_text);
-    let _: String = engine.ask(&command).await;
-    port
+    tls::speaks(engine, 0, ca, own, asks_for_ours).await
 }
 
 fn serve(url: &str, files: &[(&str, &Path)]) -> std::process::Command {
