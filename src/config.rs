@@ -3,6 +3,7 @@
 mod durability;
 mod environment;
 mod exposure;
+mod moving;
 mod pem;
 mod redis_tls;
 mod redis_url;
@@ -24,6 +25,7 @@ use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     durability::Durability,
     environment::{levels, strangers},
+    moving::Move,
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
@@ -56,6 +58,8 @@ pub enum Command {
     Serve(Serve),
     /// Apply the layout migrations and say what was done
     Migrate(Migrate),
+    /// Move all queues to another Redis, and leave this one behind
+    Move(Move),
     /// Test the configuration and Redis, and say what is wrong
     Check(Checking),
     /// Make a token for a worker, signed by the first secret
