@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster history test-hostile test-power test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster history test-hostile test-power test-web test-contract test-deploy cost guard bench fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -19,7 +19,7 @@ test: rust engine curl
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
 moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues::
-test-all: test test-web test-contract
+test-all: test test-web test-contract test-deploy
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::synced
@@ -58,6 +58,11 @@ test-contract: rust engine curl
 	cargo build --locked
 	INTRAY_BIN=$(built)/debug/intray tests/contract/run.sh
 
+# The files of deploy/, each by the tool that it is for, and then as it says: brings Python, Caddy, nginx, Prometheus and kubectl.
+test-deploy: rust engine
+	cargo build --locked
+	INTRAY_BIN=$(built)/debug/intray tests/deploy/run.sh
+
 # Instructions that a cycle costs, Redis's and the service's: `make cost`, `make cost OPTIONS='--only redis --profile'`.
 cost: rust engine
 	scripts/profilers.sh
@@ -94,7 +99,7 @@ deny: rust
 image: rust
 	tests/image.sh
 
-# The README's tour is run as it is printed, and needs a curl that knows --json: 7.82 or newer.
+# The README's calls and the tour are run as they are printed, and need a curl that knows --json: 7.82 or newer.
 curl:
 	@curl --help all 2>/dev/null | grep -q -- --json || scripts/curl.sh
 

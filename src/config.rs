@@ -3,6 +3,7 @@
 mod durability;
 mod environment;
 mod exposure;
+mod manual;
 mod moving;
 mod pem;
 mod redis_tls;
@@ -25,6 +26,7 @@ use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     durability::Durability,
     environment::{levels, strangers},
+    manual::{completions, manual},
     moving::Move,
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
@@ -68,6 +70,10 @@ pub enum Command {
     Key(Key),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
+    /// Print what a shell needs to complete commands and flags, to be sourced
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page
+    Man,
 }
 
 #[derive(Debug, Args)]

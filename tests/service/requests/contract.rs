@@ -20,8 +20,20 @@ struct Operation<'a> {
 const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 const UNKNOWN_RESERVATION: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 /// Needs no parameters filled in and no state.
-const SERVED: [&str; 9] =
-    ["/", "/livez", "/readyz", "/metrics", "/openapi.yaml", "/client.js", "/client.d.ts", "/docs/", "/console/"];
+const SERVED: [&str; 12] = [
+    "/",
+    "/livez",
+    "/readyz",
+    "/metrics",
+    "/openapi.yaml",
+    "/client.js",
+    "/client.d.ts",
+    "/client.tgz",
+    "/python/",
+    "/python/{wheel}",
+    "/docs/",
+    "/console/",
+];
 
 #[tokio::test]
 async fn every_documented_answer_is_real() {
@@ -99,7 +111,8 @@ fn expect(method: &str, template: &str, status: u16, slug: &str, answer: &Answer
 }
 
 fn filled(template: &str, id: &str) -> String {
-    template.replace("{id}", id).replace("{queue}", "default").replace("{worker}", "ann")
+    let path = template.replace("{id}", id).replace("{queue}", "default").replace("{worker}", "ann");
+    path.replace("{wheel}", env!("INTRAY_WHEEL"))
 }
 
 /// The id of what such a path names, which is not there.
