@@ -136,6 +136,14 @@ mod store {
     }
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
+    /// `intray move`: all queues go to another Redis, and the one of before is left.
+    mod moving {
+        mod cut; // A move that is killed wherever it is, called off, or run twice at once: each job is there once, in one place.
+        mod private; // A private server that is left for a cluster: as many jobs as a small firm ever has.
+        mod refused; // A move that cannot be: one line says why, and the queues are served where they were.
+        mod rights; // What the users of both places may do is what the documents say, and no more.
+        mod whole; // A Redis that is left behind: its queues go on elsewhere, as if nothing had been.
+    }
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
     mod partitions; // A network that falls apart: of what was acknowledged on either side, nothing is lost.
     mod replicated; // Changes that are acknowledged when replicas have them: what becomes of them when replicas are away.

@@ -13,6 +13,7 @@ pub mod http2;
 pub mod json;
 pub mod keyspace;
 pub mod meter;
+pub mod mover;
 pub mod page;
 mod proxy;
 pub mod replica;
