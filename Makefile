@@ -18,9 +18,11 @@ test: rust engine curl
 	cargo test --locked
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
-moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues::
+moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
+	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
+	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::synced
 	cargo test --locked --features whole-path --test service -- $(moving)

@@ -4,6 +4,7 @@ mod durability;
 mod environment;
 mod exposure;
 mod manual;
+mod moving;
 mod pem;
 mod redis_tls;
 mod redis_url;
@@ -26,6 +27,7 @@ pub use self::{
     durability::Durability,
     environment::{levels, strangers},
     manual::{completions, manual},
+    moving::Move,
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
@@ -58,6 +60,8 @@ pub enum Command {
     Serve(Serve),
     /// Apply the layout migrations and say what was done
     Migrate(Migrate),
+    /// Move all queues to another Redis, and leave this one behind
+    Move(Move),
     /// Test the configuration and Redis, and say what is wrong
     Check(Checking),
     /// Make a token for a worker, signed by the first secret
