@@ -31,11 +31,15 @@ impl Moving<'_> {
     pub(super) async fn carry(&self, way: &Way<'_>) -> Result<Tally, Halt> {
         let mut tally = Tally::default();
         let mut pages = Pages::of(self.source.queues, &way.from, way.kind);
-        while let Some(mut entries) = pages.next().await.map_err(Halt::Source)? {
+        let mut page = pages.next().await.map_err(Halt::Source)?;
+        while let Some(mut entries) = page {
             if way.shift != 0 {
                 entries.iter_mut().for_each(|(_, score)| *score = later(score, way.shift));
             }
-            tally.add(self.carry_page(way, &entries).await?);
+            // One server looks for the next page while the other is asked about this one.
+            let (next, carried) = tokio::join!(pages.next(), self.carry_page(way, &entries));
+            tally.add(carried?);
+            page = next.map_err(Halt::Source)?;
         }
         if way.is_last {
             self.drop_strays(way).await?;

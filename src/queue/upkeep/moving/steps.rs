@@ -8,9 +8,10 @@ use crate::queue::{
     fault::Fault, handle::Queues, redis::mark::Stage, redis::read::Fields, upkeep::migrate::LayoutError,
 };
 
-/// Copied once more while they are in use, as long as that took so long, which leaves much to be done again, and so often at
-/// most.
+/// Copied once more while they are in use, as long as a round took longer and wrote more: then much may have changed
+/// meanwhile. And so often at most.
 const SOON: Duration = Duration::from_secs(10);
+const FEW: u64 = 2_000;
 const ROUNDS: usize = 4;
 /// Clocks that differ by less are the same.
 const SAME_MS: u64 = 1_000;
@@ -69,15 +70,16 @@ impl Moving<'_> {
             self.target.claim(queue, false).await?;
         }
         for round in 1..=ROUNDS {
-            let begin = Instant::now();
+            let (begin, mut written) = (Instant::now(), 0);
             for queue in &names {
                 let tally = self.carry_queue(queue, None).await?;
                 (self.tell)(&format!(
                     "{queue}: {} entries, {} written, in round {round}",
                     tally.entries, tally.written
                 ));
+                written += tally.written;
             }
-            if begin.elapsed() < SOON {
+            if begin.elapsed() < SOON || written <= FEW {
                 break;
             }
         }

@@ -141,7 +141,9 @@ async fn a_move_that_is_called_off_leaves_everything_as_it_was() {
     assert!(ended.status.success() && ended.stdout.contains("2 queues are served where they were"), "{ended:?}");
     mover.signal(libc::SIGCONT);
     let said = mover.rest();
-    assert!(said.last().is_some_and(|line| line.contains("another `intray move`")), "{said:?}");
+    // By whatever it notices that first: a later run, or that the keys are gone which it was comparing.
+    assert!(said.last().is_some_and(|line| line.starts_with("intray: ")), "{said:?}");
+    assert!(!said.iter().any(|line| line.ends_with(": moved")), "{said:?}");
     left.are_at(&left.w).await;
     left.w.check().await;
     there.check().await;
