@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster history test-hostile test-power test-web test-contract test-deploy cost guard bench fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster history test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -18,9 +18,11 @@ test: rust engine curl
 	cargo test --locked
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
-moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues::
-test-all: test test-web test-contract test-deploy
+moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
+test-all: test test-web test-contract test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
+	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
+	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::synced
 	cargo test --locked --features whole-path --test service -- $(moving)
@@ -62,6 +64,15 @@ test-contract: rust engine curl
 test-deploy: rust engine
 	cargo build --locked
 	INTRAY_BIN=$(built)/debug/intray tests/deploy/run.sh
+
+# The packages for npm and PyPI, in a folder of target/; a service serves the same ones.
+packages: rust
+	scripts/packages.sh $(built)/packages
+
+# They are installed into an empty folder and used: a page in a real Chromium, programs in Python. Brings Node, Chromium, Python and
+# their packages.
+test-packages: rust engine curl packages
+	INTRAY_BIN=$(built)/debug/intray PACKAGES=$(built)/packages tests/packages/run.sh
 
 # Instructions that a cycle costs, Redis's and the service's: `make cost`, `make cost OPTIONS='--only redis --profile'`.
 cost: rust engine

@@ -8,6 +8,8 @@ mod figures;
 mod imports;
 #[path = "documents/lua.rs"]
 mod lua;
+#[path = "documents/packages.rs"]
+mod packages;
 #[path = "documents/pages.rs"]
 mod pages;
 #[path = "documents/paths.rs"]
@@ -53,6 +55,18 @@ fn the_documents_list_the_flags_of_the_program() {
         }
     }
     assert_eq!(flags, flags_in_documents());
+}
+
+#[test]
+fn the_documents_list_the_commands_of_the_program() {
+    let help = Command::new(env!("CARGO_BIN_EXE_intray")).arg("--help").output().expect("help");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: BTreeSet<_> =
+        lines.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect();
+    let rows = pages::table("| command | does |");
+    let listed = rows.iter().filter_map(|row| row.split("`intray ").nth(1)?.split([' ', '`']).next());
+    assert_eq!(listed.collect::<BTreeSet<_>>(), commands);
 }
 
 #[test]

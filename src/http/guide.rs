@@ -15,7 +15,7 @@ use rust_embed::RustEmbed;
 struct Docs;
 
 /// What is beside the pages and served too, as the root names it and as a page here does.
-const BESIDE: [(&str, &str); 1] = [("openapi.yaml", "../openapi.yaml")];
+const BESIDE: [(&str, &str); 2] = [("openapi.yaml", "../openapi.yaml"), (MODULE, "module")];
 
 /// What a name in the folder stands for: a page made of Markdown, or a picture. The README has no name.
 pub fn find(name: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
@@ -39,7 +39,13 @@ fn readme() -> &'static str {
     include_str!("../../README.md")
 }
 
+/// The page of the browser module stands beside its parts.
+const MODULE: &str = "web/client/README.md";
+
 fn markdown(name: &str) -> Option<String> {
+    if name == "module" {
+        return Some(include_str!("../../web/client/README.md").to_owned());
+    }
     let file = Docs::get(&format!("{name}.md"))?;
     Some(String::from_utf8_lossy(&file.data).into_owned())
 }

@@ -51,7 +51,7 @@ pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
 pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path();
     if path.ends_with(".js") {
-        return made(path, joined(), &headers);
+        return made(path, joined().into_bytes().into(), &headers);
     }
     serve(&format!("client{path}"), &uri, &headers)
 }
@@ -116,7 +116,7 @@ pub async fn into_folder(uri: Uri) -> Response {
 
 fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if name == WORDS {
-        return made(name, words(), headers);
+        return made(name, words().into_bytes().into(), headers);
     }
     if let Some((data, kind)) = name.strip_prefix(DOCS).and_then(guide::find) {
         let hash = Sha256::digest(&data);
@@ -128,9 +128,10 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
-fn made(name: &str, module: String, headers: &HeaderMap) -> Response {
-    let hash = Sha256::digest(&module);
-    answer(name, module.into_bytes().into(), &hash, headers)
+/// A file that lies in no folder.
+pub fn made(name: &str, data: Cow<'static, [u8]>, headers: &HeaderMap) -> Response {
+    let hash = Sha256::digest(&data);
+    answer(name, data, &hash, headers)
 }
 
 fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
@@ -150,6 +151,7 @@ fn answer(name: &str, data: Cow<'static, [u8]>, hash: &[u8], headers: &HeaderMap
         Some("html") => "text/html; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         Some("svg") => "image/svg+xml",
+        Some("tgz" | "whl") => "application/octet-stream",
         _ => "text/plain; charset=utf-8",
     };
     let policy = if name == READER { READERS_POLICY } else { POLICY };

@@ -2,9 +2,11 @@
 
 use super::tree::{self, read};
 
-const BESIDES: [&str; 7] = [
+const BESIDES: [&str; 9] = [
     "README.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
+    "SECURITY.md",
     "lua/README.md",
     "migrations/README.md",
     "web/client/README.md",

@@ -87,7 +87,7 @@ impl Queues {
             match self.lacking_at(&link).await {
                 Ok(none) if none.is_empty() => {}
                 Ok(some) => {
-                    places.push(link.server().place());
+                    places.push(link.place().to_owned());
                     lacking.extend(some.into_iter().filter(|name| !lacking.contains(name)).collect::<Vec<_>>());
                 }
                 // The others are looked at all the same.
@@ -151,10 +151,10 @@ mod tests {
 
     /// Words in capitals that are no commands.
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
-    /// For `intray migrate` only, which `docs/scale.md` says.
-    const MOVING: [&str; 3] = ["HSCAN", "RENAMENX", "TYPE"];
+    /// For `intray migrate` and `intray move` only, which `docs/scale.md` and `docs/move.md` say.
+    const MOVING: [&str; 5] = ["HLEN", "HSCAN", "RENAMENX", "TYPE", "ZSCAN"];
     /// Whoever may not ask this is told less.
-    const BY_THE_WAY: [&str; 1] = ["CONFIG"];
+    const BY_THE_WAY: [&str; 2] = ["CONFIG", "GETRANGE"];
     /// For `--durability` only, which `docs/scale.md` says too; the start tries them where they are wanted.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
     /// For sentinels, whose users are others.

@@ -1,5 +1,6 @@
 //! A Redis of one's own, in a temporary folder: a server on a socket, or a cluster of several.
 
+mod cluster;
 mod server;
 
 use std::{
@@ -10,13 +11,7 @@ use std::{
 use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
 
 use self::server::{PROGRAM, Server};
-use super::{clock::Clock, eventually};
-
-/// Primaries of a cluster.
-pub const SHARDS: usize = 3;
-const SLOTS: usize = 16_384;
-/// On a cluster all nodes are asked, and what they say is one answer.
-const OF_ALL: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
+use super::clock::Clock;
 
 /// The server program that `make test-all` brings beside that on PATH, whose Redis may be too old for `WAITAOF`. None without it.
 pub fn latest() -> Option<PathBuf> {
@@ -29,6 +24,7 @@ pub fn program_of_engines() -> &'static str {
 }
 
 pub struct Engine {
+    program: PathBuf,
     folder: PathBuf,
     pub clock: Clock,
     /// The only one, or the primaries of a cluster.
@@ -50,63 +46,9 @@ impl Engine {
 
     async fn with(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
         let clock = Clock::new(folder);
-        let mut server = Server::on_a_socket(program, folder, keeping, &clock);
+        let mut server = Server::on_a_socket(program.clone(), folder, keeping, &clock);
         server.connect().await;
-        Self { folder: folder.to_owned(), clock, servers: vec![server] }
-    }
-
-    /// A cluster whose nodes miss each other after so many ms. Who moves its clock gives it a long time.
-    pub async fn start_cluster(folder: &Path, durable: bool, timeout_ms: u64) -> Self {
-        let clock = Clock::new(folder);
-        let mut engine = Self { folder: folder.to_owned(), clock, servers: Vec::new() };
-        for nth in 0..SHARDS {
-            engine.add_node(durable, timeout_ms).await;
-            let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
-            let _: String = engine.at(nth, &format!("CLUSTER ADDSLOTSRANGE {first} {last}")).await;
-        }
-        engine.greet().await;
-        engine
-    }
-
-    async fn add_node(&mut self, durable: bool, timeout_ms: u64) {
-        let nth = self.servers.len();
-        let folder = self.folder.join(format!("node-{nth}"));
-        let mut server = Server::of_a_cluster(&folder, appending(durable), timeout_ms, &self.clock);
-        // Somebody else may have taken a port that was free a moment ago.
-        while server.has_ended().await {
-            server = Server::of_a_cluster(&folder, appending(durable), timeout_ms, &self.clock);
-        }
-        server.connect().await;
-        self.servers.push(server);
-        let _: String = self.at(nth, &format!("CLUSTER SET-CONFIG-EPOCH {}", nth + 1)).await;
-    }
-
-    /// One more node, which has no slot yet.
-    pub async fn grow(&mut self, timeout_ms: u64) -> usize {
-        self.add_node(false, timeout_ms).await;
-        self.greet().await;
-        self.servers.len() - 1
-    }
-
-    /// All get to know each other. A node that has just started waits for two seconds before it serves: by its clock.
-    async fn greet(&self) {
-        self.clock.advance(2_500);
-        for other in &self.servers[1..] {
-            let (port, bus) = other.ports();
-            let _: String = self.at(0, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}")).await;
-        }
-        for nth in 0..self.servers.len() {
-            eventually("the cluster is well", async || {
-                let info: String = self.at(nth, "CLUSTER INFO").await;
-                let all = format!("cluster_known_nodes:{}\r", self.servers.len());
-                (info.contains("cluster_state:ok") && info.contains(&all)).then_some(())
-            })
-            .await;
-        }
-    }
-
-    pub fn port_of(&self, nth: usize) -> u16 {
-        self.servers[nth].ports().0
+        Self { program, folder: folder.to_owned(), clock, servers: vec![server] }
     }
 
     pub fn is_cluster(&self) -> bool {
@@ -124,6 +66,14 @@ impl Engine {
         }
         let places: Vec<_> = self.servers.iter().map(|server| format!("127.0.0.1:{}", server.ports().0)).collect();
         format!("redis+cluster://{}", places.join(","))
+    }
+
+    /// The same for somebody who says who they are.
+    pub fn url_of(&self, user: &str, password: &str) -> String {
+        match self.is_cluster() {
+            true => self.url().replace("://", &format!("://{user}:{password}@")),
+            false => format!("{}?user={user}&pass={password}", self.url()),
+        }
     }
 
     /// Commands as a file of Redis's holds them; each goes where its key is.
@@ -185,65 +135,6 @@ impl Engine {
         Ok(T::from_redis_value(self.servers[nth].ask(&command(words)).await?)?)
     }
 
-    /// To the node that has the key, or to all.
-    async fn route(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
-        let name = match command.args_iter().next() {
-            Some(redis::Arg::Simple(name)) => name.to_ascii_uppercase(),
-            _ => Vec::new(),
-        };
-        if OF_ALL.contains(&name.as_slice()) {
-            let mut all = Vec::new();
-            for server in &self.servers {
-                all.push(server.ask(command).await?);
-            }
-            return Ok(together(all));
-        }
-        let mut nth = 0;
-        for _ in 0..SHARDS {
-            match self.servers[nth].ask(command).await {
-                Err(e) if e.code() == Some("MOVED") => {
-                    let place = e.redirect_node().map(|(place, _)| place.to_owned()).expect("a place");
-                    let is_it = |server: &Server| place.ends_with(&format!(":{}", server.ports().0));
-                    nth = self.servers.iter().position(is_it).expect("one of ours");
-                }
-                answer => return answer,
-            }
-        }
-        panic!("nobody has the key of {command:?}");
-    }
-
-    /// As a node is that has never had anything of it.
-    pub async fn empty_slot(&self, nth: usize, slot: usize) {
-        let keys: Vec<String> = self.at(nth, &format!("CLUSTER GETKEYSINSLOT {slot} 100")).await;
-        for key in keys {
-            let _: u64 = self.at(nth, &format!("DEL {key}")).await;
-        }
-    }
-
-    /// Which node has a queue.
-    pub async fn shard_of(&self, queue: &str) -> usize {
-        let slot = self.slot_of(queue).await;
-        for nth in 0..self.servers.len() {
-            let Ok(ranges) = self.try_at::<Vec<(usize, usize, Value)>>(nth, "CLUSTER SLOTS").await else { continue };
-            let (_, _, Value::Array(primary)) = ranges.iter().find(|r| (r.0..=r.1).contains(&slot)).expect("a range")
-            else {
-                panic!("{ranges:?}")
-            };
-            let is_it = |server: &Server| primary.contains(&Value::Int(server.ports().0.into()));
-            return self.servers.iter().position(is_it).expect("one of ours");
-        }
-        panic!("no node answers");
-    }
-
-    pub async fn slot_of(&self, queue: &str) -> usize {
-        for nth in 0..self.servers.len() {
-            if let Ok(slot) = self.try_at(nth, &format!("CLUSTER KEYSLOT {queue}")).await {
-                return slot;
-            }
-        }
-        panic!("no node answers");
-    }
-
     /// Milliseconds since 1970 by this server's clock.
     pub async fn now(&self) -> u64 {
         let (seconds, micros): (u64, u64) = self.run("TIME").await;
@@ -301,11 +192,6 @@ impl Engine {
             server.connect().await;
         }
     }
-
-    pub async fn revive_node(&mut self, nth: usize) {
-        self.servers[nth].revive(&self.clock).await;
-        self.greet().await;
-    }
 }
 
 fn command(words: &str) -> redis::Cmd {
@@ -318,15 +204,6 @@ fn command(words: &str) -> redis::Cmd {
 
 fn appending(durable: bool) -> &'static [&'static str] {
     if durable { &["--appendonly", "yes", "--appendfsync", "no"] } else { &["--appendonly", "no"] }
-}
-
-/// Lists are one list.
-fn together(all: Vec<Value>) -> Value {
-    if !all.iter().all(|one| matches!(one, Value::Array(_))) {
-        return all.into_iter().next().unwrap_or(Value::Nil);
-    }
-    let lists = all.into_iter().map(|one| if let Value::Array(parts) = one { parts } else { Vec::new() });
-    Value::Array(lists.flatten().collect())
 }
 
 /// For a command that may take its time.

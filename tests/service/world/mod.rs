@@ -13,6 +13,7 @@ pub mod http2;
 pub mod json;
 pub mod keyspace;
 pub mod meter;
+pub mod mover;
 pub mod page;
 mod proxy;
 pub mod replica;
@@ -20,6 +21,7 @@ pub mod sentinels;
 mod service;
 pub mod shards;
 pub mod shim;
+pub mod tls;
 mod verbs;
 pub mod waiters;
 pub mod wire;
@@ -37,7 +39,7 @@ pub use self::{
     engine::{Engine, latest},
     http::{Answer, Client, Lost},
     json::{assert_holds, missing},
-    proxy::{Fault, Proxy},
+    proxy::{Fate, Fault, Proxy},
     service::{End, Service, program, run},
     verbs::{Held, id_of, number},
 };
@@ -136,9 +138,11 @@ impl Plan {
     pub async fn start(self) -> World {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
         let cluster = self.cluster.or_else(|| std::env::var_os(shards::EVERYWHERE).map(|_| shards::PATIENT));
-        let engine = match (self.engine, cluster) {
-            (Some(program), _) => Engine::start_of(program, folder.path(), self.durable).await,
-            (None, Some(timeout_ms)) => Engine::start_cluster(folder.path(), self.durable, timeout_ms).await,
+        let mut engine = match (self.engine, cluster) {
+            (program, Some(timeout_ms)) => {
+                Engine::start_cluster(program, folder.path(), self.durable, timeout_ms).await
+            }
+            (Some(program), None) => Engine::start_of(program, folder.path(), self.durable).await,
             (None, None) => Engine::start(folder.path(), self.durable).await,
         };
         if self.first_layout {
@@ -150,9 +154,12 @@ impl Plan {
             let migrated = run(program(["migrate", "--redis-url", &url])).await;
             assert!(migrated.status.success() && migrated.stdout.contains("applied"), "{migrated:?}");
         }
-        let proxy = self.proxied.then(|| Proxy::start(folder.path(), engine.socket()));
+        let proxy = match self.proxied {
+            true => Some(Proxy::start(folder.path(), &mut engine).await),
+            false => None,
+        };
         let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
-        let redis = proxy.as_ref().map_or_else(|| engine.url(), |proxy| format!("unix://{}", proxy.socket().display()));
+        let redis = proxy.as_ref().map_or_else(|| engine.url(), |proxy| proxy.url().to_owned());
         let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
         let mut args = ["serve", "--listen", listen, "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
         args.extend(["--redis-url".to_owned(), redis]);

@@ -1,5 +1,7 @@
 //! A primary, two replicas, and three sentinels that watch them; and a service that asks these where the primary is.
 
+mod network;
+
 use std::{
     fs,
     path::Path,
@@ -8,26 +10,39 @@ use std::{
 
 use tempfile::TempDir;
 
+use self::network::Network;
 use super::{
-    Client, Engine, Service, check,
+    Client, Engine, Service,
+    authority::{Authority, Pair},
+    check,
     children::Tied,
     engine::program_of_engines,
     eventually, program,
-    replica::{follow, free_port, open_port},
+    proxy::Fault,
+    replica::{follow, free_port},
 };
 
 pub const NAME: &str = "jobs";
 
 #[derive(Default)]
-pub struct Plan {
+struct Plan {
     /// Of Redis, and of the sentinels.
     passwords: Option<(&'static str, &'static str)>,
+    /// A user of the sentinels, as their file makes it.
+    user: Option<String>,
+    /// What all of them show, as a file of Redis's says it.
+    papers: Option<String>,
+    /// Between each server and everybody else stands something that can be broken.
+    breaks: bool,
 }
 
 pub struct Watched {
     pub nodes: Vec<Engine>,
     ports: Vec<u16>,
     sentinels: Vec<(u16, Tied)>,
+    /// Where they speak TLS, and where they are behind what can be broken.
+    others: Vec<u16>,
+    network: Network,
     plan: Plan,
     pub folder: TempDir,
 }
@@ -38,17 +53,35 @@ impl Watched {
     }
 
     pub async fn with_passwords(redis: &'static str, sentinel: &'static str) -> Self {
-        Self::start_as(Plan { passwords: Some((redis, sentinel)) }).await
+        Self::start_as(Plan { passwords: Some((redis, sentinel)), ..Plan::default() }).await
+    }
+
+    /// Sentinels that know a user: name, password and rights, as a file of theirs says it.
+    pub async fn with_a_user(user: &str) -> Self {
+        Self::start_as(Plan { user: Some(user.to_owned()), ..Plan::default() }).await
+    }
+
+    /// All of it by TLS, with this certificate.
+    pub async fn by_tls(ca: &Authority, own: &Pair) -> Self {
+        let files = [("ca-cert", &ca.file()), ("cert", &own.certificate), ("key", &own.key)];
+        let papers = files.map(|(what, file)| format!("tls-{what}-file {}", file.display()));
+        let papers = format!("{}\ntls-auth-clients no\ntls-replication yes", papers.join("\n"));
+        Self::start_as(Plan { papers: Some(papers), ..Plan::default() }).await
+    }
+
+    /// Servers and sentinels that can be cut off from each other.
+    pub async fn in_a_breakable_network() -> Self {
+        Self::start_as(Plan { breaks: true, ..Plan::default() }).await
     }
 
     async fn start_as(plan: Plan) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let (mut nodes, mut ports) = (Vec::new(), Vec::new());
+        let (mut nodes, mut ports, mut network) = (Vec::new(), Vec::new(), Network::default());
         for n in 0..3 {
             let own = folder.path().join(format!("node-{n}"));
             fs::create_dir(&own).expect("a folder");
             let node = Engine::start(&own, true).await;
-            ports.push(open_port(&node).await);
+            ports.push(network.open(&node, &plan).await);
             if let Some((password, _)) = plan.passwords {
                 let _: String = node.run(&format!("CONFIG SET masterauth {password}")).await;
                 let _: String = node.run(&format!("CONFIG SET requirepass {password}")).await;
@@ -58,15 +91,16 @@ impl Watched {
         for replica in &nodes[1..] {
             follow(replica, &nodes[0], ports[0]).await;
         }
-        let mut watched = Self { nodes, ports, sentinels: Vec::new(), plan, folder };
+        let others = Vec::new();
+        let mut watched = Self { nodes, ports, sentinels: Vec::new(), others, network, plan, folder };
         for n in 0..3 {
-            watched.watch(n);
+            watched.watch(n).await;
         }
         watched.agree().await;
         watched
     }
 
-    fn watch(&mut self, n: usize) {
+    async fn watch(&mut self, n: usize) {
         let (port, folder) = (free_port(), self.folder.path().join(format!("sentinel-{n}")));
         fs::create_dir(&folder).expect("a folder");
         let mut lines = vec![
@@ -74,11 +108,19 @@ impl Watched {
             format!("dir {}", folder.display()),
             format!("sentinel monitor {NAME} 127.0.0.1 {} 2", self.ports[0]),
             format!("sentinel down-after-milliseconds {NAME} 1500"),
-            format!("sentinel failover-timeout {NAME} 6000"),
+            format!("sentinel failover-timeout {NAME} {}", if self.plan.breaks { 2_000 } else { 6_000 }),
         ];
         if let Some((redis, sentinel)) = self.plan.passwords {
             lines.extend([format!("sentinel auth-pass {NAME} {redis}"), format!("requirepass {sentinel}")]);
             lines.push(format!("sentinel sentinel-pass {sentinel}"));
+        }
+        lines.extend(self.plan.user.iter().map(|user| format!("user {user}")));
+        if let Some(papers) = &self.plan.papers {
+            self.others.push(free_port());
+            lines.extend([papers.clone(), format!("tls-port {}", self.others[n])]);
+        }
+        if self.plan.breaks {
+            self.others.push(self.network.before_a_sentinel(port).await);
         }
         let file = folder.join("sentinel.conf");
         fs::write(&file, lines.join("\n") + "\n").expect("written");
@@ -88,7 +130,7 @@ impl Watched {
     }
 
     /// Each sentinel knows all others and all replicas.
-    async fn agree(&self) {
+    pub async fn agree(&self) {
         for n in 0..3 {
             eventually("the sentinels know each other", async || {
                 let said = self.tell(n, &["SENTINEL", "MASTER", NAME]).await?;
@@ -128,13 +170,62 @@ impl Watched {
     }
 
     pub fn url(&self) -> String {
-        let places: Vec<_> = self.sentinels.iter().map(|(port, _)| format!("127.0.0.1:{port}")).collect();
+        let own: Vec<_> = self.sentinels.iter().map(|(port, _)| *port).collect();
+        match self.plan.papers {
+            Some(_) => self.url_by("rediss", &self.others),
+            None => self.url_by("redis", &own),
+        }
+    }
+
+    fn url_by(&self, scheme: &str, ports: &[u16]) -> String {
+        let places: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let who = self.plan.passwords.map_or(String::new(), |(password, _)| format!(":{password}@"));
-        format!("redis+sentinel://{who}{}/{NAME}", places.join(","))
+        format!("{scheme}+sentinel://{who}{}/{NAME}", places.join(","))
+    }
+
+    /// An instance on the side of whichever is the primary: it reaches every server, and the sentinels as all others do.
+    pub async fn serve_beside_the_primary(&self, flags: &[&str]) -> (Service, Client) {
+        let map: Vec<_> = self
+            .ports
+            .iter()
+            .zip(&self.network.real)
+            .map(|(gate, real)| format!("127.0.0.1:{gate}=127.0.0.1:{real}"))
+            .collect();
+        self.serve_at(&self.url_by("redis", &self.others), &[flags, &["--sentinel-map", &map.join(",")]].concat()).await
+    }
+
+    /// Whatever there is between this server, with those who are beside it, and everybody else, passes nothing any more.
+    pub fn fall_apart(&self, primary: usize) {
+        self.network.servers[primary].now(Fault::Freeze);
+        self.network.sentinels.iter().for_each(|gate| gate.now(Fault::Freeze));
+    }
+
+    /// Everything passes, and what was kept away is one of the others again.
+    pub async fn come_together(&mut self, before: usize) {
+        self.network.servers[before].now(Fault::None);
+        self.network.sentinels.iter().for_each(|gate| gate.now(Fault::None));
+        // Redis cuts its clients off when it becomes a replica.
+        eventually("it follows the next", async || {
+            self.nodes[before].connect().await;
+            let mut info = redis::cmd("INFO");
+            let info: String = info.arg("replication").query_async(&mut self.nodes[before].connection()).await.ok()?;
+            (info.contains("role:slave") && info.contains("master_link_status:up")).then_some(())
+        })
+        .await;
+        self.agree().await;
     }
 
     pub async fn serve(&self, flags: &[&str]) -> (Service, Client) {
-        let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &self.url()]);
+        self.serve_at(&self.url(), flags).await
+    }
+
+    /// For somebody whom Redis knows.
+    pub async fn serve_as(&self, who: &str, flags: &[&str]) -> (Service, Client) {
+        self.serve_at(&self.url().replace("://", &format!("://{who}@")), flags).await
+    }
+
+    async fn serve_at(&self, url: &str, flags: &[&str]) -> (Service, Client) {
+        let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url", url]);
         command.args(flags);
         let service = Service::start(command).await;
         let client = Client::new(service.url());

@@ -31,6 +31,8 @@ pub(super) struct Server {
     keeping: Keeping,
     /// Of a node of a cluster.
     node: Option<Node>,
+    /// Where the cluster says that its clients find it, where somebody stands before it.
+    pub(super) announced: Option<u16>,
     connection: Option<MultiplexedConnection>,
 }
 
@@ -45,18 +47,24 @@ struct Node {
 impl Server {
     pub(super) fn on_a_socket(program: PathBuf, folder: &Path, keeping: Keeping, clock: &Clock) -> Self {
         let process = launch(&program, folder, keeping, None, clock);
-        Self { process, program, folder: folder.to_owned(), keeping, node: None, connection: None }
+        Self { process, program, folder: folder.to_owned(), keeping, node: None, announced: None, connection: None }
     }
 
-    pub(super) fn of_a_cluster(folder: &Path, keeping: Keeping, timeout_ms: u64, clock: &Clock) -> Self {
+    pub(super) fn of_a_cluster(
+        program: &Path,
+        folder: &Path,
+        keeping: Keeping,
+        timeout_ms: u64,
+        clock: &Clock,
+    ) -> Self {
         std::fs::create_dir_all(folder).expect("a folder");
         let held = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).expect("a port that is free"));
         let [port, bus] = held.each_ref().map(|listener| listener.local_addr().expect("an address").port());
         drop(held);
         let node = Some(Node { port, bus, timeout_ms });
-        let program = PathBuf::from(*PROGRAM);
+        let program = program.to_owned();
         let process = launch(&program, folder, keeping, node, clock);
-        Self { process, program, folder: folder.to_owned(), keeping, node, connection: None }
+        Self { process, program, folder: folder.to_owned(), keeping, node, announced: None, connection: None }
     }
 
     /// Instead of listening.
@@ -78,6 +86,12 @@ impl Server {
     pub(super) fn ports(&self) -> (u16, u16) {
         let node = self.node.expect("a node of a cluster");
         (node.port, node.bus)
+    }
+
+    /// What the cluster calls it: `host:port`, or the port alone.
+    pub(super) fn is_known_by(&self, place: &str) -> bool {
+        let port = place.rsplit(':').next().unwrap_or_default();
+        port == self.ports().0.to_string() || self.announced.is_some_and(|announced| port == announced.to_string())
     }
 
     pub(super) fn connection(&self) -> MultiplexedConnection {
