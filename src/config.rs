@@ -128,6 +128,10 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_MAX_QUEUES", value_name = "N", default_value_t = 10_000)]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub max_queues: u32,
+    /// Queues that have a label of their own at /metrics, the busiest; the rest are summed as `other`
+    #[arg(long, env = "INTRAY_METRICS_QUEUES", value_name = "N", default_value_t = 200)]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(0..=10_000))]
+    pub metrics_queues: usize,
     /// The largest payload and the largest result, in bytes
     #[arg(long, env = "INTRAY_MAX_PAYLOAD_BYTES", value_name = "N", default_value_t = 262_144)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=limits::BODY as u64))]

@@ -1,6 +1,11 @@
-//! Every figure that this service shows at `/metrics`: what it is called and what it says, once. `docs/operate.md` has the same
+//! Every figure that this service shows at `/metrics`: what it is called and what it says, once. `docs/metrics.md` has the same
 //! table.
 //! Queues are labels, routes and scripts too; jobs, workers and addresses never are.
+
+mod by_queue;
+pub mod family;
+
+pub use by_queue::{ByQueue, OTHER};
 
 /// What may be done with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,11 +48,25 @@ pub const ALL: &[Figure] = &[
     ),
     figure("intray_jobs", Kind::Gauge, &["queue", "state"], "jobs now; every instance shows the same, so take the max"),
     figure(
+        "intray_oldest_waiting_seconds",
+        Kind::Gauge,
+        &["queue"],
+        "age of the oldest of those first in line, one a priority, or 0; every instance shows the same, so take the max",
+    ),
+    figure(
         "intray_transitions_total",
         Kind::Counter,
         &["queue", "transition"],
         "what this instance brought about; sum over the instances; `lost` has no queue",
     ),
+    figure(
+        "intray_wait_seconds",
+        Kind::Histogram,
+        &["queue"],
+        "from when a job came into line until somebody had it for the first time",
+    ),
+    figure("intray_held_seconds", Kind::Histogram, &["queue"], "from the hand-out of a job to its completion"),
+    figure("intray_waiters", Kind::Gauge, &[], "calls that wait for a job here, each once; sum over the instances"),
     figure("intray_script_duration_seconds", Kind::Histogram, &["script"], "a script's call, as the instance saw it"),
     figure("intray_script_faults_total", Kind::Counter, &["script"], "scripts that failed or had no answer in time"),
     figure("intray_script_group_jobs", Kind::Histogram, &["script"], "items that went to Redis in one call together"),
@@ -71,12 +90,14 @@ pub const ALL: &[Figure] = &[
     figure("intray_redis_connections_max", Kind::Gauge, &[], "as many may be open"),
     figure("intray_connections_cut_total", Kind::Counter, &[], "callers' connections cut to let others in"),
     figure("intray_auth_failures_total", Kind::Counter, &["reason"], "calls refused for their key or token"),
+    figure("intray_build_info", Kind::Gauge, &["version"], "1; which version this is"),
     figure("intray_allocated_bytes", Kind::Gauge, &[], "memory in use by the allocator's own count, where it tells"),
 ];
 
 /// Says them to the recorder, which tells whoever asks.
 pub fn describe() {
-    for Figure { name, kind, help, .. } in ALL {
+    // Those of queues come by themselves.
+    for Figure { name, kind, help, .. } in ALL.iter().filter(|figure| !figure.labels.contains(&"queue")) {
         match kind {
             Kind::Counter => metrics::describe_counter!(*name, *help),
             Kind::Gauge => metrics::describe_gauge!(*name, *help),

@@ -53,6 +53,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let metrics = install_metrics()?;
     let backend = Backend::open(&options.store).await?;
     backend.queues.bound(options.max_queues);
+    backend.queues.figures().label(options.metrics_queues);
     if let Err(wrong) = fit(&backend.queues).await {
         backend.close().await;
         return Err(wrong);

@@ -50,6 +50,11 @@ impl Waiting {
         Self { inner: Arc::new(Inner { queues, table, tails, wanted, turns, watches, stop }) }
     }
 
+    /// Calls that wait for a job, each once however many queues it names.
+    pub fn count(&self) -> usize {
+        self.inner.table.count()
+    }
+
     /// Hears hints and passes them on until it is stopped.
     pub async fn run(self) {
         let (sender, mut hints) = mpsc::unbounded_channel();

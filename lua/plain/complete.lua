@@ -9,7 +9,7 @@ local fields_of = require 'plain/fields'
 local STRIDE = 2
 local NOBODY = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, patch.HEAD, patch.HELD, patch.ONCE
-local COMPLETED, DONE, DONE_BYTE = text.short('completed'), text.words('done', 0), text.bytes[history.DONE]
+local COMPLETED, DONE, DONE_BYTE = text.short('completed'), text.words('done', 0, ''), text.bytes[history.DONE]
 local call, pack, unpack_record, unpack, sub, max = redis.call, struct.pack, struct.unpack, unpack, string.sub, math.max
 local short = text.short
 -- Room for the list, kept between calls: of each, only as much is read as this call has written. `ids` is a command, too:
@@ -18,6 +18,8 @@ local ids, to_live, to_ended, off_held, off_dedupe = {}, {'HSET'}, {'ZADD'}, {'Z
 local tale, results, one_live, one_raw = {}, {'HSET'}, {}, {}
 -- Digests of which somebody else may have become the owner.
 local doubted, owners = {}, {}
+-- What was counted, and of each item what is said of it.
+local answer = {'completed'}
 
 -- The ids of a list in which nobody is twice.
 local function read(args, n)
@@ -31,11 +33,11 @@ local function read(args, n)
   return true
 end
 
--- What the event notes, and the head of the next: since when the worker had it, and how long.
+-- What the event notes, and the head of the next: since when the worker had it, and how long. And what is said of that.
 local function note_of(since, now)
   local reserved_at = unpack_record('>I6', since)
-  local note = text.of(reserved_at) .. ' ' .. text.of(max(now - reserved_at, 0))
-  return '\0' .. short(note) .. COMPLETED
+  local held = text.of(max(now - reserved_at, 0))
+  return '\0' .. short(text.of(reserved_at) .. ' ' .. held) .. COMPLETED, DONE .. held
 end
 
 -- Who has taken a key meanwhile keeps it. Answers how many are to be freed.
@@ -53,7 +55,7 @@ end
 -- of others may be, and how many results there are.
 local function decide(args, n, now, before, lives, raws)
   local freed, doubts, said, known_since, known_worker, known_client = 0, 0, 0, nil, nil, nil
-  local note, named, rest
+  local note, done, named, rest
   local how = DONE_BYTE .. pack('>I6', now)
   for i = 1, n do
     local k, live, raw = i * 2, lives[i], raws[i]
@@ -67,11 +69,12 @@ local function decide(args, n, now, before, lives, raws)
     end
     if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > 0 or turn >= patch.UNSERVED then return end
 
-    if since ~= known_since then known_since, known_client, note = since, nil, note_of(since, now) end
+    if since ~= known_since then known_since, known_client, note, done = since, nil, note_of(since, now) end
     if worker ~= known_worker then known_worker, known_client, named = worker, nil, short(worker) end
     if client ~= known_client then known_client, rest = client, named .. short(client) .. note end
     to_live[k + 1], to_ended[k + 2], tale[k - 1], tale[k] = id, id, id, rest
     to_live[k + 2] = patch.complete(live, arrival, score, counters, stop, sub(claim, -8), how, since, named)
+    answer[i + 2] = done
     to_ended[k + 1], off_held[i + 2] = text.of(before + i), worker .. '\0' .. nonce .. '\0' .. id
     -- Who is out for the first time was never dead, so nobody can have taken their key.
     if digest and counters == ONCE then
@@ -101,14 +104,6 @@ local function write(q, n, said, freed)
   if freed > 0 then call(unpack(off_dedupe, 1, freed + 2)) end
 end
 
--- The answer is the same for all lists of a length.
-local answers = setmetatable({}, {__index = function(self, n)
-  local fields = {'completed', text.of(n)}
-  for i = 1, n do fields[i + 2] = DONE end
-  self[n] = text.packed(fields, n + 2)
-  return self[n]
-end})
-
 return function(q, args)
   local n, now = #args / STRIDE, clock.read()
   if not read(args, n) or call('ZCOUNT', q.reserved, '-inf', text.of(now)) > 0 then return end
@@ -121,5 +116,6 @@ return function(q, args)
   write(q, n, said, freed)
   books.tell(q, COMPLETED, tale, n, 0)
   books.write(q, 'completed', before + n, count + n)
-  return answers[n]
+  answer[2] = text.of(n)
+  return text.packed(answer, n + 2)
 end

@@ -4,7 +4,8 @@
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 2: id; secret, digest of the secret, and behind them the result ('' = none)
--- REPLY  per item: its words, 'done' | 'again' and late (0 | 1) | {'lost', how, state ('' = unknown)} |
+-- REPLY  per item: its words, 'done', late (0 | 1) and how long it was held, ms | 'again' and late |
+-- REPLY  {'lost', how, state ('' = unknown)} |
 -- REPLY  {'later'}: in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -46,7 +47,7 @@ local function finish(q, job, worker, reserved_at, result, late)
   local note = format(late and '%.0f %.0f late' or '%.0f %.0f', reserved_at, held)
   event.tell(q, 'completed', id, worker, job.header, note)
   total.count(q, 'completed')
-  return text.words('done', late and 1 or 0)
+  return text.words('done', late and 1 or 0, text.of(held))
 end
 
 -- The result that came too late is kept beside the job, once: a person's work is never thrown away.

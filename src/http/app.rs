@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use tokio_util::sync::CancellationToken;
 
-use super::pages::{Figures, Readiness};
+use super::{pages::Readiness, scrape::Figures};
 use crate::{access::Access, queue::Queues, waiting::Waiting};
 
 macro_rules! parts {

@@ -28,6 +28,7 @@ mod producer;
 mod purse;
 mod query;
 mod rules;
+mod scrape;
 mod settle;
 mod shapes;
 mod task;
@@ -50,9 +51,10 @@ use self::{
     app::{App, Demo, Parts, PayloadLimit},
     front::{Front, anyone, operators, producers, workers},
     guard::Door,
-    pages::{Figures, Readiness},
+    pages::Readiness,
     problem::{Failure, Problem},
     purse::Bodies,
+    scrape::Figures,
     settle::settle,
 };
 pub use self::{origin::Origins, peers::Peers};
@@ -86,7 +88,7 @@ pub fn router(
 ) -> Router {
     let app = Parts {
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: Figures::new(queues.clone(), metrics),
+        figures: Figures::new(queues.clone(), waiting.clone(), metrics),
         max_payload: PayloadLimit(policy.max_payload),
         demo: Demo(policy.demo),
         access: access.clone(),
@@ -144,7 +146,7 @@ fn for_operators() -> Router<Front> {
         .route("/queues/{queue}/workers", get(operators(operator::workers)))
         .route("/queues/{queue}/locks", get(operators(operator::locks)))
         .route("/events", get(operators(events::events)))
-        .route("/metrics", get(operators(pages::metrics)))
+        .route("/metrics", get(operators(scrape::metrics)))
 }
 
 /// The pages are no secret; what they show is asked for with a key.

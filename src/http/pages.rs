@@ -1,8 +1,7 @@
 //! For probes, monitoring and tools.
 
 use std::{
-    collections::BTreeSet,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -12,22 +11,14 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use metrics_exporter_prometheus::PrometheusHandle;
-use metrics_process::Collector;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::{host::Stranger, query::Query};
-use crate::{
-    access::{Caller, Pattern},
-    job::{QueueName, State as JobState},
-    queue::{Check, QueuePage, Queues, StateCounts},
-};
+use crate::queue::{Check, Queues};
 
 /// However many probes ask, Redis is asked once in this time.
 const FRESH: Duration = Duration::from_secs(1);
-/// How the label of a queue begins.
-const QUEUE: &str = "queue=\"";
 
 /// `GET /livez`
 pub async fn livez() -> &'static str {
@@ -57,26 +48,6 @@ pub async fn readyz(
         return (status, if ready { "ok" } else { "not ready" }.to_owned());
     }
     (status, if lines.is_empty() { "ok".to_owned() } else { lines.join("\n") })
-}
-
-/// `GET /metrics`
-pub async fn metrics(State(figures): State<Figures>, caller: Caller) -> Response {
-    figures.look().await;
-    let all = figures.metrics.render();
-    let seen = if caller.covers(&Pattern::all()) { all } else { of_callers_queues(&all, &caller) };
-    let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    ([(header::CONTENT_TYPE, text)], seen).into_response()
-}
-
-/// The figures without those of queues that are none of the caller's business.
-fn of_callers_queues(all: &str, caller: &Caller) -> String {
-    let queue = |line: &str| {
-        let labels = line.split_once('{')?.1;
-        let value = labels.strip_prefix(QUEUE).or_else(|| Some(labels.split_once(&format!(",{QUEUE}"))?.1))?;
-        Some(value.split_once('"')?.0.to_owned())
-    };
-    let sees = |name: &str| QueueName::parse(name).is_ok_and(|queue| caller.sees(&queue));
-    all.split_inclusive('\n').filter(|line| queue(line).is_none_or(|name| sees(&name))).collect()
 }
 
 /// Whether this instance should be given work.
@@ -119,63 +90,5 @@ impl Readiness {
 fn hide_place(check: &mut Check) {
     if check.name == "redis" && check.problem.is_some() {
         check.problem = Some("Redis does not answer".to_owned());
-    }
-}
-
-/// All figures; those that are not counted as things happen are looked up when somebody asks.
-#[derive(Clone)]
-pub struct Figures {
-    queues: Queues,
-    metrics: PrometheusHandle,
-    process: Collector,
-    /// Queues that have figures: one that goes must not keep its last ones for ever.
-    shown: Arc<std::sync::Mutex<BTreeSet<QueueName>>>,
-}
-
-impl Figures {
-    pub fn new(queues: Queues, metrics: PrometheusHandle) -> Self {
-        Self { queues, metrics, process: Collector::default(), shown: Arc::default() }
-    }
-
-    async fn look(&self) {
-        self.process.collect();
-        let (open, most) = self.queues.connections();
-        metrics::gauge!("intray_redis_connections").set(open as f64);
-        metrics::gauge!("intray_redis_connections_max").set(most as f64);
-        if let Some(bytes) = crate::memory::allocated() {
-            metrics::gauge!("intray_allocated_bytes").set(bytes as f64);
-        }
-        let page = self.queues.queues().await;
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        // Of what is away nobody knows now, and old figures would look like new ones.
-        match page {
-            Ok(QueuePage { queues, unavailable, .. }) => {
-                let there = queues.iter().map(|queue| queue.name.clone());
-                let now: BTreeSet<_> = there.chain(unavailable.iter().cloned()).collect();
-                shown.difference(&now).for_each(|gone| show(gone, |_| 0.0));
-                queues.iter().for_each(|queue| show(&queue.name, |state| count(&queue.counts, state) as f64));
-                unavailable.iter().for_each(|queue| show(queue, |_| f64::NAN));
-                *shown = now;
-            }
-            Err(_) => shown.iter().for_each(|queue| show(queue, |_| f64::NAN)),
-        }
-    }
-}
-
-fn show(queue: &QueueName, jobs: impl Fn(JobState) -> f64) {
-    for state in JobState::ALL {
-        metrics::gauge!("intray_jobs", "queue" => queue.to_string(), "state" => state.word()).set(jobs(state));
-    }
-}
-
-fn count(counts: &StateCounts, state: JobState) -> u64 {
-    match state {
-        JobState::Waiting => counts.waiting,
-        JobState::Blocked => counts.blocked,
-        JobState::Delayed => counts.delayed,
-        JobState::Reserved => counts.reserved,
-        JobState::Completed => counts.completed,
-        JobState::Dead => counts.dead,
-        JobState::Cancelled => counts.cancelled,
     }
 }

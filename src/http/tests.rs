@@ -29,7 +29,11 @@ fn service(routes: Router<Front>, cors: Origins) -> Router {
     let app = Parts {
         waiting: Waiting::new(queues.clone(), leaving.clone()),
         readiness: Readiness::new(queues.clone(), leaving.clone()),
-        figures: Figures::new(queues.clone(), PrometheusBuilder::new().build_recorder().handle()),
+        figures: Figures::new(
+            queues.clone(),
+            Waiting::new(queues.clone(), leaving.clone()),
+            PrometheusBuilder::new().build_recorder().handle(),
+        ),
         access: Access::off(),
         max_payload: PayloadLimit(1),
         demo: Demo(false),

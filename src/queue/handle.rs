@@ -22,7 +22,7 @@ use super::{
     script::Scripts,
     transition::{self, Grouped, Transition},
 };
-use crate::job::QueueName;
+use crate::{figures::ByQueue, job::QueueName};
 
 /// A cheap handle on every queue.
 #[derive(Clone)]
@@ -89,6 +89,11 @@ impl Queues {
         let runner = &self.parts.runner;
         let script = runner.scripts.named(script, false);
         runner.run(script, queue, &runner.keys_of(script, queue), &[args]).await
+    }
+
+    /// What is counted by queue.
+    pub fn figures(&self) -> &ByQueue {
+        &self.parts.runner.meter.queues
     }
 
     /// From now on no call brings more queues than this into being.

@@ -13,12 +13,7 @@ use tokio_util::task::TaskTracker;
 use super::{
     fault::Fault,
     keys::Keys,
-    redis::{
-        args::Args,
-        complaints::Complaints,
-        links::Links,
-        meter::{self, Meter},
-    },
+    redis::{args::Args, complaints::Complaints, links::Links, meter::Meter},
     script::{Script, Scripts},
 };
 use crate::job::QueueName;
@@ -69,7 +64,7 @@ impl Runner {
         keys: &Args,
         items: &[&Args],
     ) -> Result<Value, Fault> {
-        self.timed(script, keys, items).await.map(|answer| meter::counted(queue, answer))
+        self.timed(script, keys, items).await.map(|answer| self.meter.counted(queue, answer))
     }
 
     /// Runs a script on whatever the keys are.

@@ -8,7 +8,6 @@ use super::{
     fault::Fault,
     redis::{
         args::Args,
-        meter,
         read::{Fields, broken, word},
     },
     runner::Runner,
@@ -78,8 +77,8 @@ impl Effect {
         match self {
             Self::None => {}
             Self::Moved => runner.mark_active(queue),
-            Self::Counted(what, n) => meter::transitions(queue, what.word(), n),
-            Self::Lost => meter::lost(),
+            Self::Counted(what, n) => runner.meter.transitions(queue, what.word(), n),
+            Self::Lost => runner.meter.lost(),
         }
     }
 }

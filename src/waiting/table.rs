@@ -37,6 +37,11 @@ impl Table {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Those who have a seat.
+    pub(super) fn count(&self) -> usize {
+        self.state().waiters.len()
+    }
+
     /// Awake at first: who enters looks before they sleep. With the seat come those queues that nobody watches yet. All at
     /// once, for a watch may go at any moment in which nobody is in its line.
     pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Seat<'_>, Vec<QueueName>) {

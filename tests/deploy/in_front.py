@@ -1,16 +1,20 @@
-"""What must work by way of a proxy: probes, scrapes, streams, polls, large bodies."""
+"""What must work by way of a proxy: probes, scrapes, streams, polls, large bodies, and to leave."""
 
-from places import say
+import re
+
+from places import say, until
 
 
-def works(site, what):
+def works(site, instances, what):
     assert site.ok("GET", "/readyz") == "ok"
     assert "http_request_duration_seconds" in site.ok("GET", "/metrics")
     stream_comes_as_it_happens(site)
     poll_waits(site)
+    whoever_leaves_waits_no_longer(site, instances)
     # Larger than what proxies take by themselves.
     site.ok("POST", "/jobs", [{"queue": "large", "payload": "x" * 200_000, "dedupe": False} for _ in range(20)])
-    say(f"{what}: a probe, a scrape, a stream of events, a long poll and 4 MB of jobs are answered with 200")
+    say(f"{what}: a probe, a scrape, a stream of events, a long poll and 4 MB of jobs are answered with 200, "
+        "and a page that has gone waits no longer")
 
 
 def stream_comes_as_it_happens(site):
@@ -27,3 +31,14 @@ def poll_waits(site):
     asked = {"queues": ["nothing-is-here"], "wait_ms": 1_500}
     answer = site.ok("POST", "/jobs/reserve", asked)
     assert answer["jobs"] == [], answer
+
+
+def whoever_leaves_waits_no_longer(site, instances):
+    def waiting():
+        shown = [instance.ok("GET", "/metrics") for instance in instances]
+        return sum(int(re.search(r"^intray_waiters (\d+)", text, re.M)[1]) for text in shown)
+
+    page = site.send("POST", "/jobs/reserve", {"queues": ["nothing-is-here"], "wait_ms": 30_000})
+    until("a page waits", lambda: waiting() == 1)
+    page.close()
+    until("nobody waits", lambda: waiting() == 0, seconds=5)

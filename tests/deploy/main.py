@@ -7,15 +7,16 @@ import compose
 import kubernetes
 import proxies
 import units
+import watch
 from places import say
 from stage import Stage
 
-CHECKS = [compose.check, kubernetes.check, proxies.check, units.check]
-STORIES = [proxies.by_compose, proxies.by_cluster, proxies.by_nginx, proxies.by_caddy, kubernetes.story, units.story]
+CHECKS = [compose.check, kubernetes.check, proxies.check, units.check, watch.check]
+STORIES = [proxies.by_compose, proxies.by_cluster, proxies.by_nginx, proxies.by_caddy, kubernetes.story, units.story, watch.story]
 
 
 # Longer than all of it takes.
-PATIENCE = 100
+PATIENCE = 300
 
 
 def main():

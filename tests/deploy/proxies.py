@@ -36,11 +36,12 @@ def uses(compose, what):
     """By way of Caddy, as the page of somebody on this machine, and as Prometheus asks."""
     site = Site((compose.address("caddy"), 7070), "localhost:7070")
     until("Caddy serves", site.is_ready)
-    in_front.works(site, what)
+    instances = [Site((compose.address(name), 7070), f"{name}:7070") for name in ("intray-1", "intray-2")]
+    in_front.works(site, instances, what)
     status, _ = Site((compose.address("caddy"), 7070), "evil.example").call("GET", "/queues")
     assert status == 421, f"a name that somebody points here is answered with {status}"
-    for name in ("intray-1", "intray-2"):
-        assert "intray_jobs" in Site((compose.address(name), 7070), f"{name}:7070").ok("GET", "/metrics")
+    for instance, name in zip(instances, ("intray-1", "intray-2")):
+        assert "intray_jobs" in instance.ok("GET", "/metrics")
         compose.stage.has_no_warning(name)
 
 
@@ -66,7 +67,7 @@ def instance(stage, **env):
 
 
 def by_nginx(stage):
-    instance(stage, INTRAY_ALLOWED_HOST=NAME)
+    behind = instance(stage, INTRAY_ALLOWED_HOST=NAME)
     for folder in ("nginx/conf.d", "intray"):
         pathlib.Path("/etc", folder).mkdir(parents=True, exist_ok=True)
     shutil.copy(DEPLOY / "nginx.conf", "/etc/nginx/conf.d/intray.conf")
@@ -79,14 +80,14 @@ def by_nginx(stage):
     stage.start("nginx", ["nginx", "-c", whole, "-g", "daemon off;"], {})
     site = Site(("127.0.0.1", 443), NAME, tls=True)
     until("nginx serves", site.is_ready)
-    in_front.works(site, "nginx.conf")
+    in_front.works(site, [behind], "nginx.conf")
     assert Site(("127.0.0.1", 80), NAME).call("GET", "/queues")[0] == 308
 
 
 def by_caddy(stage):
-    instance(stage)
+    behind = instance(stage)
     command = ["caddy", "run", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile"]
     stage.start("caddy", command, {"HOME": str(stage.work / "data")})
     site = Site(("127.0.0.1", 8443), "localhost:8443", tls=True)
     until("Caddy serves", site.is_ready)
-    in_front.works(site, "Caddyfile, by TLS")
+    in_front.works(site, [behind], "Caddyfile, by TLS")

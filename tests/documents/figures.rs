@@ -15,7 +15,8 @@ fn every_figure_that_is_counted_is_described() {
     let mut counted = BTreeSet::new();
     for kind in ["counter", "gauge", "histogram"] {
         for (_, text) in &sources {
-            for rest in text.split(&format!(" metrics::{kind}!(")).skip(1) {
+            let (recorded, of_a_family) = (format!(" metrics::{kind}!("), format!("family::{kind}("));
+            for rest in text.split(&recorded).skip(1).chain(text.split(&of_a_family).skip(1)) {
                 let name = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
                 let name = name.unwrap_or_else(|| panic!("a {kind} goes by a name that cannot be found: {:.60}", rest));
                 counted.insert((name.to_owned(), kind));

@@ -168,6 +168,7 @@ mod program {
     pub mod crash; // The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
     mod demo; // `make demo`: a service of its own, and never anybody else's.
     mod examples; // The examples, each run as it is printed: what it shows does happen, and happens again.
+    mod figures; // What the page of the metrics says of them, and what they say of people's work.
     mod full_disk; // The private server's disk runs full: what was acknowledged is there.
     mod leaving; // A service that is told to end.
     mod manual; // What a shell and a reader are told of the flags.

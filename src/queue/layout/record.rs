@@ -101,6 +101,8 @@ pub(crate) struct Hold {
 pub(crate) struct Live {
     pub(crate) state: State,
     pub(crate) score: Option<u64>,
+    /// When it first came into line.
+    pub(crate) arrived_at: Millis,
     pub(crate) priority: u8,
     /// handed out, expired, failed, abandoned, released
     pub(crate) counters: [u32; 5],
@@ -129,7 +131,7 @@ impl Live {
         let state = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| State::ALL.get(n).copied());
         let state = state.ok_or_else(|| broken("a state"))?;
         let score = f64::from_bits(bytes.uint(8)?);
-        let _arrival = bytes.uint(6)?;
+        let arrived_at = at_stamp(bytes.uint(6)?);
         let priority = (bytes.uint(1)? % UNSERVED) as u8;
         let mut counters = [0; 5];
         for counter in &mut counters {
@@ -155,6 +157,7 @@ impl Live {
         Ok(Self {
             state,
             score: (score >= 0.0).then_some(score as u64),
+            arrived_at,
             priority,
             counters,
             attempts,

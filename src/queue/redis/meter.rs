@@ -11,20 +11,10 @@ use redis::Value;
 
 use super::read::Fields;
 
-use crate::job::{Kind, QueueName, Tally, Total};
-
-/// Counts transitions that this instance brought about.
-pub(crate) fn transitions(queue: &QueueName, transition: &'static str, n: u64) {
-    if n > 0 {
-        metrics::counter!("intray_transitions_total", "queue" => queue.to_string(), "transition" => transition)
-            .increment(n);
-    }
-}
-
-/// Counts a call that hit nothing. Anybody may invent a reservation, and with it a queue: its name is no label.
-pub(crate) fn lost() {
-    metrics::counter!("intray_transitions_total", "transition" => Tally::Lost.word()).increment(1);
-}
+use crate::{
+    figures::ByQueue,
+    job::{Kind, QueueName, Tally, Total},
+};
 
 /// Tells how long a change that Redis had made waited to be kept as the operator wants.
 pub(crate) fn waited(length: Duration) {
@@ -33,10 +23,10 @@ pub(crate) fn waited(length: Duration) {
 
 /// Counts what a script did, and answers what it answered. What comes by the thousand comes as it costs Redis least: packed
 /// into one text, or flat, and then begins with what was counted and how often.
-pub(crate) fn counted(queue: &QueueName, answer: Value) -> Value {
+fn counted(answer: Value, transitions: impl Fn(&'static str, u64)) -> Value {
     let count = |name: &[u8], n: u64| {
         if let Some(transition) = transition_of(name) {
-            transitions(queue, transition, n);
+            transitions(transition, n);
         }
     };
     let mut parts = match answer {
@@ -104,20 +94,40 @@ pub(crate) struct Figures {
     pub(crate) group_jobs: Histogram,
 }
 
-/// The figures of all scripts, made when a script first runs: finding them costs more than many a call.
+/// The figures of all scripts, made when a script first runs: finding them costs more than many a call. And those of queues.
 #[derive(Default)]
-pub(crate) struct Meter(RwLock<HashMap<&'static str, Figures>>);
+pub(crate) struct Meter {
+    scripts: RwLock<HashMap<&'static str, Figures>>,
+    pub(crate) queues: ByQueue,
+}
 
 impl Meter {
     pub(crate) fn of(&self, script: &'static str) -> Figures {
-        if let Some(figures) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(script) {
+        if let Some(figures) = self.scripts.read().unwrap_or_else(PoisonError::into_inner).get(script) {
             return figures.clone();
         }
         let figures = Figures {
             seconds: metrics::histogram!("intray_script_duration_seconds", "script" => script),
             group_jobs: metrics::histogram!("intray_script_group_jobs", "script" => script),
         };
-        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(script, figures.clone());
+        self.scripts.write().unwrap_or_else(PoisonError::into_inner).insert(script, figures.clone());
         figures
+    }
+
+    /// Counts what a script did in a queue, and answers what it answered.
+    pub(crate) fn counted(&self, queue: &QueueName, answer: Value) -> Value {
+        counted(answer, |transition, n| self.transitions(queue, transition, n))
+    }
+
+    /// Counts transitions that this instance brought about.
+    pub(crate) fn transitions(&self, queue: &QueueName, transition: &'static str, n: u64) {
+        if n > 0 {
+            self.queues.count(queue.as_str(), transition, n);
+        }
+    }
+
+    /// Counts a call that hit nothing. Anybody may invent a reservation, and with it a queue: its name is no label.
+    pub(crate) fn lost(&self) {
+        self.queues.count_lost(Tally::Lost.word());
     }
 }

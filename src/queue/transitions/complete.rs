@@ -60,9 +60,14 @@ impl Transition for Complete {
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<Completion, Fault> {
+        let (meter, queue) = (&reply.runner.meter, reply.queue);
         let (word, mut fields) = reply.words()?;
         match word {
-            "done" => Ok(Completion::Done { late: fields.flag()?, duplicate: false }),
+            "done" => {
+                let late = fields.flag()?;
+                meter.queues.held(queue.as_str(), fields.count()? as f64 / 1e3);
+                Ok(Completion::Done { late, duplicate: false })
+            }
             "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }),
             "lost" => Lost::read(&mut fields).map(Completion::Lost),
             _ => Err(broken("done, again or lost")),

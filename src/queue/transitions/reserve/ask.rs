@@ -106,7 +106,11 @@ impl Transition for Ask {
         match word {
             "new" | "held" => {
                 while !item.is_done() {
-                    jobs.push(read_handout(queue, warn_ms, &mut item)?);
+                    let (job, wait_ms) = read_handout(queue, warn_ms, &mut item)?;
+                    jobs.push(job);
+                    if let Some(ms) = wait_ms.filter(|_| word == "new") {
+                        runner.meter.queues.waited(queue.as_str(), ms as f64 / 1e3);
+                    }
                 }
                 if word == "new" && !jobs.is_empty() {
                     let taken = |job: &Handout| (job.reservation.job.code, job.reservation.secret);
@@ -172,7 +176,8 @@ fn read_shared(shared: &[Value]) -> Result<(u32, Snapshot), Fault> {
     Ok((warn_ms, Snapshot::of(now, said)?))
 }
 
-fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Result<Handout, Fault> {
+/// A job, and how long it stood in line if nobody had it before.
+fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Result<(Handout, Option<u64>), Fault> {
     let mut about = answer.list()?;
     let job = JobId { queue: queue.clone(), code: about.code()? };
     let deadline = about.time()?;
@@ -182,7 +187,8 @@ fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Res
     let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
     let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };
     let priority = live.score.map_or(header.priority.into(), |score| score >> limits::SPAN_BITS);
-    Ok(Handout {
+    let waited_ms = (live.counters[0] == 1).then(|| hold.reserved_at.since(live.arrived_at));
+    let handout = Handout {
         batch: header.is_member.then(|| job.batch()),
         reservation: Reservation { job, secret: hold.secret },
         payload: payload.ok_or_else(|| broken("a payload"))?,
@@ -198,5 +204,6 @@ fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Res
         resumes: hold.resumes,
         draft: if draft.is_empty() { None } else { Some(record::json(draft.to_vec())?) },
         traceparent: header.traceparent,
-    })
+    };
+    Ok((handout, waited_ms))
 }

@@ -1,0 +1,131 @@
+//! What the page of the metrics says of them, and what they say of people's work.
+
+use std::collections::BTreeMap;
+
+use intray::figures::{ALL, Kind};
+use serde_json::json;
+
+use crate::world::{World, eventually, id_of};
+
+/// By name, what Prometheus is told that each is.
+fn told(text: &str) -> BTreeMap<String, String> {
+    let lines = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    lines.filter_map(|line| line.split_once(' ')).map(|(name, kind)| (name.to_owned(), kind.to_owned())).collect()
+}
+
+/// The labels of the lines of a figure, those of histograms themselves left out.
+fn labels(text: &str, name: &str) -> Vec<String> {
+    let ends = ["", "_bucket", "_sum", "_count"];
+    let mut found: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let Some((line, inner)) = line.split_once('{') else { continue };
+        if ends.iter().any(|end| line == format!("{name}{end}")) {
+            let names = inner.split("\",").filter_map(|pair| pair.split_once("=\"")).map(|(name, _)| name.to_owned());
+            found.extend(names.filter(|name| name != "le"));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+#[tokio::test]
+async fn every_figure_is_what_its_page_says() {
+    let w = World::plan().sweeping_every(20).start().await;
+    w.enqueue(1).await;
+    w.enqueue(2).await;
+    w.complete(&w.reserve().await).await.is(200);
+    w.reserve_by(json!({ "lease_ms": 1_000 })).await;
+    w.pass(1_000);
+    let text = eventually("the sweep has been by", async || {
+        let text = w.get("/metrics").await.text();
+        text.contains("intray_sweep_lag_seconds_count").then_some(text)
+    })
+    .await;
+    let told = told(&text);
+    for (name, kind) in told.iter().filter(|(name, _)| !name.starts_with("process_")) {
+        let figure = ALL.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("{name} is on no page"));
+        assert_eq!(figure.kind.word(), kind, "{name}");
+        let mut wanted = figure.labels.to_vec();
+        wanted.sort_unstable();
+        assert_eq!(labels(&text, name), wanted, "{name}");
+    }
+    // What is not there yet is what has not happened.
+    let silent: Vec<_> = ALL.iter().filter(|figure| !told.contains_key(figure.name)).map(|f| f.name).collect();
+    let happens = ["durability", "faults", "emptied", "failovers", "missing", "cut", "auth_failures"];
+    for name in silent {
+        assert!(happens.iter().any(|word| name.contains(word)), "{name} is on the page and not at /metrics");
+    }
+    assert!(ALL.iter().any(|figure| figure.kind == Kind::Histogram && figure.labels == ["queue"]));
+}
+
+/// The value of a line.
+fn value(text: &str, line: &str) -> Option<f64> {
+    text.lines().find_map(|other| other.strip_prefix(line)?.trim().parse().ok())
+}
+
+#[tokio::test]
+async fn it_is_told_how_long_jobs_wait_and_how_long_they_are_held() {
+    let w = World::start().await;
+    w.enqueue(1).await;
+    w.put(json!({ "payload": "later", "delay_ms": 60_000, "priority": 99 })).await.is(201);
+    w.pass(10_000);
+    let of = async |name: &str| value(&w.get("/metrics").await.text(), &format!("{name}{{queue=\"default\"}}"));
+    let oldest = of("intray_oldest_waiting_seconds").await.expect("it waits");
+    assert!((10.0..20.0).contains(&oldest), "{oldest}");
+    let held = w.reserve().await;
+    assert_eq!(of("intray_wait_seconds_count").await, Some(1.0));
+    let waited = of("intray_wait_seconds_sum").await.expect("a sum");
+    assert!((10.0..20.0).contains(&waited), "{waited}");
+    assert_eq!(of("intray_oldest_waiting_seconds").await, Some(0.0));
+    // Who has it for a second time has waited for nothing: it was somebody's meanwhile.
+    w.abandon(&held).await.is(200);
+    let held = w.reserve().await;
+    assert_eq!(of("intray_wait_seconds_count").await, Some(1.0));
+    w.pass(120_000);
+    w.complete(&held).await.is(200);
+    w.complete(&held).await.is(200);
+    assert_eq!(of("intray_held_seconds_count").await, Some(1.0));
+    let lasted = of("intray_held_seconds_sum").await.expect("a sum");
+    assert!((120.0..130.0).contains(&lasted), "{lasted}");
+    // What was delayed stands in line from when it was put there.
+    w.sweep().await;
+    w.pass(5_000);
+    w.reserve().await;
+    let second = of("intray_wait_seconds_sum").await.expect("a sum") - waited;
+    assert!((5.0..15.0).contains(&second), "{second}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_waits_is_counted_once_and_for_as_long_as_they_wait() {
+    let w = World::start().await;
+    let waiters = async || value(&w.get("/metrics").await.text(), "intray_waiters ");
+    assert_eq!(waiters().await, Some(0.0));
+    let asked = w.post("/jobs/reserve", json!({ "queues": ["a", "b", "c"], "wait_ms": 30_000 }));
+    let work = async {
+        eventually("somebody waits", async || (waiters().await == Some(1.0)).then_some(())).await;
+        w.enqueue_as(json!({ "queue": "b", "payload": 1 })).await;
+    };
+    let (answer, ()) = tokio::join!(asked, work);
+    assert_eq!(answer.is(200)["jobs"].as_array().map(Vec::len), Some(1));
+    assert_eq!(waiters().await, Some(0.0));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn queues_beyond_the_labels_are_summed_and_nothing_is_lost() {
+    let w = World::plan().flag("--metrics-queues", "2").start().await;
+    for (queue, n) in [("a", 5), ("b", 4), ("c", 3), ("d", 2)] {
+        w.enqueue_many((0..n).map(|job| json!({ "queue": queue, "payload": job }))).await;
+    }
+    id_of(&w.put(json!({ "queue": "c", "payload": "first", "priority": 0 })).await.is(201));
+    w.complete(&w.reserve_by(json!({ "queues": ["c"] })).await).await.is(200);
+    let text = w.get("/metrics").await.text();
+    let waiting = |queue: &str| value(&text, &format!("intray_jobs{{queue=\"{queue}\",state=\"waiting\"}}"));
+    assert_eq!(["a", "b", "c", "d", "other"].map(waiting), [Some(5.0), Some(4.0), None, None, Some(5.0)]);
+    let enqueued =
+        |queue: &str| value(&text, &format!("intray_transitions_total{{queue=\"{queue}\",transition=\"enqueued\"}}"));
+    assert_eq!(["a", "b", "c", "d", "other"].map(enqueued), [Some(5.0), Some(4.0), None, None, Some(6.0)]);
+    assert_eq!(value(&text, "intray_held_seconds_count{queue=\"other\"}"), Some(1.0));
+}
