@@ -3,6 +3,7 @@
 mod durability;
 mod environment;
 mod exposure;
+mod manual;
 mod pem;
 mod redis_tls;
 mod redis_url;
@@ -24,6 +25,7 @@ use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     durability::Durability,
     environment::{levels, strangers},
+    manual::{completions, manual},
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
@@ -64,6 +66,10 @@ pub enum Command {
     Key(Key),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
+    /// Print what a shell needs to complete commands and flags, to be sourced
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page
+    Man,
 }
 
 #[derive(Debug, Args)]

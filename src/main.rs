@@ -1,6 +1,10 @@
 //! The program: arguments, signals, run.
 
-use std::{process::ExitCode, time::Duration};
+use std::{
+    io::{ErrorKind, Write},
+    process::ExitCode,
+    time::Duration,
+};
 
 use anyhow::anyhow;
 use intray::{
@@ -28,6 +32,8 @@ fn main() -> ExitCode {
             key(&options);
             Ok(())
         }
+        Command::Completions { shell } => print(&config::completions(shell)),
+        Command::Man => config::manual().map_err(Into::into).and_then(|page| print(&page)),
         Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
         Command::Check(Checking { serve, acl: true }) => {
@@ -45,6 +51,14 @@ fn main() -> ExitCode {
             eprintln!("intray: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Whoever has read enough may close the pipe.
+fn print(text: &[u8]) -> anyhow::Result<()> {
+    match std::io::stdout().write_all(text) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
     }
 }
 

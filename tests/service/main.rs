@@ -162,10 +162,11 @@ mod program {
     mod examples; // The examples, each run as it is printed: what it shows does happen, and happens again.
     mod full_disk; // The private server's disk runs full: what was acknowledged is there.
     mod leaving; // A service that is told to end.
+    mod manual; // What a shell and a reader are told of the flags.
     mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
     mod power; // Power cuts of the private server's machine, many of them: what each level of durability loses.
+    mod printed; // The calls that the README and the pages under docs/ print, run as they are, line by line.
     mod probes; // What probes, monitoring and logs see.
-    mod readme; // The README's tour by curl, run as it is printed, line by line.
     mod rolling; // New instances in place of old ones while everybody works.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
     mod torn; // What a power cut leaves of the private server's file: it starts on everything that was whole.

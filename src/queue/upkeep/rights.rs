@@ -151,11 +151,11 @@ mod tests {
 
     /// Words in capitals that are no commands.
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
-    /// For `intray migrate` only, which the README says.
+    /// For `intray migrate` only, which `docs/scale.md` says.
     const MOVING: [&str; 3] = ["HSCAN", "RENAMENX", "TYPE"];
     /// Whoever may not ask this is told less.
     const BY_THE_WAY: [&str; 1] = ["CONFIG"];
-    /// For `--durability` only, which the README says too; the start tries them where they are wanted.
+    /// For `--durability` only, which `docs/scale.md` says too; the start tries them where they are wanted.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
     /// For sentinels, whose users are others.
     const ELSEWHERE: [&str; 1] = ["SENTINEL"];
@@ -202,10 +202,10 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_the_line_that_makes_such_a_user() {
-        let readme = include_str!("../../../README.md");
-        let line = readme.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
+    fn the_documents_have_the_line_that_makes_such_a_user() {
+        let page = include_str!("../../../docs/scale.md");
+        let line = page.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
         assert_eq!(line, needed_rights("intray", false));
-        assert!(readme.contains("`+asking +cluster|slots`"), "what a cluster needs besides");
+        assert!(page.contains("`+asking +cluster|slots`"), "what a cluster needs besides");
     }
 }
