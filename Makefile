@@ -24,7 +24,7 @@ test-all: test test-web test-contract test-deploy test-packages
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
 	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
-	cargo test --locked --test service -- store::synced
+	cargo test --locked --test service -- store::synced store::cluster::kept
 	cargo test --locked --features whole-path --test service -- $(moving)
 	cargo test --locked --features scripts-only --test service -- $(moving)
 	cargo test --locked --features whole-path --test model -- the_queue_does large_batches

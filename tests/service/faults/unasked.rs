@@ -36,7 +36,9 @@ async fn lets_go(script: &str, nth: usize) {
         w.post(&format!("/queues/{gone}/sweep"), json!({})).await.is(200);
         w.proxy().catch(script, nth, fate);
         let met = handle.retire_unseen().await;
-        assert!(met.is_err() && w.proxy().caught() == 1, "{fate:?}: {met:?}");
+        // On a cluster what was certainly not done is tried again at once.
+        assert!(met.is_err() || w.engine.is_cluster(), "{fate:?}: {met:?}");
+        assert_eq!(w.proxy().caught(), 1, "{fate:?}");
         eventually("it is done the next time", async || handle.retire_unseen().await.ok()).await;
         assert_eq!(left_of(&w, &gone).await, (0, None), "{fate:?}");
         assert!(left_of(&w, &used).await.1.is_some(), "{fate:?}");

@@ -47,6 +47,8 @@ async fn of_changes_that_a_replica_has_confirmed_none_is_lost_when_the_network_f
         }
     }
     let primary = w.primary().await;
+    // It cut its clients off when it became what it is.
+    w.nodes[primary].connect().await;
     let kept: HashSet<String> = w.nodes[primary].run("HKEYS intray:{default}:2:jobs").await;
     let lost = [&of_others, &of_beside].map(|load| load.ids().iter().filter(|id| !is_in(&kept, id)).count());
     println!("{times} partitions: {lost:?} lost of {} and {} acknowledged", of_others.len(), of_beside.len());

@@ -68,6 +68,46 @@ async fn whoever_asks_several_queues_is_answered_by_those_that_are_there() {
     w.check().await;
 }
 
+/// Whoever comes back to a queue whose node is away asks again and again whether it is there, and meanwhile the instance may
+/// have read what happened last. Of many who ask, some ask later than that.
+#[tokio::test]
+async fn readers_who_come_back_while_a_node_is_away_are_told_first_what_happened_before_they_came() {
+    let w = World::on_a_cluster().await;
+    let queues = w.queue_of_each_node().await;
+    let all = format!("?{}", query(&queues));
+    w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": 1 }))).await;
+    let mut before = w.listen(&all).await;
+    assert_eq!(before.next().await.expect("a message").kind, "heartbeat");
+    let id = before.last_id.clone();
+    let missed = w.enqueue_as(json!({ "queue": queues[1], "payload": 2 })).await;
+    assert_holds(&before.hear(1).await[0], json!({ "type": "enqueued", "job": missed }));
+
+    w.engine.freeze_node(1);
+    // It waits at the node, and is done as soon as that goes on.
+    w.put(json!({ "queue": queues[1], "payload": 3 })).await.refused("unavailable");
+    known_to_be_away(&w, &queues[1]).await;
+    let come_back = (0..40).map(|n| {
+        let (client, all, id) = ((*w).clone(), all.clone(), id.clone());
+        async move {
+            tokio::time::sleep(Duration::from_millis(60 * n)).await;
+            let mut back = client.listen_after(&all, &id).await;
+            assert_eq!(back.next_event().await.expect("a message").kind, "unavailable");
+            back
+        }
+    });
+    let readers = futures_util::future::join_all(come_back).await;
+    w.engine.thaw_node(1);
+    let told =
+        futures_util::future::join_all(readers.into_iter().map(|mut back| async move { back.hear(2).await })).await;
+    let jobs = w.get(&format!("/queues/{}/jobs", queues[1])).await.is(200);
+    let ids: Vec<_> = jobs["jobs"].as_array().expect("jobs").iter().map(|job| job["id"].clone()).collect();
+    assert_eq!((ids.len(), &ids[1]), (3, &json!(missed)));
+    for told in told {
+        assert_eq!(told.iter().map(|event| event["job"].clone()).collect::<Vec<_>>(), ids[1..], "{told:?}");
+    }
+    w.check().await;
+}
+
 #[tokio::test]
 async fn a_stream_over_several_queues_names_the_one_that_is_away_and_tells_of_it_when_it_is_back() {
     let w = World::on_a_cluster().await;
