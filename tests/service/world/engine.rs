@@ -1,6 +1,10 @@
 //! A Redis of one's own, in a temporary folder: a server on a socket, or a cluster of several.
 
+mod moves;
+mod nodes;
 mod server;
+
+pub use self::{moves::Move, nodes::Form};
 
 use std::{
     path::{Path, PathBuf},
@@ -10,13 +14,7 @@ use std::{
 use redis::{FromRedisValue, RedisError, Value, aio::MultiplexedConnection};
 
 use self::server::{PROGRAM, Server};
-use super::{clock::Clock, eventually};
-
-/// Primaries of a cluster.
-pub const SHARDS: usize = 3;
-const SLOTS: usize = 16_384;
-/// On a cluster all nodes are asked, and what they say is one answer.
-const OF_ALL: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
+use super::clock::Clock;
 
 /// The server program that `make test-all` brings beside that on PATH, whose Redis may be too old for `WAITAOF`. None without it.
 pub fn latest() -> Option<PathBuf> {
@@ -31,8 +29,10 @@ pub fn program_of_engines() -> &'static str {
 pub struct Engine {
     folder: PathBuf,
     pub clock: Clock,
-    /// The only one, or the primaries of a cluster.
+    /// The only one, or the nodes of a cluster.
     servers: Vec<Server>,
+    /// What they are like, in a cluster.
+    form: Option<Form>,
 }
 
 impl Engine {
@@ -52,57 +52,7 @@ impl Engine {
         let clock = Clock::new(folder);
         let mut server = Server::on_a_socket(program, folder, keeping, &clock);
         server.connect().await;
-        Self { folder: folder.to_owned(), clock, servers: vec![server] }
-    }
-
-    /// A cluster whose nodes miss each other after so many ms. Who moves its clock gives it a long time.
-    pub async fn start_cluster(folder: &Path, durable: bool, timeout_ms: u64) -> Self {
-        let clock = Clock::new(folder);
-        let mut engine = Self { folder: folder.to_owned(), clock, servers: Vec::new() };
-        for nth in 0..SHARDS {
-            engine.add_node(durable, timeout_ms).await;
-            let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
-            let _: String = engine.at(nth, &format!("CLUSTER ADDSLOTSRANGE {first} {last}")).await;
-        }
-        engine.greet().await;
-        engine
-    }
-
-    async fn add_node(&mut self, durable: bool, timeout_ms: u64) {
-        let nth = self.servers.len();
-        let folder = self.folder.join(format!("node-{nth}"));
-        let mut server = Server::of_a_cluster(&folder, appending(durable), timeout_ms, &self.clock);
-        // Somebody else may have taken a port that was free a moment ago.
-        while server.has_ended().await {
-            server = Server::of_a_cluster(&folder, appending(durable), timeout_ms, &self.clock);
-        }
-        server.connect().await;
-        self.servers.push(server);
-        let _: String = self.at(nth, &format!("CLUSTER SET-CONFIG-EPOCH {}", nth + 1)).await;
-    }
-
-    /// One more node, which has no slot yet.
-    pub async fn grow(&mut self, timeout_ms: u64) -> usize {
-        self.add_node(false, timeout_ms).await;
-        self.greet().await;
-        self.servers.len() - 1
-    }
-
-    /// All get to know each other. A node that has just started waits for two seconds before it serves: by its clock.
-    async fn greet(&self) {
-        self.clock.advance(2_500);
-        for other in &self.servers[1..] {
-            let (port, bus) = other.ports();
-            let _: String = self.at(0, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}")).await;
-        }
-        for nth in 0..self.servers.len() {
-            eventually("the cluster is well", async || {
-                let info: String = self.at(nth, "CLUSTER INFO").await;
-                let all = format!("cluster_known_nodes:{}\r", self.servers.len());
-                (info.contains("cluster_state:ok") && info.contains(&all)).then_some(())
-            })
-            .await;
-        }
+        Self { folder: folder.to_owned(), clock, servers: vec![server], form: None }
     }
 
     pub fn port_of(&self, nth: usize) -> u16 {
@@ -166,6 +116,10 @@ impl Engine {
         self.servers[0].connection()
     }
 
+    pub fn connection_to(&self, node: usize) -> MultiplexedConnection {
+        self.servers[node].connection()
+    }
+
     pub async fn run<T: FromRedisValue>(&self, words: &str) -> T {
         self.ask(&command(words)).await
     }
@@ -183,65 +137,6 @@ impl Engine {
 
     pub async fn try_at<T: FromRedisValue>(&self, nth: usize, words: &str) -> Result<T, RedisError> {
         Ok(T::from_redis_value(self.servers[nth].ask(&command(words)).await?)?)
-    }
-
-    /// To the node that has the key, or to all.
-    async fn route(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
-        let name = match command.args_iter().next() {
-            Some(redis::Arg::Simple(name)) => name.to_ascii_uppercase(),
-            _ => Vec::new(),
-        };
-        if OF_ALL.contains(&name.as_slice()) {
-            let mut all = Vec::new();
-            for server in &self.servers {
-                all.push(server.ask(command).await?);
-            }
-            return Ok(together(all));
-        }
-        let mut nth = 0;
-        for _ in 0..SHARDS {
-            match self.servers[nth].ask(command).await {
-                Err(e) if e.code() == Some("MOVED") => {
-                    let place = e.redirect_node().map(|(place, _)| place.to_owned()).expect("a place");
-                    let is_it = |server: &Server| place.ends_with(&format!(":{}", server.ports().0));
-                    nth = self.servers.iter().position(is_it).expect("one of ours");
-                }
-                answer => return answer,
-            }
-        }
-        panic!("nobody has the key of {command:?}");
-    }
-
-    /// As a node is that has never had anything of it.
-    pub async fn empty_slot(&self, nth: usize, slot: usize) {
-        let keys: Vec<String> = self.at(nth, &format!("CLUSTER GETKEYSINSLOT {slot} 100")).await;
-        for key in keys {
-            let _: u64 = self.at(nth, &format!("DEL {key}")).await;
-        }
-    }
-
-    /// Which node has a queue.
-    pub async fn shard_of(&self, queue: &str) -> usize {
-        let slot = self.slot_of(queue).await;
-        for nth in 0..self.servers.len() {
-            let Ok(ranges) = self.try_at::<Vec<(usize, usize, Value)>>(nth, "CLUSTER SLOTS").await else { continue };
-            let (_, _, Value::Array(primary)) = ranges.iter().find(|r| (r.0..=r.1).contains(&slot)).expect("a range")
-            else {
-                panic!("{ranges:?}")
-            };
-            let is_it = |server: &Server| primary.contains(&Value::Int(server.ports().0.into()));
-            return self.servers.iter().position(is_it).expect("one of ours");
-        }
-        panic!("no node answers");
-    }
-
-    pub async fn slot_of(&self, queue: &str) -> usize {
-        for nth in 0..self.servers.len() {
-            if let Ok(slot) = self.try_at(nth, &format!("CLUSTER KEYSLOT {queue}")).await {
-                return slot;
-            }
-        }
-        panic!("no node answers");
     }
 
     /// Milliseconds since 1970 by this server's clock.
@@ -269,30 +164,13 @@ impl Engine {
         self.servers.iter().for_each(|server| server.signal(libc::SIGCONT));
     }
 
-    pub fn freeze_node(&self, nth: usize) {
-        self.servers[nth].signal(libc::SIGSTOP);
-    }
-
-    pub fn thaw_node(&self, nth: usize) {
-        self.servers[nth].signal(libc::SIGCONT);
-    }
-
     pub fn kill(&mut self) {
         self.servers.iter_mut().for_each(Server::kill);
     }
 
-    pub fn kill_node(&mut self, nth: usize) {
-        self.servers[nth].kill();
-    }
-
-    /// After a kill; what was kept depends on how the server keeps it.
-    pub async fn revive(&mut self) {
-        for server in &mut self.servers {
-            server.revive(&self.clock).await;
-        }
-        if self.is_cluster() {
-            self.greet().await;
-        }
+    /// What the server says of it.
+    pub async fn replication(&mut self) -> String {
+        self.replication_of(0).await
     }
 
     /// Also where the server has cut its clients off, as one does that becomes primary or is none any more.
@@ -300,11 +178,6 @@ impl Engine {
         for server in &mut self.servers {
             server.connect().await;
         }
-    }
-
-    pub async fn revive_node(&mut self, nth: usize) {
-        self.servers[nth].revive(&self.clock).await;
-        self.greet().await;
     }
 }
 
@@ -318,15 +191,6 @@ fn command(words: &str) -> redis::Cmd {
 
 fn appending(durable: bool) -> &'static [&'static str] {
     if durable { &["--appendonly", "yes", "--appendfsync", "no"] } else { &["--appendonly", "no"] }
-}
-
-/// Lists are one list.
-fn together(all: Vec<Value>) -> Value {
-    if !all.iter().all(|one| matches!(one, Value::Array(_))) {
-        return all.into_iter().next().unwrap_or(Value::Nil);
-    }
-    let lists = all.into_iter().map(|one| if let Value::Array(parts) = one { parts } else { Vec::new() });
-    Value::Array(lists.flatten().collect())
 }
 
 /// For a command that may take its time.

@@ -8,6 +8,7 @@ mod children;
 mod clock;
 pub mod contract;
 mod engine;
+mod guarded;
 pub mod http;
 pub mod http2;
 pub mod json;
@@ -34,7 +35,7 @@ use tempfile::TempDir;
 
 pub use self::{
     children::{Tied, is_alive, signal_process},
-    engine::{Engine, latest},
+    engine::{Engine, Form, latest},
     http::{Answer, Client, Lost},
     json::{assert_holds, missing},
     proxy::{Fault, Proxy},
@@ -135,11 +136,16 @@ impl Plan {
 
     pub async fn start(self) -> World {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let cluster = self.cluster.or_else(|| std::env::var_os(shards::EVERYWHERE).map(|_| shards::PATIENT));
-        let engine = match (self.engine, cluster) {
-            (Some(program), _) => Engine::start_of(program, folder.path(), self.durable).await,
-            (None, Some(timeout_ms)) => Engine::start_cluster(folder.path(), self.durable, timeout_ms).await,
+        let is_elsewhere = self.engine.is_some();
+        let everywhere = std::env::var_os(shards::EVERYWHERE).filter(|_| !is_elsewhere).map(|_| shards::PATIENT);
+        let engine = match (self.engine, self.cluster.or(everywhere)) {
+            (Some(program), None) => Engine::start_of(program, folder.path(), self.durable).await,
             (None, None) => Engine::start(folder.path(), self.durable).await,
+            (program, Some(timeout_ms)) => {
+                let usual = Form::usual(self.durable, timeout_ms);
+                let form = Form { program: program.unwrap_or_else(|| usual.program.clone()), ..usual };
+                Engine::start_cluster(folder.path(), form).await
+            }
         };
         if self.first_layout {
             engine.clock.stop_at(FIRST_LAYOUT_AT);

@@ -1,4 +1,4 @@
-//! A primary, two replicas, and three sentinels that watch them; and a service that asks these where the primary is.
+//! A primary, two replicas, and three sentinels that watch them.
 
 use std::{
     fs,
@@ -9,23 +9,32 @@ use std::{
 use tempfile::TempDir;
 
 use super::{
-    Client, Engine, Service, check,
+    Engine,
     children::Tied,
     engine::program_of_engines,
-    eventually, program,
+    eventually,
     replica::{follow, free_port, open_port},
 };
 
 pub const NAME: &str = "jobs";
 
-#[derive(Default)]
 pub struct Plan {
     /// Of Redis, and of the sentinels.
-    passwords: Option<(&'static str, &'static str)>,
+    pub passwords: Option<(&'static str, &'static str)>,
+    /// Without an answer for so long, a server is taken for lost.
+    pub down_after_ms: u64,
+    pub failover_timeout_ms: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Self { passwords: None, down_after_ms: 1_500, failover_timeout_ms: 6_000 }
+    }
 }
 
 pub struct Watched {
     pub nodes: Vec<Engine>,
+    /// Where the others find them.
     ports: Vec<u16>,
     sentinels: Vec<(u16, Tied)>,
     plan: Plan,
@@ -38,10 +47,10 @@ impl Watched {
     }
 
     pub async fn with_passwords(redis: &'static str, sentinel: &'static str) -> Self {
-        Self::start_as(Plan { passwords: Some((redis, sentinel)) }).await
+        Self::start_as(Plan { passwords: Some((redis, sentinel)), ..Plan::default() }).await
     }
 
-    async fn start_as(plan: Plan) -> Self {
+    pub async fn start_as(plan: Plan) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
         let (mut nodes, mut ports) = (Vec::new(), Vec::new());
         for n in 0..3 {
@@ -55,6 +64,11 @@ impl Watched {
             }
             nodes.push(node);
         }
+        Self::over(folder, nodes, ports, plan).await
+    }
+
+    /// The first of them is the primary. The others find each at its port, whether it is there or something before it.
+    pub async fn over(folder: TempDir, nodes: Vec<Engine>, ports: Vec<u16>, plan: Plan) -> Self {
         for replica in &nodes[1..] {
             follow(replica, &nodes[0], ports[0]).await;
         }
@@ -73,8 +87,8 @@ impl Watched {
             format!("port {port}"),
             format!("dir {}", folder.display()),
             format!("sentinel monitor {NAME} 127.0.0.1 {} 2", self.ports[0]),
-            format!("sentinel down-after-milliseconds {NAME} 1500"),
-            format!("sentinel failover-timeout {NAME} 6000"),
+            format!("sentinel down-after-milliseconds {NAME} {}", self.plan.down_after_ms),
+            format!("sentinel failover-timeout {NAME} {}", self.plan.failover_timeout_ms),
         ];
         if let Some((redis, sentinel)) = self.plan.passwords {
             lines.extend([format!("sentinel auth-pass {NAME} {redis}"), format!("requirepass {sentinel}")]);
@@ -119,8 +133,20 @@ impl Watched {
 
     /// Which node the first sentinel takes for the primary.
     pub async fn primary(&self) -> usize {
-        let said = self.tell(0, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await.expect("an answer");
-        self.ports.iter().position(|port| said[1] == port.to_string()).expect("one of ours")
+        self.named_by(0).await.expect("one of ours")
+    }
+
+    /// Which node a sentinel takes for the primary.
+    pub async fn named_by(&self, n: usize) -> Option<usize> {
+        let said = self.tell(n, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await?;
+        self.ports.iter().position(|port| said.get(1).is_some_and(|said| *said == port.to_string()))
+    }
+
+    /// The node that all of them take for it.
+    pub async fn agreed(&self) -> Option<usize> {
+        let first = self.named_by(0).await?;
+        let others = [self.named_by(1).await, self.named_by(2).await];
+        others.iter().all(|other| *other == Some(first)).then_some(first)
     }
 
     pub fn port(&self, node: usize) -> u16 {
@@ -131,20 +157,6 @@ impl Watched {
         let places: Vec<_> = self.sentinels.iter().map(|(port, _)| format!("127.0.0.1:{port}")).collect();
         let who = self.plan.passwords.map_or(String::new(), |(password, _)| format!(":{password}@"));
         format!("redis+sentinel://{who}{}/{NAME}", places.join(","))
-    }
-
-    pub async fn serve(&self, flags: &[&str]) -> (Service, Client) {
-        let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &self.url()]);
-        command.args(flags);
-        let service = Service::start(command).await;
-        let client = Client::new(service.url());
-        (service, client)
-    }
-
-    /// The end of a story, as of every other.
-    pub async fn check(&mut self, node: usize, client: &Client) {
-        self.nodes[node].connect().await;
-        check::check(&self.nodes[node], client).await;
     }
 
     pub fn path(&self) -> &Path {

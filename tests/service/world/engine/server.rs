@@ -9,7 +9,10 @@ use std::{
 
 use redis::{RedisError, Value, aio::MultiplexedConnection};
 
-use super::super::{children::Tied, clock::Clock, eventually};
+use super::{
+    super::{children::Tied, clock::Clock, eventually},
+    Form,
+};
 
 /// `valkey-server` or `redis-server`, whichever is there.
 pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
@@ -21,7 +24,7 @@ pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
 });
 
 /// Arguments.
-pub(super) type Keeping = &'static [&'static str];
+pub type Keeping = &'static [&'static str];
 
 pub(super) struct Server {
     process: Tied,
@@ -48,13 +51,13 @@ impl Server {
         Self { process, program, folder: folder.to_owned(), keeping, node: None, connection: None }
     }
 
-    pub(super) fn of_a_cluster(folder: &Path, keeping: Keeping, timeout_ms: u64, clock: &Clock) -> Self {
+    pub(super) fn of_a_cluster(folder: &Path, form: &Form, clock: &Clock) -> Self {
         std::fs::create_dir_all(folder).expect("a folder");
         let held = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).expect("a port that is free"));
         let [port, bus] = held.each_ref().map(|listener| listener.local_addr().expect("an address").port());
         drop(held);
+        let Form { program, keeping, timeout_ms } = form.clone();
         let node = Some(Node { port, bus, timeout_ms });
-        let program = PathBuf::from(*PROGRAM);
         let process = launch(&program, folder, keeping, node, clock);
         Self { process, program, folder: folder.to_owned(), keeping, node, connection: None }
     }

@@ -1,0 +1,269 @@
+//! The nodes of a cluster: how they come to be one, who has what, and how they are lost and come back.
+
+use std::path::{Path, PathBuf};
+
+use redis::{FromRedisValue, RedisError, Value};
+
+use super::{
+    super::{clock::Clock, eventually},
+    Engine, PROGRAM, Server, appending,
+    server::Keeping,
+};
+
+/// Primaries of a cluster.
+pub const SHARDS: usize = 3;
+const SLOTS: usize = 16_384;
+/// On a cluster all nodes are asked, and what they say is one answer.
+const OF_ALL: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
+
+/// What the nodes of a cluster are like.
+#[derive(Clone)]
+pub struct Form {
+    pub program: PathBuf,
+    /// Arguments: what is kept of what was written, among others.
+    pub keeping: Keeping,
+    /// They miss each other after so many ms. Who moves their clock gives it a long time.
+    pub timeout_ms: u64,
+}
+
+impl Form {
+    pub fn usual(durable: bool, timeout_ms: u64) -> Self {
+        Self { program: PathBuf::from(*PROGRAM), keeping: appending(durable), timeout_ms }
+    }
+}
+
+impl Engine {
+    pub async fn start_cluster(folder: &Path, form: Form) -> Self {
+        let clock = Clock::new(folder);
+        let mut engine = Self { folder: folder.to_owned(), clock, servers: Vec::new(), form: Some(form) };
+        for nth in 0..SHARDS {
+            engine.add_node().await;
+            let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
+            let _: String = engine.at(nth, &format!("CLUSTER ADDSLOTSRANGE {first} {last}")).await;
+        }
+        engine.greet().await;
+        engine
+    }
+
+    async fn add_node(&mut self) {
+        let nth = self.servers.len();
+        let folder = self.folder.join(format!("node-{nth}"));
+        let form = self.form.as_ref().expect("a cluster");
+        let mut server = Server::of_a_cluster(&folder, form, &self.clock);
+        // Somebody else may have taken a port that was free a moment ago.
+        while server.has_ended().await {
+            server = Server::of_a_cluster(&folder, form, &self.clock);
+        }
+        server.connect().await;
+        self.servers.push(server);
+        let _: String = self.at(nth, &format!("CLUSTER SET-CONFIG-EPOCH {}", nth + 1)).await;
+    }
+
+    /// One more node, which has no slot yet.
+    pub async fn grow(&mut self) -> usize {
+        self.add_node().await;
+        self.greet().await;
+        self.servers.len() - 1
+    }
+
+    /// One more node, which has all that this one has and takes its place when it is missed.
+    pub async fn grow_replica_of(&mut self, node: usize) -> usize {
+        let id = self.id_of(node).await;
+        let replica = self.grow().await;
+        let _: String = self.at(replica, &format!("CLUSTER REPLICATE {id}")).await;
+        self.follows(replica).await;
+        replica
+    }
+
+    /// A node has all that its primary has.
+    pub async fn follows(&mut self, replica: usize) {
+        eventually("the replica has all", async || {
+            let info = self.replication_of(replica).await;
+            (info.contains("role:slave") && info.contains("master_link_status:up")).then_some(())
+        })
+        .await;
+    }
+
+    /// What a node says of it that is there.
+    pub async fn replication_of(&mut self, node: usize) -> String {
+        if self.try_at::<String>(node, "PING").await.is_err() {
+            // It cuts its clients off when it becomes primary or is none any more.
+            self.servers[node].connect().await;
+        }
+        self.try_at(node, "INFO replication").await.unwrap_or_default()
+    }
+
+    /// All get to know each other. A node that has just started waits for two seconds before it serves: by its clock.
+    async fn greet(&self) {
+        self.clock.advance(2_500);
+        for other in &self.servers[1..] {
+            let (port, bus) = other.ports();
+            let _: String = self.at(0, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}")).await;
+        }
+        self.all_know_each_other().await;
+    }
+
+    async fn all_know_each_other(&self) {
+        for nth in 0..self.servers.len() {
+            eventually("the cluster is well", async || {
+                let info: String = self.try_at(nth, "CLUSTER INFO").await.ok()?;
+                let all = format!("cluster_known_nodes:{}\r", self.servers.len());
+                (info.contains("cluster_state:ok") && info.contains(&all)).then_some(())
+            })
+            .await;
+        }
+    }
+
+    /// As many primaries as there were at the start, each of the others follows one, and all say that they serve.
+    pub async fn is_whole_again(&mut self) {
+        eventually("there are as many primaries as before", async || {
+            (self.primaries().await.len() == SHARDS).then_some(())
+        })
+        .await;
+        let primaries = self.primaries().await;
+        for replica in (0..self.servers.len()).filter(|node| !primaries.contains(node)) {
+            self.follows(replica).await;
+        }
+        self.all_know_each_other().await;
+    }
+
+    pub async fn id_of(&self, node: usize) -> String {
+        self.at(node, "CLUSTER MYID").await
+    }
+
+    /// Those that are primary by what they say themselves.
+    pub async fn primaries(&mut self) -> Vec<usize> {
+        let mut found = Vec::new();
+        for nth in 0..self.servers.len() {
+            if self.replication_of(nth).await.contains("role:master") {
+                found.push(nth);
+            }
+        }
+        found
+    }
+
+    /// A node that follows this one.
+    pub async fn replica_of(&mut self, primary: usize) -> Option<usize> {
+        let follows = format!("master_port:{}\r", self.port_of(primary));
+        for nth in 0..self.servers.len() {
+            if self.replication_of(nth).await.contains(&follows) {
+                return Some(nth);
+            }
+        }
+        None
+    }
+
+    /// To the node that has the key, or to all.
+    pub(super) async fn route(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
+        let name = match command.args_iter().next() {
+            Some(redis::Arg::Simple(name)) => name.to_ascii_uppercase(),
+            _ => Vec::new(),
+        };
+        if OF_ALL.contains(&name.as_slice()) {
+            let mut all = Vec::new();
+            for server in &self.servers {
+                all.push(server.ask(command).await?);
+            }
+            return Ok(together(all));
+        }
+        let mut nth = 0;
+        for _ in 0..SHARDS {
+            match self.servers[nth].ask(command).await {
+                Err(e) if e.code() == Some("MOVED") => {
+                    let place = e.redirect_node().map(|(place, _)| place.to_owned()).expect("a place");
+                    let is_it = |server: &Server| place.ends_with(&format!(":{}", server.ports().0));
+                    nth = self.servers.iter().position(is_it).expect("one of ours");
+                }
+                answer => return answer,
+            }
+        }
+        panic!("nobody has the key of {command:?}");
+    }
+
+    /// As a node is that has never had anything of it.
+    pub async fn empty_slot(&self, nth: usize, slot: usize) {
+        let keys: Vec<String> = self.at(nth, &format!("CLUSTER GETKEYSINSLOT {slot} 100")).await;
+        for key in keys {
+            let _: u64 = self.at(nth, &format!("DEL {key}")).await;
+        }
+    }
+
+    /// Which node has a queue.
+    pub async fn shard_of(&self, queue: &str) -> usize {
+        let slot = self.slot_of(queue).await;
+        for nth in 0..self.servers.len() {
+            let Ok(ranges) = self.try_at::<Vec<Range>>(nth, "CLUSTER SLOTS").await else { continue };
+            let range = ranges.iter().find(|Range(first, last, _)| (*first..=*last).contains(&slot)).expect("a range");
+            let is_it = |server: &Server| server.ports().0 == range.2;
+            return self.servers.iter().position(is_it).expect("one of ours");
+        }
+        panic!("no node answers");
+    }
+
+    pub async fn slot_of(&self, queue: &str) -> usize {
+        for nth in 0..self.servers.len() {
+            if let Ok(slot) = self.try_at(nth, &format!("CLUSTER KEYSLOT {queue}")).await {
+                return slot;
+            }
+        }
+        panic!("no node answers");
+    }
+
+    pub fn freeze_node(&self, nth: usize) {
+        self.servers[nth].signal(libc::SIGSTOP);
+    }
+
+    pub fn thaw_node(&self, nth: usize) {
+        self.servers[nth].signal(libc::SIGCONT);
+    }
+
+    pub fn kill_node(&mut self, nth: usize) {
+        self.servers[nth].kill();
+    }
+
+    pub async fn revive_node(&mut self, nth: usize) {
+        self.restart_node(nth).await;
+        self.greet().await;
+    }
+
+    /// It is left to itself what it finds.
+    pub async fn restart_node(&mut self, nth: usize) {
+        self.servers[nth].revive(&self.clock).await;
+    }
+
+    /// After a kill; what was kept depends on how the server keeps it.
+    pub async fn revive(&mut self) {
+        for server in &mut self.servers {
+            server.revive(&self.clock).await;
+        }
+        if self.is_cluster() {
+            self.greet().await;
+        }
+    }
+}
+
+/// From which slot to which, and at which port their primary is; behind it stand its replicas, if it has any.
+struct Range(usize, usize, u16);
+
+impl FromRedisValue for Range {
+    fn from_redis_value(value: Value) -> Result<Self, redis::ParsingError> {
+        let parts = Vec::<Value>::from_redis_value(value)?;
+        let at = |nth: usize| parts.get(nth).cloned().unwrap_or(Value::Nil);
+        let primary = Vec::<Value>::from_redis_value(at(2))?;
+        let port = primary.into_iter().nth(1).unwrap_or(Value::Nil);
+        Ok(Self(
+            usize::from_redis_value(at(0))?,
+            usize::from_redis_value(at(1))?,
+            u16::from_redis_value(port)?,
+        ))
+    }
+}
+
+/// Lists are one list.
+fn together(all: Vec<Value>) -> Value {
+    if !all.iter().all(|one| matches!(one, Value::Array(_))) {
+        return all.into_iter().next().unwrap_or(Value::Nil);
+    }
+    let lists = all.into_iter().map(|one| if let Value::Array(parts) = one { parts } else { Vec::new() });
+    Value::Array(lists.flatten().collect())
+}
