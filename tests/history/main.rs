@@ -42,12 +42,12 @@ mod world {
     mod service;
     mod shim;
 
-    pub use engine::{Engine, Form, Move, latest};
+    pub use engine::{Engine, Form, Move, latest, nodes::SHARDS};
     pub use service::{Service, program};
 
     /// Waits for a condition, with a deadline that only a broken program meets.
     pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-        for _ in 0..12_000 {
+        for _ in 0..60_000 {
             if let Some(found) = look().await {
                 return found;
             }

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod one;
+mod places;
 mod sentinel;
 
 pub use self::{cluster::Cluster, one::One, sentinel::Sentinel};
@@ -71,31 +72,36 @@ const TROUBLES: [Trouble; 6] = [
 ];
 
 async fn trouble(mut connection: MultiplexedConnection, what: Trouble, chance: &mut Chance) {
-    match what {
-        Trouble::KillClients => tell(&mut connection, "CLIENT KILL TYPE normal").await,
-        Trouble::FlushFunctions => tell(&mut connection, "FUNCTION FLUSH").await,
-        Trouble::FlushScripts => tell(&mut connection, "SCRIPT FLUSH").await,
-        Trouble::Fill => {
-            tell(&mut connection, "CONFIG SET maxmemory 1mb").await;
-            chance.rest(1_500).await;
-            tell(&mut connection, "CONFIG SET maxmemory 0").await;
-        }
+    let words = match what {
+        Trouble::KillClients => "CLIENT KILL TYPE normal",
+        Trouble::FlushFunctions => "FUNCTION FLUSH",
+        Trouble::FlushScripts => "SCRIPT FLUSH",
+        Trouble::Fill => "CONFIG SET maxmemory 1mb",
+    };
+    let _ = ask(&mut connection, words).await; // one that has just lost its place refuses
+    if matches!(what, Trouble::Fill) {
+        chance.rest(1_500).await;
+        is_empty_again(&mut connection).await;
     }
 }
 
 /// Until it is done: what was filled must not stay full.
-async fn tell(connection: &mut MultiplexedConnection, words: &str) {
-    let mut command = redis::Cmd::new();
-    for word in words.split(' ') {
-        command.arg(word);
-    }
+async fn is_empty_again(connection: &mut MultiplexedConnection) {
     for _ in 0..100 {
-        if command.query_async::<redis::Value>(connection).await.is_ok() {
+        if ask(connection, "CONFIG SET maxmemory 0").await.is_ok() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("{words}: Redis does not do it");
+    panic!("Redis stays full")
+}
+
+async fn ask(connection: &mut MultiplexedConnection, words: &str) -> redis::RedisResult<redis::Value> {
+    let mut command = redis::Cmd::new();
+    for word in words.split(' ') {
+        command.arg(word);
+    }
+    command.query_async(connection).await
 }
 
 fn temporary() -> tempfile::TempDir {

@@ -4,7 +4,11 @@
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 
-use super::{Reach, TROUBLES, Topology, Trouble, Work, host_of, temporary, trouble, wires};
+use super::{
+    Reach, TROUBLES, Topology, Trouble, Work, host_of,
+    places::{are_whole_again, is_primary, primaries, replica_of},
+    temporary, trouble, wires,
+};
 use crate::{
     load::{Chance, QUEUES},
     world::{Engine, Form, Move, eventually, latest},
@@ -113,21 +117,21 @@ impl Topology for Cluster {
 
 /// Answers to whom.
 async fn suffer(engine: &mut Engine, fault: Fault, chance: &mut Chance) -> String {
-    let primaries = engine.primaries().await;
+    let primaries = primaries(engine).await;
     let (primary, any) = (*chance.one(&primaries), chance.count(0, engine.nodes() - 1));
     match fault {
         Fault::Kill => {
             engine.kill_node(any);
             chance.rest(1_000).await;
             engine.revive_node(any).await;
-            engine.is_whole_again().await;
+            are_whole_again(engine).await;
             format!("node {any}")
         }
         Fault::Freeze => {
             engine.freeze_node(any);
             chance.rest(3_000).await;
             engine.thaw_node(any);
-            engine.is_whole_again().await;
+            are_whole_again(engine).await;
             format!("node {any}")
         }
         Fault::Replace => replace(engine, primary, chance).await,
@@ -141,7 +145,7 @@ async fn suffer(engine: &mut Engine, fault: Fault, chance: &mut Chance) -> Strin
 }
 
 async fn replace(engine: &mut Engine, primary: usize, chance: &mut Chance) -> String {
-    let replica = engine.replica_of(primary).await.expect("each primary has one");
+    let replica = replica_of(engine, primary).await;
     engine.kill_node(primary);
     let mut looks = 0;
     eventually("the replica takes the place", async || {
@@ -149,27 +153,27 @@ async fn replace(engine: &mut Engine, primary: usize, chance: &mut Chance) -> St
             engine.clock.advance(i64::try_from(MISSED + 500).unwrap_or(0));
         }
         looks += 1;
-        engine.replication_of(replica).await.contains("role:master").then_some(())
+        is_primary(engine, replica).await
     })
     .await;
     chance.rest(1_000).await;
     engine.restart_node(primary).await;
-    engine.is_whole_again().await;
+    are_whole_again(engine).await;
     format!("node {primary} by node {replica}")
 }
 
 async fn exchange(engine: &mut Engine, primary: usize) -> String {
-    let replica = engine.replica_of(primary).await.expect("each primary has one");
+    let replica = replica_of(engine, primary).await;
     let mut looks = 0;
     eventually("the replica takes the place", async || {
         if looks % 400 == 0 {
             let _ = engine.try_at::<String>(replica, "CLUSTER FAILOVER").await; // asked for again if it comes to nothing
         }
         looks += 1;
-        engine.replication_of(replica).await.contains("role:master").then_some(())
+        is_primary(engine, replica).await
     })
     .await;
-    engine.is_whole_again().await;
+    are_whole_again(engine).await;
     format!("node {primary} and node {replica}")
 }
 

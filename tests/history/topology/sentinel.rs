@@ -17,8 +17,8 @@ use crate::{
     },
 };
 
-/// Servers are missed after so many ms.
-const MISSED: u64 = 2_000;
+/// Servers are missed after so many ms; on a machine that is busy with more than this, one that is well does not answer for long.
+const MISSED: u64 = 4_000;
 /// Who is away for so long at most is not missed.
 const SHORT: u64 = 1_000;
 const KEPT: [&str; 6] =
@@ -210,12 +210,17 @@ impl Servers {
         let _: String = self.watched.nodes[n].run(&format!("REPLICAOF 127.0.0.1 {port}")).await;
     }
 
+    /// As often as it takes: a failover that a busy machine delays for too long is given up.
     async fn switch(&self, primary: usize) {
         let node = &self.watched.nodes[primary];
-        let _: String = node.run("CLIENT PAUSE 30000 WRITE").await;
-        self.both_have_all(primary).await;
-        eventually("a failover can begin", async || self.watched.tell_ok(0, "FAILOVER").await).await;
+        let mut looks = 0;
         let next = eventually("there is another", async || {
+            if looks % 1_000 == 0 {
+                let _: String = node.run("CLIENT PAUSE 30000 WRITE").await;
+                self.both_have_all(primary).await;
+                self.watched.tell_ok(0, "FAILOVER").await;
+            }
+            looks += 1;
             self.watched.named_by(0).await.filter(|now| *now != primary)
         })
         .await;
