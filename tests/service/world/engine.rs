@@ -1,7 +1,7 @@
 //! A Redis of one's own, in a temporary folder: a server on a socket, or a cluster of several.
 
 mod moves;
-mod nodes;
+pub mod nodes;
 mod server;
 
 pub use self::{moves::Move, nodes::Form};
@@ -102,6 +102,13 @@ impl Engine {
         }
     }
 
+    /// By TCP too, however often it is started again.
+    pub async fn opens(&mut self, port: u16) -> bool {
+        let words = format!("CONFIG SET port {port}");
+        self.servers[0].opens(port);
+        self.try_at::<String>(0, &words).await.is_ok()
+    }
+
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -113,7 +120,7 @@ impl Engine {
 
     /// A connection of the test's own, past any proxy.
     pub fn connection(&self) -> MultiplexedConnection {
-        self.servers[0].connection()
+        self.connection_to(0)
     }
 
     pub fn connection_to(&self, node: usize) -> MultiplexedConnection {

@@ -3,6 +3,7 @@
 pub mod access;
 pub mod authority;
 pub mod batch_verbs;
+mod behind;
 mod check;
 mod children;
 mod clock;
@@ -33,6 +34,7 @@ use std::{
 
 use tempfile::TempDir;
 
+use self::behind::Watcher;
 pub use self::{
     children::{Tied, is_alive, signal_process},
     engine::{Engine, Form, latest},
@@ -138,7 +140,7 @@ impl Plan {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
         let is_elsewhere = self.engine.is_some();
         let everywhere = std::env::var_os(shards::EVERYWHERE).filter(|_| !is_elsewhere).map(|_| shards::PATIENT);
-        let engine = match (self.engine, self.cluster.or(everywhere)) {
+        let mut engine = match (self.engine, self.cluster.or(everywhere)) {
             (Some(program), None) => Engine::start_of(program, folder.path(), self.durable).await,
             (None, None) => Engine::start(folder.path(), self.durable).await,
             (program, Some(timeout_ms)) => {
@@ -156,9 +158,18 @@ impl Plan {
             let migrated = run(program(["migrate", "--redis-url", &url])).await;
             assert!(migrated.status.success() && migrated.stdout.contains("applied"), "{migrated:?}");
         }
+        let watcher = match std::env::var_os(behind::EVERYWHERE) {
+            Some(_) if !engine.is_cluster() => Some(Watcher::of(&mut engine).await),
+            Some(_) | None => None,
+        };
+        assert!(!self.proxied || watcher.is_none(), "the proxy stands at a socket, and a sentinel names a port");
         let proxy = self.proxied.then(|| Proxy::start(folder.path(), engine.socket()));
         let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
-        let redis = proxy.as_ref().map_or_else(|| engine.url(), |proxy| format!("unix://{}", proxy.socket().display()));
+        let redis = match (&proxy, &watcher) {
+            (Some(proxy), _) => format!("unix://{}", proxy.socket().display()),
+            (None, Some(watcher)) => watcher.url(),
+            (None, None) => engine.url(),
+        };
         let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
         let mut args = ["serve", "--listen", listen, "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
         args.extend(["--redis-url".to_owned(), redis]);
@@ -175,7 +186,7 @@ impl Plan {
         let service = Service::start(command).await;
         let client = Client::new(&service.url().replace("0.0.0.0", "127.0.0.1"));
         let client = if self.keys.is_empty() { client } else { client.bearing(&access::key("root")) };
-        World { client, service, proxy, engine, args, folder }
+        World { client, service, proxy, _watcher: watcher, engine, args, folder }
     }
 }
 
@@ -184,6 +195,7 @@ pub struct World {
     client: Client,
     pub service: Service,
     proxy: Option<Proxy>,
+    _watcher: Option<Watcher>,
     pub engine: Engine,
     args: Vec<String>,
     folder: TempDir,

@@ -61,7 +61,8 @@ impl<'e> Move<'e> {
         let words = format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", engine.id_of(to).await);
         eventually("the slot goes all at once", async || {
             let _: String = engine.at(from, &words).await;
-            let state = eventually("the move comes to its end", async || is_over(&engine.latest_move(from).await)).await;
+            let state =
+                eventually("the move comes to its end", async || is_over(&engine.latest_move(from).await)).await;
             // A write that did not come through in time calls it off, and it is begun anew.
             (state == "success").then_some(())
         })
@@ -87,7 +88,8 @@ impl Engine {
     async fn latest_move(&self, node: usize) -> Vec<String> {
         let moves: Vec<Value> = self.at(node, "CLUSTER GETSLOTMIGRATIONS").await;
         let Some(latest) = moves.into_iter().next() else { return Vec::new() };
-        redis::from_redis_value::<Vec<Value>>(latest).map_or_else(|_| Vec::new(), |parts| parts.iter().map(text).collect())
+        redis::from_redis_value::<Vec<Value>>(latest)
+            .map_or_else(|_| Vec::new(), |parts| parts.iter().map(text).collect())
     }
 }
 

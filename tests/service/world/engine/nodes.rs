@@ -103,7 +103,8 @@ impl Engine {
         self.all_know_each_other().await;
     }
 
-    async fn all_know_each_other(&self) {
+    /// And say that they serve.
+    pub async fn all_know_each_other(&self) {
         for nth in 0..self.servers.len() {
             eventually("the cluster is well", async || {
                 let info: String = self.try_at(nth, "CLUSTER INFO").await.ok()?;
@@ -114,43 +115,8 @@ impl Engine {
         }
     }
 
-    /// As many primaries as there were at the start, each of the others follows one, and all say that they serve.
-    pub async fn is_whole_again(&mut self) {
-        eventually("there are as many primaries as before", async || {
-            (self.primaries().await.len() == SHARDS).then_some(())
-        })
-        .await;
-        let primaries = self.primaries().await;
-        for replica in (0..self.servers.len()).filter(|node| !primaries.contains(node)) {
-            self.follows(replica).await;
-        }
-        self.all_know_each_other().await;
-    }
-
     pub async fn id_of(&self, node: usize) -> String {
         self.at(node, "CLUSTER MYID").await
-    }
-
-    /// Those that are primary by what they say themselves.
-    pub async fn primaries(&mut self) -> Vec<usize> {
-        let mut found = Vec::new();
-        for nth in 0..self.servers.len() {
-            if self.replication_of(nth).await.contains("role:master") {
-                found.push(nth);
-            }
-        }
-        found
-    }
-
-    /// A node that follows this one.
-    pub async fn replica_of(&mut self, primary: usize) -> Option<usize> {
-        let follows = format!("master_port:{}\r", self.port_of(primary));
-        for nth in 0..self.servers.len() {
-            if self.replication_of(nth).await.contains(&follows) {
-                return Some(nth);
-            }
-        }
-        None
     }
 
     /// To the node that has the key, or to all.
@@ -251,11 +217,7 @@ impl FromRedisValue for Range {
         let at = |nth: usize| parts.get(nth).cloned().unwrap_or(Value::Nil);
         let primary = Vec::<Value>::from_redis_value(at(2))?;
         let port = primary.into_iter().nth(1).unwrap_or(Value::Nil);
-        Ok(Self(
-            usize::from_redis_value(at(0))?,
-            usize::from_redis_value(at(1))?,
-            u16::from_redis_value(port)?,
-        ))
+        Ok(Self(usize::from_redis_value(at(0))?, usize::from_redis_value(at(1))?, u16::from_redis_value(port)?))
     }
 }
 
