@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-hostile test-power test-web test-contract cost guard bench fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -18,9 +18,11 @@ test: rust engine curl
 	cargo test --locked
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
-moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues::
-test-all: test test-web test-contract test-cluster test-sentinel
+moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
+test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
+	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
+	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::synced
 	INTRAY_SLOT_MOVES=20 cargo test --locked --test service -- --nocapture a_slot_that_is_moved a_slot_that_moves
@@ -69,6 +71,20 @@ test-contract: rust engine curl
 	cargo build --locked
 	INTRAY_BIN=$(built)/debug/intray tests/contract/run.sh
 
+# The files of deploy/, each by the tool that it is for, and then as it says: brings Python, Caddy, nginx, Prometheus and kubectl.
+test-deploy: rust engine
+	cargo build --locked
+	INTRAY_BIN=$(built)/debug/intray tests/deploy/run.sh
+
+# The packages for npm and PyPI, in a folder of target/; a service serves the same ones.
+packages: rust
+	scripts/packages.sh $(built)/packages
+
+# They are installed into an empty folder and used: a page in a real Chromium, programs in Python. Brings Node, Chromium, Python and
+# their packages.
+test-packages: rust engine curl packages
+	INTRAY_BIN=$(built)/debug/intray PACKAGES=$(built)/packages tests/packages/run.sh
+
 # Instructions that a cycle costs, Redis's and the service's: `make cost`, `make cost OPTIONS='--only redis --profile'`.
 cost: rust engine
 	scripts/profilers.sh
@@ -105,7 +121,7 @@ deny: rust
 image: rust
 	tests/image.sh
 
-# The README's tour is run as it is printed, and needs a curl that knows --json: 7.82 or newer.
+# The README's calls and the tour are run as they are printed, and need a curl that knows --json: 7.82 or newer.
 curl:
 	@curl --help all 2>/dev/null | grep -q -- --json || scripts/curl.sh
 

@@ -16,10 +16,19 @@ line::together::who_wants_the_next_job_gets_one_beside_those_who_want_one_very_j
 locks::endings::however_a_reservation_ends_nobody_who_waits_for_its_locks_is_stranded
 waiting::faults::a_connection_that_is_dead_without_a_word_is_found_out
 waiting::faults::a_redis_that_lets_nobody_speak_or_listen_costs_time_and_nothing_else
+waiting::faults::a_wait_that_took_a_job_unheard_does_not_say_that_it_had_no_effect_when_redis_is_gone_by_its_end
 waiting::faults::what_came_while_nobody_listened_is_found_as_soon_as_somebody_does
 waiting::faults::who_waits_longer_than_redis_is_away_gets_what_came_meanwhile
 waiting::leavers::a_page_that_goes_while_its_job_is_on_the_way_leaves_it_to_the_next
 waiting::until::who_waits_for_a_job_is_told_although_the_hints_are_not_heard'
 
-for story in $one_socket; do set -- "$@" --skip "$story"; done
+# They count connections, of which sentinels have some.
+counts='
+waiting::crowds::one_connection_hears_for_everybody_who_waits_at_an_instance'
+
+# They make the primary a replica by REPLICAOF, which is no longer a primary for whoever asks a sentinel.
+replicaof='
+waiting::refused::who_waits_rests_while_redis_refuses_writes_and_has_the_job_as_soon_as_it_does_not'
+
+for story in $one_socket $counts $replicaof; do set -- "$@" --skip "$story"; done
 INTRAY_STORIES_BEHIND_A_SENTINEL=1 exec "$@"

@@ -3,6 +3,8 @@
 mod durability;
 mod environment;
 mod exposure;
+mod manual;
+mod moving;
 mod pem;
 mod redis_tls;
 mod redis_url;
@@ -24,6 +26,8 @@ use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     durability::Durability,
     environment::{levels, strangers},
+    manual::{completions, manual},
+    moving::Move,
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
     secrets::TokenSecret,
@@ -56,6 +60,8 @@ pub enum Command {
     Serve(Serve),
     /// Apply the layout migrations and say what was done
     Migrate(Migrate),
+    /// Move all queues to another Redis, and leave this one behind
+    Move(Move),
     /// Test the configuration and Redis, and say what is wrong
     Check(Checking),
     /// Make a token for a worker, signed by the first secret
@@ -64,6 +70,10 @@ pub enum Command {
     Key(Key),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
+    /// Print what a shell needs to complete commands and flags, to be sourced
+    Completions { shell: clap_complete::Shell },
+    /// Print the manual page
+    Man,
 }
 
 #[derive(Debug, Args)]

@@ -1,4 +1,5 @@
-//! Every figure that this service shows at `/metrics`: what it is called and what it says, once. The README has the same table.
+//! Every figure that this service shows at `/metrics`: what it is called and what it says, once. `docs/operate.md` has the same
+//! table.
 //! Queues are labels, routes and scripts too; jobs, workers and addresses never are.
 
 /// What may be done with it.

@@ -1,13 +1,17 @@
 //! The program: arguments, signals, run.
 
-use std::{process::ExitCode, time::Duration};
+use std::{
+    io::{ErrorKind, Write},
+    process::ExitCode,
+    time::Duration,
+};
 
 use anyhow::anyhow;
 use intray::{
     access::{self, Signer},
-    config::{self, Checking, Cli, Command, Key, LogFormat, Migrate, Serve, Token},
+    config::{self, Checking, Cli, Command, Key, LogFormat, Migrate, Move, Serve, Token},
     healthcheck,
-    queue::{self, Check},
+    queue::{self, Check, Moved, Queues},
     service::{self, Backend},
 };
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,8 +32,11 @@ fn main() -> ExitCode {
             key(&options);
             Ok(())
         }
+        Command::Completions { shell } => print(&config::completions(shell)),
+        Command::Man => config::manual().map_err(Into::into).and_then(|page| print(&page)),
         Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
+        Command::Move(options) => block_on(leave(options)),
         Command::Check(Checking { serve, acl: true }) => {
             println!(
                 "{}",
@@ -45,6 +52,14 @@ fn main() -> ExitCode {
             eprintln!("intray: {error:#}");
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Whoever has read enough may close the pipe.
+fn print(text: &[u8]) -> anyhow::Result<()> {
+    match std::io::stdout().write_all(text) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
     }
 }
 
@@ -121,6 +136,48 @@ async fn migrate_with(backend: &Backend, options: &Migrate) -> anyhow::Result<()
             "{name}: {} waiting and {} reserved jobs {would}adopted into {queue}, {} were the same as another",
             adopted.waiting, adopted.reserved, adopted.twins
         );
+    }
+    Ok(())
+}
+
+/// All queues go to another Redis. How it goes on stands on standard error, what became of it on standard output.
+async fn leave(options: Move) -> anyhow::Result<()> {
+    let there = options.to().map_err(anyhow::Error::msg)?;
+    let certificates = options.to_tls().map_err(anyhow::Error::msg)?;
+    let prefix = options.store.prefix.as_str();
+    let target = there.as_ref().map(|(url, _)| Backend::elsewhere(url, certificates, prefix)).transpose()?;
+    let backend = Backend::look(&options.store).await?;
+    let outcome = match (target, there) {
+        (target, _) if options.cancel => stay(&backend.queues, target.as_ref()).await,
+        (Some(target), Some((_, place))) => leave_for(&backend.queues, &target, &place, options.dry_run).await,
+        _ => Err(anyhow!("--to says where they go")),
+    };
+    backend.close().await;
+    outcome
+}
+
+async fn leave_for(queues: &Queues, target: &Queues, place: &str, dry_run: bool) -> anyhow::Result<()> {
+    let place_is_wrong = |error: anyhow::Error| {
+        anyhow!("{place}: {}; nothing was moved", format!("{error:#}").replace("--redis-ca-file", "--to-ca-file"))
+    };
+    if dry_run {
+        let Moved { queues, .. } = queues.look_before_moving(target).await?;
+        queues.iter().for_each(|queue| println!("{queue}: would be moved to {place}"));
+        return Ok(());
+    }
+    service::fit(target).await.map_err(place_is_wrong)?;
+    let moved = queues.move_to(target, place, &|line| eprintln!("{line}")).await?;
+    match moved.queues.len() {
+        0 if moved.was_done => println!("the queues have moved to {place} before"),
+        count => println!("{count} queues have moved to {place}: serve them with --redis-url, this Redis is left"),
+    }
+    Ok(())
+}
+
+async fn stay(queues: &Queues, target: Option<&Queues>) -> anyhow::Result<()> {
+    match queues.stay(target).await?.len() {
+        0 => println!("no queue is on its way"),
+        count => println!("{count} queues are served where they were"),
     }
     Ok(())
 }

@@ -4,11 +4,14 @@
 mod duplicates;
 #[path = "documents/figures.rs"]
 mod figures;
-
 #[path = "documents/imports.rs"]
 mod imports;
 #[path = "documents/lua.rs"]
 mod lua;
+#[path = "documents/packages.rs"]
+mod packages;
+#[path = "documents/pages.rs"]
+mod pages;
 #[path = "documents/paths.rs"]
 mod paths;
 #[path = "documents/routes.rs"]
@@ -26,22 +29,19 @@ use std::{collections::BTreeSet, path::Path, process::Command};
 
 use tree::read;
 
-/// `--flag` and `ENVIRONMENT` of each row of the README's table.
-fn flags_in_readme() -> BTreeSet<(String, String)> {
-    let readme = read("README.md");
-    let table = readme.lines().skip_while(|line| *line != "| flag | environment | default |").skip(2);
+/// `--flag` and `ENVIRONMENT` of each row of the table.
+fn flags_in_documents() -> BTreeSet<(String, String)> {
     let ticked = |cell: &str| cell.split('`').nth(1).unwrap_or_default().to_owned();
-    table
-        .take_while(|line| line.starts_with('|'))
-        .map(|row| {
-            let mut cells = row.split('|').skip(1);
-            (ticked(cells.next().unwrap_or_default()), ticked(cells.next().unwrap_or_default()))
-        })
-        .collect()
+    let rows = pages::table("| flag | environment | default |");
+    let flags = rows.iter().map(|row| {
+        let mut cells = row.split('|').skip(1);
+        (ticked(cells.next().unwrap_or_default()), ticked(cells.next().unwrap_or_default()))
+    });
+    flags.collect()
 }
 
 #[test]
-fn the_readme_lists_the_flags_of_the_program() {
+fn the_documents_list_the_flags_of_the_program() {
     let help = Command::new(env!("CARGO_BIN_EXE_intray")).args(["serve", "--help"]).output().expect("help");
     let help = String::from_utf8(help.stdout).expect("text");
     let (mut flags, mut flag) = (BTreeSet::new(), String::new());
@@ -54,11 +54,23 @@ fn the_readme_lists_the_flags_of_the_program() {
             flags.insert((flag.clone(), name.to_owned()));
         }
     }
-    assert_eq!(flags, flags_in_readme());
+    assert_eq!(flags, flags_in_documents());
 }
 
 #[test]
-fn the_readme_lists_the_problems_of_the_contract() {
+fn the_documents_list_the_commands_of_the_program() {
+    let help = Command::new(env!("CARGO_BIN_EXE_intray")).arg("--help").output().expect("help");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let commands: BTreeSet<_> =
+        lines.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help").collect();
+    let rows = pages::table("| command | does |");
+    let listed = rows.iter().filter_map(|row| row.split("`intray ").nth(1)?.split([' ', '`']).next());
+    assert_eq!(listed.collect::<BTreeSet<_>>(), commands);
+}
+
+#[test]
+fn the_documents_list_the_problems_of_the_contract() {
     let contract = read("openapi.yaml");
     let in_contract: BTreeSet<_> = contract
         .split("/problems/")
@@ -66,21 +78,15 @@ fn the_readme_lists_the_problems_of_the_contract() {
         .map(|rest| rest.chars().take_while(|c| c.is_ascii_lowercase() || *c == '-').collect::<String>())
         .filter(|slug| !slug.is_empty())
         .collect();
-    let readme = read("README.md");
-    let table = readme.lines().skip_while(|line| *line != "| problem | status | says |").skip(2);
-    let in_readme: BTreeSet<_> = table
-        .take_while(|line| line.starts_with('|'))
-        .map(|row| row.split('`').nth(1).unwrap_or_default().to_owned())
-        .collect();
-    assert_eq!(in_readme, in_contract);
+    let rows = pages::table("| problem | status | says |");
+    let listed: BTreeSet<_> = rows.iter().map(|row| row.split('`').nth(1).unwrap_or_default().to_owned()).collect();
+    assert_eq!(listed, in_contract);
 }
 
 #[test]
-fn the_readme_names_stories_that_are_told() {
-    let readme = read("README.md");
-    let table = readme.lines().skip_while(|line| *line != "| seed | what it asked | the call | the story |").skip(2);
+fn the_documents_name_stories_that_are_told() {
     let mut told = 0;
-    for row in table.take_while(|line| line.starts_with('|')) {
+    for row in pages::table("| seed | what it asked | the call | the story |") {
         let story = row.split('|').nth(4).unwrap_or_default().trim().trim_matches('`');
         assert!(!story.is_empty() || row.contains("not yet") || row.contains("figures"), "nothing shows {row}");
         if let Some((file, name)) = story.rsplit_once("::") {
@@ -95,24 +101,39 @@ fn the_readme_names_stories_that_are_told() {
 /// The places that a document's links and pictures lead to, those on the web left out.
 fn links(text: &str) -> Vec<&str> {
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-    targets.filter(|target| !target.contains("://") && !target.starts_with('#')).collect()
+    targets.filter(|target| !target.contains("://")).collect()
+}
+
+/// What a heading is called in a link.
+fn anchor(heading: &str) -> String {
+    let kept =
+        |c: char| if c == ' ' { Some('-') } else { (c.is_alphanumeric() || c == '-').then(|| c.to_ascii_lowercase()) };
+    heading.trim_start_matches('#').trim().chars().filter_map(kept).collect()
 }
 
 #[test]
 fn links_lead_somewhere() {
-    for document in [
-        "README.md",
-        "CONTRIBUTING.md",
-        "lua/README.md",
-        "migrations/README.md",
-        "web/client/README.md",
-        "web/console/vendor/README.md",
-        "web/docs/vendor/README.md",
-    ] {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(document).with_file_name("");
-        for target in links(&read(document)) {
-            let path = folder.join(target.split('#').next().unwrap_or_default());
+    for (document, text) in pages::all() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join(&document);
+        for target in links(&text) {
+            let (file, heading) = target.split_once('#').unwrap_or((target, ""));
+            let path = if file.is_empty() { here.clone() } else { here.with_file_name("").join(file) };
             assert!(path.exists(), "{document} leads to {target}");
+            if !heading.is_empty() {
+                let there = std::fs::read_to_string(&path).expect("a page");
+                let has = there.lines().any(|line| line.starts_with('#') && anchor(line) == heading);
+                assert!(has, "{document} leads to {target}, and there is no such heading");
+            }
         }
+    }
+}
+
+#[test]
+fn the_readme_is_short_and_leads_to_every_page() {
+    let readme = read("README.md");
+    let lines = readme.lines().count();
+    assert!(lines <= 200, "{lines} lines: a page under docs/ has room");
+    for (page, _) in tree::files("docs", &["md"]) {
+        assert!(readme.contains(&format!("({page})")), "nobody finds {page}");
     }
 }

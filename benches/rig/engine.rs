@@ -43,7 +43,7 @@ impl Engine {
         let server = |engine: &str| {
             Command::new(engine)
                 .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
-                // As the README advises.
+                // As `docs/scale.md` advises.
                 .args(["--hash-max-listpack-entries", "64", "--zset-max-listpack-entries", "16", "--unixsocket"])
                 .arg(&socket)
                 .arg("--dir")

@@ -35,11 +35,16 @@ impl RedisTls {
 
     pub(super) fn certificates(&self, is_tls: bool) -> Result<RedisCertificates, String> {
         let files = [&self.redis_ca_file, &self.redis_cert_file, &self.redis_key_file];
-        if !is_tls && files.iter().any(|file| file.is_some()) {
-            return Err("--redis-ca-file, --redis-cert-file and --redis-key-file are for a rediss:// URL".to_owned());
-        }
-        let [authorities, certificate, key] =
-            files.map(|file| file.as_ref().map(|file| file.text.clone().into_bytes()));
-        Ok(RedisCertificates { authorities, own: certificate.zip(key) })
+        let none = || "--redis-ca-file, --redis-cert-file and --redis-key-file are for a rediss:// URL".to_owned();
+        certificates(files, is_tls).ok_or_else(none)
     }
+}
+
+/// Authorities, certificate and key; nothing where there is no TLS that they could be for.
+pub(super) fn certificates(files: [&Option<PemFile>; 3], is_tls: bool) -> Option<RedisCertificates> {
+    if !is_tls && files.iter().any(|file| file.is_some()) {
+        return None;
+    }
+    let [authorities, certificate, key] = files.map(|file| file.as_ref().map(|file| file.text.clone().into_bytes()));
+    Some(RedisCertificates { authorities, own: certificate.zip(key) })
 }

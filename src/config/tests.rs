@@ -1,7 +1,7 @@
 use std::{fs, process, time::SystemTime};
 
 use super::*;
-
+mod moving;
 mod sentinel;
 
 /// What this command line means to a process without environment.

@@ -10,6 +10,7 @@ mod fields;
 mod front;
 mod gather;
 mod guard;
+mod guide;
 mod headers;
 mod host;
 mod items;
@@ -17,6 +18,7 @@ mod json;
 mod observe;
 mod operator;
 mod origin;
+mod packages;
 mod pages;
 mod path;
 mod peers;
@@ -153,7 +155,11 @@ fn pages() -> Router<Front> {
         .route("/openapi.yaml", get(anyone(pages::openapi)))
         .route("/client.js", get(anyone(web::module)))
         .route("/client.d.ts", get(anyone(web::module)))
+        .route("/client.tgz", get(anyone(packages::npm)))
+        .route("/python/", get(anyone(packages::python)))
+        .route("/python/{wheel}", get(anyone(packages::wheel)))
         .route("/", get(anyone(web::home)))
+        .merge(without_slash("/python"))
         .merge(folder("/docs"))
         .merge(folder("/console"))
 }
@@ -161,10 +167,11 @@ fn pages() -> Router<Front> {
 /// Pages of a folder in `web/`.
 fn folder(path: &str) -> Router<Front> {
     let page = || get(anyone(web::page));
-    Router::new()
-        .route(path, get(anyone(web::into_folder)))
-        .route(&format!("{path}/"), page())
-        .route(&format!("{path}/{{*file}}"), page())
+    without_slash(path).route(&format!("{path}/"), page()).route(&format!("{path}/{{*file}}"), page())
+}
+
+fn without_slash(path: &str) -> Router<Front> {
+    Router::new().route(path, get(anyone(web::into_folder)))
 }
 
 async fn no_such_route(uri: Uri) -> Problem {

@@ -12,7 +12,7 @@ pub use self::{aim::Aim, failure::Failure};
 use super::place::{Place, Rule};
 use crate::{
     job::{BatchState, Ending, State},
-    queue::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE},
+    queue::{Applied, Fault, Lost, MOVED, MOVING, UNCONFIRMED, UNSYNCED, UNWRITABLE},
 };
 
 /// When a caller may hope that what was full or away is not any more.
@@ -168,6 +168,7 @@ impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Unavailable { applied, why } => {
+                let is_elsewhere = [MOVED, MOVING].iter().any(|begin| why.starts_with(begin));
                 let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED].into_iter().find(|known| why == *known);
                 let (what, effect) = match applied {
                     Applied::No => ("Redis does not answer", "the call had no effect"),
@@ -176,6 +177,7 @@ impl From<Fault> for Problem {
                 let detail = match known {
                     Some(UNWRITABLE) => format!("Redis cannot write to its disk; {effect}"),
                     Some(known) => format!("{known}; {effect}"),
+                    None if is_elsewhere => format!("{why}; {effect}"),
                     None => format!("{what}; {effect}"),
                 };
                 let retry_after_ms = Some(RETRY_AFTER_MS);

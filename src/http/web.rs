@@ -10,7 +10,7 @@ use axum::{
 use rust_embed::RustEmbed;
 use sha2::{Digest, Sha256};
 
-use super::{app::Demo, problem::Problem};
+use super::{app::Demo, guide, problem::Problem};
 use crate::job::{Concern, Kind};
 
 /// What is for browsers: no scripts of the shell, no text for those who build.
@@ -25,6 +25,10 @@ use crate::job::{Concern, Kind};
 #[exclude = "*.md"]
 #[exclude = "*.sh"]
 struct Files;
+
+/// Text to read, made of Markdown, lies in one folder with the reader of the contract.
+const DOCS: &str = "docs/";
+const READER: &str = "docs/contract.html";
 
 /// What a page may do: its own scripts, styles and calls, and nothing of anybody else's. Text never becomes a script.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -47,7 +51,7 @@ pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
 pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path();
     if path.ends_with(".js") {
-        return made(path, joined(), &headers);
+        return made(path, joined().into_bytes().into(), &headers);
     }
     serve(&format!("client{path}"), &uri, &headers)
 }
@@ -100,7 +104,7 @@ fn words() -> String {
 /// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.
 pub async fn page(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
-    let index = if path.ends_with('/') { "index.html" } else { "" };
+    let index = if path.ends_with('/') && path != DOCS { "index.html" } else { "" };
     serve(&format!("{path}{index}"), &uri, &headers)
 }
 
@@ -112,7 +116,11 @@ pub async fn into_folder(uri: Uri) -> Response {
 
 fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if name == WORDS {
-        return made(name, words(), headers);
+        return made(name, words().into_bytes().into(), headers);
+    }
+    if let Some((data, kind)) = name.strip_prefix(DOCS).and_then(guide::find) {
+        let hash = Sha256::digest(&data);
+        return sent(data, &hash, kind, POLICY, headers);
     }
     match Files::get(name) {
         Some(file) => answer(name, file.data, &file.metadata.sha256_hash(), headers),
@@ -120,9 +128,10 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     }
 }
 
-fn made(name: &str, module: String, headers: &HeaderMap) -> Response {
-    let hash = Sha256::digest(&module);
-    answer(name, module.into_bytes().into(), &hash, headers)
+/// A file that lies in no folder.
+pub fn made(name: &str, data: Cow<'static, [u8]>, headers: &HeaderMap) -> Response {
+    let hash = Sha256::digest(&data);
+    answer(name, data, &hash, headers)
 }
 
 fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
@@ -137,21 +146,32 @@ fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
 }
 
 fn answer(name: &str, data: Cow<'static, [u8]>, hash: &[u8], headers: &HeaderMap) -> Response {
-    let hash: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    let etag = format!("\"{hash}\"");
-    let policy = if name.starts_with("docs/") { READERS_POLICY } else { POLICY };
-    let head = head(policy);
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
-    if known.is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)) {
-        return (StatusCode::NOT_MODIFIED, head, [(header::ETAG, etag)]).into_response();
-    }
     let kind = match name.rsplit('.').next() {
         Some("js" | "mjs") => "text/javascript; charset=utf-8",
         Some("html") => "text/html; charset=utf-8",
         Some("css") => "text/css; charset=utf-8",
         Some("svg") => "image/svg+xml",
+        Some("tgz" | "whl") => "application/octet-stream",
         _ => "text/plain; charset=utf-8",
     };
+    let policy = if name == READER { READERS_POLICY } else { POLICY };
+    sent(data, hash, kind, policy, headers)
+}
+
+fn sent(
+    data: Cow<'static, [u8]>,
+    hash: &[u8],
+    kind: &'static str,
+    policy: &'static str,
+    headers: &HeaderMap,
+) -> Response {
+    let hash: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let etag = format!("\"{hash}\"");
+    let head = head(policy);
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known.is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)) {
+        return (StatusCode::NOT_MODIFIED, head, [(header::ETAG, etag)]).into_response();
+    }
     (head, [(header::ETAG, etag), (header::CONTENT_TYPE, kind.to_owned())], data).into_response()
 }
 

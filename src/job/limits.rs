@@ -28,8 +28,8 @@ pub const BATCH_TOTAL: u32 = 1_048_575;
 pub const PAGE_SCRIPTS: u32 = 5;
 /// Scripts of one purge, requeue or release: each looks at 200 jobs at most.
 pub const STEPS: u32 = 100;
-/// Scripts of one sweep: each puts 100 jobs back at most.
-pub const SWEEP_STEPS: u32 = 200;
+/// Scripts of one sweep: each puts 50 jobs back at most.
+pub const SWEEP_STEPS: u32 = 400;
 /// Scripts of one call that go on with a long work on a batch: each moves 200 jobs at most.
 pub const BATCH_STEPS: u32 = 1_000;
 /// Results on one page.

@@ -17,6 +17,10 @@ pub enum Fault {
 /// Why Redis is not available when its disk is full or broken.
 pub const UNWRITABLE: &str = "it cannot write to its disk";
 
+/// How it begins why there is nothing here any more, or for a moment; the place follows.
+pub const MOVED: &str = "the queues have moved to ";
+pub const MOVING: &str = "the queues are being moved to ";
+
 /// And when a change was made of which it is not known that it is kept as the operator wants.
 pub const UNCONFIRMED: &str = "too few replicas have confirmed the change";
 pub const UNSYNCED: &str = "the change is not known to be on disk";
@@ -29,6 +33,11 @@ pub enum Applied {
 }
 
 impl Fault {
+    /// Of a call that was made: nobody knows what became of it.
+    pub(crate) fn unknown(why: &str) -> Self {
+        Self::Unavailable { applied: Applied::Unknown, why: why.to_owned() }
+    }
+
     pub(crate) fn late(applied: Applied) -> Self {
         Self::Unavailable { applied, why: "no answer in time".to_owned() }
     }

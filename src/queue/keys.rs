@@ -1,4 +1,4 @@
-//! Every key name is made here. The README draws the same table, and a test compares them.
+//! Every key name is made here. `docs/how-it-works.md` draws the same table, and a test compares them.
 //!
 //! A name holds the layout's number, so that a program of another layout finds nothing that it could take for its own.
 
@@ -107,21 +107,23 @@ impl Keys {
 mod tests {
     use super::{KEYS, Keys};
 
+    const PAGE: &str = include_str!("../../docs/how-it-works.md");
+
     #[test]
-    fn the_readme_draws_the_same_table() {
-        let readme = include_str!("../../README.md");
-        let table = readme.lines().skip_while(|line| *line != "| key | type | holds |").skip(2);
+    fn the_page_of_how_it_works_draws_the_same_table() {
+        let table = PAGE.lines().skip_while(|line| *line != "| key | type | holds |").skip(2);
         let rows = table.take_while(|line| line.starts_with('|')).map(|row| {
             let mut cells = row.split('|').map(|cell| cell.trim().trim_matches('`'));
             (cells.nth(1).unwrap_or_default(), cells.next().unwrap_or_default())
         });
         assert_eq!(rows.collect::<Vec<_>>(), KEYS);
     }
+
     #[test]
-    fn the_readme_names_the_keys_beside_the_table() {
-        let (readme, keys) = (include_str!("../../README.md"), Keys::new("intray"));
+    fn it_names_the_keys_beside_the_table() {
+        let keys = Keys::new("intray");
         for key in [keys.registry(), keys.libraries(), keys.layout(), keys.epoch()] {
-            assert!(readme.contains(&format!("`{key}`")), "{key}");
+            assert!(PAGE.contains(&format!("`{key}`")), "{key}");
         }
     }
 }

@@ -33,7 +33,7 @@ const MOST_BYTES: usize = 1 << 20;
 const MOST_LOOKS: u8 = 40;
 /// How often a call that came to overdue work goes to the front again after a step of the sweep: about 1,000 jobs. Then it
 /// has what is in line by now.
-const MOST_SWEEPS: u8 = 10;
+const MOST_SWEEPS: u8 = 20;
 
 /// Puts back what is overdue in a queue. If it fails, so does whatever comes after it.
 pub(crate) type Sweep = for<'s> fn(&'s Arc<Runner>, &'s QueueName) -> BoxFuture<'s, ()>;

@@ -19,7 +19,7 @@ mod transitions;
 mod upkeep;
 mod views;
 
-pub use fault::{Applied, Fault, UNCONFIRMED, UNSYNCED, UNWRITABLE};
+pub use fault::{Applied, Fault, MOVED, MOVING, UNCONFIRMED, UNSYNCED, UNWRITABLE};
 pub use handle::Queues;
 pub use layout::{
     batch::{Batch, StateCounts},
@@ -38,7 +38,7 @@ pub use redis::{
     server::{Server, Servers},
 };
 pub use transitions::*;
-pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, rights::needed_rights};
+pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     events::{Event, Passage, Position, Subject},

@@ -87,6 +87,14 @@ impl Runner {
         answer
     }
 
+    /// A plain command on what scripts keep: where a key is not what it should be, it may be that all queues are elsewhere.
+    pub(crate) async fn plain(&self, command: &redis::Cmd) -> Result<Value, Fault> {
+        match self.link.plain(command).await {
+            Err(fault) => Err(Box::pin(self.link.explained(fault, &self.keys.registry())).await),
+            done => done,
+        }
+    }
+
     /// Notes that a job of the queue has been moved here, or may have been.
     pub(crate) fn mark_active(&self, queue: &QueueName) {
         let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,16 +7,10 @@ root=$(cd ../.. && pwd)
 PATH=$root/.engine:$PATH
 
 "$root/scripts/node.sh"
-"$root/scripts/python.sh"
-"$root/scripts/promtool.sh"
+"$root/scripts/python.sh" .
+"$root/scripts/programs.sh" promtool
 lock=node_modules/.package-lock.json
 if [ ! -e $lock ] || [ package-lock.json -nt $lock ]; then npm ci --no-audit --no-fund --ignore-scripts; fi
-packages=generated/python/.packages
-if [ ! -e $packages ] || [ requirements.txt -nt $packages ]; then
-    python3 -m venv --clear generated/python
-    generated/python/bin/pip install -q --disable-pip-version-check -r requirements.txt
-    touch $packages
-fi
 
 REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true \
     node_modules/.bin/redocly lint --config redocly.yaml "$root/openapi.yaml"
@@ -34,10 +28,7 @@ if grep -e 'Unable to process schema' -e 'removal of' generated/python.log ||
     exit 1
 fi
 
-intray=${INTRAY_BIN:-}
-for how in debug release; do
-    [ -n "$intray" ] || { [ -x "$root/target/$how/intray" ] && intray=$root/target/$how/intray; } || true
-done
+intray=$("$root/scripts/built.sh")
 data=$(mktemp -d)
 "$intray" serve --listen 127.0.0.1:0 --data-dir "$data" >"$data/said" 2>&1 &
 service=$!

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 
 use intray::figures;
 
-use super::tree::{self, read};
+use super::{
+    pages,
+    tree::{self, read},
+};
 
 #[test]
 fn every_figure_that_is_counted_is_described() {
@@ -24,10 +27,8 @@ fn every_figure_that_is_counted_is_described() {
 }
 
 #[test]
-fn the_readme_lists_the_figures() {
-    let readme = read("README.md");
-    let table = readme.lines().skip_while(|line| *line != "| metric | type | labels | says |").skip(2);
-    let rows: Vec<_> = table.take_while(|line| line.starts_with('|')).collect();
+fn the_documents_list_the_figures() {
+    let rows = pages::table("| metric | type | labels | says |");
     let labels = |labels: &[&str]| labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
     let row = |f: &figures::Figure| format!("| `{}` | {} | {} | {} |", f.name, f.kind.word(), labels(f.labels), f.help);
     let wanted: Vec<_> = figures::ALL.iter().map(|figure| row(figure).replace("|  |", "| |")).collect();

@@ -1,6 +1,6 @@
 //! A file that a comment or a document names is there.
 
-use super::tree;
+use super::{pages, tree};
 
 const FOLDERS: [&str; 7] = ["benches/", "lua/", "migrations/", "scripts/", "src/", "tests/", "web/"];
 const ENDS: [&str; 6] = [".rs", ".lua", ".js", ".md", ".sh", ".txt"];
@@ -8,10 +8,9 @@ const ENDS: [&str; 6] = [".rs", ".lua", ".js", ".md", ".sh", ".txt"];
 #[test]
 fn what_is_named_is_there() {
     let texts = ["src", "lua", "migrations"].into_iter().flat_map(|folder| tree::files(folder, &["rs", "lua", "md"]));
-    let documents = ["README.md", "CONTRIBUTING.md"].map(|name| (name.to_owned(), tree::read(name)));
     let mut missing = Vec::new();
     // What tests make up is nowhere.
-    for (path, text) in texts.chain(documents).filter(|(path, _)| !path.ends_with("tests.rs")) {
+    for (path, text) in texts.chain(pages::all()).filter(|(path, _)| !path.ends_with("tests.rs")) {
         let gone = named(&text).into_iter().filter(|name| !tree::root().join(name).exists());
         missing.extend(gone.map(|name| format!("{path} names {name}")));
     }

@@ -1,10 +1,10 @@
-//! The routes of the program are those of the contract, and the README says who may call each.
+//! The routes of the program are those of the contract, and the documents say who may call each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::tree::read;
+use super::{pages, tree::read};
 
 fn contract() -> Value {
     serde_saphyr::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML")
@@ -28,12 +28,11 @@ fn each_route_is_in_the_contract_and_the_other_way_round() {
     assert!(unserved.is_empty(), "openapi.yaml has {unserved:?}, and src/http/mod.rs has not");
 }
 
-/// What the README says that each role may do. Parameters have no names in it.
+/// What the documents say that each role may do. Parameters have no names in it.
 fn said() -> BTreeMap<String, String> {
-    let readme = read("README.md");
-    let table = readme.lines().skip_while(|line| *line != "| role | may |").skip(2);
-    let rows = table.take_while(|line| line.starts_with('|')).map(|row| row.split('|').map(str::trim));
-    rows.filter_map(|mut cells| Some((cells.nth(1)?.to_owned(), nameless(cells.next()?)))).collect()
+    let rows = pages::table("| role | may |");
+    let cells = rows.iter().map(|row| row.split('|').map(str::trim));
+    cells.filter_map(|mut cells| Some((cells.nth(1)?.to_owned(), nameless(cells.next()?)))).collect()
 }
 
 fn nameless(text: &str) -> String {
@@ -56,16 +55,16 @@ fn names(row: &str, path: &str, operation: &Value) -> bool {
 }
 
 #[test]
-fn the_readme_says_who_may_call_each_route() {
+fn the_documents_say_who_may_call_each_route() {
     let (contract, said) = (contract(), said());
     assert_eq!(said.get("operator").map(String::as_str), Some("everything"));
     for (path, item) in contract["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters")
         {
             let role = operation["security"][0]["bearer"][0].as_str().unwrap_or("nobody in particular");
-            let row = said.get(role).unwrap_or_else(|| panic!("README.md has no row for {role}"));
+            let row = said.get(role).unwrap_or_else(|| panic!("no row for {role}"));
             let is_said = role == "operator" || names(row, path, operation);
-            assert!(is_said, "README.md does not say that {role} may {} {path}", method.to_uppercase());
+            assert!(is_said, "no page says that {role} may {} {path}", method.to_uppercase());
         }
     }
 }

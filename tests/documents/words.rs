@@ -6,7 +6,7 @@ use intray::job::{BatchState, Ending, Kept, Kind, Reason, Role, State, Total};
 use serde_json::Value;
 
 use super::{
-    lua,
+    lua, pages,
     tree::{self, read},
 };
 
@@ -79,11 +79,9 @@ fn the_contract_says_what_each_event_means() {
 }
 
 #[test]
-fn the_readme_says_what_each_role_may() {
-    let readme = read("README.md");
-    let table = readme.lines().skip_while(|line| *line != "| role | may |").skip(2);
-    let rows = table.take_while(|line| line.starts_with('|'));
-    let said = set(rows.filter_map(|row| row.split('|').nth(1)).map(str::trim));
+fn the_documents_say_what_each_role_may() {
+    let rows = pages::table("| role | may |");
+    let said = set(rows.iter().filter_map(|row| row.split('|').nth(1)).map(str::trim));
     let roles = Role::ALL.iter().map(|role| role.word()).chain(["nobody in particular"]);
-    same("the roles in README.md", &said, "job::Role", &set(roles));
+    same("the table of roles", &said, "job::Role", &set(roles));
 }

@@ -34,9 +34,11 @@ mod editing;
 mod world {
     #![expect(dead_code, reason = "the stories use more of it")]
 
+    pub mod authority;
     mod children;
     mod clock;
     mod engine;
+    pub mod proxy;
     pub mod replica;
     pub mod sentinels;
     mod service;

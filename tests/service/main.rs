@@ -126,6 +126,7 @@ mod store {
     mod broken; // A key of another type, and every call that may meet it: no answer says more than is true.
     /// A cluster: queues lie on its nodes as their slots do, and go on as long as their own node does.
     mod cluster {
+        mod kept; // Changes that wait until replicas or the disk have them: each waits at its own node.
         mod life; // What works on one server works on a cluster, whichever node a queue lies on.
         mod losses; // A node that is frozen, killed or replaced: the queues of the others go on, and its own when it is back.
         mod moves; // Slots that move under load: nothing is lost, nothing is done twice, nobody gets an odd answer.
@@ -136,12 +137,30 @@ mod store {
     mod failovers; // What a failover behind sentinels costs of what was acknowledged, and for how long nobody is served.
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
+    /// `intray move`: all queues go to another Redis, and the one of before is left.
+    mod moving {
+        mod cut; // A move that is killed wherever it is, called off, or run twice at once: each job is there once, in one place.
+        mod private; // A private server that is left for a cluster: as many jobs as a small firm ever has.
+        mod refused; // A move that cannot be: one line says why, and the queues are served where they were.
+        mod rights; // What the users of both places may do is what the documents say, and no more.
+        mod whole; // A Redis that is left behind: its queues go on elsewhere, as if nothing had been.
+    }
     mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
+    mod partitions; // A network that falls apart: of what was acknowledged on either side, nothing is lost.
     mod replicated; // Changes that are acknowledged when replicas have them: what becomes of them when replicas are away.
     mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
     mod sentinel; // A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
     mod synced; // Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
-    mod tls; // A Redis behind TLS: it is known by its certificate, it knows us by ours.
+    mod tls;
+    mod tls_of_many; // TLS to a cluster, and to what sentinels name. // A Redis behind TLS: it is known by its certificate, it knows us by ours.
+}
+
+/// Every transition, whatever becomes of the wire or of Redis just then.
+mod faults {
+    mod load; // The same under load and for long: lost replies, scripts that are flushed, a Redis that stands still.
+    mod matrix; // Every transition with every fault of the wire: one effect at most, and no answer says more than is true.
+    mod situations; // A queue in which each transition has something to do.
+    mod unasked; // The same of what nobody asks for.
 }
 
 /// The program: how it starts, what it shows, how it ends, and what is left of its file.
@@ -152,10 +171,11 @@ mod program {
     mod examples; // The examples, each run as it is printed: what it shows does happen, and happens again.
     mod full_disk; // The private server's disk runs full: what was acknowledged is there.
     mod leaving; // A service that is told to end.
+    mod manual; // What a shell and a reader are told of the flags.
     mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
     mod power; // Power cuts of the private server's machine, many of them: what each level of durability loses.
+    mod printed; // The calls that the README and the pages under docs/ print, run as they are, line by line.
     mod probes; // What probes, monitoring and logs see.
-    mod readme; // The README's tour by curl, run as it is printed, line by line.
     mod rolling; // New instances in place of old ones while everybody works.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
     mod torn; // What a power cut leaves of the private server's file: it starts on everything that was whole.

@@ -1,5 +1,6 @@
 // Never run: the compiler reads how a page would use the module, and what it must not do.
 import { Intray, IntrayError, type Ending, type Job, type Kept } from '../../web/client/client.js'
+import { useDesk, useExpiresIn } from '../../web/client/react.js'
 
 type Photo = { photo: number }
 type Draft = { note: string }
@@ -71,3 +72,19 @@ desk.addEventListener('waiting', ({ detail }) => detail.reason === 'tired')
 desk.addEventListener('ended', ({ detail }) => detail.action === 'finish')
 // @ts-expect-error the desk alone changes it
 job.draft = null
+
+// The hook of React.
+const view = useDesk<Photo, Draft, Verdict>({ url: 'https://queue.example', worker: 'ann', token: () => 'newest' })
+const shown: Photo | undefined = view.job?.payload
+const typed: string | undefined = view.draft?.note
+const settled: Ending | null = await view.complete({ verdict: 'bad' })
+if (view.lost?.reason === 'released' && view.error instanceof IntrayError) view.next()
+const rest: number | null = useExpiresIn(view.job, 5_000)
+const nobody: Job | null = useDesk(null).job
+console.log(shown, typed, settled?.sent, await view.save(null), rest, nobody, view.desk?.kept())
+// @ts-expect-error a component is what ends it
+useDesk({ url: 'https://queue.example', worker: 'ann', signal: AbortSignal.timeout(1) })
+// @ts-expect-error a draft has a shape
+await view.save({ text: '' })
+// @ts-expect-error a view is looked at
+view.job = null

@@ -101,6 +101,8 @@ export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
   waiting: CustomEvent<{ reason: WaitReason; remaining: number }>
   /** A call did not get through, and is tried again after `delay`. */
   retrying: CustomEvent<{ error: unknown; delay: number }>
+  /** Something that can be read of the desk or its job is another now, here or through another tab: draw it again. */
+  change: Event
 }
 
 type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { handleEvent(event: Event): unknown }

@@ -54,11 +54,15 @@ export class Intray extends EventTarget {
     const retrying = (/** @type {object} */ detail) => this.#tell('retrying', detail)
     const calls = (this.#calls = new Calls(plan, token, life, retrying))
     const makeJob = (/** @type {JobRecord} */ r) => this.#makeJob(r)
-    const ledger = (this.#ledger = new Ledger({ plan, drawer, tabs, makeJob, emit }))
+    const changed = () => this.dispatchEvent(new Event('change'))
+    const ledger = (this.#ledger = new Ledger({ plan, drawer, tabs, makeJob, emit, changed }))
     const endings = (this.#endings = new Endings({ calls, drawer, ledger, life }))
     this.#lease = new Lease({ calls, ledger, tabs, emit, isPresent: () => this.#isPresent })
     const mayAsk = () => tabs.leads && (shown() || this.#isPresent)
-    const tell = (/** @type {object} */ why) => this.#tell('waiting', why)
+    const tell = (/** @type {object} */ why) => {
+      this.#tell('waiting', why)
+      changed()
+    }
     this.#search = new Search({ plan, calls, drawer, endings, ledger, mayAsk, tell })
     this.#listen()
     this.#enter()

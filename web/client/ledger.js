@@ -4,7 +4,7 @@
  */
 import { mark } from './clock.js'
 import { KEPT } from './drawer.js'
-import { asJson, left, sendable } from './record.js'
+import { asJson, left, reasonOf, sendable } from './record.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Drawer, Entry } from './drawer.js' */
@@ -24,14 +24,20 @@ export class Ledger {
   /** @type {Tabs} */ #tabs
   /** @type {(r: JobRecord) => Job} */ #makeJob
   /** @type {Emit} */ #emit
+  /** @type {() => void} */ #changed
 
-  /** @param {{ plan: Plan, drawer: Drawer, tabs: Tabs, makeJob: (r: JobRecord) => Job, emit: Emit }} parts */
-  constructor({ plan, drawer, tabs, makeJob, emit }) {
+  /**
+   * @param {{
+   *   plan: Plan, drawer: Drawer, tabs: Tabs, makeJob: (r: JobRecord) => Job, emit: Emit, changed: () => void,
+   * }} parts
+   */
+  constructor({ plan, drawer, tabs, makeJob, emit, changed }) {
     this.#plan = plan
     this.#drawer = drawer
     this.#tabs = tabs
     this.#makeJob = makeJob
     this.#emit = emit
+    this.#changed = changed
   }
 
   /**
@@ -184,6 +190,7 @@ export class Ledger {
       this.#learn(r, news, at)
     }
     if (event) this.#emit(r ?? { id, queue }, event, detail)
+    if (r) this.#changed()
     return true
   }
 
@@ -216,6 +223,7 @@ export class Ledger {
     if (KEPT.some((name) => name in news)) this.#drawer.put(r)
     this.#tabs.post({ id: r.id, queue: r.queue, news, event, detail, at })
     if (event && here) this.#emit(r, event, detail)
+    this.#changed()
   }
 
   /**
@@ -230,14 +238,6 @@ export class Ledger {
     const beat = Math.min(this.#plan.heartbeat, lease / 3) * (0.85 + 0.15 * Math.random())
     write(r, { from: mark(Date.now() - at), lease, beat, pause: beat, failures: 0 })
   }
-}
-
-/**
- * How a reservation ended, in the service's words.
- * @param {string} [said]
- */
-function reasonOf(said = 'unknown') {
-  return /** @type {Types.LostReason} */ (said)
 }
 
 /**

@@ -131,6 +131,14 @@ export function mustBeOpen({ state }) {
 }
 
 /**
+ * How a reservation ended, in the service's words.
+ * @param {string} [said]
+ */
+export function reasonOf(said = 'unknown') {
+  return /** @type {Types.LostReason} */ (said)
+}
+
+/**
  * A copy as it will arrive; throws what could not be sent.
  * @param {any} value
  */

@@ -166,7 +166,7 @@ impl Registry {
         self.if_there()?;
         let mut command = redis::cmd("ZSCORE");
         command.arg(self.runner.keys.registry()).arg(queue.as_str());
-        Ok(self.runner.link.plain(&command).await? != Value::Nil)
+        Ok(self.runner.plain(&command).await? != Value::Nil)
     }
 
     /// Whether a queue is there: the registry knows it, or it has jobs that the registry has lost. Nothing is kept of one
@@ -210,7 +210,7 @@ impl Registry {
         self.if_there()?;
         let mut command = redis::cmd("ZRANGE");
         command.arg(self.runner.keys.registry()).arg(0).arg(-1);
-        let mut names = names_in(Fields::of(&self.runner.link.plain(&command).await?)?)?;
+        let mut names = names_in(Fields::of(&self.runner.plain(&command).await?)?)?;
         names.sort();
         if self.runner.link.is_cluster() {
             *self.listed() = Some(names.clone());
@@ -221,11 +221,7 @@ impl Registry {
     /// # Errors
     /// When something else stands in the registry's place.
     pub(crate) async fn find(&self) -> Result<(), Fault> {
-        let registry = self.runner.keys.registry();
-        match self.runner.link.plain(redis::cmd("ZCARD").arg(&registry)).await {
-            Ok(_) => Ok(()),
-            Err(fault) => Err(self.runner.link.explained(fault, &registry).await),
-        }
+        self.runner.plain(redis::cmd("ZCARD").arg(self.runner.keys.registry())).await.map(drop)
     }
 
     /// Queues that were not used for a day, behind so many of them.

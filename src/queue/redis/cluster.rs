@@ -20,6 +20,7 @@ use tokio::sync::{Mutex, Notify};
 use self::{map::Range, slot::SLOTS};
 use super::{
     link::{Durability, Link, away},
+    read::broken,
     server::Server,
 };
 use crate::{
@@ -125,7 +126,7 @@ impl Cluster {
             if told.is_some_and(|at| at > since || at.elapsed() < FRESH) {
                 return Ok(());
             }
-            let ranges = self.ask_around().await.ok_or_else(|| away(&"no node of the cluster says who has what"))?;
+            let ranges = self.ask_around().await?;
             *told = Some(Instant::now());
             self.take(&ranges)
         });
@@ -133,20 +134,25 @@ impl Cluster {
     }
 
     /// What most say of those who answer soon after the first.
-    async fn ask_around(&self) -> Option<Vec<Range>> {
+    async fn ask_around(&self) -> Result<Vec<Range>, Fault> {
         let asked = self.everybody().into_iter().take(ASKED.max(self.seeds.len()));
         let mut answers: FuturesUnordered<_> = asked.map(|link| async move { ask(&link).await }).collect();
         let mut told = Vec::new();
+        let mut why = String::new();
         while told.is_empty() {
-            told.extend(answers.next().await?);
+            match answers.next().await {
+                Some(Ok(ranges)) => told.push(ranges),
+                Some(Err(fault)) => why = fault.to_string(),
+                None => return Err(away(&format_args!("no node of the cluster says who has what: {why}"))),
+            }
         }
         let _ = tokio::time::timeout(OTHERS, async {
             while let Some(answer) = answers.next().await {
-                told.extend(answer);
+                told.extend(answer.ok());
             }
         })
         .await;
-        map::agreed(told)
+        map::agreed(told).ok_or_else(|| away(&"no node of the cluster says who has what"))
     }
 
     /// From now on this is the map. Links to nodes that are still there stay as they are.
@@ -187,7 +193,7 @@ impl Cluster {
         let first = self.seeds.first().ok_or_else(|| away(&"no node of the cluster is known"))?;
         let server = first.server().at_place(host, port);
         let place = server.place();
-        let is_it = |link: &&Arc<Link>| link.server().place() == place;
+        let is_it = |link: &&Arc<Link>| link.place() == place;
         if let Some(link) = self.read(|map| map.nodes.iter().chain(&self.seeds).find(is_it).cloned()) {
             return Ok(link);
         }
@@ -214,7 +220,7 @@ impl Map {
     }
 }
 
-async fn ask(link: &Link) -> Option<Vec<Range>> {
-    let answer = link.plain(redis::cmd("CLUSTER").arg("SLOTS")).await.ok()?;
-    map::read(&answer, link.server().host())
+async fn ask(link: &Link) -> Result<Vec<Range>, Fault> {
+    let answer = link.plain(redis::cmd("CLUSTER").arg("SLOTS")).await?;
+    map::read(&answer, link.server().host()).ok_or_else(|| broken("CLUSTER SLOTS"))
 }

@@ -20,7 +20,7 @@ use deadpool_redis::Connection;
 use futures_util::future::BoxFuture;
 use redis::{RedisError, Value};
 
-pub(super) use self::faults::away;
+pub(super) use self::faults::{away, in_words};
 pub use self::{
     durability::{Disk, Durability},
     room::Room,

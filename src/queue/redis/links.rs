@@ -9,7 +9,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     args::Args,
     cluster::{Cluster, slot},
-    link::{Durability, Link, Room},
+    link::{Durability, Link, Room, away},
+    mark::Mark,
     server::{Server, Servers},
 };
 use crate::queue::{
@@ -65,8 +66,21 @@ impl Links {
             return fault;
         }
         match self.plain(redis::cmd("ZCARD").arg(registry)).await {
-            Err(wrong) => Link::explained(fault, &wrong),
+            Err(wrong) => match self.mark_in(registry).await {
+                Some(mark) => away(&mark.says()),
+                None => Link::explained(fault, &wrong),
+            },
             Ok(_) => fault,
+        }
+    }
+
+    /// What stands in the registry's place when its queues are elsewhere; nothing where that may not be asked.
+    async fn mark_in(&self, registry: &str) -> Option<Mark> {
+        let mut command = redis::cmd("GETRANGE");
+        command.arg(registry).arg(0).arg(Mark::HEAD);
+        match self.plain(&command).await.ok()? {
+            Value::BulkString(text) => Mark::parse(&String::from_utf8_lossy(&text)),
+            _ => None,
         }
     }
 
@@ -110,7 +124,9 @@ impl Links {
 
     /// Whether it is one of these: nothing is published to a node that has left its cluster.
     pub(crate) fn is_ear(&self, server: &Server) -> bool {
-        !self.is_cluster() || self.ears().iter().any(|ear| ear.place() == server.place())
+        let Self::Cluster(cluster) = self else { return true };
+        let place = server.place();
+        cluster.ears().iter().any(|link| link.place() == place)
     }
 
     /// Whether two keys are sure to be at one server, so that one command may name both.

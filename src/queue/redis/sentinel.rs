@@ -138,7 +138,7 @@ impl Sentinels {
         if self.number() == number {
             return Ok(());
         }
-        Err(Fault::Unavailable { applied: Applied::Unknown, why: "the primary has moved meanwhile".to_owned() })
+        Err(Fault::unknown("the primary has moved meanwhile"))
     }
 
     /// A sentence about what the primary lacks of what the one before it had, since it is primary.

@@ -44,7 +44,7 @@ impl Queues {
         Ok(())
     }
 
-    async fn epoch(&self) -> Result<Option<Vec<u8>>, Fault> {
+    pub(super) async fn epoch(&self) -> Result<Option<Vec<u8>>, Fault> {
         match self.parts.runner.link.plain(redis::cmd("GET").arg(self.parts.runner.keys.epoch())).await? {
             Value::BulkString(epoch) => Ok(Some(epoch)),
             _ => Ok(None),

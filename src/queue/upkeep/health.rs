@@ -68,8 +68,8 @@ impl Queues {
         if durability.is_more_than_async() {
             let mut problems = Vec::new();
             for link in &all {
-                let place = links.is_cluster().then(|| link.server().place());
-                problems.extend(link.unconfirmable().await.map(|problem| placed(place.as_deref(), problem)));
+                let place = links.is_cluster().then(|| link.place());
+                problems.extend(link.unconfirmable().await.map(|problem| placed(place, problem)));
             }
             checks.push(check("durability", (!problems.is_empty()).then(|| problems.join("; "))));
         }
@@ -87,11 +87,11 @@ impl Queues {
     async fn told(&self) -> Result<Told, Fault> {
         let links = &self.parts.runner.link;
         let all = links.all().await?;
-        let answers = all.iter().map(|link| async move { (link.server().place(), info(link).await) });
+        let answers = all.iter().map(|link| async move { (link.place(), info(link).await) });
         let (mut infos, mut silent) = (Vec::new(), Vec::new());
         for (place, answer) in futures_util::future::join_all(answers).await {
             match answer {
-                Ok(info) => infos.push((links.is_cluster().then_some(place), info)),
+                Ok(info) => infos.push((links.is_cluster().then(|| place.to_owned()), info)),
                 Err(fault) => silent.push(fault),
             }
         }
@@ -118,7 +118,7 @@ impl Queues {
         for link in self.parts.runner.link.all().await.ok()? {
             let answer = link.plain(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await;
             if format!("{answer:?}").contains("yes") {
-                full.push(link.server().place());
+                full.push(link.place().to_owned());
             }
         }
         let problem = "the loss of one primary stops the queues of all: set `cluster-require-full-coverage no`";

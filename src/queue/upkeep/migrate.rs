@@ -5,7 +5,11 @@ mod stamps;
 use redis::Value;
 
 pub(crate) use self::stamps::Stamps;
-use crate::queue::{fault::Fault, handle::Queues, redis::read::broken};
+use crate::queue::{
+    fault::{Fault, MOVED, MOVING},
+    handle::Queues,
+    redis::read::broken,
+};
 
 /// One step of the layout each, in order; the first makes version 1. Rules in `migrations/README.md`.
 const STEPS: [&str; 2] = ["0001_first_layout", "0002_stamps"];
@@ -32,7 +36,12 @@ pub(crate) async fn expect_current(queues: &Queues) -> Result<(), LayoutError> {
     match found.cmp(&current) {
         std::cmp::Ordering::Less => Err(LayoutError::Older { found, current }),
         // A migration on its way to a newer layout writes the version last, but has taken the registry away by then.
-        std::cmp::Ordering::Equal => Ok(queues.parts.registry.find().await?),
+        std::cmp::Ordering::Equal => match queues.parts.registry.find().await {
+            Err(Fault::Unavailable { why, .. }) if why.starts_with(MOVED) || why.starts_with(MOVING) => {
+                Err(LayoutError::Refused(why))
+            }
+            found => Ok(found?),
+        },
         std::cmp::Ordering::Greater => Err(LayoutError::Newer { found, current }),
     }
 }

@@ -7,4 +7,5 @@ pub(crate) mod epoch;
 pub(crate) mod health;
 pub(crate) mod libraries;
 pub(crate) mod migrate;
+pub(crate) mod moving;
 pub(crate) mod rights;

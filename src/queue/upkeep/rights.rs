@@ -87,7 +87,7 @@ impl Queues {
             match self.lacking_at(&link).await {
                 Ok(none) if none.is_empty() => {}
                 Ok(some) => {
-                    places.push(link.server().place());
+                    places.push(link.place().to_owned());
                     lacking.extend(some.into_iter().filter(|name| !lacking.contains(name)).collect::<Vec<_>>());
                 }
                 // The others are looked at all the same.
@@ -151,11 +151,11 @@ mod tests {
 
     /// Words in capitals that are no commands.
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
-    /// For `intray migrate` only, which the README says.
-    const MOVING: [&str; 3] = ["HSCAN", "RENAMENX", "TYPE"];
+    /// For `intray migrate` and `intray move` only, which `docs/scale.md` and `docs/move.md` say.
+    const MOVING: [&str; 5] = ["HLEN", "HSCAN", "RENAMENX", "TYPE", "ZSCAN"];
     /// Whoever may not ask this is told less.
-    const BY_THE_WAY: [&str; 1] = ["CONFIG"];
-    /// For `--durability` only, which the README says too; the start tries them where they are wanted.
+    const BY_THE_WAY: [&str; 2] = ["CONFIG", "GETRANGE"];
+    /// For `--durability` only, which `docs/scale.md` says too; the start tries them where they are wanted.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];
     /// For sentinels, whose users are others.
     const ELSEWHERE: [&str; 1] = ["SENTINEL"];
@@ -202,10 +202,10 @@ mod tests {
     }
 
     #[test]
-    fn the_readme_has_the_line_that_makes_such_a_user() {
-        let readme = include_str!("../../../README.md");
-        let line = readme.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
+    fn the_documents_have_the_line_that_makes_such_a_user() {
+        let page = include_str!("../../../docs/scale.md");
+        let line = page.lines().find(|line| line.starts_with("ACL SETUSER ")).unwrap_or_default();
         assert_eq!(line, needed_rights("intray", false));
-        assert!(readme.contains("`+asking +cluster|slots`"), "what a cluster needs besides");
+        assert!(page.contains("`+asking +cluster|slots`"), "what a cluster needs besides");
     }
 }

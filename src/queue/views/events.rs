@@ -83,7 +83,7 @@ impl Queues {
         let from = format!("{}-{}", position.ms, position.sequence);
         let mut command = redis::cmd("XRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
-        let answered = self.parts.runner.link.plain(&command).await?;
+        let answered = self.parts.runner.plain(&command).await?;
         let entries = Fields::of(&answered)?;
         let (mut events, mut count, mut first) = (Vec::new(), 0, None);
         for entry in entries.lists() {
@@ -109,7 +109,7 @@ impl Queues {
     pub async fn last_event(&self, queue: &QueueName) -> Result<Position, Fault> {
         let mut command = redis::cmd("XREVRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
-        let answered = self.parts.runner.link.plain(&command).await?;
+        let answered = self.parts.runner.plain(&command).await?;
         let mut entries = Fields::of(&answered)?;
         if entries.is_done() {
             return Ok(Position::default());
@@ -126,14 +126,14 @@ impl Queues {
         let id = format!("{}-{}", position.ms, position.sequence);
         let mut command = redis::cmd("XRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg(&id).arg(&id);
-        Ok(!Fields::of(&self.parts.runner.link.plain(&command).await?)?.is_done())
+        Ok(!Fields::of(&self.parts.runner.plain(&command).await?)?.is_done())
     }
 
     /// Whether the stream still begins with its first entry.
     async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
         let mut command = redis::cmd("XINFO");
         command.arg("STREAM").arg(self.parts.runner.keys.of(queue, "events"));
-        let answered = match self.parts.runner.link.plain(&command).await {
+        let answered = match self.parts.runner.plain(&command).await {
             Err(Fault::Broken(_)) => return Ok(true), // there is no stream
             answer => answer?,
         };

@@ -13,7 +13,7 @@ use crate::{
     world::{
         Engine, eventually,
         replica::{free_port, open_port},
-        sentinels::{Plan, Watched},
+        sentinels::{Plan, Watched, network::Network},
     },
 };
 
@@ -73,7 +73,7 @@ impl Sentinel {
             doors.push(door);
         }
         let plan = Plan { down_after_ms: MISSED, failover_timeout_ms: 3_000, ..Plan::default() };
-        let watched = Watched::over(folder, nodes, doors.clone(), plan).await;
+        let watched = Watched::over(folder, nodes, (doors.clone(), Network::default()), plan).await;
         Self { servers: Mutex::new(Servers { watched, wires: before, of_instances: Vec::new(), ports }), doors }
     }
 }

@@ -1,5 +1,7 @@
 //! What browsers are served: the module, the console and, for those who ask for it, the demo.
 
+use std::collections::BTreeMap;
+
 use crate::world::{World, access::SECRET};
 
 /// Without following where it leads, and past the contract: the files of the pages are nobody's interface.
@@ -21,6 +23,9 @@ async fn pages_come_with_their_files_and_may_do_nothing_but_their_work() {
     for (path, kind) in [
         ("/client.js", "text/javascript; charset=utf-8"),
         ("/client.d.ts", "text/plain; charset=utf-8"),
+        ("/client.tgz", "application/octet-stream"),
+        ("/python/", "text/html; charset=utf-8"),
+        (&format!("/python/{}", env!("INTRAY_WHEEL")), "application/octet-stream"),
         ("/console/", "text/html; charset=utf-8"),
         ("/console/style.css", "text/css; charset=utf-8"),
         ("/console/words.js", "text/javascript; charset=utf-8"),
@@ -86,7 +91,7 @@ async fn the_pictures_of_the_pages_are_there() {
 #[tokio::test]
 async fn the_contract_can_be_read_in_a_browser_without_asking_anybody_else() {
     let w = World::start().await;
-    let page = fetch(&w, "GET", "/docs/", &[]).await;
+    let page = fetch(&w, "GET", "/docs/contract.html", &[]).await;
     let policy = header(&page, "content-security-policy").to_owned();
     assert!(policy.contains("default-src 'none'; script-src 'self';"), "{policy}");
     let text = page.text().await.expect("text");
@@ -97,10 +102,48 @@ async fn the_contract_can_be_read_in_a_browser_without_asking_anybody_else() {
     w.check().await;
 }
 
+/// What a page names so.
+fn named<'p>(page: &'p str, begin: &str) -> Vec<&'p str> {
+    page.split(begin).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[tokio::test]
+async fn all_there_is_to_read_is_served_and_each_link_leads_to_what_it_names() {
+    let w = World::start().await;
+    let (mut pages, mut ahead) = (BTreeMap::new(), vec![String::new()]);
+    while let Some(name) = ahead.pop() {
+        let answer = fetch(&w, "GET", &format!("/docs/{name}"), &[]).await;
+        assert_eq!(answer.status(), 200, "/docs/{name}");
+        assert!(header(&answer, "content-security-policy").contains("style-src 'self';"));
+        let text = answer.text().await.expect("text");
+        assert!(!text.contains(" style=") && !text.contains("<script"), "{name} keeps to its policy");
+        let links = named(&text, "<a href=\"").into_iter().filter(|link| !link.contains('.') && !link.contains(':'));
+        let files = links.filter_map(|link| link.split('#').next()).filter(|file| !file.is_empty());
+        let new: Vec<_> = files.filter(|file| !pages.contains_key(*file)).map(str::to_owned).collect();
+        pages.insert(name, text.clone());
+        ahead.extend(new.into_iter().filter(|file| !pages.contains_key(file)));
+    }
+    let written = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/docs")).expect("docs").flatten();
+    let written = written.filter(|entry| entry.path().extension().is_some_and(|kind| kind == "md"));
+    // With the README and the module's page, which lie elsewhere.
+    assert_eq!(pages.len(), written.count() + 2, "each page is found from the first: {:?}", pages.keys());
+    for (name, page) in &pages {
+        for picture in named(page, "<img src=\"") {
+            let answer = fetch(&w, "GET", &format!("/docs/{picture}"), &[]).await;
+            assert!(header(&answer, "content-type").starts_with("image/"), "{name} shows {picture}");
+        }
+        for (file, heading) in named(page, "<a href=\"").into_iter().filter_map(|link| link.split_once('#')) {
+            let there = &pages[if file.is_empty() { name } else { file }];
+            assert!(there.contains(&format!(" id=\"{heading}\"")), "{name} leads to {file}#{heading}");
+        }
+    }
+    w.check().await;
+}
+
 #[tokio::test]
 async fn a_folder_without_its_slash_leads_to_the_one_with_it() {
     let w = World::plan().switch("--demo").start().await;
-    for name in ["console", "demo", "docs"] {
+    for name in ["console", "demo", "docs", "python"] {
         let answer = fetch(&w, "GET", &format!("/{name}"), &[]).await;
         assert_eq!((answer.status().as_u16(), header(&answer, "location")), (308, &*format!("{name}/")));
     }
@@ -123,6 +166,8 @@ async fn what_is_no_file_of_a_page_is_not_found() {
         "/console//etc/passwd",
         "/client.json",
         "/client/client.js",
+        "/python/intray_client-0.0.0-py3-none-any.whl",
+        "/python/client.whl",
     ] {
         let answer = fetch(&w, "GET", path, &[]).await;
         assert_eq!(
@@ -150,7 +195,7 @@ async fn the_demo_is_there_only_for_those_who_ask_for_it() {
 async fn pages_are_no_secret_and_the_module_is_for_pages_of_allowed_origins() {
     let desk = "https://desk.example";
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).flag("--cors-origin", desk).start().await;
-    for path in ["/console/", "/console/app.js", "/client.js", "/client.d.ts"] {
+    for path in ["/console/", "/console/app.js", "/client.js", "/client.d.ts", "/client.tgz", "/python/"] {
         for credential in ["", "Bearer nonsense"] {
             let answer = fetch(&w, "GET", path, &[("authorization", credential)]).await;
             assert_eq!(answer.status(), 200, "{path} {credential}");

@@ -24,7 +24,7 @@ use crate::world::{
 pub(super) struct Load {
     ids: Arc<Mutex<Vec<String>>>,
     times: Arc<Mutex<Times>>,
-    pub(super) over: Arc<AtomicBool>,
+    over: Arc<AtomicBool>,
 }
 
 /// When anything was acknowledged last, and for how long at a stretch nothing was.
@@ -61,6 +61,14 @@ impl Load {
         times.out = times.out.max(before.map_or(Duration::ZERO, |before| before.elapsed()));
     }
 
+    pub(super) fn ids(&self) -> Vec<String> {
+        self.ids.lock().expect("no panic").clone()
+    }
+
+    pub(super) fn end(&self) {
+        self.over.store(true, Ordering::Relaxed);
+    }
+
     pub(super) fn len(&self) -> usize {
         self.ids.lock().expect("no panic").len()
     }
@@ -75,7 +83,7 @@ impl Load {
     }
 
     pub(super) async fn lost(&self, client: &Client) -> usize {
-        let ids = self.ids.lock().expect("no panic").clone();
+        let ids = self.ids();
         let looks = ids.into_iter().map(|id| {
             let client = client.clone();
             async move { client.get(&format!("/jobs/{id}")).await.status != 200 }
@@ -160,7 +168,7 @@ async fn fail_over(case: &Case) -> Toll {
         .await;
     }
     load.more().await;
-    load.over.store(true, Ordering::Relaxed);
+    load.end();
     crowd.join_all().await;
     let toll = Toll { acknowledged: load.len(), lost: load.lost(&client).await, out: load.out() };
     w.check(next, &client).await;

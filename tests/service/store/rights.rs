@@ -4,10 +4,10 @@ use serde_json::json;
 
 use crate::world::{Client, Engine, Service, World, assert_holds, eventually, program, run};
 
-/// The line of the README.
+/// The line that the documents have.
 fn needed() -> Vec<String> {
-    let readme = include_str!("../../../README.md");
-    let line = readme.lines().find(|line| line.starts_with("ACL SETUSER intray ")).expect("the line");
+    let page = include_str!("../../../docs/scale.md");
+    let line = page.lines().find(|line| line.starts_with("ACL SETUSER intray ")).expect("the line");
     line.split(' ').map(str::to_owned).collect()
 }
 
@@ -25,7 +25,7 @@ fn serve(engine: &Engine) -> std::process::Command {
 }
 
 #[tokio::test]
-async fn a_user_with_the_rights_that_the_readme_names_can_do_everything() {
+async fn a_user_with_the_rights_that_the_documents_name_can_do_everything() {
     let w = World::start().await;
     make_user(&w.engine, &needed()).await;
     // An empty Redis is laid out by this user.

@@ -1,9 +1,6 @@
 //! A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
 
-use std::{
-    sync::atomic::Ordering,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -67,7 +64,7 @@ async fn a_switch_that_is_planned_loses_nothing_under_load_and_one_server_takes_
     }
     let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     load.more().await;
-    load.over.store(true, Ordering::Relaxed);
+    load.end();
     crowd.join_all().await;
     assert_eq!(load.lost(&client).await, 0, "of {}", load.len());
     assert!(client.get("/readyz?verbose").await.text().contains("behind"));
@@ -86,7 +83,7 @@ async fn a_switch_without_a_plan_is_survived_and_changes_wait_while_it_lasts() {
     let next = eventually("there is another primary", async || Some(w.primary().await).filter(|n| *n != 0)).await;
     let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     load.more().await;
-    load.over.store(true, Ordering::Relaxed);
+    load.end();
     crowd.join_all().await;
     println!("without a plan: {} of {} acknowledged jobs are lost", load.lost(&client).await, load.len());
     assert!(service.said().contains("a failover has begun: changes wait"), "{}", service.said());
@@ -175,6 +172,40 @@ async fn sentinels_are_shown_what_they_want_to_see_and_what_is_wrong_is_said_in_
     refused(&end, &["the user or the password in its URL is wrong"]);
     assert!(!end.stderr.contains("hunter2"), "{end:?}");
     refused(&serve("redis+sentinel://127.0.0.1:1/jobs", &[]).await, &["no sentinel answers", "127.0.0.1:1"]);
+}
+
+/// Their users are theirs: one of ours at Redis is nobody there, and needs less.
+#[tokio::test]
+async fn a_user_of_the_sentinels_needs_to_ask_and_to_listen_and_nothing_else() {
+    let rights = "resetchannels &* -@all +sentinel|get-master-addr-by-name +sentinel|master +subscribe";
+    let user = format!("watcher on >of-watcher {rights}");
+    let mut w = Watched::with_a_user(&user).await;
+    let secret = w.path().join("secret");
+    std::fs::write(&secret, "of-watcher\n").expect("written");
+    let shown = ["--sentinel-user", "watcher", "--sentinel-password-file", secret.to_str().expect("UTF-8")];
+    let printed = run(program(["check", "--acl", "--redis-url", &w.url()])).await;
+    for node in &w.nodes {
+        let rights = printed.stdout.trim().replace("SETUSER intray", "SETUSER app reset");
+        let _: String = node.run(&rights).await;
+    }
+    let (_service, client) = w.serve_as("app:PASSWORD", &shown).await;
+    let waiter = client.waits(json!({ "worker": "ann" })).await;
+    let id = client.enqueue(1).await;
+    let held = waiter.job().await;
+    client.complete(&held).await.is(200);
+    replicated(&w, 0).await;
+    w.nodes[0].kill();
+    eventually("it goes where the sentinels say", async || {
+        (client.put(json!({ "payload": "after" })).await.status == 201).then_some(())
+    })
+    .await;
+    assert_eq!(client.state(&id).await, "completed");
+    let next = eventually("all have heard of it", async || Some(w.primary().await).filter(|n| *n != 0)).await;
+    w.check(next, &client).await;
+    let log: Vec<Vec<redis::Value>> = w.nodes[next].run("ACL LOG").await;
+    let denied: Vec<_> =
+        log.iter().map(|entry| format!("{entry:?}")).filter(|entry| !entry.contains("setinfo")).collect();
+    assert!(denied.is_empty(), "{denied:#?}");
 }
 
 #[tokio::test]

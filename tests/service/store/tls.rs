@@ -5,25 +5,13 @@ use std::{fs, path::Path};
 use serde_json::json;
 
 use crate::world::{
-    Client, End, Engine, Service,
+    Client, End, Engine, Service, World,
     authority::{Authority, Pair},
-    eventually, program, run,
+    eventually, program, run, tls,
 };
 
-/// Has the engine show this certificate, and ask for ours or not; answers its port.
 async fn speaks_tls(engine: &Engine, ca: &Authority, own: &Pair, asks_for_ours: bool) -> u16 {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let port = free.local_addr().expect("an address").port();
-    drop(free);
-    let (asks, port_text) = (if asks_for_ours { "yes" } else { "no" }, port.to_string());
-    let (ca, certificate, key) = (ca.file(), &own.certificate, &own.key);
-    let mut command = redis::cmd("CONFIG");
-    command.arg("SET").arg("tls-ca-cert-file").arg(ca.as_os_str().as_encoded_bytes());
-    command.arg("tls-cert-file").arg(certificate.as_os_str().as_encoded_bytes());
-    command.arg("tls-key-file").arg(key.as_os_str().as_encoded_bytes());
-    command.arg("tls-auth-clients").arg(asks).arg("tls-port").arg(port_text);
-    let _: String = engine.ask(&command).await;
-    port
+    tls::speaks(engine, 0, ca, own, asks_for_ours).await
 }
 
 fn serve(url: &str, files: &[(&str, &Path)]) -> std::process::Command {
@@ -150,4 +138,25 @@ async fn a_file_that_holds_something_else_or_is_for_nothing_is_refused_and_its_t
     refuses(&run(serve("redis://127.0.0.1:1", &[("--redis-ca-file", &*ca)])).await, &["rediss://"]);
     let end = run(serve("rediss://127.0.0.1:1/#insecure", &[])).await;
     assert!(!end.status.success() && end.stderr.contains("--redis-ca-file"), "{end:?}");
+}
+
+#[tokio::test]
+async fn queues_move_to_a_redis_behind_tls_that_is_known_by_its_certificate() {
+    let (folder, w) = (tempfile::tempdir().expect("a folder"), World::start().await);
+    let engine = Engine::start(folder.path(), false).await;
+    let ca = Authority::new(folder.path(), "ours");
+    let (server, desk, known) = (ca.signs("localhost", 2099), ca.signs("desk", 2099), ca.file());
+    let url = format!("rediss://localhost:{}", speaks_tls(&engine, &ca, &server, true).await);
+    w.enqueue(1).await;
+    let held = w.reserve().await;
+    let moving = |to: &str, files: &[(&str, &Path)]| {
+        run(with_files(program(["move", "--redis-url", &w.engine.url(), "--to", to]), files))
+    };
+    let all = [("--to-ca-file", &*known), ("--to-cert-file", &*desk.certificate), ("--to-key-file", &*desk.key)];
+    refuses(&moving(&url, &[]).await, &["localhost", "--to-ca-file", "nothing was moved"]);
+    refuses(&moving("redis://localhost:1", &all).await, &["--to-ca-file", "rediss://"]);
+    w.extend(&held).await.is(200);
+    let end = moving(&url, &all).await;
+    assert!(end.status.success() && end.stdout.contains(&url), "{end:?}");
+    assert_eq!(engine.run::<u64>("HLEN intray:{default}:2:jobs").await, 1);
 }

@@ -76,6 +76,14 @@ impl Engine {
         format!("redis+cluster://{}", places.join(","))
     }
 
+    /// The same for somebody who says who they are.
+    pub fn url_of(&self, user: &str, password: &str) -> String {
+        match self.is_cluster() {
+            true => self.url().replace("://", &format!("://{user}:{password}@")),
+            false => format!("{}?user={user}&pass={password}", self.url()),
+        }
+    }
+
     /// Commands as a file of Redis's holds them; each goes where its key is.
     pub async fn fill(&self, commands: &[u8]) {
         let mut rest = commands;

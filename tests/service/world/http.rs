@@ -158,6 +158,9 @@ impl Answer {
     }
 
     pub fn text(&self) -> String {
+        if self.content_type() == "application/octet-stream" && !self.body.is_empty() {
+            return format!("{} bytes", self.body.len());
+        }
         String::from_utf8(self.body.clone()).expect("answers are UTF-8")
     }
 

@@ -15,6 +15,7 @@ pub mod http2;
 pub mod json;
 pub mod keyspace;
 pub mod meter;
+pub mod mover;
 pub mod page;
 mod proxy;
 pub mod replica;
@@ -22,6 +23,7 @@ pub mod sentinels;
 mod service;
 pub mod shards;
 pub mod shim;
+pub mod tls;
 mod verbs;
 pub mod waiters;
 pub mod wire;
@@ -40,7 +42,7 @@ pub use self::{
     engine::{Engine, Form, latest},
     http::{Answer, Client, Lost},
     json::{assert_holds, missing},
-    proxy::{Fault, Proxy},
+    proxy::{Fate, Fault, Proxy},
     service::{End, Service, program, run},
     verbs::{Held, id_of, number},
 };
@@ -163,10 +165,13 @@ impl Plan {
             Some(_) | None => None,
         };
         assert!(!self.proxied || watcher.is_none(), "the proxy stands at a socket, and a sentinel names a port");
-        let proxy = self.proxied.then(|| Proxy::start(folder.path(), engine.socket()));
+        let proxy = match self.proxied {
+            true => Some(Proxy::start(folder.path(), &mut engine).await),
+            false => None,
+        };
         let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
         let redis = match (&proxy, &watcher) {
-            (Some(proxy), _) => format!("unix://{}", proxy.socket().display()),
+            (Some(proxy), _) => proxy.url().to_owned(),
             (None, Some(watcher)) => watcher.url(),
             (None, None) => engine.url(),
         };

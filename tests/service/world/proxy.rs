@@ -1,7 +1,11 @@
-//! Stands between the service and Redis, and breaks what it is told to break.
+//! Stands between the service and Redis, and breaks what it is told to break: connections, or one call of all.
+
+mod carry;
+mod resp;
+mod trap;
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -9,10 +13,13 @@ use std::{
 };
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{UnixListener, UnixStream, unix::OwnedReadHalf, unix::OwnedWriteHalf},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
     sync::watch,
 };
+
+pub use self::trap::Fate;
+use self::{carry::carry, trap::Traps};
+use super::Engine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -31,87 +38,130 @@ struct Orders {
     fault: Fault,
     /// Raised with each cut.
     cuts: u64,
+    /// Raised when those that are held may go.
+    let_go: u64,
+}
+
+struct Shared {
+    orders: watch::Sender<Orders>,
+    /// Packets that do not pass because of a freeze.
+    withheld: AtomicUsize,
+    traps: Traps,
 }
 
 pub struct Proxy {
-    socket: PathBuf,
-    /// Packets that do not pass because of a freeze.
-    withheld: Arc<AtomicUsize>,
-    orders: watch::Sender<Orders>,
+    /// What `--redis-url` says of it.
+    url: String,
+    shared: Arc<Shared>,
 }
 
 impl Proxy {
-    pub fn start(folder: &Path, server: PathBuf) -> Self {
-        let socket = folder.join("proxy.sock");
-        let listener = UnixListener::bind(&socket).expect("a socket for the proxy");
-        let withheld = Arc::new(AtomicUsize::new(0));
-        let counter = withheld.clone();
-        let (orders, told) = watch::channel(Orders { fault: Fault::None, cuts: 0 });
-        tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
-                if told.borrow().fault != Fault::Refuse {
-                    tokio::spawn(carry(client, server.clone(), told.clone(), counter.clone()));
-                }
-            }
-        });
-        Self { socket, withheld, orders }
+    /// Before one port; answers at which.
+    pub async fn at_a_port(behind: u16) -> (Self, u16) {
+        let door = TcpListener::bind("127.0.0.1:0").await.expect("a port for the proxy");
+        let (port, shared) = (door.local_addr().expect("an address").port(), Shared::new());
+        tokio::spawn(shared.clone().before_a_port(door, behind));
+        (Self { url: format!("redis://127.0.0.1:{port}"), shared }, port)
     }
 
-    pub fn socket(&self) -> &Path {
-        &self.socket
+    /// Before each of its nodes, where it is a cluster.
+    pub async fn start(folder: &Path, engine: &mut Engine) -> Self {
+        let shared = Shared::new();
+        if !engine.is_cluster() {
+            let url = before_a_socket(folder, engine, &shared);
+            return Self { url, shared };
+        }
+        let mut places = Vec::new();
+        for nth in 0..engine.nodes() {
+            let door = TcpListener::bind("127.0.0.1:0").await.expect("a port for the proxy");
+            let (port, behind) = (door.local_addr().expect("an address").port(), engine.port_of(nth));
+            engine.announce(nth, port).await;
+            places.push(format!("127.0.0.1:{port}"));
+            tokio::spawn(shared.clone().before_a_port(door, behind));
+        }
+        engine.all_have_announced().await;
+        Self { url: format!("redis+cluster://{}", places.join(",")), shared }
+    }
+
+    pub fn url(&self) -> &str {
+        &self.url
     }
 
     /// Something that was sent has come as far as this and no further.
     pub fn withholds(&self) -> bool {
-        self.withheld.load(Ordering::Relaxed) > 0
+        self.shared.withheld.load(Ordering::Relaxed) > 0
     }
 
     pub fn now(&self, fault: Fault) {
-        self.orders.send_modify(|orders| orders.fault = fault);
+        self.shared.orders.send_modify(|orders| orders.fault = fault);
     }
 
     /// Closes every open connection, in the middle of whatever it is doing.
     pub fn cut(&self) {
-        self.orders.send_modify(|orders| orders.cuts += 1);
+        self.shared.orders.send_modify(|orders| orders.cuts += 1);
+    }
+
+    /// This becomes of the nth call of a script from now on.
+    pub fn catch(&self, script: &str, nth: usize, fate: Fate) {
+        self.shared.traps.set(Some(script), nth, 1, fate);
+    }
+
+    /// This becomes of each nth call of any script from now on, until it has become of so many.
+    pub fn catch_each(&self, nth: usize, most: usize, fate: Fate) {
+        self.shared.traps.set(None, nth, most, fate);
+    }
+
+    /// What is held goes on its way.
+    pub fn let_go(&self) {
+        self.shared.orders.send_modify(|orders| orders.let_go += 1);
+    }
+
+    /// How many calls have been caught.
+    pub fn caught(&self) -> usize {
+        self.shared.traps.caught()
+    }
+
+    /// Of those, how many Redis has done.
+    pub fn done(&self) -> usize {
+        *self.shared.traps.done.borrow()
     }
 }
 
-async fn carry(client: UnixStream, server: PathBuf, orders: watch::Receiver<Orders>, withheld: Arc<AtomicUsize>) {
-    let Ok(server) = UnixStream::connect(server).await else { return };
-    let (from_client, to_client) = client.into_split();
-    let (from_server, to_server) = server.into_split();
-    let mut cut = orders.clone();
-    let before = cut.borrow_and_update().cuts;
-    tokio::select! {
-        () = pump(from_client, to_server, orders.clone(), Some(&withheld)) => {}
-        () = pump(from_server, to_client, orders, None) => {}
-        _ = cut.wait_for(|orders| orders.cuts > before) => {}
-    }
+fn before_a_socket(folder: &Path, engine: &Engine, shared: &Arc<Shared>) -> String {
+    let (socket, behind, shared) = (folder.join("proxy.sock"), engine.socket(), shared.clone());
+    let door = UnixListener::bind(&socket).expect("a socket for the proxy");
+    tokio::spawn(async move {
+        while let Ok((client, _)) = door.accept().await {
+            let (shared, behind) = (shared.clone(), behind.clone());
+            tokio::spawn(async move {
+                let Ok(server) = UnixStream::connect(behind).await else { return };
+                shared.carry(client, server).await;
+            });
+        }
+    });
+    format!("unix://{}", socket.display())
 }
 
-/// `withheld` is there for requests, and not for replies.
-async fn pump(
-    mut from: OwnedReadHalf,
-    mut to: OwnedWriteHalf,
-    mut orders: watch::Receiver<Orders>,
-    withheld: Option<&AtomicUsize>,
-) {
-    let mut buffer = vec![0; 64 << 10];
-    while let Ok(length @ 1..) = from.read(&mut buffer).await {
-        if let Some(withheld) = withheld {
-            withheld.fetch_add(1, Ordering::Relaxed);
+impl Shared {
+    fn new() -> Arc<Self> {
+        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, let_go: 0 });
+        Arc::new(Self { orders, withheld: AtomicUsize::new(0), traps: Traps::default() })
+    }
+
+    async fn before_a_port(self: Arc<Self>, door: TcpListener, behind: u16) {
+        while let Ok((client, _)) = door.accept().await {
+            let shared = self.clone();
+            tokio::spawn(async move {
+                let Ok(server) = TcpStream::connect(("127.0.0.1", behind)).await else { return };
+                let _ = (client.set_nodelay(true), server.set_nodelay(true));
+                shared.carry(client, server).await;
+            });
         }
-        let Ok(fault) = orders.wait_for(|orders| orders.fault != Fault::Freeze).await.map(|orders| orders.fault) else {
-            return;
-        };
-        if let Some(withheld) = withheld {
-            withheld.fetch_sub(1, Ordering::Relaxed);
-        }
-        if fault == Fault::DropReplies && withheld.is_none() {
-            continue;
-        }
-        if to.write_all(&buffer[..length]).await.is_err() {
-            return;
+    }
+
+    async fn carry(self: Arc<Self>, client: impl carry::Stream, server: impl carry::Stream) {
+        if self.orders.borrow().fault != Fault::Refuse {
+            carry(client, server, self).await;
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A primary, two replicas, and three sentinels that watch them.
 
+pub mod network;
+
 use std::{
     fs,
     path::Path,
@@ -8,35 +10,47 @@ use std::{
 
 use tempfile::TempDir;
 
+use self::network::Network;
 use super::{
     Engine,
+    authority::{Authority, Pair},
     children::Tied,
     engine::program_of_engines,
     eventually,
-    replica::{follow, free_port, open_port},
+    proxy::Fault,
+    replica::{follow, free_port},
 };
 
 pub const NAME: &str = "jobs";
 
 pub struct Plan {
-    /// Of Redis, and of the sentinels.
-    pub passwords: Option<(&'static str, &'static str)>,
     /// Without an answer for so long, a server is taken for lost.
     pub down_after_ms: u64,
     pub failover_timeout_ms: u64,
+    /// Of Redis, and of the sentinels.
+    pub passwords: Option<(&'static str, &'static str)>,
+    /// A user of the sentinels, as their file makes it.
+    pub user: Option<String>,
+    /// What all of them show, as a file of Redis's says it.
+    pub papers: Option<String>,
+    /// Between each server and everybody else stands something that can be broken.
+    pub breaks: bool,
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Self { passwords: None, down_after_ms: 1_500, failover_timeout_ms: 6_000 }
+        let (passwords, user, papers, breaks) = Default::default();
+        Self { down_after_ms: 1_500, failover_timeout_ms: 6_000, passwords, user, papers, breaks }
     }
 }
 
 pub struct Watched {
     pub nodes: Vec<Engine>,
-    /// Where the others find them.
-    ports: Vec<u16>,
+    pub(super) ports: Vec<u16>,
     sentinels: Vec<(u16, Tied)>,
+    /// Where they speak TLS, and where they are behind what can be broken.
+    pub(super) others: Vec<u16>,
+    pub(super) network: Network,
     plan: Plan,
     pub folder: TempDir,
 }
@@ -50,37 +64,56 @@ impl Watched {
         Self::start_as(Plan { passwords: Some((redis, sentinel)), ..Plan::default() }).await
     }
 
+    /// Sentinels that know a user: name, password and rights, as a file of theirs says it.
+    pub async fn with_a_user(user: &str) -> Self {
+        Self::start_as(Plan { user: Some(user.to_owned()), ..Plan::default() }).await
+    }
+
+    /// All of it by TLS, with this certificate.
+    pub async fn by_tls(ca: &Authority, own: &Pair) -> Self {
+        let files = [("ca-cert", &ca.file()), ("cert", &own.certificate), ("key", &own.key)];
+        let papers = files.map(|(what, file)| format!("tls-{what}-file {}", file.display()));
+        let papers = format!("{}\ntls-auth-clients no\ntls-replication yes", papers.join("\n"));
+        Self::start_as(Plan { papers: Some(papers), ..Plan::default() }).await
+    }
+
+    /// Servers and sentinels that can be cut off from each other.
+    pub async fn in_a_breakable_network() -> Self {
+        Self::start_as(Plan { breaks: true, failover_timeout_ms: 2_000, ..Plan::default() }).await
+    }
+
     pub async fn start_as(plan: Plan) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let (mut nodes, mut ports) = (Vec::new(), Vec::new());
+        let (mut nodes, mut ports, mut network) = (Vec::new(), Vec::new(), Network::default());
         for n in 0..3 {
             let own = folder.path().join(format!("node-{n}"));
             fs::create_dir(&own).expect("a folder");
             let node = Engine::start(&own, true).await;
-            ports.push(open_port(&node).await);
+            ports.push(network.open(&node, &plan).await);
             if let Some((password, _)) = plan.passwords {
                 let _: String = node.run(&format!("CONFIG SET masterauth {password}")).await;
                 let _: String = node.run(&format!("CONFIG SET requirepass {password}")).await;
             }
             nodes.push(node);
         }
-        Self::over(folder, nodes, ports, plan).await
+        Self::over(folder, nodes, (ports, network), plan).await
     }
 
     /// The first of them is the primary. The others find each at its port, whether it is there or something before it.
-    pub async fn over(folder: TempDir, nodes: Vec<Engine>, ports: Vec<u16>, plan: Plan) -> Self {
+    pub async fn over(folder: TempDir, nodes: Vec<Engine>, (ports, network): (Vec<u16>, Network), plan: Plan) -> Self {
         for replica in &nodes[1..] {
             follow(replica, &nodes[0], ports[0]).await;
         }
-        let mut watched = Self { nodes, ports, sentinels: Vec::new(), plan, folder };
+        let others = Vec::new();
+        let mut watched = Self { nodes, ports, sentinels: Vec::new(), others, network, plan, folder };
         for n in 0..3 {
-            watched.watch(n);
+            watched.watch(n).await;
         }
         watched.agree().await;
         watched
     }
 
-    fn watch(&mut self, n: usize) {
+    async fn watch(&mut self, n: usize) {
         let (port, folder) = (free_port(), self.folder.path().join(format!("sentinel-{n}")));
         fs::create_dir(&folder).expect("a folder");
         let mut lines = vec![
@@ -94,6 +127,14 @@ impl Watched {
             lines.extend([format!("sentinel auth-pass {NAME} {redis}"), format!("requirepass {sentinel}")]);
             lines.push(format!("sentinel sentinel-pass {sentinel}"));
         }
+        lines.extend(self.plan.user.iter().map(|user| format!("user {user}")));
+        if let Some(papers) = &self.plan.papers {
+            self.others.push(free_port());
+            lines.extend([papers.clone(), format!("tls-port {}", self.others[n])]);
+        }
+        if self.plan.breaks {
+            self.others.push(self.network.before_a_sentinel(port).await);
+        }
         let file = folder.join("sentinel.conf");
         fs::write(&file, lines.join("\n") + "\n").expect("written");
         let mut command = Command::new(program_of_engines());
@@ -102,7 +143,7 @@ impl Watched {
     }
 
     /// Each sentinel knows all others and all replicas.
-    async fn agree(&self) {
+    pub async fn agree(&self) {
         for n in 0..3 {
             eventually("the sentinels know each other", async || {
                 let said = self.tell(n, &["SENTINEL", "MASTER", NAME]).await?;
@@ -154,9 +195,38 @@ impl Watched {
     }
 
     pub fn url(&self) -> String {
-        let places: Vec<_> = self.sentinels.iter().map(|(port, _)| format!("127.0.0.1:{port}")).collect();
+        let own: Vec<_> = self.sentinels.iter().map(|(port, _)| *port).collect();
+        match self.plan.papers {
+            Some(_) => self.url_by("rediss", &self.others),
+            None => self.url_by("redis", &own),
+        }
+    }
+
+    pub(super) fn url_by(&self, scheme: &str, ports: &[u16]) -> String {
+        let places: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let who = self.plan.passwords.map_or(String::new(), |(password, _)| format!(":{password}@"));
-        format!("redis+sentinel://{who}{}/{NAME}", places.join(","))
+        format!("{scheme}+sentinel://{who}{}/{NAME}", places.join(","))
+    }
+
+    /// Whatever there is between this server, with those who are beside it, and everybody else, passes nothing any more.
+    pub fn fall_apart(&self, primary: usize) {
+        self.network.servers[primary].now(Fault::Freeze);
+        self.network.sentinels.iter().for_each(|gate| gate.now(Fault::Freeze));
+    }
+
+    /// Everything passes, and what was kept away is one of the others again.
+    pub async fn come_together(&mut self, before: usize) {
+        self.network.servers[before].now(Fault::None);
+        self.network.sentinels.iter().for_each(|gate| gate.now(Fault::None));
+        // Redis cuts its clients off when it becomes a replica.
+        eventually("it follows the next", async || {
+            self.nodes[before].connect().await;
+            let mut info = redis::cmd("INFO");
+            let info: String = info.arg("replication").query_async(&mut self.nodes[before].connection()).await.ok()?;
+            (info.contains("role:slave") && info.contains("master_link_status:up")).then_some(())
+        })
+        .await;
+        self.agree().await;
     }
 
     pub fn path(&self) -> &Path {

@@ -54,7 +54,7 @@ impl World {
     /// Another instance, which Redis knows as a user who may do so much.
     pub async fn as_user(&self, rights: &str) -> (Service, Client) {
         let _: String = self.engine.run(&format!("ACL SETUSER app reset on nopass {rights}")).await;
-        let service = self.instance_at(&format!("unix://{}?user=app&pass=any", self.engine.socket().display())).await;
+        let service = self.instance_at(&self.engine.url_of("app", "any")).await;
         let client = self.client.at(service.url());
         (service, client)
     }

@@ -21,7 +21,7 @@ test('the policy holds in a browser', async () => {
 
 test('the contract can be read in light and in dark, and asks nobody else', async () => {
   for (const dark of [false, true]) {
-    const page = await on.open('/docs/', { dark })
+    const page = await on.open('/docs/contract.html', { dark })
     const asked = []
     page.on('request', (request) => asked.push(new URL(request.url()).origin))
     await page.reload()

@@ -6,15 +6,20 @@ import { startService } from '../world/service.js'
 
 const at = (name) => new URL(`../../../web/client/${name}`, import.meta.url)
 const read = (name) => readFileSync(at(name), 'utf8')
-const parts = readdirSync(at('')).filter((name) => name.endsWith('.js'))
+const files = readdirSync(at('')).filter((name) => name.endsWith('.js')).sort()
+/** For those who install the package; what a page loads is the rest. */
+const BESIDE = ['react.js', 'screen.js']
+const parts = files.filter((name) => !BESIDE.includes(name))
 
 test('the package says where the module and its types are', () => {
-  const { name, type, exports, types, files, dependencies } = JSON.parse(read('package.json'))
+  const { name, type, exports, types, files: packed, dependencies } = JSON.parse(read('package.json'))
   assert.deepEqual([name, type, dependencies], ['intray-client', 'module', undefined])
-  const named = [exports['.'].default, exports['.'].types, types, ...files]
-  for (const file of named) assert.ok(existsSync(at(file)), file)
-  assert.deepEqual(Object.keys(exports['.']), ['types', 'default'], 'types come first')
-  assert.deepEqual(files.filter((file) => file.endsWith('.js')), parts, 'no part is left behind')
+  for (const entry of [exports['.'], exports['./react']]) {
+    assert.deepEqual(Object.keys(entry), ['types', 'default'], 'types come first')
+    for (const file of Object.values(entry)) assert.ok(packed.includes(file.replace('./', '')), file)
+  }
+  for (const file of [types, ...packed]) assert.ok(existsSync(at(file)), file)
+  assert.deepEqual(packed.filter((file) => file.endsWith('.js')), files, 'no part is left behind')
 })
 
 test('the module can be loaded where there is no page, and exports three names', async () => {
@@ -38,7 +43,7 @@ test('it is served as one file that imports nothing, and puts nothing into a pag
 })
 
 test('the ledger alone writes a record, and each part is one thought', () => {
-  for (const part of parts) {
+  for (const part of files) {
     const text = read(part)
     if (part !== 'ledger.js') assert.doesNotMatch(text, /Object\.assign\(r\b|\br\.\w+ (?:[-+?|]*)=(?![=>])/, part)
     assert.ok(text.split('\n').length <= 251, `${part} is long`)

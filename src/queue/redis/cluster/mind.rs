@@ -40,14 +40,14 @@ impl Cluster {
         loop {
             let nodes = self.read(|map| map.nodes.clone());
             minded.retain(|place, gone| {
-                let is_there = nodes.iter().any(|link| link.server().place() == *place);
+                let is_there = nodes.iter().any(|link| link.place() == place);
                 if !is_there {
                     gone.cancel();
                 }
                 is_there
             });
             for link in nodes {
-                minded.entry(link.server().place()).or_insert_with(|| {
+                minded.entry(link.place().to_owned()).or_insert_with(|| {
                     let gone = stop.child_token();
                     tasks.push(mind_node(link, gone.clone()));
                     gone

@@ -11,12 +11,7 @@ use tokio::sync::oneshot;
 use super::{Args, Link, Sent, faults::away, lines::Line, lines::Lines, node::Way};
 use crate::{
     job::budget::RESPONSE,
-    queue::{
-        UNCONFIRMED, UNSYNCED,
-        fault::{Applied, Fault},
-        redis::meter,
-        script::Script,
-    },
+    queue::{UNCONFIRMED, UNSYNCED, fault::Fault, redis::meter, script::Script},
 };
 
 /// Who syncs the file of a private server: asked by whoever wants all that is in the file by now on disk.
@@ -94,17 +89,16 @@ impl Link {
     /// Whoever asks on another connection than the one that carried the change is told of other changes.
     async fn ask(&self, line: &Line<'_>) -> Result<(), Fault> {
         let Some(Question { command, enough, patience, unmet }) = self.durability.question() else { return Ok(()) };
-        let unknown = |why: &str| Fault::Unavailable { applied: Applied::Unknown, why: why.to_owned() };
-        let Some((number, mut connection, _)) = line.slot().read() else { return Err(unknown(unmet)) };
+        let Some((number, mut connection, _)) = line.slot().read() else { return Err(Fault::unknown(unmet)) };
         connection.set_response_timeout(patience + (RESPONSE - REPLICAS));
         match command.query_async::<Value>(&mut connection).await {
             Ok(answer) if confirmed(&answer) >= enough => Ok(()),
-            Ok(_) => Err(unknown(unmet)),
+            Ok(_) => Err(Fault::unknown(unmet)),
             Err(e) => {
                 Box::pin(self.refused(line.slot(), number, &e)).await;
                 Err(match Sent::Error(e).fault() {
-                    Fault::Unavailable { why, .. } => unknown(&why),
-                    Fault::Full | Fault::Broken(_) => unknown(unmet),
+                    Fault::Unavailable { why, .. } => Fault::unknown(&why),
+                    Fault::Full | Fault::Broken(_) => Fault::unknown(unmet),
                 })
             }
         }
@@ -115,16 +109,15 @@ impl Link {
         let begin = Instant::now();
         let (answer, synced) = oneshot::channel();
         let asked = disk.send(answer);
-        let unknown = |why: &str| Fault::Unavailable { applied: Applied::Unknown, why: why.to_owned() };
         let synced = match asked {
             Ok(()) => tokio::time::timeout(RESPONSE, synced).await,
-            Err(mpsc::SendError(_)) => return Err(unknown(UNSYNCED)),
+            Err(mpsc::SendError(_)) => return Err(Fault::unknown(UNSYNCED)),
         };
         meter::waited(begin.elapsed());
         match synced {
             Ok(Ok(Ok(()))) => Ok(()),
             // The syncer itself says what is wrong with the disk.
-            Ok(Ok(Err(_)) | Err(_)) | Err(_) => Err(unknown(UNSYNCED)),
+            Ok(Ok(Err(_)) | Err(_)) | Err(_) => Err(Fault::unknown(UNSYNCED)),
         }
     }
 

@@ -109,7 +109,7 @@ pub(crate) fn judge(e: &RedisError) -> Fault {
         Some("NOAUTH") => away(&NO_PASSWORD),
         Some("WRONGTYPE") => Fault::Broken(format!("{WRONG_TYPE}: {e}")),
         Some(code) if REFUSED.contains(&code) && !is_within(e) => away(&code),
-        _ if is_broken(e) => Fault::Unavailable { applied: Applied::Unknown, why: e.to_string() },
+        _ if is_broken(e) => Fault::unknown(&e.to_string()),
         _ => Fault::Broken(e.to_string()),
     }
 }

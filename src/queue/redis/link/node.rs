@@ -34,6 +34,11 @@ impl Link {
         self.home.server()
     }
 
+    /// Host and port, the socket, or what sentinels call it.
+    pub(crate) fn place(&self) -> &str {
+        &self.place
+    }
+
     /// It did not answer when it was last asked.
     pub(crate) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)

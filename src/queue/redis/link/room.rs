@@ -3,7 +3,7 @@
 use tokio::sync::watch;
 
 use super::{Durability, Link, Sent, node::Way};
-use crate::queue::fault::{Applied, Fault};
+use crate::queue::fault::Fault;
 
 /// Why a private server's disk has no room for anything new; `None` while it has.
 pub type Room = watch::Receiver<Option<String>>;
@@ -18,7 +18,7 @@ impl Link {
                 Durability::SyncedHere(disk) => Box::pin(self.sync(disk)).await,
                 Durability::Async | Durability::Replicated(_) | Durability::Synced => Ok(()),
             },
-            Err(Fault::Unavailable { why, .. }) => Err(Fault::Unavailable { applied: Applied::Unknown, why }),
+            Err(Fault::Unavailable { why, .. }) => Err(Fault::unknown(&why)),
             Err(fault @ (Fault::Full | Fault::Broken(_))) => Err(fault),
         }
     }

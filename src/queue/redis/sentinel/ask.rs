@@ -2,7 +2,7 @@
 
 use redis::{AsyncConnectionConfig, RedisError, Value, aio::MultiplexedConnection};
 
-use super::{Place, Sentinels};
+use super::{super::link::in_words, Place, Sentinels};
 
 /// Which server a sentinel takes for the primary, and since which of their elections.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl Sentinels {
                 Ok(mut connection) => self.ask(&mut connection).await,
                 Err(e) => Err(e),
             };
-            answer.map_err(|e| format!("{place}: {e}"))
+            answer.map_err(|e| format!("{place}: {}", in_words(&e)))
         });
         let answers = futures_util::future::join_all(asked).await;
         if let Some(place) = newest(answers.iter().filter_map(|answer| answer.as_ref().ok()?.as_ref())) {

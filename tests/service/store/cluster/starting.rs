@@ -1,6 +1,8 @@
 //! What the start and `intray check` say of a cluster.
 
-use crate::world::{World, program, run};
+use serde_json::json;
+
+use crate::world::{Client, Service, World, program, run};
 
 #[tokio::test]
 async fn a_check_names_the_node_at_which_something_is_wrong() {
@@ -53,4 +55,20 @@ async fn the_rights_that_are_said_to_be_needed_are_enough() {
     let url = w.engine.url().replace("://", "://app:PASSWORD@");
     let checked = run(program(["check", "--redis-url", &url])).await;
     assert!(checked.status.success() && checked.stdout.contains("ok       rights"), "{checked:?}");
+    let service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
+    let client = Client::new(service.url());
+    for queue in w.queue_of_each_node().await {
+        let waiter = client.waits(json!({ "queues": [queue], "worker": "ann" })).await;
+        client.enqueue_as(json!({ "queue": queue, "payload": 1, "locks": ["a"] })).await;
+        client.complete(&waiter.job().await).await.is(200);
+        client.post(&format!("/queues/{queue}/sweep"), json!({})).await.is(200);
+    }
+    for nth in 0..3 {
+        let log: Vec<Vec<redis::Value>> = w.engine.at(nth, "ACL LOG").await;
+        // By the way: whoever may not ask this is told less.
+        let is_missed = |entry: &String| !["setinfo", "config|get"].iter().any(|word| entry.contains(word));
+        let denied = log.iter().map(|entry| format!("{entry:?}")).filter(is_missed);
+        assert_eq!(denied.collect::<Vec<_>>(), [""; 0], "of node {nth}");
+    }
+    w.check().await;
 }

@@ -119,6 +119,31 @@ impl Engine {
         self.at(node, "CLUSTER MYID").await
     }
 
+    /// The cluster has another port for it, too.
+    pub fn is_also_at(&mut self, nth: usize, port: u16) {
+        self.servers[nth].announced = Some(port);
+    }
+
+    /// From now on clients are sent there when they are sent to this node.
+    pub async fn announce(&mut self, nth: usize, port: u16) {
+        self.is_also_at(nth, port);
+        let _: String = self.at(nth, &format!("CONFIG SET cluster-announce-port {port}")).await;
+    }
+
+    /// The nodes have told each other.
+    pub async fn all_have_announced(&self) {
+        for nth in 0..self.servers.len() {
+            eventually("all know where clients are to go", async || {
+                let told: Vec<(usize, usize, Value)> = self.at(nth, "CLUSTER SLOTS").await;
+                let told = format!("{told:?}");
+                let knows =
+                    |server: &Server| server.announced.is_some_and(|port| told.contains(&format!("int({port})")));
+                self.servers.iter().all(knows).then_some(())
+            })
+            .await;
+        }
+    }
+
     /// To the node that has the key, or to all.
     pub(super) async fn route(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
         let name = match command.args_iter().next() {
@@ -137,7 +162,7 @@ impl Engine {
             match self.servers[nth].ask(command).await {
                 Err(e) if e.code() == Some("MOVED") => {
                     let place = e.redirect_node().map(|(place, _)| place.to_owned()).expect("a place");
-                    let is_it = |server: &Server| place.ends_with(&format!(":{}", server.ports().0));
+                    let is_it = |server: &Server| server.is_known_by(&place);
                     nth = self.servers.iter().position(is_it).expect("one of ours");
                 }
                 answer => return answer,
@@ -160,7 +185,7 @@ impl Engine {
         for nth in 0..self.servers.len() {
             let Ok(ranges) = self.try_at::<Vec<Range>>(nth, "CLUSTER SLOTS").await else { continue };
             let range = ranges.iter().find(|Range(first, last, _)| (*first..=*last).contains(&slot)).expect("a range");
-            let is_it = |server: &Server| server.ports().0 == range.2;
+            let is_it = |server: &Server| server.is_known_by(&range.2.to_string());
             return self.servers.iter().position(is_it).expect("one of ours");
         }
         panic!("no node answers");

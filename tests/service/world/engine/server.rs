@@ -36,6 +36,8 @@ pub(super) struct Server {
     port: u16,
     /// Of a node of a cluster.
     node: Option<Node>,
+    /// Where the cluster says that its clients find it, where somebody stands before it.
+    pub(super) announced: Option<u16>,
     connection: Option<MultiplexedConnection>,
 }
 
@@ -50,7 +52,16 @@ struct Node {
 impl Server {
     pub(super) fn on_a_socket(program: PathBuf, folder: &Path, keeping: Keeping, clock: &Clock) -> Self {
         let process = launch(&program, folder, keeping, Err(0), clock);
-        Self { process, program, folder: folder.to_owned(), keeping, port: 0, node: None, connection: None }
+        Self {
+            process,
+            program,
+            folder: folder.to_owned(),
+            keeping,
+            port: 0,
+            node: None,
+            announced: None,
+            connection: None,
+        }
     }
 
     pub(super) fn of_a_cluster(folder: &Path, form: &Form, clock: &Clock) -> Self {
@@ -61,7 +72,8 @@ impl Server {
         let Form { program, keeping, timeout_ms } = form.clone();
         let node = Node { port, bus, timeout_ms };
         let process = launch(&program, folder, keeping, Ok(node), clock);
-        Self { process, program, folder: folder.to_owned(), keeping, port: 0, node: Some(node), connection: None }
+        let (folder, node) = (folder.to_owned(), Some(node));
+        Self { process, program, folder, keeping, port: 0, node, announced: None, connection: None }
     }
 
     /// Instead of listening.
@@ -88,6 +100,12 @@ impl Server {
     pub(super) fn ports(&self) -> (u16, u16) {
         let node = self.node.expect("a node of a cluster");
         (node.port, node.bus)
+    }
+
+    /// What the cluster calls it: `host:port`, or the port alone.
+    pub(super) fn is_known_by(&self, place: &str) -> bool {
+        let port = place.rsplit(':').next().unwrap_or_default();
+        port == self.ports().0.to_string() || self.announced.is_some_and(|announced| port == announced.to_string())
     }
 
     pub(super) fn connection(&self) -> MultiplexedConnection {

@@ -1,0 +1,90 @@
+"""One request split into many jobs: created whole, ended once, its results in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+from ._caller import Caller
+from ._models import Batch, Result, read, said
+from ._producer import chunks, fresh_key, waits
+
+#: Jobs in the call that creates a batch, and in one that appends to it.
+CREATE, APPEND = 10_000, 200
+RESULTS = 1_000
+
+
+class Batches:
+    _caller: Caller
+
+    def create_batch(
+        self,
+        queue: str,
+        jobs: Iterable[Any],
+        *,
+        concurrency: int | None = None,
+        priority: int | None = None,
+        client: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Batch:
+        """A batch of payloads, or of `NewJob`s, however many. `concurrency`: so many of them are out at once.
+
+        What does not go into one call is appended, and the batch sealed behind it. With an `idempotency_key` of yours, the same
+        call after any exception goes on where it was.
+        """
+        key = fresh_key() if idempotency_key is None else idempotency_key
+        items = (said(job) for job in jobs)
+        parts = chunks(items, CREATE)
+        first, second = next(parts, []), next(parts, None)
+        about = {"queue": queue, "concurrency": concurrency, "priority": priority, "client": client}
+        about = {name: value for name, value in about.items() if value is not None}
+        body = {**about, "jobs": first, "sealed": second is None}
+        batch = read(Batch, self._caller.call("POST", "/batches", body, key=key))
+        if second is None:
+            return batch
+        offset = len(first)
+        for part in _rest(second, parts):
+            self._caller.call("POST", _path(batch.id, "/jobs"), {"offset": offset, "jobs": part})
+            offset += len(part)
+        return read(Batch, self._caller.call("POST", _path(batch.id, "/seal"), {}))
+
+    def batch(self, id: str) -> Batch:
+        """How far it has come."""
+        return read(Batch, self._caller.call("GET", _path(id)))
+
+    def wait_batch(self, id: str, timeout: float | None = None) -> Batch:
+        """The batch, once it is over. `TimeoutError`: it is not, after so many seconds."""
+        for left in waits(timeout):
+            query = {"wait_ms": int(left * 1_000)}
+            batch = read(Batch, self._caller.call("GET", _path(id), query=query, wait=left))
+            if batch.is_over:
+                return batch
+        raise TimeoutError("the batch is not over yet")
+
+    def results(self, id: str) -> Iterator[Result]:
+        """What came of each of its jobs, in their order; of one that is not completed there is no result (yet)."""
+        after: dict[str, str] = {}
+        while True:
+            page = self._caller.call("GET", _path(id, "/results"), query={"limit": RESULTS, **after})
+            yield from (read(Result, result) for result in page["results"])
+            if page["next"] is None:
+                return
+            after = {"after": page["next"]}
+
+    def cancel_batch(self, id: str) -> Batch:
+        """Who holds a job of it may finish; all others are withdrawn."""
+        return read(Batch, self._caller.call("DELETE", _path(id)))
+
+
+def _rest(second: list[dict[str, Any]], parts: Iterator[list[dict[str, Any]]]) -> Iterator[list[dict[str, Any]]]:
+    def all_items() -> Iterator[dict[str, Any]]:
+        yield from second
+        for part in parts:
+            yield from part
+
+    return chunks(all_items(), APPEND)
+
+
+def _path(id: str, more: str = "") -> str:
+    return "/batches/" + quote(id, safe="") + more

@@ -1,0 +1,46 @@
+"""The one class that a program needs."""
+
+from __future__ import annotations
+
+import ssl
+from types import TracebackType
+
+from ._batches import Batches
+from ._caller import Caller, Key
+from ._producer import Producer
+from ._worker import Worker
+
+
+class Intray(Producer, Batches, Worker):
+    """An intray service, for producers and for programs that work. Any number of threads may share one.
+
+    `key`: an API key or a token; or a function that gives one, which is asked again when the service has refused what it gave.
+    `timeout`: seconds for a connection, and for an answer beyond what it was asked to wait.
+    `retry_for`: seconds for which a call is tried again, before it is `Unavailable`.
+    `context`: whom to trust over TLS, if not those whom the machine trusts.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: Key = None,
+        timeout: float = 15.0,
+        retry_for: float = 120.0,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        self._url = url
+        self._caller = Caller(url, key, timeout, retry_for, context)
+
+    def __repr__(self) -> str:
+        return f"Intray({self._url!r})"
+
+    def close(self) -> None:
+        """Closes the connections that are kept."""
+        self._caller.close()
+
+    def __enter__(self) -> Intray:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()

@@ -1,0 +1,116 @@
+"""What goes to the service and what comes back. Times are text (RFC 3339), durations are milliseconds and end in `_ms`, as in the
+contract. A `repr` shows no payload, no result, no draft and no reservation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+#: Where a job or a batch does not leave any more.
+ENDS = ("completed", "dead", "cancelled")
+BATCH_ENDS = ("completed", "failed", "cancelled")
+
+T = TypeVar("T")
+
+
+def read(kind: type[T], said: Mapping[str, Any]) -> T:
+    """What is known of an answer: a newer service may say more."""
+    names = {each.name for each in fields(kind) if each.init}  # type: ignore[arg-type]
+    return kind(**{name: value for name, value in said.items() if name in names})
+
+
+@dataclass(frozen=True)
+class NewJob:
+    """A job with more than a payload. What is left out is decided by the queue."""
+
+    payload: Any = field(repr=False)
+    priority: int | None = None
+    client: str | None = None
+    dedupe_key: str | None = None
+    dedupe: bool | None = None
+    delay_ms: int | None = None
+    run_at: str | None = None
+    lease_ms: int | None = None
+    max_attempts: int | None = None
+    backoff: Mapping[str, Any] | None = None
+    locks: Sequence[str] | None = None
+
+    def said(self) -> dict[str, Any]:
+        """In the words of the contract."""
+        options = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "payload"}
+        return {"payload": self.payload, **{name: value for name, value in options.items() if value is not None}}
+
+
+def said(job: Any) -> dict[str, Any]:
+    """Of a `NewJob`, or of a payload without more."""
+    return (job if isinstance(job, NewJob) else NewJob(job)).said()
+
+
+@dataclass(frozen=True)
+class Enqueued:
+    """A job that is stored. `duplicate`: it was there already, by the same payload or `dedupe_key`."""
+
+    id: str
+    queue: str
+    state: str
+    duplicate: bool
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that the service knows of a job."""
+
+    id: str
+    queue: str
+    state: str
+    payload: Any = field(repr=False)
+    priority: int
+    client: str | None
+    locks: Sequence[str]
+    batch: str | None
+    attempts: int
+    counts: Mapping[str, int]
+    #: Who completed it, when, and how long they had had it.
+    completed: Mapping[str, Any] | None
+    errors: Sequence[Mapping[str, Any]]
+    reasons: Sequence[Mapping[str, Any]] = field(repr=False)
+    result: Any = field(repr=False)
+    late_results: Sequence[Mapping[str, Any]] = field(repr=False)
+    enqueued_at: str
+    due_at: str | None
+    ended_at: str | None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One request split into many jobs, and how far it has come."""
+
+    id: str
+    queue: str
+    state: str
+    concurrency: int | None
+    priority: int
+    client: str | None
+    #: How many of its jobs are in which state, and `total`.
+    counts: Mapping[str, int]
+    created_at: str
+    sealed_at: str | None
+    ended_at: str | None
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in BATCH_ENDS
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came of one job of a batch."""
+
+    id: str
+    #: The job's place in the batch, counted from 0.
+    index: int
+    state: str
+    result: Any = field(repr=False)
+    completed: Mapping[str, Any] | None

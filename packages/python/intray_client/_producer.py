@@ -1,0 +1,120 @@
+"""Giving work away, and hearing what came of it."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+from urllib.parse import quote
+
+from ._caller import Caller, Problem, passes
+from ._errors import Refused, SomeRefused, is_final, refusal
+from ._feed import Feed
+from ._models import ENDS, Enqueued, Job, read, said
+
+#: Jobs in one call.
+ITEMS = 1_000
+#: Bytes of jobs in one call; the service takes 8 MiB.
+BYTES = 6 << 20
+#: Seconds that one call waits for an end; the service allows 30.
+WAIT = 25.0
+
+
+def fresh_key() -> str:
+    return secrets.token_hex(16)
+
+
+def chunks(items: Iterable[dict[str, Any]], most: int) -> Iterator[list[dict[str, Any]]]:
+    """As many as go into one call."""
+    chunk: list[dict[str, Any]] = []
+    weight = 0
+    for item in items:
+        own = Caller.weight(item)
+        if chunk and (len(chunk) == most or weight + own > BYTES):
+            yield chunk
+            chunk, weight = [], 0
+        chunk.append(item)
+        weight += own
+    if chunk:
+        yield chunk
+
+
+class Producer:
+    _caller: Caller
+
+    def enqueue(self, queue: str, job: Any, *, idempotency_key: str | None = None) -> Enqueued:
+        """Puts a payload, or a `NewJob`, into a queue. However often the network has it sent, it is one job."""
+        key = fresh_key() if idempotency_key is None else idempotency_key
+        return read(Enqueued, self._caller.call("POST", "/jobs", {"queue": queue, **said(job)}, key=key))
+
+    def enqueue_many(
+        self, queue: str, jobs: Iterable[Any], *, idempotency_key: str | None = None
+    ) -> list[Enqueued]:
+        """Payloads, or `NewJob`s, however many, with an entry for each in order. `SomeRefused`: the others are stored.
+
+        With an `idempotency_key` of yours, the same call after any exception, or in another process, goes on where it was.
+        """
+        key = fresh_key() if idempotency_key is None else idempotency_key
+        results: list[Enqueued | Refused] = []
+        for n, chunk in enumerate(chunks(({"queue": queue, **said(job)} for job in jobs), ITEMS)):
+            answer = self._caller.call("POST", "/jobs", chunk, key=f"{key}-{n}", passing=_refused_for_now)
+            results.extend(refusal(item["error"]) if "error" in item else read(Enqueued, item) for item in answer["jobs"])
+        stored = [result for result in results if isinstance(result, Enqueued)]
+        if len(stored) < len(results):
+            raise SomeRefused(results)
+        return stored
+
+    def job(self, id: str) -> Job:
+        """All that is known of a job."""
+        return read(Job, self._caller.call("GET", _of_job(id)))
+
+    def wait(self, id: str, timeout: float | None = None) -> Job:
+        """The job, once it is completed, dead or cancelled. `TimeoutError`: it is not, after so many seconds."""
+        for left in waits(timeout):
+            job = read(Job, self._caller.call("GET", _of_job(id), query={"wait_ms": int(left * 1_000)}, wait=left))
+            if job.state in ENDS:
+                return job
+        raise TimeoutError("the job has not ended yet")
+
+    def cancel(self, id: str, *, force: bool = False) -> None:
+        """Withdraws a job. `force`: even if somebody holds it."""
+        self._caller.call("DELETE", _of_job(id), query={"force": "true"} if force else None)
+
+    def feed(
+        self,
+        queue: str,
+        *,
+        after: str | None = None,
+        client: str | None = None,
+        follow: bool = True,
+        every: float = 1.0,
+        stop: threading.Event | None = None,
+    ) -> Feed:
+        """The queue's completed jobs in the order of their completion, those of batches left out.
+
+        Begins behind the place `after`, which is what an earlier feed had as `feed.after`. `follow`: at the end it waits for
+        what is completed next, and looks every so many seconds.
+        """
+        return Feed(self._caller, queue, after, client, every if follow else None, stop)
+
+
+def _refused_for_now(answer: Any) -> Problem | None:
+    """A queue that is full, a Redis that is away: the same call under the same key stores what is missing."""
+    passing = [item["error"] for item in answer["jobs"] if "error" in item and not is_final(item["error"])]
+    return passes(passing[0]) if passing else None
+
+
+def _of_job(id: str) -> str:
+    return "/jobs/" + quote(id, safe="")
+
+
+def waits(timeout: float | None) -> Iterator[float]:
+    """How long each call of a wait is to last, until the time is over."""
+    end = None if timeout is None else time.monotonic() + timeout
+    while True:
+        left = WAIT if end is None else min(WAIT, end - time.monotonic())
+        yield max(0.0, left)
+        if left <= 0:
+            return

@@ -1,0 +1,103 @@
+"""A job in hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ._caller import Caller
+from ._errors import Lost
+from ._models import read
+
+#: Bytes of an error, and of a reason.
+ERROR, REASON = 1_024, 256
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What became of the job. `duplicate`: it was said before; `late`: the lease was over, and nobody had taken the job."""
+
+    id: str
+    state: str
+    duplicate: bool
+    late: bool = False
+
+
+class Reserved:
+    """What was handed out, until it is completed, abandoned or failed, or its lease runs out."""
+
+    def __init__(self, caller: Caller, said: Mapping[str, Any]) -> None:
+        self._caller = caller
+        # The only handle to the job and the only credential to settle it: nothing shows it.
+        self._reservation = str(said["reservation"])
+        self.id = str(said["id"])
+        self.queue = str(said["queue"])
+        self.payload: Any = said["payload"]
+        #: 1 at the first hand-out.
+        self.attempt = int(said["attempt"])
+        self.priority = int(said["priority"])
+        self.client: str | None = said["client"]
+        self.locks: list[str] = list(said["locks"])
+        self.batch: str | None = said["batch"]
+        self.worker: str | None = said["worker"]
+        self.enqueued_at = str(said["enqueued_at"])
+        self.resumed = bool(said["resumed"])
+        #: What was kept by `extend`, by this worker or, where the queue shares drafts, by somebody before.
+        self.draft: Any = said["draft"]
+        self.traceparent: str | None = said["traceparent"]
+        #: The job is no longer this worker's. `complete` may still count, if nobody else has taken it.
+        self.is_lost = False
+        #: It was completed, abandoned or failed.
+        self.is_settled = False
+        self._learn(said)
+
+    def __repr__(self) -> str:
+        return f"Reserved(id={self.id!r}, queue={self.queue!r}, attempt={self.attempt}, worker={self.worker!r})"
+
+    @property
+    def expires_in_ms(self) -> int:
+        """What is left of the lease."""
+        return max(0, int((self._end - time.monotonic()) * 1_000))
+
+    def extend(self, *, draft: Any = None, lease_ms: int | None = None, retry_for: float | None = None) -> int:
+        """Keeps the job longer, and with it what is done of it so far; answers the milliseconds that are left."""
+        body = {"draft": draft, "lease_ms": lease_ms}
+        said = self._settle("extend", {name: value for name, value in body.items() if value is not None}, retry_for)
+        self._learn(said)
+        return int(said["expires_in_ms"])
+
+    def complete(self, result: Any = None) -> Ended:
+        """Hands in. `Lost`: somebody else has taken the job meanwhile; the result is kept among its `late_results`."""
+        return self._end_by("complete", {"result": result})
+
+    def abandon(self, *, reason: str | None = None, delay_ms: int | None = None, skip: bool = False) -> Ended:
+        """Gives it back to its place in line, which counts no attempt. `skip`: not to this worker again."""
+        body = {"reason": reason and _cut(reason, REASON), "delay_ms": delay_ms, "skip": skip or None}
+        return self._end_by("abandon", {name: value for name, value in body.items() if value is not None})
+
+    def fail(self, error: str | None = None) -> Ended:
+        """It could not be done, which counts an attempt."""
+        return self._end_by("fail", {} if not error else {"error": _cut(error, ERROR)})
+
+    def _end_by(self, action: str, body: dict[str, Any]) -> Ended:
+        ended = read(Ended, self._settle(action, body, None))
+        self.is_settled = True
+        return ended
+
+    def _settle(self, action: str, body: dict[str, Any], retry_for: float | None) -> Any:
+        asked = {"reservation": self._reservation, **body}
+        try:
+            return self._caller.call("POST", f"/jobs/{action}", asked, retry_for=retry_for)
+        except Lost:
+            self.is_lost = not self.is_settled
+            raise
+
+    def _learn(self, said: Mapping[str, Any]) -> None:
+        self._end = time.monotonic() + int(said["expires_in_ms"]) / 1_000
+
+
+def _cut(text: str, most: int) -> str:
+    """At the border of a character."""
+    return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")

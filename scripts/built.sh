@@ -1,0 +1,7 @@
+#!/bin/sh
+# Says where the service is that was built: INTRAY_BIN, or the newest in target/.
+set -eu
+cd "$(dirname "$0")/.."
+intray=${INTRAY_BIN:-$(ls -t target/debug/intray target/release/intray 2>/dev/null | head -n 1)}
+[ -x "$intray" ] || { echo "built: there is no intray yet: cargo build" >&2; exit 1; }
+realpath "$intray"

@@ -1,0 +1,14 @@
+#!/bin/sh
+# Puts the packages for npm and PyPI, which the build makes, into the folder that is named.
+set -eu
+to=$1
+cd "$(dirname "$0")/.."
+# Cargo says where the build has put what it made; the only package that comes from a path is this one.
+made=$(cargo build --locked --message-format=json-render-diagnostics |
+    sed -n 's/.*"reason":"build-script-executed","package_id":"path+file:.*"out_dir":"\([^"]*\)".*/\1/p')
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -n 1)
+rm -rf "$to"
+mkdir -p "$to"
+cp "$made/client.tgz" "$to/intray-client-$version.tgz"
+cp "$made/client.whl" "$to/intray_client-$version-py3-none-any.whl"
+ls -l "$to"

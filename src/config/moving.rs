@@ -1,0 +1,67 @@
+//! Where the queues are to go.
+
+use clap::Args;
+
+use super::{
+    RedisCertificates, RedisUrl, Store,
+    pem::{Pem, PemFile, PemParser},
+    redis_tls::certificates,
+    redis_url::{UrlFile, UrlFileParser, UrlParser},
+};
+
+#[derive(Debug, Args)]
+pub struct Move {
+    /// Where the queues go: redis://[user:password@]host[:port][/db], unix:///path or redis+cluster://host:port,host:port; with rediss for TLS
+    #[arg(long, value_name = "URL", value_parser = UrlParser)]
+    #[arg(required_unless_present_any = ["to_file", "cancel"])]
+    to: Option<RedisUrl>,
+    /// A file that holds that URL, for a URL with a password
+    #[arg(long, value_name = "FILE", value_parser = UrlFileParser, conflicts_with = "to")]
+    to_file: Option<UrlFile>,
+    /// Who may have signed the certificate of a rediss:// server there, in PEM; none: those whom this machine trusts
+    #[arg(long, value_name = "FILE", value_parser = PemParser(Pem::CERTIFICATES))]
+    to_ca_file: Option<PemFile>,
+    /// The certificate that a rediss:// server there wants to see, in PEM
+    #[arg(long, value_name = "FILE", requires = "to_key_file", value_parser = PemParser(Pem::CERTIFICATES))]
+    to_cert_file: Option<PemFile>,
+    /// Its key, in PEM
+    #[arg(long, value_name = "FILE", requires = "to_cert_file", value_parser = PemParser(Pem::KEY))]
+    to_key_file: Option<PemFile>,
+    /// Look at both places, say what would be moved, and do nothing
+    #[arg(long, conflicts_with = "cancel")]
+    pub dry_run: bool,
+    /// Call a move off that was begun: the queues are served again where they were
+    #[arg(long)]
+    pub cancel: bool,
+    #[command(flatten)]
+    pub store: Store,
+}
+
+impl Move {
+    /// The URL, and how it is called where somebody may read it; none where a move is called off without it.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    pub fn to(&self) -> Result<Option<(String, String)>, String> {
+        match self.to.as_ref().or(self.to_file.as_ref().map(|file| &file.url)) {
+            None => Ok(None),
+            Some(url @ RedisUrl::Url(secret)) => Ok(Some((secret.expose().to_owned(), url.to_string()))),
+            Some(RedisUrl::Sentinels(_)) => Err("--to names the primary itself, not its sentinels".to_owned()),
+            Some(RedisUrl::Embedded) => Err("--to is a server".to_owned()),
+        }
+    }
+
+    /// What is to be shown to that server, and asked of it.
+    ///
+    /// # Errors
+    /// One line for the operator, when there is no TLS that it could be for.
+    pub fn to_tls(&self) -> Result<RedisCertificates, String> {
+        let is_tls = match self.to.as_ref().or(self.to_file.as_ref().map(|file| &file.url)) {
+            Some(RedisUrl::Url(url)) => url.asks_for_tls(),
+            Some(RedisUrl::Embedded | RedisUrl::Sentinels(_)) | None => false,
+        };
+        let files = [&self.to_ca_file, &self.to_cert_file, &self.to_key_file];
+        certificates(files, is_tls)
+            .ok_or("--to-ca-file, --to-cert-file and --to-key-file are for a rediss:// URL".to_owned())
+    }
+}

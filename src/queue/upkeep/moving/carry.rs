@@ -1,0 +1,121 @@
+//! One key of a queue: what the target lacks of it, or has otherwise, is written there. Once the queue is closed, each entry is
+//! read at both places and compared.
+
+use std::collections::BTreeSet;
+
+use super::{
+    Moving,
+    halt::Halt,
+    page::{self, Entry, Kind, Pages, later, look_up},
+    tally::{Tally, digest},
+    target::Words,
+};
+use crate::job::QueueName;
+
+/// A key, at both places.
+pub(super) struct Way<'k> {
+    pub(super) queue: &'k QueueName,
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    pub(super) from: String,
+    pub(super) to: String,
+    /// So many ms later it is where they go.
+    pub(super) shift: i64,
+    /// Nobody changes it any more: it is compared, and what was dropped of it is dropped there, too.
+    pub(super) is_last: bool,
+    /// More comes of it than there was.
+    pub(super) grows: bool,
+}
+
+impl Moving<'_> {
+    pub(super) async fn carry(&self, way: &Way<'_>) -> Result<Tally, Halt> {
+        let mut tally = Tally::default();
+        let mut pages = Pages::of(self.source.queues, &way.from, way.kind);
+        while let Some(mut entries) = pages.next().await.map_err(Halt::Source)? {
+            if way.shift != 0 {
+                entries.iter_mut().for_each(|(_, score)| *score = later(score, way.shift));
+            }
+            tally.add(self.carry_page(way, &entries).await?);
+        }
+        if way.is_last {
+            self.drop_strays(way).await?;
+        }
+        Ok(tally)
+    }
+
+    async fn carry_page(&self, way: &Way<'_>, entries: &[Entry]) -> Result<Tally, Halt> {
+        let mut found = self.found(way, entries.iter()).await?;
+        let differs = |(_, (entry, found)): &(usize, (&Entry, &Option<Vec<u8>>))| Some(&entry.1) != found.as_ref();
+        let wrong: Vec<_> = entries.iter().zip(&found).enumerate().filter(differs).map(|(nth, _)| nth).collect();
+        let lacking: Vec<&Entry> = wrong.iter().map(|nth| &entries[*nth]).collect();
+        let mut words = Words::default();
+        if !lacking.is_empty() {
+            words.push(page::write(way.kind, &lacking));
+        }
+        self.target.lay(way.queue, &way.to, &words, way.grows).await?;
+        let mut tally = Tally { entries: entries.len() as u64, written: lacking.len() as u64, ..Tally::default() };
+        if way.is_last {
+            for (nth, now) in wrong.iter().zip(self.found(way, lacking.into_iter()).await?) {
+                found[*nth] = now;
+            }
+            tally.digest = way.compare(entries, &found)?;
+        }
+        Ok(tally)
+    }
+
+    async fn found<'e>(
+        &self,
+        way: &Way<'_>,
+        entries: impl Iterator<Item = &'e Entry>,
+    ) -> Result<Vec<Option<Vec<u8>>>, Halt> {
+        let names: Vec<_> = entries.map(|(name, _)| name.as_slice()).collect();
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        look_up(self.target.queues, &way.to, way.kind, &names).await.map_err(Halt::Target)
+    }
+
+    /// What has gone since it was brought goes there, too. When there are as many as here, they are the same.
+    async fn drop_strays(&self, way: &Way<'_>) -> Result<(), Halt> {
+        let here = page::size(self.source.queues, &way.from, way.kind).await.map_err(Halt::Source)?;
+        let size = async || page::size(self.target.queues, &way.to, way.kind).await.map_err(Halt::Target);
+        if size().await? > here {
+            let mut pages = Pages::of(self.target.queues, &way.to, way.kind);
+            while let Some(entries) = pages.next().await.map_err(Halt::Target)? {
+                self.drop_of(way, &entries).await?;
+            }
+        }
+        if size().await? == here { Ok(()) } else { Err(way.differs()) }
+    }
+
+    async fn drop_of(&self, way: &Way<'_>, entries: &[Entry]) -> Result<(), Halt> {
+        let names: Vec<_> = entries.iter().map(|(name, _)| name.as_slice()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let kept = look_up(self.source.queues, &way.from, way.kind, &names).await.map_err(Halt::Source)?;
+        let gone = names.iter().zip(kept).filter(|(_, kept)| kept.is_none()).map(|(name, _)| name.to_vec());
+        let gone: BTreeSet<_> = gone.collect();
+        let mut words = Words::default();
+        if !gone.is_empty() {
+            words.push(page::remove(way.kind, gone));
+        }
+        self.target.lay(way.queue, &way.to, &words, false).await
+    }
+}
+
+impl Way<'_> {
+    /// Answers the digest of all of them, where they are the same at both places.
+    fn compare(&self, entries: &[Entry], found: &[Option<Vec<u8>>]) -> Result<u64, Halt> {
+        let mut sum = 0_u64;
+        for ((name, value), found) in entries.iter().zip(found) {
+            let found = found.as_ref().filter(|found| *found == value).ok_or_else(|| self.differs())?;
+            sum = sum.wrapping_add(digest(self.name, [name.as_slice(), found]));
+        }
+        Ok(sum)
+    }
+
+    pub(super) fn differs(&self) -> Halt {
+        Halt::Refused(format!("{} of {} is not the same at both places", self.name, self.queue))
+    }
+}

@@ -1,0 +1,13 @@
+#!lua flags=allow-oom
+-- claim: at the target, a queue's names are kept for one that comes from elsewhere, and this run is the one that brings it.
+-- KEYS   mark string, all keys of the queue
+-- ARGV   epoch of the source, run, 'again' = it was claimed before
+-- REPLY  'claimed' | 'there': the target has such a queue | 'other': somebody else brings one | 'published'
+local mark = redis.call('GET', KEYS[1])
+if mark and mark:match('^%S+') ~= ARGV[1] then return 'other' end
+if not mark and ARGV[3] == 'again' then return 'published' end
+for i = 2, #KEYS do
+  if redis.call('EXISTS', KEYS[i]) == 1 then return 'there' end
+end
+redis.call('SET', KEYS[1], ARGV[1] .. ' ' .. ARGV[2])
+return 'claimed'

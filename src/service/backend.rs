@@ -1,0 +1,117 @@
+//! The Redis of a command: somebody's, or a private one; or another, where its queues go.
+
+use std::future::Future;
+
+use anyhow::{anyhow, bail};
+
+use crate::{
+    config::{self, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, Store},
+    embedded::{self, GaveUp, PrivateServer},
+    queue::{Certificates, Durability, Queues, Server, Servers, WantedPrimary},
+};
+
+/// The Redis of a command: somebody's, or a private one.
+pub struct Backend {
+    pub queues: Queues,
+    private: Option<PrivateServer>,
+}
+
+impl Backend {
+    /// # Errors
+    /// One line for the operator.
+    pub async fn open(store: &Store) -> anyhow::Result<Self> {
+        let sentinel = store.sentinel().map_err(|line| anyhow!(line))?;
+        match store.redis_url() {
+            RedisUrl::Embedded => {
+                if let config::Durability::Replicated(_) = store.durability {
+                    bail!(
+                        "--durability {} needs a Redis of yours with replicas: the private server has none",
+                        store.durability
+                    );
+                }
+                let server = embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
+                Self::at(&server.url(), Some(server), store)
+            }
+            RedisUrl::Url(url) => Self::at(url.expose(), None, store),
+            RedisUrl::Sentinels(url) => {
+                let server = Server::by_sentinels(wanted(url, sentinel, certificates(store)?))
+                    .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
+                Ok(Self::on(Servers::One(Box::new(server)), None, store))
+            }
+        }
+    }
+
+    /// The same, but a private server that another intray keeps is taken as it is.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    pub async fn look(store: &Store) -> anyhow::Result<Self> {
+        if store.redis_url() == RedisUrl::Embedded
+            && let Some(url) = embedded::kept(&store.data_dir).await
+        {
+            return Self::at(&url, None, store);
+        }
+        Self::open(store).await
+    }
+
+    /// The queues that another Redis has, or will have.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    pub fn elsewhere(url: &str, certificates: RedisCertificates, prefix: &str) -> anyhow::Result<Queues> {
+        let RedisCertificates { authorities, own } = certificates;
+        // The URL may hold a password, and its error might repeat it.
+        let servers = Servers::at(url, Certificates { authorities, own })
+            .map_err(|_| anyhow!("the URL where the queues go, or a file of its, cannot be used"))?;
+        Ok(Queues::on(servers, prefix, None, Durability::Async))
+    }
+
+    fn at(url: &str, private: Option<PrivateServer>, store: &Store) -> anyhow::Result<Self> {
+        // The URL may hold a password, and its error might repeat it.
+        let servers = Servers::at(url, certificates(store)?)
+            .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
+        Ok(Self::on(servers, private, store))
+    }
+
+    fn on(servers: Servers, private: Option<PrivateServer>, store: &Store) -> Self {
+        let room = private.as_ref().map(PrivateServer::room);
+        let durability = match (store.durability, &private) {
+            (config::Durability::Async, _) => Durability::Async,
+            (config::Durability::Replicated(replicas), _) => Durability::Replicated(replicas),
+            (config::Durability::Synced, None) => Durability::Synced,
+            (config::Durability::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
+        };
+        Self { queues: Queues::on(servers, store.prefix.as_str(), room, durability), private }
+    }
+
+    pub async fn close(self) {
+        self.queues.close().await;
+        if let Some(private) = self.private {
+            private.stop().await;
+        }
+    }
+
+    /// Resolves when the private server is beyond help; never for somebody else's Redis.
+    pub(super) fn lost(&self) -> impl Future<Output = GaveUp> + Send + use<> {
+        let failed = self.private.as_ref().map(PrivateServer::failed);
+        async move {
+            match failed {
+                Some(failed) => failed.await,
+                None => std::future::pending().await,
+            }
+        }
+    }
+}
+
+fn certificates(store: &Store) -> anyhow::Result<Certificates> {
+    let RedisCertificates { authorities, own } = store.redis_tls().map_err(|line| anyhow!(line))?;
+    Ok(Certificates { authorities, own })
+}
+
+/// What the operator said of sentinels, in the store's own words.
+fn wanted(url: SentinelUrl, access: SentinelAccess, certificates: Certificates) -> WantedPrimary {
+    let SentinelUrl { is_tls, who, sentinels, name, db } = url;
+    let SentinelAccess { user: sentinel_user, password: sentinel_password, map } = access;
+    let map = map.into_iter().map(|elsewhere| (elsewhere.announced, elsewhere.real)).collect();
+    WantedPrimary { sentinels, name, who, db, is_tls, certificates, sentinel_user, sentinel_password, map }
+}

@@ -1,0 +1,113 @@
+"""The manifests: rendered by kustomize, held against the schemas, and each container run as its pod would be."""
+
+import http.client
+import os
+import pathlib
+
+import kubernetes_validate
+import yaml
+
+from http_calls import Site
+from places import DEPLOY, run, say, until
+
+# The oldest and the newest that the package knows and that are not long gone.
+VERSIONS = ["1.31", "1.37"]
+INTRAY = os.environ.get("INTRAY_BIN", "intray")
+
+
+def rendered():
+    return list(yaml.safe_load_all(run("kubectl", "kustomize", DEPLOY / "kubernetes")))
+
+
+def one(kind, name):
+    return next(it for it in rendered() if it["kind"] == kind and it["metadata"]["name"] == name)
+
+
+def check():
+    things = rendered()
+    for thing in things:
+        for version in VERSIONS:
+            kubernetes_validate.validate(thing, version, strict=True)
+    pods = [it["spec"]["template"] for it in things if it["kind"] in ("Deployment", "StatefulSet")]
+    for pod in pods:
+        is_confined(pod["spec"])
+    labels = [pod["metadata"]["labels"] for pod in pods]
+    for thing in things:
+        for selector in selectors(thing):
+            assert any(selector.items() <= own.items() for own in labels), f"{thing['kind']} selects nobody: {selector}"
+    say(f"kubernetes: {len(things)} objects, as {' and '.join(VERSIONS)} have them")
+
+
+def selectors(thing):
+    spec = thing.get("spec", {})
+    found = spec.get("podSelector") or spec.get("selector") or {}
+    return [found.get("matchLabels", found)] if found else []
+
+
+def is_confined(pod):
+    """What `pod-security.kubernetes.io/enforce: restricted` asks, and a root that cannot be written."""
+    assert pod["securityContext"]["runAsNonRoot"] and pod["securityContext"]["runAsUser"] > 0
+    assert pod["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
+    for container in pod["containers"]:
+        own = container["securityContext"]
+        assert own["readOnlyRootFilesystem"] and not own["allowPrivilegeEscalation"]
+        assert own["capabilities"]["drop"] == ["ALL"]
+        assert container.get("readinessProbe") and container.get("livenessProbe"), container["name"]
+
+
+def secrets():
+    """As docs/deploy.md says to make them. Answers the operator's key."""
+    folders = {name: pathlib.Path("/etc", name) for name in ("intray", "valkey")}
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    key, line = run(INTRAY, "key", "prometheus", "operator").split("\n")[:2]
+    files = {
+        folders["intray"] / "keys": line + "\n",
+        folders["intray"] / "token-secret": "0123456789abcdef" * 4 + "\n",
+        folders["intray"] / "redis-url": "redis://:secret@valkey:6379\n",
+        folders["valkey"] / "auth.conf": "requirepass secret\n",
+    }
+    for path, text in files.items():
+        path.write_text(text)
+        path.chmod(0o440)
+    return key
+
+
+def probe(address, container, which):
+    """As the kubelet asks: by address, without a key."""
+    asked = container[which]["httpGet"]
+    port = next(it["containerPort"] for it in container["ports"] if it["name"] == asked["port"])
+    try:
+        return Site((address, port), f"{address}:{port}").call("GET", asked["path"])[0]
+    except (OSError, http.client.HTTPException):
+        return 0
+
+
+def start(stage, name, container, entry, host):
+    argv = [str(part) for part in container.get("command", entry) + container["args"]]
+    folder = stage.work / "data" / host
+    argv = [str(folder) if part == "/data" else part for part in argv]
+    env = {it["name"]: it["value"] for it in container.get("env", [])}
+    stage.start(name, argv, env, read_only=True, host=host)
+
+
+def story(stage):
+    key = secrets()
+    stage.network("10.1.0.1/24")
+    for number, name in enumerate(["valkey", "pod-1", "pod-2"]):
+        stage.host(name, f"10.1.0.{10 + number}")
+    valkey = one("StatefulSet", "valkey")["spec"]["template"]["spec"]["containers"][0]
+    deployment = one("Deployment", "intray")["spec"]
+    container = deployment["template"]["spec"]["containers"][0]
+    start(stage, "valkey", valkey, [], "valkey")
+    for number in range(deployment["replicas"]):
+        name = f"pod-{number + 1}"
+        start(stage, name, container, [INTRAY], name)
+        for which in ("startupProbe", "readinessProbe", "livenessProbe"):
+            until(f"{name} passes its {which}", lambda: probe(stage.names[name], container, which) == 200)
+        stage.has_no_warning(name)
+        by_address = Site((stage.names[name], 7070), f"{stage.names[name]}:7070")
+        assert by_address.call("GET", "/metrics")[0] == 401
+        by_address.headers["Authorization"] = f"Bearer {key}"
+        assert "intray_redis_connections" in by_address.ok("GET", "/metrics")
+    say("kubernetes: the containers serve with what the manifests say; probes and a scrape with a key are answered with 200")

@@ -1,0 +1,92 @@
+"""Caddy and nginx with the files as they are, in front of instances that are set as the files say."""
+
+import os
+import pathlib
+import shutil
+
+import in_front
+from compose import Compose
+from http_calls import Site
+from places import DEPLOY, run, say, until
+
+NGINX = """
+pid {work}/nginx.pid;
+error_log stderr;
+user {user};
+events {{}}
+http {{
+    access_log off;
+    client_body_temp_path {work}; proxy_temp_path {work}; fastcgi_temp_path {work}; uwsgi_temp_path {work}; scgi_temp_path {work};
+    include /etc/nginx/conf.d/*.conf;
+}}
+"""
+INTRAY = os.environ.get("INTRAY_BIN", "intray")
+NAME = "queue.example"
+
+
+def check():
+    run("caddy", "validate", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile",
+        env={"PATH": os.environ["PATH"], "HOME": "/nonexistent"})
+    said = run("caddy", "fmt", DEPLOY / "Caddyfile")
+    assert said == (DEPLOY / "Caddyfile").read_text(), "caddy fmt would write the Caddyfile otherwise"
+    say("Caddyfile: valid")
+
+
+def uses(compose, what):
+    """By way of Caddy, as the page of somebody on this machine, and as Prometheus asks."""
+    site = Site((compose.address("caddy"), 7070), "localhost:7070")
+    until("Caddy serves", site.is_ready)
+    in_front.works(site, what)
+    status, _ = Site((compose.address("caddy"), 7070), "evil.example").call("GET", "/queues")
+    assert status == 421, f"a name that somebody points here is answered with {status}"
+    for name in ("intray-1", "intray-2"):
+        assert "intray_jobs" in Site((compose.address(name), 7070), f"{name}:7070").ok("GET", "/metrics")
+        compose.stage.has_no_warning(name)
+
+
+def by_compose(stage):
+    compose = Compose(stage, "compose.yaml")
+    compose.up()
+    uses(compose, "compose.yaml, by Caddy")
+
+
+def by_cluster(stage):
+    compose = Compose(stage, "compose.cluster.yaml")
+    compose.up()
+    uses(compose, "compose.cluster.yaml, by Caddy")
+
+
+def instance(stage, **env):
+    """One on this machine, with a private server, as nginx and Caddy look for it."""
+    settings = {"INTRAY_DATA_DIR": str(stage.work / "data" / "private"), "INTRAY_TRUSTED_PROXY": "127.0.0.1", **env}
+    stage.start("intray", [INTRAY, "serve"], settings)
+    site = Site(("127.0.0.1", 7070), "localhost:7070")
+    until("intray serves", site.is_ready)
+    return site
+
+
+def by_nginx(stage):
+    instance(stage, INTRAY_ALLOWED_HOST=NAME)
+    for folder in ("nginx/conf.d", "intray"):
+        pathlib.Path("/etc", folder).mkdir(parents=True, exist_ok=True)
+    shutil.copy(DEPLOY / "nginx.conf", "/etc/nginx/conf.d/intray.conf")
+    run("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+        "-subj", f"/CN={NAME}", "-keyout", "/etc/intray/tls.key", "-out", "/etc/intray/tls.crt")
+    whole = stage.work / "nginx.conf"
+    user = "root" if os.getuid() == 0 else "nobody"
+    whole.write_text(NGINX.format(work=stage.work, user=user))
+    run("nginx", "-t", "-c", whole)
+    stage.start("nginx", ["nginx", "-c", whole, "-g", "daemon off;"], {})
+    site = Site(("127.0.0.1", 443), NAME, tls=True)
+    until("nginx serves", site.is_ready)
+    in_front.works(site, "nginx.conf")
+    assert Site(("127.0.0.1", 80), NAME).call("GET", "/queues")[0] == 308
+
+
+def by_caddy(stage):
+    instance(stage)
+    command = ["caddy", "run", "--config", DEPLOY / "Caddyfile", "--adapter", "caddyfile"]
+    stage.start("caddy", command, {"HOME": str(stage.work / "data")})
+    site = Site(("127.0.0.1", 8443), "localhost:8443", tls=True)
+    until("Caddy serves", site.is_ready)
+    in_front.works(site, "Caddyfile, by TLS")

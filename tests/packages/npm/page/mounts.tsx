@@ -1,0 +1,38 @@
+// What happens to a component, for the stories: it is shown, taken away, replaced, and given other settings.
+import { StrictMode, useState } from 'react'
+import { createRoot } from 'react-dom/client'
+import { useDesk, type Desk as View, type DeskSettings } from 'intray-client/react'
+
+type Scene = { shown: boolean; key: string; settings: Partial<DeskSettings> | null }
+
+declare global {
+  interface Window {
+    show(scene: Partial<Scene>): void
+    views: View<string, string, string>[]
+  }
+}
+
+const given: DeskSettings = JSON.parse(new URLSearchParams(location.search).get('settings') ?? '')
+window.views = []
+
+function Desk({ settings }: { settings: DeskSettings | null }) {
+  const desk = useDesk<string, string, string>(settings)
+  window.views.push(desk)
+  const error = desk.error instanceof Error ? desk.error.message : ''
+  return (
+    <main>
+      <h1>{desk.job?.payload ?? 'no job'}</h1>
+      <input aria-label="Text" value={desk.draft ?? ''} onChange={({ target }) => desk.save(target.value)} />
+      <p>{[desk.state, desk.waiting, desk.lost?.reason, desk.lost && desk.job?.state, error].join(' | ')}</p>
+    </main>
+  )
+}
+
+function App() {
+  const [scene, put] = useState<Scene>({ shown: true, key: 'first', settings: {} })
+  window.show = (news) => put((now) => ({ ...now, ...news }))
+  if (!scene.shown) return <p>nobody</p>
+  return <Desk key={scene.key} settings={scene.settings && { ...given, ...scene.settings }} />
+}
+
+createRoot(document.getElementById('root')!).render(<StrictMode><App /></StrictMode>)

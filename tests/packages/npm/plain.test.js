@@ -1,0 +1,40 @@
+// From an empty folder, without a build step: the package that the service serves, and a page beside it.
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { becomes } from '../../web/world/until.js'
+import { example, shop } from './shop.js'
+
+const on = shop(async ({ folder, run, service, wire, write }) => {
+  await run('npm', 'init', '-y')
+  await run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', `${service.url}/client.tgz`)
+  await write('index.html', await example('html', wire.url))
+  return folder
+})
+
+test('it is installed as intray-client, in the version of the service, and brings nothing else', async () => {
+  const read = async (name) => JSON.parse(await readFile(join(on.folder, name), 'utf8'))
+  const contract = await (await fetch(`${on.service.url}/openapi.yaml`)).text()
+  const [, version] = /^ {2}version: (\S+)$/m.exec(contract)
+  assert.equal((await read('node_modules/intray-client/package.json')).version, version)
+  assert.deepEqual(Object.keys((await read('package-lock.json')).packages), ['', 'node_modules/intray-client'])
+  const names = "Object.keys(await import('intray-client')).join()"
+  const { stdout } = await on.run('node', '--input-type=module', '--eval', `console.log(${names})`)
+  assert.equal(stdout.trim(), 'Intray,IntrayError,Job')
+})
+
+test('a page of plain HTML takes a job, keeps what is typed, and hands it in', async (t) => {
+  const id = await on.service.enqueue('reviews', { title: 'A cat' })
+  const page = await on.open(t, '/')
+  await page.getByRole('heading', { name: 'A cat' }).waitFor()
+  await page.getByLabel('Note').pressSequentially('it purrs')
+  await on.saved('it purrs')
+  await page.reload()
+  await page.getByRole('heading', { name: 'A cat' }).waitFor()
+  assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
+  await page.getByRole('button', { name: 'Done' }).click()
+  await becomes(async () => (await on.service.job(id)).result, { note: 'it purrs' })
+  await page.getByText('Nothing to do').waitFor()
+  assert.deepEqual(page.wrong, [])
+})

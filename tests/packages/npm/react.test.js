@@ -1,0 +1,168 @@
+// The hook, in the page that the documents print and in one that does to it what React does to components.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { becomes, until } from '../../web/world/until.js'
+import { example, shop } from './shop.js'
+
+const MODES = ['development', 'production']
+
+const on = shop(async ({ folder, bring, run, write, service, wire }) => {
+  await bring('page/')
+  await write('main.tsx', await example('tsx', wire.url))
+  await run('npm', 'ci', '--no-audit', '--no-fund', '--ignore-scripts')
+  await run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', `${service.url}/client.tgz`)
+  await run('node_modules/.bin/tsc', '-p', 'tsconfig.json')
+  for (const mode of MODES) {
+    await run('env', `NODE_ENV=${mode}`, 'node_modules/.bin/vite', 'build', '--mode', mode, '--outDir', `built/${mode}`,
+      '--base', `/${mode}/`)
+  }
+  return join(folder, 'built')
+})
+
+/** Each desk has a channel to the others of its person. */
+function counted() {
+  window.desks = 0
+  const Channel = window.BroadcastChannel
+  window.BroadcastChannel = function (name) {
+    window.desks += 1
+    return new Channel(name)
+  }
+}
+
+let queues = 0
+/** A page of StrictMode's, with a queue of its own in which a person may have any number of jobs. */
+async function stage(t, settings = {}) {
+  const queue = `q${++queues}`
+  await on.service.enqueue(queue, 'first')
+  await on.service.set(queue, { worker_limit: 0 })
+  on.wire.log.length = 0
+  on.wire.rule = null
+  const all = { url: on.wire.url, worker: 'ann', queues: [queue], grace: 1_000, ...settings }
+  const page = await on.open(t, `/development/mounts.html?settings=${encodeURIComponent(JSON.stringify(all))}`, counted)
+  t.after(() => assert.deepEqual(page.wrong.filter((line) => !/status of (401|409)/.test(line)), []))
+  const counts = async () => (await on.service.queue(queue)).counts
+  return { page, queue, counts, shows: (name) => page.getByRole('heading', { name }).waitFor() }
+}
+const show = (page, scene) => page.evaluate((scene) => window.show(scene), scene)
+
+for (const mode of MODES) {
+  test(`the page in the documents does what a desk has to do, in ${mode}`, async (t) => {
+    on.wire.log.length = 0
+    const enqueue = (title) => on.service.enqueue('reviews', { title })
+    const [cat, dog] = [await enqueue('A cat'), await enqueue('A dog')]
+    const page = await on.open(t, `/${mode}/`)
+    const shows = (name) => page.getByRole('heading', { name }).waitFor()
+    await shows('A cat')
+    await page.getByText(/^(300|299|298) s left$/).waitFor()
+    await page.getByLabel('Note').pressSequentially('it purrs')
+    assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
+    await on.saved('it purrs')
+    await page.reload()
+    await shows('A cat')
+    assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
+    await page.getByRole('button', { name: 'Done' }).click()
+    await shows('A dog')
+    const { state, result, counts } = await on.service.job(cat)
+    assert.deepEqual([state, result, counts.handed_out], ['completed', { note: 'it purrs' }, 1])
+    assert.equal(await page.getByLabel('Note').inputValue(), '')
+    await page.getByRole('button', { name: 'Skip' }).click()
+    await page.getByText('Nothing to do: skipped').waitFor()
+    await on.service.call('DELETE', `/jobs/${dog}`)
+  })
+}
+
+test('StrictMode takes one job, with one desk, and gives nothing back', async (t) => {
+  const { page, counts, queue, shows } = await stage(t)
+  await on.service.enqueue(queue, 'second')
+  await shows('first')
+  await page.getByLabel('Text').pressSequentially('typed')
+  await on.saved('typed')
+  const { reserved, waiting } = await counts()
+  assert.deepEqual({ reserved, waiting }, { reserved: 1, waiting: 1 })
+  assert.equal(on.wire.calls('reserve').filter(({ answer }) => answer?.jobs?.length).length, 1)
+  assert.deepEqual(on.wire.calls('abandon'), [])
+  assert.equal(await page.evaluate(() => window.desks), 1)
+})
+
+test('equal settings are the same desk, and a new token is sent when the old one is refused', async (t) => {
+  const { page, shows } = await stage(t, { token: 'one' })
+  await shows('first')
+  const tokens = () => on.wire.calls('reserve').map(({ headers }) => headers.authorization)
+  assert.deepEqual([...new Set(tokens())], ['Bearer one'])
+  on.wire.log.length = 0
+  const problem = { type: '/problems/unauthorized', title: 'no', status: 401, detail: 'no' }
+  on.wire.rule = ({ method, path, headers }) =>
+    method === 'POST' && path === '/jobs/reserve' && headers.authorization !== 'Bearer two'
+      ? { status: 401, body: problem, type: 'application/problem+json' }
+      : null
+  const desk = await page.evaluateHandle(() => window.views.at(-1).desk)
+  await show(page, { settings: { token: 'two' } })
+  await page.evaluate(() => window.views.at(-1).complete('done'))
+  await until('it is refused, and asks with the new one', () => tokens().length > 1)
+  assert.deepEqual(tokens().slice(0, 2), ['Bearer one', 'Bearer two'])
+  assert.equal(await page.evaluate((desk) => window.views.at(-1).desk === desk, desk), true)
+})
+
+test('a component that is taken away gives its job back, and who returns in time has it as it was', async (t) => {
+  const { page, counts, shows } = await stage(t)
+  await shows('first')
+  await page.getByLabel('Text').pressSequentially('typed')
+  await on.saved('typed')
+  await show(page, { shown: false })
+  await until('it said farewell', () => on.wire.calls('abandon').length)
+  await show(page, { shown: true })
+  await shows('first')
+  assert.equal(await page.getByLabel('Text').inputValue(), 'typed')
+  assert.equal((await counts()).reserved, 1)
+  await show(page, { settings: null })
+  await becomes(async () => (await counts()).waiting, 1)
+  await page.getByRole('heading', { name: 'no job' }).waitFor()
+  assert.equal(await page.evaluate(() => window.views.at(-1).desk), null)
+})
+
+test('a component that is replaced by another keeps its job', async (t) => {
+  const { page, shows } = await stage(t)
+  await shows('first')
+  const id = await page.evaluate(() => window.views.at(-1).job.id)
+  await show(page, { key: 'second' })
+  await shows('first')
+  await sleep(2_000) // beyond the grace of the one that went
+  const { state, counts } = await on.service.job(id)
+  assert.deepEqual([state, counts.handed_out, counts.abandoned], ['reserved', 1, 0])
+})
+
+test('another person is another desk, with a job of their own', async (t) => {
+  const { page, queue, shows } = await stage(t)
+  await shows('first')
+  await on.service.enqueue(queue, 'second')
+  await show(page, { settings: { worker: 'bob' } })
+  await shows('second')
+  const before = await page.evaluate(() => window.views.at(-1).job.id)
+  assert.equal((await on.service.job(before)).reserved.worker, 'bob')
+})
+
+test('a job that was lost stays on the screen until its person goes on', async (t) => {
+  const { page, queue, shows } = await stage(t)
+  await shows('first')
+  await page.getByLabel('Text').pressSequentially('mine')
+  const id = await page.evaluate(() => window.views.at(-1).job.id)
+  await on.service.call('POST', '/jobs/release', { id })
+  assert.equal((await on.service.reserve(queue, 'bob')).id, id)
+  await page.evaluate(() => window.views.at(-1).save('mine too'))
+  const view = () => page.evaluate(() => {
+    const { lost, error, draft, state } = window.views.at(-1)
+    return { lost, error: error?.name ?? null, draft, state }
+  })
+  const lost = { reason: 'released', certain: true }
+  await becomes(view, { lost, error: null, draft: 'mine too', state: 'lost' })
+  await shows('first')
+  assert.equal(await page.getByLabel('Text').inputValue(), 'mine too')
+  assert.equal(await page.evaluate(() => window.views.at(-1).complete('late')), null)
+  await becomes(view, { lost, error: 'IntrayError', draft: 'mine too', state: 'lost' })
+  await on.service.enqueue(queue, 'second')
+  await page.evaluate(() => window.views.at(-1).next())
+  await shows('second')
+  await becomes(view, { lost: null, error: null, draft: null, state: 'held' })
+})

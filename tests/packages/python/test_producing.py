@@ -1,0 +1,190 @@
+"""A producer whom nothing that breaks on the way makes lose or double a job."""
+
+from __future__ import annotations
+
+import threading
+
+from intray_client import NewJob, Refused, SomeRefused, Unavailable
+from world import CUT, LOSE, Fate, Story, problem
+
+
+class Producing(Story):
+    def test_an_answer_that_was_lost_is_given_again(self) -> None:
+        self.set(dedupe=False)
+        self.wire.once("/jobs", LOSE)
+        job = self.intray.enqueue(self.queue, {"photo": 17})
+        self.assertEqual(self.counts()["waiting"], 1)
+        first, second = self.wire.of("/jobs")
+        self.assertEqual(first.headers["idempotency-key"], second.headers["idempotency-key"])
+        self.assertEqual(first.answer["id"], job.id)
+        self.assertEqual(self.intray.job(job.id).payload, {"photo": 17})
+
+    def test_two_calls_are_two_jobs_unless_they_have_one_key(self) -> None:
+        self.set(dedupe=False)
+        jobs = [self.intray.enqueue(self.queue, 1) for _ in range(2)]
+        self.assertEqual(len({job.id for job in jobs}), 2)
+        same = [self.intray.enqueue(self.queue, 1, idempotency_key="mine") for _ in range(2)]
+        self.assertEqual(len({job.id for job in same}), 1)
+
+    def test_whatever_passes_is_waited_out(self) -> None:
+        passing = [
+            CUT,
+            Fate(502, "a proxy"),
+            Fate(404, "a portal"),
+            problem(503, "unavailable", applied="unknown"),
+            problem(503, "unavailable", applied=False, retry_after_ms=10),
+            problem(429, "rate-limited", retry_after_ms=10),
+            problem(507, "storage-full", retry_after_ms=10),
+        ]
+        self.wire.once("/jobs", *passing)
+        self.intray.enqueue(self.queue, 1)
+        self.assertEqual(len(self.wire.of("/jobs")), len(passing) + 1)
+        self.assertEqual(self.counts()["waiting"], 1)
+
+    def test_nobody_comes_back_sooner_than_was_said(self) -> None:
+        for fate in (problem(503, "unavailable", applied=False, retry_after_ms=700), Fate(503, {}, {"retry-after": "1"})):
+            self.wire.once("/jobs", fate)
+            with self.assertLogs("intray_client", "INFO") as told:
+                self.intray.enqueue(self.queue, 1)
+            [line] = told.output
+            pause = float(line.rsplit("again in ", 1)[1].removesuffix(" s"))
+            self.assertTrue(0.7 <= pause <= 1.5, line)
+
+    def test_who_gives_up_says_whether_it_may_have_happened(self) -> None:
+        for fate, applied in (
+            (problem(503, "unavailable", applied=False), False),
+            (problem(503, "unavailable", applied="unknown"), "unknown"),
+            (problem(429, "queue-full", retry_after_ms=10), False),
+            (CUT, "unknown"),
+        ):
+            self.wire.rule = lambda call, fate=fate: fate  # type: ignore[misc]
+            with self.assertRaises(Unavailable) as caught:
+                self.client(retry_for=0.5).enqueue(self.queue, 1)
+            self.assertEqual(caught.exception.applied, applied, fate)
+        self.wire.stop()
+        with self.assertRaises(Unavailable) as caught:
+            self.client(retry_for=0.5).enqueue(self.queue, 1)
+        self.assertIs(caught.exception.applied, False, "nobody was there")
+
+    def test_what_was_done_once_is_not_said_to_have_had_no_effect_by_a_later_refusal(self) -> None:
+        fates = [CUT, *(problem(503, "unavailable", applied=False) for _ in range(50))]
+        self.wire.once("/jobs", *fates)
+        with self.assertRaises(Unavailable) as caught:
+            self.client(retry_for=1.0).enqueue(self.queue, 1)
+        self.assertEqual(caught.exception.applied, "unknown")
+
+    def test_a_refusal_is_final(self) -> None:
+        with self.assertRaises(Refused) as caught:
+            self.intray.enqueue(self.queue, NewJob(1, priority=100))
+        self.assertEqual((caught.exception.status, caught.exception.type), (422, "/problems/invalid-request"))
+        self.assertEqual(len(self.wire.of("/jobs")), 1)
+
+    def test_many_are_stored_in_order_and_those_that_are_refused_are_named(self) -> None:
+        jobs = [NewJob(number, priority=100 if number == 1_500 else 10) for number in range(2_500)]
+        self.wire.once("/jobs", LOSE, LOSE)
+        with self.assertRaises(SomeRefused) as caught:
+            self.intray.enqueue_many(self.queue, jobs)
+        refused = [n for n, result in enumerate(caught.exception.results) if isinstance(result, Refused)]
+        self.assertEqual((refused, len(caught.exception.results)), ([1_500], 2_500))
+        self.assertEqual(self.counts()["waiting"], 2_499)
+        self.work_off(2_499)
+        done = [job.payload for job in self.intray.feed(self.queue, follow=False)]
+        self.assertEqual(done, [number for number in range(2_500) if number != 1_500])
+
+    def test_many_wait_for_room_in_a_full_queue(self) -> None:
+        self.set(max_jobs=10)
+        with self.assertRaises(Unavailable):
+            self.client(retry_for=0.1).enqueue_many(self.queue, range(15), idempotency_key="mine")
+        self.assertEqual(self.counts()["waiting"], 10)
+        self.set(max_jobs=0)
+        stored = self.intray.enqueue_many(self.queue, range(15), idempotency_key="mine")
+        self.assertEqual(len({job.id for job in stored}), 15)
+        self.assertEqual(self.counts()["waiting"], 15)
+
+    def test_waiting_for_a_job_ends_with_it(self) -> None:
+        job = self.intray.enqueue(self.queue, {"photo": 17})
+        with self.assertRaises(TimeoutError):
+            self.intray.wait(job.id, timeout=0.05)
+        threading.Thread(target=self.work_off, args=(1, lambda payload: {"verdict": "fine"})).start()
+        self.assertEqual(self.intray.wait(job.id, timeout=20).result, {"verdict": "fine"})
+        other = self.intray.enqueue(self.queue, 2)
+        self.intray.cancel(other.id)
+        self.assertEqual(self.intray.wait(other.id).state, "cancelled")
+
+    def test_large_jobs_go_in_calls_that_the_service_takes(self) -> None:
+        stored = self.intray.enqueue_many(self.queue, ({"n": n, "text": "ä" * 100_000} for n in range(50)))
+        self.assertEqual(len({job.id for job in stored}), 50)
+        self.assertGreater(len(self.wire.of("/jobs")), 1)
+
+
+class Feeding(Story):
+    def test_a_feed_tells_everything_once_however_the_results_come(self) -> None:
+        stop = threading.Event()
+        feed = self.intray.feed(self.queue, every=0.02, stop=stop)  # before there is such a queue
+        told: list[int] = []
+
+        def listen() -> None:
+            told.extend(job.result for job in feed)
+
+        listener = threading.Thread(target=listen)
+        listener.start()
+        for first, past in ((0, 1), (1, 2), (2, 150), (150, 151), (151, 400)):
+            self.plain.enqueue_many(self.queue, range(first, past))
+            self.work_off(past - first)
+            self.eventually(lambda: len(told) == past)
+        stop.set()
+        listener.join()
+        self.assertEqual(told, list(range(400)))
+
+    def test_who_comes_back_goes_on_where_they_were(self) -> None:
+        self.plain.enqueue_many(self.queue, range(250))
+        self.work_off(250)
+        feed = self.intray.feed(self.queue, follow=False)
+        first = [next(feed).result for _ in range(120)]
+        self.assertEqual(first, list(range(120)))
+        rest = [job.result for job in self.intray.feed(self.queue, after=feed.after, follow=False)]
+        self.assertEqual(rest, list(range(100, 250)), "the page that was not read to its end comes again")
+        self.assertEqual([job.result for job in self.intray.feed(self.queue, client="nobody", follow=False)], [])
+
+    def test_a_feed_that_follows_reads_little_of_what_it_knows(self) -> None:
+        self.plain.enqueue_many(self.queue, range(99))
+        self.work_off(99)
+        feed = self.intray.feed(self.queue, every=0.02)
+        for _ in range(99):
+            next(feed)
+
+        def more() -> None:
+            self.plain.enqueue(self.queue, "more")
+            self.work_off(1)
+
+        threading.Timer(0.5, more).start()
+        self.assertEqual(next(feed).result, "more")
+        looks = [len(call.answer["jobs"]) for call in self.wire.calls]
+        self.assertEqual((looks[:2], set(looks[2:-1]), looks[-1]), ([99, 98], {1}, 2), "it looks at what it knows once more")
+
+
+class Batching(Story):
+    def test_a_batch_that_is_too_large_for_a_call_is_filled_and_sealed(self) -> None:
+        payloads = range(10_450)
+        lost = iter([LOSE, None, LOSE, LOSE])
+        self.wire.rule = lambda call: next(lost, None)
+        batch = self.intray.create_batch(self.queue, payloads, concurrency=50)
+        self.assertEqual((batch.state, batch.counts["total"], batch.concurrency), ("sealed", 10_450, 50))
+        with self.assertRaises(TimeoutError):
+            self.intray.wait_batch(batch.id, timeout=0.01)
+        results = list(self.intray.results(batch.id))
+        self.assertEqual([result.index for result in results], list(payloads))
+        self.assertEqual({result.state for result in results} - {"waiting", "blocked"}, set())
+        self.assertEqual(self.intray.cancel_batch(batch.id).state, "cancelled")
+
+    def test_a_batch_is_waited_for_and_its_results_are_in_order(self) -> None:
+        jobs = [NewJob("a", priority=90), "b", "c"]
+        batch, again = (self.intray.create_batch(self.queue, jobs, idempotency_key="mine") for _ in range(2))
+        self.assertEqual(again.id, batch.id)
+        threading.Thread(target=self.work_off, args=(3, str.upper)).start()
+        self.assertEqual(self.intray.wait_batch(batch.id, timeout=20).state, "completed")
+        self.assertEqual([result.result for result in self.intray.results(batch.id)], ["A", "B", "C"])
+        self.assertEqual(self.intray.batch(batch.id).counts["completed"], 3)
+
+    def test_a_batch_of_nothing_is_over_at_once(self) -> None:
+        self.assertTrue(self.intray.create_batch(self.queue, []).is_over)

@@ -1,0 +1,114 @@
+"""A program that works: it keeps what it has while it works on it, and hands in what it was."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from intray_client import Lost, Refused, Reserved
+from world import CUT, LOSE, Story, problem
+
+
+class Working(Story):
+    def consume(self, work: Any, **how: Any) -> threading.Event:
+        stop = threading.Event()
+        thread = threading.Thread(target=self.intray.consume, args=([self.queue], work), kwargs={"stop": stop, **how})
+        thread.start()
+
+        def end() -> None:
+            stop.set()
+            # A wait for work that is under way is answered by this job.
+            self.plain.enqueue(self.queue, "the end")
+            thread.join()
+
+        self.addCleanup(end)
+        return stop
+
+    def test_what_it_answers_is_the_result_and_what_it_raises_fails_the_job(self) -> None:
+        def work(job: Reserved) -> Any:
+            if job.payload == "bad":
+                raise LookupError("no such photo\nat all")
+            return {"was": job.payload}
+
+        self.set(max_attempts=1)
+        good, bad = (self.plain.enqueue(self.queue, payload) for payload in ("good", "bad"))
+        self.consume(work)
+        done = self.plain.wait(good.id, timeout=20)
+        self.assertEqual((done.state, done.result), ("completed", {"was": "good"}))
+        dead = self.plain.wait(bad.id, timeout=20)
+        self.assertEqual((dead.state, dead.errors[0]["error"]), ("dead", "LookupError: no such photo\nat all"))
+
+    def test_services_that_are_away_are_waited_for_and_lost_answers_given_again(self) -> None:
+        job = self.plain.enqueue(self.queue, 1)
+        self.set(worker_limit=0)
+        reserves, completes = iter([CUT, LOSE]), iter([LOSE, problem(503, "unavailable", applied="unknown")])
+        fates = {"/jobs/reserve": reserves, "/jobs/complete": completes}
+        self.wire.rule = lambda call: next(fates.get(call.path, iter(())), None)
+        self.consume(lambda job: "done")
+        done = self.plain.wait(job.id, timeout=20)
+        self.assertEqual((done.result, done.counts["handed_out"]), ("done", 1))
+        self.eventually(lambda: len(self.wire.of("/jobs/complete")) == 3)
+
+    def test_a_job_is_kept_while_it_is_worked_on(self) -> None:
+        job = self.plain.enqueue(self.queue, 1)
+        beaten = threading.Event()
+        self.consume(lambda job: beaten.wait(20), lease_ms=1_000)
+        self.eventually(lambda: len([call for call in self.wire.of("/jobs/extend") if call.status == 200]) >= 4)
+        beaten.set()
+        done = self.plain.wait(job.id, timeout=20)
+        self.assertEqual((done.result, done.counts["expired"]), (True, 0))
+
+    def test_a_job_that_was_lost_is_known_and_handed_in_for_nothing(self) -> None:
+        job = self.plain.enqueue(self.queue, 1)
+        seen = threading.Event()
+
+        def work(job: Reserved) -> None:
+            self.plain.cancel(job.id, force=True)
+            self.eventually(lambda: job.is_lost)
+            seen.set()
+
+        with self.assertLogs("intray_client", "WARNING") as told:
+            self.consume(work, lease_ms=1_000)
+            self.assertTrue(seen.wait(20))
+            other = self.plain.enqueue(self.queue, 2)
+            self.eventually(lambda: any("was lost" in line for line in told.output))
+        self.plain.cancel(other.id, force=True)
+        self.assertEqual(self.plain.job(job.id).state, "cancelled")
+
+    def test_whoever_is_interrupted_gives_the_job_back(self) -> None:
+        job = self.plain.enqueue(self.queue, 1)
+
+        def work(job: Reserved) -> None:
+            raise KeyboardInterrupt
+
+        with self.assertRaises(KeyboardInterrupt):
+            self.intray.consume([self.queue], work)
+        said = self.plain.job(job.id)
+        self.assertEqual((said.state, said.attempts, said.counts["abandoned"]), ("waiting", 0, 1))
+
+    def test_a_result_that_is_not_taken_fails_the_job(self) -> None:
+        self.set(max_attempts=1)
+        jobs = [self.plain.enqueue(self.queue, payload) for payload in ("no json", "too large", "nan")]
+        results = {"no json": object(), "too large": "x" * (1 << 20), "nan": float("nan")}
+        self.consume(lambda job: results.get(job.payload))
+        for job in jobs:
+            dead = self.plain.wait(job.id, timeout=20)
+            self.assertEqual(dead.state, "dead")
+            self.assertIn("the result was not taken", dead.errors[0]["error"])
+
+    def test_a_job_may_be_settled_by_hand(self) -> None:
+        self.plain.enqueue_many(self.queue, ["skip", "fail", "extend"])
+        one, two, three = self.plain.reserve([self.queue], limit=3)
+        self.assertEqual(one.abandon(reason="ä" * 300, delay_ms=60_000).state, "delayed")
+        self.assertEqual(two.fail("x" * 2_000).state, "waiting")
+        self.assertTrue(0 < three.extend(draft={"so": "far"}, lease_ms=5_000) <= 5_000)
+        self.assertTrue(0 < three.expires_in_ms <= 5_000)
+        self.assertFalse(three.complete(3).duplicate)
+        self.assertTrue(three.complete(3).duplicate)
+        with self.assertRaises(Lost) as caught:
+            three.abandon()
+        self.assertEqual((caught.exception.reason, caught.exception.job_state), ("completed", "completed"))
+
+    def test_what_is_refused_for_good_ends_it(self) -> None:
+        with self.assertRaises(Refused):
+            self.intray.consume([f"no queue has a name like {self.queue}"], lambda job: None)

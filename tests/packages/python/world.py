@@ -1,0 +1,199 @@
+"""A service with a private server of its own, and a wire to it that breaks when a story says so."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from intray_client import Intray
+
+
+@dataclass
+class Call:
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: Any
+    status: int | None = None
+    answer: Any = None
+
+
+@dataclass
+class Fate:
+    """What becomes of a call that is not just passed on."""
+
+    status: int
+    body: Any = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+#: Nobody answers; or the service did it, and the answer is lost.
+CUT, LOSE = Fate(-1), Fate(-2)
+
+
+def problem(status: int, slug: str, **more: Any) -> Fate:
+    return Fate(status, {"type": f"/problems/{slug}", "title": slug, "status": status, "detail": f"it is {slug}", **more})
+
+
+class Service:
+    def __init__(self, *flags: str) -> None:
+        self._data = tempfile.mkdtemp(prefix="intray-packages-")
+        command = [os.environ["INTRAY_BIN"], "--listen", "127.0.0.1:0", "--data-dir", self._data, *flags]
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        assert self._process.stdout
+        said = ""
+        for line in self._process.stdout:
+            said += line
+            if ready := re.search(r"intray is ready on (http:\S+)", line):
+                self.url = ready[1]
+                break
+        else:
+            raise AssertionError(f"the service did not start:\n{said}")
+        # Or it stands still when the pipe is full.
+        self._reader = threading.Thread(target=self._process.stdout.read, daemon=True)
+        self._reader.start()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait()
+        self._reader.join()
+        assert self._process.stdout
+        self._process.stdout.close()
+        shutil.rmtree(self._data, ignore_errors=True)
+
+
+class Wire:
+    """Writes down every call; `rule` decides what becomes of it."""
+
+    def __init__(self, url: str) -> None:
+        self.calls: list[Call] = []
+        self.rule: Callable[[Call], Fate | None] = lambda call: None
+        wire = self
+        host = url.removeprefix("http://")
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do(self) -> None:
+                text = self.rfile.read(int(self.headers.get("content-length") or 0))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                call = Call(self.command, self.path, headers, json.loads(text) if text else None)
+                wire.calls.append(call)
+                fate = wire.rule(call)
+                if fate is not None and fate.status > 0:
+                    return self.give(fate.status, fate.headers, json.dumps(fate.body).encode())
+                if fate is not CUT:
+                    status, given, body = self.ask(call, text)
+                    if fate is not LOSE:
+                        return self.give(status, given, body)
+                self.close_connection = True
+
+            def ask(self, call: Call, text: bytes) -> tuple[int, dict[str, str], bytes]:
+                connection = http.client.HTTPConnection(host, timeout=60)
+                own = {name: value for name, value in call.headers.items() if name not in ("host", "connection")}
+                connection.request(call.method, call.path, text or None, own)
+                response = connection.getresponse()
+                body = response.read()
+                connection.close()
+                call.status, call.answer = response.status, json.loads(body)
+                kept = {name: value for name, value in response.getheaders() if name in ("retry-after", "content-type")}
+                return response.status, kept, body
+
+            def give(self, status: int, headers: dict[str, str], body: bytes) -> None:
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.send_header("content-length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = do_DELETE = do_PATCH = do
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def of(self, path: str) -> list[Call]:
+        return [call for call in self.calls if call.path.split("?")[0] == path]
+
+    def once(self, path: str, *fates: Fate) -> None:
+        """The first calls of a path meet these, one each."""
+        left = list(fates)
+        self.rule = lambda call: left.pop(0) if left and call.path.split("?")[0] == path else None
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Story(unittest.TestCase):
+    """Each with a queue of its own, behind a wire of its own; one service for all of a file."""
+
+    flags: tuple[str, ...] = ()
+    service: Service
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        cls.service = Service("--sweep-interval-ms", "100", *cls.flags)
+        cls.addClassCleanup(cls.service.stop)
+
+    def setUp(self) -> None:
+        self.wire = Wire(self.service.url)
+        self.addCleanup(self.wire.stop)
+        self.queue = re.sub(r"[^a-z0-9]+", "-", self._testMethodName.lower())[:60]
+        self.intray = self.client()
+        self.plain = Intray(self.service.url)  # whom no wire hinders
+        self.addCleanup(self.plain.close)
+
+    def client(self, **how: Any) -> Intray:
+        intray = Intray(self.wire.url, **{"retry_for": 20.0, **how})
+        self.addCleanup(intray.close)
+        return intray
+
+    def counts(self) -> dict[str, int]:
+        connection = http.client.HTTPConnection(self.service.url.removeprefix("http://"))
+        connection.request("GET", f"/queues/{self.queue}")
+        said = json.loads(connection.getresponse().read())
+        connection.close()
+        counts: dict[str, int] = said["counts"]
+        return counts
+
+    def set(self, **settings: Any) -> None:
+        connection = http.client.HTTPConnection(self.service.url.removeprefix("http://"))
+        connection.request(
+            "PATCH", f"/queues/{self.queue}", json.dumps(settings), {"content-type": "application/json"}
+        )
+        self.assertEqual(connection.getresponse().status, 200)
+        connection.close()
+
+    def work_off(self, count: int, verdict: Callable[[Any], Any] = lambda payload: payload) -> None:
+        """Somebody does so many jobs, in bulk."""
+        while count:
+            jobs = self.plain.reserve([self.queue], limit=min(100, count), wait=10)
+            done = [{"reservation": job._reservation, "result": verdict(job.payload)} for job in jobs]
+            if done:
+                self.plain._caller.call("POST", "/jobs/complete", done)
+            count -= len(jobs)
+
+    def eventually(self, ask: Callable[[], bool], within: float = 20.0) -> None:
+        end = time.monotonic() + within
+        while not ask():
+            self.assertLess(time.monotonic(), end, "never")
+            time.sleep(0.01)

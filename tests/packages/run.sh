@@ -1,0 +1,55 @@
+#!/bin/sh
+# The packages for npm and PyPI as people get them: from a service, into an empty folder. Brings what is missing but the service
+# itself, which is looked for in target/ unless INTRAY_BIN says where it is. PACKAGES names a folder of them that must be the same.
+set -eu
+cd "$(dirname "$0")"
+root=$(cd ../.. && pwd)
+PATH=$root/.engine:$PATH
+
+"$root/scripts/browser.sh"
+"$root/scripts/python.sh"
+CHROMIUM=$(command -v "${CHROMIUM:-chromium}")
+export CHROMIUM
+# The stories of pages are told with the browser and the wire of the module's own.
+lock=../web/node_modules/.package-lock.json
+if [ ! -e $lock ] || [ ../web/package-lock.json -nt $lock ]; then
+    npm --prefix ../web ci --no-audit --no-fund --ignore-scripts
+fi
+tools=generated/tools
+if [ ! -e $tools/.packages ] || [ python/requirements.txt -nt $tools/.packages ]; then
+    python3 -m venv --clear $tools
+    $tools/bin/pip install -q --disable-pip-version-check -r python/requirements.txt
+    touch $tools/.packages
+fi
+
+for how in debug release; do
+    [ -n "${INTRAY_BIN:-}" ] || { [ -x "$root/target/$how/intray" ] && INTRAY_BIN=$root/target/$how/intray; } || true
+done
+export INTRAY_BIN
+data=$(mktemp -d)
+"$INTRAY_BIN" serve --listen 127.0.0.1:0 --data-dir "$data" >"$data/said" 2>&1 &
+service=$!
+trap 'kill "$service" 2>/dev/null; wait "$service" || true; rm -rf "$data"' INT TERM EXIT
+until url=$(sed -n 's/.*intray is ready on \(http:[^ "]*\).*/\1/p' "$data/said") && [ -n "$url" ]; do
+    kill -0 "$service" || { cat "$data/said" >&2; exit 1; }
+    sleep 0.1
+done
+
+# From an empty folder, and from nowhere else.
+empty=generated/empty
+python3 -m venv --clear $empty
+$empty/bin/pip install -q --disable-pip-version-check --no-index --find-links "$url/python/" intray-client
+if [ -n "${PACKAGES:-}" ]; then
+    curl -fsS "$url/client.tgz" | cmp - "$PACKAGES"/intray-client-*.tgz
+    wheel=$(basename "$PACKAGES"/*.whl)
+    curl -fsS "$url/python/$wheel" | cmp - "$PACKAGES/$wheel"
+fi
+
+examples=$data/examples
+mkdir "$examples"
+python3 python/examples.py "$examples"
+$tools/bin/mypy --strict --python-version 3.10 "$root/packages/python/intray_client"
+$tools/bin/mypy --strict --python-executable $empty/bin/python python "$examples"
+$empty/bin/python -m unittest discover -s python
+
+node --test --test-concurrency=1 --test-timeout=120000 --test-reporter=spec npm/*.test.js

@@ -1,0 +1,175 @@
+//! The same under load, and for long: what is sent again is done once, and whatever Redis forgets, nobody hears of it.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::world::{Answer, Client, Fate, World, eventually};
+
+/// What the contract promises, and a little for a machine that is busy with other stories.
+const PROMISED: Duration = Duration::from_millis(2_500);
+/// How long Redis stands still.
+const FROZEN: Duration = Duration::from_secs(5);
+/// And how soon after that everything is well.
+const SOON: Duration = Duration::from_secs(1);
+
+async fn call(client: &Client, path: &str, body: &Value, key: &str) -> Answer {
+    client.request("POST", path).header("idempotency-key", key).json(body.to_string()).send().await
+}
+
+/// Somebody who goes on with the same call until it is answered. How often that took more than one.
+#[derive(Default)]
+struct Repeats(AtomicUsize);
+
+impl Repeats {
+    async fn until_done(&self, client: &Client, path: &str, body: &Value, key: &str) -> Value {
+        loop {
+            let answer = call(client, path, body, key).await;
+            if answer.status < 300 {
+                return answer.json();
+            }
+            answer.refused("unavailable");
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// One job's whole life.
+    async fn life(&self, client: &Client, who: usize, n: usize) {
+        let (key, worker) = (format!("{who}-{n}"), format!("worker {who}"));
+        self.until_done(client, "/jobs", &json!({ "payload": [who, n] }), &key).await;
+        let given = loop {
+            let asked = json!({ "worker": worker });
+            let given = self.until_done(client, "/jobs/reserve", &asked, &key).await;
+            if given["jobs"][0].is_object() {
+                break given;
+            }
+        };
+        let done = json!({ "reservation": given["jobs"][0]["reservation"], "result": key });
+        self.until_done(client, "/jobs/complete", &done, &key).await;
+    }
+}
+
+#[tokio::test]
+async fn of_many_lost_replies_under_load_none_doubles_an_effect() {
+    let wanted = std::env::var("INTRAY_LOST_REPLIES").map_or(300, |n| n.parse().expect("a number of replies"));
+    let w = World::plan().behind_a_proxy().start().await;
+    w.stop_the_clock().await;
+    w.proxy().catch_each(3, wanted, Fate::CutAt(0));
+    let (repeats, over) = (Arc::new(Repeats::default()), Arc::new(AtomicBool::new(false)));
+    let mut crowd = JoinSet::new();
+    for who in 0..16 {
+        let (client, repeats, over) = ((*w).clone(), repeats.clone(), over.clone());
+        crowd.spawn(async move {
+            for n in 0.. {
+                if over.load(Ordering::Relaxed) {
+                    return n;
+                }
+                repeats.life(&client, who, n).await;
+            }
+            unreachable!("it is over at some time")
+        });
+    }
+    while w.proxy().done() < wanted {
+        assert!(!crowd.is_empty());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    over.store(true, Ordering::Relaxed);
+    let lives: usize = crowd.join_all().await.into_iter().sum();
+    let totals = &w.queue().await["totals"];
+    println!("{wanted} replies lost, {} calls repeated, {lives} jobs: {totals}", repeats.0.load(Ordering::Relaxed));
+    for total in ["enqueued", "handed_out", "completed"] {
+        assert_eq!(totals[total], json!(lives), "{total}: {totals}");
+    }
+    w.check().await;
+}
+
+/// By the library and by the scripts alone: neither needs more than one call that Redis does not know.
+#[tokio::test]
+async fn scripts_and_functions_that_are_flushed_ten_times_a_second_are_no_matter_to_anybody() {
+    let w = World::start().await;
+    let (_service, by_scripts) = w.as_user("~* &* +@all -fcall").await;
+    let over = Arc::new(AtomicBool::new(false));
+    let mut crowd = JoinSet::new();
+    for (who, client) in [(*w).clone(), by_scripts].into_iter().cycle().take(8).enumerate() {
+        let over = over.clone();
+        crowd.spawn(async move {
+            let (repeats, mut n) = (Repeats::default(), 0);
+            while !over.load(Ordering::Relaxed) {
+                repeats.life(&client, who, n).await;
+                n += 1;
+            }
+            (n, repeats.0.into_inner())
+        });
+    }
+    for _ in 0..50 {
+        let _: String = w.engine.run("FUNCTION FLUSH").await;
+        let _: String = w.engine.run("SCRIPT FLUSH").await;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    over.store(true, Ordering::Relaxed);
+    let (lives, refused): (Vec<_>, Vec<_>) = crowd.join_all().await.into_iter().unzip();
+    assert_eq!(refused.iter().sum::<usize>(), 0, "refused, of {lives:?} lives");
+    assert!(lives.iter().all(|lives| *lives > 10), "{lives:?}");
+    assert_eq!(w.queue().await["totals"]["completed"], json!(lives.iter().sum::<usize>()));
+    w.check().await;
+}
+
+/// When a call was made, when it was answered, and how.
+struct Made {
+    begin: Instant,
+    end: Instant,
+    status: u16,
+}
+
+async fn calls_on(client: Client, who: usize, over: Arc<AtomicBool>) -> Vec<Made> {
+    let mut made = Vec::new();
+    let mut n = 0;
+    while !over.load(Ordering::Relaxed) {
+        let begin = Instant::now();
+        let status = call(&client, "/jobs", &json!({ "payload": [who, n] }), &format!("{who}-{n}")).await.status;
+        made.push(Made { begin, end: Instant::now(), status });
+        // Refused, the same again; and nobody calls without a breath.
+        n += usize::from(status < 300);
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    made
+}
+
+#[tokio::test]
+async fn while_redis_stands_still_for_five_seconds_everybody_is_answered_and_a_second_later_all_is_well() {
+    let w = World::start().await;
+    w.enqueue("first").await;
+    let over = Arc::new(AtomicBool::new(false));
+    let mut crowd = JoinSet::new();
+    (0..30).for_each(|who| _ = crowd.spawn(calls_on((*w).clone(), who, over.clone())));
+    eventually("there is load", async || (w.queue().await["totals"]["enqueued"].as_u64()? > 200).then_some(())).await;
+    w.engine.freeze();
+    let frozen = Instant::now();
+    tokio::time::sleep(FROZEN).await;
+    let thawed = Instant::now();
+    w.engine.thaw();
+    tokio::time::sleep(SOON * 2).await;
+    over.store(true, Ordering::Relaxed);
+    let made: Vec<_> = crowd.join_all().await.into_iter().flatten().collect();
+
+    let meanwhile: Vec<_> = made.iter().filter(|made| made.begin > frozen && made.begin + PROMISED < thawed).collect();
+    assert!(meanwhile.len() >= 30, "everybody has called: {}", meanwhile.len());
+    assert!(meanwhile.iter().all(|made| made.status == 503), "Redis did nothing");
+    let slowest = meanwhile.iter().map(|made| made.end - made.begin).max().expect("some");
+    assert!(meanwhile.iter().all(|made| made.end < thawed), "nobody waits for the end of it: {slowest:?}");
+    let after: Vec<_> = made.iter().filter(|made| made.begin > thawed + SOON).collect();
+    assert!(!after.is_empty() && after.iter().all(|made| made.status < 300), "all is well");
+    let done = made.iter().filter(|made| made.status < 300).count();
+    println!("{} calls while it stood still, the slowest took {slowest:?}; {done} jobs in all", meanwhile.len());
+    // The last call of each may have been refused, and done.
+    let enqueued = w.queue().await["totals"]["enqueued"].as_u64().expect("a number") as usize;
+    assert!((done + 1..=done + 1 + 30).contains(&enqueued), "{enqueued} of {done}");
+    w.check().await;
+}

@@ -1,0 +1,235 @@
+//! Every transition with every fault of the wire: one effect at most, and an answer that says no more than is true.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::situations::{self, Call};
+use crate::world::{
+    Answer, Fate, World, eventually,
+    keyspace::{self, KEYS, Keyspace},
+};
+
+/// What may become of the one call of a script that is looked at.
+const FATES: [(&str, Fate); 20] = [
+    ("is lost", Fate::Lost),
+    ("loses its reply", Fate::CutAt(0)),
+    ("loses all but a byte of its reply", Fate::CutAt(1)),
+    ("loses all but the beginning of its reply", Fate::CutAt(9)),
+    ("loses the end of its reply", Fate::CutAt(usize::MAX)),
+    ("is slow", Fate::Slow(300)),
+    ("comes when nobody waits for it any more", Fate::Held),
+    ("meets a server that loads", Fate::Answered("LOADING Redis is loading the dataset in memory")),
+    ("meets a replica", Fate::Answered("READONLY You can't write against a read only replica.")),
+    ("meets an orphan", Fate::Answered("MASTERDOWN Link with MASTER is down")),
+    ("meets a long script", Fate::Answered("BUSY Redis is busy running a script.")),
+    ("meets a primary that is alone", Fate::Answered("NOREPLICAS Not enough good replicas to write.")),
+    ("meets a full disk", Fate::Answered("MISCONF Errors writing to the AOF file")),
+    ("meets a full memory", Fate::Answered(FULL)),
+    ("meets a cluster that is down", Fate::Answered("CLUSTERDOWN Hash slot not served")),
+    ("meets half a slot", Fate::Answered("TRYAGAIN Multiple keys request during rehashing of slot")),
+    ("meets a server that has forgotten it", Fate::Answered("NOSCRIPT No matching script. Please use EVAL.")),
+    ("meets a server without functions", Fate::Answered("ERR Function not found")),
+    ("may not be made", Fate::Answered("NOPERM User intray has no permissions to run the 'fcall' command")),
+    ("is answered with what nobody knows", Fate::Answered("ERR whatever")),
+];
+
+const FULL: &str = "OOM command not allowed when used memory > 'maxmemory'.";
+
+/// Redis says so to none that has the flag for it, unless it comes with something large.
+fn may_be_refused_memory(script: &str) -> bool {
+    let path = format!("{}/lua/transitions/{script}.lua", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("a script");
+    let flags = text.lines().find(|line| line.starts_with("-- FLAGS")).unwrap_or_default();
+    !flags.contains("allow-oom") || flags.contains("if-small")
+}
+
+/// A story for each, and the list of them.
+macro_rules! transitions {
+    ($($name:ident)*) => {
+        const TOLD: &[&str] = &[$(stringify!($name)),*];
+        $(#[tokio::test]
+        async fn $name() {
+            walk(Row { script: stringify!($name), nth: 1, tries_again: false }, async |w, q| situations::$name(w, q).await).await;
+        })*
+    };
+}
+
+transitions! {
+    abandon append cancel complete create enqueue extend fail purge release reprioritize requeue reserve seal seen set stage
+    sweep withdraw
+}
+
+#[test]
+fn every_transition_is_told_of() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("lua/transitions");
+    let paths = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let name = |path: std::path::PathBuf| path.file_stem()?.to_str().map(str::to_owned);
+    let mut files: Vec<_> = paths.filter_map(name).collect();
+    files.sort();
+    let mut told: Vec<_> = TOLD.iter().chain(&super::unasked::TOLD).map(|name| (*name).to_owned()).collect();
+    told.sort();
+    assert_eq!(
+        told, files,
+        "a transition has its place in faults::matrix, or in faults::unasked if no call asks for it"
+    );
+}
+
+/// What becomes of the queue without a fault: what the first call is answered, what the second, and what is there then.
+struct Clean {
+    first: (u16, Value),
+    again: (u16, Value),
+    after: Vec<Seen>,
+}
+
+/// Nobody hears of what a fault leaves in the middle of its making.
+#[tokio::test]
+async fn a_batch_of_which_a_part_is_there() {
+    walk(Row { script: "append", nth: 2, tries_again: true }, async |w, q| situations::create(w, q).await).await;
+}
+
+/// What meets a fault.
+struct Row {
+    script: &'static str,
+    /// Of the calls of the script, which.
+    nth: usize,
+    /// What has come to nothing is told and counted as such, and made anew.
+    tries_again: bool,
+}
+
+async fn walk(row: Row, prepare: impl AsyncFn(&World, &str) -> Call) {
+    let w = World::plan().behind_a_proxy().start().await;
+    w.stop_the_clock().await;
+    let clean = clean(&w, &prepare).await;
+    let fates =
+        FATES.into_iter().filter(|(_, fate)| *fate != Fate::Answered(FULL) || may_be_refused_memory(row.script));
+    for (n, (what, fate)) in fates.enumerate() {
+        let q = format!("queue{n:02}");
+        let call = prepare(&w, &q).await;
+        println!("{} {what}", row.script);
+        suffer(&w, &q, &row, (&call, fate), &clean).await;
+    }
+    w.check().await;
+}
+
+async fn clean(w: &World, prepare: &impl AsyncFn(&World, &str) -> Call) -> Clean {
+    let call = prepare(w, "clean").await;
+    let before = kept(w, "clean", false).await;
+    let first = plain("clean", &call.make(w).await);
+    assert!(first.0 < 300 && kept(w, "clean", false).await != before, "it does something: {first:?}");
+    let after = view(w, "clean").await;
+    let again = plain("clean", &call.make(w).await);
+    assert_eq!(view(w, "clean").await, after, "the same call again does nothing");
+    Clean { first, again, after }
+}
+
+async fn suffer(w: &World, q: &str, row: &Row, (call, fate): (&Call, Fate), clean: &Clean) {
+    let before = kept(w, q, row.tries_again).await;
+    w.proxy().catch(row.script, row.nth, fate);
+    let answer = call.make(w).await;
+    assert_eq!(w.proxy().caught(), 1, "{}", answer.text());
+    if matches!(fate, Fate::CutAt(_)) {
+        assert_eq!(w.proxy().done(), 1, "Redis has done it");
+    }
+    let is_done = kept(w, q, row.tries_again).await != before;
+    is_true(q, &answer, is_done, clean);
+    recovered(w).await;
+
+    let again = plain(q, &call.make(w).await);
+    // What a call in steps has begun, the same call ends, as if it were the first.
+    let expected = if is_done { [&clean.again, &clean.first] } else { [&clean.first, &clean.first] };
+    assert!(expected.contains(&&again), "done: {is_done}: {} and again: {again:?}", answer.text());
+    w.proxy().let_go();
+    if fate == Fate::Held {
+        eventually("what was held is done", async || (w.proxy().done() == 1).then_some(())).await;
+    }
+    for (clean, found) in clean.after.iter().zip(view(w, q).await) {
+        if !(row.tries_again && clean.0 == "history") {
+            assert_eq!(*clean, found, "as without a fault");
+        }
+    }
+}
+
+/// The answer of a call that met a fault.
+fn is_true(q: &str, answer: &Answer, is_done: bool, clean: &Clean) {
+    if answer.status < 300 {
+        assert!(is_done && plain(q, answer) == clean.first, "done: {is_done}: {}", answer.text());
+        return;
+    }
+    assert!([500, 503, 507].contains(&answer.status), "{}", answer.text());
+    let applied = &answer.json()["applied"];
+    let is_certain = applied == &json!(false) || answer.status == 507;
+    assert!(is_certain || applied == "unknown", "{}", answer.text());
+    assert!(!(is_certain && is_done), "it is done: {}", answer.text());
+}
+
+/// Each of the connections that are shared.
+async fn recovered(w: &World) {
+    let mut in_a_row = 0;
+    eventually("Redis is found again", async || {
+        let listed = w.get("/queues").await;
+        let is_whole = listed.status == 200 && listed.json()["unavailable"].is_null();
+        in_a_row = if is_whole { in_a_row + 1 } else { 0 };
+        (in_a_row > 3).then_some(())
+    })
+    .await;
+}
+
+/// What a try that came to nothing leaves: it was told, counted, and had its turn.
+const HISTORY: [&str; 3] = ["events", "totals", "turns"];
+
+/// All that is in Redis of a queue, key by key, with or without its history.
+async fn kept(w: &World, q: &str, forgets: bool) -> BTreeMap<&'static str, String> {
+    let keyspace = Keyspace::read(&w.engine, q).await;
+    let mut kept: BTreeMap<_, _> = keyspace.zsets.iter().map(|(name, set)| (*name, format!("{set:?}"))).collect();
+    kept.extend(keyspace.hashes.iter().map(|(name, hash)| (*name, format!("{hash:?}"))));
+    let events: u64 = w.engine.run(&format!("XLEN intray:{{{q}}}:2:events")).await;
+    let is_registered: Option<String> = w.engine.run(&format!("ZSCORE intray:2:queues {q}")).await;
+    kept.extend([("events", events.to_string()), ("queues", is_registered.is_some().to_string())]);
+    kept.retain(|name, _| !(forgets && HISTORY.contains(name)));
+    kept
+}
+
+/// A part of what can be seen.
+type Seen = (&'static str, Value);
+
+/// All that can be seen of it, without what is another in every queue.
+async fn view(w: &World, q: &str) -> Vec<Seen> {
+    let mut queue = plain(q, &w.get(&format!("/queues/{q}")).await).1;
+    let totals = queue["totals"].take();
+    let mut seen = vec![("now", queue)];
+    for state in ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"] {
+        seen.push((state, plain(q, &w.get(&format!("/queues/{q}/jobs?state={state}&limit=100")).await).1));
+    }
+    let mut events = keyspace::events(&w.engine, q).await;
+    // Who extends twice has extended twice, and holds it as long as who did once.
+    events.retain(|event| event.kind != "extended");
+    let told: Vec<_> = events.iter().map(|event| format!("{} {}", event.kind, event.note)).collect();
+    seen.push(("history", json!([totals, told])));
+    for (name, _) in KEYS {
+        let exists: u64 = w.engine.run(&format!("EXISTS intray:{{{q}}}:2:{name}")).await;
+        seen.push((name, json!(exists)));
+    }
+    seen
+}
+
+fn plain(q: &str, answer: &Answer) -> (u16, Value) {
+    let mut said = answer.json();
+    strip(q, &mut said);
+    (answer.status, said)
+}
+
+fn strip(q: &str, said: &mut Value) {
+    match said {
+        Value::Object(fields) => {
+            fields.retain(|name, _| {
+                !(["id", "reservation", "next", "server_time", "batch"].contains(&name.as_str())
+                    || name.ends_with("_at"))
+            });
+            fields.values_mut().for_each(|value| strip(q, value));
+        }
+        Value::Array(values) => values.iter_mut().for_each(|value| strip(q, value)),
+        Value::String(text) => *text = text.replace(q, "clean"),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}

@@ -1,0 +1,87 @@
+//! The same of what the service does by itself: nothing is lost and nothing done twice, and it comes to it again.
+
+use intray::queue::Queues;
+use serde_json::json;
+
+use crate::world::{Fate, World, eventually, page::Page};
+
+/// The transitions of this file.
+pub const TOLD: [&str; 3] = ["retire", "undo", "unseen"];
+const DAY_MS: u64 = 86_400_000;
+
+const FATES: [Fate; 6] = [
+    Fate::Lost,
+    Fate::CutAt(0),
+    Fate::CutAt(1),
+    Fate::CutAt(usize::MAX),
+    Fate::Answered("READONLY You can't write against a read only replica."),
+    Fate::Answered("BUSY Redis is busy running a script."),
+];
+
+async fn left_of(w: &World, q: &str) -> (u64, Option<f64>) {
+    let keys: u64 = w.engine.run(&format!("EXISTS intray:{{{q}}}:2:totals intray:{{{q}}}:2:events")).await;
+    (keys, w.engine.run(&format!("ZSCORE intray:2:queues {q}")).await)
+}
+
+async fn lets_go(script: &str, nth: usize) {
+    let w = World::plan().behind_a_proxy().start().await;
+    let handle = Queues::new(w.proxy().url(), "intray").expect("a handle");
+    for (n, fate) in FATES.into_iter().enumerate() {
+        let (gone, used) = (format!("gone{n}"), format!("used{n}"));
+        for q in [&gone, &used] {
+            w.enqueue_as(json!({ "queue": q, "payload": 1 })).await;
+        }
+        w.complete(&w.reserve_by(json!({ "queues": [gone] })).await).await.is(200);
+        w.pass(DAY_MS + 3_600_001);
+        w.post(&format!("/queues/{gone}/sweep"), json!({})).await.is(200);
+        w.proxy().catch(script, nth, fate);
+        let met = handle.retire_unseen().await;
+        assert!(met.is_err() && w.proxy().caught() == 1, "{fate:?}: {met:?}");
+        eventually("it is done the next time", async || handle.retire_unseen().await.ok()).await;
+        assert_eq!(left_of(&w, &gone).await, (0, None), "{fate:?}");
+        assert!(left_of(&w, &used).await.1.is_some(), "{fate:?}");
+        assert_eq!(w.get(&format!("/queues/{used}")).await.is(200)["counts"]["waiting"], 1);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn retire() {
+    lets_go("retire", 1).await;
+}
+
+#[tokio::test]
+async fn unseen() {
+    // First it lists, then it forgets.
+    lets_go("unseen", 1).await;
+    lets_go("unseen", 2).await;
+}
+
+/// Nobody repeats it: then the deadline gives the job back.
+#[tokio::test]
+async fn undo() {
+    let w = World::plan().behind_a_proxy().start().await;
+    for (n, fate) in FATES.into_iter().enumerate() {
+        let q = format!("q{n}");
+        let id = w.enqueue_as(json!({ "queue": q, "payload": 1 })).await;
+        w.proxy().catch("reserve", 1, Fate::Held);
+        let page = Page::asks(&w, &json!({ "queues": [q] })).await;
+        eventually("the call is on its way", async || (w.proxy().caught() == 1).then_some(())).await;
+        assert_eq!(page.hangs_up().await, None, "the service has seen that it is gone");
+        w.proxy().catch("undo", 1, fate);
+        w.proxy().let_go();
+        eventually("it is to be given back", async || (w.proxy().caught() == 1).then_some(())).await;
+        eventually("Redis is found again", async || (w.get("/queues").await.status == 200).then_some(())).await;
+        w.pass(300_000);
+        let held = eventually("somebody else has it", async || {
+            let answer = w.ask(json!({ "queues": [q], "worker": "bob" })).await;
+            (answer.status == 200).then(|| answer.json()["jobs"][0].clone()).filter(|job| !job.is_null())
+        })
+        .await;
+        assert_eq!(held["id"], id, "{fate:?}");
+        let told = w.story_of(&id).await;
+        let ends = told.iter().filter(|what| *what == "abandoned undelivered" || *what == "expired").count();
+        assert!(ends == 1 && told.last().is_some_and(|last| last == "reserved"), "{fate:?}: {told:?}");
+    }
+    w.check().await;
+}

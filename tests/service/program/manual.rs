@@ -1,0 +1,40 @@
+//! What a shell and a reader are told of the flags.
+
+use std::process::Command;
+
+use crate::world::{program, run};
+
+/// What a shell would offer.
+fn offered(words: &str, at: usize) -> String {
+    let script = format!(
+        "source <('{}' completions bash); COMP_WORDS=({words}); COMP_CWORD={at}; _intray intray \"${{COMP_WORDS[{at}]}}\" \
+         \"${{COMP_WORDS[{at} - 1]}}\"; echo \"${{COMPREPLY[*]}}\"",
+        env!("CARGO_BIN_EXE_intray")
+    );
+    let output = Command::new("bash").args(["-eu", "-c", &script]).output().expect("bash");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text").trim().to_owned()
+}
+
+#[test]
+fn a_shell_completes_commands_and_flags() {
+    assert_eq!(offered("intray he", 1), "healthcheck help");
+    assert_eq!(offered("intray serve --durab", 2), "--durability");
+    assert_eq!(offered("intray serve --log-format j", 3), "json");
+}
+
+#[tokio::test]
+async fn the_manual_names_every_flag_and_shows_nobody_the_environment() {
+    let mut command = program(["man"]);
+    command.env("INTRAY_TOKEN_SECRET", "a-secret-of-more-than-thirty-two-bytes");
+    let end = run(command).await;
+    assert!(end.status.success() && end.stdout.starts_with(".ie \\n(.g"), "{end:?}");
+    let page = end.stdout.replace("\\-", "-");
+    let help = run(program(["serve", "--help"])).await.stdout;
+    let flags: Vec<_> = help.split_whitespace().filter(|word| word.starts_with("--")).collect();
+    assert!(flags.len() > 20, "{help}");
+    for flag in flags {
+        assert!(page.contains(flag.trim_end_matches([',', ';', '.', ':'])), "{flag}");
+    }
+    assert!(!page.contains("a-secret"), "{page}");
+}

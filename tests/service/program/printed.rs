@@ -1,0 +1,91 @@
+//! The calls by curl that the README and the pages under `docs/` print, run as they are, line by line.
+
+use std::{path::Path, process::Command};
+
+use serde_json::Value;
+
+use crate::world::{World, json, missing};
+
+/// Where they say that the service is.
+const PRINTED: &str = "http://127.0.0.1:7070";
+/// Between what one command prints and what the next does.
+const MARK: &str = "\u{1}";
+
+#[tokio::test]
+async fn the_calls_of_the_readme_do_what_it_says() {
+    let w = World::start().await;
+    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")), &w, w.folder()).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_tour_is_what_happens() {
+    let w = World::start().await;
+    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tour.md")), &w, w.folder()).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_way_to_a_page_of_ones_own_is_what_happens() {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/start.md"));
+    let (before, after) = page.split_once("\nintray serve ").expect("where it is served");
+    let folder = tempfile::tempdir().expect("a folder");
+    shell(&commands(before).0, folder.path()).await;
+    let mut words = after.lines().next().expect("flags").split(' ');
+    let mut plan = World::plan();
+    while let (Some(flag), Some(value)) = (words.next(), words.next()) {
+        let file = folder.path().join(value);
+        plan = plan.flag(flag, if file.exists() { file.to_str().expect("UTF-8") } else { value });
+    }
+    let w = plan.start().await;
+    // Nobody here is an operator, who could check the world.
+    as_printed(after, &w, folder.path()).await;
+}
+
+/// Does what a page prints, and holds what it says of each answer against what came.
+async fn as_printed(page: &str, w: &World, folder: &Path) {
+    let (script, expected) = commands(page);
+    assert!(expected.len() >= 3, "the page has answers: {}", expected.len());
+    let printed = shell(&script.replace(PRINTED, w.base()), folder).await;
+    let answers: Vec<_> = printed.split(MARK).collect();
+    for (expected, answer) in expected.iter().zip(&answers) {
+        let value =
+            json::lenient(answer.trim()).unwrap_or_else(|| panic!("{answer:?} is not JSON; expected {expected}"));
+        if let Some(fault) = missing(&value, expected, "") {
+            panic!("the page says {expected}\nthe service  {value}\n{fault}");
+        }
+    }
+    assert_eq!(answers.len(), expected.len() + 1, "an answer for each that is printed");
+}
+
+/// What a script prints, for which `intray` is the program.
+async fn shell(script: &str, folder: &Path) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_intray")).with_file_name("");
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
+    let mut bash = Command::new("bash");
+    bash.args(["-eu", "-c", script]).current_dir(folder).env("PATH", path);
+    let ran = tokio::task::spawn_blocking(move || bash.output()).await.expect("a thread").expect("bash");
+    let printed = String::from_utf8(ran.stdout).expect("UTF-8");
+    assert!(ran.status.success(), "{printed}\n{}", String::from_utf8_lossy(&ran.stderr));
+    printed
+}
+
+/// The shell blocks of a page as one script that prints a mark after each command whose answer is shown, and the answers.
+fn commands(page: &str) -> (String, Vec<Value>) {
+    let (mut script, mut expected, mut inside) = (String::new(), Vec::new(), false);
+    for line in page.lines() {
+        match line {
+            "```sh" => inside = true,
+            "```" => inside = false,
+            _ if !inside => {}
+            _ => match line.strip_prefix("# -> ") {
+                Some(answer) => {
+                    expected.push(serde_json::from_str(answer).unwrap_or_else(|e| panic!("{answer}: {e}")));
+                    script.push_str(&format!("printf '{MARK}'\n"));
+                }
+                None => script.push_str(&format!("{line}\n")),
+            },
+        }
+    }
+    (script, expected)
+}

@@ -1,0 +1,101 @@
+//! A private server that is left for a cluster: as many jobs as a small firm ever has, and nothing of them is another.
+
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::Path,
+};
+
+use redis::{Cmd, Value, aio::MultiplexedConnection};
+use serde_json::json;
+
+use crate::world::{Client, Engine, Service, World, keyspace::KEYS, mover::Mover, program, run};
+
+const JOBS: usize = 100_000;
+const AT_ONCE: usize = 1_000;
+
+async fn all_of(kind: &str, key: &str, mut ask: impl AsyncFnMut(Cmd) -> Value) -> Vec<Value> {
+    let mut command = match kind {
+        "zset" => redis::cmd("ZRANGE"),
+        "hash" => redis::cmd("HGETALL"),
+        _ => redis::cmd("XRANGE"),
+    };
+    command.arg(key);
+    match kind {
+        "zset" => drop(command.arg(0).arg(-1).arg("WITHSCORES")),
+        "hash" => {}
+        _ => drop(command.arg("-").arg("+")),
+    }
+    match ask(command).await {
+        Value::Array(parts) if kind == "stream" => parts,
+        Value::Array(parts) => parts.chunks(2).map(|pair| Value::Array(pair.to_vec())).collect(),
+        other => panic!("{key}: {other:?}"),
+    }
+}
+
+/// Of each key how many entries it has, and a digest of them, whatever their order.
+async fn digests(suffix: &str, mut ask: impl AsyncFnMut(Cmd) -> Value) -> BTreeMap<&'static str, (usize, u64)> {
+    let mut found = BTreeMap::new();
+    // When a lease ends is another time there.
+    for (name, kind) in KEYS.into_iter().filter(|(name, _)| *name != "reserved") {
+        let entries = all_of(kind, &format!("intray:{{default}}:2:{name}{suffix}"), &mut ask).await;
+        let digest = |entry: &Value| {
+            let mut hasher = DefaultHasher::new();
+            format!("{entry:?}").hash(&mut hasher);
+            hasher.finish()
+        };
+        found.insert(name, (entries.len(), entries.iter().map(digest).fold(0, u64::wrapping_add)));
+    }
+    found
+}
+
+async fn connected(data: &Path) -> MultiplexedConnection {
+    let client = redis::Client::open(format!("unix://{}", data.join("redis.sock").display())).expect("a URL");
+    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
+    client.get_multiplexed_async_connection_with_config(&config).await.expect("a connection")
+}
+
+async fn fill(client: &Client) {
+    let payload = "x".repeat(180);
+    for from in (0..JOBS).step_by(AT_ONCE) {
+        let some = (from..from + AT_ONCE).map(|n| json!({ "payload": { "n": n, "text": payload } }));
+        client.enqueue_many(some).await;
+    }
+}
+
+async fn at(engine: &Engine) -> BTreeMap<&'static str, (usize, u64)> {
+    digests("", async |command| engine.ask(&command).await).await
+}
+
+#[tokio::test]
+async fn a_hundred_thousand_jobs_of_a_private_server_are_the_same_on_a_cluster() {
+    let there = World::on_a_cluster().await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let data = data.to_str().expect("UTF-8");
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--data-dir", data];
+    let service = Service::start(program(serve)).await;
+    let client = Client::new(service.url());
+    fill(&client).await;
+    let held = client.reserve_all(json!({ "limit": 100, "worker": "ann" })).await;
+
+    let said = Mover::begin(&["--data-dir", data, "--to", &there.engine.url()]).rest();
+    assert!(said.iter().any(|line| line.contains("waiting until this is on disk")), "{said:?}");
+    assert!(said.iter().any(|line| line == "default: moved"), "{said:?}");
+    let mut source = connected(Path::new(data)).await;
+    let left = digests(":left", async |command| command.query_async(&mut source).await.expect("an answer")).await;
+    assert_eq!(left["jobs"].0, JOBS);
+    assert_eq!(at(&there.engine).await, left);
+
+    for held in &held {
+        there.complete(held).await.is(200);
+    }
+    client.extend(&held[0]).await.refused("unavailable");
+    drop(service);
+    let again = run(program(["move", "--data-dir", data, "--to", &there.engine.url()])).await;
+    assert!(again.status.success() && again.stdout.contains("before"), "{again:?}");
+    let started = Service::try_start(program(serve)).await.err().expect("it does not start");
+    let last = started.lines().last().expect("a line");
+    assert!(last.contains(&format!("the queues have moved to {}", there.engine.url())), "{started}");
+    there.check().await;
+}

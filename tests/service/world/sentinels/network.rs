@@ -1,0 +1,49 @@
+//! What is between servers, sentinels and whoever asks them.
+
+use super::{
+    super::{
+        Engine, eventually,
+        proxy::Proxy,
+        replica::{free_port, open_port},
+    },
+    Plan,
+};
+
+/// What stands between them, where it is to be broken.
+#[derive(Default)]
+pub struct Network {
+    pub(super) servers: Vec<Proxy>,
+    pub(super) sentinels: Vec<Proxy>,
+    /// Where the servers really are.
+    pub real: Vec<u16>,
+}
+
+impl Network {
+    /// Answers by which port everybody else is to know a server.
+    pub(super) async fn open(&mut self, node: &Engine, plan: &Plan) -> u16 {
+        if let Some(papers) = &plan.papers {
+            return eventually("a port", async || {
+                let port = free_port();
+                let words = format!("CONFIG SET {} tls-port {port}", papers.replace('\n', " "));
+                node.try_at::<String>(0, &words).await.ok().map(|_| port)
+            })
+            .await;
+        }
+        let real = open_port(node).await;
+        if !plan.breaks {
+            return real;
+        }
+        let (gate, port) = Proxy::at_a_port(real).await;
+        let _: String =
+            node.run(&format!("CONFIG SET replica-announce-ip 127.0.0.1 replica-announce-port {port}")).await;
+        self.servers.push(gate);
+        self.real.push(real);
+        port
+    }
+
+    pub(super) async fn before_a_sentinel(&mut self, real: u16) -> u16 {
+        let (gate, port) = Proxy::at_a_port(real).await;
+        self.sentinels.push(gate);
+        port
+    }
+}

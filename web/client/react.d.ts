@@ -1,0 +1,56 @@
+/** `intray-client/react`: the desk as a hook. */
+import type { Ending, Intray, Job, JobState, LostReason, Settings, WaitReason } from './client.js'
+
+/** Those of the module. A token may be another one at each rendering; any other change is another desk. */
+export type DeskSettings = Omit<Settings, 'signal'>
+
+/** What a page shows. It is another object whenever something in it is another. */
+export interface Desk<Payload = any, Draft = any, Result = any> {
+  /** The job on the screen. It stays there when it is lost, until it has ended after all or `next` lets it go. */
+  readonly job: Job<Payload, Draft, Result> | null
+  /** That of the job; `null`: there is none, and the desk waits for the next. */
+  readonly state: JobState | null
+  /** What was typed. */
+  readonly draft: Draft | null
+  /** See `Job.otherDraft`. */
+  readonly otherDraft: Draft | null | undefined
+  /** Why there is no job. */
+  readonly waiting: WaitReason | null
+  /** How many jobs were in line when the service was last asked for one. */
+  readonly remaining: number | null
+  /** The lease runs out and nobody extends it: somebody should touch the page. */
+  readonly warning: boolean
+  /** The last call did not get through, and is tried again. */
+  readonly retrying: boolean
+  /**
+   * The job is no longer this person's. `complete` may still succeed; `next` lets it go, and `desk.kept()` has what was
+   * typed.
+   */
+  readonly lost: { readonly reason: LostReason; readonly certain: boolean } | null
+  /** What was refused, of the last call: an `IntrayError`, or what made the call impossible. */
+  readonly error: unknown
+  /** The desk itself, once the component is on the page. */
+  readonly desk: Intray<Payload, Draft, Result> | null
+
+  /** As those of the job, but they never reject: what is refused is in `error`, and the answer is `null`. */
+  complete(result?: Result): Promise<Ending | null>
+  abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending | null>
+  fail(error?: string | Error): Promise<Ending | null>
+  /** `false`: the service does not have it (yet). */
+  save(draft: Draft | null): Promise<boolean>
+  /** Goes on to the next job when this one is lost, and asks again when the service had refused. */
+  next(): void
+  /** Somebody is here, without a key or a pointer. */
+  touch(): void
+}
+
+/**
+ * The desk of one person. It takes a job when the component is mounted, the next one when that has ended, and gives it
+ * back after `grace` when the component is unmounted. `null`: nobody is there yet.
+ */
+export declare function useDesk<Payload = any, Draft = any, Result = any>(
+  settings: DeskSettings | null,
+): Desk<Payload, Draft, Result>
+
+/** Milliseconds left of the job's lease, looked at every second, or as often as `every` says; `null` without a job. */
+export declare function useExpiresIn(job: Job | null, every?: number): number | null
