@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster history test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -19,12 +19,13 @@ test: rust engine curl
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
 moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
-test-all: test test-web test-contract test-deploy test-packages
+test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
 	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::synced store::cluster::kept
+	INTRAY_SLOT_MOVES=20 cargo test --locked --test service -- --nocapture a_slot_that_is_moved a_slot_that_moves
 	cargo test --locked --features whole-path --test service -- $(moving)
 	cargo test --locked --features scripts-only --test service -- $(moving)
 	cargo test --locked --features whole-path --test model -- the_queue_does large_batches
@@ -32,8 +33,10 @@ test-all: test test-web test-contract test-deploy test-packages
 	cargo test --locked --features scripts-only --test model -- the_queue_does
 
 # The history checker: everything is broken all the time, and what everybody was answered and told must hold together.
-# `make history SECONDS=600 SEED=7 TOPOLOGY=one`; `make history CHECK=FILE` checks once more what a run has written.
+# `make history SECONDS=600 SEED=7 TOPOLOGY=one`, or `cluster`, or `sentinel`; `make history CHECK=FILE` checks once more what a
+# run has written.
 history: rust engine
+	$(if $(filter cluster,$(TOPOLOGY)),scripts/engine.sh latest)
 	HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \
 	HISTORY_CHECK=$(abspath $(CHECK)) cargo test --release --locked --test history -- --nocapture \
 	$(if $(CHECK),what_was_written,nothing_is_lost)
@@ -41,6 +44,14 @@ history: rust engine
 # The same on a cluster of three primaries. Left out are the stories that the script names.
 test-cluster: rust engine
 	scripts/on_a_cluster.sh cargo test --locked --test service -- $(moving)
+
+# The same with each Redis behind a sentinel. Left out are the stories that the script names.
+test-sentinel: rust engine
+	scripts/behind_a_sentinel.sh cargo test --locked --test service -- $(moving)
+
+# What a failover loses of what was acknowledged, and how long nobody is served: a table, by three rounds of each way.
+failovers: rust engine
+	INTRAY_FAILOVERS=3 cargo test --release --locked --test service failovers -- --nocapture
 
 # A million requests by a hostile caller, and a minute's rest.
 test-hostile: rust engine

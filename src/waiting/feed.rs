@@ -10,6 +10,7 @@ use futures_util::{
     Stream, StreamExt,
     stream::{self, SelectAll},
 };
+use tokio::sync::watch;
 
 use super::{Following, TooSlow, Update, Waiting, tail::PAUSE};
 use crate::{
@@ -52,8 +53,9 @@ impl Waiting {
             feed.positions.insert(queue, position);
         }
         for (queue, _) in away {
-            feed.follow(self.join_tail(&queue).0);
-            feed.live.push(Box::pin(stream::once(back(feed.queues.clone(), queue.clone()))));
+            let (following, begun) = self.join_tail(&queue);
+            feed.follow(following);
+            feed.live.push(Box::pin(stream::once(back(feed.queues.clone(), queue.clone(), begun))));
             feed.updates.push_back(Update::Away(queue));
         }
         for (position, queue) in from {
@@ -76,8 +78,9 @@ impl Waiting {
     }
 }
 
-/// Says so when a queue can be read again.
-async fn back(queues: Queues, queue: QueueName) -> Result<Update, TooSlow> {
+/// Says so when a queue can be read again, and is followed: whoever read its past before would miss what comes in between.
+async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>) -> Result<Update, TooSlow> {
+    begun.wait_for(|begun| *begun).await.map_err(|_| TooSlow)?;
     while queues.last_event(&queue).await.is_err() {
         tokio::time::sleep(PAUSE).await;
     }

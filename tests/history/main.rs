@@ -4,7 +4,7 @@
 //!
 //! ```sh
 //! make history SECONDS=120 SEED=7
-//! make history CHECK=target/tmp/history/7.ndjson # checks once more what a run has written
+//! make history CHECK=target/tmp/history/one-7.ndjson # checks once more what a run has written
 //! ```
 //!
 //! | where | what |
@@ -12,7 +12,7 @@
 //! | `record/` | a history: calls with begin and end, what was answered, events, what was there in the end; as a file too |
 //! | `load/` | those who call, and the last look |
 //! | `nemeses/`, `wire`, `services` | what breaks: instances, their wires to Redis, clocks |
-//! | `topology` | what keeps the jobs and how that breaks: one Redis, and the seam for more |
+//! | `topology/` | what keeps the jobs and how that breaks: one Redis, a cluster, a primary that sentinels watch |
 //! | `check/` | the rules, and for each a history that breaks it |
 //!
 //! A call ends with an answer, with a refusal that says that nothing was done, or nobody knows how: then both are allowed.
@@ -34,18 +34,22 @@ mod editing;
 mod world {
     #![expect(dead_code, reason = "the stories use more of it")]
 
+    pub mod authority;
     mod children;
     mod clock;
     mod engine;
+    pub mod proxy;
+    pub mod replica;
+    pub mod sentinels;
     mod service;
     mod shim;
 
-    pub use engine::Engine;
+    pub use engine::{Engine, Form, Move, latest, nodes::SHARDS};
     pub use service::{Service, program};
 
     /// Waits for a condition, with a deadline that only a broken program meets.
-    async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
-        for _ in 0..12_000 {
+    pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
+        for _ in 0..60_000 {
             if let Some(found) = look().await {
                 return found;
             }
@@ -60,7 +64,7 @@ use std::{fs, path::PathBuf, time::Instant};
 use editing::{Edit, NOTHING_IS_PLAIN};
 use load::Options;
 use record::History;
-use topology::One;
+use topology::{Cluster, One, Sentinel};
 
 /// What the environment says of a run, or something short; a seed may be `random`.
 fn number(name: &str, default: u64) -> u64 {
@@ -91,8 +95,8 @@ fn assert_holds(history: &History) {
 async fn nothing_is_lost_doubled_or_invented() {
     let seed = number("HISTORY_SEED", 1);
     let seconds = number("HISTORY_SECONDS", 8);
-    let file = file(&seed.to_string());
     let topology = std::env::var("HISTORY_TOPOLOGY").unwrap_or_else(|_| "one".to_owned());
+    let file = file(&format!("{topology}-{seed}"));
     println!(
         "HISTORY_SEED={seed} HISTORY_SECONDS={seconds} HISTORY_TOPOLOGY={topology}, written to {}",
         file.display()
@@ -100,6 +104,8 @@ async fn nothing_is_lost_doubled_or_invented() {
     let options = Options { seconds, seed, workers: 120, producers: 24, breaks: true };
     let history = match topology.as_str() {
         "one" => load::run(&options, One::start(&[]).await, &file).await,
+        "cluster" => load::run(&options, Cluster::start().await, &file).await,
+        "sentinel" => load::run(&options, Sentinel::start().await, &file).await,
         other => panic!("HISTORY_TOPOLOGY={other}: there is no such"),
     };
     tokio::task::spawn_blocking(move || assert_holds(&history)).await.expect("it holds");

@@ -10,7 +10,7 @@ use std::{
 
 use crate::{
     load::Chance,
-    topology::Topology,
+    topology::{Reach, Topology},
     wire::Wire,
     world::{Service, program},
 };
@@ -24,9 +24,10 @@ pub struct Services {
 /// One instance. Whoever breaks it has it alone meanwhile.
 pub struct Instance {
     pub service: tokio::sync::Mutex<Service>,
-    pub wire: Wire,
+    /// To each of the servers that keep the jobs.
+    pub wires: Vec<Wire>,
     url: Lock<String>,
-    socket: PathBuf,
+    flags: Vec<String>,
     log: PathBuf,
 }
 
@@ -35,12 +36,11 @@ impl Services {
     pub async fn start(topology: impl Topology, many: usize, log: &Path) -> Arc<Self> {
         let mut instances = Vec::new();
         for n in 0..many {
-            let socket = topology.folder().join(format!("wire-{n}.sock"));
-            let wire = Wire::start(&socket, topology.socket());
-            let service = started(&socket).await;
+            let Reach { flags, wires } = topology.reach(n).await;
+            let service = started(&flags).await;
             let url = Lock::new(service.url().to_owned());
             let (service, log) = (tokio::sync::Mutex::new(service), log.to_owned());
-            instances.push(Instance { service, wire, url, socket, log });
+            instances.push(Instance { service, wires, url, flags, log });
         }
         let http = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(256).build().expect("a client");
         Arc::new(Self { topology: Box::new(topology), instances, http })
@@ -74,7 +74,7 @@ impl Instance {
     /// After its end; as often as it takes, for what it needs may be away itself.
     pub async fn start_again(&self, service: &mut Service) {
         self.keep_log(service);
-        *service = started(&self.socket).await;
+        *service = started(&self.flags).await;
         service.url().clone_into(&mut self.url.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
@@ -84,11 +84,10 @@ impl Instance {
     }
 }
 
-async fn started(socket: &Path) -> Service {
-    let url = format!("unix://{}", socket.display());
-    let args = ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", "200", "--redis-url", &url];
+async fn started(flags: &[String]) -> Service {
+    let args = ["serve", "--listen", "127.0.0.1:0", "--sweep-interval-ms", "200"].map(str::to_owned);
     for _ in 0..300 {
-        match Service::try_start(program(args)).await {
+        match Service::try_start(program(args.iter().chain(flags))).await {
             Ok(service) => return service,
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }

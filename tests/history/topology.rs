@@ -1,29 +1,26 @@
-//! What keeps the jobs, and how that can break: the seam for more than one Redis.
+//! What keeps the jobs, and how that can break: one Redis, a cluster, or a primary that sentinels watch.
 
-use std::{
-    future::Future,
-    path::{Path, PathBuf},
-    pin::Pin,
-    time::Duration,
-};
+mod cluster;
+mod one;
+mod places;
+mod sentinel;
 
-use tempfile::TempDir;
-use tokio::sync::Mutex;
+pub use self::{cluster::Cluster, one::One, sentinel::Sentinel};
+
+use std::{future::Future, path::Path, pin::Pin, time::Duration};
+
+use redis::aio::MultiplexedConnection;
 
 use crate::{
-    editing::{Edit, Editor},
     load::Chance,
-    world::Engine,
+    wire::{Place, Wire},
 };
 
 pub type Work<'t, T = ()> = Pin<Box<dyn Future<Output = T> + 't>>;
 
 pub trait Topology: Send + Sync + 'static {
-    /// Where the instances find it.
-    fn socket(&self) -> PathBuf;
-
-    /// For sockets of those in between.
-    fn folder(&self) -> &Path;
+    /// What an instance needs to find it, by wires of its own.
+    fn reach(&self, instance: usize) -> Work<'_, Reach>;
 
     /// Breaks something, and mends it; answers what, or nothing while it is broken anyway.
     fn strike<'t>(&'t self, chance: &'t mut Chance) -> Work<'t, Option<String>>;
@@ -34,108 +31,83 @@ pub trait Topology: Send + Sync + 'static {
     fn stop(&self) -> Work<'_>;
 }
 
-/// One Redis, which answers when what it wrote is on disk.
-pub struct One {
-    engine: Mutex<Engine>,
-    socket: PathBuf,
-    _editor: Option<Editor>,
-    folder: TempDir,
+/// How an instance comes to what keeps the jobs.
+pub struct Reach {
+    pub flags: Vec<String>,
+    pub wires: Vec<Wire>,
 }
 
-/// What is done to it, as often against the others.
+/// Where an instance finds by its wires what others find at 127.0.0.1: each has an address of its own, and the ports are the same.
+fn host_of(instance: usize) -> String {
+    format!("127.0.0.{}", 10 + instance)
+}
+
+/// A wire from each of these ports to a port of 127.0.0.1.
+async fn wires(host: &str, from: &[u16], to: &[u16]) -> Vec<Wire> {
+    let mut wires = Vec::new();
+    for (from, to) in from.iter().zip(to) {
+        let here = Place::Port(host.to_owned(), *from);
+        wires.push(Wire::start(&here, Place::Port("127.0.0.1".to_owned(), *to)).await);
+    }
+    wires
+}
+
+/// What can be done to any server that is well.
 #[derive(Debug, Clone, Copy)]
-enum Fault {
-    Kill,
-    Freeze,
+enum Trouble {
     KillClients,
     FlushFunctions,
     FlushScripts,
     Fill,
 }
 
-const FAULTS: [Fault; 9] = [
-    Fault::Kill,
-    Fault::Freeze,
-    Fault::KillClients,
-    Fault::KillClients,
-    Fault::FlushFunctions,
-    Fault::FlushFunctions,
-    Fault::FlushScripts,
-    Fault::FlushScripts,
-    Fault::Fill,
+/// As often against the others.
+const TROUBLES: [Trouble; 6] = [
+    Trouble::KillClients,
+    Trouble::KillClients,
+    Trouble::FlushFunctions,
+    Trouble::FlushFunctions,
+    Trouble::FlushScripts,
+    Trouble::Fill,
 ];
 
-impl One {
-    pub async fn start(edits: &[Edit]) -> Self {
-        let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let engine = Engine::keeping(folder.path(), &["--appendonly", "yes", "--appendfsync", "always"]).await;
-        let editor = (!edits.is_empty()).then(|| Editor::start(folder.path(), engine.socket(), edits));
-        let socket = editor.as_ref().map_or(engine.socket(), |editor| editor.socket.clone());
-        Self { engine: Mutex::new(engine), socket, _editor: editor, folder }
-    }
-}
-
-impl Topology for One {
-    fn socket(&self) -> PathBuf {
-        self.socket.clone()
-    }
-
-    fn folder(&self) -> &Path {
-        self.folder.path()
-    }
-
-    fn strike<'t>(&'t self, chance: &'t mut Chance) -> Work<'t, Option<String>> {
-        Box::pin(async {
-            let mut engine = self.engine.try_lock().ok()?;
-            let fault = *chance.one(&FAULTS);
-            suffer(&mut engine, fault, chance).await;
-            Some(format!("Redis: {fault:?}"))
-        })
-    }
-
-    fn pass(&self, ms: u64) -> Work<'_> {
-        Box::pin(async move { self.engine.lock().await.clock.advance(i64::try_from(ms).unwrap_or(0)) })
-    }
-
-    fn stop(&self) -> Work<'_> {
-        Box::pin(async { self.engine.lock().await.kill() })
-    }
-}
-
-async fn suffer(engine: &mut Engine, fault: Fault, chance: &mut Chance) {
-    match fault {
-        Fault::Kill => {
-            engine.kill();
-            chance.rest(1_000).await;
-            engine.revive().await;
-        }
-        Fault::Freeze => {
-            engine.freeze();
-            chance.rest(3_000).await;
-            engine.thaw();
-        }
-        Fault::KillClients => tell(engine, "CLIENT KILL TYPE normal").await,
-        Fault::FlushFunctions => tell(engine, "FUNCTION FLUSH").await,
-        Fault::FlushScripts => tell(engine, "SCRIPT FLUSH").await,
-        Fault::Fill => {
-            tell(engine, "CONFIG SET maxmemory 1mb").await;
-            chance.rest(1_500).await;
-            tell(engine, "CONFIG SET maxmemory 0").await;
-        }
+async fn trouble(mut connection: MultiplexedConnection, what: Trouble, chance: &mut Chance) {
+    let words = match what {
+        Trouble::KillClients => "CLIENT KILL TYPE normal",
+        Trouble::FlushFunctions => "FUNCTION FLUSH",
+        Trouble::FlushScripts => "SCRIPT FLUSH",
+        Trouble::Fill => "CONFIG SET maxmemory 1mb",
+    };
+    let _ = ask(&mut connection, words).await; // one that has just lost its place refuses
+    if matches!(what, Trouble::Fill) {
+        chance.rest(1_500).await;
+        is_empty_again(&mut connection).await;
     }
 }
 
 /// Until it is done: what was filled must not stay full.
-async fn tell(engine: &Engine, words: &str) {
-    let mut command = redis::Cmd::new();
-    for word in words.split(' ') {
-        command.arg(word);
-    }
+async fn is_empty_again(connection: &mut MultiplexedConnection) {
     for _ in 0..100 {
-        if command.query_async::<redis::Value>(&mut engine.connection()).await.is_ok() {
+        if ask(connection, "CONFIG SET maxmemory 0").await.is_ok() {
             return;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
-    panic!("{words}: Redis does not do it");
+    panic!("Redis stays full")
+}
+
+async fn ask(connection: &mut MultiplexedConnection, words: &str) -> redis::RedisResult<redis::Value> {
+    let mut command = redis::Cmd::new();
+    for word in words.split(' ') {
+        command.arg(word);
+    }
+    command.query_async(connection).await
+}
+
+fn temporary() -> tempfile::TempDir {
+    tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder")
+}
+
+fn socket(folder: &Path, instance: usize) -> Place {
+    Place::Socket(folder.join(format!("wire-{instance}.sock")))
 }

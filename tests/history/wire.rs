@@ -1,13 +1,10 @@
-//! A wire between an instance and Redis that breaks as wires do: a connection that was broken never works again.
+//! A wire that breaks as wires do: a connection that was broken never works again.
 
-use std::path::{Path, PathBuf};
+use std::{io, path::PathBuf};
 
 use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{
-        UnixListener, UnixStream,
-        unix::{OwnedReadHalf, OwnedWriteHalf},
-    },
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
     sync::watch,
     time::{Duration, sleep},
 };
@@ -25,21 +22,50 @@ pub enum Break {
     Delay(u64),
 }
 
-/// The breaks so far, counted, and the last of them.
+/// Where an end of a wire is.
+#[derive(Debug, Clone)]
+pub enum Place {
+    Socket(PathBuf),
+    /// Host and port.
+    Port(String, u16),
+}
+
+/// What passes, until it is said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Passage {
+    All,
+    /// What is asked is done, and nobody hears of it.
+    Asks,
+    /// Neither way, and nobody is told; what was on its way then never arrives.
+    Nothing,
+}
+
+/// The breaks so far, counted, and the last of them; and what passes.
 #[derive(Debug, Clone, Copy)]
 struct Orders {
     breaks: u64,
     last: Option<Break>,
+    passage: Passage,
 }
 
+#[derive(Clone)]
 pub struct Wire(watch::Sender<Orders>);
 
+trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
+type Connection = Box<dyn Stream>;
+
+enum Door {
+    Socket(UnixListener),
+    Port(TcpListener),
+}
+
 impl Wire {
-    pub fn start(socket: &Path, server: PathBuf) -> Self {
-        let listener = UnixListener::bind(socket).expect("a socket for the wire");
-        let (orders, told) = watch::channel(Orders { breaks: 0, last: None });
+    pub async fn start(here: &Place, server: Place) -> Self {
+        let door = Door::open(here).await.expect("a place for the wire");
+        let (orders, told) = watch::channel(Orders { breaks: 0, last: None, passage: Passage::All });
         tokio::spawn(async move {
-            while let Ok((client, _)) = listener.accept().await {
+            while let Ok(client) = door.next().await {
                 tokio::spawn(carry(client, server.clone(), told.clone()));
             }
         });
@@ -47,33 +73,80 @@ impl Wire {
     }
 
     pub fn suffers(&self, what: Break) {
-        self.0.send_modify(|orders| *orders = Orders { breaks: orders.breaks + 1, last: Some(what) });
+        self.0.send_modify(|orders| (orders.breaks, orders.last) = (orders.breaks + 1, Some(what)));
+    }
+
+    pub fn lets_pass(&self, passage: Passage) {
+        self.0.send_modify(|orders| orders.passage = passage);
     }
 }
 
-async fn carry(client: UnixStream, server: PathBuf, mut orders: watch::Receiver<Orders>) {
-    let Ok(server) = UnixStream::connect(server).await else { return };
-    orders.borrow_and_update();
-    let (from_client, to_client) = client.into_split();
-    let (from_server, to_server) = server.into_split();
-    tokio::select! {
-        () = ask(from_client, to_server) => {}
-        () = reply(from_server, to_client, orders) => {}
+impl Door {
+    async fn open(place: &Place) -> io::Result<Self> {
+        Ok(match place {
+            Place::Socket(path) => Self::Socket(UnixListener::bind(path)?),
+            Place::Port(host, port) => Self::Port(TcpListener::bind((host.as_str(), *port)).await?),
+        })
+    }
+
+    async fn next(&self) -> io::Result<Connection> {
+        Ok(match self {
+            Self::Socket(listener) => Box::new(listener.accept().await?.0),
+            Self::Port(listener) => Box::new(direct(listener.accept().await?.0)),
+        })
     }
 }
 
-async fn ask(mut from: OwnedReadHalf, mut to: OwnedWriteHalf) {
-    let _ = tokio::io::copy(&mut from, &mut to).await; // however it ends, the connection is over
+impl Place {
+    async fn reach(&self) -> io::Result<Connection> {
+        Ok(match self {
+            Self::Socket(path) => Box::new(UnixStream::connect(path).await?),
+            Self::Port(host, port) => Box::new(direct(TcpStream::connect((host.as_str(), *port)).await?)),
+        })
+    }
 }
 
-async fn reply(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut orders: watch::Receiver<Orders>) {
+/// Nothing is held back to be sent with what may come.
+fn direct(stream: TcpStream) -> TcpStream {
+    let _ = stream.set_nodelay(true); // one that is broken by now says so soon enough
+    stream
+}
+
+async fn carry(client: Connection, server: Place, mut orders: watch::Receiver<Orders>) {
+    let mut parting = orders.clone();
+    let is_parted = |orders: &Orders| orders.passage == Passage::Nothing;
+    let is_whole = |orders: &Orders| orders.passage != Passage::Nothing;
+    if !is_parted(&orders.borrow_and_update()) {
+        let Ok(server) = server.reach().await else { return };
+        let (mut from_client, mut to_client) = tokio::io::split(client);
+        let (mut from_server, mut to_server) = tokio::io::split(server);
+        tokio::select! {
+            // However it ends, the connection is over.
+            _ = tokio::io::copy(&mut from_client, &mut to_server) => return,
+            () = reply(&mut from_server, &mut to_client, orders) => return,
+            _ = parting.wait_for(is_parted) => {}
+        }
+        let _ = parting.wait_for(is_whole).await; // it ends with its wire
+        return;
+    }
+    let _ = parting.wait_for(is_whole).await; // as does one that never came through
+}
+
+/// A connection that has once lost something of what came back hears nothing more.
+async fn reply(from: &mut ReadHalf<Connection>, to: &mut WriteHalf<Connection>, mut orders: watch::Receiver<Orders>) {
+    let Orders { mut breaks, passage, .. } = *orders.borrow_and_update();
     let mut buffer = vec![0; 16 << 10];
-    let (mut left, mut is_deaf) = (usize::MAX, false);
+    let (mut left, mut is_deaf) = (usize::MAX, passage == Passage::Asks);
     loop {
         let read = tokio::select! {
             read = from.read(&mut buffer) => read,
             _ = orders.changed() => {
-                let last = orders.borrow_and_update().last;
+                let Orders { breaks: by_now, last, passage } = *orders.borrow_and_update();
+                is_deaf |= passage == Passage::Asks;
+                if by_now == breaks {
+                    continue;
+                }
+                breaks = by_now;
                 match last {
                     Some(Break::Cut) => return,
                     Some(Break::CutAt(bytes)) => left = left.min(bytes),

@@ -134,6 +134,7 @@ mod store {
         mod several; // Calls over queues of several nodes, while one is away: the others answer, and it is said who does not.
         mod starting; // What the start and `intray check` say of a cluster.
     }
+    mod failovers; // What a failover behind sentinels costs of what was acknowledged, and for how long nobody is served.
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
     mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
     /// `intray move`: all queues go to another Redis, and the one of before is left.

@@ -11,7 +11,7 @@ mod queues;
 mod stream;
 mod worker;
 
-pub use self::chance::Chance;
+pub use self::{chance::Chance, queues::ALL as QUEUES};
 
 use std::{
     path::Path,

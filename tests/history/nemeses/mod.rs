@@ -61,8 +61,14 @@ fn break_wire(services: &Services, chance: &mut Chance) -> Option<String> {
         4 => Break::Deafen,
         _ => Break::Delay(chance.up_to(3_000)),
     };
-    services.instances[n].wire.suffers(what);
-    Some(format!("wire {n}: {what:?}"))
+    let wires = &services.instances[n].wires;
+    if wires.len() == 1 || chance.percent(50) {
+        wires.iter().for_each(|wire| wire.suffers(what));
+        return Some(format!("wires of {n}: {what:?}"));
+    }
+    let to = chance.count(0, wires.len() - 1);
+    wires[to].suffers(what);
+    Some(format!("wire of {n} to {to}: {what:?}"))
 }
 
 async fn break_instance(services: &Services, chance: &mut Chance) -> Option<String> {

@@ -3,7 +3,7 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use super::sentinel::Load;
+use super::failovers::Load;
 use crate::world::{eventually, sentinels::Watched};
 
 /// How long it lasts, the first time, and how much longer or shorter the next.

@@ -1,73 +1,15 @@
 //! A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
 
-use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::net::TcpListener;
 
-use crate::world::{Client, End, assert_holds, eventually, id_of, program, run, sentinels::Watched};
-
-/// What was acknowledged to those who enqueue until it is over.
-#[derive(Clone, Default)]
-pub(super) struct Load {
-    ids: Arc<Mutex<Vec<String>>>,
-    over: Arc<AtomicBool>,
-}
-
-impl Load {
-    pub(super) fn start(&self, client: &Client) -> JoinSet<()> {
-        let mut crowd = JoinSet::new();
-        for n in 0..8 {
-            let (client, load) = (client.clone(), self.clone());
-            crowd.spawn(async move {
-                while !load.over.load(Ordering::Relaxed) {
-                    let answer = client.put(json!({ "payload": n, "dedupe": false })).await;
-                    if answer.status == 201 {
-                        load.ids.lock().expect("no panic").push(id_of(&answer.json()));
-                    } else {
-                        answer.refused("unavailable");
-                        tokio::time::sleep(Duration::from_millis(10)).await;
-                    }
-                }
-            });
-        }
-        crowd
-    }
-
-    pub(super) fn ids(&self) -> Vec<String> {
-        self.ids.lock().expect("no panic").clone()
-    }
-
-    pub(super) fn len(&self) -> usize {
-        self.ids.lock().expect("no panic").len()
-    }
-
-    pub(super) fn end(&self) {
-        self.over.store(true, Ordering::Relaxed);
-    }
-
-    pub(super) async fn more(&self) {
-        let before = self.len();
-        eventually("more is acknowledged", async || (self.len() > before + 100).then_some(())).await;
-    }
-
-    async fn lost(&self, client: &Client) -> usize {
-        let (ids, mut lost) = (self.ids(), 0);
-        for id in ids {
-            lost += usize::from(client.get(&format!("/jobs/{id}")).await.status != 200);
-        }
-        lost
-    }
-}
+use super::failovers::Load;
+use crate::world::{End, assert_holds, eventually, program, run, sentinels::Watched};
 
 /// The replicas have all that was acknowledged by now.
-async fn replicated(w: &Watched, node: usize) {
+pub(super) async fn replicated(w: &Watched, node: usize) {
     eventually("both replicas have it", async || (w.nodes[node].run::<u64>("WAIT 2 1000").await == 2).then_some(()))
         .await;
 }
@@ -95,7 +37,7 @@ async fn when_the_primary_is_killed_the_service_goes_on_with_the_next_without_a_
     assert_eq!(client.figure("intray_redis_failovers_total").await, 1.0);
     assert!(service.said().contains("the primary has moved"), "{}", service.said());
     // Of the sentinels, not the first may have been the one to decide.
-    let next = eventually("all have heard of it", async || Some(w.primary().await).filter(|n| *n != 0)).await;
+    let next = eventually("all have heard of it", async || w.agreed().await.filter(|n| *n != 0)).await;
     w.check(next, &client).await;
 }
 

@@ -1,7 +1,10 @@
 //! A Redis of one's own, in a temporary folder: a server on a socket, or a cluster of several.
 
-mod cluster;
+mod moves;
+pub mod nodes;
 mod server;
+
+pub use self::{moves::Move, nodes::Form};
 
 use std::{
     path::{Path, PathBuf},
@@ -24,11 +27,12 @@ pub fn program_of_engines() -> &'static str {
 }
 
 pub struct Engine {
-    program: PathBuf,
     folder: PathBuf,
     pub clock: Clock,
-    /// The only one, or the primaries of a cluster.
+    /// The only one, or the nodes of a cluster.
     servers: Vec<Server>,
+    /// What they are like, in a cluster.
+    form: Option<Form>,
 }
 
 impl Engine {
@@ -46,9 +50,13 @@ impl Engine {
 
     async fn with(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
         let clock = Clock::new(folder);
-        let mut server = Server::on_a_socket(program.clone(), folder, keeping, &clock);
+        let mut server = Server::on_a_socket(program, folder, keeping, &clock);
         server.connect().await;
-        Self { program, folder: folder.to_owned(), clock, servers: vec![server] }
+        Self { folder: folder.to_owned(), clock, servers: vec![server], form: None }
+    }
+
+    pub fn port_of(&self, nth: usize) -> u16 {
+        self.servers[nth].ports().0
     }
 
     pub fn is_cluster(&self) -> bool {
@@ -102,6 +110,13 @@ impl Engine {
         }
     }
 
+    /// By TCP too, however often it is started again.
+    pub async fn opens(&mut self, port: u16) -> bool {
+        let words = format!("CONFIG SET port {port}");
+        self.servers[0].opens(port);
+        self.try_at::<String>(0, &words).await.is_ok()
+    }
+
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -113,7 +128,11 @@ impl Engine {
 
     /// A connection of the test's own, past any proxy.
     pub fn connection(&self) -> MultiplexedConnection {
-        self.servers[0].connection()
+        self.connection_to(0)
+    }
+
+    pub fn connection_to(&self, node: usize) -> MultiplexedConnection {
+        self.servers[node].connection()
     }
 
     pub async fn run<T: FromRedisValue>(&self, words: &str) -> T {
@@ -160,30 +179,13 @@ impl Engine {
         self.servers.iter().for_each(|server| server.signal(libc::SIGCONT));
     }
 
-    pub fn freeze_node(&self, nth: usize) {
-        self.servers[nth].signal(libc::SIGSTOP);
-    }
-
-    pub fn thaw_node(&self, nth: usize) {
-        self.servers[nth].signal(libc::SIGCONT);
-    }
-
     pub fn kill(&mut self) {
         self.servers.iter_mut().for_each(Server::kill);
     }
 
-    pub fn kill_node(&mut self, nth: usize) {
-        self.servers[nth].kill();
-    }
-
-    /// After a kill; what was kept depends on how the server keeps it.
-    pub async fn revive(&mut self) {
-        for server in &mut self.servers {
-            server.revive(&self.clock).await;
-        }
-        if self.is_cluster() {
-            self.greet().await;
-        }
+    /// What the server says of it.
+    pub async fn replication(&mut self) -> String {
+        self.replication_of(0).await
     }
 
     /// Also where the server has cut its clients off, as one does that becomes primary or is none any more.

@@ -3,11 +3,13 @@
 pub mod access;
 pub mod authority;
 pub mod batch_verbs;
+mod behind;
 mod check;
 mod children;
 mod clock;
 pub mod contract;
 mod engine;
+mod guarded;
 pub mod http;
 pub mod http2;
 pub mod json;
@@ -34,9 +36,10 @@ use std::{
 
 use tempfile::TempDir;
 
+use self::behind::Watcher;
 pub use self::{
     children::{Tied, is_alive, signal_process},
-    engine::{Engine, latest},
+    engine::{Engine, Form, latest},
     http::{Answer, Client, Lost},
     json::{assert_holds, missing},
     proxy::{Fate, Fault, Proxy},
@@ -137,13 +140,16 @@ impl Plan {
 
     pub async fn start(self) -> World {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let cluster = self.cluster.or_else(|| std::env::var_os(shards::EVERYWHERE).map(|_| shards::PATIENT));
-        let mut engine = match (self.engine, cluster) {
-            (program, Some(timeout_ms)) => {
-                Engine::start_cluster(program, folder.path(), self.durable, timeout_ms).await
-            }
+        let is_elsewhere = self.engine.is_some();
+        let everywhere = std::env::var_os(shards::EVERYWHERE).filter(|_| !is_elsewhere).map(|_| shards::PATIENT);
+        let mut engine = match (self.engine, self.cluster.or(everywhere)) {
             (Some(program), None) => Engine::start_of(program, folder.path(), self.durable).await,
             (None, None) => Engine::start(folder.path(), self.durable).await,
+            (program, Some(timeout_ms)) => {
+                let usual = Form::usual(self.durable, timeout_ms);
+                let form = Form { program: program.unwrap_or_else(|| usual.program.clone()), ..usual };
+                Engine::start_cluster(folder.path(), form).await
+            }
         };
         if self.first_layout {
             engine.clock.stop_at(FIRST_LAYOUT_AT);
@@ -154,12 +160,21 @@ impl Plan {
             let migrated = run(program(["migrate", "--redis-url", &url])).await;
             assert!(migrated.status.success() && migrated.stdout.contains("applied"), "{migrated:?}");
         }
+        let watcher = match std::env::var_os(behind::EVERYWHERE) {
+            Some(_) if !engine.is_cluster() => Some(Watcher::of(&mut engine).await),
+            Some(_) | None => None,
+        };
+        assert!(!self.proxied || watcher.is_none(), "the proxy stands at a socket, and a sentinel names a port");
         let proxy = match self.proxied {
             true => Some(Proxy::start(folder.path(), &mut engine).await),
             false => None,
         };
         let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
-        let redis = proxy.as_ref().map_or_else(|| engine.url(), |proxy| proxy.url().to_owned());
+        let redis = match (&proxy, &watcher) {
+            (Some(proxy), _) => proxy.url().to_owned(),
+            (None, Some(watcher)) => watcher.url(),
+            (None, None) => engine.url(),
+        };
         let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
         let mut args = ["serve", "--listen", listen, "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
         args.extend(["--redis-url".to_owned(), redis]);
@@ -176,7 +191,7 @@ impl Plan {
         let service = Service::start(command).await;
         let client = Client::new(&service.url().replace("0.0.0.0", "127.0.0.1"));
         let client = if self.keys.is_empty() { client } else { client.bearing(&access::key("root")) };
-        World { client, service, proxy, engine, args, folder }
+        World { client, service, proxy, _watcher: watcher, engine, args, folder }
     }
 }
 
@@ -185,6 +200,7 @@ pub struct World {
     client: Client,
     pub service: Service,
     proxy: Option<Proxy>,
+    _watcher: Option<Watcher>,
     pub engine: Engine,
     args: Vec<String>,
     folder: TempDir,

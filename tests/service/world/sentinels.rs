@@ -1,6 +1,6 @@
-//! A primary, two replicas, and three sentinels that watch them; and a service that asks these where the primary is.
+//! A primary, two replicas, and three sentinels that watch them.
 
-mod network;
+pub mod network;
 
 use std::{
     fs,
@@ -12,37 +12,45 @@ use tempfile::TempDir;
 
 use self::network::Network;
 use super::{
-    Client, Engine, Service,
+    Engine,
     authority::{Authority, Pair},
-    check,
     children::Tied,
     engine::program_of_engines,
-    eventually, program,
+    eventually,
     proxy::Fault,
     replica::{follow, free_port},
 };
 
 pub const NAME: &str = "jobs";
 
-#[derive(Default)]
-struct Plan {
+pub struct Plan {
+    /// Without an answer for so long, a server is taken for lost.
+    pub down_after_ms: u64,
+    pub failover_timeout_ms: u64,
     /// Of Redis, and of the sentinels.
-    passwords: Option<(&'static str, &'static str)>,
+    pub passwords: Option<(&'static str, &'static str)>,
     /// A user of the sentinels, as their file makes it.
-    user: Option<String>,
+    pub user: Option<String>,
     /// What all of them show, as a file of Redis's says it.
-    papers: Option<String>,
+    pub papers: Option<String>,
     /// Between each server and everybody else stands something that can be broken.
-    breaks: bool,
+    pub breaks: bool,
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        let (passwords, user, papers, breaks) = Default::default();
+        Self { down_after_ms: 1_500, failover_timeout_ms: 6_000, passwords, user, papers, breaks }
+    }
 }
 
 pub struct Watched {
     pub nodes: Vec<Engine>,
-    ports: Vec<u16>,
+    pub(super) ports: Vec<u16>,
     sentinels: Vec<(u16, Tied)>,
     /// Where they speak TLS, and where they are behind what can be broken.
-    others: Vec<u16>,
-    network: Network,
+    pub(super) others: Vec<u16>,
+    pub(super) network: Network,
     plan: Plan,
     pub folder: TempDir,
 }
@@ -71,10 +79,10 @@ impl Watched {
 
     /// Servers and sentinels that can be cut off from each other.
     pub async fn in_a_breakable_network() -> Self {
-        Self::start_as(Plan { breaks: true, ..Plan::default() }).await
+        Self::start_as(Plan { breaks: true, failover_timeout_ms: 2_000, ..Plan::default() }).await
     }
 
-    async fn start_as(plan: Plan) -> Self {
+    pub async fn start_as(plan: Plan) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
         let (mut nodes, mut ports, mut network) = (Vec::new(), Vec::new(), Network::default());
         for n in 0..3 {
@@ -88,6 +96,11 @@ impl Watched {
             }
             nodes.push(node);
         }
+        Self::over(folder, nodes, (ports, network), plan).await
+    }
+
+    /// The first of them is the primary. The others find each at its port, whether it is there or something before it.
+    pub async fn over(folder: TempDir, nodes: Vec<Engine>, (ports, network): (Vec<u16>, Network), plan: Plan) -> Self {
         for replica in &nodes[1..] {
             follow(replica, &nodes[0], ports[0]).await;
         }
@@ -107,8 +120,8 @@ impl Watched {
             format!("port {port}"),
             format!("dir {}", folder.display()),
             format!("sentinel monitor {NAME} 127.0.0.1 {} 2", self.ports[0]),
-            format!("sentinel down-after-milliseconds {NAME} 1500"),
-            format!("sentinel failover-timeout {NAME} {}", if self.plan.breaks { 2_000 } else { 6_000 }),
+            format!("sentinel down-after-milliseconds {NAME} {}", self.plan.down_after_ms),
+            format!("sentinel failover-timeout {NAME} {}", self.plan.failover_timeout_ms),
         ];
         if let Some((redis, sentinel)) = self.plan.passwords {
             lines.extend([format!("sentinel auth-pass {NAME} {redis}"), format!("requirepass {sentinel}")]);
@@ -161,8 +174,20 @@ impl Watched {
 
     /// Which node the first sentinel takes for the primary.
     pub async fn primary(&self) -> usize {
-        let said = self.tell(0, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await.expect("an answer");
-        self.ports.iter().position(|port| said[1] == port.to_string()).expect("one of ours")
+        self.named_by(0).await.expect("one of ours")
+    }
+
+    /// Which node a sentinel takes for the primary.
+    pub async fn named_by(&self, n: usize) -> Option<usize> {
+        let said = self.tell(n, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await?;
+        self.ports.iter().position(|port| said.get(1).is_some_and(|said| *said == port.to_string()))
+    }
+
+    /// The node that all of them take for it.
+    pub async fn agreed(&self) -> Option<usize> {
+        let first = self.named_by(0).await?;
+        let others = [self.named_by(1).await, self.named_by(2).await];
+        others.iter().all(|other| *other == Some(first)).then_some(first)
     }
 
     pub fn port(&self, node: usize) -> u16 {
@@ -177,21 +202,10 @@ impl Watched {
         }
     }
 
-    fn url_by(&self, scheme: &str, ports: &[u16]) -> String {
+    pub(super) fn url_by(&self, scheme: &str, ports: &[u16]) -> String {
         let places: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let who = self.plan.passwords.map_or(String::new(), |(password, _)| format!(":{password}@"));
         format!("{scheme}+sentinel://{who}{}/{NAME}", places.join(","))
-    }
-
-    /// An instance on the side of whichever is the primary: it reaches every server, and the sentinels as all others do.
-    pub async fn serve_beside_the_primary(&self, flags: &[&str]) -> (Service, Client) {
-        let map: Vec<_> = self
-            .ports
-            .iter()
-            .zip(&self.network.real)
-            .map(|(gate, real)| format!("127.0.0.1:{gate}=127.0.0.1:{real}"))
-            .collect();
-        self.serve_at(&self.url_by("redis", &self.others), &[flags, &["--sentinel-map", &map.join(",")]].concat()).await
     }
 
     /// Whatever there is between this server, with those who are beside it, and everybody else, passes nothing any more.
@@ -213,29 +227,6 @@ impl Watched {
         })
         .await;
         self.agree().await;
-    }
-
-    pub async fn serve(&self, flags: &[&str]) -> (Service, Client) {
-        self.serve_at(&self.url(), flags).await
-    }
-
-    /// For somebody whom Redis knows.
-    pub async fn serve_as(&self, who: &str, flags: &[&str]) -> (Service, Client) {
-        self.serve_at(&self.url().replace("://", &format!("://{who}@")), flags).await
-    }
-
-    async fn serve_at(&self, url: &str, flags: &[&str]) -> (Service, Client) {
-        let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url", url]);
-        command.args(flags);
-        let service = Service::start(command).await;
-        let client = Client::new(service.url());
-        (service, client)
-    }
-
-    /// The end of a story, as of every other.
-    pub async fn check(&mut self, node: usize, client: &Client) {
-        self.nodes[node].connect().await;
-        check::check(&self.nodes[node], client).await;
     }
 
     pub fn path(&self) -> &Path {

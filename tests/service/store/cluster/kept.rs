@@ -31,7 +31,7 @@ async fn a_change_waits_for_the_replica_of_its_own_node() {
     let mut w = World::plan().on_a_cluster(PATIENT).flag("--durability", "replicated:1").start().await;
     let queues = w.queue_of_each_node().await;
     for node in 0..3 {
-        w.engine.grow_replica_of(node, PATIENT).await;
+        w.engine.grow_replica_of(node).await;
     }
     for queue in &queues {
         eventually("its replica counts", async || {

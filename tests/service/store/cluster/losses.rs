@@ -79,7 +79,7 @@ async fn while_a_node_is_gone_the_queues_of_the_others_go_on() {
 async fn a_replica_that_takes_the_place_of_its_primary_is_found_without_a_restart() {
     let mut w = World::plan().on_a_cluster(IMPATIENT).start().await;
     let queues = w.queue_of_each_node().await;
-    let replica = w.engine.grow_replica_of(0, IMPATIENT).await;
+    let replica = w.engine.grow_replica_of(0).await;
     let id = w.enqueue_as(json!({ "queue": queues[0], "payload": 1 })).await;
     let _: u64 = w.engine.at(0, "WAIT 1 0").await;
     w.engine.kill_node(0);

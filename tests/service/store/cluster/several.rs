@@ -1,10 +1,18 @@
 //! Calls over queues of several nodes, while one of the nodes is away: the others answer, and it is said who does not.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World, assert_holds, eventually};
+use crate::world::{Answer, Client, World, assert_holds, eventually};
 
 /// What the contract promises, and a little for a machine that is busy with other stories.
 const PROMISED: Duration = Duration::from_millis(2_500);
@@ -141,6 +149,59 @@ async fn a_stream_over_several_queues_names_the_one_that_is_away_and_tells_of_it
     .await;
     for listener in [&mut anew, &mut back] {
         assert_holds(&listener.hear(1).await[0], json!({ "type": "enqueued", "job": later }));
+    }
+    w.check().await;
+}
+
+/// Jobs, as long as it takes; answers what was acknowledged.
+async fn put_until(client: Client, queue: String, stop: Arc<AtomicBool>) -> Vec<String> {
+    let mut ids = Vec::new();
+    while !stop.load(Ordering::Relaxed) {
+        let answer = client.put(json!({ "queue": queue, "payload": ids.len(), "dedupe": false })).await;
+        if answer.status == 201 {
+            ids.push(answer.json()["id"].to_string());
+        }
+    }
+    ids
+}
+
+/// Their instance begins to follow the queue when the node is back, each of them reads what was before, and in between things happen.
+#[tokio::test]
+async fn streams_that_were_opened_while_a_node_was_away_miss_nothing_of_what_happens_as_soon_as_it_is_back() {
+    const LISTENERS: usize = 12;
+    let w = World::on_a_cluster().await;
+    let (_service, other) = w.another().await;
+    let queues = w.queue_of_each_node().await;
+    let all = format!("?{}", query(&queues));
+    let mut before = w.listen(&all).await;
+    assert_eq!(before.next().await.expect("a message").kind, "heartbeat");
+    w.engine.freeze_node(1);
+    known_to_be_away(&w, &queues[1]).await;
+    let mut listeners = Vec::new();
+    for _ in 0..LISTENERS {
+        let mut listener = other.listen_after(&all, &before.last_id).await;
+        assert_eq!(listener.next_event().await.expect("a message").kind, "unavailable");
+        listeners.push(listener);
+    }
+    let stop = Arc::new(AtomicBool::new(false));
+    let producers: Vec<_> = [&*w, &other, &*w, &other, &other, &other]
+        .map(|client| tokio::spawn(put_until(client.clone(), queues[1].clone(), stop.clone())))
+        .into_iter()
+        .collect();
+    w.engine.thaw_node(1);
+    // By then each of them has caught up.
+    let first = join_all(listeners.iter_mut().map(|listener| listener.hear(1))).await;
+    stop.store(true, Ordering::Relaxed);
+    let ids: BTreeSet<_> = join_all(producers).await.into_iter().flat_map(|ids| ids.expect("no panic")).collect();
+    let last = w.enqueue_as(json!({ "queue": queues[1], "payload": "last" })).await;
+    let last = json!(last).to_string();
+    for (listener, first) in listeners.iter_mut().zip(first) {
+        let mut heard: BTreeSet<_> = first.iter().map(|event| event["job"].to_string()).collect();
+        while !heard.contains(&last) {
+            heard.extend(listener.hear(1).await.iter().map(|event| event["job"].to_string()));
+        }
+        let missed = ids.iter().filter(|id| !heard.contains(*id)).count();
+        assert_eq!(missed, 0, "of {}", ids.len());
     }
     w.check().await;
 }

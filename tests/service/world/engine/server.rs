@@ -9,7 +9,10 @@ use std::{
 
 use redis::{RedisError, Value, aio::MultiplexedConnection};
 
-use super::super::{children::Tied, clock::Clock, eventually};
+use super::{
+    super::{children::Tied, clock::Clock, eventually},
+    Form,
+};
 
 /// `valkey-server` or `redis-server`, whichever is there.
 pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
@@ -21,7 +24,7 @@ pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
 });
 
 /// Arguments.
-pub(super) type Keeping = &'static [&'static str];
+pub type Keeping = &'static [&'static str];
 
 pub(super) struct Server {
     process: Tied,
@@ -29,6 +32,8 @@ pub(super) struct Server {
     folder: PathBuf,
     /// What is kept of what was written, as arguments say it.
     keeping: Keeping,
+    /// Beside its socket.
+    port: u16,
     /// Of a node of a cluster.
     node: Option<Node>,
     /// Where the cluster says that its clients find it, where somebody stands before it.
@@ -46,25 +51,29 @@ struct Node {
 
 impl Server {
     pub(super) fn on_a_socket(program: PathBuf, folder: &Path, keeping: Keeping, clock: &Clock) -> Self {
-        let process = launch(&program, folder, keeping, None, clock);
-        Self { process, program, folder: folder.to_owned(), keeping, node: None, announced: None, connection: None }
+        let process = launch(&program, folder, keeping, Err(0), clock);
+        Self {
+            process,
+            program,
+            folder: folder.to_owned(),
+            keeping,
+            port: 0,
+            node: None,
+            announced: None,
+            connection: None,
+        }
     }
 
-    pub(super) fn of_a_cluster(
-        program: &Path,
-        folder: &Path,
-        keeping: Keeping,
-        timeout_ms: u64,
-        clock: &Clock,
-    ) -> Self {
+    pub(super) fn of_a_cluster(folder: &Path, form: &Form, clock: &Clock) -> Self {
         std::fs::create_dir_all(folder).expect("a folder");
         let held = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).expect("a port that is free"));
         let [port, bus] = held.each_ref().map(|listener| listener.local_addr().expect("an address").port());
         drop(held);
-        let node = Some(Node { port, bus, timeout_ms });
-        let program = program.to_owned();
-        let process = launch(&program, folder, keeping, node, clock);
-        Self { process, program, folder: folder.to_owned(), keeping, node, announced: None, connection: None }
+        let Form { program, keeping, timeout_ms } = form.clone();
+        let node = Node { port, bus, timeout_ms };
+        let process = launch(&program, folder, keeping, Ok(node), clock);
+        let (folder, node) = (folder.to_owned(), Some(node));
+        Self { process, program, folder, keeping, port: 0, node, announced: None, connection: None }
     }
 
     /// Instead of listening.
@@ -77,6 +86,11 @@ impl Server {
             std::net::TcpStream::connect(("127.0.0.1", port)).ok().map(|_| false)
         })
         .await
+    }
+
+    /// From the next start on.
+    pub(super) fn opens(&mut self, port: u16) {
+        self.port = port;
     }
 
     pub(super) fn is_of_a_cluster(&self) -> bool {
@@ -112,7 +126,7 @@ impl Server {
 
     pub(super) async fn revive(&mut self, clock: &Clock) {
         self.process.kill();
-        self.process = launch(&self.program, &self.folder, self.keeping, self.node, clock);
+        self.process = launch(&self.program, &self.folder, self.keeping, self.node.ok_or(self.port), clock);
         self.connect().await;
     }
 
@@ -134,18 +148,22 @@ impl Server {
     }
 }
 
-fn launch(program: &Path, folder: &Path, keeping: Keeping, node: Option<Node>, clock: &Clock) -> Tied {
+/// A node of a cluster, or at a socket and a port.
+fn launch(program: &Path, folder: &Path, keeping: Keeping, node: Result<Node, u16>, clock: &Clock) -> Tied {
     let mut command = Command::new(program);
     command.args(["--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
     command.args(["--enable-debug-command", "yes"]).arg("--dir").arg(folder);
     match node {
-        Some(Node { port, bus, timeout_ms }) => {
+        Ok(Node { port, bus, timeout_ms }) => {
             command.args(["--bind", "127.0.0.1", "--port", &port.to_string(), "--cluster-port", &bus.to_string()]);
             command.args(["--cluster-enabled", "yes", "--cluster-require-full-coverage", "no"]);
             command.args(["--cluster-node-timeout", &timeout_ms.to_string(), "--repl-diskless-sync-delay", "0"]);
         }
-        None => {
-            command.args(["--port", "0"]).arg("--unixsocket").arg(folder.join("redis.sock"));
+        Err(port) => {
+            command
+                .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
+                .arg("--unixsocket")
+                .arg(folder.join("redis.sock"));
         }
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -11,11 +11,11 @@ use super::{
 
 /// What stands between them, where it is to be broken.
 #[derive(Default)]
-pub(super) struct Network {
+pub struct Network {
     pub(super) servers: Vec<Proxy>,
     pub(super) sentinels: Vec<Proxy>,
     /// Where the servers really are.
-    pub(super) real: Vec<u16>,
+    pub real: Vec<u16>,
 }
 
 impl Network {

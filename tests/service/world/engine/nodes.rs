@@ -1,29 +1,43 @@
-//! What makes a cluster of several servers, and finds what it has.
+//! The nodes of a cluster: how they come to be one, who has what, and how they are lost and come back.
 
 use std::path::{Path, PathBuf};
 
-use redis::{RedisError, Value};
+use redis::{FromRedisValue, RedisError, Value};
 
 use super::{
     super::{clock::Clock, eventually},
-    Engine, appending,
-    server::{PROGRAM, Server},
+    Engine, PROGRAM, Server, appending,
+    server::Keeping,
 };
 
 /// Primaries of a cluster.
-const SHARDS: usize = 3;
+pub const SHARDS: usize = 3;
 const SLOTS: usize = 16_384;
 /// On a cluster all nodes are asked, and what they say is one answer.
 const OF_ALL: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
 
+/// What the nodes of a cluster are like.
+#[derive(Clone)]
+pub struct Form {
+    pub program: PathBuf,
+    /// Arguments: what is kept of what was written, among others.
+    pub keeping: Keeping,
+    /// They miss each other after so many ms. Who moves their clock gives it a long time.
+    pub timeout_ms: u64,
+}
+
+impl Form {
+    pub fn usual(durable: bool, timeout_ms: u64) -> Self {
+        Self { program: PathBuf::from(*PROGRAM), keeping: appending(durable), timeout_ms }
+    }
+}
+
 impl Engine {
-    /// A cluster whose nodes miss each other after so many ms. Who moves its clock gives it a long time.
-    pub async fn start_cluster(program: Option<PathBuf>, folder: &Path, durable: bool, timeout_ms: u64) -> Self {
+    pub async fn start_cluster(folder: &Path, form: Form) -> Self {
         let clock = Clock::new(folder);
-        let program = program.unwrap_or_else(|| PathBuf::from(*PROGRAM));
-        let mut engine = Self { program, folder: folder.to_owned(), clock, servers: Vec::new() };
+        let mut engine = Self { folder: folder.to_owned(), clock, servers: Vec::new(), form: Some(form) };
         for nth in 0..SHARDS {
-            engine.add_node(durable, timeout_ms).await;
+            engine.add_node().await;
             let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
             let _: String = engine.at(nth, &format!("CLUSTER ADDSLOTSRANGE {first} {last}")).await;
         }
@@ -31,13 +45,14 @@ impl Engine {
         engine
     }
 
-    async fn add_node(&mut self, durable: bool, timeout_ms: u64) {
+    async fn add_node(&mut self) {
         let nth = self.servers.len();
         let folder = self.folder.join(format!("node-{nth}"));
-        let mut server = Server::of_a_cluster(&self.program, &folder, appending(durable), timeout_ms, &self.clock);
+        let form = self.form.as_ref().expect("a cluster");
+        let mut server = Server::of_a_cluster(&folder, form, &self.clock);
         // Somebody else may have taken a port that was free a moment ago.
         while server.has_ended().await {
-            server = Server::of_a_cluster(&self.program, &folder, appending(durable), timeout_ms, &self.clock);
+            server = Server::of_a_cluster(&folder, form, &self.clock);
         }
         server.connect().await;
         self.servers.push(server);
@@ -45,22 +60,54 @@ impl Engine {
     }
 
     /// One more node, which has no slot yet.
-    pub async fn grow(&mut self, timeout_ms: u64) -> usize {
-        self.add_node(false, timeout_ms).await;
+    pub async fn grow(&mut self) -> usize {
+        self.add_node().await;
         self.greet().await;
         self.servers.len() - 1
     }
 
+    /// One more node, which has all that this one has and takes its place when it is missed.
+    pub async fn grow_replica_of(&mut self, node: usize) -> usize {
+        let id = self.id_of(node).await;
+        let replica = self.grow().await;
+        let _: String = self.at(replica, &format!("CLUSTER REPLICATE {id}")).await;
+        self.follows(replica).await;
+        replica
+    }
+
+    /// A node has all that its primary has.
+    pub async fn follows(&mut self, replica: usize) {
+        eventually("the replica has all", async || {
+            let info = self.replication_of(replica).await;
+            (info.contains("role:slave") && info.contains("master_link_status:up")).then_some(())
+        })
+        .await;
+    }
+
+    /// What a node says of it that is there.
+    pub async fn replication_of(&mut self, node: usize) -> String {
+        if self.try_at::<String>(node, "PING").await.is_err() {
+            // It cuts its clients off when it becomes primary or is none any more.
+            self.servers[node].connect().await;
+        }
+        self.try_at(node, "INFO replication").await.unwrap_or_default()
+    }
+
     /// All get to know each other. A node that has just started waits for two seconds before it serves: by its clock.
-    pub(super) async fn greet(&self) {
+    async fn greet(&self) {
         self.clock.advance(2_500);
         for other in &self.servers[1..] {
             let (port, bus) = other.ports();
             let _: String = self.at(0, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}")).await;
         }
+        self.all_know_each_other().await;
+    }
+
+    /// And say that they serve.
+    pub async fn all_know_each_other(&self) {
         for nth in 0..self.servers.len() {
             eventually("the cluster is well", async || {
-                let info: String = self.at(nth, "CLUSTER INFO").await;
+                let info: String = self.try_at(nth, "CLUSTER INFO").await.ok()?;
                 let all = format!("cluster_known_nodes:{}\r", self.servers.len());
                 (info.contains("cluster_state:ok") && info.contains(&all)).then_some(())
             })
@@ -68,8 +115,8 @@ impl Engine {
         }
     }
 
-    pub fn port_of(&self, nth: usize) -> u16 {
-        self.servers[nth].ports().0
+    pub async fn id_of(&self, node: usize) -> String {
+        self.at(node, "CLUSTER MYID").await
     }
 
     /// The cluster has another port for it, too.
@@ -136,14 +183,9 @@ impl Engine {
     pub async fn shard_of(&self, queue: &str) -> usize {
         let slot = self.slot_of(queue).await;
         for nth in 0..self.servers.len() {
-            let Ok(ranges) = self.try_at::<Vec<(usize, usize, Value)>>(nth, "CLUSTER SLOTS").await else { continue };
-            let (_, _, Value::Array(primary)) = ranges.iter().find(|r| (r.0..=r.1).contains(&slot)).expect("a range")
-            else {
-                panic!("{ranges:?}")
-            };
-            let is_port =
-                |server: &Server, part: &Value| matches!(part, Value::Int(n) if server.is_known_by(&n.to_string()));
-            let is_it = |server: &Server| primary.iter().any(|part| is_port(server, part));
+            let Ok(ranges) = self.try_at::<Vec<Range>>(nth, "CLUSTER SLOTS").await else { continue };
+            let range = ranges.iter().find(|Range(first, last, _)| (*first..=*last).contains(&slot)).expect("a range");
+            let is_it = |server: &Server| server.is_known_by(&range.2.to_string());
             return self.servers.iter().position(is_it).expect("one of ours");
         }
         panic!("no node answers");
@@ -158,9 +200,49 @@ impl Engine {
         panic!("no node answers");
     }
 
+    pub fn freeze_node(&self, nth: usize) {
+        self.servers[nth].signal(libc::SIGSTOP);
+    }
+
+    pub fn thaw_node(&self, nth: usize) {
+        self.servers[nth].signal(libc::SIGCONT);
+    }
+
+    pub fn kill_node(&mut self, nth: usize) {
+        self.servers[nth].kill();
+    }
+
     pub async fn revive_node(&mut self, nth: usize) {
-        self.servers[nth].revive(&self.clock).await;
+        self.restart_node(nth).await;
         self.greet().await;
+    }
+
+    /// It is left to itself what it finds.
+    pub async fn restart_node(&mut self, nth: usize) {
+        self.servers[nth].revive(&self.clock).await;
+    }
+
+    /// After a kill; what was kept depends on how the server keeps it.
+    pub async fn revive(&mut self) {
+        for server in &mut self.servers {
+            server.revive(&self.clock).await;
+        }
+        if self.is_cluster() {
+            self.greet().await;
+        }
+    }
+}
+
+/// From which slot to which, and at which port their primary is; behind it stand its replicas, if it has any.
+struct Range(usize, usize, u16);
+
+impl FromRedisValue for Range {
+    fn from_redis_value(value: Value) -> Result<Self, redis::ParsingError> {
+        let parts = Vec::<Value>::from_redis_value(value)?;
+        let at = |nth: usize| parts.get(nth).cloned().unwrap_or(Value::Nil);
+        let primary = Vec::<Value>::from_redis_value(at(2))?;
+        let port = primary.into_iter().nth(1).unwrap_or(Value::Nil);
+        Ok(Self(usize::from_redis_value(at(0))?, usize::from_redis_value(at(1))?, u16::from_redis_value(port)?))
     }
 }
 

@@ -1,0 +1,195 @@
+//! A cluster of three primaries with a replica each. A change is acknowledged when the replica has it, and what a node wrote is
+//! in its file when it is killed: so nothing that was acknowledged may be lost, whoever is killed and whoever takes a place.
+
+use tempfile::TempDir;
+use tokio::sync::Mutex;
+
+use super::{
+    Reach, TROUBLES, Topology, Trouble, Work, host_of,
+    places::{are_whole_again, is_primary, primaries, replica_of},
+    temporary, trouble, wires,
+};
+use crate::{
+    load::{Chance, QUEUES},
+    world::{Engine, Form, Move, eventually, latest},
+};
+
+/// Nodes miss each other after so many ms: longer than one is frozen.
+const MISSED: u64 = 5_000;
+const KEPT: [&str; 10] = [
+    "--appendonly",
+    "yes",
+    "--appendfsync",
+    "no",
+    // Clocks that jump are no reason to take a replica for lost.
+    "--repl-timeout",
+    "86400",
+    "--cluster-replica-validity-factor",
+    "0",
+    // A node is where it was asked, but for its port: so each instance comes to all of them by wires of its own.
+    "--cluster-preferred-endpoint-type",
+    "unknown-endpoint",
+];
+/// Keys of the service itself, whose slots move too.
+const COMMON: [&str; 2] = ["intray:2:queues", "intray:layout"];
+
+pub struct Cluster {
+    engine: Mutex<Engine>,
+    ports: Vec<u16>,
+    at_once: bool,
+    _folder: TempDir,
+}
+
+/// What is done to it.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    Kill,
+    Freeze,
+    /// The replica of a primary that is killed takes its place.
+    Replace,
+    /// A replica and its primary change places.
+    Exchange,
+    MoveByKeys,
+    MoveAtOnce,
+    Trouble(Trouble),
+}
+
+impl Cluster {
+    pub async fn start() -> Self {
+        let folder = temporary();
+        let usual = Form::usual(true, MISSED);
+        let form = Form { program: latest().unwrap_or(usual.program), keeping: &KEPT, timeout_ms: MISSED };
+        println!("a cluster of {}", form.program.display());
+        let mut engine = Engine::start_cluster(folder.path(), form).await;
+        for primary in 0..3 {
+            engine.grow_replica_of(primary).await;
+        }
+        let at_once = engine.moves_at_once().await;
+        if !at_once {
+            println!("left out: slots that move all at once, which `scripts/engine.sh latest` brings a server for");
+        }
+        let ports = (0..engine.nodes()).map(|node| engine.port_of(node)).collect();
+        Self { engine: Mutex::new(engine), ports, at_once, _folder: folder }
+    }
+
+    fn fault(&self, chance: &mut Chance) -> Fault {
+        match chance.up_to(12) {
+            0 => Fault::Kill,
+            1 | 2 => Fault::Freeze,
+            3 => Fault::Replace,
+            4 => Fault::Exchange,
+            5 | 6 if self.at_once => Fault::MoveAtOnce,
+            5..=8 => Fault::MoveByKeys,
+            _ => Fault::Trouble(*chance.one(&TROUBLES)),
+        }
+    }
+}
+
+impl Topology for Cluster {
+    fn reach(&self, instance: usize) -> Work<'_, Reach> {
+        Box::pin(async move {
+            let here = host_of(instance);
+            let wires = wires(&here, &self.ports, &self.ports).await;
+            let places: Vec<_> = self.ports.iter().map(|port| format!("{here}:{port}")).collect();
+            let url = format!("redis+cluster://{}", places.join(","));
+            let flags = ["--redis-url", &url, "--durability", "replicated:1"].map(str::to_owned).to_vec();
+            Reach { flags, wires }
+        })
+    }
+
+    fn strike<'t>(&'t self, chance: &'t mut Chance) -> Work<'t, Option<String>> {
+        Box::pin(async {
+            let mut engine = self.engine.try_lock().ok()?;
+            let fault = self.fault(chance);
+            let whom = suffer(&mut engine, fault, chance).await;
+            Some(format!("the cluster: {fault:?} {whom}"))
+        })
+    }
+
+    fn pass(&self, ms: u64) -> Work<'_> {
+        Box::pin(async move { self.engine.lock().await.clock.advance(i64::try_from(ms).unwrap_or(0)) })
+    }
+
+    fn stop(&self) -> Work<'_> {
+        Box::pin(async { self.engine.lock().await.kill() })
+    }
+}
+
+/// Answers to whom.
+async fn suffer(engine: &mut Engine, fault: Fault, chance: &mut Chance) -> String {
+    let primaries = primaries(engine).await;
+    let (primary, any) = (*chance.one(&primaries), chance.count(0, engine.nodes() - 1));
+    match fault {
+        Fault::Kill => {
+            engine.kill_node(any);
+            chance.rest(1_000).await;
+            engine.revive_node(any).await;
+            are_whole_again(engine).await;
+            format!("node {any}")
+        }
+        Fault::Freeze => {
+            engine.freeze_node(any);
+            chance.rest(3_000).await;
+            engine.thaw_node(any);
+            are_whole_again(engine).await;
+            format!("node {any}")
+        }
+        Fault::Replace => replace(engine, primary, chance).await,
+        Fault::Exchange => exchange(engine, primary).await,
+        Fault::MoveByKeys | Fault::MoveAtOnce => move_slot(engine, fault, &primaries, chance).await,
+        Fault::Trouble(what) => {
+            trouble(engine.connection_to(primary), what, chance).await;
+            format!("node {primary}")
+        }
+    }
+}
+
+async fn replace(engine: &mut Engine, primary: usize, chance: &mut Chance) -> String {
+    let replica = replica_of(engine, primary).await;
+    engine.kill_node(primary);
+    let mut looks = 0;
+    eventually("the replica takes the place", async || {
+        if looks % 400 == 0 {
+            engine.clock.advance(i64::try_from(MISSED + 500).unwrap_or(0));
+        }
+        looks += 1;
+        is_primary(engine, replica).await
+    })
+    .await;
+    chance.rest(1_000).await;
+    engine.restart_node(primary).await;
+    are_whole_again(engine).await;
+    format!("node {primary} by node {replica}")
+}
+
+async fn exchange(engine: &mut Engine, primary: usize) -> String {
+    let replica = replica_of(engine, primary).await;
+    let mut looks = 0;
+    eventually("the replica takes the place", async || {
+        if looks % 400 == 0 {
+            let _ = engine.try_at::<String>(replica, "CLUSTER FAILOVER").await; // asked for again if it comes to nothing
+        }
+        looks += 1;
+        is_primary(engine, replica).await
+    })
+    .await;
+    are_whole_again(engine).await;
+    format!("node {primary} and node {replica}")
+}
+
+async fn move_slot(engine: &Engine, fault: Fault, primaries: &[usize], chance: &mut Chance) -> String {
+    let key = *chance.one(&[&QUEUES[..], &COMMON[..]].concat());
+    let from = engine.shard_of(key).await;
+    let others: Vec<_> = primaries.iter().copied().filter(|node| *node != from).collect();
+    let to = *chance.one(&others);
+    if matches!(fault, Fault::MoveAtOnce) {
+        Move::at_once(engine, key, to).await;
+    } else {
+        let it = Move::begin(engine, key, to).await;
+        while it.carry(chance.count(1, 10)).await {
+            chance.rest(60).await;
+        }
+        it.end().await;
+    }
+    format!("{key} from node {from} to node {to}")
+}

@@ -1,0 +1,42 @@
+//! Who has which place in a cluster whose nodes have exchanged theirs.
+
+use crate::world::{Engine, SHARDS, eventually};
+
+/// Those that are primary by what they say themselves.
+pub async fn primaries(engine: &mut Engine) -> Vec<usize> {
+    let mut found = Vec::new();
+    for node in 0..engine.nodes() {
+        if is_primary(engine, node).await.is_some() {
+            found.push(node);
+        }
+    }
+    found
+}
+
+pub async fn is_primary(engine: &mut Engine, node: usize) -> Option<()> {
+    engine.replication_of(node).await.contains("role:master").then_some(())
+}
+
+/// A node that follows this one.
+pub async fn replica_of(engine: &mut Engine, primary: usize) -> usize {
+    let follows = format!("master_port:{}\r", engine.port_of(primary));
+    for node in 0..engine.nodes() {
+        if engine.replication_of(node).await.contains(&follows) {
+            return node;
+        }
+    }
+    panic!("nobody follows node {primary}")
+}
+
+/// As many primaries as there were at the start, each of the others follows one, and all say that they serve.
+pub async fn are_whole_again(engine: &mut Engine) {
+    eventually("there are as many primaries as before", async || {
+        (primaries(engine).await.len() == SHARDS).then_some(())
+    })
+    .await;
+    let primaries = primaries(engine).await;
+    for replica in (0..engine.nodes()).filter(|node| !primaries.contains(node)) {
+        engine.follows(replica).await;
+    }
+    engine.all_know_each_other().await;
+}

@@ -1,0 +1,254 @@
+//! A primary and two replicas that three sentinels watch. A change is acknowledged when both replicas have it, so whichever
+//! takes the place of the primary has all that was acknowledged.
+//!
+//! Whoever only looks waits for no replica. So nobody hears any more of a primary that is cut off, or frozen until another takes
+//! its place: what it is asked then is done, and undone, and nobody has seen it.
+
+use tokio::sync::Mutex;
+
+use super::{Reach, TROUBLES, Topology, Trouble, Work, host_of, temporary, trouble, wires};
+use crate::{
+    load::Chance,
+    wire::{Passage, Place, Wire},
+    world::{
+        Engine, eventually,
+        replica::{free_port, open_port},
+        sentinels::{Plan, Watched, network::Network},
+    },
+};
+
+/// Servers are missed after so many ms; on a machine that is busy with more than this, one that is well does not answer for long.
+const MISSED: u64 = 4_000;
+/// Who is away for so long at most is not missed.
+const SHORT: u64 = 1_000;
+const KEPT: [&str; 6] =
+    ["--appendonly", "yes", "--appendfsync", "no", /* whatever clocks do */ "--repl-timeout", "86400"];
+
+pub struct Sentinel {
+    servers: Mutex<Servers>,
+    /// Of the wires before the servers.
+    doors: Vec<u16>,
+}
+
+struct Servers {
+    watched: Watched,
+    /// By which sentinels and replicas reach each server.
+    wires: Vec<Wire>,
+    /// By which each instance does.
+    of_instances: Vec<Vec<Wire>>,
+    /// The servers' own, behind the wires.
+    ports: Vec<u16>,
+}
+
+/// What is done to them.
+#[derive(Debug, Clone, Copy)]
+enum Fault {
+    /// Any of them, killed and started again before it is missed.
+    Restart,
+    /// Any of them, for a while in which nobody misses it.
+    Freeze,
+    /// The primary, until another has taken its place.
+    Kill,
+    FreezeLong,
+    CutOff,
+    /// The primary changes its place as README says it is done.
+    Switch,
+    Trouble(Trouble),
+}
+
+impl Sentinel {
+    pub async fn start() -> Self {
+        let folder = temporary();
+        let (mut nodes, mut ports, mut doors, mut before) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for n in 0..3 {
+            let own = folder.path().join(format!("node-{n}"));
+            std::fs::create_dir(&own).expect("a folder");
+            let node = Engine::keeping(&own, &KEPT).await;
+            let (port, door) = (open_port(&node).await, free_port());
+            let there = |port| Place::Port("127.0.0.1".to_owned(), port);
+            before.push(Wire::start(&there(door), there(port)).await);
+            announce(&node, door).await;
+            nodes.push(node);
+            ports.push(port);
+            doors.push(door);
+        }
+        let plan = Plan { down_after_ms: MISSED, failover_timeout_ms: 3_000, ..Plan::default() };
+        let watched = Watched::over(folder, nodes, (doors.clone(), Network::default()), plan).await;
+        Self { servers: Mutex::new(Servers { watched, wires: before, of_instances: Vec::new(), ports }), doors }
+    }
+}
+
+/// The others find it behind its wire.
+async fn announce(node: &Engine, door: u16) {
+    let _: String = node.run("CONFIG SET repl-diskless-sync-delay 0").await;
+    let _: String = node.run("CONFIG SET replica-announce-ip 127.0.0.1").await;
+    let _: String = node.run(&format!("CONFIG SET replica-announce-port {door}")).await;
+}
+
+impl Topology for Sentinel {
+    fn reach(&self, instance: usize) -> Work<'_, Reach> {
+        Box::pin(async move {
+            let mut servers = self.servers.lock().await;
+            let url = servers.watched.url();
+            let here = host_of(instance);
+            let wires = wires(&here, &self.doors, &servers.ports).await;
+            servers.of_instances.push(wires.clone());
+            let map: Vec<_> = self.doors.iter().map(|door| format!("127.0.0.1:{door}={here}:{door}")).collect();
+            let flags = ["--redis-url", &url, "--durability", "replicated:2", "--sentinel-map", &map.join(",")];
+            Reach { flags: flags.map(str::to_owned).to_vec(), wires }
+        })
+    }
+
+    fn strike<'t>(&'t self, chance: &'t mut Chance) -> Work<'t, Option<String>> {
+        Box::pin(async {
+            let mut servers = self.servers.try_lock().ok()?;
+            let fault = match chance.up_to(13) {
+                0 => Fault::Restart,
+                1 | 2 => Fault::Freeze,
+                3 => Fault::Kill,
+                4 => Fault::FreezeLong,
+                5 => Fault::CutOff,
+                6 | 7 => Fault::Switch,
+                _ => Fault::Trouble(*chance.one(&TROUBLES)),
+            };
+            let whom = servers.suffer(fault, chance).await;
+            Some(format!("the servers: {fault:?} {whom}"))
+        })
+    }
+
+    fn pass(&self, ms: u64) -> Work<'_> {
+        Box::pin(async move {
+            let ms = i64::try_from(ms).unwrap_or(0);
+            self.servers.lock().await.watched.nodes.iter().for_each(|node| node.clock.advance(ms));
+        })
+    }
+
+    fn stop(&self) -> Work<'_> {
+        Box::pin(async { self.servers.lock().await.watched.nodes.iter_mut().for_each(Engine::kill) })
+    }
+}
+
+impl Servers {
+    /// Answers who suffered, and who is primary in the end.
+    async fn suffer(&mut self, fault: Fault, chance: &mut Chance) -> String {
+        let primary = eventually("the sentinels agree", async || self.watched.agreed().await).await;
+        let any = chance.count(0, 2);
+        match fault {
+            Fault::Restart => {
+                self.watched.nodes[any].kill();
+                chance.rest(SHORT / 2).await;
+                self.start_again(any, (any != primary).then_some(primary)).await;
+            }
+            Fault::Freeze => {
+                self.watched.nodes[any].freeze();
+                chance.rest(SHORT).await;
+                self.watched.nodes[any].thaw();
+            }
+            Fault::Kill => {
+                self.watched.nodes[primary].kill();
+                let next = self.another_than(primary).await;
+                self.start_again(primary, Some(next)).await;
+            }
+            Fault::FreezeLong => {
+                self.leave_unheard(primary).await;
+                self.watched.nodes[primary].freeze();
+                self.another_than(primary).await;
+                self.watched.nodes[primary].thaw();
+            }
+            Fault::CutOff => {
+                self.leave_unheard(primary).await;
+                self.wires[primary].lets_pass(Passage::Nothing);
+                chance.rest(500).await;
+                self.let_pass(primary, Passage::Nothing);
+                self.another_than(primary).await;
+            }
+            Fault::Switch => self.switch(primary).await,
+            Fault::Trouble(what) => trouble(self.watched.nodes[primary].connection(), what, chance).await,
+        }
+        let by_now = self.are_well_again().await;
+        self.let_pass(primary, Passage::All);
+        format!("of {any}, {primary} before, {by_now} now")
+    }
+
+    /// Whoever asks it is not answered any more, and what anybody has seen there is at the replicas.
+    async fn leave_unheard(&self, primary: usize) {
+        self.of_instances.iter().for_each(|wires| wires[primary].lets_pass(Passage::Asks));
+        self.both_have_all(primary).await;
+    }
+
+    fn let_pass(&self, server: usize, passage: Passage) {
+        let of_instances = self.of_instances.iter().map(|wires| &wires[server]);
+        of_instances.chain([&self.wires[server]]).for_each(|wire| wire.lets_pass(passage));
+    }
+
+    async fn both_have_all(&self, primary: usize) {
+        let node = &self.watched.nodes[primary];
+        let asks = async || (node.run::<u64>("WAIT 2 5000").await == 2).then_some(());
+        eventually("both replicas have all", asks).await;
+    }
+
+    async fn another_than(&self, before: usize) -> usize {
+        eventually("there is another primary", async || self.watched.agreed().await.filter(|now| *now != before)).await
+    }
+
+    /// Nobody reaches it before it follows whom it is to follow.
+    async fn start_again(&mut self, n: usize, primary: Option<usize>) {
+        let door = self.watched.port(n);
+        let node = &mut self.watched.nodes[n];
+        node.revive().await;
+        announce(node, door).await;
+        if let Some(primary) = primary {
+            self.follow(n, primary).await;
+        }
+        let words = format!("CONFIG SET port {}", self.ports[n]);
+        let open = async || self.watched.nodes[n].try_at::<String>(0, &words).await.ok();
+        eventually("its port is free again", open).await;
+    }
+
+    async fn follow(&self, n: usize, primary: usize) {
+        let port = self.watched.port(primary);
+        let _: String = self.watched.nodes[n].run(&format!("REPLICAOF 127.0.0.1 {port}")).await;
+    }
+
+    /// As often as it takes: a failover that a busy machine delays for too long is given up.
+    async fn switch(&self, primary: usize) {
+        let node = &self.watched.nodes[primary];
+        let mut looks = 0;
+        let next = eventually("there is another", async || {
+            if looks % 1_000 == 0 {
+                let _: String = node.run("CLIENT PAUSE 30000 WRITE").await;
+                self.both_have_all(primary).await;
+                self.watched.tell_ok(0, "FAILOVER").await;
+            }
+            looks += 1;
+            self.watched.named_by(0).await.filter(|now| *now != primary)
+        })
+        .await;
+        self.follow(primary, next).await;
+        let _: String = node.run("CLIENT UNPAUSE").await;
+    }
+
+    /// The sentinels agree, and all others follow whom they name; answers that.
+    async fn are_well_again(&mut self) -> usize {
+        let primary = eventually("the sentinels agree", async || self.watched.agreed().await).await;
+        for n in (0..3).filter(|n| *n != primary) {
+            let door = self.watched.port(primary);
+            let (mine, up) = (format!("master_port:{door}\r"), "master_link_status:up");
+            let mut looks = 0;
+            eventually("it follows the primary", async || {
+                let info = self.watched.nodes[n].replication().await;
+                if looks % 100 == 0 && !info.contains(&mine) {
+                    self.follow(n, primary).await;
+                }
+                looks += 1;
+                (info.contains(&mine) && info.contains(up)).then_some(())
+            })
+            .await;
+        }
+        eventually("it is primary", async || {
+            self.watched.nodes[primary].replication().await.contains("role:master").then_some(())
+        })
+        .await;
+        primary
+    }
+}
