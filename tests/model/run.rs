@@ -14,7 +14,6 @@ use std::{
     time::Duration,
 };
 
-use metrics_exporter_prometheus::PrometheusBuilder;
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::{Config, RngAlgorithm, TestRng, TestRunner},
@@ -183,20 +182,10 @@ impl Bench {
     }
 
     fn walk(&self, ops: &[Op]) -> Result<Tally, String> {
-        self.counting(|real| {
-            let walk = Walk::new(real, self.is_short_sighted).run(ops);
-            let in_time = async { tokio::time::timeout(PATIENCE, walk).await.unwrap_or(Err("no end".to_owned())) };
-            self.runtime.block_on(in_time)
-        })
-    }
-
-    /// All that a walk does happens on this thread: what it counts is counted by a recorder of its own.
-    fn counting<T>(&self, walk: impl FnOnce(&mut Real) -> T) -> T {
-        let recorder = PrometheusBuilder::new().build_recorder();
-        let _counts = metrics::set_default_local_recorder(&recorder);
         let mut real = self.real.borrow_mut();
-        real.metrics = Some(recorder.handle());
-        walk(&mut real)
+        let walk = Walk::new(&mut real, self.is_short_sighted).run(ops);
+        let in_time = async { tokio::time::timeout(PATIENCE, walk).await.unwrap_or(Err("no end".to_owned())) };
+        self.runtime.block_on(in_time)
     }
 
     /// One sequence; if it fails, the smallest of it that does.
@@ -210,8 +199,8 @@ impl Bench {
         };
         outcome.map_err(|_| {
             let smallest = smaller::smallest(whole, |ops| self.walk(ops).is_err());
-            let tell = |real: &mut Real| self.runtime.block_on(Walk::new(real, self.is_short_sighted).tell(&smallest));
-            let story = self.counting(tell);
+            let mut real = self.real.borrow_mut();
+            let story = self.runtime.block_on(Walk::new(&mut real, self.is_short_sighted).tell(&smallest));
             let steps = smallest.len();
             format!("{plan} cargo test --test model\n\nin {steps} steps of {}:\n{story}", plan.steps)
         })

@@ -4,10 +4,9 @@ pub mod batch;
 pub mod keyspace;
 pub mod record;
 
-use std::{env, path::Path};
+use std::{collections::BTreeMap, env, path::Path};
 
 use intray::{job::QueueName, queue::Queues};
-use metrics_exporter_prometheus::PrometheusHandle;
 use tempfile::TempDir;
 
 use self::keyspace::Keyspace;
@@ -22,8 +21,8 @@ const BEGIN_MS: u64 = 1_800_000_000_000;
 pub struct Real {
     pub handle: Queues,
     pub queue: QueueName,
-    /// What the handle counts in this walk.
-    pub metrics: Option<PrometheusHandle>,
+    /// What the handle had counted before this walk.
+    before: BTreeMap<String, u64>,
     /// Between the handle and Redis, if scripts are edited.
     pub editor: Option<Editor>,
     engine: Engine,
@@ -45,11 +44,13 @@ impl Real {
         let handle = url(editor.as_ref().map_or(&engine.socket(), |editor| &editor.socket));
         let handle = Queues::new(&handle, "intray").expect("a handle");
         let eyes = redis::Client::open(url(&engine.socket())).and_then(|client| client.get_connection());
+        // All walks are counted together: of each what came beside.
+        handle.figures().label(0);
         let queue = QueueName::default();
         Self {
             handle,
             queue,
-            metrics: None,
+            before: BTreeMap::new(),
             editor,
             engine,
             eyes: eyes.expect("a connection"),
@@ -62,8 +63,28 @@ impl Real {
     /// Nothing is left of what was. The queue has another name each time, as the handle remembers whom it told of which.
     pub fn begin(&mut self) {
         self.round += 1;
+        self.before = self.ever_counted();
         self.queue = QueueName::parse(&format!("q{}", self.round)).expect("a name");
         redis::cmd("FLUSHALL").exec(&mut self.eyes).expect("Redis forgets");
+    }
+
+    /// How often the handle has told of each transition in this walk.
+    pub fn counted(&self) -> BTreeMap<String, i64> {
+        let of_this = |(word, n): (String, u64)| {
+            let here = n - self.before.get(&word).unwrap_or(&0);
+            (here > 0).then(|| (word, here as i64))
+        };
+        self.ever_counted().into_iter().filter_map(of_this).collect()
+    }
+
+    fn ever_counted(&self) -> BTreeMap<String, u64> {
+        let text = self.handle.figures().rendered();
+        let counts = text.lines().filter_map(|line| {
+            let labels = line.strip_prefix("intray_transitions_total{queue=\"other\",transition=\"")?;
+            let (word, n) = labels.split_once("\"} ")?;
+            Some((word.to_owned(), n.parse().expect("a count")))
+        });
+        counts.collect()
     }
 
     pub fn now(&self) -> u64 {

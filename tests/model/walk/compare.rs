@@ -70,14 +70,11 @@ impl Walk<'_> {
 
     /// What the metric of transitions tells of this queue is what was counted, at the end of a walk.
     pub(super) fn compare_metric(&self) -> Verdict {
-        let text = self.real.metrics.as_ref().map(|metrics| metrics.render()).unwrap_or_default();
-        let begin = format!("intray_transitions_total{{queue=\"{}\",transition=\"", self.real.queue);
-        let lines = text.lines().filter_map(|line| line.strip_prefix(&begin)?.split_once("\"} "));
-        let told: BTreeMap<_, _> = lines.map(|(transition, n)| (transition.to_owned(), n.to_owned())).collect();
+        let told = self.real.counted();
         let named = |name: &str| if name == Total::HandedOut.word() { "reserved".to_owned() } else { name.to_owned() };
         let ever = self.model.ever.iter().filter(|(name, _)| Kept::parse(name).is_none());
-        let expected: BTreeMap<_, _> = ever.map(|(name, n)| (named(name), n.to_string())).collect();
-        let of_totals = |(transition, _): &(String, String)| Total::ALL.iter().any(|t| named(t.word()) == *transition);
+        let expected: BTreeMap<_, _> = ever.map(|(name, n)| (named(name), *n)).collect();
+        let of_totals = |(transition, _): &(String, i64)| Total::ALL.iter().any(|t| named(t.word()) == *transition);
         same("the metric of transitions", &told.into_iter().filter(of_totals).collect(), &expected)
     }
 
