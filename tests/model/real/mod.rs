@@ -72,7 +72,7 @@ impl Real {
     pub fn counted(&self) -> BTreeMap<String, i64> {
         let of_this = |(word, n): (String, u64)| {
             let here = n - self.before.get(&word).unwrap_or(&0);
-            (here > 0).then(|| (word, here as i64))
+            (here > 0).then_some((word, here as i64))
         };
         self.ever_counted().into_iter().filter_map(of_this).collect()
     }

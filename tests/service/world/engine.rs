@@ -1,10 +1,10 @@
 //! A Redis of one's own, in a temporary folder: a server on a socket, or a cluster of several.
 
-mod moves;
+pub mod moves;
 pub mod nodes;
 mod server;
 
-pub use self::{moves::Move, nodes::Form};
+pub use self::nodes::Form;
 
 use std::{
     path::{Path, PathBuf},

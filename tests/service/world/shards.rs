@@ -2,7 +2,7 @@
 
 use super::World;
 
-pub use super::engine::Move;
+pub use super::engine::moves::Move;
 
 /// Longer than any clock of a story is moved: no node misses another.
 pub const PATIENT: u64 = 3_600_000;
