@@ -1,5 +1,5 @@
 #!/bin/sh
-# Looks through lua/ for globals, for locals that nobody uses and that hide others. Brings luacheck where it is missing.
+# Looks through lua/, and the scripts of a move, for globals, for locals that nobody uses and that hide others. Brings luacheck where it is missing.
 set -eu
 cd "$(dirname "$0")/.."
 export LC_ALL=C
@@ -8,6 +8,7 @@ command -v luacheck >/dev/null || {
     echo "luacheck: it is missing: https://github.com/lunarmodules/luacheck" >&2
     exit 1
 }
+luacheck --quiet --no-color --std lua51 --read-globals redis KEYS ARGV -- src/queue/upkeep/moving/*.lua
 # As the loader does, with any number for `$NAME`: the program knows which.
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT

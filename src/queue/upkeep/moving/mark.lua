@@ -5,7 +5,7 @@
 -- ARGV   'leaving' | 'switching' | 'left', run, epoch of the target, its place
 -- REPLY  {'leaving' | 'switching' | 'left' | 'elsewhere' | 'taken', first line, names and when each was last seen}
 local stage, run, target, place = unpack(ARGV)
-local was, by, to, listed = nil, run, target, ''
+local was, by, to, listed
 if redis.call('TYPE', KEYS[1]).ok == 'string' then
   local text = redis.call('GET', KEYS[1])
   local first, rest = text:match('^([^\n]*)(.*)$')
