@@ -22,9 +22,7 @@ if [ ! -e $tools/.packages ] || [ python/requirements.txt -nt $tools/.packages ]
     touch $tools/.packages
 fi
 
-for how in debug release; do
-    [ -n "${INTRAY_BIN:-}" ] || { [ -x "$root/target/$how/intray" ] && INTRAY_BIN=$root/target/$how/intray; } || true
-done
+INTRAY_BIN=$("$root/scripts/built.sh")
 export INTRAY_BIN
 data=$(mktemp -d)
 "$INTRAY_BIN" serve --listen 127.0.0.1:0 --data-dir "$data" >"$data/said" 2>&1 &

@@ -56,7 +56,11 @@ async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answe
     let job = id_of(&w.put(json!({ "payload": 1, "dedupe": false })).await.is(201));
     let batch = id_of(&w.post("/batches", json!({ "sealed": false, "jobs": [{ "payload": 1 }] })).await.is(201));
     let id = if template.starts_with("/batches") { &batch } else { &job };
-    let path = template.replace("{id}", id).replace("{queue}", "default").replace("{worker}", "ann");
+    let path = template
+        .replace("{id}", id)
+        .replace("{queue}", "default")
+        .replace("{worker}", "ann")
+        .replace("{wheel}", env!("INTRAY_WHEEL"));
     let (path, body) = match (method, template) {
         ("POST", "/jobs") => (path, json!({ "payload": 1, "dedupe": false })),
         ("POST", "/batches") => (path, json!({ "jobs": [{ "payload": 1 }] })),

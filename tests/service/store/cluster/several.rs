@@ -35,6 +35,25 @@ async fn names(queue: &str, call: impl Future<Output = Answer>) -> Value {
     answer
 }
 
+/// Where a reader of a stream was who went, and the job in the second queue that they have not heard of.
+struct Left {
+    all: String,
+    id: String,
+    missed: String,
+}
+
+async fn left(w: &World, queues: &[String]) -> Left {
+    let all = format!("?{}", query(queues));
+    w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": 1 }))).await;
+    let mut reader = w.listen(&all).await;
+    assert_eq!(reader.next().await.expect("a message").kind, "heartbeat");
+    let id = reader.last_id.clone();
+    let missed = w.enqueue_as(json!({ "queue": queues[1], "payload": 2 })).await;
+    // The instance has read it: whoever comes anew later is not told of it.
+    assert_holds(&reader.hear(1).await[0], json!({ "type": "enqueued", "job": missed }));
+    Left { all, id, missed }
+}
+
 #[tokio::test]
 async fn whoever_asks_several_queues_is_answered_by_those_that_are_there() {
     let w = World::on_a_cluster().await;
@@ -82,13 +101,7 @@ async fn whoever_asks_several_queues_is_answered_by_those_that_are_there() {
 async fn readers_who_come_back_while_a_node_is_away_are_told_first_what_happened_before_they_came() {
     let w = World::on_a_cluster().await;
     let queues = w.queue_of_each_node().await;
-    let all = format!("?{}", query(&queues));
-    w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": 1 }))).await;
-    let mut before = w.listen(&all).await;
-    assert_eq!(before.next().await.expect("a message").kind, "heartbeat");
-    let id = before.last_id.clone();
-    let missed = w.enqueue_as(json!({ "queue": queues[1], "payload": 2 })).await;
-    assert_holds(&before.hear(1).await[0], json!({ "type": "enqueued", "job": missed }));
+    let Left { all, id, missed } = left(&w, &queues).await;
 
     w.engine.freeze_node(1);
     // It waits at the node, and is done as soon as that goes on.
@@ -120,14 +133,7 @@ async fn readers_who_come_back_while_a_node_is_away_are_told_first_what_happened
 async fn a_stream_over_several_queues_names_the_one_that_is_away_and_tells_of_it_when_it_is_back() {
     let w = World::on_a_cluster().await;
     let queues = w.queue_of_each_node().await;
-    let all = format!("?{}", query(&queues));
-    w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": 1 }))).await;
-    let mut before = w.listen(&all).await;
-    assert_eq!(before.next().await.expect("a message").kind, "heartbeat");
-    let id = before.last_id.clone();
-    let missed = w.enqueue_as(json!({ "queue": queues[1], "payload": 2 })).await;
-    // The instance has read it too: whoever comes anew later is not told of it.
-    assert_holds(&before.hear(1).await[0], json!({ "type": "enqueued", "job": missed }));
+    let Left { all, id, missed } = left(&w, &queues).await;
 
     w.engine.freeze_node(1);
     known_to_be_away(&w, &queues[1]).await;
