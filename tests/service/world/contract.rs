@@ -183,7 +183,9 @@ impl Contract {
         for (method, path, status, response) in self.answers() {
             let contents = self.document.pointer(&format!("{response}/content")).and_then(Value::as_object);
             assert_eq!(contents.is_none(), status == 304, "{method} {path} {status}: a body, and an example of it");
-            for (kind, content) in contents.into_iter().flatten() {
+            // Bytes cannot be written down in it.
+            let written = contents.into_iter().flatten().filter(|(kind, _)| *kind != "application/octet-stream");
+            for (kind, content) in written {
                 let schema = format!("{response}/content/{}/schema", escaped(kind));
                 for (name, example) in content["examples"].as_object().expect("examples") {
                     self.check_schema(&format!("{method} {path} {status} {name}"), &schema, &example["value"]);
