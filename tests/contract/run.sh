@@ -28,15 +28,7 @@ if grep -e 'Unable to process schema' -e 'removal of' generated/python.log ||
     exit 1
 fi
 
-intray=$("$root/scripts/built.sh")
-data=$(mktemp -d)
-"$intray" serve --listen 127.0.0.1:0 --data-dir "$data" >"$data/said" 2>&1 &
-service=$!
-trap 'kill "$service" 2>/dev/null; wait "$service" || true; rm -rf "$data"' INT TERM EXIT
-until url=$(sed -n 's/.*intray is ready on \(http:[^ "]*\).*/\1/p' "$data/said") && [ -n "$url" ]; do
-    kill -0 "$service" || { cat "$data/said" >&2; exit 1; }
-    sleep 0.1
-done
+. "$root/scripts/served.sh"
 
 node generated/js/tour.js "$url"
 PYTHONPATH=generated generated/python/bin/python tour.py "$url"

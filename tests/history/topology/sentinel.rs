@@ -171,7 +171,7 @@ impl Servers {
     }
 
     /// Whoever asks it is not answered any more, and what anybody has seen there is at the replicas.
-    async fn leave_unheard(&self, primary: usize) {
+    async fn leave_unheard(&mut self, primary: usize) {
         self.of_instances.iter().for_each(|wires| wires[primary].lets_pass(Passage::Asks));
         self.both_have_all(primary).await;
     }
@@ -181,10 +181,14 @@ impl Servers {
         of_instances.chain([&self.wires[server]]).for_each(|wire| wire.lets_pass(passage));
     }
 
-    async fn both_have_all(&self, primary: usize) {
-        let node = &self.watched.nodes[primary];
-        let asks = async || (node.run::<u64>("WAIT 2 5000").await == 2).then_some(());
-        eventually("both replicas have all", asks).await;
+    /// Unless it is no primary any more: then it has cut off who asked it.
+    async fn both_have_all(&mut self, primary: usize) {
+        let node = &mut self.watched.nodes[primary];
+        eventually("both replicas have all", async || match node.try_at::<u64>(0, "WAIT 2 5000").await {
+            Ok(have) => (have == 2).then_some(()),
+            Err(_) => (!node.replication().await.contains("role:master")).then_some(()),
+        })
+        .await;
     }
 
     async fn another_than(&self, before: usize) -> usize {
@@ -205,18 +209,30 @@ impl Servers {
         eventually("its port is free again", open).await;
     }
 
-    async fn follow(&self, n: usize, primary: usize) {
+    async fn follow(&mut self, n: usize, primary: usize) {
         let port = self.watched.port(primary);
-        let _: String = self.watched.nodes[n].run(&format!("REPLICAOF 127.0.0.1 {port}")).await;
+        self.tell(n, &format!("REPLICAOF 127.0.0.1 {port}")).await;
+    }
+
+    /// However often it cuts off who speaks to it, as one does that becomes primary or is none any more.
+    async fn tell(&mut self, n: usize, words: &str) {
+        let node = &mut self.watched.nodes[n];
+        eventually("it takes what it is told", async || match node.try_at::<String>(0, words).await {
+            Ok(_) => Some(()),
+            Err(_) => {
+                node.connect().await;
+                None
+            }
+        })
+        .await;
     }
 
     /// As often as it takes: a failover that a busy machine delays for too long is given up.
-    async fn switch(&self, primary: usize) {
-        let node = &self.watched.nodes[primary];
+    async fn switch(&mut self, primary: usize) {
         let mut looks = 0;
         let next = eventually("there is another", async || {
             if looks % 1_000 == 0 {
-                let _: String = node.run("CLIENT PAUSE 30000 WRITE").await;
+                self.tell(primary, "CLIENT PAUSE 30000 WRITE").await;
                 self.both_have_all(primary).await;
                 self.watched.tell_ok(0, "FAILOVER").await;
             }
@@ -225,7 +241,7 @@ impl Servers {
         })
         .await;
         self.follow(primary, next).await;
-        let _: String = node.run("CLIENT UNPAUSE").await;
+        self.tell(primary, "CLIENT UNPAUSE").await;
     }
 
     /// The sentinels agree, and all others follow whom they name; answers that.

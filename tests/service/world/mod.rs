@@ -17,6 +17,7 @@ pub mod keyspace;
 pub mod meter;
 pub mod mover;
 pub mod page;
+mod plan;
 mod proxy;
 pub mod replica;
 pub mod sentinels;
@@ -30,7 +31,6 @@ pub mod wire;
 
 use std::{
     ops::Deref,
-    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -42,158 +42,11 @@ pub use self::{
     engine::{Engine, Form, latest},
     http::{Answer, Client, Lost},
     json::{assert_holds, missing},
+    plan::Plan,
     proxy::{Fate, Fault, Proxy},
     service::{End, Service, program, run},
     verbs::{Held, id_of, number},
 };
-
-/// The sweep of such a service never runs by itself: a story says when.
-const NEVER: &str = "3600000";
-
-/// How a world is to be.
-#[derive(Default)]
-pub struct Plan {
-    flags: Vec<String>,
-    sweep_interval_ms: Option<u32>,
-    durable: bool,
-    proxied: bool,
-    /// Lines of the keys file.
-    keys: Vec<String>,
-    talkative: bool,
-    everywhere: bool,
-    first_layout: bool,
-    cluster: Option<u64>,
-    engine: Option<PathBuf>,
-}
-
-/// What the program of the first layout left, and when; how it was made is beside it.
-const FIRST_LAYOUT: &[u8] = include_bytes!("../fixtures/layout_1.aof");
-const FIRST_LAYOUT_AT: u64 = 1_795_312_560_000;
-
-impl Plan {
-    /// Redis holds what a program of the first layout left, by its clock, and `intray migrate` was run.
-    pub fn of_the_first_layout(mut self) -> Self {
-        self.first_layout = true;
-        self
-    }
-
-    /// With access control: a key for an operator, which is the world's own, and for each of these (name, role, pattern).
-    /// The key of `web` is `key-of-web`.
-    pub fn with_keys(mut self, keys: &[(&str, &str, &str)]) -> Self {
-        let all = [("root", "operator", "*")];
-        self.keys = all.iter().chain(keys).map(|(name, role, pattern)| access::line(name, role, pattern)).collect();
-        self
-    }
-
-    pub fn flag(mut self, name: &str, value: &str) -> Self {
-        self.flags.extend([name.to_owned(), value.to_owned()]);
-        self
-    }
-
-    /// A flag without a value.
-    pub fn switch(mut self, name: &str) -> Self {
-        self.flags.push(name.to_owned());
-        self
-    }
-
-    /// The service logs all it can.
-    pub fn talkative(mut self) -> Self {
-        self.talkative = true;
-        self
-    }
-
-    /// It listens on all addresses, as in a container; the stories meet it on loopback.
-    pub fn everywhere(mut self) -> Self {
-        self.everywhere = true;
-        self
-    }
-
-    /// The background task runs by itself.
-    pub fn sweeping_every(mut self, ms: u32) -> Self {
-        self.sweep_interval_ms = Some(ms);
-        self
-    }
-
-    /// Redis keeps an append-only file.
-    pub fn durable(mut self) -> Self {
-        self.durable = true;
-        self
-    }
-
-    /// Redis is another program than that on PATH.
-    pub fn on(mut self, program: PathBuf) -> Self {
-        self.engine = Some(program);
-        self
-    }
-
-    /// A proxy stands before Redis.
-    pub fn behind_a_proxy(mut self) -> Self {
-        self.proxied = true;
-        self
-    }
-
-    /// Redis is a cluster whose nodes miss each other after so many ms.
-    pub fn on_a_cluster(mut self, timeout_ms: u64) -> Self {
-        self.cluster = Some(timeout_ms);
-        self
-    }
-
-    pub async fn start(self) -> World {
-        let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
-        let is_elsewhere = self.engine.is_some();
-        let everywhere = std::env::var_os(shards::EVERYWHERE).filter(|_| !is_elsewhere).map(|_| shards::PATIENT);
-        let mut engine = match (self.engine, self.cluster.or(everywhere)) {
-            (Some(program), None) => Engine::start_of(program, folder.path(), self.durable).await,
-            (None, None) => Engine::start(folder.path(), self.durable).await,
-            (program, Some(timeout_ms)) => {
-                let usual = Form::usual(self.durable, timeout_ms);
-                let form = Form { program: program.unwrap_or_else(|| usual.program.clone()), ..usual };
-                Engine::start_cluster(folder.path(), form).await
-            }
-        };
-        if self.first_layout {
-            engine.clock.stop_at(FIRST_LAYOUT_AT);
-            engine.fill(FIRST_LAYOUT).await;
-            let url = engine.url();
-            let early = run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
-            assert!(!early.status.success() && early.stderr.contains("intray migrate"), "{early:?}");
-            let migrated = run(program(["migrate", "--redis-url", &url])).await;
-            assert!(migrated.status.success() && migrated.stdout.contains("applied"), "{migrated:?}");
-        }
-        let watcher = match std::env::var_os(behind::EVERYWHERE) {
-            Some(_) if !engine.is_cluster() => Some(Watcher::of(&mut engine).await),
-            Some(_) | None => None,
-        };
-        assert!(!self.proxied || watcher.is_none(), "the proxy stands at a socket, and a sentinel names a port");
-        let proxy = match self.proxied {
-            true => Some(Proxy::start(folder.path(), &mut engine).await),
-            false => None,
-        };
-        let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
-        let redis = match (&proxy, &watcher) {
-            (Some(proxy), _) => proxy.url().to_owned(),
-            (None, Some(watcher)) => watcher.url(),
-            (None, None) => engine.url(),
-        };
-        let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
-        let mut args = ["serve", "--listen", listen, "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
-        args.extend(["--redis-url".to_owned(), redis]);
-        args.extend(self.flags);
-        if !self.keys.is_empty() {
-            let file = folder.path().join("keys");
-            std::fs::write(&file, self.keys.join("\n")).expect("a file of keys");
-            args.extend(["--keys-file".to_owned(), file.display().to_string()]);
-        }
-        let mut command = program(&args);
-        if self.talkative {
-            command.env("RUST_LOG", "trace");
-        }
-        let service = Service::start(command).await;
-        let client = Client::new(&service.url().replace("0.0.0.0", "127.0.0.1"));
-        let client = if self.keys.is_empty() { client } else { client.bearing(&access::key("root")) };
-        World { client, service, proxy, _watcher: watcher, engine, args, folder }
-    }
-}
 
 /// The service's client, and all that is behind it. What a story does to jobs, it does through the client.
 pub struct World {
