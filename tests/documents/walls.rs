@@ -47,12 +47,13 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
     ("fault", &[]),
 ];
 
-/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, and a
-/// lock says which job holds it.
+/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a lock
+/// says which job holds it, and the story of a job is a part of the stream.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
     ("views::locks", "views::inspect"),
+    ("views::story", "views::events"),
 ];
 
 /// Of what the code of a module must not speak.
