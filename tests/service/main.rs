@@ -12,6 +12,7 @@ mod jobs {
     mod ended; // What is left of a job that has ended, and how it goes.
     mod enqueue; // Producers put jobs into a line: where each lands, and which are the same job.
     mod in_bulk; // Many at once: each item has an answer of its own, in the order of the list.
+    mod lines; // A job a line, as many as there are: they go into the line while they come.
     mod payloads; // Payloads are the producer's: they come back byte for byte.
     mod repeats; // Calls that are sent twice, because the first answer was lost: one effect, the same answer.
     mod seeing; // What operators and producers see: queues, lists and their pages, the feed of results.
