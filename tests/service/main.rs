@@ -95,6 +95,7 @@ mod queues {
     mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
     mod registry; // The registry of queues: what it lost is put back.
     mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
+    mod streams; // Whole lists: as lines, as a table, and for ever.
     mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due.
 }
 
