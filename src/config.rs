@@ -8,6 +8,7 @@ mod moving;
 mod pem;
 mod redis_tls;
 mod redis_url;
+mod remote;
 mod secrets;
 mod sentinel;
 mod sentinel_url;
@@ -30,6 +31,7 @@ pub use self::{
     moving::Move,
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
+    remote::{Export, Import, Remote, ServiceUrl},
     secrets::TokenSecret,
     sentinel::{Elsewhere, SentinelAccess},
     sentinel_url::SentinelUrl,
@@ -68,6 +70,10 @@ pub enum Command {
     Token(Token),
     /// Make an API key: the key itself, then its line for the keys file
     Key(Key),
+    /// Put the jobs of a file, one a line, into a running service
+    Import(Import),
+    /// Write a queue's jobs as lines or as a table
+    Export(Export),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
     /// Print what a shell needs to complete commands and flags, to be sourced

@@ -5,6 +5,8 @@
 
 /// Who calls, and what they may.
 pub mod access;
+/// Files and a running service.
+pub mod bulk;
 /// What an operator may set.
 pub mod config;
 /// A private Redis for those who have none.

@@ -14,12 +14,18 @@ mod guard;
 mod guide;
 mod headers;
 mod host;
+mod incoming;
 mod items;
 mod json;
 mod meant;
+mod lasting;
+mod listing;
+mod ndjson;
+mod new_job;
 mod observe;
 mod operator;
 mod origin;
+mod outgoing;
 mod packages;
 mod pages;
 mod path;
@@ -122,7 +128,7 @@ fn for_producers() -> Router<Front> {
         .route("/batches/{id}/seal", post(producers(batches::seal)))
         .route("/batches/{id}/results", get(producers(batches::results)))
         // The feed of results; the other lists are for operators, which the handler sees to.
-        .route("/queues/{queue}/jobs", get(producers(operator::jobs)))
+        .route("/queues/{queue}/jobs", get(producers(listing::jobs)))
         .route("/tokens", post(producers(tokens::mint)))
 }
 

@@ -15,19 +15,18 @@ use super::{
     path::{InPath, NewQueue},
     place::Rule,
     problem::Problem,
-    query::{NoQuery, Query, read_wait},
+    query::{NoQuery, Query},
     rules, shapes,
 };
 use crate::{
-    access::{Caller, Pass, Role},
+    access::Caller,
     job::{Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
-    queue::{Cursor, JobFilter, Queues, Release, Released, SettingsPatch, Swept},
-    waiting::Waiting,
+    queue::{Cursor, Queues, Release, Released, SettingsPatch, Swept},
 };
 
 /// Jobs on a page that does not say how many.
 const PAGE: u32 = 50;
-const MOST_ON_A_PAGE: u32 = 100;
+pub(super) const MOST_ON_A_PAGE: u32 = 100;
 
 /// `POST /jobs/release`
 pub async fn release(
@@ -89,27 +88,6 @@ pub async fn sweep(
     known(&queues, &queue).await?;
     let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
     Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
-}
-
-/// `GET /queues/{queue}/jobs`
-pub async fn jobs(
-    State(queues): State<Queues>,
-    State(waiting): State<Waiting>,
-    pass: Pass,
-    InPath(queue): InPath<QueueName>,
-    mut query: Query,
-) -> Result<Response, Problem> {
-    let asked = (read_filter(&mut query, &queue), read_wait(&mut query));
-    let (filter, wait) = query.finish(Some(asked))?;
-    if pass.caller.role == Role::Producer && filter.state != JobState::Completed {
-        return Err(Problem::forbidden("a producer reads the results of a queue: state=completed"));
-    }
-    known(&queues, &queue).await?;
-    let page = waiting.jobs(&queue, filter, wait).await;
-    guard::still(&pass, wait)?;
-    let page = page.map_err(Problem::of_a_look)?;
-    let jobs = page.jobs.iter().map(shapes::Job::new).collect();
-    Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text), looked: page.looked }).into_response())
 }
 
 /// `GET /queues/{queue}/workers`
@@ -188,22 +166,6 @@ fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
 /// Absent leaves a setting, `null` takes it back to the default.
 fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Result<T, Rule>) -> Option<Option<T>> {
     if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
-}
-
-fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
-    let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
-    let (after, limit) = read_page(query, Cursor::of_jobs);
-    let worker = query.take("worker", Name::of_worker);
-    // Nobody has what waits.
-    let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
-    JobFilter {
-        state: query.take("state", word).unwrap_or(usual),
-        meant: meant(query, queue),
-        worker,
-        search: query.take("search", rules::search),
-        after,
-        limit,
-    }
 }
 
 /// In words.

@@ -36,6 +36,8 @@ pub const SWEEP_STEPS: u32 = 400;
 pub const BATCH_STEPS: u32 = 1_000;
 /// Results on one page.
 pub const RESULTS: u32 = 1_000;
+/// Columns of one table.
+pub const COLUMNS: usize = 64;
 /// Queues on one page.
 pub const QUEUES: u32 = 1_000;
 /// Items in one settle call.

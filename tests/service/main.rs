@@ -12,6 +12,7 @@ mod jobs {
     mod ended; // What is left of a job that has ended, and how it goes.
     mod enqueue; // Producers put jobs into a line: where each lands, and which are the same job.
     mod in_bulk; // Many at once: each item has an answer of its own, in the order of the list.
+    mod lines; // A job a line, as many as there are: they go into the line while they come.
     mod payloads; // Payloads are the producer's: they come back byte for byte.
     mod repeats; // Calls that are sent twice, because the first answer was lost: one effect, the same answer.
     mod seeing; // What operators and producers see: queues, lists and their pages, the feed of results.
@@ -97,6 +98,7 @@ mod queues {
     mod registry; // The registry of queues: what it lost is put back.
     mod searching; // What payloads and errors contain: found page by page, in bounded looks.
     mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
+    mod streams; // Whole lists: as lines, as a table, and for ever.
     mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due.
 }
 
@@ -168,6 +170,7 @@ mod faults {
 
 /// The program: how it starts, what it shows, how it ends, and what is left of its file.
 mod program {
+    mod bulk; // `intray import` and `intray export`: what breaks is gone on with, what is refused is said.
     mod counted; // What the metrics of an instance say of what it did.
     pub mod crash; // The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
     mod demo; // `make demo`: a service of its own, and never anybody else's.

@@ -26,6 +26,13 @@ async fn the_tour_is_what_happens() {
 }
 
 #[tokio::test]
+async fn the_lines_that_go_in_and_out_in_bulk_are_what_happens() {
+    let w = World::start().await;
+    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bulk.md")), &w, w.folder()).await;
+    w.check().await;
+}
+
+#[tokio::test]
 async fn the_way_to_a_page_of_ones_own_is_what_happens() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/start.md"));
     let (before, after) = page.split_once("\nintray serve ").expect("where it is served");

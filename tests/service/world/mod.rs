@@ -25,6 +25,7 @@ mod service;
 pub mod shards;
 pub mod shim;
 pub mod tls;
+pub mod upload;
 mod verbs;
 pub mod waiters;
 pub mod wire;
