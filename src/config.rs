@@ -13,6 +13,7 @@ mod sentinel;
 mod sentinel_url;
 mod store;
 mod tls;
+mod top;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -35,6 +36,7 @@ pub use self::{
     sentinel_url::SentinelUrl,
     store::{LogFormat, Store},
     tls::Tls,
+    top::{ServiceKey, ServiceUrl, Sort, Top},
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use crate::{
@@ -68,6 +70,8 @@ pub enum Command {
     Token(Token),
     /// Make an API key: the key itself, then its line for the keys file
     Key(Key),
+    /// Show the queues of a running service, live: what waits, how long, how fast it goes, who holds what
+    Top(Top),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
     /// Print what a shell needs to complete commands and flags, to be sourced

@@ -31,5 +31,7 @@ pub mod queue;
 pub mod service;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
+/// A running service's queues in a terminal.
+pub mod top;
 /// Who waits for jobs, and who is woken.
 pub mod waiting;

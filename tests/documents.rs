@@ -60,6 +60,17 @@ fn the_documents_list_the_flags_of_the_program() {
 }
 
 #[test]
+fn the_documents_list_the_flags_of_what_looks_at_a_service() {
+    let help = Command::new(env!("CARGO_BIN_EXE_intray")).args(["top", "--help"]).output().expect("help");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let flag = |line: &str| Some(format!("--{}", line.trim_start().strip_prefix("--")?.split(' ').next()?));
+    let flags: BTreeSet<_> = help.lines().filter_map(flag).collect();
+    let rows = pages::table("| flag | environment | |");
+    let listed: BTreeSet<_> = rows.iter().filter_map(|row| row.split('`').nth(1)).map(str::to_owned).collect();
+    assert_eq!(listed, flags);
+}
+
+#[test]
 fn the_documents_list_the_commands_of_the_program() {
     let help = Command::new(env!("CARGO_BIN_EXE_intray")).arg("--help").output().expect("help");
     let help = String::from_utf8(help.stdout).expect("text");
