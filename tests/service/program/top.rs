@@ -29,6 +29,7 @@ async fn desks() -> World {
 fn refused(end: &End, words: &[&str]) {
     assert!(!end.status.success() && end.stdout.is_empty(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
+    end.complains_once();
     assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
 }
 
