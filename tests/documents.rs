@@ -16,6 +16,8 @@ mod packages;
 mod pages;
 #[path = "documents/paths.rs"]
 mod paths;
+#[path = "documents/protocol.rs"]
+mod protocol;
 #[path = "documents/routes.rs"]
 mod routes;
 #[path = "documents/sizes.rs"]
