@@ -1,5 +1,7 @@
 //! What the documents say is so: flags, problems, walls between the modules.
 
+#[path = "documents/blocks.rs"]
+mod blocks;
 #[path = "documents/commit.rs"]
 mod commit;
 #[path = "documents/duplicates.rs"]
