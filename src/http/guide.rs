@@ -6,7 +6,8 @@ use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 use bytes::Bytes;
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use rust_embed::RustEmbed;
-use sha2::{Digest, Sha256};
+
+use crate::sha256::{Hash, Sha256};
 
 /// A release carries them; a debug build reads them anew each time.
 #[derive(RustEmbed)]
@@ -25,7 +26,7 @@ pub struct Made {
     pub data: Bytes,
     pub kind: &'static str,
     /// What it is known again by.
-    pub hash: [u8; 32],
+    pub hash: Hash,
 }
 
 /// What a release carries stays as it is, so all of it is made once, when somebody first asks.
@@ -46,7 +47,7 @@ fn make(name: &str) -> Option<Made> {
         (_, Some(page)) => (shown(&page), HTML),
         (_, None) => (picture(name)?, if name.ends_with(".png") { "image/png" } else { "image/svg+xml" }),
     };
-    let hash = Sha256::digest(&data).into();
+    let hash = Sha256::digest(&data);
     Some(Made { data, kind, hash })
 }
 

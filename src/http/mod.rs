@@ -3,6 +3,7 @@
 mod answer;
 mod app;
 mod batches;
+mod bulk;
 mod deliver;
 mod events;
 mod extract;
@@ -15,6 +16,7 @@ mod headers;
 mod host;
 mod items;
 mod json;
+mod meant;
 mod observe;
 mod operator;
 mod origin;
@@ -138,10 +140,12 @@ fn for_workers() -> Router<Front> {
 fn for_operators() -> Router<Front> {
     let queue = get(operators(operator::queue)).patch(operators(operator::configure));
     Router::new()
+        .route("/jobs/{id}/events", get(operators(events::of_job)))
         .route("/jobs/release", post(operators(operator::release)))
-        .route("/jobs/requeue", post(operators(operator::requeue)))
+        .route("/jobs/requeue", post(operators(bulk::requeue)))
+        .route("/jobs/reprioritize", post(operators(bulk::reprioritize)))
         .route("/queues", get(operators(operator::queues)))
-        .route("/queues/{queue}", queue.delete(operators(operator::purge)))
+        .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
         .route("/queues/{queue}/sweep", post(operators(operator::sweep)))
         .route("/queues/{queue}/workers", get(operators(operator::workers)))
         .route("/queues/{queue}/locks", get(operators(operator::locks)))
