@@ -1,5 +1,6 @@
 //! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
 
+mod bulk;
 mod durability;
 mod environment;
 mod exposure;
@@ -14,6 +15,7 @@ mod sentinel;
 mod sentinel_url;
 mod store;
 mod tls;
+mod top;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -25,18 +27,20 @@ use clap::{
 
 use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
+    bulk::{Export, Import},
     durability::Durability,
     environment::{levels, strangers},
     manual::{completions, manual},
     moving::Move,
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
-    remote::{Export, Import, Remote, ServiceUrl},
+    remote::{Remote, ServiceKey, ServiceUrl},
     secrets::TokenSecret,
     sentinel::{Elsewhere, SentinelAccess},
     sentinel_url::SentinelUrl,
     store::{LogFormat, Store},
     tls::Tls,
+    top::{Sort, Top},
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use crate::{
@@ -48,7 +52,7 @@ use crate::{
 ///
 /// Without a command, intray serves. Flags win over the environment; a blank variable counts as unset.
 #[derive(Debug, Parser)]
-#[command(name = "intray", version, args_conflicts_with_subcommands = true)]
+#[command(name = "intray", version = env!("INTRAY_VERSION"), args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -74,6 +78,8 @@ pub enum Command {
     Import(Import),
     /// Write a queue's jobs as lines or as a table
     Export(Export),
+    /// Show the queues of a running service, live: what waits, how long, how fast it goes, who holds what
+    Top(Top),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
     /// Print what a shell needs to complete commands and flags, to be sourced

@@ -14,6 +14,7 @@ use intray::{
     healthcheck,
     queue::{self, Check, Moved, Queues},
     service::{self, Backend},
+    top,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::fmt;
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Healthcheck(options) => {
             healthcheck::run(&options.listen, options.tls.files().is_some()).map_err(anyhow::Error::msg)
         }
+        Command::Top(options) => block_on(async move { print(top::run(&options).await?.as_bytes()) }),
         Command::Token(options) => token(&options),
         Command::Key(options) => {
             key(&options);

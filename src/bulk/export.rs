@@ -13,10 +13,10 @@ use serde::Deserialize;
 
 use super::{
     bar::Bar,
+    calls::{Refusal, call, refusal},
     patience::Patience,
-    service::{Refusal, Service, refusal},
 };
-use crate::config::Export;
+use crate::{client::Service, config::Export};
 
 /// The end of a list that is not all of it.
 #[derive(Deserialize)]
@@ -42,7 +42,7 @@ struct Written {
 /// # Errors
 /// One line: why it is not all.
 pub async fn export(options: &Export) -> anyhow::Result<()> {
-    let service = Service::new(&options.remote)?;
+    let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     let into: Box<dyn Write + Send> = match &options.output {
         Some(file) => Box::new(BufWriter::new(File::create(file).with_context(|| file.display().to_string())?)),
         None => Box::new(BufWriter::new(stdout())),
@@ -52,7 +52,7 @@ pub async fn export(options: &Export) -> anyhow::Result<()> {
     let (mut after, mut jobs) = (options.after.clone(), 0);
     loop {
         let kind = if options.csv { "text/csv" } else { "application/x-ndjson" };
-        let answer = service.call("GET", &path(options, after.as_deref()), &[("accept", kind)], Bytes::new()).await;
+        let answer = call(&service, "GET", &path(options, after.as_deref()), &[("accept", kind)], Bytes::new()).await;
         let ended = match answer {
             Ok(answer) if answer.status().as_u16() != 200 => Err(End::Refused(refusal(answer).await)),
             Ok(answer) if options.csv => written.copy(answer.into_body()).await,

@@ -16,10 +16,10 @@ use serde_json::value::RawValue;
 
 use super::{
     bar::Bar,
+    calls::{Refusal, call, refusal},
     patience::Patience,
-    service::{Refusal, Service, refusal},
 };
-use crate::{config::Import, sha256::Sha256};
+use crate::{client::Service, config::Import, sha256::Sha256};
 
 /// Lines, and bytes of them, of one call.
 const MOST_LINES: u64 = 10_000;
@@ -47,7 +47,7 @@ struct Refused {
 /// # Errors
 /// One line: why it was not finished.
 pub async fn import(options: &Import) -> anyhow::Result<u64> {
-    let service = Service::new(&options.remote)?;
+    let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
     let (mut lines, size) = open(&options.file)?;
     let key = match &options.idempotency_key {
         Some(key) => key.clone(),
@@ -140,7 +140,7 @@ async fn deliver(service: &Service, key: &str, first: u64, some: Bytes, bar: &Ba
     let headers = [("content-type", "application/x-ndjson"), ("idempotency-key", key)];
     let mut patience = Patience::new();
     loop {
-        let answer = match service.call("POST", &path, &headers, some.clone()).await {
+        let answer = match call(service, "POST", &path, &headers, some.clone()).await {
             Err(error) => {
                 patience.after(error).await?;
                 continue;

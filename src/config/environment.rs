@@ -5,14 +5,12 @@ use std::collections::BTreeSet;
 use clap::CommandFactory;
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
-use super::{Cli, each_argument};
+use super::{Cli, each_argument, remote};
 
 /// How many letters may differ between what is meant and what is written.
 const SLIPS: usize = 3;
 /// The parts of this program that log, as `RUST_LOG` calls them.
 const PARTS: [&str; 9] = ["intray", "axum", "deadpool", "hyper", "hyper_util", "mio", "redis", "tokio", "tower_http"];
-/// A secret that has a variable and no flag.
-pub(super) const KEY: &str = "INTRAY_KEY";
 const LEVELS: &str = "info";
 
 /// Of each variable that looks like one of ours and is none, a sentence. Its value is not in it.
@@ -40,7 +38,7 @@ fn strange(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<I
 }
 
 fn known() -> BTreeSet<String> {
-    let names = std::cell::RefCell::new(BTreeSet::from([KEY.to_owned()]));
+    let names = std::cell::RefCell::new(BTreeSet::from([remote::KEY.to_owned()]));
     each_argument(Cli::command(), |arg| {
         names.borrow_mut().extend(arg.get_env().map(|name| name.to_string_lossy().into_owned()));
         arg

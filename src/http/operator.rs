@@ -11,7 +11,6 @@ use super::{
     extract::JsonBody,
     fields::Fields,
     guard,
-    meant::meant,
     path::{InPath, NewQueue},
     place::Rule,
     problem::Problem,

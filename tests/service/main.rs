@@ -185,6 +185,8 @@ mod program {
     mod probes; // What probes, monitoring and logs see.
     mod rolling; // New instances in place of old ones while everybody works.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
+    mod top; // `intray top`: queues in a terminal, which is as it was when it has ended, and as a table where there is none.
     mod torn; // What a power cut leaves of the private server's file: it starts on everything that was whole.
+    mod typos; // Every mistake that a command line can have: what is wrong is said, and said once.
     mod warnings; // What a start says of its surroundings: once, and never a secret.
 }

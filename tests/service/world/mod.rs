@@ -24,6 +24,7 @@ pub mod sentinels;
 mod service;
 pub mod shards;
 pub mod shim;
+pub mod terminal;
 pub mod tls;
 pub mod upload;
 mod verbs;
