@@ -81,7 +81,7 @@ fn open(file: &Path) -> anyhow::Result<(Box<dyn BufRead>, Option<u64>)> {
     }
     let opened = File::open(file).with_context(|| file.display().to_string())?;
     let about = opened.metadata()?;
-    Ok((Box::new(BufReader::new(opened)), about.is_file().then(|| about.len())))
+    Ok((Box::new(BufReader::new(opened)), about.is_file().then_some(about.len())))
 }
 
 /// The same for the same file, also when it has grown. Of what comes by a pipe nobody knows whether it is the same.

@@ -8,7 +8,6 @@ use std::pin::Pin;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, future::ready, stream::FuturesOrdered};
-use tokio_util::sync::CancellationToken;
 
 use self::told::{Tally, Told};
 use super::{
@@ -37,13 +36,8 @@ type Answer = (u64, Outcome);
 ///
 /// # Errors
 /// A problem with what stands before them.
-pub async fn take(
-    queues: Queues,
-    max_payload: usize,
-    lined: Lined,
-    leaving: CancellationToken,
-) -> Result<Response, Problem> {
-    let Lined { pass, repeat, traceparent, mut query, purse, body } = lined;
+pub async fn take(queues: Queues, max_payload: usize, lined: Lined) -> Result<Response, Problem> {
+    let Lined { pass, leaving, repeat, traceparent, mut query, purse, body } = lined;
     let all = query.take("answers", |word| match word {
         "errors" => Ok(false),
         "all" => Ok(true),

@@ -4,7 +4,6 @@ use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
     answer::{Json, created},
@@ -30,12 +29,11 @@ use crate::{
 pub async fn enqueue(
     State(queues): State<Queues>,
     State(PayloadLimit(max_payload)): State<PayloadLimit>,
-    State(leaving): State<CancellationToken>,
     brought: Brought,
 ) -> Result<Response, Problem> {
     let Bringing { caller, repeat, traceparent, body } = match brought {
         Brought::Whole(whole) => whole,
-        Brought::Lines(lines) => return incoming::take(queues, max_payload, *lines, leaving).await,
+        Brought::Lines(lines) => return incoming::take(queues, max_payload, *lines).await,
     };
     let items = Items::of(body.text()?, limits::ENQUEUE_ITEMS)?;
     let mut call = Call { caller, repeat, traceparent, max_payload, index: 0, derived: Vec::new() };

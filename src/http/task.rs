@@ -2,8 +2,9 @@
 
 use axum::{
     body::Body,
-    extract::{FromRequest, FromRequestParts, Request},
+    extract::{FromRef, FromRequest, FromRequestParts, Request},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     extract::{JsonBody, purse},
@@ -26,6 +27,7 @@ use crate::{
 };
 
 /// A call that brings new jobs, in one of two forms.
+#[expect(clippy::large_enum_variant, reason = "nearly every call is whole, and shall not pay for a box")]
 pub enum Brought {
     Whole(Bringing),
     Lines(Box<Lined>),
@@ -43,6 +45,8 @@ pub struct Bringing {
 /// A job a line, as many as there are, which are read while they are put into their queues.
 pub struct Lined {
     pub pass: Pass,
+    /// Asked for by these alone: to have one takes a lock.
+    pub leaving: CancellationToken,
     /// `None`: it is not said to be safe to repeat.
     pub repeat: Option<Repeat>,
     pub traceparent: Option<String>,
@@ -74,7 +78,10 @@ impl<S: Sync> FromRequest<S> for Bringing {
     }
 }
 
-impl<S: Sync> FromRequest<S> for Brought {
+impl<S: Sync> FromRequest<S> for Brought
+where
+    CancellationToken: FromRef<S>,
+{
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
@@ -86,7 +93,10 @@ impl<S: Sync> FromRequest<S> for Brought {
     }
 }
 
-impl<S: Sync> FromRequest<S> for Lined {
+impl<S: Sync> FromRequest<S> for Lined
+where
+    CancellationToken: FromRef<S>,
+{
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
@@ -100,7 +110,8 @@ impl<S: Sync> FromRequest<S> for Lined {
         let IdempotencyKey(key) = IdempotencyKey::from_request_parts(&mut parts, state).await?;
         let Ok(Traceparent(traceparent)) = Traceparent::from_request_parts(&mut parts, state).await;
         let repeat = key.map(|key| Repeat::new(key, b"", &pass.caller));
-        Ok(Self { pass, repeat, traceparent, query, purse, body })
+        let leaving = CancellationToken::from_ref(state);
+        Ok(Self { pass, leaving, repeat, traceparent, query, purse, body })
     }
 }
 

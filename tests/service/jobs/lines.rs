@@ -193,7 +193,7 @@ async fn whose_key_is_taken_away_puts_no_more_lines() {
     assert_eq!(talking.status().await, 200);
     talking.line().await;
     assert_holds(&talking.line().await, json!({ "complete": false, "error": { "status": 401 } }));
-    talking.is_over().await;
+    talking.falls_silent().await;
     w.check().await;
 }
 

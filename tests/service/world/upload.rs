@@ -73,7 +73,7 @@ impl Upload {
     }
 
     /// Nothing more is said, and nobody waits for the rest of the body.
-    pub async fn is_over(mut self) {
+    pub async fn falls_silent(mut self) {
         let mut rest = String::new();
         let read = timeout(Duration::from_secs(10), self.from.read_to_string(&mut rest)).await;
         assert!(read.is_ok() && rest == "0\r\n\r\n", "{read:?}: {rest:?}");
