@@ -12,6 +12,7 @@ mod gather;
 mod guard;
 mod guide;
 mod headers;
+mod history;
 mod host;
 mod items;
 mod json;
@@ -144,6 +145,7 @@ fn for_operators() -> Router<Front> {
         .route("/queues/{queue}", queue.delete(operators(operator::purge)))
         .route("/queues/{queue}/sweep", post(operators(operator::sweep)))
         .route("/queues/{queue}/workers", get(operators(operator::workers)))
+        .route("/queues/{queue}/history", get(operators(history::history)))
         .route("/queues/{queue}/locks", get(operators(operator::locks)))
         .route("/events", get(operators(events::events)))
         .route("/metrics", get(operators(scrape::metrics)))

@@ -14,7 +14,7 @@ use super::{
     path::{InPath, NewQueue},
     place::Rule,
     problem::Problem,
-    query::{NoQuery, Query, read_wait},
+    query::{NoQuery, Query, read_page, read_wait},
     rules, shapes,
 };
 use crate::{
@@ -26,10 +26,6 @@ use crate::{
     },
     waiting::Waiting,
 };
-
-/// Jobs on a page that does not say how many.
-const PAGE: u32 = 50;
-const MOST_ON_A_PAGE: u32 = 100;
 
 /// `POST /jobs/release`
 pub async fn release(
@@ -130,6 +126,7 @@ pub async fn sweep(
     body.fields_if_any()?.finish(Some(()))?;
     known(&queues, &queue).await?;
     let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
+    queues.record(&queue).await?;
     Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
 }
 
@@ -288,9 +285,4 @@ fn read_filter(query: &mut Query) -> JobFilter {
 fn states() -> String {
     let [rest @ .., last] = JobState::ALL.map(JobState::word);
     format!("{} or {last}", rest.join(", "))
-}
-
-pub(super) fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
-    let after = query.take("after", cursor);
-    (after, query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE))
 }

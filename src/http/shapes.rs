@@ -2,6 +2,7 @@
 
 mod batch;
 mod event;
+mod history;
 mod job;
 mod queue;
 
@@ -13,6 +14,7 @@ use serde::{Serialize, Serializer};
 pub use self::{
     batch::{Batch, BatchPage, ResultPage},
     event::{Event, OfQueue},
+    history::History,
     job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
     queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };

@@ -15,8 +15,12 @@ const TOO_FAR: &str = "must not be after 9999-12-30T22:00:00Z";
 
 /// What lies before 1970 is as good as 1970. It is compared with Redis's clock and with no other.
 pub fn time(raw: &RawValue) -> Result<Millis, Rule> {
-    let text = rules::text(raw).map_err(|_| RULE)?;
-    let (local, offset) = parts(&text).ok_or(RULE)?;
+    time_text(&rules::text(raw).map_err(|_| RULE)?)
+}
+
+/// The same for a query.
+pub fn time_text(text: &str) -> Result<Millis, Rule> {
+    let (local, offset) = parts(text).ok_or(RULE)?;
     let time = TimeZone::fixed(offset).to_timestamp(local).map_err(|_| TOO_FAR)?;
     // The last second of a day of UTC may be one that was put in; no other is called 60.
     if text.get(17..19) == Some("60") && time.as_second().rem_euclid(86_400) != 86_399 {

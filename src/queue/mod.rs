@@ -42,6 +42,7 @@ pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, moving::Mov
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     events::{Event, Passage, Position, Subject},
+    history::{History, Span, Step},
     inspect::{Counts, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
     locks::{HeldLock, LockPage},
     stats::{QueueInfo, QueuePage, Totals},

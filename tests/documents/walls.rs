@@ -46,11 +46,12 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
     ("fault", &[]),
 ];
 
-/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, and a
-/// lock says which job holds it.
+/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a history
+/// is of totals, and who has a deadline or a lock holds a job.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
+    ("views::history", "views::stats"),
     ("views::locks", "views::inspect"),
 ];
 

@@ -90,6 +90,7 @@ mod queues {
     mod choosing; // An operator means some of the jobs of a state: of a client, of a batch, with a certain error.
     mod cursors; // Where a page goes on: only from where a page has ended.
     mod feed; // The feeds of what has ended: a reader who goes on behind a cursor misses nothing.
+    mod history; // The history of a queue: what was counted, minute by minute and hour by hour, each once.
     mod operating; // What operators do and see: requeue, priorities, pause, settings, lists.
     mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
     mod registry; // The registry of queues: what it lost is put back.

@@ -2,6 +2,7 @@
 
 pub(crate) mod batches;
 pub(crate) mod events;
+pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod locks;
 pub(crate) mod stats;
