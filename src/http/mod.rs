@@ -23,6 +23,7 @@ mod packages;
 mod pages;
 mod path;
 mod peers;
+mod people;
 mod place;
 mod problem;
 mod producer;
@@ -147,6 +148,7 @@ fn for_operators() -> Router<Front> {
         .route("/queues/{queue}/workers", get(operators(operator::workers)))
         .route("/queues/{queue}/history", get(operators(history::history)))
         .route("/queues/{queue}/locks", get(operators(operator::locks)))
+        .route("/workers", get(operators(people::people)))
         .route("/events", get(operators(events::events)))
         .route("/metrics", get(operators(scrape::metrics)))
 }

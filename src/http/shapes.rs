@@ -4,6 +4,7 @@ mod batch;
 mod event;
 mod history;
 mod job;
+mod people;
 mod queue;
 
 use std::fmt::Display;
@@ -16,7 +17,8 @@ pub use self::{
     event::{Event, OfQueue},
     history::History,
     job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
-    queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
+    people::People,
+    queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
 use crate::{
     job::{Backoff as Pause, JobId, Millis, Name, Priority, QueueName, State},

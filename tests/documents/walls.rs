@@ -51,6 +51,7 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
+    ("views::deadlines", "views::inspect"),
     ("views::history", "views::stats"),
     ("views::locks", "views::inspect"),
 ];

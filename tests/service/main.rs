@@ -96,6 +96,7 @@ mod queues {
     mod registry; // The registry of queues: what it lost is put back.
     mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
     mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due.
+    mod workers; // Everybody who works: who holds what in all queues, and who waits.
 }
 
 /// Who may call what, and what strangers may cost.
