@@ -5,9 +5,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
-use super::{
-    answer::Json, operator::known, path::InPath, problem::Problem, query::Query, rules, shapes, time::time_text,
-};
+use super::{answer::Json, operator::known, path::InPath, problem::Problem, query::Query, rules, shapes, time};
 use crate::{
     job::{Millis, QueueName, limits},
     queue::{Queues, Step},
@@ -20,7 +18,7 @@ pub async fn history(
     mut query: Query,
 ) -> Result<Response, Problem> {
     let step = query.take("step", read_step).unwrap_or(Step::Minute);
-    let after = query.take("after", time_text);
+    let after = query.take("after", time::of_text);
     let limit = query.take("limit", rules::whole_text(1..=limits::HISTORY_HOURS)).unwrap_or(limits::HISTORY_MINUTES);
     query.finish(Some(()))?;
     known(&queues, &queue).await?;

@@ -3,6 +3,7 @@
 mod answer;
 mod app;
 mod batches;
+mod bulk;
 mod deliver;
 mod events;
 mod extract;
@@ -16,6 +17,7 @@ mod history;
 mod host;
 mod items;
 mod json;
+mod meant;
 mod observe;
 mod operator;
 mod origin;
@@ -140,10 +142,12 @@ fn for_workers() -> Router<Front> {
 fn for_operators() -> Router<Front> {
     let queue = get(operators(operator::queue)).patch(operators(operator::configure));
     Router::new()
+        .route("/jobs/{id}/events", get(operators(events::of_job)))
         .route("/jobs/release", post(operators(operator::release)))
-        .route("/jobs/requeue", post(operators(operator::requeue)))
+        .route("/jobs/requeue", post(operators(bulk::requeue)))
+        .route("/jobs/reprioritize", post(operators(bulk::reprioritize)))
         .route("/queues", get(operators(operator::queues)))
-        .route("/queues/{queue}", queue.delete(operators(operator::purge)))
+        .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
         .route("/queues/{queue}/sweep", post(operators(operator::sweep)))
         .route("/queues/{queue}/workers", get(operators(operator::workers)))
         .route("/queues/{queue}/history", get(operators(history::history)))

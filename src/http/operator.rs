@@ -11,6 +11,7 @@ use super::{
     extract::JsonBody,
     fields::Fields,
     guard,
+    meant::meant,
     path::{InPath, NewQueue},
     place::Rule,
     problem::Problem,
@@ -19,11 +20,8 @@ use super::{
 };
 use crate::{
     access::{Caller, Pass, Role},
-    job::{BatchId, Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
-    queue::{
-        Cursor, JobFilter, Meant, Progress, Purge, Purged, Queues, Release, Released, Requeue, Requeued, SettingsPatch,
-        Swept,
-    },
+    job::{Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
+    queue::{Cursor, JobFilter, Queues, Release, Released, SettingsPatch, Swept},
     waiting::Waiting,
 };
 
@@ -41,27 +39,6 @@ pub async fn release(
     }
     let Released { released, more } = queues.release(target).await?.ok_or_else(Problem::unknown_job)?;
     Ok(Json(shapes::Released { released, more }))
-}
-
-/// `POST /jobs/requeue`
-pub async fn requeue(
-    State(queues): State<Queues>,
-    caller: Caller,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Json<shapes::Requeued>, Problem> {
-    let target = read_ended(body.fields()?)?;
-    match &target {
-        Requeue::Job(id) => guard::job(&caller, id)?,
-        Requeue::Queue(queue, ..) => guard::queue(&caller, queue)?,
-    }
-    match queues.requeue(target).await? {
-        Requeued::Count { requeued, next } => {
-            Ok(Json(shapes::Requeued { requeued, more: next.is_some(), next: next.map(shapes::Text) }))
-        }
-        Requeued::UnknownJob => Err(Problem::unknown_job()),
-        Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
-    }
 }
 
 /// `GET /queues`
@@ -97,25 +74,6 @@ pub async fn configure(
     Ok(Json(shapes::Queue::new(&info)).into_response())
 }
 
-/// `DELETE /queues/{queue}`
-pub async fn purge(
-    State(queues): State<Queues>,
-    InPath(queue): InPath<QueueName>,
-    mut query: Query,
-) -> Result<Json<shapes::Purged>, Problem> {
-    let (state, force) = read_purge(&mut query);
-    let meant = Meant {
-        client: query.take("client", Name::parse),
-        batch: query.take("batch", |id| batch_of(&queue, id)),
-        error: query.take("error", rules::error_part),
-    };
-    let after = query.take("after", Progress::of_purge);
-    let state = query.finish(state)?;
-    known(&queues, &queue).await?;
-    let Purged { removed, next } = queues.purge(Purge { queue, state, force, meant, after }).await?;
-    Ok(Json(shapes::Purged { removed, more: next.is_some(), next: next.map(shapes::Text) }))
-}
-
 /// `POST /queues/{queue}/sweep`
 pub async fn sweep(
     State(queues): State<Queues>,
@@ -138,7 +96,7 @@ pub async fn jobs(
     InPath(queue): InPath<QueueName>,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let asked = (read_filter(&mut query), read_wait(&mut query));
+    let asked = (read_filter(&mut query, &queue), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;
     if pass.caller.role == Role::Producer && filter.state != JobState::Completed {
         return Err(Problem::forbidden("a producer reads the results of a queue: state=completed"));
@@ -148,7 +106,7 @@ pub async fn jobs(
     guard::still(&pass, wait)?;
     let page = page.map_err(Problem::of_a_look)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
-    Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text) }).into_response())
+    Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text), looked: page.looked }).into_response())
 }
 
 /// `GET /queues/{queue}/workers`
@@ -202,29 +160,6 @@ fn read_holder(mut fields: Fields<'_>) -> Result<Release, Problem> {
     fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
 }
 
-fn read_ended(mut fields: Fields<'_>) -> Result<Requeue, Problem> {
-    if fields.has("id") {
-        let id = fields.take("id", rules::parsed(JobId::parse));
-        return fields.finish(id.map(Requeue::Job));
-    }
-    if !fields.has("queue") {
-        let target = fields.blame("id", "is required, or queue");
-        return fields.finish(target);
-    }
-    let queue = fields.take("queue", rules::parsed(QueueName::parse));
-    let meant = Meant {
-        client: fields.take("client", rules::parsed(Name::parse)),
-        batch: queue.as_ref().and_then(|queue| fields.take("batch", rules::parsed(|id| batch_of(queue, id)))),
-        error: fields.take("error", rules::parsed(rules::error_part)),
-    };
-    let after = fields.take("after", rules::parsed(Progress::of_requeue));
-    fields.finish(queue.map(|queue| Requeue::Queue(queue, meant, after)))
-}
-
-fn batch_of(queue: &QueueName, id: &str) -> Result<BatchId, Invalid> {
-    BatchId::parse(id).and_then(|id| if id.queue == *queue { Ok(id) } else { Err(Invalid("must be of this queue")) })
-}
-
 fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
     let counted = 0..=limits::COUNT;
     let patch = SettingsPatch {
@@ -252,20 +187,7 @@ fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Re
     if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
 }
 
-/// `Some(None)` is all states.
-fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
-    let state = query.need("state", |word| match word {
-        "all" => Ok(None),
-        word => JobState::parse(word).map(Some).ok_or_else(|| format!("must be all, {}", states())),
-    });
-    let force = query.take("force", rules::flag_text).unwrap_or(false);
-    if state == Some(Some(JobState::Reserved)) && !force {
-        query.blame("force", "must be true to take jobs from their holders");
-    }
-    (state, force)
-}
-
-fn read_filter(query: &mut Query) -> JobFilter {
+fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
     let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
     let (after, limit) = read_page(query, Cursor::of_jobs);
     let worker = query.take("worker", Name::of_worker);
@@ -273,16 +195,16 @@ fn read_filter(query: &mut Query) -> JobFilter {
     let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
     JobFilter {
         state: query.take("state", word).unwrap_or(usual),
-        client: query.take("client", Name::parse),
+        meant: meant(query, queue),
         worker,
-        batch: query.take("batch", BatchId::parse),
+        search: query.take("search", rules::search),
         after,
         limit,
     }
 }
 
 /// In words.
-fn states() -> String {
+pub(super) fn states() -> String {
     let [rest @ .., last] = JobState::ALL.map(JobState::word);
     format!("{} or {last}", rest.join(", "))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
 
 use crate::{
     job::{JobId, Name, Priority, QueueName, State, Tally},
@@ -17,6 +16,7 @@ use crate::{
         },
         transition::{Effect, Entry, Grouped, Reply, Ride, Transition},
     },
+    sha256::Sha256,
 };
 
 /// A job as its producer describes it.

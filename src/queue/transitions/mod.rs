@@ -34,7 +34,7 @@ pub use self::{
     purge::{Purge, Purged},
     record::Entered,
     release::{Release, Released},
-    reprioritize::Reprioritized,
+    reprioritize::{ReprioritizeAll, Reprioritized, ReprioritizedAll},
     requeue::{Requeue, Requeued},
     reserve::{Handout, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,

@@ -7,3 +7,4 @@ pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod locks;
 pub(crate) mod stats;
+pub(crate) mod story;

@@ -91,6 +91,8 @@ test('everything is done with the keyboard alone', async () => {
   await key('j', 'j', 'j', 'k')
   assert.equal(await page.evaluate(() => [...document.querySelectorAll('[data-row]')].indexOf(document.activeElement)), 1)
   await key('Tab')
+  await focused('[data-row] input[type=checkbox]')
+  await key('Tab')
   await focused('[data-row] a')
   await key('Tab')
   await focused('[data-row] button')
