@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     access::{Caller, Pass, Role},
-    job::{Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
+    job::{JobId, LockName, Name, QueueName, State as JobState, limits},
     queue::{Cursor, JobFilter, Queues, Release, Released, SettingsPatch, Swept},
     waiting::Waiting,
 };

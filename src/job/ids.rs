@@ -1,6 +1,5 @@
 //! Ids, nonces and secrets are made here, before the call that uses them, so that a script may run twice.
 
-
 use super::{BatchId, Code, JobId, QueueName, chance::random};
 use crate::sha256::Sha256;
 

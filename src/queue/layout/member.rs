@@ -1,6 +1,5 @@
 //! A job as the producer of a batch describes it.
 
-
 use super::task::Task;
 use crate::{job::Priority, sha256::Sha256};
 

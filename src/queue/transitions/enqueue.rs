@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-
 use crate::{
     job::{JobId, Name, Priority, QueueName, State, Tally},
     payload::Json,
