@@ -12,11 +12,11 @@ use super::{
     guard,
     lasting::Lasting,
     meant::meant,
-    operator::{MOST_ON_A_PAGE, known, read_page, states},
+    operator::{known, states},
     outgoing::{Columns, Form, Kind, Walk},
     path::InPath,
     problem::Problem,
-    query::{Query, read_wait},
+    query::{MOST_ON_A_PAGE, Query, read_page, read_wait},
     rules, shapes,
 };
 use crate::{

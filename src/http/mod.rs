@@ -13,6 +13,7 @@ mod gather;
 mod guard;
 mod guide;
 mod headers;
+mod history;
 mod host;
 mod incoming;
 mod items;
@@ -30,6 +31,7 @@ mod packages;
 mod pages;
 mod path;
 mod peers;
+mod people;
 mod place;
 mod problem;
 mod producer;
@@ -154,7 +156,9 @@ fn for_operators() -> Router<Front> {
         .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
         .route("/queues/{queue}/sweep", post(operators(operator::sweep)))
         .route("/queues/{queue}/workers", get(operators(operator::workers)))
+        .route("/queues/{queue}/history", get(operators(history::history)))
         .route("/queues/{queue}/locks", get(operators(operator::locks)))
+        .route("/workers", get(operators(people::people)))
         .route("/events", get(operators(events::events)))
         .route("/metrics", get(operators(scrape::metrics)))
 }

@@ -14,18 +14,14 @@ use super::{
     path::{InPath, NewQueue},
     place::Rule,
     problem::Problem,
-    query::{NoQuery, Query},
+    query::{NoQuery, Query, read_page},
     rules, shapes,
 };
 use crate::{
     access::Caller,
-    job::{Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
+    job::{JobId, LockName, Name, QueueName, State as JobState, limits},
     queue::{Cursor, Queues, Release, Released, SettingsPatch, Swept},
 };
-
-/// Jobs on a page that does not say how many.
-const PAGE: u32 = 50;
-pub(super) const MOST_ON_A_PAGE: u32 = 100;
 
 /// `POST /jobs/release`
 pub async fn release(
@@ -86,6 +82,7 @@ pub async fn sweep(
     body.fields_if_any()?.finish(Some(()))?;
     known(&queues, &queue).await?;
     let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
+    queues.record(&queue).await?;
     Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
 }
 
@@ -171,9 +168,4 @@ fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Re
 pub(super) fn states() -> String {
     let [rest @ .., last] = JobState::ALL.map(JobState::word);
     format!("{} or {last}", rest.join(", "))
-}
-
-pub(super) fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
-    let after = query.take("after", cursor);
-    (after, query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE))
 }

@@ -92,6 +92,7 @@ mod queues {
     mod choosing; // An operator means some of the jobs of a state: of a client, of a batch, with a certain error, of a time.
     mod cursors; // Where a page goes on: only from where a page has ended.
     mod feed; // The feeds of what has ended: a reader who goes on behind a cursor misses nothing.
+    mod history; // The history of a queue: what was counted, minute by minute and hour by hour, each once.
     mod operating; // What operators do and see: requeue, priorities, pause, settings, lists.
     mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
     mod priorities; // Another priority for many jobs at once: of whom, in which order, and where the next call goes on.
@@ -100,6 +101,7 @@ mod queues {
     mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
     mod streams; // Whole lists: as lines, as a table, and for ever.
     mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due.
+    mod workers; // Everybody who works: who holds what in all queues, and who waits.
 }
 
 /// Who may call what, and what strangers may cost.
