@@ -5,6 +5,7 @@ set -eu
 
 # They break the one socket between the service and its Redis, and a sentinel names a port.
 one_socket=$(cat "$(dirname "$0")/one_socket.txt")'
+faults::
 waiting::faults::a_wait_that_took_a_job_unheard_does_not_say_that_it_had_no_effect_when_redis_is_gone_by_its_end'
 
 # They count connections, of which sentinels have some.
