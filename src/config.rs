@@ -3,6 +3,7 @@
 mod durability;
 mod environment;
 mod exposure;
+mod key;
 mod manual;
 mod moving;
 mod pem;
@@ -26,6 +27,7 @@ use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     durability::Durability,
     environment::{levels, strangers},
+    key::{Key, KeyTask},
     manual::{completions, manual},
     moving::Move,
     redis_tls::RedisCertificates,
@@ -38,7 +40,7 @@ pub use self::{
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use crate::{
-    access::{KeyName, Pattern, Role},
+    access::Pattern,
     job::{Name, limits},
 };
 
@@ -66,7 +68,7 @@ pub enum Command {
     Check(Checking),
     /// Make a token for a worker, signed by the first secret
     Token(Token),
-    /// Make an API key: the key itself, then its line for the keys file
+    /// Make an API key: the key itself, then its line for the keys file; or take one away
     Key(Key),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
@@ -94,7 +96,7 @@ pub struct Serve {
     pub cors_origin: Vec<Origin>,
     #[command(flatten)]
     pub signing: Signing,
-    /// The API keys, each a line: <name> <worker|producer|operator> <pattern> <sha256 in hex>; read again when it changes
+    /// The API keys, each a line: <name> <worker|producer|viewer|operator> <pattern> <sha256 in hex> [until <date>]; read again when it changes
     #[arg(long, env = "INTRAY_KEYS_FILE", value_name = "FILE")]
     pub keys_file: Option<PathBuf>,
     /// The public keys of outside issuers of tokens, as a JSON Web Key Set; read again when it changes
@@ -177,18 +179,6 @@ pub struct Token {
     pub ttl_ms: u32,
     #[command(flatten)]
     pub signing: Signing,
-}
-
-#[derive(Debug, Args)]
-pub struct Key {
-    /// Whose key it is; two keys of one name are one caller, while one replaces the other
-    pub name: KeyName,
-    /// worker, producer or operator
-    #[arg(value_parser = |text: &str| Role::parse(text).ok_or("must be worker, producer or operator"))]
-    pub role: Role,
-    /// The queues that it is for: a name, or a pattern with *
-    #[arg(default_value = "*", value_parser = |text: &str| Pattern::parse(text))]
-    pub pattern: Pattern,
 }
 
 #[derive(Debug, Args)]
