@@ -15,6 +15,7 @@ mod headers;
 mod host;
 mod items;
 mod json;
+mod me;
 mod observe;
 mod operator;
 mod origin;
@@ -49,7 +50,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     app::{App, Demo, Parts, PayloadLimit},
-    front::{Front, anyone, operators, producers, workers},
+    front::{Front, anyone, operators, producers, readers, somebody, viewers, workers},
     guard::Door,
     pages::Readiness,
     problem::{Failure, Problem},
@@ -98,7 +99,8 @@ pub fn router(
     };
     let app = App(app.into());
     let pages = if policy.demo { pages().merge(folder("/demo")) } else { pages() };
-    let routes = for_producers().merge(for_workers()).merge(for_operators()).merge(pages);
+    let routes =
+        for_producers().merge(for_workers()).merge(for_operators()).merge(pages).route("/me", get(somebody(me::me)));
     whole(routes).with_state(Front::new(app, Door { access, peers, bodies: Bodies::default() }, policy))
 }
 
@@ -109,18 +111,18 @@ fn whole(routes: Router<Front>) -> Router<Front> {
 }
 
 fn for_producers() -> Router<Front> {
-    let job = get(producers(producer::inspect)).delete(producers(producer::cancel));
-    let batch = get(producers(batches::inspect)).delete(producers(batches::cancel));
+    let job = get(readers(producer::inspect)).delete(producers(producer::cancel));
+    let batch = get(readers(batches::inspect)).delete(producers(batches::cancel));
     Router::new()
         .route("/jobs", post(producers(producer::enqueue)))
         .route("/jobs/{id}", job.patch(operators(producer::reprioritize)))
-        .route("/batches", post(producers(batches::create)).get(producers(batches::list)))
+        .route("/batches", post(producers(batches::create)).get(readers(batches::list)))
         .route("/batches/{id}", batch)
         .route("/batches/{id}/jobs", post(producers(batches::append)))
         .route("/batches/{id}/seal", post(producers(batches::seal)))
-        .route("/batches/{id}/results", get(producers(batches::results)))
-        // The feed of results; the other lists are for operators, which the handler sees to.
-        .route("/queues/{queue}/jobs", get(producers(operator::jobs)))
+        .route("/batches/{id}/results", get(readers(batches::results)))
+        // The feed of results; the other lists are not for producers, which the handler sees to.
+        .route("/queues/{queue}/jobs", get(readers(operator::jobs)))
         .route("/tokens", post(producers(tokens::mint)))
 }
 
@@ -136,17 +138,17 @@ fn for_workers() -> Router<Front> {
 }
 
 fn for_operators() -> Router<Front> {
-    let queue = get(operators(operator::queue)).patch(operators(operator::configure));
+    let queue = get(viewers(operator::queue)).patch(operators(operator::configure));
     Router::new()
         .route("/jobs/release", post(operators(operator::release)))
         .route("/jobs/requeue", post(operators(operator::requeue)))
-        .route("/queues", get(operators(operator::queues)))
+        .route("/queues", get(viewers(operator::queues)))
         .route("/queues/{queue}", queue.delete(operators(operator::purge)))
         .route("/queues/{queue}/sweep", post(operators(operator::sweep)))
-        .route("/queues/{queue}/workers", get(operators(operator::workers)))
-        .route("/queues/{queue}/locks", get(operators(operator::locks)))
-        .route("/events", get(operators(events::events)))
-        .route("/metrics", get(operators(scrape::metrics)))
+        .route("/queues/{queue}/workers", get(viewers(operator::workers)))
+        .route("/queues/{queue}/locks", get(viewers(operator::locks)))
+        .route("/events", get(viewers(events::events)))
+        .route("/metrics", get(viewers(scrape::metrics)))
 }
 
 /// The pages are no secret; what they show is asked for with a key.
