@@ -78,8 +78,13 @@ export const HELP = [
     ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],
     ['Tab', "to the row's buttons"],
   ]],
-  ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings'], ['p', 'pause, resume']]],
-  ['A job', [
-    ['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'], ['U', 'requeue all that died'],
+  ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings']]],
+]
+
+/** Those of the buttons that only an operator has. */
+export const HELP_TO_ACT = [
+  ['What you do', [
+    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'],
+    ['U', 'requeue all that died'], ['e', 'seal a batch'],
   ]],
 ]

@@ -18,7 +18,7 @@ const link = (page) => page.locator('.link').innerText()
 test('who has no key is asked for one; it is in memory only', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
-  const field = page.getByLabel('Operator key')
+  const field = page.getByLabel('Key')
   assert.equal(await field.evaluate((input) => input.autocorrect || input.getAttribute('autocorrect') === 'on'), false, 'a phone corrects no key')
   await field.fill('wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -47,11 +47,11 @@ test('who has no key is asked for one; it is in memory only', async () => {
 test('a key that is taken away ends the visit', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
-  await page.getByLabel('Operator key').fill(KEY)
+  await page.getByLabel('Key').fill(KEY)
   await page.keyboard.press('Enter')
   await page.locator('[data-row]').first().waitFor()
   on.wire.rule = wants('another')
-  await page.getByLabel('Operator key').waitFor()
+  await page.getByLabel('Key').waitFor()
 })
 
 test('a refusal is shown in the words of the service, and the question stays', async () => {

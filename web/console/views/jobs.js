@@ -6,7 +6,7 @@ import * as actions from '../actions.js'
 import { tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link, tabOf } from '../router.js'
-import { Ago, Brief, Button, Empty, Until } from '../ui.js'
+import { Act, Ago, Brief, Empty, Until } from '../ui.js'
 import { newestFirst } from './job.js'
 
 const PAGE = 50
@@ -41,7 +41,7 @@ const LISTS = {
     columns: [['client', 'Client'], ['n attempts', 'Attempts'], ['n age', 'Due in']],
     cells: (job) => [html`<${Client} job=${job} />`, html`<${Attempts} job=${job} />`,
       html`<td class="n age"><${Until} at=${job.due_at} /></td>`],
-    act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Run now"
+    act: (job, changed) => html`<${Act} kind="quiet" keys="u" label="Run now"
       onClick=${() => actions.requeue(job, changed)}>Run now<//>`,
     empty: ['Nothing is delayed', 'No job waits for its time.'],
   },
@@ -49,9 +49,9 @@ const LISTS = {
     columns: [['error', 'Last error'], ['n attempts', 'Attempts'], ['n age', 'Died']],
     cells: (job) => [html`<td class="error"><bdi>${newestFirst(job.errors)[0]?.error ?? 'ran out of time'}</bdi></td>`,
       html`<${Attempts} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
-    act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Requeue"
+    act: (job, changed) => html`<${Act} kind="quiet" keys="u" label="Requeue"
       onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
-    all: (queue, count, only, changed) => html`<${Button} keys="U"
+    all: (queue, count, only, changed) => html`<${Act} keys="U"
       onClick=${() => actions.requeueAll(queue, count, only, changed)}>Requeue all<//>`,
     empty: ['Nothing has died', 'A job lands here when it has failed as often as its queue allows.'],
   },
@@ -85,7 +85,7 @@ export function Jobs({ name, state, count, selected }) {
       selected=${job.id === selected} fresh=${fresh}>
     <${Id} job=${job} tab=${tabOf(state)} /><${What} job=${job} />${list.cells(job)}
     <td class="do">${list.act?.(job, changed)}
-      ${!list.final && html`<${Button} kind="quiet" keys="c" label="Cancel"
+      ${!list.final && html`<${Act} kind="quiet" keys="c" label="Cancel"
         onClick=${() => actions.cancel(job, changed)}>Cancel<//>`}</td>
   <//>`
   const [title, text] = client ? [`Nothing of ${client} here`, 'The list shows one client only.'] : list.empty
@@ -93,7 +93,7 @@ export function Jobs({ name, state, count, selected }) {
       <${Filter} value=${client} onChange=${setClient} />
       <span class="space"></span>
       ${count > 0 && list.all?.(name, count, only, changed)}
-      ${count > 0 && html`<${Button} kind="quiet" label=${`Remove all ${state} jobs`}
+      ${count > 0 && html`<${Act} kind="quiet" label=${`Remove all ${state} jobs`}
         onClick=${() => actions.purge(name, state, count, only, changed)}>Remove all…<//>`}
     </div>
     <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(data) => data.jobs}
