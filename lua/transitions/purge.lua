@@ -6,7 +6,7 @@
 -- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
 -- ARGV   state, or 'ended' for all that has ended, with what remembers an idempotent enqueue that met a twin; client
 -- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever); score and member of the last one that
--- ARGV   stays ('' = from the front)
+-- ARGV   stays ('' = from the front); by whose key ('' = nobody's)
 -- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, or is
 -- REPLY  dead in a batch that is over}
 local record = require 'base/record'
@@ -117,6 +117,7 @@ end
 
 return function(q, args)
   local step = open(q, args)
+  event.act(q, args[7])
   if #step.ids == 0 then return {0, 0, step.score, step.member} end
   read(q, step)
   for i in ipairs(step.ids) do

@@ -3,7 +3,7 @@
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · parked zset · turns hash · jobs hash · live hash · gates hash · batches hash · timers zset ·
 -- KEYS   tops hash · totals hash · events stream · hints channel
--- ARGV   id, priority
+-- ARGV   id, priority, by whose key ('' = nobody's)
 -- REPLY  {'changed', state} | {'unknown'} | {'state', state}: the job has ended
 local record = require 'base/record'
 local event = require 'base/event'
@@ -34,6 +34,7 @@ end
 
 return function(q, args)
   local id, priority = args[1], tonumber(args[2])
+  event.act(q, args[3])
   local raw, live = redis.call('HGET', q.jobs, id), redis.call('HGET', q.live, id)
   local header = raw and record.header(raw)
   if not header or record.is_alias(header) then return {'unknown'} end

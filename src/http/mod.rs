@@ -1,5 +1,7 @@
 //! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
 
+mod act;
+mod acting;
 mod answer;
 mod app;
 mod batches;
@@ -138,13 +140,13 @@ fn for_workers() -> Router<Front> {
 }
 
 fn for_operators() -> Router<Front> {
-    let queue = get(viewers(operator::queue)).patch(operators(operator::configure));
+    let queue = get(viewers(operator::queue)).patch(operators(acting::configure));
     Router::new()
-        .route("/jobs/release", post(operators(operator::release)))
-        .route("/jobs/requeue", post(operators(operator::requeue)))
+        .route("/jobs/release", post(operators(acting::release)))
+        .route("/jobs/requeue", post(operators(acting::requeue)))
         .route("/queues", get(viewers(operator::queues)))
-        .route("/queues/{queue}", queue.delete(operators(operator::purge)))
-        .route("/queues/{queue}/sweep", post(operators(operator::sweep)))
+        .route("/queues/{queue}", queue.delete(operators(acting::purge)))
+        .route("/queues/{queue}/sweep", post(operators(acting::sweep)))
         .route("/queues/{queue}/workers", get(viewers(operator::workers)))
         .route("/queues/{queue}/locks", get(viewers(operator::locks)))
         .route("/events", get(viewers(events::events)))

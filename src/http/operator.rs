@@ -1,72 +1,28 @@
-//! For the people who look after the queues.
+//! What the people who look after the queues see.
 
 use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use serde_json::value::RawValue;
 
 use super::{
     answer::Json,
-    extract::JsonBody,
-    fields::Fields,
     guard,
-    path::{InPath, NewQueue},
-    place::Rule,
+    path::InPath,
     problem::Problem,
     query::{NoQuery, Query, read_wait},
     rules, shapes,
 };
 use crate::{
     access::{Caller, Pass, Role},
-    job::{BatchId, Invalid, JobId, LockName, Name, QueueName, State as JobState, limits},
-    queue::{
-        Cursor, JobFilter, Meant, Progress, Purge, Purged, Queues, Release, Released, Requeue, Requeued, SettingsPatch,
-        Swept,
-    },
+    job::{BatchId, Invalid, LockName, Name, QueueName, State as JobState, limits},
+    queue::{Cursor, JobFilter, Queues},
     waiting::Waiting,
 };
 
 /// Jobs on a page that does not say how many.
 const PAGE: u32 = 50;
 const MOST_ON_A_PAGE: u32 = 100;
-
-/// `POST /jobs/release`
-pub async fn release(
-    State(queues): State<Queues>,
-    caller: Caller,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Json<shapes::Released>, Problem> {
-    let target = read_holder(body.fields()?)?;
-    match &target {
-        Release::Job(id) => guard::job(&caller, id)?,
-        Release::Worker(queue, _) => guard::queue(&caller, queue)?,
-    }
-    let Released { released, more } = queues.release(target).await?.ok_or_else(Problem::unknown_job)?;
-    Ok(Json(shapes::Released { released, more }))
-}
-
-/// `POST /jobs/requeue`
-pub async fn requeue(
-    State(queues): State<Queues>,
-    caller: Caller,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Json<shapes::Requeued>, Problem> {
-    let target = read_ended(body.fields()?)?;
-    match &target {
-        Requeue::Job(id) => guard::job(&caller, id)?,
-        Requeue::Queue(queue, ..) => guard::queue(&caller, queue)?,
-    }
-    match queues.requeue(target).await? {
-        Requeued::Count { requeued, next } => {
-            Ok(Json(shapes::Requeued { requeued, more: next.is_some(), next: next.map(shapes::Text) }))
-        }
-        Requeued::UnknownJob => Err(Problem::unknown_job()),
-        Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
-    }
-}
 
 /// `GET /queues`
 pub async fn queues(State(queues): State<Queues>, caller: Caller, mut query: Query) -> Result<Response, Problem> {
@@ -88,49 +44,6 @@ pub async fn queue(
 ) -> Result<Response, Problem> {
     let info = queues.queue(&name).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_queue)?;
     Ok(Json(shapes::Queue::new(&info)).into_response())
-}
-
-/// `PATCH /queues/{queue}`
-pub async fn configure(
-    State(queues): State<Queues>,
-    InPath(NewQueue(name)): InPath<NewQueue>,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Response, Problem> {
-    let info = queues.set(&name, read_settings(body.fields()?)?).await?.ok_or_else(Problem::too_many_queues)?;
-    Ok(Json(shapes::Queue::new(&info)).into_response())
-}
-
-/// `DELETE /queues/{queue}`
-pub async fn purge(
-    State(queues): State<Queues>,
-    InPath(queue): InPath<QueueName>,
-    mut query: Query,
-) -> Result<Json<shapes::Purged>, Problem> {
-    let (state, force) = read_purge(&mut query);
-    let meant = Meant {
-        client: query.take("client", Name::parse),
-        batch: query.take("batch", |id| batch_of(&queue, id)),
-        error: query.take("error", rules::error_part),
-    };
-    let after = query.take("after", Progress::of_purge);
-    let state = query.finish(state)?;
-    known(&queues, &queue).await?;
-    let Purged { removed, next } = queues.purge(Purge { queue, state, force, meant, after }).await?;
-    Ok(Json(shapes::Purged { removed, more: next.is_some(), next: next.map(shapes::Text) }))
-}
-
-/// `POST /queues/{queue}/sweep`
-pub async fn sweep(
-    State(queues): State<Queues>,
-    InPath(queue): InPath<QueueName>,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Json<shapes::Swept>, Problem> {
-    body.fields_if_any()?.finish(Some(()))?;
-    known(&queues, &queue).await?;
-    let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
-    Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
 }
 
 /// `GET /queues/{queue}/jobs`
@@ -191,83 +104,6 @@ pub(super) async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Prob
     if known { Ok(()) } else { Err(Problem::unknown_queue()) }
 }
 
-fn read_holder(mut fields: Fields<'_>) -> Result<Release, Problem> {
-    if fields.has("id") {
-        let id = fields.take("id", rules::parsed(JobId::parse));
-        return fields.finish(id.map(Release::Job));
-    }
-    if !fields.has("queue") && !fields.has("worker") {
-        let target = fields.blame("id", "is required, or queue and worker");
-        return fields.finish(target);
-    }
-    let queue = fields.need("queue", rules::parsed(QueueName::parse));
-    let worker = fields.need("worker", rules::parsed(Name::of_worker));
-    fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
-}
-
-fn read_ended(mut fields: Fields<'_>) -> Result<Requeue, Problem> {
-    if fields.has("id") {
-        let id = fields.take("id", rules::parsed(JobId::parse));
-        return fields.finish(id.map(Requeue::Job));
-    }
-    if !fields.has("queue") {
-        let target = fields.blame("id", "is required, or queue");
-        return fields.finish(target);
-    }
-    let queue = fields.take("queue", rules::parsed(QueueName::parse));
-    let meant = Meant {
-        client: fields.take("client", rules::parsed(Name::parse)),
-        batch: queue.as_ref().and_then(|queue| fields.take("batch", rules::parsed(|id| batch_of(queue, id)))),
-        error: fields.take("error", rules::parsed(rules::error_part)),
-    };
-    let after = fields.take("after", rules::parsed(Progress::of_requeue));
-    fields.finish(queue.map(|queue| Requeue::Queue(queue, meant, after)))
-}
-
-fn batch_of(queue: &QueueName, id: &str) -> Result<BatchId, Invalid> {
-    BatchId::parse(id).and_then(|id| if id.queue == *queue { Ok(id) } else { Err(Invalid("must be of this queue")) })
-}
-
-fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
-    let counted = 0..=limits::COUNT;
-    let patch = SettingsPatch {
-        paused: set(&mut fields, "paused", rules::flag),
-        lease_ms: set(&mut fields, "lease_ms", rules::whole(limits::LEASE_MS)),
-        max_hold_ms: set(&mut fields, "max_hold_ms", rules::whole(0..=limits::DELAY_MS)),
-        warn_ms: set(&mut fields, "warn_ms", rules::whole(0..=*limits::LEASE_MS.end())),
-        max_attempts: set(&mut fields, "max_attempts", rules::whole(counted.clone())),
-        backoff: match fields.null("backoff") {
-            true => Some(None),
-            false => fields.object("backoff", rules::backoff).map(Some),
-        },
-        dedupe: set(&mut fields, "dedupe", rules::flag),
-        share_drafts: set(&mut fields, "share_drafts", rules::flag),
-        worker_limit: set(&mut fields, "worker_limit", rules::whole(0..=limits::WORKER_LIMIT)),
-        retention_ms: set(&mut fields, "retention_ms", rules::whole(limits::RETENTION_MS)),
-        retention_max: set(&mut fields, "retention_max", rules::whole(counted.clone())),
-        max_jobs: set(&mut fields, "max_jobs", rules::whole(counted)),
-    };
-    fields.finish(Some(patch))
-}
-
-/// Absent leaves a setting, `null` takes it back to the default.
-fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Result<T, Rule>) -> Option<Option<T>> {
-    if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
-}
-
-/// `Some(None)` is all states.
-fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
-    let state = query.need("state", |word| match word {
-        "all" => Ok(None),
-        word => JobState::parse(word).map(Some).ok_or_else(|| format!("must be all, {}", states())),
-    });
-    let force = query.take("force", rules::flag_text).unwrap_or(false);
-    if state == Some(Some(JobState::Reserved)) && !force {
-        query.blame("force", "must be true to take jobs from their holders");
-    }
-    (state, force)
-}
-
 fn read_filter(query: &mut Query) -> JobFilter {
     let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
     let (after, limit) = read_page(query, Cursor::of_jobs);
@@ -285,7 +121,7 @@ fn read_filter(query: &mut Query) -> JobFilter {
 }
 
 /// In words.
-fn states() -> String {
+pub(super) fn states() -> String {
     let [rest @ .., last] = JobState::ALL.map(JobState::word);
     format!("{} or {last}", rest.join(", "))
 }

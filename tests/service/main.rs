@@ -99,6 +99,7 @@ mod queues {
 
 /// Who may call what, and what strangers may cost.
 mod access {
+    mod acts; // Whose key it was: what is done to the jobs of others names it, in the stream of events and in the log.
     mod browsers; // Pages: whose may call, what they may read, how they leave.
     mod ends; // Keys that are taken away or end and tokens that end while their holders wait, and how long tokens may last.
     mod hanging; // A file of keys that cannot be read: the service goes on with the keys it has, reads it when it can.

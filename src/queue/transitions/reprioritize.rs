@@ -1,7 +1,7 @@
 //! reprioritize: the producer moves a job in the line.
 
 use crate::{
-    job::{JobId, Priority, State},
+    job::{JobId, Name, Priority, State},
     queue::{
         fault::Fault,
         handle::Queues,
@@ -10,9 +10,10 @@ use crate::{
     },
 };
 
-struct Reprioritize {
+struct Reprioritize<'r> {
     id: JobId,
     priority: Priority,
+    by: Option<&'r Name>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,19 +29,19 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn reprioritize(&self, id: JobId, priority: Priority) -> Result<Reprioritized, Fault> {
+    pub async fn reprioritize(&self, id: JobId, priority: Priority, by: Option<&Name>) -> Result<Reprioritized, Fault> {
         let queue = id.queue.clone();
-        self.go_alone(&queue, &Reprioritize { id, priority }).await
+        self.go_alone(&queue, &Reprioritize { id, priority, by }).await
     }
 }
 
-impl Transition for Reprioritize {
+impl Transition for Reprioritize<'_> {
     type Outcome = Reprioritized;
     const SCRIPT: &'static str = "reprioritize";
 
     fn args(&self) -> Args {
         let mut args = Args::default();
-        args.push(self.id.code.as_str()).number(self.priority.get().into());
+        args.push(self.id.code.as_str()).number(self.priority.get().into()).push(self.by.map_or("", Name::as_str));
         args
     }
 

@@ -26,7 +26,7 @@ impl Operation for Reprioritize {
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let id = walk.which(self.job);
-        let answer = walk.real.handle.reprioritize(id.clone(), priority(self.priority)).await;
+        let answer = walk.real.handle.reprioritize(id.clone(), priority(self.priority), None).await;
         walk.answered("reprioritize", answer, |model| model.reprioritize(id.code, self.priority))
     }
 }
