@@ -29,6 +29,8 @@ pub mod payload;
 pub mod queue;
 /// Starts the parts, and stops them in order.
 pub mod service;
+/// Digests.
+mod sha256;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
 /// Who waits for jobs, and who is woken.

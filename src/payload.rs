@@ -4,9 +4,11 @@ use std::ops::Range;
 
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
-use crate::job::{Invalid, limits};
+use crate::{
+    job::{Invalid, limits},
+    sha256::Sha256,
+};
 
 /// A JSON text by RFC 8259, at most [`limits::DEPTH`] deep.
 #[derive(Debug, Clone)]

@@ -33,7 +33,7 @@ function event.publish(q, n, tale)
   call('XADD', q.events, '*', text.of(n), tale)
 end
 
--- Whose key it is that this call comes with; '' for nobody's. Who has this in their calls, has it in each.
+-- Whose key it is that this call comes with; '' for nobody's.
 function event.act(q, by)
   q.by = by ~= '' and by
 end

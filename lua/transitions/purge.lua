@@ -5,8 +5,8 @@
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
 -- ARGV   state, or 'ended' for all that has ended, with what remembers an idempotent enqueue that met a twin; client
--- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever); score and member of the last one that
--- ARGV   stays ('' = from the front); by whose key ('' = nobody's)
+-- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever), enqueued before (ms, '' = whenever); score
+-- ARGV   and member of the last one that stays ('' = from the front); by whose key ('' = nobody's)
 -- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, or is
 -- REPLY  dead in a batch that is over}
 local record = require 'base/record'
@@ -15,7 +15,6 @@ local event = require 'base/event'
 local total = require 'base/total'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
-local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local history = require 'jobs/history'
@@ -24,7 +23,6 @@ local leave = require 'jobs/leave'
 local ending = require 'jobs/ending'
 local removal = require 'jobs/removal'
 local search = require 'jobs/search'
-local STEP = 200
 local SETS = {
   waiting = 'inbound', blocked = 'parked', delayed = 'delayed', dead = 'dead', reserved = 'reserved', completed = 'ended',
   cancelled = 'ended', ended = 'ended',
@@ -32,36 +30,15 @@ local SETS = {
 
 local function open(q, args)
   local step = {
-    state = args[1], key = SETS[args[1]], meant = {client = args[2], batch = args[3], error = args[4]}, score = args[5],
-    member = args[6], removed = 0, ids = {},
+    state = args[1], key = SETS[args[1]], meant = search.meant(args, 2), score = args[6], member = args[7], removed = 0,
   }
   local set = ({
     inbound = q.inbound, parked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved, ended = q.ended,
   })[step.key]
-  local from = search.rank_behind(q, set, step.score, step.member)
-  step.entries = redis.call('ZRANGE', set, from, from + STEP - 1, 'WITHSCORES')
-  for i = 1, #step.entries, 2 do step.ids[#step.ids + 1] = place.id_of(step.entries[i]) end
-  step.more = #step.ids >= STEP
+  local those
+  step.entries, those, step.more = search.read(q, set, step)
+  gate.foresee(q, those)
   return step
-end
-
--- A waiting job without a live record has its place in the set.
-local function record_of(step, live, header, score)
-  if live then return record.live(live) end
-  if record.is_alias(header) then return end
-  local at = step.key == 'inbound' and tonumber(score) or -1
-  return record.new(record.WAITING, at, header.priority, header.stamp)
-end
-
-local function read(q, step)
-  local ids = step.ids
-  local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
-  step.those = {}
-  for i, id in ipairs(ids) do
-    local header = headers[i] and record.header(headers[i])
-    step.those[i] = header and {id = id, header = header, record = record_of(step, lives[i], header, step.entries[i * 2])}
-  end
-  gate.foresee(q, step.those)
 end
 
 local function forget_ended(q, id, r)
@@ -102,12 +79,12 @@ local function stays(q, step, id, r, header)
   return not search.is_meant(id, header, r or {errors = ''}, step.meant)
 end
 
-local function consider(q, step, i)
-  local job, score, member = step.those[i], step.entries[i * 2], step.entries[i * 2 - 1]
+local function consider(q, step, entry)
+  local job = entry.job
   if not job then
-    write.remove(q, step.key, member) -- nobody stands there
+    write.remove(q, step.key, entry.member) -- nobody stands there
   elseif stays(q, step, job.id, job.record, job.header) then
-    step.score, step.member = score, member
+    step.score, step.member = entry.score, entry.member
   else
     step.removed = step.removed + 1
     if step.key == 'ended' then return forget_ended(q, job.id, job.record) end
@@ -117,15 +94,14 @@ end
 
 return function(q, args)
   local step = open(q, args)
-  event.act(q, args[7])
-  if #step.ids == 0 then return {0, 0, step.score, step.member} end
-  read(q, step)
-  for i in ipairs(step.ids) do
+  event.act(q, args[8])
+  if #step.entries == 0 then return {0, 0, step.score, step.member} end
+  for _, entry in ipairs(step.entries) do
     if write.is_spent(q) then
       step.more = true
       break
     end
-    consider(q, step, i)
+    consider(q, step, entry)
   end
   return commit(q, {step.removed, step.more and 1 or 0, step.score, step.member})
 end

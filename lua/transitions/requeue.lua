@@ -3,7 +3,8 @@
 -- KEYS   inbound zset · delayed zset · dead zset · parked zset · turns hash · jobs hash · live hash · dedupe hash ·
 -- KEYS   gates hash · batches hash · timers zset · tops hash · totals hash · events stream · hints channel
 -- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), what an error contains
--- ARGV   ('' = whatever), score and id of the last one that stays ('' = from the front), by whose key ('' = nobody's)
+-- ARGV   ('' = whatever), enqueued before (ms, '' = whenever), score and id of the last one that stays ('' = from the
+-- ARGV   front), by whose key ('' = nobody's)
 -- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), score and id of the last one that stays: it is not meant, or
 -- REPLY  its batch is over or called off} | {'unknown'} |
 -- REPLY  {'state', state}: completed, cancelled, or dead in a batch that is over or called off
@@ -39,8 +40,7 @@ end
 local function open(q, args)
   local step = {
     ids = {args[2]}, died_at = {}, last = stamp.last(q), ends = true, is_queue = args[1] == 'queue', requeued = 0,
-    meant = {client = args[3] or '', batch = args[4] or '', error = args[5] or ''}, score = args[6] or '',
-    member = args[7] or '',
+    meant = search.meant(args, 3), score = args[7] or '', member = args[8] or '',
   }
   if step.is_queue then
     if args[2] ~= '0' then step.last = tonumber(args[2]) end
@@ -127,7 +127,7 @@ end
 
 return function(q, args)
   local step = open(q, args)
-  event.act(q, args[8])
+  event.act(q, args[9])
   if #step.ids == 0 then return {'requeued', 0, 0, step.last, step.score, step.member} end
   read(q, step)
   local refused = not step.is_queue and refusal(q, step)

@@ -3,22 +3,28 @@
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   payloads hash · live hash · results hash · gates hash · batches hash · timers zset · events stream
--- ARGV   state, limit, client ('' = any), worker ('' = any), batch ('' = any), score and member of the one seen last
--- ARGV   ('' = from the start), bytes of bodies that the page has already
--- REPLY  {next score ('' = the end), next member, bytes of the page, full (0 | 1), {jobs, as `job` shows them …}}
+-- ARGV   state, limit, worker ('' = any), client ('' = any), batch ('' = any), what an error contains ('' = whatever),
+-- ARGV   enqueued before (ms, '' = whenever), what the payload or an error contains ('' = whatever), score and member of
+-- ARGV   the one seen last ('' = from the start), bytes of bodies that the page has already
+-- REPLY  {next score ('' = the end), next member, bytes of the page, full (0 | 1), how many were looked at, {jobs, as
+-- REPLY  `job` shows them …}}
 local record = require 'base/record'
 local write = require 'base/write'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
 local page = require 'jobs/page'
+local search = require 'jobs/search'
 local view = require 'jobs/view'
 local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
+-- Bytes of payloads kept apart that a call looks into, but for the last of them.
+local SEARCHED = 524288
 
 local function open(q, args)
   local state = args[1]
   return {
-    state = state, limit = tonumber(args[2]), client = args[3], worker = args[4], batch = args[5], after_score = args[6],
-    after = args[7], bytes = tonumber(args[8]), page = {}, full = false, bodies = 0,
+    state = state, limit = tonumber(args[2]), worker = args[3], meant = search.meant(args, 4), text = args[8],
+    after_score = args[9], after = args[10], bytes = tonumber(args[11]), page = {}, full = false, bodies = 0, searched = 0,
+    looked = 0,
     set = ({
       waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
       completed = q.ended, cancelled = q.ended,
@@ -45,13 +51,21 @@ end
 -- Headers and live records alone say whether a job is asked for.
 local function fits(q, list, id, header, r)
   if record.is_alias(header) or record.STATES[r.state] ~= list.state then return false end
-  if list.client ~= '' and header.client ~= list.client then return false end
-  local code = record.is_member(header) and batch.of(id)
-  if list.batch ~= '' and code ~= list.batch then return false end
-  local of = code and batch.read(q, code)
+  if not search.is_meant(id, header, r, list.meant) then return false end
+  local of = record.is_member(header) and batch.read(q, batch.of(id))
   -- Nobody sees a batch in the making.
   if of and of.stage == batch.MAKING then return false end
   return list.worker == '' or r.lease ~= '' and record.lease(r.lease).worker == list.worker
+end
+
+-- Whether the payload or one of the errors contains what is looked for; nil when that is for the next call to see.
+local function has_text(q, list, id, header, r)
+  if list.text == '' or search.has_error(r, list.text) then return true end
+  if not record.is_external(header) then return header.raw:find(list.text, header.stop, true) ~= nil end
+  if write.is_spent(q) or list.searched >= SEARCHED or list.bodies >= BODIES then return nil end
+  local payload = write.ask(q, 'HGET', q.payloads, id) or ''
+  list.bodies, list.searched = list.bodies + 1, list.searched + #payload
+  return payload:find(list.text, 1, true) ~= nil
 end
 
 -- Puts a job on the page. False: it belongs on the next one, or is for the next call to read.
@@ -75,8 +89,11 @@ local function consider(q, list, member, score, header, live)
   local id = place.id_of(member)
   local r = header
     and (live and record.live(live) or record.new(record.WAITING, -1, header.priority, header.stamp))
-  if r and fits(q, list, id, header, r) and not put(q, list, id, header, r, live or '', score) then return false end
-  list.last = {score, member}
+  if r and fits(q, list, id, header, r) then
+    local found = has_text(q, list, id, header, r)
+    if found == nil or found and not put(q, list, id, header, r, live or '', score) then return false end
+  end
+  list.last, list.looked = {score, member}, list.looked + 1
   return #list.page < list.limit
 end
 
@@ -103,6 +120,6 @@ return function(q, args)
   -- Whoever was looked at last may be the very last one.
   local last = list.last or {list.after_score, list.after}
   local is_end = #entries == 0 or #entries < LOOK * 2 and (all or last[2] == entries[#entries - 1])
-  if is_end then return {'', '', list.bytes, 0, list.page} end
-  return {last[1], last[2], list.bytes, list.full and 1 or 0, list.page}
+  if is_end then return {'', '', list.bytes, 0, list.looked, list.page} end
+  return {last[1], last[2], list.bytes, list.full and 1 or 0, list.looked, list.page}
 end

@@ -1,10 +1,9 @@
 //! API keys. Only their hashes are kept: a key is long and random, so a fast hash is enough.
 
-use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::{Bad, Caller, Pattern, Role, Until};
-use crate::{files::Described, job::Invalid};
+use crate::{files::Described, job::Invalid, sha256::Sha256};
 
 type Hash = [u8; 32];
 
@@ -58,7 +57,7 @@ impl Keys {
 
     /// Every hash is compared, and each in constant time. A key that has ended is told from one that there is not.
     pub(super) fn find(&self, key: &str) -> Option<Result<Caller, Bad>> {
-        let hash: Hash = Sha256::digest(key).into();
+        let hash = Sha256::digest(key);
         let mut found = None;
         for key in &self.0 {
             if bool::from(key.hash.ct_eq(&hash)) {

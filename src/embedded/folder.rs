@@ -11,10 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest, Sha256};
 use tracing::warn;
 
 use super::StartError;
+use crate::sha256::Sha256;
 
 const LOCK: &str = "intray.lock";
 const SOCKET: &str = "redis.sock";
@@ -112,8 +112,9 @@ fn socket_place(data: &Path) -> PathBuf {
     if beside.as_os_str().len() <= SOCKET_PATH {
         return beside;
     }
-    let digest = format!("{:x}", Sha256::digest(data.as_os_str().as_bytes()));
-    env::temp_dir().join(format!("intray-{}", &digest[..16])).join(SOCKET)
+    let digest = Sha256::digest(data.as_os_str().as_bytes());
+    let name: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    env::temp_dir().join(format!("intray-{name}")).join(SOCKET)
 }
 
 /// Where a server on this folder would be, if one of ours has ever been here.

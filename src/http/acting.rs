@@ -1,4 +1,4 @@
-//! What operators do to the jobs of others, and to a queue. Of each the log says by whose key.
+//! What an operator does to a queue, and to what somebody holds.
 
 use axum::{
     extract::State,
@@ -15,13 +15,13 @@ use super::{
     path::{InPath, NewQueue},
     place::Rule,
     problem::Problem,
-    query::{NoQuery, Query},
+    query::NoQuery,
     rules, shapes,
 };
 use crate::{
     access::Caller,
-    job::{BatchId, Invalid, JobId, Name, QueueName, State as JobState, limits},
-    queue::{Meant, Progress, Purge, Purged, Queues, Release, Released, Requeue, Requeued, SettingsPatch, Swept},
+    job::{JobId, Name, QueueName, limits},
+    queue::{Queues, Release, Released, SettingsPatch, Swept},
 };
 
 /// `POST /jobs/release`
@@ -45,32 +45,6 @@ pub async fn release(
     Ok(Done(act, shapes::Released { released, more }))
 }
 
-/// `POST /jobs/requeue`
-pub async fn requeue(
-    State(queues): State<Queues>,
-    caller: Caller,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Done<shapes::Requeued>, Problem> {
-    let (target, by) = (read_ended(body.fields()?)?, key_of(&caller));
-    let (queue, job) = match &target {
-        Requeue::Job(id) => (id.queue.clone(), Some(id.clone())),
-        Requeue::Queue(queue, ..) => (queue.clone(), None),
-    };
-    match &job {
-        Some(id) => guard::job(&caller, id)?,
-        None => guard::queue(&caller, &queue)?,
-    }
-    match queues.requeue(target, by.as_ref()).await? {
-        Requeued::Count { requeued, next } => {
-            let (more, act) = (next.is_some(), Act::on("requeue", queue, job, requeued, by));
-            Ok(Done(act, shapes::Requeued { requeued, more, next: next.map(shapes::Text) }))
-        }
-        Requeued::UnknownJob => Err(Problem::unknown_job()),
-        Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
-    }
-}
-
 /// `PATCH /queues/{queue}`
 pub async fn configure(
     State(queues): State<Queues>,
@@ -82,29 +56,6 @@ pub async fn configure(
     let (patch, by) = (read_settings(body.fields()?)?, key_of(&caller));
     let info = queues.set(&name, patch, by.as_ref()).await?.ok_or_else(Problem::too_many_queues)?;
     Ok(Done(Act::on_queue("configure", name, 1, by), shapes::Queue::new(&info)).into_response())
-}
-
-/// `DELETE /queues/{queue}`
-pub async fn purge(
-    State(queues): State<Queues>,
-    InPath(queue): InPath<QueueName>,
-    caller: Caller,
-    mut query: Query,
-) -> Result<Done<shapes::Purged>, Problem> {
-    let (state, force) = read_purge(&mut query);
-    let meant = Meant {
-        client: query.take("client", Name::parse),
-        batch: query.take("batch", |id| batch_of(&queue, id)),
-        error: query.take("error", rules::error_part),
-    };
-    let after = query.take("after", Progress::of_purge);
-    let state = query.finish(state)?;
-    operator::known(&queues, &queue).await?;
-    let by = key_of(&caller);
-    let purge = Purge { queue: queue.clone(), state, force, meant, after, by: by.clone() };
-    let Purged { removed, next } = queues.purge(purge).await?;
-    let (more, next) = (next.is_some(), next.map(shapes::Text));
-    Ok(Done(Act::on_queue("purge", queue, removed, by), shapes::Purged { removed, more, next }))
 }
 
 /// `POST /queues/{queue}/sweep`
@@ -134,29 +85,6 @@ fn read_holder(mut fields: Fields<'_>) -> Result<Release, Problem> {
     fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
 }
 
-fn read_ended(mut fields: Fields<'_>) -> Result<Requeue, Problem> {
-    if fields.has("id") {
-        let id = fields.take("id", rules::parsed(JobId::parse));
-        return fields.finish(id.map(Requeue::Job));
-    }
-    if !fields.has("queue") {
-        let target = fields.blame("id", "is required, or queue");
-        return fields.finish(target);
-    }
-    let queue = fields.take("queue", rules::parsed(QueueName::parse));
-    let meant = Meant {
-        client: fields.take("client", rules::parsed(Name::parse)),
-        batch: queue.as_ref().and_then(|queue| fields.take("batch", rules::parsed(|id| batch_of(queue, id)))),
-        error: fields.take("error", rules::parsed(rules::error_part)),
-    };
-    let after = fields.take("after", rules::parsed(Progress::of_requeue));
-    fields.finish(queue.map(|queue| Requeue::Queue(queue, meant, after)))
-}
-
-fn batch_of(queue: &QueueName, id: &str) -> Result<BatchId, Invalid> {
-    BatchId::parse(id).and_then(|id| if id.queue == *queue { Ok(id) } else { Err(Invalid("must be of this queue")) })
-}
-
 fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
     let counted = 0..=limits::COUNT;
     let patch = SettingsPatch {
@@ -182,17 +110,4 @@ fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
 /// Absent leaves a setting, `null` takes it back to the default.
 fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Result<T, Rule>) -> Option<Option<T>> {
     if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
-}
-
-/// `Some(None)` is all states.
-fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
-    let state = query.need("state", |word| match word {
-        "all" => Ok(None),
-        word => JobState::parse(word).map(Some).ok_or_else(|| format!("must be all, {}", operator::states())),
-    });
-    let force = query.take("force", rules::flag_text).unwrap_or(false);
-    if state == Some(Some(JobState::Reserved)) && !force {
-        query.blame("force", "must be true to take jobs from their holders");
-    }
-    (state, force)
 }

@@ -15,16 +15,18 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    answer::Json,
     guard,
     headers::LastEventId,
+    path::InPath,
     problem::Problem,
     query::{Query, read_queues},
     shapes,
 };
 use crate::{
     access::Pass,
-    job::{BatchId, Invalid, Kind, Name, QueueName, chance::between},
-    queue::{Event, Subject},
+    job::{BatchId, Invalid, JobId, Kind, Name, QueueName, chance::between},
+    queue::{Event, Position, Queues, Subject},
     waiting::{Feed, Update, Waiting},
 };
 
@@ -50,6 +52,20 @@ pub async fn events(
     let from = queues.into_iter().map(|queue| (position_in(&queue), queue)).collect();
     let feed = waiting.feed(from).await.map_err(Problem::of_a_look)?;
     Ok(Reader::new(feed, filter, pass, leaving).into_response())
+}
+
+/// `GET /jobs/{id}/events`
+pub async fn of_job(
+    State(queues): State<Queues>,
+    InPath(id): InPath<JobId>,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let position = |text: &str| Position::parse(text).ok_or(Invalid("must be the `next` of a page"));
+    let after = query.take("after", position);
+    query.finish(Some(()))?;
+    let story = queues.story(&id, after).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
+    let events = story.events.iter().map(shapes::Event::new).collect();
+    Ok(Json(shapes::Story { events, next: story.next.map(shapes::Text), whole: story.whole }).into_response())
 }
 
 /// Which events are wanted.

@@ -5,6 +5,7 @@ mod acting;
 mod answer;
 mod app;
 mod batches;
+mod bulk;
 mod deliver;
 mod events;
 mod extract;
@@ -18,6 +19,7 @@ mod host;
 mod items;
 mod json;
 mod me;
+mod meant;
 mod observe;
 mod operator;
 mod origin;
@@ -142,10 +144,12 @@ fn for_workers() -> Router<Front> {
 fn for_operators() -> Router<Front> {
     let queue = get(viewers(operator::queue)).patch(operators(acting::configure));
     Router::new()
+        .route("/jobs/{id}/events", get(viewers(events::of_job)))
         .route("/jobs/release", post(operators(acting::release)))
-        .route("/jobs/requeue", post(operators(acting::requeue)))
+        .route("/jobs/requeue", post(operators(bulk::requeue)))
+        .route("/jobs/reprioritize", post(operators(bulk::reprioritize)))
         .route("/queues", get(viewers(operator::queues)))
-        .route("/queues/{queue}", queue.delete(operators(acting::purge)))
+        .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
         .route("/queues/{queue}/sweep", post(operators(acting::sweep)))
         .route("/queues/{queue}/workers", get(viewers(operator::workers)))
         .route("/queues/{queue}/locks", get(viewers(operator::locks)))

@@ -8,6 +8,7 @@ use axum::{
 use super::{
     answer::Json,
     guard,
+    meant::meant,
     path::InPath,
     problem::Problem,
     query::{NoQuery, Query, read_wait},
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::{
     access::{Caller, Pass, Role},
-    job::{BatchId, Invalid, LockName, Name, QueueName, State as JobState, limits},
+    job::{Invalid, LockName, Name, QueueName, State as JobState, limits},
     queue::{Cursor, JobFilter, Queues},
     waiting::Waiting,
 };
@@ -54,7 +55,7 @@ pub async fn jobs(
     InPath(queue): InPath<QueueName>,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let asked = (read_filter(&mut query), read_wait(&mut query));
+    let asked = (read_filter(&mut query, &queue), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;
     if pass.caller.role == Role::Producer && filter.state != JobState::Completed {
         return Err(Problem::forbidden("a producer reads the results of a queue: state=completed"));
@@ -64,7 +65,7 @@ pub async fn jobs(
     guard::still(&pass, wait)?;
     let page = page.map_err(Problem::of_a_look)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
-    Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text) }).into_response())
+    Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text), looked: page.looked }).into_response())
 }
 
 /// `GET /queues/{queue}/workers`
@@ -104,7 +105,7 @@ pub(super) async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Prob
     if known { Ok(()) } else { Err(Problem::unknown_queue()) }
 }
 
-fn read_filter(query: &mut Query) -> JobFilter {
+fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
     let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
     let (after, limit) = read_page(query, Cursor::of_jobs);
     let worker = query.take("worker", Name::of_worker);
@@ -112,9 +113,9 @@ fn read_filter(query: &mut Query) -> JobFilter {
     let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
     JobFilter {
         state: query.take("state", word).unwrap_or(usual),
-        client: query.take("client", Name::parse),
+        meant: meant(query, queue),
         worker,
-        batch: query.take("batch", BatchId::parse),
+        search: query.take("search", rules::search),
         after,
         limit,
     }

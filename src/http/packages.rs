@@ -4,9 +4,9 @@ use axum::{
     http::{HeaderMap, Uri},
     response::{IntoResponse, Response},
 };
-use sha2::{Digest, Sha256};
 
 use super::{problem::Problem, web::made};
+use crate::sha256::Sha256;
 
 const TARBALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client.tgz"));
 const WHEEL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client.whl"));

@@ -46,6 +46,17 @@ pub fn error_part(text: &str) -> Result<String, Invalid> {
     Err(Invalid("must be 1 to 256 bytes of text"))
 }
 
+/// What a payload or an error of a job contains.
+///
+/// # Errors
+/// The rule.
+pub fn search(text: &str) -> Result<String, Invalid> {
+    if (1..=limits::SEARCH).contains(&text.len()) {
+        return Ok(text.to_owned());
+    }
+    Err(Invalid("must be 1 to 128 bytes of text"))
+}
+
 pub(super) fn text(raw: &RawValue) -> Result<Cow<'_, str>, Rule> {
     json_text(raw).ok_or_else(|| "must be text".into())
 }

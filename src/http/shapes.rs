@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 
 pub use self::{
     batch::{Batch, BatchPage, ResultPage},
-    event::{Event, OfQueue},
+    event::{Event, OfQueue, Story},
     job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
     queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
@@ -168,6 +168,13 @@ pub struct Released {
 #[derive(Serialize)]
 pub struct Requeued {
     pub requeued: u64,
+    pub more: bool,
+    pub next: Option<Text<Progress>>,
+}
+
+#[derive(Serialize)]
+pub struct ReprioritizedAll {
+    pub changed: u64,
     pub more: bool,
     pub next: Option<Text<Progress>>,
 }

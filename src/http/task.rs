@@ -2,7 +2,6 @@
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use bytes::Bytes;
-use sha2::{Digest, Sha256};
 
 use super::{
     extract::JsonBody,
@@ -18,6 +17,7 @@ use crate::{
     job::{BatchId, JobId, LockName, QueueName, limits},
     payload::Json,
     queue::{self, Delay, Task},
+    sha256::Sha256,
 };
 
 /// A call that brings new jobs.

@@ -7,7 +7,7 @@ use jiff::{
 use serde_json::value::RawValue;
 
 use super::{place::Rule, rules};
-use crate::job::Millis;
+use crate::job::{Invalid, Millis};
 
 const RULE: &str = "must be a time by RFC 3339, like 2026-11-21T09:15:29.123Z";
 /// As far as times can be computed with.
@@ -16,11 +16,16 @@ const TOO_FAR: &str = "must not be after 9999-12-30T22:00:00Z";
 /// What lies before 1970 is as good as 1970. It is compared with Redis's clock and with no other.
 pub fn time(raw: &RawValue) -> Result<Millis, Rule> {
     let text = rules::text(raw).map_err(|_| RULE)?;
-    let (local, offset) = parts(&text).ok_or(RULE)?;
-    let time = TimeZone::fixed(offset).to_timestamp(local).map_err(|_| TOO_FAR)?;
+    Ok(of_text(&text)?)
+}
+
+/// The same for a query, which is all text.
+pub fn of_text(text: &str) -> Result<Millis, Invalid> {
+    let (local, offset) = parts(text).ok_or(Invalid(RULE))?;
+    let time = TimeZone::fixed(offset).to_timestamp(local).map_err(|_| Invalid(TOO_FAR))?;
     // The last second of a day of UTC may be one that was put in; no other is called 60.
     if text.get(17..19) == Some("60") && time.as_second().rem_euclid(86_400) != 86_399 {
-        return Err(RULE.into());
+        return Err(Invalid(RULE));
     }
     Ok(Millis(time.as_millisecond().try_into().unwrap_or(0)))
 }

@@ -8,10 +8,12 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use rust_embed::RustEmbed;
-use sha2::{Digest, Sha256};
 
 use super::{app::Demo, guide, problem::Problem};
-use crate::job::{Concern, Kind};
+use crate::{
+    job::{Concern, Kind},
+    sha256::Sha256,
+};
 
 /// What is for browsers: no scripts of the shell, no text for those who build.
 #[derive(RustEmbed)]

@@ -1,8 +1,7 @@
 //! Ids, nonces and secrets are made here, before the call that uses them, so that a script may run twice.
 
-use sha2::{Digest, Sha256};
-
 use super::{BatchId, Code, JobId, QueueName, chance::random};
+use crate::sha256::Sha256;
 
 /// Names one reserve call: 16 hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,5 +89,5 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
         hash.update((part.len() as u64).to_be_bytes());
         hash.update(part);
     }
-    hash.finalize().into()
+    hash.finalize()
 }

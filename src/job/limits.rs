@@ -12,6 +12,8 @@ pub const REASON: usize = 256;
 pub const ERROR: usize = 1_024;
 /// Bytes in what is looked for in the errors of jobs.
 pub const ERROR_PART: usize = 256;
+/// Bytes in what is looked for in the payloads and errors of jobs.
+pub const SEARCH: usize = 128;
 /// Nested arrays and objects in a payload or result.
 pub const DEPTH: usize = 127;
 /// Jobs in one enqueue, and in one append to a batch.
@@ -26,7 +28,7 @@ pub const BATCH_JOBS: usize = 10_000;
 pub const BATCH_TOTAL: u32 = 1_048_575;
 /// Scripts that put one page together: each looks at 200 entries at most.
 pub const PAGE_SCRIPTS: u32 = 5;
-/// Scripts of one purge, requeue or release: each looks at 200 jobs at most.
+/// Scripts of one purge, requeue, release or change of priority: each looks at 200 jobs at most.
 pub const STEPS: u32 = 100;
 /// Scripts of one sweep: each puts 50 jobs back at most.
 pub const SWEEP_STEPS: u32 = 400;

@@ -45,6 +45,7 @@ pub use views::{
     inspect::{Counts, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
     locks::{HeldLock, LockPage},
     stats::{QueueInfo, QueuePage, Totals},
+    story::Story,
 };
 
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};

@@ -11,11 +11,13 @@ use std::{
 };
 
 use redis::Value;
-use sha2::{Digest, Sha256};
 
 use self::source::{Sources, Text, header};
 use super::keys::{KEYS, REGISTRY};
-use crate::job::{Code, How, State, limits, settings::DEFAULT};
+use crate::{
+    job::{Code, How, State, limits, settings::DEFAULT},
+    sha256::Sha256,
+};
 
 /// Defaults of the settings and limits that scripts know by name.
 const CONSTANTS: [(&str, u64); 13] = [

@@ -14,18 +14,19 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("healthcheck", &["config"]),
     ("service", &["access", "config", "embedded", "figures", "http", "listen", "queue", "sweeper", "waiting"]),
     ("config", &["access", "files", "job"]),
-    ("http", &["access", "figures", "job", "memory", "payload", "queue", "waiting"]),
+    ("http", &["access", "figures", "job", "memory", "payload", "queue", "sha256", "waiting"]),
     ("sweeper", &["job", "queue"]),
     ("waiting", &["job", "queue"]),
-    ("queue", &["figures", "job", "payload"]),
-    ("payload", &["job"]),
-    ("access", &["files", "job"]),
+    ("queue", &["figures", "job", "payload", "sha256"]),
+    ("payload", &["job", "sha256"]),
+    ("access", &["files", "job", "sha256"]),
     ("listen", &["files"]),
-    ("job", &[]),
-    ("embedded", &[]),
+    ("job", &["sha256"]),
+    ("embedded", &["sha256"]),
     ("figures", &[]),
     ("files", &[]),
     ("memory", &[]),
+    ("sha256", &[]),
     ("lib", &[]),
 ];
 
@@ -46,12 +47,13 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
     ("fault", &[]),
 ];
 
-/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, and a
-/// lock says which job holds it.
+/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a lock
+/// says which job holds it, and the story of a job is a part of the stream.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
     ("views::locks", "views::inspect"),
+    ("views::story", "views::events"),
 ];
 
 /// Of what the code of a module must not speak.

@@ -81,18 +81,21 @@ mod events {
     mod ahead; // Readers whose place is ahead of all there is: Redis came back with less than it had.
     mod kept; // What of the past is kept, what a reader is told who wants more.
     mod resumed; // A reader who comes back: behind what they heard last, at any instance.
+    mod story; // What happened to one job, as far as the stream is kept.
     mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it.
 }
 
 /// Queues: what operators do and see, and what the service does for them unasked.
 mod queues {
     mod bounds; // No script asks Redis for much, however many jobs, locks and large payloads there are.
-    mod choosing; // An operator means some of the jobs of a state: of a client, of a batch, with a certain error.
+    mod choosing; // An operator means some of the jobs of a state: of a client, of a batch, with a certain error, of a time.
     mod cursors; // Where a page goes on: only from where a page has ended.
     mod feed; // The feeds of what has ended: a reader who goes on behind a cursor misses nothing.
     mod operating; // What operators do and see: requeue, priorities, pause, settings, lists.
     mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
+    mod priorities; // Another priority for many jobs at once: of whom, in which order, and where the next call goes on.
     mod registry; // The registry of queues: what it lost is put back.
+    mod searching; // What payloads and errors contain: found page by page, in bounded looks.
     mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
     mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due.
 }

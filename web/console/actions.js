@@ -1,6 +1,7 @@
 // What an operator does to jobs, batches and queues. What destroys work, or takes it from somebody, is asked for first.
 
 import * as api from './api.js'
+import { narrowed } from './filters.js'
 import { many, tail } from './format.js'
 import { again } from './live.js'
 import { act, ask } from './ui.js'
@@ -58,8 +59,7 @@ export const requeue = (job, changed) => act(
 )
 
 /** What the list on the screen is narrowed to is all that these touch. How many that are is known only of the whole. */
-const narrowed = ({ client }) => (client ? ` of ${client}` : '')
-const those = (only, count) => (only.client ? `Only the jobs of ${only.client}` : many(count, 'job'))
+const those = (only, count) => (narrowed(only) ? `Only the jobs${narrowed(only)}` : many(count, 'job'))
 
 export function requeueAll(queue, count, only, changed) {
   ask({

@@ -1,16 +1,23 @@
-// The service's calls. The key lives in this module's memory and nowhere else.
+// The service's calls. The key lives in this module's memory, and where somebody has asked to have it kept.
 
 import { read } from './exact.js'
 import { IntrayError, request } from './http.js'
+import * as kept from './kept.js'
 
 const base = new URL(document.querySelector('meta[name=intray-api]')?.content || '../', document.baseURI)
 const PATIENCE = 10_000
 
-let key = null
+let key = kept.read()
 let ahead = 0
 
-export const signIn = (text) => { key = text }
-export const signOut = () => { key = null }
+export function signIn(text, isKept) {
+  key = text
+  if (isKept) kept.keep(text)
+}
+export function signOut() {
+  key = null
+  kept.forget()
+}
 export const hasKey = () => key !== null
 
 /** The service's time; a person's clock is wrong. */
@@ -78,6 +85,7 @@ export const jobs = (name, query, signal) => call('GET', queue(name, '/jobs'), {
 export const workers = (name, query, signal) => call('GET', queue(name, '/workers'), { query, signal })
 export const locks = (name, query, signal) => call('GET', queue(name, '/locks'), { query, signal })
 export const inspect = (id, signal) => call('GET', job(id), { signal })
+export const story = (id, query, signal) => call('GET', `${job(id)}/events`, { query, signal })
 export const cancel = (id, force) => call('DELETE', job(id), { query: { force: force || undefined } })
 export const reprioritize = (id, priority) => call('PATCH', job(id), { body: { priority } })
 export const release = (what) => call('POST', '/jobs/release', { body: what })
@@ -100,9 +108,13 @@ async function inSteps(step, count, tell) {
   return done
 }
 
-/** `only`: what the list on the screen is narrowed to, `{client}`. */
+/** `only`: what the list on the screen is narrowed to, `{client, batch, error, enqueued_before}`. */
 export const purge = (name, state, only = {}, tell = () => {}) =>
   inSteps((after) => call('DELETE', queue(name), { query: { state, ...only, after } }), 'removed', tell)
+export const reprioritizeAll = (name, state, priority, only = {}, tell = () => {}) => {
+  const body = { queue: name, state, priority, ...only }
+  return inSteps((after) => call('POST', '/jobs/reprioritize', { body: { ...body, after } }), 'changed', tell)
+}
 export const releaseAll = (name, worker) => inSteps(() => release({ queue: name, worker }), 'released', () => {})
 export const requeueAll = (name, only = {}, tell = () => {}) =>
   inSteps((after) => call('POST', '/jobs/requeue', { body: { queue: name, ...only, after } }), 'requeued', tell)

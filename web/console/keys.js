@@ -3,14 +3,18 @@
 
 const STEP = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }
 
-const isWriting = (element) => element.matches?.('input, textarea, select, [contenteditable]')
+const isWriting = (element) =>
+  element.matches?.('input:not([type=checkbox]), textarea, select, [contenteditable]')
 
 function onKey(event) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
   if (document.querySelector('dialog[open]')) return
   const { target, key } = event
   if (isWriting(target)) {
-    if (key === 'Escape') target.blur()
+    if (key !== 'Escape') return
+    // A browser would empty the field too.
+    event.preventDefault()
+    target.blur()
     return
   }
   if (key in STEP || key === 'Home' || key === 'End') {
@@ -20,12 +24,14 @@ function onKey(event) {
     return
   }
   const places = [target.closest?.('[data-row]'), document.querySelector('.panel'), document]
-  const wanted = `[aria-keyshortcuts="${CSS.escape(key)}"]:not(:disabled)`
+  const wanted = `[aria-keyshortcuts~="${CSS.escape(key)}"]:not(:disabled)`
   const found = places.map((place) => place?.querySelector(wanted)).find(Boolean)
   if (!found) return
   event.preventDefault()
-  if (isWriting(found)) found.select()
-  else found.click()
+  if (isWriting(found)) return found.select()
+  // With Shift a check box takes all between it and the one before.
+  const { shiftKey } = event
+  found.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true, composed: true, shiftKey }))
 }
 
 /** Moves the focus among the rows of the list that has it, or into the first list. */
@@ -63,7 +69,7 @@ export function rove(list, memory) {
   const current = at >= 0 ? at : Math.max(held, 0)
   rows.forEach((row, n) => {
     row.tabIndex = n === current ? 0 : -1
-    row.querySelectorAll('a, button').forEach((inner) => { inner.tabIndex = n === current ? 0 : -1 })
+    row.querySelectorAll('a, button, input').forEach((inner) => { inner.tabIndex = n === current ? 0 : -1 })
   })
   if (at >= 0) memory.at = at
 }
@@ -76,15 +82,17 @@ export const HELP = [
   ]],
   ['In lists', [
     ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],
-    ['Tab', "to the row's buttons"],
+    ['w', 'what it contains'], ['F', 'more filters'], ['x  X', 'pick, all up to here'], ['a', 'pick the page'],
+    ['e', 'export'], ['Tab', "to the row's buttons"],
   ]],
   ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings']]],
+  ['A job', [['h', 'what happened']]],
 ]
 
 /** Those of the buttons that only an operator has. */
 export const HELP_TO_ACT = [
   ['What you do', [
     ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'],
-    ['U', 'requeue all that died'], ['e', 'seal a batch'],
+    ['U', 'requeue all that died'],
   ]],
 ]

@@ -58,7 +58,7 @@ export function Table({ label, columns, items, id = (item) => item.id, row, empt
 /** A row that opens `href`. */
 export function Row({ href, selected, fresh, children }) {
   const open = (event) => {
-    if (event.target.closest('a, button, input') || String(getSelection())) return
+    if (event.target.closest('a, button, input, label') || String(getSelection())) return
     go(href)
   }
   const enter = (event) => {

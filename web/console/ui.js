@@ -135,7 +135,7 @@ const question = store(null)
 /**
  * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with
  * the service's answer when it is refused; `tell(text)` says how far it is, and whether it should go on. `typed` must
- * be typed first.
+ * be typed first; `field`, `{label, value}` and `options` or what an input has, is asked for and handed to `work` too.
  */
 export const ask = (what) => question.set(() => ({ ...what }))
 
@@ -148,6 +148,7 @@ function Dialog({ what }) {
   const dialog = useRef(null)
   const isOpen = useRef(true)
   const [typed, setTyped] = useState('')
+  const [value, setValue] = useState(what.field?.value)
   // Before anything is painted: a quick Escape is meant for it.
   useLayoutEffect(() => {
     dialog.current.showModal()
@@ -159,7 +160,7 @@ function Dialog({ what }) {
     dialog.current?.close()
     question.set((other) => (other === what ? null : other))
   }
-  const { busy, problem, go } = useWork(what, isOpen, close)
+  const { busy, problem, go } = useWork(what, value, isOpen, close)
   return html`<dialog ref=${dialog} class="question" aria-labelledby="question" onClose=${close}>
     <form onSubmit=${go}>
       <h2 id="question">${what.title}</h2>
@@ -167,9 +168,10 @@ function Dialog({ what }) {
       ${what.typed && html`<label>Type <b>${what.typed}</b> to go on
         <input value=${typed} autocomplete="off" spellcheck=${false}
           onInput=${(event) => setTyped(event.target.value)} /></label>`}
+      ${what.field && html`<${Asked} field=${what.field} value=${value} onChange=${setValue} />`}
       ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
       <p class="choices">
-        <button type="button" class="button" onClick=${close}>Leave it</button>
+        <button type="button" class="button" onClick=${close}>${busy !== null ? 'Stop' : 'Leave it'}</button>
         <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
           disabled=${busy !== null || (what.typed && typed !== what.typed)}>
           ${busy !== null ? `${what.action} ${busy}` : what.action}</button>
@@ -178,8 +180,15 @@ function Dialog({ what }) {
   </dialog>`
 }
 
+function Asked({ field: { label, options, value: _, ...how }, value, onChange }) {
+  const set = (event) => onChange(event.target.value)
+  return html`<label>${label}${options
+    ? html`<select value=${value} onChange=${set}>${options.map((one) => html`<option>${one}</option>`)}</select>`
+    : html`<input ...${how} value=${value} required onInput=${set} />`}</label>`
+}
+
 /** Does what was confirmed. Who has closed the dialog meanwhile is told all the same. */
-function useWork(what, isOpen, close) {
+function useWork(what, value, isOpen, close) {
   const [busy, setBusy] = useState(null)
   const [problem, setProblem] = useState(null)
   const tell = (text) => { setBusy(text); return isOpen.current }
@@ -188,9 +197,10 @@ function useWork(what, isOpen, close) {
     setProblem(null)
     setBusy('…')
     try {
-      const answer = await what.work(tell)
+      const answer = await what.work(tell, value)
+      const done = typeof what.done === 'function' ? what.done(answer) : what.done
+      say(isOpen.current ? done : `Stopped. ${done}`)
       close()
-      say(typeof what.done === 'function' ? what.done(answer) : what.done)
     } catch (error) {
       if (!isOpen.current) say(error.message, 'bad')
       setProblem(error)

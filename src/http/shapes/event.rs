@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{CompletedBy, Text, Time, name};
 use crate::{
     job::{BatchId, JobId, Kind, QueueName},
-    queue::{self, Subject},
+    queue::{self, Position, Subject},
 };
 
 #[derive(Serialize)]
@@ -44,6 +44,13 @@ impl<'a> Event<'a> {
             at: event.time().into(),
         }
     }
+}
+
+#[derive(Serialize)]
+pub struct Story<'a> {
+    pub events: Vec<Event<'a>>,
+    pub next: Option<Text<Position>>,
+    pub whole: bool,
 }
 
 /// Some events of a queue are not kept any more, or its node is away.

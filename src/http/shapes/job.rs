@@ -221,4 +221,5 @@ impl<'a> LateResult<'a> {
 pub struct JobPage<'a> {
     pub jobs: Vec<Job<'a>>,
     pub next: Option<Text<queue::Cursor>>,
+    pub looked: u64,
 }

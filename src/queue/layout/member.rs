@@ -1,9 +1,7 @@
 //! A job as the producer of a batch describes it.
 
-use sha2::{Digest, Sha256};
-
 use super::task::Task;
-use crate::job::Priority;
+use crate::{job::Priority, sha256::Sha256};
 
 #[derive(Debug, Clone)]
 pub struct NewMember {

@@ -1,17 +1,17 @@
-//! What a purge or a requeue of many jobs means, and how far it has come, for the next call.
+//! What an operator means who acts on many jobs, and how far that has come, for the next call.
 
 use std::fmt;
 
 use super::cursor::Cursor;
 use crate::{
-    job::{BatchId, Invalid, Name},
+    job::{BatchId, Invalid, Millis, Name},
     queue::redis::args::Args,
 };
 
 /// Behind a job that stays where it is. Opaque: hex of what the next step goes on from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress {
-    /// Of a purge: the state that is removed. Of a requeue: until when its jobs have died.
+    /// Of a requeue: until when its jobs have died. Of a purge or a change of priority: the state of its jobs.
     pub(crate) stage: String,
     /// `None`: from the front.
     pub(crate) after: Option<Cursor>,
@@ -30,11 +30,11 @@ impl Progress {
         self.after.as_ref().and_then(Cursor::place).unwrap_or_default()
     }
 
-    /// Of a purge.
+    /// Of a purge, or a change of priority.
     ///
     /// # Errors
     /// [`Self::RULE`].
-    pub fn of_purge(text: &str) -> Result<Self, Invalid> {
+    pub fn of_state(text: &str) -> Result<Self, Invalid> {
         Self::parse(text).filter(|at| at.stage.bytes().all(|byte| byte.is_ascii_lowercase())).ok_or(Self::RULE)
     }
 
@@ -61,13 +61,15 @@ impl fmt::Display for Progress {
     }
 }
 
-/// Which of the jobs of one state an operator means.
+/// Which of the jobs of one state an operator means, to see or to change.
 #[derive(Debug, Clone, Default)]
 pub struct Meant {
     pub client: Option<Name>,
     pub batch: Option<BatchId>,
     /// One of the errors that are kept with the job contains it.
     pub error: Option<String>,
+    /// They were there before, by the queue's own clock.
+    pub enqueued_before: Option<Millis>,
 }
 
 impl Meant {
@@ -75,10 +77,11 @@ impl Meant {
         args.push(self.client.as_ref().map_or("", Name::as_str));
         args.push(self.batch.as_ref().map_or("", |batch| batch.code.as_str()));
         args.push(self.error.as_deref().unwrap_or_default());
+        args.push(self.enqueued_before.map_or_else(String::new, |time| time.0.to_string()));
     }
 }
 
-/// A purge or a requeue moves about so many jobs a call, in small steps.
+/// What acts on many jobs moves about so many of them a call, in small steps.
 pub(crate) const MOST: u64 = 10_000;
 
 #[cfg(test)]
@@ -90,13 +93,13 @@ mod tests {
         let code = b"\x01\xff\x20\x00\x07\x417ZZZZZZZZZZZZZZZZZZZZZZZZZ";
         for (stage, score) in [("dead", ""), ("blocked", "0"), ("waiting", "17")] {
             let at = Progress { stage: stage.into(), after: Cursor::after(score, code) };
-            assert_eq!(Progress::of_purge(&at.to_string()), Ok(at.clone()));
+            assert_eq!(Progress::of_state(&at.to_string()), Ok(at.clone()));
             assert!(Progress::of_requeue(&at.to_string()).is_err());
         }
         let at = Progress::begin("1763");
         assert_eq!(Progress::of_requeue(&at.to_string()), Ok(at));
         for text in ["", "7", "zz", "64656164", "64656164202061"] {
-            assert!(Progress::of_purge(text).is_err(), "{text}");
+            assert!(Progress::of_state(text).is_err(), "{text}");
         }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sha2::{Digest, Sha256};
-
 use crate::{
     job::{JobId, Name, Priority, QueueName, State, Tally},
     payload::Json,
@@ -17,6 +15,7 @@ use crate::{
         },
         transition::{Effect, Entry, Grouped, Reply, Ride, Transition},
     },
+    sha256::Sha256,
 };
 
 /// A job as its producer describes it.

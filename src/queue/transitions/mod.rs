@@ -32,7 +32,7 @@ pub use self::{
     fail::Fail,
     purge::{Purge, Purged},
     release::{Release, Released},
-    reprioritize::Reprioritized,
+    reprioritize::{ReprioritizeAll, Reprioritized, ReprioritizedAll},
     requeue::{Requeue, Requeued},
     reserve::{Handout, Reserve, ReserveOutcome, Snapshot},
     sweep::Swept,

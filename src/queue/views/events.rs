@@ -52,7 +52,7 @@ impl Position {
         parts.next().is_none().then_some(Self { ms, sequence, index })
     }
 
-    fn of_entry(text: &str) -> Result<Self, Fault> {
+    pub(super) fn of_entry(text: &str) -> Result<Self, Fault> {
         Self::parse(&format!("{text}-0")).ok_or_else(|| broken("the id of an entry"))
     }
 }
@@ -132,7 +132,7 @@ impl Queues {
     }
 
     /// Whether the stream still begins with its first entry.
-    async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
+    pub(super) async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
         let mut command = redis::cmd("XINFO");
         command.arg("STREAM").arg(self.parts.runner.keys.of(queue, "events"));
         let answered = match self.parts.runner.plain(&command).await {

@@ -7,6 +7,7 @@ use crate::queue::{
     handle::Queues,
     layout::cursor::Cursor,
     layout::ended::{AbandonReason, Completed, completed, reasons},
+    layout::progress::Meant,
     layout::record::{self, Header, Hold, Live},
     redis::args::Args,
     redis::read::{Fields, broken},
@@ -87,9 +88,10 @@ pub struct Held {
 #[derive(Debug, Clone)]
 pub struct JobFilter {
     pub state: State,
-    pub client: Option<Name>,
+    pub meant: Meant,
     pub worker: Option<Name>,
-    pub batch: Option<BatchId>,
+    /// Their payload, or one of the errors that are kept with them, contains it.
+    pub search: Option<String>,
     pub after: Option<Cursor>,
     pub limit: u32,
 }
@@ -98,6 +100,8 @@ pub struct JobFilter {
 pub struct JobPage {
     pub jobs: Vec<Job>,
     pub next: Option<Cursor>,
+    /// How many were looked at for it.
+    pub looked: u64,
 }
 
 #[derive(Debug)]
@@ -128,21 +132,22 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn jobs(&self, queue: &QueueName, filter: JobFilter) -> Result<JobPage, Fault> {
-        let (mut page, mut bytes) = (JobPage { jobs: Vec::new(), next: filter.after.clone() }, 0);
+        let (mut page, mut bytes) = (JobPage { jobs: Vec::new(), next: filter.after.clone(), looked: 0 }, 0);
         // Each script looks at a few, and reads what it shows of them: a large page is put together of several.
         for _ in 0..limits::PAGE_SCRIPTS {
             let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
             let mut args = Args::default();
             args.push(filter.state.word()).number(u64::from(filter.limit).saturating_sub(page.jobs.len() as u64));
-            args.push(filter.client.as_ref().map_or("", Name::as_str));
             args.push(filter.worker.as_ref().map_or("", Name::as_str));
-            args.push(filter.batch.as_ref().map_or("", |batch| batch.code.as_str()));
+            filter.meant.push(&mut args);
+            args.push(filter.search.as_deref().unwrap_or_default());
             args.push(score).push(member).number(bytes);
             let answered = self.look("list", queue, &args).await?;
             let mut answer = Fields::of(&answered)?;
             page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
             bytes = answer.count()?;
             let is_full = answer.flag()?;
+            page.looked += answer.count()?;
             for job in answer.list()?.lists() {
                 page.jobs.push(read_job(queue, job?)?);
             }

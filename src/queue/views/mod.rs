@@ -5,3 +5,4 @@ pub(crate) mod events;
 pub(crate) mod inspect;
 pub(crate) mod locks;
 pub(crate) mod stats;
+pub(crate) mod story;

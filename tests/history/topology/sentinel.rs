@@ -244,27 +244,25 @@ impl Servers {
         self.tell(primary, "CLIENT UNPAUSE").await;
     }
 
-    /// The sentinels agree, and all others follow whom they name; answers that.
+    /// The sentinels agree, and all others follow whom they name; answers that. Nobody is told to follow who is not primary, or
+    /// two might follow each other for ever.
     async fn are_well_again(&mut self) -> usize {
-        let primary = eventually("the sentinels agree", async || self.watched.agreed().await).await;
-        for n in (0..3).filter(|n| *n != primary) {
-            let door = self.watched.port(primary);
-            let (mine, up) = (format!("master_port:{door}\r"), "master_link_status:up");
-            let mut looks = 0;
-            eventually("it follows the primary", async || {
+        let mut looks = 0;
+        eventually("the servers are well again", async || {
+            looks += 1;
+            let primary = self.watched.agreed().await?;
+            let is_primary = self.watched.nodes[primary].replication().await.contains("role:master");
+            let (mine, up) = (format!("master_port:{}\r", self.watched.port(primary)), "master_link_status:up");
+            let mut are_well = is_primary;
+            for n in (0..3).filter(|n| *n != primary) {
                 let info = self.watched.nodes[n].replication().await;
-                if looks % 100 == 0 && !info.contains(&mine) {
+                if is_primary && looks % 100 == 0 && !info.contains(&mine) {
                     self.follow(n, primary).await;
                 }
-                looks += 1;
-                (info.contains(&mine) && info.contains(up)).then_some(())
-            })
-            .await;
-        }
-        eventually("it is primary", async || {
-            self.watched.nodes[primary].replication().await.contains("role:master").then_some(())
+                are_well &= info.contains(&mine) && info.contains(up);
+            }
+            are_well.then_some(primary)
         })
-        .await;
-        primary
+        .await
     }
 }

@@ -2,7 +2,7 @@
 
 use intray::{
     job::JobId,
-    queue::{Cursor, Fault, Held, HeldLock, JobFilter},
+    queue::{Cursor, Fault, Held, HeldLock, JobFilter, Meant},
 };
 
 use super::prelude::*;
@@ -90,7 +90,8 @@ async fn pages<T>(
 async fn list(walk: &Walk<'_>, state: State, client: &str, worker: Option<usize>, limit: u32) -> Verdict {
     let worker = worker.map_or("", |n| WORKERS[n]);
     let found = pages(async |after| {
-        let filter = JobFilter { state, client: name(client), worker: name(worker), batch: None, after, limit };
+        let meant = Meant { client: name(client), ..Meant::default() };
+        let filter = JobFilter { state, meant, worker: name(worker), search: None, after, limit };
         let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
         Ok((page.jobs, page.next))
     });
@@ -112,7 +113,8 @@ fn listed(walk: &Walk<'_>, state: State) -> Vec<Code> {
 }
 
 async fn members(walk: &Walk<'_>, id: &BatchId, state: State) -> Verdict {
-    let filter = JobFilter { state, client: None, worker: None, batch: Some(id.clone()), after: None, limit: 1_000 };
+    let meant = Meant { batch: Some(id.clone()), ..Meant::default() };
+    let filter = JobFilter { state, meant, worker: None, search: None, after: None, limit: 1_000 };
     let page = walk.real.handle.jobs(&walk.real.queue, filter).await.map_err(broken)?;
     let expected = listed(walk, state).into_iter().filter(|code| walk.model.jobs[code].batch == Some(id.code));
     same("the jobs of a batch", &sorted(page.jobs.iter().map(|job| job.id.code)), &sorted(expected))

@@ -1,37 +1,74 @@
-//! reprioritize: a producer or an operator gives a job another priority.
+//! reprioritize: an operator gives a job another priority, or all of one state.
 
-use intray::queue::Reprioritized;
+use intray::queue::{Meant, ReprioritizeAll, Reprioritized, ReprioritizedAll};
 
 use super::prelude::*;
 use crate::words::{PRIORITIES, priority};
 
 #[derive(Debug, Clone)]
 pub struct Reprioritize {
-    job: Which,
+    what: What,
     priority: u8,
 }
 
+#[derive(Debug, Clone)]
+enum What {
+    Job(Which),
+    All(State),
+}
+
+const UNENDED: [State; 4] = [State::Waiting, State::Blocked, State::Delayed, State::Reserved];
+
 impl Operation for Reprioritize {
-    const OFTEN: Often = Often { everything: 12, few_jobs: 8, desk: 0, many: 0 };
+    const OFTEN: Often = Often { everything: 12, few_jobs: 8, desk: 0, many: 1 };
+    const MUST_BE_MET: &'static [&'static str] = &["reprioritize all ReprioritizedAll { changed: 2"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
-        let job = match theme {
-            Theme::FewJobs => which(State::Blocked).boxed(),
-            Theme::Everything | Theme::Desk | Theme::Many => {
-                prop_oneof![which(State::Waiting), which(State::Blocked)].boxed()
+        let all = select(&UNENDED).prop_map(What::All);
+        let what = match theme {
+            Theme::FewJobs => which(State::Blocked).prop_map(What::Job).boxed(),
+            Theme::Everything | Theme::Desk => {
+                prop_oneof![2 => prop_oneof![which(State::Waiting), which(State::Blocked)].prop_map(What::Job), 1 => all].boxed()
             }
+            Theme::Many => all.boxed(),
         };
-        (job, select(&PRIORITIES)).prop_map(|(job, priority)| Self { job, priority }).boxed()
+        (what, select(&PRIORITIES)).prop_map(|(what, priority)| Self { what, priority }).boxed()
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let id = walk.which(self.job);
+        let job = match self.what {
+            What::Job(job) => job,
+            What::All(state) => return self.run_all(state, walk).await,
+        };
+        let id = walk.which(job);
         let answer = walk.real.handle.reprioritize(id.clone(), priority(self.priority), None).await;
         walk.answered("reprioritize", answer, |model| model.reprioritize(id.code, self.priority))
     }
 }
 
+impl Reprioritize {
+    async fn run_all(&self, state: State, walk: &mut Walk<'_>) -> Verdict {
+        let (queue, priority) = (walk.real.queue.clone(), priority(self.priority));
+        let what = ReprioritizeAll { queue, state, priority, meant: Meant::default(), after: None };
+        let answer = walk.real.handle.reprioritize_all(what, None).await;
+        walk.answered("reprioritize all", answer, |model| model.reprioritize_all(state, self.priority))
+    }
+}
+
 impl Queue {
+    /// One after the other: whom another has moved out of the state meanwhile is not meant any more.
+    fn reprioritize_all(&mut self, state: State, priority: u8) -> ReprioritizedAll {
+        let mut changed = 0;
+        for id in self.in_state(state) {
+            let job = &self.jobs[&id];
+            if job.state == state && job.priority != priority {
+                self.reprioritize(id, priority);
+                changed += 1;
+            }
+        }
+        ReprioritizedAll { changed, next: None }
+    }
+
     fn reprioritize(&mut self, id: Code, priority: u8) -> Reprioritized {
         let Some(job) = self.jobs.get_mut(&id) else { return Reprioritized::UnknownJob };
         let state = job.state;

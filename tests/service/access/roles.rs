@@ -24,6 +24,7 @@ async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
     let secret = held["reservation"].as_str().expect("a reservation").rsplit('.').next().expect("a secret").to_owned();
     for path in [
         &format!("/jobs/{id}"),
+        &format!("/jobs/{id}/events"),
         &format!("/batches/{batch}"),
         &format!("/batches/{batch}/results"),
         "/batches",

@@ -70,6 +70,7 @@ async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answe
         ("POST", "/tokens") => (path, json!({ "worker": "ann", "queues": ["default"] })),
         ("POST", "/jobs/reserve") => (path, json!({ "queues": ["default"] })),
         ("POST", "/jobs/release" | "/jobs/requeue") => (path, json!({ "id": job })),
+        ("POST", "/jobs/reprioritize") => (path, json!({ "queue": "default", "priority": 1 })),
         ("PATCH", "/jobs/{id}") => (path, json!({ "priority": 1 })),
         ("POST", settle) if CONTRACT.settle_calls().any(|call| call == settle) => {
             let held = w.reserve_by(json!({ "id": job })).await;
@@ -143,7 +144,7 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
                 (true, _) if roles.is_empty() => assert_eq!(answer.status, 200, "{}", answer.text()),
                 (true, "/queues") => assert_eq!(answer.is(200), json!({ "queues": [], "next": null })),
                 (true, "/metrics" | "/me") => assert_eq!(answer.status, 200),
-                (true, "/jobs/{id}" | "/jobs/release" | "/jobs/requeue") => {
+                (true, "/jobs/{id}" | "/jobs/{id}/events" | "/jobs/release" | "/jobs/requeue") => {
                     refused(&answer, 404, "unknown-job", &what(&of_queue));
                 }
                 (true, path) if path.starts_with("/batches/{id}") => {
@@ -190,6 +191,7 @@ async fn what_is_somebody_elses_cannot_be_told_from_what_is_not_there() {
         ("producer-elsewhere", "GET", "/jobs/{job}", Value::Null),
         ("producer-elsewhere", "DELETE", "/jobs/{job}?force=true", Value::Null),
         ("operator-elsewhere", "PATCH", "/jobs/{job}", json!({ "priority": 1 })),
+        ("operator-elsewhere", "GET", "/jobs/{job}/events", Value::Null),
         ("operator-elsewhere", "POST", "/jobs/release", json!({ "id": "{job}" })),
         ("operator-elsewhere", "POST", "/jobs/requeue", json!({ "id": "{job}" })),
         ("worker-elsewhere", "POST", "/jobs/reserve", json!({ "id": "{job}" })),

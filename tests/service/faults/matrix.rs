@@ -88,6 +88,14 @@ async fn a_batch_of_which_a_part_is_there() {
     walk(Row { script: "append", nth: 2, tries_again: true }, async |w, q| situations::create(w, q).await).await;
 }
 
+#[tokio::test]
+async fn a_line_of_which_all_are_moved() {
+    walk(Row { script: "reprioritize", nth: 1, tries_again: false }, async |w, q| {
+        situations::reprioritize_all(w, q).await
+    })
+    .await;
+}
+
 /// What meets a fault.
 struct Row {
     script: &'static str,

@@ -102,6 +102,11 @@ pub async fn reprioritize(w: &World, q: &str) -> Call {
     Call::of("PATCH", format!("/jobs/{id}"), Some(json!({ "priority": 3 })))
 }
 
+pub async fn reprioritize_all(w: &World, q: &str) -> Call {
+    w.enqueue_many((0..3).map(|n| json!({ "queue": q, "payload": n, "client": "acme" }))).await;
+    Call::post("/jobs/reprioritize", json!({ "queue": q, "priority": 3, "client": "acme" }))
+}
+
 pub async fn cancel(w: &World, q: &str) -> Call {
     let id = w.enqueue_as(job(q, 1)).await;
     Call::of("DELETE", format!("/jobs/{id}"), None)

@@ -97,3 +97,52 @@ async fn those_that_stay_are_looked_at_once_a_call() {
     assert!(walked <= 7 && looked <= 7, "200 a script: {walked} and {looked} scripts for 1,000 jobs");
     w.check().await;
 }
+
+#[tokio::test]
+async fn what_is_shown_is_what_would_be_changed() {
+    let w = World::start().await;
+    with_the_dead(&w, 30).await;
+    let shown = async |state: &str, only: &str| {
+        let page = w.get(&format!("/queues/default/jobs?state={state}&limit=100&{only}")).await.is(200);
+        page["jobs"].as_array().expect("jobs").len() as u64
+    };
+    let only = "client=acme&error=%28timeout%29";
+    assert_eq!(shown("dead", only).await, 5);
+    assert_eq!(shown("dead", "client=acme&error=%28timeout%29&enqueued_before=2000-01-01T00:00:00Z").await, 0);
+    let what = json!({ "queue": "default", "client": "acme", "error": "(timeout)" });
+    assert_eq!(w.post("/jobs/requeue", what).await.is(200)["requeued"], 5);
+    assert_eq!(shown("waiting", only).await, 5, "their errors stay with them");
+    let what = json!({ "queue": "default", "priority": 1, "client": "acme", "error": "(timeout)" });
+    assert_eq!(w.post("/jobs/reprioritize", what).await.is(200)["changed"], 5);
+    assert_eq!(w.delete(&format!("/queues/default?state=waiting&{only}")).await.is(200)["removed"], 5);
+    let other = w.get("/queues/default/jobs?batch=other-01KAJ3V7Q2M8Z4R6T9XW5Y0000").await;
+    other.blames_by("parameter", &["batch"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn those_that_came_before_a_time_are_meant_by_it() {
+    let w = World::start().await;
+    w.enqueue_many((0..3).map(|n| json!({ "payload": ["old", n] }))).await;
+    w.pass(60_000);
+    let first_new = w.enqueue("new").await;
+    w.enqueue("newer").await;
+    let time = w.job(&first_new).await["enqueued_at"].as_str().expect("a time").to_owned();
+    let list = w.get(&format!("/queues/default/jobs?enqueued_before={time}")).await.is(200);
+    assert_eq!(list["jobs"].as_array().map(Vec::len), Some(3), "who came at that very time did not come before");
+    let moved =
+        w.post("/jobs/reprioritize", json!({ "queue": "default", "priority": 1, "enqueued_before": time })).await;
+    assert_eq!(moved.is(200)["changed"], 3);
+    let removed = w.delete(&format!("/queues/default?state=waiting&enqueued_before={time}")).await.is(200);
+    assert_eq!(removed, json!({ "removed": 3, "more": false, "next": null }));
+    w.set(json!({ "max_attempts": 1 })).await;
+    w.fail(&w.reserve().await).await.is(200);
+    let raise = async |before: &str| {
+        let what = json!({ "queue": "default", "enqueued_before": before });
+        w.post("/jobs/requeue", what).await.is(200)["requeued"].clone()
+    };
+    assert_eq!(raise(&time).await, 0);
+    assert_eq!(raise("9999-01-01T00:00:00+01:00").await, 1);
+    w.delete("/queues/default?state=dead&enqueued_before=soon").await.blames_by("parameter", &["enqueued_before"]);
+    w.check().await;
+}

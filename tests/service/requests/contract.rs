@@ -86,7 +86,8 @@ async fn every_documented_answer_is_real() {
         calls.spawn(async move {
             let body = json!({
                 "/jobs": { "payload": 2 }, "/jobs/{id}": { "priority": 1 }, "/jobs/release": { "id": UNKNOWN },
-                "/jobs/requeue": { "id": UNKNOWN }, "/queues/{queue}": {}, "/batches": batches::items(),
+                "/jobs/requeue": { "id": UNKNOWN }, "/jobs/reprioritize": { "queue": "default", "priority": 1 },
+                "/queues/{queue}": {}, "/batches": batches::items(),
                 "/batches/{id}/jobs": batches::items(),
             });
             let settling = CONTRACT.settling(&method, &template, UNKNOWN_RESERVATION);
@@ -191,6 +192,7 @@ async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
             w.ask(json!({})).await
         }
         ("POST", action @ ("/jobs/release" | "/jobs/requeue")) => w.post(action, json!({ "id": id })).await,
+        ("POST", "/jobs/reprioritize") => w.post(&path, json!({ "queue": "default", "priority": 1 })).await,
         ("PATCH", "/jobs/{id}") => w.patch(&path, json!({ "priority": 7 })).await,
         ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
         ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
@@ -217,6 +219,9 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
         "invalid-request" => w.request(method, &format!("{path}?nonsense=1")).json("{}").send().await,
         _ if template.starts_with("/batches") => batches::refuse(w, operation, slug).await,
         "too-many-items" => send(json!(vec![0; 1_001])).await,
+        "unknown-queue" if *template == "/jobs/reprioritize" => {
+            send(json!({ "queue": "nowhere", "priority": 1 })).await
+        }
         "unknown-queue" => {
             let unknown = path.replace("default", "nowhere");
             let unknown = if *method == "DELETE" { format!("{unknown}?state=all") } else { unknown };

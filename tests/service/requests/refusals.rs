@@ -95,6 +95,14 @@ async fn a_field_that_breaks_its_rule_is_named_and_nothing_is_stored() {
         ("/jobs/release", json!({ "id": "x" }), &["/id"]),
         ("/jobs/requeue", json!({ "queue": "?" }), &["/queue"]),
         ("/jobs/requeue", json!({ "id": id, "all": true }), &["/all"]),
+        ("/jobs/requeue", json!({ "queue": "default", "enqueued_before": 7 }), &["/enqueued_before"]),
+        ("/jobs/reprioritize", json!({}), &["/queue", "/priority"]),
+        (
+            "/jobs/reprioritize",
+            json!({ "queue": "default", "priority": 100, "state": "dead" }),
+            &["/priority", "/state"],
+        ),
+        ("/jobs/reprioritize", json!({ "queue": "default", "priority": 1, "after": "7" }), &["/after"]),
     ];
     for (path, body, pointers) in cases {
         let answer = w.post(path, body.clone()).await;

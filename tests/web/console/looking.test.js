@@ -58,13 +58,13 @@ test('whose key is for other calls is told so, and can take another', async () =
   ]) {
     on.wire.rule = ({ path, headers }) => (headers.authorization ? here(who)({ path }) : refusal)
     await page.reload()
-    await page.getByLabel('Key').fill('some-key')
+    await page.getByLabel('Your key').fill('some-key')
     await page.keyboard.press('Enter')
     await shown(page, said)
     assert.equal(await page.locator('[data-row]').count(), 0)
   }
   on.wire.rule = ({ headers }) => (headers.authorization ? null : refusal)
-  await page.getByLabel('Key').fill('another')
+  await page.getByLabel('Your key').fill('another')
   await page.keyboard.press('Enter')
   await page.locator('[data-row]').first().waitFor()
 })

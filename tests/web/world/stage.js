@@ -68,7 +68,7 @@ export function stage(begin) {
   return on
 }
 
-export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor({ timeout: 8_000 })
+export const shown = (page, text) => page.getByText(text, { exact: false }).first().waitFor({ timeout: 30_000 })
 
 /** Confirms what the open question asks. */
 export async function confirm(page, action, typed) {

@@ -8,6 +8,7 @@ import { useTop } from '../list.js'
 import { mayAct } from '../live.js'
 import { go, link, tabOf } from '../router.js'
 import { Ago, Button, Copy, Left, Missing, Name, Payload, State, Until } from '../ui.js'
+import { Story } from './story.js'
 
 export function Job({ queue, id, back }) {
   useTop(id)
@@ -53,7 +54,8 @@ function Known({ job, settings, changed, error }) {
     ${job.reasons?.length > 0 && html`<section><h3>Given back because</h3><ol class="errors">
       ${newestFirst(job.reasons).map((back) => html`<${Said} of=${back} text=${back.reason} />`)}
     </ol></section>`}
-    <${About} job=${job} settings=${settings} />`
+    <${About} job=${job} settings=${settings} />
+    <${Story} id=${job.id} mark=${`${job.state} ${job.priority} ${JSON.stringify(job.counts)}`} />`
 }
 
 function About({ job, settings }) {

@@ -3,10 +3,14 @@
 import { html, useState } from '../html.js'
 import * as api from '../api.js'
 import * as actions from '../actions.js'
-import { tail } from '../format.js'
+import * as bulk from '../bulk.js'
+import { exportList } from '../export.js'
+import { Filters, isNarrowed } from '../filters.js'
+import { number, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
+import { Pick, PickAll, usePicks } from '../picks.js'
 import { link, tabOf } from '../router.js'
-import { Act, Ago, Brief, Empty, Until } from '../ui.js'
+import { Act, Ago, Brief, Button, Empty, Until } from '../ui.js'
 import { newestFirst } from './job.js'
 
 const PAGE = 50
@@ -24,6 +28,7 @@ const LISTS = {
     columns: [['n priority', 'Priority'], ['client', 'Client'], ['n attempts', 'Attempts'], ['n age', 'Age']],
     cells: (job) => [Priority, Client, Attempts].map((Cell) => html`<${Cell} job=${job} />`)
       .concat(html`<td class="n age"><${Ago} at=${job.enqueued_at} /></td>`),
+    moves: true,
     empty: ['Nothing is waiting', 'Whoever asks for work now is told to come back a little later.'],
   },
   blocked: {
@@ -35,6 +40,7 @@ const LISTS = {
       html`<${Priority} job=${job} />`, html`<${Client} job=${job} />`,
       html`<td class="n age"><${Ago} at=${job.enqueued_at} /></td>`,
     ],
+    moves: true,
     empty: ['Nothing is blocked', 'No job waits for a lock, or for room in its batch.'],
   },
   delayed: {
@@ -43,6 +49,8 @@ const LISTS = {
       html`<td class="n age"><${Until} at=${job.due_at} /></td>`],
     act: (job, changed) => html`<${Act} kind="quiet" keys="u" label="Run now"
       onClick=${() => actions.requeue(job, changed)}>Run now<//>`,
+    rises: true,
+    moves: true,
     empty: ['Nothing is delayed', 'No job waits for its time.'],
   },
   dead: {
@@ -51,6 +59,7 @@ const LISTS = {
       html`<${Attempts} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
     act: (job, changed) => html`<${Act} kind="quiet" keys="u" label="Requeue"
       onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
+    rises: true,
     all: (queue, count, only, changed) => html`<${Act} keys="U"
       onClick=${() => actions.requeueAll(queue, count, only, changed)}>Requeue all<//>`,
     empty: ['Nothing has died', 'A job lands here when it has failed as often as its queue allows.'],
@@ -73,38 +82,56 @@ const LISTS = {
 }
 
 export function Jobs({ name, state, count, selected }) {
-  const [client, setClient] = useState('')
+  const [only, setOnly] = useState({})
   const list = LISTS[state]
-  const load = (page, signal) => api.jobs(name, { state, client, limit: PAGE, ...page }, signal)
-  const pages = usePages(load, [name, state, client], name)
-  const changed = pages.answer.reload
-  const only = client ? { client } : {}
+  const load = (page, signal) => api.jobs(name, { state, ...only, limit: PAGE, ...page }, signal)
+  const narrowing = JSON.stringify(only)
+  const pages = usePages(load, [name, state, narrowing], name)
+  const { data, reload: changed } = pages.answer
+  const picks = usePicks(data?.jobs ?? [], `${name} ${state} ${narrowing}`)
   const last = ['do', html`<span class="unseen">Actions</span>`]
-  const columns = [['id', 'Job'], ['what', 'Payload'], ...list.columns, last]
+  const pick = ['pick', html`<${PickAll} picks=${picks} />`]
+  const columns = [pick, ['id', 'Job'], ['what', 'Payload'], ...list.columns, last]
   const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, tabOf(state), job.id)}
       selected=${job.id === selected} fresh=${fresh}>
+    <${Pick} job=${job} picks=${picks} />
     <${Id} job=${job} tab=${tabOf(state)} /><${What} job=${job} />${list.cells(job)}
     <td class="do">${list.act?.(job, changed)}
       ${!list.final && html`<${Act} kind="quiet" keys="c" label="Cancel"
         onClick=${() => actions.cancel(job, changed)}>Cancel<//>`}</td>
   <//>`
-  const [title, text] = client ? [`Nothing of ${client} here`, 'The list shows one client only.'] : list.empty
+  const nothing = ['Nothing like that here', 'The list shows what its filters let through.']
+  const [title, text] = isNarrowed(only) ? nothing : list.empty
   return html`<div class="bar">
-      <${Filter} value=${client} onChange=${setClient} />
+      <${Filters} only=${only} setOnly=${setOnly} />
+      ${only.search && data && html`<span role="status">${number(data.looked)} looked at</span>`}
       <span class="space"></span>
-      ${count > 0 && list.all?.(name, count, only, changed)}
-      ${count > 0 && html`<${Act} kind="quiet" label=${`Remove all ${state} jobs`}
-        onClick=${() => actions.purge(name, state, count, only, changed)}>Remove all…<//>`}
+      ${count > 0 && html`<${All} queue=${name} state=${state} count=${count} only=${only} picks=${picks}
+        changed=${changed} />`}
     </div>
-    <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(data) => data.jobs}
+    ${picks.jobs.length > 0 && html`<${Picked} list=${list} picks=${picks} changed=${changed} />`}
+    <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(page) => page.jobs}
       id=${(job) => job.id} row=${row} empty=${html`<${Empty} title=${title}>${text}<//>`} />`
 }
 
-/** Asked for when the field is left or Enter is pressed, not at each letter. */
-function Filter({ value, onChange }) {
-  const set = (event) => onChange(event.target.value.trim())
-  const enter = (event) => { if (event.key === 'Enter') set(event) }
-  return html`<label class="filter"><span>Client</span>
-    <input type="search" value=${value} aria-keyshortcuts="f" placeholder="all" autocomplete="off" spellcheck=${false}
-      onChange=${set} onKeyDown=${enter} onSearch=${set} /></label>`
+/** What is done to all that the list shows. By what it contains the service finds jobs, and changes none. */
+function All({ queue, state, count, only, picks, changed }) {
+  const list = LISTS[state]
+  return html`${!only.search && html`
+      ${list.all?.(queue, count, only, changed)}
+      ${list.moves && html`<${Act} kind="quiet" label=${`Reorder all ${state} jobs`}
+        onClick=${() => bulk.reprioritizeAll(queue, state, count, only, changed)}>Reorder all…<//>`}
+      <${Act} kind="quiet" label=${`Remove all ${state} jobs`}
+        onClick=${() => actions.purge(queue, state, count, only, changed)}>Remove all…<//>`}
+    <${Button} kind="quiet" keys="e" label="Export"
+      onClick=${() => exportList(queue, state, only, picks.jobs)}>Export…<//>`
 }
+
+/** What is done to those that are picked. */
+const Picked = ({ list, picks, changed }) => html`<div class="bar picked" role="group" aria-label="What is picked">
+  <b role="status">${number(picks.jobs.length)} picked</b>
+  ${list.rises && html`<${Act} onClick=${() => bulk.requeuePicked(picks, changed)}>Put in line<//>`}
+  ${list.moves && html`<${Act} onClick=${() => bulk.reprioritizePicked(picks, changed)}>Set priority…<//>`}
+  ${!list.final && html`<${Act} kind="danger" onClick=${() => bulk.cancelPicked(picks, changed)}>Cancel them…<//>`}
+  <${Button} kind="quiet" onClick=${picks.none}>Pick none<//>
+</div>`

@@ -1,4 +1,5 @@
-// Asks for a key. It goes into memory and nowhere else: no password manager, no storage, no URL.
+// Asks for a key. It goes into memory and, for who wants that, into what the browser keeps for this tab; not into a
+// password manager, and not into an address.
 
 import { html, useEffect, useRef, useState } from '../html.js'
 import * as api from '../api.js'
@@ -6,6 +7,7 @@ import { refresh } from '../live.js'
 
 export function SignIn({ refused, reason }) {
   const [text, setText] = useState('')
+  const [isKept, setKept] = useState(false)
   const [busy, setBusy] = useState(false)
   const [odd, setOdd] = useState(false)
   const field = useRef(null)
@@ -17,7 +19,7 @@ export function SignIn({ refused, reason }) {
     if (!/^[\x21-\x7e]+$/.test(text.trim())) return setOdd(true)
     setOdd(false)
     setBusy(true)
-    api.signIn(text.trim())
+    api.signIn(text.trim(), isKept)
     setText('')
     await refresh()
     setBusy(false)
@@ -27,13 +29,17 @@ export function SignIn({ refused, reason }) {
   return html`<main class="signin"><form onSubmit=${enter}>
     <h1>intray</h1>
     <p>This service asks who you are. Sign in with an operator's key, or a viewer's, who may look.</p>
-    <label for="key">Key</label>
+    <label for="key">Your key</label>
     <input id="key" ref=${field} class="secret" type="text" value=${text}
       autocomplete="off" autocapitalize="off" autocorrect=${false} spellcheck=${false}
       data-1p-ignore data-lpignore="true" onInput=${(event) => setText(event.target.value)} />
     ${problem && html`<p class="problem" role="alert">${problem}</p>`}
     <button class="button primary" type="submit" disabled=${busy || !text.trim()}>
       ${busy ? 'Signing in …' : 'Sign in'}</button>
-    <p class="dim">The key is kept in this page's memory only. Closing or reloading the page forgets it.</p>
+    <label class="keep"><input type="checkbox" checked=${isKept}
+      onChange=${(event) => setKept(event.target.checked)} /> Keep the key while this tab is open</label>
+    <p class="dim">${isKept
+      ? 'A reload does not ask again. Signing out or closing the tab forgets it; a duplicate of the tab has it too.'
+      : 'The key is kept in this page\'s memory only. Closing or reloading the page forgets it.'}</p>
   </form></main>`
 }

@@ -1,6 +1,6 @@
 //! What was compared, and a digest of it.
 
-use sha2::{Digest, Sha256};
+use crate::sha256::Sha256;
 
 /// How much of a queue was compared.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,63 @@
+// A large place: many queues, a long line, many dead. How soon the console is there, beside a small place on this machine.
+// `WAITING=100000 node --test console/large.test.js` has the line as long as it may be; the story makes do with less.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { shown, stage } from '../world/stage.js'
+
+const QUEUES = 50
+const DEAD = 500
+const WAITING = Number(process.env.WAITING ?? 1_000)
+// What a page may take that shows nothing of all this grows with the machine's load; that it stays so is what counts.
+const AT_MOST = 4
+const on = stage(begin)
+
+async function begin({ service }) {
+  const put = (jobs) => service.call('POST', '/jobs', jobs)
+  await put(Array.from({ length: QUEUES }, (_, n) => ({ queue: `queue-${n}`, payload: { n } })))
+  await service.set('dead', { max_attempts: 1 })
+  await put(Array.from({ length: DEAD }, (_, n) => ({ queue: 'dead', payload: { n }, client: n % 5 ? 'many' : 'few' })))
+  for (let n = 0; n < DEAD; n += 100) {
+    const { jobs } = await service.call('POST', '/jobs/reserve', { queues: ['dead'], limit: 100 })
+    await service.call('POST', '/jobs/fail', jobs.map(({ reservation }) => ({ reservation, error: 'it broke' })))
+  }
+  for (let n = 0; n < WAITING; n += 1_000) {
+    await put(Array.from({ length: 1_000 }, (_, at) => ({ queue: 'long', payload: { n: n + at, text: 'of usual length, like an address' } })))
+  }
+}
+
+/** ms from the address to the first paint, and to the rows. */
+async function opened(path, row) {
+  const page = await on.open(path)
+  const rows = await page.evaluate((wanted) => new Promise((done) => {
+    const look = () => { if (document.body.innerText.includes(wanted)) done(performance.now()); else requestAnimationFrame(look) }
+    look()
+  }), row)
+  const paint = await page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime)
+  return { page, paint, rows }
+}
+
+test('it is there as soon as in a small one, and every act is', async () => {
+  await opened('/console/', 'queue-7')
+  const small = await opened('/console/#/q/queue-7/waiting', '{"n":7}')
+  const places = {
+    'all queues': await opened('/console/', 'queue-7'),
+    'the long line': await opened('/console/#/q/long/waiting', '{"n":0,'),
+    'the dead': await opened('/console/#/q/dead/dead', 'it broke'),
+  }
+  for (const [name, { paint, rows }] of Object.entries({ small, ...places })) {
+    console.log(`${name}: first paint ${paint.toFixed(0)} ms, rows ${rows.toFixed(0)} ms`)
+  }
+  for (const [name, { rows }] of Object.entries(places)) {
+    assert.ok(rows < AT_MOST * Math.max(small.rows, 250), `${name}: ${rows} ms, the small one ${small.rows} ms`)
+  }
+  const { page } = places['the dead']
+  const key = async (...names) => { for (const name of names) await page.keyboard.press(name) }
+  await key('f')
+  await page.keyboard.type('few')
+  await key('Enter', 'Escape', 'U')
+  await shown(page, 'Requeue all dead jobs of few of dead?')
+  await key('Enter')
+  await shown(page, '100 jobs in line again.')
+  assert.equal((await on.service.queue('dead')).counts.dead, DEAD - 100)
+})

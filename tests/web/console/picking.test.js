@@ -1,0 +1,194 @@
+// Many jobs at once: picked by hand or by what a list is narrowed to, moved, put in line, cancelled, exported.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { confirm, shown, stage } from '../world/stage.js'
+import { becomes } from '../world/until.js'
+
+const on = stage()
+
+const row = (page, text) => page.locator('[data-row]', { hasText: text })
+const picked = (page) => page.getByRole('group', { name: 'What is picked' })
+const rows = (page, n) => becomes(() => page.locator('[data-row]').count(), n)
+const jobs = async (queue, state) => (await on.service.call('GET', `/queues/${queue}/jobs?state=${state}&limit=100`)).jobs
+const priorities = async (queue) => (await jobs(queue, 'waiting')).map((job) => [job.payload.n, job.priority])
+
+const fill = (queue, n, more = () => ({})) => on.service.call('POST', '/jobs', Array.from({ length: n }, (_, at) => ({ queue, payload: { n: at }, ...more(at) })))
+
+/** `text` breaks each of them, in its turn. */
+async function fail(queue, texts) {
+  await on.service.set(queue, { max_attempts: 1 })
+  await fill(queue, texts.length)
+  for (const [n, text] of texts.entries()) await on.service.fail(await on.service.reserve(queue, `w${n}`), text)
+}
+
+/** The text of the next file that the page saves, and its name. */
+async function saved(page, act) {
+  await page.evaluate(() => {
+    globalThis.files = []
+    URL.createObjectURL = (blob) => { globalThis.files.push(blob.text()); return 'about:blank#' }
+    HTMLAnchorElement.prototype.click = function click() { globalThis.files.push(this.download) }
+  })
+  await act()
+  await becomes(() => page.evaluate(() => globalThis.files.length), 2)
+  return page.evaluate(() => Promise.all(globalThis.files))
+}
+
+test('a range is picked and moved, by mouse or by keys', async () => {
+  await fill('range', 6)
+  const page = await on.open('/console/#/q/range/waiting')
+  await rows(page, 6)
+  await row(page, '{"n":1}').getByRole('checkbox').click()
+  await row(page, '{"n":3}').getByRole('checkbox').click({ modifiers: ['Shift'] })
+  await picked(page).getByText('3 picked').waitFor()
+  await picked(page).getByRole('button', { name: 'Set priority' }).click()
+  await page.getByRole('dialog').getByRole('spinbutton').fill('7')
+  await confirm(page, 'Set it')
+  await shown(page, '3 jobs moved.')
+  assert.deepEqual((await priorities('range')).slice(0, 4), [[1, 7], [2, 7], [3, 7], [0, 50]])
+  await picked(page).waitFor({ state: 'detached' })
+
+  await becomes(() => page.locator('[data-row]').first().innerText().then((text) => text.includes('{"n":1}')), true)
+  for (const key of ['j', 'x', 'j', 'j', 'Shift+X']) await page.keyboard.press(key)
+  await picked(page).getByText('3 picked').waitFor()
+  await page.keyboard.press('k')
+  await page.keyboard.press('x')
+  await picked(page).getByText('2 picked').waitFor()
+  await page.keyboard.press('a')
+  await picked(page).getByText('6 picked').waitFor()
+  await page.keyboard.press('a')
+  await picked(page).waitFor({ state: 'detached' })
+})
+
+test('what is picked over several pages is cancelled, and who is passed over is said with the reason', async () => {
+  await fill('pages', 60)
+  const page = await on.open('/console/#/q/pages/waiting')
+  await rows(page, 50)
+  await row(page, '{"n":0}').getByRole('checkbox').click()
+  await row(page, '{"n":1}').getByRole('checkbox').click()
+  await page.keyboard.press('n')
+  await row(page, '{"n":59}').getByRole('checkbox').click()
+  await picked(page).getByRole('button', { name: 'Cancel them' }).click()
+  await shown(page, 'Cancel 3 jobs?')
+  await on.service.reserve('pages', 'ann')
+  await confirm(page, 'Cancel them')
+  await shown(page, '2 jobs cancelled; 1 skipped: ')
+  assert.match(await page.locator('.messages').innerText(), /reserved/)
+  assert.deepEqual((await jobs('pages', 'cancelled')).length, 2)
+})
+
+test('the dead of one error are put in line, and the others stay', async () => {
+  await fail('broken', ['timeout', 'no paper', 'a timeout', 'ink'])
+  const page = await on.open('/console/#/q/broken/dead')
+  await rows(page, 4)
+  await page.keyboard.press('Shift+F')
+  await page.getByLabel('Error').fill('timeout')
+  await page.keyboard.press('Enter')
+  await rows(page, 2)
+  await page.getByRole('button', { name: 'Requeue all' }).click()
+  assert.match(await page.getByRole('dialog').innerText(), /with “timeout” in an error/)
+  await confirm(page, 'Requeue all')
+  await shown(page, '2 jobs in line again.')
+  await page.getByRole('button', { name: 'Show all again' }).click()
+  await rows(page, 2)
+  await row(page, 'ink').getByRole('checkbox').click()
+  await picked(page).getByRole('button', { name: 'Put in line' }).click()
+  await confirm(page, 'Put them in line')
+  await shown(page, '1 job in line again.')
+  assert.deepEqual((await jobs('broken', 'dead')).map((job) => job.errors[0].error), ['no paper'])
+})
+
+test('a list is narrowed by client, batch, age and text, and all that is shown is moved', async () => {
+  await fill('narrow', 4, (n) => ({ client: n % 2 ? 'odd' : 'even' }))
+  const batch = await on.service.batch('narrow', { jobs: [{ payload: { n: 'of a batch' } }] })
+  const page = await on.open('/console/#/q/narrow/waiting')
+  await rows(page, 5)
+  await page.getByLabel('Contains').fill('"n":2')
+  await page.keyboard.press('Enter')
+  await rows(page, 1)
+  await shown(page, '5 looked at')
+  assert.equal(await page.getByRole('button', { name: 'Remove all waiting jobs' }).count(), 0, 'a text changes nothing')
+  await page.getByRole('button', { name: 'Show all again' }).click()
+  await page.getByRole('button', { name: 'More filters' }).click()
+  await page.getByLabel('Batch').fill(batch.id)
+  await page.keyboard.press('Enter')
+  await rows(page, 1)
+  await page.getByLabel('Batch').fill('')
+  await page.keyboard.press('Enter')
+  await rows(page, 5)
+  await page.getByLabel('Older than').fill('2 h')
+  await page.keyboard.press('Enter')
+  await shown(page, 'Nothing like that here')
+  await page.getByLabel('Older than').fill('soon')
+  await page.keyboard.press('Enter')
+  await shown(page, 'An age is written like')
+  await page.getByRole('button', { name: 'Show all again' }).click()
+  await page.getByLabel('Client').fill('odd')
+  await page.keyboard.press('Enter')
+  await rows(page, 2)
+  await page.getByRole('button', { name: 'Reorder all waiting jobs' }).click()
+  assert.match(await page.getByRole('dialog').innerText(), /Only the jobs of odd/)
+  await confirm(page, 'Set it')
+  await shown(page, '2 jobs moved.')
+  assert.deepEqual((await priorities('narrow')).slice(0, 3), [[1, 10], [3, 10], [0, 50]])
+})
+
+test('a long act says how far it is, and stops when it is told to', async () => {
+  await fill('long', 50)
+  const page = await on.open('/console/#/q/long/waiting')
+  await rows(page, 50)
+  await page.keyboard.press('a')
+  let asked = 0, goOn
+  const stopped = new Promise((resolve) => { goOn = resolve })
+  on.wire.rule = async ({ method }) => {
+    if (method === 'DELETE' && ++asked === 6) await stopped
+    return null
+  }
+  await picked(page).getByRole('button', { name: 'Cancel them' }).click()
+  await confirm(page, 'Cancel them')
+  await shown(page, '5 of 50…')
+  await page.getByRole('button', { name: 'Stop' }).click()
+  goOn()
+  await shown(page, 'Stopped. 6 jobs cancelled.')
+  assert.deepEqual([asked, (await on.service.queue('long')).counts.waiting], [6, 44])
+})
+
+test('a list is exported as it is shown, and no cell is a formula', async () => {
+  await on.service.call('POST', '/jobs', '{"queue":"sheet","payload":{"id":12345678901234567890,\n"text":"a,\\"b\\""},"client":"=1+1"}')
+  await fill('sheet', 120, () => ({ client: 'x' }))
+  const page = await on.open('/console/#/q/sheet/waiting')
+  await rows(page, 50)
+  const exported = (kind) => saved(page, async () => {
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('e')
+    if (kind) await page.getByRole('dialog').getByRole('combobox').selectOption(kind)
+    await confirm(page, 'Export')
+  })
+  const [lines, name] = await exported()
+  assert.equal(name, 'sheet-waiting.ndjson')
+  const each = lines.trimEnd().split('\n')
+  assert.equal(each.length, 121)
+  assert.ok(each[0].includes('"payload":{"id":12345678901234567890, "text":"a,\\"b\\""}'), each[0])
+  assert.equal(JSON.parse(each[0]).client, '=1+1')
+  await shown(page, '121 jobs exported.')
+  await page.getByLabel('Client').fill('=1+1')
+  await page.keyboard.press('Enter')
+  await rows(page, 1)
+  const [sheet, sheetName] = await exported('CSV')
+  assert.equal(sheetName, 'sheet-waiting.csv')
+  const [head, first, end] = sheet.split('\r\n')
+  assert.ok(head.startsWith('id,queue,state,priority,client,batch,') && end === '', head)
+  assert.ok(first.includes(",'=1+1,") && first.includes('"{""id"":12345678901234567890, ""text"":""a,\\""b\\""""}"'), first)
+})
+
+test('what happened to a job is told, and goes on', async () => {
+  const id = await on.service.enqueue('tale', { n: 1 })
+  const page = await on.open(`/console/#/q/tale/waiting/${id}`)
+  await page.locator('.panel').getByText('About it').waitFor()
+  await page.keyboard.press('h')
+  const story = page.locator('.panel .story li')
+  await becomes(() => story.count(), 1)
+  await on.service.fail(await on.service.reserve('tale', 'zoe'), 'the lamp went out')
+  await becomes(async () => (await story.allInnerTexts()).map((text) => /(enqueued|reserved|failed)/.exec(text)?.[1]).join(), 'enqueued,reserved,failed')
+  assert.match(await story.last().innerText(), /zoe[^]*the lamp went out/)
+})

@@ -1,0 +1,100 @@
+// What an operator does to many jobs: to those that are picked one by one, in their order, and to all that a list is
+// narrowed to by the service. Either goes on step by step, says how far it is, and can be stopped.
+
+import * as api from './api.js'
+import { narrowed } from './filters.js'
+import { many } from './format.js'
+import { again } from './live.js'
+import { ask } from './ui.js'
+
+/** A job that is in another state by now, or gone, is passed over, and that is said. */
+const PASSED = new Set([404, 409])
+
+/**
+ * `act(job)` answers why it came to nothing, if it did. Answers `{done, skipped}`, the latter by reason; whatever
+ * else goes wrong ends it, and says how far it was.
+ */
+export async function each(jobs, act, tell) {
+  const result = { done: 0, skipped: new Map() }
+  const skip = (why) => result.skipped.set(why, (result.skipped.get(why) ?? 0) + 1)
+  for (const [n, job] of jobs.entries()) {
+    if (tell(`${n} of ${jobs.length}…`) === false) break
+    try {
+      const why = await act(job)
+      if (why) skip(why)
+      else result.done += 1
+    } catch (error) {
+      if (!PASSED.has(error.status)) throw new Error(`${error.message} ${said(result, 'done before that')}`)
+      skip(error.message)
+    }
+  }
+  return result
+}
+
+export function said({ done, skipped }, what) {
+  const reasons = [...skipped].map(([why, n]) => `${n} skipped: ${why}`)
+  return [`${many(done, 'job')} ${what}`, ...reasons].join('; ').replace(/\.?$/, '.')
+}
+
+function onPicked(picks, changed, { act, what, ...question }) {
+  const { jobs } = picks
+  ask({
+    ...question,
+    work: async (tell, value) => {
+      try {
+        return await each(jobs, (job) => act(job, value), tell)
+      } finally {
+        picks.none()
+        again()
+        changed()
+      }
+    },
+    done: (result) => said(result, what),
+  })
+}
+
+const PRIORITY = { label: 'Priority, 0 is the most urgent', type: 'number', min: 0, max: 99, value: '10' }
+
+export const requeuePicked = (picks, changed) => onPicked(picks, changed, {
+  title: `Put ${many(picks.jobs.length, 'job')} in line?`,
+  text: 'Dead ones go to the end of the line and their attempts start again; delayed ones run now.',
+  action: 'Put them in line',
+  what: 'in line again',
+  act: async ({ id }) => ((await api.requeue({ id })).requeued ? '' : 'in line already'),
+})
+
+export const cancelPicked = (picks, changed) => onPicked(picks, changed, {
+  title: `Cancel ${many(picks.jobs.length, 'job')}?`,
+  text: 'They are handed out no more and their payloads are removed. Who got one meanwhile keeps it. '
+    + 'This cannot be undone.',
+  action: 'Cancel them',
+  danger: true,
+  what: 'cancelled',
+  act: async ({ id }) => { await api.cancel(id, false) },
+})
+
+export const reprioritizePicked = (picks, changed) => onPicked(picks, changed, {
+  title: `Another priority for ${many(picks.jobs.length, 'job')}?`,
+  text: 'They move in line as new arrivals of it, in the order in which they were picked.',
+  action: 'Set it',
+  field: PRIORITY,
+  what: 'moved',
+  act: async ({ id }, value) => { await api.reprioritize(id, Number(value)) },
+})
+
+export function reprioritizeAll(queue, state, count, only, changed) {
+  const which = narrowed(only)
+  ask({
+    title: `Another priority for all ${state} jobs${which} of ${queue}?`,
+    text: `${which ? `Only the jobs${which}` : many(count, 'job')} move in line as new arrivals of it, in their order.`,
+    action: 'Set it',
+    field: PRIORITY,
+    work: async (tell, value) => {
+      const n = await api.reprioritizeAll(queue, state, Number(value), only, (done) => tell(`${done}…`))
+      again()
+      changed()
+      return n
+    },
+    done: (n) => `${many(n, 'job')} moved.`,
+  })
+}

@@ -1,0 +1,88 @@
+// The list that is shown, as a file: made here, of what the service answers page by page.
+
+import * as api from './api.js'
+import { Exact } from './exact.js'
+import { many, number } from './format.js'
+import { ask } from './ui.js'
+
+/** More than that is for the service to write out, not for a page to hold. */
+const MOST = 10_000
+const PAGE = 100
+
+const COLUMNS = [
+  'id', 'queue', 'state', 'priority', 'client', 'batch', 'attempts', 'enqueued_at', 'due_at', 'ended_at', 'worker',
+  'error', 'payload', 'result',
+]
+
+/** JSON, with what people sent as they sent it; on one line, as a line break in JSON stands between its tokens only. */
+export function json(value) {
+  if (value instanceof Exact) return value.text.replace(/[\r\n]+/g, ' ')
+  if (Array.isArray(value)) return `[${value.map(json).join(',')}]`
+  if (value && typeof value === 'object') {
+    return `{${Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}:${json(inner)}`).join(',')}}`
+  }
+  return JSON.stringify(value)
+}
+
+export const ndjson = (jobs) => jobs.map((job) => `${json(job)}\n`).join('')
+
+/**
+ * A cell by RFC 4180. A spreadsheet would run what begins like a formula, and what people send may: an apostrophe
+ * before it makes it text. Who wants each byte takes NDJSON.
+ */
+export function cell(value) {
+  const text = value === null || value === undefined ? '' : value instanceof Exact ? json(value) : String(value)
+  const tame = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(tame) ? `"${tame.replaceAll('"', '""')}"` : tame
+}
+
+export function csv(jobs) {
+  const row = (job) => {
+    const worker = job.reserved?.worker ?? job.completed?.worker
+    const error = job.errors.toSorted((a, b) => (a.at < b.at ? 1 : -1))[0]?.error
+    return COLUMNS.map((name) => cell({ ...job, worker, error }[name]))
+  }
+  return [COLUMNS, ...jobs.map(row)].map((cells) => `${cells.join(',')}\r\n`).join('')
+}
+
+const KINDS = {
+  NDJSON: ['ndjson', 'application/x-ndjson', ndjson],
+  CSV: ['csv', 'text/csv;charset=utf-8', csv],
+}
+
+function save(name, type, text) {
+  const href = URL.createObjectURL(new Blob([text], { type }))
+  Object.assign(document.createElement('a'), { href, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(href), 60_000)
+}
+
+/** All pages of a list. */
+async function collect(queue, query, tell) {
+  const jobs = []
+  for (let after; jobs.length < MOST;) {
+    const page = await api.jobs(queue, { ...query, after, limit: PAGE })
+    jobs.push(...page.jobs)
+    after = page.next
+    if (!after || tell(`${number(jobs.length)}…`) === false) return { jobs, isAll: !after }
+  }
+  return { jobs: jobs.slice(0, MOST), isAll: false }
+}
+
+/** What is picked, if something is; else all that the list shows, however many pages that are. */
+export function exportList(queue, state, only, picked) {
+  const which = picked.length ? many(picked.length, `${state} job`) : `the ${state} jobs that the list shows`
+  ask({
+    title: `Export ${which}?`,
+    text: `A file with a line for each, ${number(MOST)} at most. NDJSON has all of them as they are, CSV a part in `
+      + 'columns, where what would be a formula in a spreadsheet begins with an apostrophe.',
+    action: 'Export',
+    field: { label: 'As', options: Object.keys(KINDS), value: 'NDJSON' },
+    work: async (tell, kind) => {
+      const [ending, type, write] = KINDS[kind]
+      const found = picked.length ? { jobs: picked, isAll: true } : await collect(queue, { state, ...only }, tell)
+      save(`${queue}-${state}.${ending}`, type, write(found.jobs))
+      return found
+    },
+    done: ({ jobs, isAll }) => `${many(jobs.length, 'job')} exported${isAll ? '' : '; there are more'}.`,
+  })
+}

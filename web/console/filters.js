@@ -1,0 +1,58 @@
+// What a list is narrowed to. The words are the service's, so that what is shown is what an act on all of it changes;
+// but for `search`, which only shows.
+
+import { html, useState } from './html.js'
+import * as api from './api.js'
+import { readDuration, readId, tail, time } from './format.js'
+import { Button, say } from './ui.js'
+
+/** In words: whose the jobs are that an act on all of them changes. Begins with a blank, unless it is nothing. */
+export const narrowed = (only) => [
+  only.client && ` of ${only.client}`,
+  only.batch && ` of batch ${tail(only.batch)}`,
+  only.error && ` with “${only.error}” in an error`,
+  only.enqueued_before && ` that came before ${time(only.enqueued_before)}`,
+].filter(Boolean).join(',')
+
+export const isNarrowed = (only) => Object.keys(only).length > 0
+
+/** A change of one of them; what is empty is not there. */
+const changed = (only, name, value) =>
+  Object.fromEntries(Object.entries({ ...only, [name]: value }).filter(([, text]) => text))
+
+/** Asked for when the field is left or Enter is pressed, not at each letter. */
+function Field({ label, value, keys, hint = 'any', onChange }) {
+  const set = (event) => { if (event.target.value.trim() !== value) onChange(event.target.value.trim()) }
+  const enter = (event) => { if (event.key === 'Enter') set(event) }
+  return html`<label class="filter"><span>${label}</span>
+    <input type="search" value=${value} aria-keyshortcuts=${keys} placeholder=${hint} autocomplete="off"
+      spellcheck=${false} onChange=${set} onKeyDown=${enter} onSearch=${set} /></label>`
+}
+
+export function Filters({ only, setOnly }) {
+  const [isOpen, setOpen] = useState(false)
+  const [ago, setAgo] = useState('')
+  const set = (name) => (value) => setOnly(changed(only, name, value))
+  const setBatch = (text) => {
+    const found = text && readId(text)
+    if (text && !found?.isBatch) return say('That is not the id of a batch.', 'bad')
+    set('batch')(found?.id ?? '')
+  }
+  /** A moment, not an age: the pages that follow are of the same jobs. */
+  const setBefore = (text) => {
+    const ms = text ? readDuration(text) : 0
+    if (Number.isNaN(ms)) return say('An age is written like 90 s, 5 min or 1 h 30 min.', 'bad')
+    setAgo(text)
+    set('enqueued_before')(text && new Date(api.now() - ms).toISOString())
+  }
+  return html`
+    <${Field} label="Client" keys="f" hint="all" value=${only.client ?? ''} onChange=${set('client')} />
+    <${Field} label="Contains" keys="w" value=${only.search ?? ''} onChange=${set('search')} />
+    ${isOpen && html`
+      <${Field} label="Error" value=${only.error ?? ''} onChange=${set('error')} />
+      <${Field} label="Batch" value=${only.batch ?? ''} onChange=${setBatch} />
+      <${Field} label="Older than" hint="like 2 h" value=${only.enqueued_before ? ago : ''} onChange=${setBefore} />`}
+    <${Button} kind="quiet" keys="F" label=${isOpen ? 'Fewer filters' : 'More filters'} aria-expanded=${isOpen}
+      onClick=${() => setOpen(!isOpen)}>${isOpen ? 'Fewer' : 'More'}<//>
+    ${isNarrowed(only) && html`<${Button} kind="quiet" label="Show all again" onClick=${() => setOnly({})}>Clear<//>`}`
+}
