@@ -3,7 +3,7 @@
 export PATH := $(CURDIR)/.engine:$(PATH):$(HOME)/.cargo/bin
 built := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench fmt lint graph deny image engine curl rust
+.PHONY: run demo test test-all test-cluster test-sentinel history failovers test-hostile test-power test-web test-contract test-deploy packages test-packages cost guard bench protocol fmt lint graph deny image engine curl rust
 
 run: rust engine
 	cargo build --release --locked
@@ -101,6 +101,10 @@ guard: rust engine
 bench: rust engine
 	scripts/yardsticks.sh
 	cargo bench --locked --bench compare -- --size $(or $(SIZE),usual) $(OPTIONS)
+
+# docs/protocol.md says what openapi.yaml says.
+protocol: rust
+	INTRAY_WRITE_PROTOCOL=1 cargo test --locked --quiet --test documents the_page_of_the_protocol
 
 fmt: rust
 	cargo fmt

@@ -9,7 +9,7 @@
 local MOVED = 'moved to layout 2: see intray migrate'
 local NAMES = {
   'inbound', 'reserved', 'delayed', 'dead', 'ended', 'parked', 'held', 'turns', 'jobs', 'payloads', 'live', 'results',
-  'drafts', 'dedupe', 'gates', 'batches', 'timers', 'tops', 'settings', 'totals', 'events',
+  'drafts', 'dedupe', 'gates', 'batches', 'timers', 'tops', 'settings', 'totals', 'history', 'events',
 }
 local PER_MS, SPAN, SOME = 64, 2 ^ 46, 100
 local CLIENT, STUB, MEMBER, UNSERVED = 2, 256, 1024, 128

@@ -1,10 +1,16 @@
 //! Makes the packages for npm and PyPI, which the binary carries: so that whoever gets one from a service gets what fits it, and
-//! nobody needs Node or Python to build.
+//! nobody needs Node or Python to build. And looks up which commit a release is built of.
 
 mod archive;
+mod commit;
 mod contents;
 
-use std::{env, error::Error, fs, path::PathBuf};
+use std::{
+    env,
+    error::Error,
+    fs,
+    path::{Path, PathBuf},
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     for path in ["web/client", "packages", "LICENSE-APACHE", "LICENSE-MIT"] {
@@ -17,5 +23,19 @@ fn main() -> Result<(), Box<dyn Error>> {
     fs::write(out.join("client.tgz"), contents::npm(&root, &version)?)?;
     fs::write(out.join("client.whl"), contents::python(&root, &version)?)?;
     println!("cargo:rustc-env=INTRAY_WHEEL={}", contents::wheel_name(&version));
+    let commit = commit_of(&root, &variable("PROFILE")?);
+    println!("cargo:rustc-env=INTRAY_COMMIT={}", commit.as_deref().unwrap_or_default());
+    let commit = commit.map(|commit| format!(" ({commit})")).unwrap_or_default();
+    println!("cargo:rustc-env=INTRAY_VERSION={version}{commit}");
     Ok(())
+}
+
+/// Only a release says it: whoever commits while they develop would have everything built again.
+fn commit_of(root: &Path, profile: &str) -> Option<String> {
+    if profile != "release" {
+        return None;
+    }
+    let commit = commit::of(root)?;
+    commit::watched(root).iter().for_each(|path| println!("cargo:rerun-if-changed={}", path.display()));
+    Some(commit)
 }

@@ -45,6 +45,18 @@ impl Pass {
             |control: &Arc<Control>| control.identify(&self.credential).is_ok_and(|now| now.is(&self.caller));
         self.control.as_ref().is_none_or(is_still)
     }
+
+    /// One call more, of somebody who goes on with one that was let in.
+    ///
+    /// # Errors
+    /// For how long they call too often.
+    pub fn goes_on(&self) -> Result<(), Duration> {
+        let Some(rate) = self.control.as_ref().and_then(|control| control.rate.as_ref()) else { return Ok(()) };
+        match rate.take(&self.caller.credential, Instant::now()) {
+            Err(Refusal::TooMany { retry_after_ms }) => Err(Duration::from_millis(retry_after_ms.into())),
+            Ok(()) | Err(Refusal::Bad(_)) => Ok(()),
+        }
+    }
 }
 
 /// Why a call is not let in.

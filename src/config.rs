@@ -1,5 +1,6 @@
 //! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
 
+mod bulk;
 mod durability;
 mod environment;
 mod exposure;
@@ -9,11 +10,13 @@ mod moving;
 mod pem;
 mod redis_tls;
 mod redis_url;
+mod remote;
 mod secrets;
 mod sentinel;
 mod sentinel_url;
 mod store;
 mod tls;
+mod top;
 mod values;
 
 use std::{ffi::OsString, path::PathBuf};
@@ -25,6 +28,7 @@ use clap::{
 
 use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
+    bulk::{Export, Import},
     durability::Durability,
     environment::{levels, strangers},
     key::{Key, KeyTask},
@@ -32,11 +36,13 @@ pub use self::{
     moving::Move,
     redis_tls::RedisCertificates,
     redis_url::{RedisUrl, Secret},
+    remote::{Remote, ServiceKey, ServiceUrl},
     secrets::TokenSecret,
     sentinel::{Elsewhere, SentinelAccess},
     sentinel_url::SentinelUrl,
     store::{LogFormat, Store},
     tls::Tls,
+    top::{Sort, Top},
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use crate::{
@@ -48,7 +54,7 @@ use crate::{
 ///
 /// Without a command, intray serves. Flags win over the environment; a blank variable counts as unset.
 #[derive(Debug, Parser)]
-#[command(name = "intray", version, args_conflicts_with_subcommands = true)]
+#[command(name = "intray", version = env!("INTRAY_VERSION"), args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -70,6 +76,12 @@ pub enum Command {
     Token(Token),
     /// Make an API key: the key itself, then its line for the keys file; or take one away
     Key(Key),
+    /// Put the jobs of a file, one a line, into a running service
+    Import(Import),
+    /// Write a queue's jobs as lines or as a table
+    Export(Export),
+    /// Show the queues of a running service, live: what waits, how long, how fast it goes, who holds what
+    Top(Top),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
     /// Print what a shell needs to complete commands and flags, to be sourced

@@ -90,7 +90,12 @@ pub const ALL: &[Figure] = &[
     figure("intray_redis_connections_max", Kind::Gauge, &[], "as many may be open"),
     figure("intray_connections_cut_total", Kind::Counter, &[], "callers' connections cut to let others in"),
     figure("intray_auth_failures_total", Kind::Counter, &["reason"], "calls refused for their key or token"),
-    figure("intray_build_info", Kind::Gauge, &["version"], "1; which version this is"),
+    figure(
+        "intray_build_info",
+        Kind::Gauge,
+        &["version", "commit"],
+        "1; which version this is, and of which commit a release",
+    ),
     figure("intray_allocated_bytes", Kind::Gauge, &[], "memory in use by the allocator's own count, where it tells"),
 ];
 

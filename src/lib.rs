@@ -5,6 +5,10 @@
 
 /// Who calls, and what they may.
 pub mod access;
+/// Files and a running service.
+pub mod bulk;
+/// A running service, for the commands that call one.
+pub mod client;
 /// What an operator may set.
 pub mod config;
 /// A private Redis for those who have none.
@@ -33,5 +37,7 @@ pub mod service;
 mod sha256;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
+/// A running service's queues in a terminal.
+pub mod top;
 /// Who waits for jobs, and who is woken.
 pub mod waiting;

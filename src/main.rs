@@ -9,13 +9,18 @@ use std::{
 use anyhow::anyhow;
 use intray::{
     access::{self, Signer},
+    bulk,
     config::{self, Checking, Cli, Command, Key, KeyTask, LogFormat, Migrate, Move, Serve, Token},
     healthcheck,
     queue::{self, Check, Moved, Queues},
     service::{self, Backend},
+    top,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::fmt;
+
+/// An import that came to its end, and not all of it was taken.
+const SOME_REFUSED: u8 = 3;
 
 fn main() -> ExitCode {
     let command = Cli::read();
@@ -27,6 +32,7 @@ fn main() -> ExitCode {
         Command::Healthcheck(options) => {
             healthcheck::run(&options.listen, options.tls.files().is_some()).map_err(anyhow::Error::msg)
         }
+        Command::Top(options) => block_on(async move { print(top::run(&options).await?.as_bytes()) }),
         Command::Token(options) => token(&options),
         Command::Key(options) => key(options),
         Command::Completions { shell } => print(&config::completions(shell)),
@@ -34,6 +40,12 @@ fn main() -> ExitCode {
         Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
         Command::Move(options) => block_on(leave(options)),
+        Command::Import(options) => match block_on(async move { bulk::import(&options).await }) {
+            Ok(0) => Ok(()),
+            Ok(_) => return ExitCode::from(SOME_REFUSED),
+            Err(error) => Err(error),
+        },
+        Command::Export(options) => block_on(async move { bulk::export(&options).await }),
         Command::Check(Checking { serve, acl: true }) => {
             println!(
                 "{}",
@@ -60,7 +72,7 @@ fn print(text: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-fn block_on(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(work);
     // A thread that hangs in a file of a dead disk is not waited for.

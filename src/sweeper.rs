@@ -1,6 +1,8 @@
 //! The background task: it puts back what is overdue. Every instance runs it, once a second by default; its steps are
 //! idempotent, so instances need no leader. It survives any error.
 
+mod minute;
+
 use std::{
     collections::{HashMap, HashSet},
     time::{Duration, Instant},
@@ -8,9 +10,10 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
+use self::minute::Minute;
 use crate::{
     job::{QueueName, chance::between},
-    queue::{Fault, Queues, Swept},
+    queue::{Entered, Fault, Queues, Swept},
 };
 
 /// The longest that a queue goes without a look, whoever uses it.
@@ -53,12 +56,14 @@ struct Visit {
     sweep: Instant,
     /// Calls of this instance that have moved jobs of it since it was swept.
     moved: u32,
+    /// When what was counted of it is to be entered into its history.
+    record: Option<Instant>,
 }
 
 impl Visit {
     /// As of a queue that has just been heard of, or swept.
     fn new(look: Instant, sweep: Instant) -> Self {
-        Self { look, sweep, moved: 0 }
+        Self { look, sweep, moved: 0, record: None }
     }
 }
 
@@ -71,12 +76,22 @@ pub struct Sweeper {
     asked: Option<Instant>,
     retired: Instant,
     tidied: Option<Instant>,
+    minute: Minute,
 }
 
 impl Sweeper {
     pub fn new(queues: Queues, period: Duration) -> Self {
         let retired = Instant::now();
-        Self { queues, period, visits: HashMap::new(), listed: None, asked: None, retired, tidied: None }
+        Self {
+            queues,
+            period,
+            visits: HashMap::new(),
+            listed: None,
+            asked: None,
+            retired,
+            tidied: None,
+            minute: Minute::default(),
+        }
     }
 
     /// One step of each queue in which something is due, so that one with much to do keeps no other waiting. Those with
@@ -95,6 +110,7 @@ impl Sweeper {
             for (queue, moved) in self.queues.take_active() {
                 let visit = self.visits.entry(queue).or_insert_with(|| Visit::new(start, start + thorough()));
                 (visit.look, visit.moved) = (start, visit.moved.saturating_add(moved));
+                visit.record.get_or_insert(self.minute.end(start));
                 if visit.moved >= BUSY {
                     visit.sweep = start;
                 }
@@ -104,6 +120,7 @@ impl Sweeper {
         for queue in self.due(start, &mut away).await {
             more |= self.step(queue, &mut away).await;
         }
+        self.record(&mut away).await;
         metrics::histogram!("intray_sweep_duration_seconds").record(start.elapsed().as_secs_f64());
         if self.retired.elapsed() >= RETIRE {
             self.retired = Instant::now();
@@ -157,9 +174,34 @@ impl Sweeper {
             None => (None, false),
         };
         let now = Instant::now();
-        let sweep = if more { now } else { now + thorough() };
-        self.visits.entry(queue).and_modify(|visit| *visit = Visit::new(look_at(now, next_ms), sweep));
+        let (sweep, look) = (if more { now } else { now + thorough() }, look_at(now, next_ms));
+        // What it moved is counted; and what an instance has counted that is gone, another enters.
+        let end = self.minute.end(now);
+        self.visits.entry(queue).and_modify(|visit| {
+            let record = visit.record.or(Some(end));
+            *visit = Visit { record, ..Visit::new(look, sweep) };
+        });
         more
+    }
+
+    /// Enters what was counted into the history of each queue whose minute is over.
+    async fn record(&mut self, away: &mut Away) {
+        let now = Instant::now();
+        let is_over = |visit: &Visit| visit.record.is_some_and(|at| at <= now);
+        let over = self.visits.iter().filter(|(queue, visit)| is_over(visit) && !away.has(&self.queues, queue));
+        let over: Vec<_> = over.map(|(queue, _)| queue.clone()).collect();
+        for some in over.chunks(LOOKS) {
+            let answers = futures_util::future::join_all(some.iter().map(|queue| self.queues.record(queue))).await;
+            for (queue, answer) in some.iter().zip(answers) {
+                let entered = away.survived(&self.queues, queue, answer);
+                if let Some(Entered { minute_ms, .. }) = entered {
+                    self.minute.learn(Instant::now(), minute_ms);
+                }
+                let waits = entered.is_none_or(|entered| entered.waits);
+                let record = waits.then(|| self.minute.end(now));
+                self.visits.entry(queue.clone()).and_modify(|visit| visit.record = record);
+            }
+        }
     }
 
     async fn list(&mut self) -> Result<(), Fault> {

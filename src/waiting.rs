@@ -15,6 +15,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     feed::Feed,
+    table::Waits,
     tail::{Following, TooSlow, Update},
 };
 use self::{
@@ -53,6 +54,11 @@ impl Waiting {
     /// Calls that wait for a job, each once however many queues it names.
     pub fn count(&self) -> usize {
         self.inner.table.count()
+    }
+
+    /// Those of them who wait for a queue that somebody sees, the longest first: so many, and how many there are.
+    pub fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<Waits>, usize) {
+        self.inner.table.waiters(most, sees)
     }
 
     /// Hears hints and passes them on until it is stopped.

@@ -1,5 +1,9 @@
 //! What the documents say is so: flags, problems, walls between the modules.
 
+#[path = "documents/blocks.rs"]
+mod blocks;
+#[path = "documents/commit.rs"]
+mod commit;
 #[path = "documents/duplicates.rs"]
 mod duplicates;
 #[path = "documents/figures.rs"]
@@ -14,6 +18,8 @@ mod packages;
 mod pages;
 #[path = "documents/paths.rs"]
 mod paths;
+#[path = "documents/protocol.rs"]
+mod protocol;
 #[path = "documents/routes.rs"]
 mod routes;
 #[path = "documents/sizes.rs"]
@@ -55,6 +61,17 @@ fn the_documents_list_the_flags_of_the_program() {
         }
     }
     assert_eq!(flags, flags_in_documents());
+}
+
+#[test]
+fn the_documents_list_the_flags_of_what_looks_at_a_service() {
+    let help = Command::new(env!("CARGO_BIN_EXE_intray")).args(["top", "--help"]).output().expect("help");
+    let help = String::from_utf8(help.stdout).expect("text");
+    let flag = |line: &str| Some(format!("--{}", line.trim_start().strip_prefix("--")?.split(' ').next()?));
+    let flags: BTreeSet<_> = help.lines().filter_map(flag).collect();
+    let rows = pages::table("| flag | environment | |");
+    let listed: BTreeSet<_> = rows.iter().filter_map(|row| row.split('`').nth(1)).map(str::to_owned).collect();
+    assert_eq!(listed, flags);
 }
 
 #[test]

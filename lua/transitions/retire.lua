@@ -1,7 +1,7 @@
--- retire: a queue without jobs and settings is let go, with its totals and events.
+-- retire: a queue without jobs and settings is let go, with its totals, history and events.
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
--- KEYS   batches hash · tops hash · settings hash · totals hash · events stream
+-- KEYS   batches hash · tops hash · settings hash · totals hash · history hash · events stream
 -- ARGV   -
 -- REPLY  {'retired'} | {'kept'}
 return function(q)
@@ -10,6 +10,6 @@ return function(q)
     if redis.call('EXISTS', key) == 1 then return {'kept'} end
   end
 
-  redis.call('UNLINK', q.totals, q.events, q.tops, q.turns)
+  redis.call('UNLINK', q.totals, q.history, q.events, q.tops, q.turns)
   return {'retired'}
 end

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use clap::CommandFactory;
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
-use super::{Cli, each_argument};
+use super::{Cli, each_argument, remote};
 
 /// How many letters may differ between what is meant and what is written.
 const SLIPS: usize = 3;
@@ -38,7 +38,7 @@ fn strange(variables: impl Iterator<Item = (String, String)>) -> impl Iterator<I
 }
 
 fn known() -> BTreeSet<String> {
-    let names = std::cell::RefCell::new(BTreeSet::new());
+    let names = std::cell::RefCell::new(BTreeSet::from([remote::KEY.to_owned()]));
     each_argument(Cli::command(), |arg| {
         names.borrow_mut().extend(arg.get_env().map(|name| name.to_string_lossy().into_owned()));
         arg

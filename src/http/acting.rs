@@ -68,6 +68,7 @@ pub async fn sweep(
     body.fields_if_any()?.finish(Some(()))?;
     operator::known(&queues, &queue).await?;
     let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
+    queues.record(&queue).await?;
     Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
 }
 

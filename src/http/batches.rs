@@ -13,10 +13,10 @@ use super::{
     fields::Fields,
     guard,
     headers::Traceparent,
-    operator::{known, read_page},
+    operator::known,
     path::InPath,
     problem::{Failure, Problem},
-    query::{NoQuery, Query, read_wait},
+    query::{NoQuery, Query, read_page, read_wait},
     rules, shapes,
     task::{Bringing, Repeat, check_size, read_task},
 };

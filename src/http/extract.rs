@@ -88,7 +88,10 @@ impl<S: Sync> FromRequest<S> for BeaconBody {
 }
 
 /// Who lets requests in has put it there.
-fn purse(request: &Request) -> Result<Purse, Problem> {
+///
+/// # Errors
+/// A problem of ours, when nobody has.
+pub fn purse(request: &Request) -> Result<Purse, Problem> {
     request.extensions().get::<Admission>().map(|admission| admission.purse.clone()).ok_or_else(|| {
         tracing::error!("nobody pays for a body");
         Problem::internal()

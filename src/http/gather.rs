@@ -96,7 +96,7 @@ fn too_large(most: usize) -> Problem {
 }
 
 /// Whether a body is as it is, and not packed in some way that would have to be undone first.
-fn is_plain(headers: &HeaderMap) -> bool {
+pub fn is_plain(headers: &HeaderMap) -> bool {
     let mut codings =
         headers.get_all(header::CONTENT_ENCODING).iter().flat_map(|value| value.as_bytes().split(|b| *b == b','));
     codings.all(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"identity"))
@@ -112,6 +112,12 @@ fn essence(headers: &HeaderMap) -> Option<Cow<'_, str>> {
     let essence = value.to_str().ok()?.split(';').next()?.trim();
     let is_lower = !essence.bytes().any(|byte| byte.is_ascii_uppercase());
     Some(if is_lower { essence.into() } else { essence.to_ascii_lowercase().into() })
+}
+
+/// Whether a body says that it is of a type which is not JSON; most say at once that they are.
+pub fn is_of(headers: &HeaderMap, kind: &str) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|value| *value != JSON)
+        && essence(headers).is_some_and(|essence| essence == kind)
 }
 
 pub fn is_json(essence: &str) -> bool {

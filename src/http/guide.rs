@@ -1,10 +1,13 @@
 //! The pages under `docs/` as a browser shows them, with the README in front. What is written once is read in an editor, at
 //! a forge and here.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
+use bytes::Bytes;
 use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use rust_embed::RustEmbed;
+
+use crate::sha256::{Hash, Sha256};
 
 /// A release carries them; a debug build reads them anew each time.
 #[derive(RustEmbed)]
@@ -17,20 +20,43 @@ struct Docs;
 /// What is beside the pages and served too, as the root names it and as a page here does.
 const BESIDE: [(&str, &str); 2] = [("openapi.yaml", "../openapi.yaml"), (MODULE, "module")];
 
-/// What a name in the folder stands for: a page made of Markdown, or a picture. The README has no name.
-pub fn find(name: &str) -> Option<(Cow<'static, [u8]>, &'static str)> {
-    if name.is_empty() {
-        return Some((shown(readme()), HTML));
-    }
-    if let Some(page) = markdown(name) {
-        return Some((shown(&page), HTML));
-    }
-    let kind = match name.rsplit_once('.')?.1 {
-        "png" => "image/png",
-        "svg" => "image/svg+xml",
-        _ => return None,
+/// A page made of Markdown, or a picture, as it is sent.
+#[derive(Clone)]
+pub struct Made {
+    pub data: Bytes,
+    pub kind: &'static str,
+    /// What it is known again by.
+    pub hash: Hash,
+}
+
+/// What a release carries stays as it is, so all of it is made once, when somebody first asks.
+static ALL: LazyLock<BTreeMap<String, Made>> = LazyLock::new(|| {
+    let files = Docs::iter().map(|file| file.trim_end_matches(".md").to_owned());
+    let names = files.chain(["", "module"].map(str::to_owned));
+    names.filter_map(|name| make(&name).map(|made| (name, made))).collect()
+});
+
+/// What a name in the folder stands for. The README has no name.
+pub fn find(name: &str) -> Option<Made> {
+    if cfg!(debug_assertions) { make(name) } else { ALL.get(name).cloned() }
+}
+
+fn make(name: &str) -> Option<Made> {
+    let (data, kind) = match (name, markdown(name)) {
+        ("", _) => (shown(readme()), HTML),
+        (_, Some(page)) => (shown(&page), HTML),
+        (_, None) => (picture(name)?, if name.ends_with(".png") { "image/png" } else { "image/svg+xml" }),
     };
-    Docs::get(name).map(|file| (file.data, kind))
+    let hash = Sha256::digest(&data);
+    Some(Made { data, kind, hash })
+}
+
+fn picture(name: &str) -> Option<Bytes> {
+    let is_picture = [".png", ".svg"].iter().any(|end| name.ends_with(end));
+    match Docs::get(name).filter(|_| is_picture)?.data {
+        Cow::Borrowed(data) => Some(Bytes::from_static(data)),
+        Cow::Owned(data) => Some(data.into()),
+    }
 }
 
 const HTML: &str = "text/html; charset=utf-8";
@@ -50,7 +76,7 @@ fn markdown(name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&file.data).into_owned())
 }
 
-fn shown(page: &str) -> Cow<'static, [u8]> {
+fn shown(page: &str) -> Bytes {
     let (title, body) = (page.lines().next().unwrap_or_default().trim_start_matches("# "), as_html(page));
     let text = format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  <title>{title}</title>\n  \
@@ -61,7 +87,7 @@ fn shown(page: &str) -> Cow<'static, [u8]> {
          </body>\n</html>\n",
         contents()
     );
-    text.into_bytes().into()
+    text.into()
 }
 
 /// The pages that are served, in the order of the README's table of them.
@@ -164,9 +190,23 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_made_once_and_then_only_handed_out() {
+        let tour = &ALL["tour"];
+        assert_eq!(ALL["tour"].data.as_ptr(), tour.clone().data.as_ptr());
+        for name in ["", "module", "tour", "desk.png", "figures/clients.svg"] {
+            let now = make(name).expect("it is there");
+            let kept = ALL.get(name).unwrap_or_else(|| panic!("nobody made {name:?}"));
+            assert_eq!((&now.data, now.kind, now.hash), (&kept.data, kept.kind, kept.hash), "{name:?}");
+        }
+        for file in Docs::iter() {
+            assert!(ALL.contains_key(file.trim_end_matches(".md")), "nobody made {file}");
+        }
+    }
+
+    #[test]
     fn nothing_outside_the_folder_can_be_named() {
         for name in ["../README", "../Cargo", "figures/../../README", "/etc/passwd", "tour.md", "figures/"] {
-            assert!(find(name).is_none(), "{name}");
+            assert!(make(name).is_none() && !ALL.contains_key(name), "{name}");
         }
     }
 }

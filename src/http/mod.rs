@@ -15,18 +15,26 @@ mod gather;
 mod guard;
 mod guide;
 mod headers;
+mod history;
 mod host;
+mod incoming;
 mod items;
 mod json;
+mod lasting;
+mod listing;
 mod me;
 mod meant;
+mod ndjson;
+mod new_job;
 mod observe;
 mod operator;
 mod origin;
+mod outgoing;
 mod packages;
 mod pages;
 mod path;
 mod peers;
+mod people;
 mod place;
 mod problem;
 mod producer;
@@ -126,7 +134,7 @@ fn for_producers() -> Router<Front> {
         .route("/batches/{id}/seal", post(producers(batches::seal)))
         .route("/batches/{id}/results", get(readers(batches::results)))
         // The feed of results; the other lists are not for producers, which the handler sees to.
-        .route("/queues/{queue}/jobs", get(readers(operator::jobs)))
+        .route("/queues/{queue}/jobs", get(readers(listing::jobs)))
         .route("/tokens", post(producers(tokens::mint)))
 }
 
@@ -152,7 +160,9 @@ fn for_operators() -> Router<Front> {
         .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
         .route("/queues/{queue}/sweep", post(operators(acting::sweep)))
         .route("/queues/{queue}/workers", get(viewers(operator::workers)))
+        .route("/queues/{queue}/history", get(viewers(history::history)))
         .route("/queues/{queue}/locks", get(viewers(operator::locks)))
+        .route("/workers", get(viewers(people::people)))
         .route("/events", get(viewers(events::events)))
         .route("/metrics", get(viewers(scrape::metrics)))
 }

@@ -7,23 +7,16 @@ use axum::{
 
 use super::{
     answer::Json,
-    guard,
-    meant::meant,
     path::InPath,
     problem::Problem,
-    query::{NoQuery, Query, read_wait},
+    query::{NoQuery, Query, read_page},
     rules, shapes,
 };
 use crate::{
-    access::{Caller, Pass, Role},
-    job::{Invalid, LockName, Name, QueueName, State as JobState, limits},
-    queue::{Cursor, JobFilter, Queues},
-    waiting::Waiting,
+    access::Caller,
+    job::{LockName, QueueName, State as JobState, limits},
+    queue::{Cursor, Queues},
 };
-
-/// Jobs on a page that does not say how many.
-const PAGE: u32 = 50;
-const MOST_ON_A_PAGE: u32 = 100;
 
 /// `GET /queues`
 pub async fn queues(State(queues): State<Queues>, caller: Caller, mut query: Query) -> Result<Response, Problem> {
@@ -45,27 +38,6 @@ pub async fn queue(
 ) -> Result<Response, Problem> {
     let info = queues.queue(&name).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_queue)?;
     Ok(Json(shapes::Queue::new(&info)).into_response())
-}
-
-/// `GET /queues/{queue}/jobs`
-pub async fn jobs(
-    State(queues): State<Queues>,
-    State(waiting): State<Waiting>,
-    pass: Pass,
-    InPath(queue): InPath<QueueName>,
-    mut query: Query,
-) -> Result<Response, Problem> {
-    let asked = (read_filter(&mut query, &queue), read_wait(&mut query));
-    let (filter, wait) = query.finish(Some(asked))?;
-    if pass.caller.role == Role::Producer && filter.state != JobState::Completed {
-        return Err(Problem::forbidden("a producer reads the results of a queue: state=completed"));
-    }
-    known(&queues, &queue).await?;
-    let page = waiting.jobs(&queue, filter, wait).await;
-    guard::still(&pass, wait)?;
-    let page = page.map_err(Problem::of_a_look)?;
-    let jobs = page.jobs.iter().map(shapes::Job::new).collect();
-    Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text), looked: page.looked }).into_response())
 }
 
 /// `GET /queues/{queue}/workers`
@@ -105,29 +77,8 @@ pub(super) async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Prob
     if known { Ok(()) } else { Err(Problem::unknown_queue()) }
 }
 
-fn read_filter(query: &mut Query, queue: &QueueName) -> JobFilter {
-    let word = |word: &str| JobState::parse(word).ok_or_else(|| format!("must be {}", states()));
-    let (after, limit) = read_page(query, Cursor::of_jobs);
-    let worker = query.take("worker", Name::of_worker);
-    // Nobody has what waits.
-    let usual = if worker.is_some() { JobState::Reserved } else { JobState::Waiting };
-    JobFilter {
-        state: query.take("state", word).unwrap_or(usual),
-        meant: meant(query, queue),
-        worker,
-        search: query.take("search", rules::search),
-        after,
-        limit,
-    }
-}
-
 /// In words.
 pub(super) fn states() -> String {
     let [rest @ .., last] = JobState::ALL.map(JobState::word);
     format!("{} or {last}", rest.join(", "))
-}
-
-pub(super) fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
-    let after = query.take("after", cursor);
-    (after, query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE))
 }

@@ -138,6 +138,17 @@ impl Problem {
         Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..busy }
     }
 
+    /// A call that lasts is cut short by the end of the service.
+    pub fn leaving() -> Self {
+        let leaving = Self::new(Failure::Unavailable, "the service ends; what was not answered had no effect");
+        Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..leaving }
+    }
+
+    /// Not what was asked for is wrong: the next call would not fare better.
+    pub fn is_of_the_machine(&self) -> bool {
+        matches!(self.failure, Failure::Unavailable | Failure::StorageFull | Failure::Internal)
+    }
+
     /// Looking changes nothing, whether or not Redis has looked.
     pub fn of_a_look(fault: Fault) -> Self {
         match fault {

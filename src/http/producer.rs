@@ -10,19 +10,19 @@ use super::{
     answer::{Json, created},
     app::PayloadLimit,
     extract::JsonBody,
-    fields::Fields,
-    guard,
+    guard, incoming,
     items::{Answers, Items},
+    new_job::{Call, enqueued},
     path::InPath,
     problem::Problem,
     query::{NoQuery, Query, read_wait},
     rules, shapes,
-    task::{Bringing, Repeat, check_size, read_task},
+    task::{Bringing, Brought},
 };
 use crate::{
     access::{Caller, Pass},
-    job::{JobId, Name, QueueName, State as JobState, limits},
-    queue::{self, Cancellation, Dedupe, Enqueued, NewJob, Queues, Reprioritized},
+    job::{JobId, State as JobState, limits},
+    queue::{Cancellation, Queues, Reprioritized},
     waiting::Waiting,
 };
 
@@ -30,8 +30,12 @@ use crate::{
 pub async fn enqueue(
     State(queues): State<Queues>,
     State(PayloadLimit(max_payload)): State<PayloadLimit>,
-    Bringing { caller, repeat, traceparent, body }: Bringing,
+    brought: Brought,
 ) -> Result<Response, Problem> {
+    let Bringing { caller, repeat, traceparent, body } = match brought {
+        Brought::Whole(whole) => whole,
+        Brought::Lines(lines) => return incoming::take(queues, max_payload, *lines).await,
+    };
     let items = Items::of(body.text()?, limits::ENQUEUE_ITEMS)?;
     let mut call = Call { caller, repeat, traceparent, max_payload, index: 0, derived: Vec::new() };
     let items = items.read(|item| call.job(item));
@@ -106,64 +110,5 @@ pub async fn reprioritize(
         }
         Reprioritized::UnknownJob => Err(Problem::unknown_job()),
         Reprioritized::WrongState(state) => Err(Problem::wrong_state(state)),
-    }
-}
-
-/// What the jobs of one call have in common.
-struct Call {
-    caller: Caller,
-    repeat: Option<Repeat>,
-    traceparent: Option<String>,
-    max_payload: usize,
-    /// Of the next item: a repeated call must find each of its jobs again.
-    index: usize,
-    /// The ids that the idempotency key gives, to bad items too.
-    derived: Vec<JobId>,
-}
-
-impl Call {
-    fn job(&mut self, item: &str) -> Result<((), NewJob), Problem> {
-        let index = self.index;
-        self.index += 1;
-        let mut fields = Fields::of(item)?;
-        let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
-        let id = match &self.repeat {
-            Some(repeat) => {
-                let id = repeat.job(queue, index);
-                self.derived.push(id.clone());
-                id
-            }
-            None => queue::random_id(queue),
-        };
-        let task = read_task(&mut fields, self.traceparent.clone());
-        let priority = fields.take("priority", rules::priority).unwrap_or_default();
-        let client = fields.take("client", rules::parsed(Name::parse));
-        let dedupe = dedupe(&mut fields);
-        let task = fields.finish(task)?;
-        guard::queue(&self.caller, &id.queue)?;
-        check_size("payload", &task.payload, self.max_payload)?;
-        let fingerprint = self.repeat.as_ref().map(|repeat| repeat.fingerprint);
-        Ok(((), NewJob { id, task, priority, client, dedupe, fingerprint }))
-    }
-}
-
-/// A key says which jobs are the same; without one, `dedupe` says whether the payload does.
-fn dedupe(fields: &mut Fields<'_>) -> Dedupe {
-    let by_payload = fields.take("dedupe", rules::flag);
-    match (fields.take("dedupe_key", rules::parsed(rules::key)), by_payload) {
-        (Some(key), _) => Dedupe::Key(key),
-        (None, None) => Dedupe::QueueSetting,
-        (None, Some(true)) => Dedupe::Payload,
-        (None, Some(false)) => Dedupe::Off,
-    }
-}
-
-fn enqueued(outcome: Enqueued) -> Result<shapes::Enqueued, Problem> {
-    match outcome {
-        Enqueued::Stored { id, state } => Ok(shapes::Enqueued::new(id, state, false)),
-        Enqueued::Twin { id, state } => Ok(shapes::Enqueued::new(id, state, true)),
-        Enqueued::KeyReused => Err(Problem::key_reused()),
-        Enqueued::QueueFull => Err(Problem::queue_full()),
-        Enqueued::TooManyQueues => Err(Problem::too_many_queues()),
     }
 }

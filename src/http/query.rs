@@ -14,8 +14,13 @@ use super::{
 };
 use crate::{
     access::Caller,
-    job::{QueueName, limits},
+    job::{Invalid, QueueName, limits},
+    queue::Cursor,
 };
+
+/// Entries on a page that does not say how many.
+const PAGE: u32 = 50;
+pub const MOST_ON_A_PAGE: u32 = 100;
 
 pub struct Query {
     pairs: Vec<(String, String)>,
@@ -81,6 +86,15 @@ impl Query {
             _ => Err(Problem::invalid(self.errors)),
         }
     }
+}
+
+/// Where a page of a list begins, and what it holds at most.
+pub fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
+    (query.take("after", cursor), read_limit(query))
+}
+
+pub fn read_limit(query: &mut Query) -> u32 {
+    query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE)
 }
 
 /// How long the answer may wait for news.

@@ -2,7 +2,9 @@
 
 mod batch;
 mod event;
+mod history;
 mod job;
+mod people;
 mod queue;
 
 use std::fmt::Display;
@@ -13,8 +15,10 @@ use serde::{Serialize, Serializer};
 pub use self::{
     batch::{Batch, BatchPage, ResultPage},
     event::{Event, OfQueue, Story},
+    history::History,
     job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
-    queue::{Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
+    people::People,
+    queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
 use crate::{
     access::{Caller, Pattern},

@@ -1,32 +1,58 @@
 //! What jobs say of themselves, alone or in a batch, and what tells the call that brings them from others.
 
-use axum::extract::{FromRequest, FromRequestParts, Request};
-use bytes::Bytes;
+use axum::{
+    body::Body,
+    extract::{FromRef, FromRequest, FromRequestParts, Request},
+};
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    extract::JsonBody,
+    extract::{JsonBody, purse},
     fields::Fields,
+    gather::{is_of, is_plain},
     headers::{IdempotencyKey, Traceparent},
+    ndjson::NDJSON,
     problem::{Failure, Problem},
-    query::NoQuery,
+    purse::Purse,
+    query::{NoQuery, Query},
     rules,
     time::time,
 };
 use crate::{
-    access::Caller,
+    access::{Caller, Pass},
     job::{BatchId, JobId, LockName, QueueName, limits},
     payload::Json,
     queue::{self, Delay, Task},
     sha256::Sha256,
 };
 
-/// A call that brings new jobs.
+/// A call that brings new jobs, in one of two forms.
+#[expect(clippy::large_enum_variant, reason = "nearly every call is whole, and shall not pay for a box")]
+pub enum Brought {
+    Whole(Bringing),
+    Lines(Box<Lined>),
+}
+
+/// One job, or a list, or what holds one.
 pub struct Bringing {
     pub caller: Caller,
     /// `None`: it is not said to be safe to repeat.
     pub repeat: Option<Repeat>,
     pub traceparent: Option<String>,
     pub body: JsonBody,
+}
+
+/// A job a line, as many as there are, which are read while they are put into their queues.
+pub struct Lined {
+    pub pass: Pass,
+    /// Asked for by these alone: to have one takes a lock.
+    pub leaving: CancellationToken,
+    /// `None`: it is not said to be safe to repeat.
+    pub repeat: Option<Repeat>,
+    pub traceparent: Option<String>,
+    pub query: Query,
+    pub purse: Purse,
+    pub body: Body,
 }
 
 /// An idempotency key, and what tells its call from another under the same key.
@@ -52,11 +78,52 @@ impl<S: Sync> FromRequest<S> for Bringing {
     }
 }
 
+impl<S: Sync> FromRequest<S> for Brought
+where
+    CancellationToken: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if is_of(request.headers(), NDJSON) {
+            // In a box: what is rare shall not make each call as large.
+            return Box::pin(Lined::from_request(request, state)).await.map(|lined| Self::Lines(lined.into()));
+        }
+        Bringing::from_request(request, state).await.map(Self::Whole)
+    }
+}
+
+impl<S: Sync> FromRequest<S> for Lined
+where
+    CancellationToken: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        if !is_plain(request.headers()) {
+            return Err(Problem::packed());
+        }
+        let purse = purse(&request)?;
+        let (mut parts, body) = request.into_parts();
+        let pass = Pass::from_request_parts(&mut parts, state).await?;
+        let query = Query::from_request_parts(&mut parts, state).await?;
+        let IdempotencyKey(key) = IdempotencyKey::from_request_parts(&mut parts, state).await?;
+        let Ok(Traceparent(traceparent)) = Traceparent::from_request_parts(&mut parts, state).await;
+        let repeat = key.map(|key| Repeat::new(key, b"", &pass.caller));
+        let leaving = CancellationToken::from_ref(state);
+        Ok(Self { pass, leaving, repeat, traceparent, query, purse, body })
+    }
+}
+
 impl Repeat {
-    fn new(key: String, body: &Bytes, caller: &Caller) -> Self {
-        let digest = Sha256::digest(body);
+    fn new(key: String, body: &[u8], caller: &Caller) -> Self {
         let credential = caller.credential().to_owned();
-        Self { credential, key, fingerprint: std::array::from_fn(|i| digest[i]) }
+        Self { credential, key, fingerprint: fingerprint(body) }
+    }
+
+    /// From now on it is told by this from others under the same key.
+    pub fn is_of(&mut self, body: &[u8]) {
+        self.fingerprint = fingerprint(body);
     }
 
     /// The id of a job of the call.
@@ -70,6 +137,11 @@ impl Repeat {
         let name = queue.to_string();
         queue::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key].map(str::as_bytes))
     }
+}
+
+fn fingerprint(body: &[u8]) -> [u8; 8] {
+    let digest = Sha256::digest(body);
+    std::array::from_fn(|i| digest[i])
 }
 
 pub fn read_task(fields: &mut Fields<'_>, traceparent: Option<String>) -> Option<Task> {

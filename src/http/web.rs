@@ -120,9 +120,8 @@ fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
     if name == WORDS {
         return made(name, words().into_bytes().into(), headers);
     }
-    if let Some((data, kind)) = name.strip_prefix(DOCS).and_then(guide::find) {
-        let hash = Sha256::digest(&data);
-        return sent(data, &hash, kind, POLICY, headers);
+    if let Some(page) = name.strip_prefix(DOCS).and_then(guide::find) {
+        return sent(page.data, &page.hash, page.kind, POLICY, headers);
     }
     match Files::get(name) {
         Some(file) => answer(name, file.data, &file.metadata.sha256_hash(), headers),
@@ -161,7 +160,7 @@ fn answer(name: &str, data: Cow<'static, [u8]>, hash: &[u8], headers: &HeaderMap
 }
 
 fn sent(
-    data: Cow<'static, [u8]>,
+    data: impl IntoResponse,
     hash: &[u8],
     kind: &'static str,
     policy: &'static str,

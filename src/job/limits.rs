@@ -36,8 +36,16 @@ pub const SWEEP_STEPS: u32 = 400;
 pub const BATCH_STEPS: u32 = 1_000;
 /// Results on one page.
 pub const RESULTS: u32 = 1_000;
+/// Columns of one table.
+pub const COLUMNS: usize = 64;
 /// Queues on one page.
 pub const QUEUES: u32 = 1_000;
+/// Of how many minutes a queue keeps what was counted: a day's.
+pub const HISTORY_MINUTES: u32 = 1_440;
+/// Of how many hours: those of ninety days.
+pub const HISTORY_HOURS: u32 = 2_160;
+/// Of those who wait for a job so many are listed.
+pub const WAITERS: usize = 1_000;
 /// Items in one settle call.
 pub const SETTLE_ITEMS: usize = 100;
 /// Jobs in one reserve.

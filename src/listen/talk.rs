@@ -148,6 +148,9 @@ impl http_body::Body for Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
+        // An answer may have read the body while it was said. What it left of that keeps the connection waiting for a reader.
+        self.body = Body::empty();
+        drop(self.talk.rest());
         self.talk.place.is_answered();
     }
 }

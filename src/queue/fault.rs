@@ -50,6 +50,14 @@ impl Fault {
         }
     }
 
+    /// Why, for a sentence that says itself what is not available.
+    pub(crate) fn why(self) -> String {
+        match self {
+            Self::Unavailable { why, .. } => why,
+            Self::Full | Self::Broken(_) => self.to_string(),
+        }
+    }
+
     /// Whether the call had an effect, as far as it is known.
     pub(crate) fn applied(&self) -> Applied {
         match self {

@@ -8,7 +8,7 @@ use crate::job::QueueName;
 const LAYOUT: &str = "2";
 
 /// What a queue keeps in Redis: a fixed set of keys that share one hash tag, with the type of each.
-pub(crate) const KEYS: [(&str, &str); 22] = [
+pub(crate) const KEYS: [(&str, &str); 23] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -29,6 +29,7 @@ pub(crate) const KEYS: [(&str, &str); 22] = [
     ("tops", "hash"),
     ("settings", "hash"),
     ("totals", "hash"),
+    ("history", "hash"),
     ("events", "stream"),
     // No key, but named like one: on a cluster a channel belongs to a slot, too.
     (HINTS, "channel"),

@@ -41,7 +41,9 @@ pub use transitions::*;
 pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
+    deadlines::{DeadlinePage, HeldUntil},
     events::{Event, Passage, Position, Subject},
+    history::{History, Span, Step},
     inspect::{Counts, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
     locks::{HeldLock, LockPage},
     stats::{QueueInfo, QueuePage, Totals},

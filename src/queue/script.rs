@@ -15,12 +15,12 @@ use redis::Value;
 use self::source::{Sources, Text, header};
 use super::keys::{KEYS, REGISTRY};
 use crate::{
-    job::{Code, How, State, limits, settings::DEFAULT},
+    job::{Code, How, State, Total, limits, settings::DEFAULT},
     sha256::Sha256,
 };
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 13] = [
+const CONSTANTS: [(&str, u64); 15] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
@@ -34,21 +34,30 @@ const CONSTANTS: [(&str, u64); 13] = [
     ("WARN_MS", DEFAULT.warn_ms as u64),
     ("BATCH_TOTAL", limits::BATCH_TOTAL as u64),
     ("LATE_RESULTS", limits::LATE_RESULTS),
+    ("HISTORY_MINUTES", limits::HISTORY_MINUTES as u64),
+    ("HISTORY_HOURS", limits::HISTORY_HOURS as u64),
 ];
 
-/// These, and the lists that records hold by number: `NAME = 1, …, LIST = {'word', …}`.
+/// These, the lists that records hold by number, `NAME = 1, …, LIST = {'word', …}`, and the names of the totals.
 fn constants() -> Vec<(&'static str, String)> {
     let states = State::ALL.map(|state| (state.word().to_uppercase(), state.word()));
     let endings = How::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
     let numbers = CONSTANTS.map(|(name, value)| (name, value.to_string()));
     let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
-    numbers.into_iter().chain(lists.map(|(name, words)| (name, numbered(name, &words)))).collect()
+    let lists = lists.map(|(name, words)| (name, numbered(name, &words)));
+    let totals = quoted(&Total::ALL.map(Total::word));
+    numbers.into_iter().chain(lists).chain([("TOTALS", totals)]).collect()
 }
 
 fn numbered(list: &str, words: &[(String, &str)]) -> String {
     let numbers = words.iter().enumerate().map(|(i, (name, _))| format!("{name} = {}, ", i + 1));
-    let quoted: Vec<_> = words.iter().map(|(_, word)| format!("'{word}'")).collect();
-    format!("{}{list} = {{{}}}", numbers.collect::<String>(), quoted.join(", "))
+    let words: Vec<_> = words.iter().map(|(_, word)| *word).collect();
+    format!("{}{list} = {}", numbers.collect::<String>(), quoted(&words))
+}
+
+fn quoted(words: &[&str]) -> String {
+    let quoted: Vec<_> = words.iter().map(|word| format!("'{word}'")).collect();
+    format!("{{{}}}", quoted.join(", "))
 }
 
 /// Functions that Redis keeps: all transitions in one text.

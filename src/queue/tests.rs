@@ -3,6 +3,7 @@
 
 mod forms;
 mod gates;
+mod history;
 mod lanes;
 mod layout;
 mod registry;

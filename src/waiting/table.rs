@@ -24,6 +24,14 @@ const REST_MS: [u64; 2] = [250, 500];
 #[derive(Default)]
 pub(super) struct Table(Mutex<State>);
 
+/// Somebody who waits, and for what.
+#[derive(Debug)]
+pub struct Waits {
+    pub worker: Option<Name>,
+    pub queues: Vec<QueueName>,
+    pub waited: Duration,
+}
+
 /// Somebody's seat in the table; dropped when they leave.
 pub(super) struct Seat<'t> {
     table: &'t Table,
@@ -40,6 +48,20 @@ impl Table {
     /// Those who have a seat.
     pub(super) fn count(&self) -> usize {
         self.state().waiters.len()
+    }
+
+    /// Those who wait for one of the queues that somebody sees, the longest first: so many of them, and how many there are.
+    pub(super) fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<Waits>, usize) {
+        let state = self.state();
+        let seen = state.waiters.iter().filter(|(_, waiter)| waiter.queues.iter().any(&sees));
+        let mut seen: Vec<_> = seen.collect();
+        seen.sort_unstable_by_key(|(number, _)| **number);
+        let waits = |(_, waiter): &(&u64, &Waiter)| Waits {
+            worker: waiter.worker.clone(),
+            queues: waiter.queues.iter().filter(|queue| sees(queue)).cloned().collect(),
+            waited: waiter.since.elapsed(),
+        };
+        (seen.iter().take(most).map(waits).collect(), seen.len())
     }
 
     /// Awake at first: who enters looks before they sleep. With the seat come those queues that nobody watches yet. All at
@@ -63,7 +85,9 @@ impl Table {
                 older.bell.rung.notify_one();
             }
         }
-        state.waiters.insert(number, Waiter { bell: bell.clone(), queues, worker: worker.cloned() });
+        state
+            .waiters
+            .insert(number, Waiter { bell: bell.clone(), queues, worker: worker.cloned(), since: Instant::now() });
         (Seat { table: self, number, bell, served: AtomicBool::new(false) }, unwatched)
     }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{pages, tree::read};
 
-fn contract() -> Value {
+pub fn contract() -> Value {
     serde_saphyr::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML")
 }
 

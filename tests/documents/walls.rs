@@ -10,8 +10,11 @@ use super::{
 /// Each module and those it may use, all of which stand below it: so there is no circle. A new module has no arrows until
 /// somebody grants them here.
 const GRANTED: &[(&str, &[&str])] = &[
-    ("main", &["access", "config", "healthcheck", "queue", "service"]),
+    ("main", &["access", "bulk", "config", "healthcheck", "queue", "service", "top"]),
     ("healthcheck", &["config"]),
+    ("bulk", &["client", "config", "sha256"]),
+    ("top", &["client", "config"]),
+    ("client", &["config"]),
     ("service", &["access", "config", "embedded", "figures", "http", "listen", "queue", "sweeper", "waiting"]),
     ("config", &["access", "files", "job"]),
     ("http", &["access", "figures", "job", "memory", "payload", "queue", "sha256", "waiting"]),
@@ -47,11 +50,13 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
     ("fault", &[]),
 ];
 
-/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a lock
-/// says which job holds it, and the story of a job is a part of the stream.
+/// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a history
+/// is of totals, who has a deadline or a lock holds a job, and the story of a job is a part of the stream.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
+    ("views::deadlines", "views::inspect"),
+    ("views::history", "views::stats"),
     ("views::locks", "views::inspect"),
     ("views::story", "views::events"),
 ];
@@ -66,6 +71,7 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("http", &["redis::", "deadpool", "env::var"]),
     ("access", &["axum::", "redis::", "hyper::", "env::var"]),
     ("config", &["redis::", "axum::", "hyper::"]),
+    ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
     ("listen", &["redis::", "axum::extract", "env::var"]),
     ("embedded", &["axum::", "hyper::"]),
 ];

@@ -12,6 +12,7 @@ mod jobs {
     mod ended; // What is left of a job that has ended, and how it goes.
     mod enqueue; // Producers put jobs into a line: where each lands, and which are the same job.
     mod in_bulk; // Many at once: each item has an answer of its own, in the order of the list.
+    mod lines; // A job a line, as many as there are: they go into the line while they come.
     mod payloads; // Payloads are the producer's: they come back byte for byte.
     mod repeats; // Calls that are sent twice, because the first answer was lost: one effect, the same answer.
     mod seeing; // What operators and producers see: queues, lists and their pages, the feed of results.
@@ -91,13 +92,16 @@ mod queues {
     mod choosing; // An operator means some of the jobs of a state: of a client, of a batch, with a certain error, of a time.
     mod cursors; // Where a page goes on: only from where a page has ended.
     mod feed; // The feeds of what has ended: a reader who goes on behind a cursor misses nothing.
+    mod history; // The history of a queue: what was counted, minute by minute and hour by hour, each once.
     mod operating; // What operators do and see: requeue, priorities, pause, settings, lists.
     mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
     mod priorities; // Another priority for many jobs at once: of whom, in which order, and where the next call goes on.
     mod registry; // The registry of queues: what it lost is put back.
     mod searching; // What payloads and errors contain: found page by page, in bounded looks.
     mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
+    mod streams; // Whole lists: as lines, as a table, and for ever.
     mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due.
+    mod workers; // Everybody who works: who holds what in all queues, and who waits.
 }
 
 /// Who may call what, and what strangers may cost.
@@ -170,6 +174,7 @@ mod faults {
 
 /// The program: how it starts, what it shows, how it ends, and what is left of its file.
 mod program {
+    mod bulk; // `intray import` and `intray export`: what breaks is gone on with, what is refused is said.
     mod counted; // What the metrics of an instance say of what it did.
     pub mod crash; // The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
     mod demo; // `make demo`: a service of its own, and never anybody else's.
@@ -184,6 +189,8 @@ mod program {
     mod probes; // What probes, monitoring and logs see.
     mod rolling; // New instances in place of old ones while everybody works.
     mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
+    mod top; // `intray top`: queues in a terminal, which is as it was when it has ended, and as a table where there is none.
     mod torn; // What a power cut leaves of the private server's file: it starts on everything that was whole.
+    mod typos; // Every mistake that a command line can have: what is wrong is said, and said once.
     mod warnings; // What a start says of its surroundings: once, and never a secret.
 }

@@ -83,6 +83,8 @@ export const configure = (name, settings) => call('PATCH', queue(name), { body: 
 export const sweep = (name) => call('POST', queue(name, '/sweep'), { body: {} })
 export const jobs = (name, query, signal) => call('GET', queue(name, '/jobs'), { query, signal })
 export const workers = (name, query, signal) => call('GET', queue(name, '/workers'), { query, signal })
+export const history = (name, query, signal) => call('GET', queue(name, '/history'), { query, signal })
+export const people = (query, signal) => call('GET', '/workers', { query, signal })
 export const locks = (name, query, signal) => call('GET', queue(name, '/locks'), { query, signal })
 export const inspect = (id, signal) => call('GET', job(id), { signal })
 export const story = (id, query, signal) => call('GET', `${job(id)}/events`, { query, signal })

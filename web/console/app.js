@@ -12,6 +12,7 @@ import { openById } from './views/job.js'
 import { Overview } from './views/overview.js'
 import { Queue } from './views/queue.js'
 import { SignIn } from './views/signin.js'
+import { Workers } from './views/workers.js'
 
 const LINKS = {
   starting: ['Connecting', 'The first answer is on its way'],
@@ -24,11 +25,12 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
 
 function App() {
   const state = useStore(live)
-  const { queue, tab, id } = useStore(place)
+  const { queue, tab, id, isWorkers } = useStore(place)
   const [help, setHelp] = useState(false)
   const [filter, setFilter] = useState('')
   const [theme, setTheme] = useTheme()
-  useEffect(() => { document.title = queue ? `${queue} · intray` : 'intray console' }, [queue])
+  useEffect(() => { document.title = queue ? `${queue} · intray` : isWorkers ? 'Workers · intray' : 'intray console' },
+    [queue, isWorkers])
   if (state.access === 'needed' || state.access === 'refused') {
     return html`<${SignIn} refused=${state.access === 'refused'} reason=${state.error?.message} /><${Messages} />`
   }
@@ -37,6 +39,8 @@ function App() {
     <header class="top">
       <a class="brand" href="#/" aria-keyshortcuts="g" title="All queues (g)"><${Mark} />intray</a>
       ${queue && html`<span class="crumb" aria-hidden="true">/</span><a class="crumb" href=${link(queue)}>${queue}</a>`}
+      <a class="everybody" href="#/workers" aria-keyshortcuts="w" aria-current=${isWorkers ? 'page' : undefined}
+        title="Everybody who works (w)">Workers</a>
       <span class="space"></span>
       <${Search} queues=${state.queues ?? []} filter=${filter} setFilter=${setFilter} />
       <span class=${classes('link', state.link)} role="status" title=${meaning}>${connection}</span>
@@ -45,9 +49,10 @@ function App() {
       ${api.hasKey() && html`<${Button} kind="quiet" title=${who(state.me)} onClick=${leave}>Sign out<//>`}
     </header>
     ${state.error && html`<${Offline} state=${state} />`}
-    ${queue
+    ${isWorkers && html`<${Workers} />`}
+    ${!isWorkers && (queue
       ? html`<${Queue} name=${queue} tab=${tab} id=${id} state=${state} theme=${theme} />`
-      : html`<${Overview} queues=${state.queues} at=${state.at} theme=${theme} filter=${filter} />`}
+      : html`<${Overview} queues=${state.queues} at=${state.at} theme=${theme} filter=${filter} />`)}
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
     <${Question} /><${Messages} />`
 }

@@ -1,19 +1,28 @@
 // How fast things went, drawn. uPlot draws on a canvas, so its colours are read from elements that have them by CSS.
 
-import { html, useBeat, useEffect, useRef } from './html.js'
+import { html, useBeat, useEffect, useRef, useState } from './html.js'
+import * as api from './api.js'
 import { number, rate } from './format.js'
+import { live } from './live.js'
+import { RANGES, columns, joined, load, sum } from './past.js'
 import { SPAN, history, ratesOf } from './rates.js'
+import { Button } from './ui.js'
 
 const SERIES = [['enqueued', 'In'], ['handed_out', 'Taken'], ['completed', 'Done']]
+const { now } = api
+const NAMES = SERIES.map(([name]) => name)
 const HEIGHT = 132
+const DAY = 86_400
+// The past is asked for again: its end goes on.
+const EVERY = 20_000
 
 const look = (element, name = 'color') => getComputedStyle(element)[name]
 
-function options(box, width) {
+function options(box, width, from) {
   const swatches = [...box.parentNode.querySelectorAll('.swatch')]
   const grid = { stroke: () => look(box, 'borderTopColor'), width: 1 }
   const axis = { stroke: () => look(box), grid, ticks: { show: false }, font: `11px ${look(box, 'fontFamily')}` }
-  const times = (_, splits, axis, space, step) => splits.map((at) => clock(at, step < 60))
+  const times = (_, splits, axis, space, step) => splits.map((at) => (step < DAY ? clock(at, step < 60) : day(at)))
   const rates = (_, splits) => splits.map((n) => (Number.isInteger(n) ? number(n) : rate(n)))
   return {
     width, height: HEIGHT,
@@ -22,7 +31,7 @@ function options(box, width) {
     padding: [8, 30, 0, 0],
     cursor: { y: false, points: { size: 5 }, drag: { x: false, y: false } },
     scales: {
-      x: { time: true, range: (_, first) => [Date.now() / 1_000 - span(first), Date.now() / 1_000] },
+      x: { time: true, range: (_, first) => [from(first), now() / 1_000] },
       y: { range: (_, low, high) => [0, Math.max(high ?? 0, 4) * 1.1] },
     },
     axes: [
@@ -37,21 +46,47 @@ function options(box, width) {
 }
 
 /** Short at first; ten minutes once so much is known. */
-const span = (first) => Math.min(Math.max(Date.now() / 1_000 - (first ?? Infinity), 60), SPAN)
+const span = (first) => Math.min(Math.max(now() / 1_000 - (first ?? Infinity), 60), SPAN)
 
 const clock = (at, exact) => new Date(at * 1_000).toLocaleTimeString('en-GB').slice(0, exact ? 8 : 5)
+
+const day = (at) => new Date(at * 1_000).toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+
+/** What was counted in `queue`, or in all of them, over a range; `null` while nobody knows. */
+function usePast(queue, range) {
+  const [past, setPast] = useState(null)
+  useEffect(() => {
+    const gone = new AbortController()
+    const ask = async () => {
+      const names = queue ? [queue] : (live.get().queues ?? []).map(({ name }) => name)
+      const past = (name, query) => api.history(name, query, gone.signal)
+      const all = await load(names, range, now(), past).catch(() => undefined)
+      // What was there stays to be seen when nobody answers.
+      if (!gone.signal.aborted && all !== undefined) setPast(all && { all, range })
+    }
+    ask()
+    const timer = setInterval(ask, EVERY)
+    return () => { gone.abort(); clearInterval(timer) }
+  }, [queue, range])
+  return past?.range === range ? past.all : null
+}
 
 /** `queue`: its name, or "" for all of them together. `theme` only says that the colours have changed. */
 export function Chart({ queue, theme }) {
   useBeat()
+  const [range, setRange] = useState('hour')
+  const past = usePast(queue, range)
   const box = useRef(null)
   const plot = useRef(null)
+  const from = useRef(null)
+  const data = () => drawnOf(queue, past, range, NAMES)
+  from.current = (first) => (past ? (now() - RANGES[range].ms) / 1_000 : now() / 1_000 - span(first))
   useEffect(() => {
     // Without it the numbers above are there all the same.
     if (!globalThis.uPlot) return undefined
     const element = box.current
     const width = () => Math.max(element.clientWidth, 120)
-    const drawn = new globalThis.uPlot(options(element, width()), data(queue), element)
+    const drawn = new globalThis.uPlot(options(element, width(), (first) => from.current(first)), data(), element)
     const sizes = new ResizeObserver(() => {
       if (element.isConnected) drawn.setSize({ width: width(), height: HEIGHT })
     })
@@ -59,23 +94,37 @@ export function Chart({ queue, theme }) {
     plot.current = drawn
     return () => { sizes.disconnect(); drawn.destroy(); plot.current = null }
   }, [queue])
-  useEffect(() => { plot.current?.setData(data(queue)) })
+  useEffect(() => { plot.current?.setData(data()) })
   useEffect(() => { plot.current?.redraw(false, true) }, [theme])
   const rates = ratesOf(queue)
   return html`<figure class="chart" aria-label="Rates, per minute">
     <figcaption>${SERIES.map(([name, label]) => html`<span class="key"><i class=${`swatch ${name}`}></i>${label}
       <b>${rates ? rate(rates[name]) : '–'}</b></span>`)}<span class="dim">/\u00a0min</span></figcaption>
     <div class="plot" ref=${box} aria-hidden="true"></div>
+    ${past && html`<${Ranges} past=${past} range=${range} setRange=${setRange} />`}
   </figure>`
 }
 
-const data = (queue) => history(queue, SERIES.map(([name]) => name))
+/** Of the hour this page has seen the end itself, to the second. */
+function drawnOf(queue, past, range, names) {
+  const since = history(queue, names)
+  if (!past) return since
+  const before = columns(past, range, names, now())
+  return range === 'hour' ? joined(before, since) : before
+}
+
+const Ranges = ({ past, range, setRange }) => html`<p class="ranges" role="group" aria-label="Range">
+  <span class="dim">${SERIES.map(([name, label]) => `${number(sum(past, range, name, now()))} ${label.toLowerCase()}`)
+    .join(', ')} in ${RANGES[range].words}</span><span class="space"></span>
+  ${Object.entries(RANGES).map(([name, { title }]) => html`<${Button} kind="quiet" aria-pressed=${name === range}
+    onClick=${() => setRange(name)}>${title}<//>`)}
+</p>`
 
 /** A line as high as a row: completed per minute. */
 export function Spark({ queue }) {
   const [seconds, values] = history(queue, ['completed'])
   const top = Math.max(1, ...values)
-  const end = Date.now() / 1_000
+  const end = now() / 1_000
   const x = (n) => 100 * (1 - (end - seconds[n]) / span(seconds[0]))
   const y = (n) => 19 - 17 * values[n] / top
   const points = seconds.map((_, n) => `${x(n).toFixed(1)},${y(n).toFixed(1)}`)

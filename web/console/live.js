@@ -62,7 +62,7 @@ export async function refresh() {
     if (signal.aborted) return
     queues.sort((a, b) => (a.name < b.name ? -1 : 1))
     const wasAway = live.get().error !== null
-    sample(queues)
+    sample(queues, api.now())
     const access = api.hasKey() ? 'signed-in' : 'open'
     live.set({ access, me, queues, at: Date.now(), error: null, link: linked() })
     listen()

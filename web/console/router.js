@@ -1,4 +1,5 @@
-// The address: #/ is all queues, #/q/NAME/TAB one of a queue's lists, #/q/NAME/TAB/ID a job or a batch beside it.
+// The address: #/ is all queues, #/q/NAME/TAB one of a queue's lists, #/q/NAME/TAB/ID a job or a batch beside it,
+// #/workers everybody who works.
 
 import { store } from './store.js'
 
@@ -10,8 +11,8 @@ export const place = store(read())
 
 function read() {
   const [, kind, queue, tab, id] = location.hash.split('/').map(decode)
-  if (kind !== 'q' || !queue) return { queue: null, tab: null, id: null }
-  return { queue, tab: TABS.includes(tab) ? tab : 'waiting', id: id || null }
+  if (kind !== 'q' || !queue) return { queue: null, tab: null, id: null, isWorkers: kind === 'workers' }
+  return { queue, tab: TABS.includes(tab) ? tab : 'waiting', id: id || null, isWorkers: false }
 }
 
 function decode(part) {

@@ -131,7 +131,7 @@ pub struct Worker<'a> {
 }
 
 #[derive(Serialize)]
-struct HeldJob<'a> {
+pub struct HeldJob<'a> {
     id: Text<&'a JobId>,
     reserved_at: Time,
     expires_at: Time,
@@ -139,16 +139,22 @@ struct HeldJob<'a> {
     resumes: u32,
 }
 
-impl<'a> Worker<'a> {
-    /// What lies together by worker already, an entry per worker.
-    pub fn each(held: &'a [queue::Held], now: Millis) -> Vec<Self> {
-        let job = |held: &'a queue::Held| HeldJob {
+impl<'a> HeldJob<'a> {
+    pub fn new(held: &'a queue::Held, now: Millis) -> Self {
+        Self {
             id: Text(&held.id),
             reserved_at: held.reserved_at.into(),
             expires_at: held.deadline.into(),
             expires_in_ms: held.deadline.since(now),
             resumes: held.resumes,
-        };
+        }
+    }
+}
+
+impl<'a> Worker<'a> {
+    /// What lies together by worker already, an entry per worker.
+    pub fn each(held: &'a [queue::Held], now: Millis) -> Vec<Self> {
+        let job = |held: &'a queue::Held| HeldJob::new(held, now);
         let same = held.chunk_by(|one, next| one.worker == next.worker);
         same.map(|held| Self { worker: name(held[0].worker.as_ref()), jobs: held.iter().map(job).collect() }).collect()
     }

@@ -4,6 +4,7 @@ pub(crate) mod batch;
 pub(crate) mod cursor;
 pub(crate) mod ended;
 pub(crate) mod epoch;
+pub(crate) mod history;
 pub(crate) mod member;
 pub(crate) mod progress;
 pub(crate) mod record;

@@ -142,7 +142,7 @@ impl Cluster {
         while told.is_empty() {
             match answers.next().await {
                 Some(Ok(ranges)) => told.push(ranges),
-                Some(Err(fault)) => why = fault.to_string(),
+                Some(Err(fault)) => why = fault.why(),
                 None => return Err(away(&format_args!("no node of the cluster says who has what: {why}"))),
             }
         }

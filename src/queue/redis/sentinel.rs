@@ -182,6 +182,9 @@ fn url(is_tls: bool, who: &str, (host, port): &Place, db: u32) -> String {
     format!("{scheme}://{who}{host}:{port}/{db}")
 }
 
+/// How an error begins that is none of the client's: what follows says enough.
+pub(super) const OURS: &str = "sentinels - Client: ";
+
 pub(crate) fn error(why: String) -> RedisError {
     RedisError::from((ErrorKind::Client, "sentinels", why))
 }

@@ -9,6 +9,7 @@ pub(crate) mod enqueue;
 pub(crate) mod extend;
 pub(crate) mod fail;
 pub(crate) mod purge;
+pub(crate) mod record;
 pub(crate) mod release;
 pub(crate) mod reprioritize;
 pub(crate) mod requeue;
@@ -31,6 +32,7 @@ pub use self::{
     extend::{Extend, Extension},
     fail::Fail,
     purge::{Purge, Purged},
+    record::Entered,
     release::{Release, Released},
     reprioritize::{ReprioritizeAll, Reprioritized, ReprioritizedAll},
     requeue::{Requeue, Requeued},

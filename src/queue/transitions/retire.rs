@@ -1,4 +1,4 @@
-//! retire: a queue without jobs and settings is let go, with its totals and events.
+//! retire: a queue without jobs and settings is let go, with its totals, history and events.
 
 use crate::queue::{
     fault::Fault,

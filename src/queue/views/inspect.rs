@@ -99,6 +99,7 @@ pub struct JobFilter {
 #[derive(Debug)]
 pub struct JobPage {
     pub jobs: Vec<Job>,
+    pub places: Vec<Option<Cursor>>,
     pub next: Option<Cursor>,
     /// How many were looked at for it.
     pub looked: u64,
@@ -124,7 +125,7 @@ impl Queues {
         if crate::queue::redis::read::word(&answer) == Some("unknown") {
             return Ok(None);
         }
-        read_job(&id.queue, Fields::of(&answer)?).map(Some)
+        read_job(&id.queue, Fields::of(&answer)?).map(|(job, _)| Some(job))
     }
 
     /// The jobs of one state, in order, a page at a time.
@@ -132,7 +133,8 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn jobs(&self, queue: &QueueName, filter: JobFilter) -> Result<JobPage, Fault> {
-        let (mut page, mut bytes) = (JobPage { jobs: Vec::new(), next: filter.after.clone(), looked: 0 }, 0);
+        let next = filter.after.clone();
+        let (mut page, mut bytes) = (JobPage { jobs: Vec::new(), places: Vec::new(), next, looked: 0 }, 0);
         // Each script looks at a few, and reads what it shows of them: a large page is put together of several.
         for _ in 0..limits::PAGE_SCRIPTS {
             let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
@@ -149,7 +151,9 @@ impl Queues {
             let is_full = answer.flag()?;
             page.looked += answer.count()?;
             for job in answer.list()?.lists() {
-                page.jobs.push(read_job(queue, job?)?);
+                let (job, place) = read_job(queue, job?)?;
+                page.jobs.push(job);
+                page.places.push(place);
             }
             if is_full || page.next.is_none() || page.jobs.len() >= filter.limit as usize {
                 break;
@@ -207,7 +211,8 @@ impl Queues {
     }
 }
 
-fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<Job, Fault> {
+/// A job, and where a list goes on behind it: none in the line, where more than its id says where it stands.
+fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<(Job, Option<Cursor>), Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let header = Header::parse(&fields.bytes()?)?;
     let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
@@ -218,6 +223,7 @@ fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<Job, Fault> {
         late_results.push(LateResult { at, worker, result });
     }
     let batch = header.is_member.then(|| id.batch());
+    let place = Cursor::after(&score, id.code.as_str().as_bytes());
     let score = if score.is_empty() { None } else { Some(score.parse::<f64>().map_err(|_| broken("a score"))? as u64) };
     let state = live.as_ref().map_or(State::Waiting, |live| live.state);
     let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
@@ -227,7 +233,7 @@ fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<Job, Fault> {
     let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| held_by(&id, hold, deadline));
     let (completed, reasons) = live.as_ref().map(|live| (completed(live), reasons(live))).unwrap_or_default();
     let [handed_out, expired, failed, abandoned, released] = live.as_ref().map_or([0; 5], |live| live.counters);
-    Ok(Job {
+    let job = Job {
         id,
         state,
         payload: if apart.is_empty() { header.payload } else { Some(record::json(apart)?) },
@@ -252,7 +258,8 @@ fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<Job, Fault> {
         enqueued_at: header.enqueued_at,
         due_at: at(&[State::Delayed]),
         ended_at: score.filter(|_| is_over).map(record::at_stamp),
-    })
+    };
+    Ok((job, place.filter(|_| !matches!(state, State::Waiting | State::Blocked))))
 }
 
 /// A job's place in line says it; where it has none, its record does.

@@ -1,7 +1,9 @@
 //! Looking at jobs, queues and what happened. Nothing here changes anything.
 
 pub(crate) mod batches;
+pub(crate) mod deadlines;
 pub(crate) mod events;
+pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod locks;
 pub(crate) mod stats;

@@ -26,6 +26,7 @@ pub(super) struct Waiter {
     pub(super) bell: Arc<Bell>,
     pub(super) queues: Arc<[QueueName]>,
     pub(super) worker: Option<Name>,
+    pub(super) since: Instant,
 }
 
 #[derive(Default)]

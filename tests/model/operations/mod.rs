@@ -13,6 +13,7 @@ mod fail;
 mod look;
 mod pass;
 mod purge;
+mod record;
 mod release;
 mod reprioritize;
 mod requeue;
@@ -128,6 +129,7 @@ operations! {
     reprioritize::Reprioritize,
     purge::Purge,
     sweep::Sweep,
+    record::Record,
     retire::Retire,
     set::Set,
     create_batch::CreateBatch,

@@ -13,9 +13,9 @@ use crate::{reference::Event, words::SPAN};
 
 /// Every key that a queue may have, by type.
 const SETS: [&str; 8] = ["inbound", "reserved", "delayed", "dead", "ended", "parked", "held", "timers"];
-const HASHES: [&str; 12] = [
+const HASHES: [&str; 13] = [
     "jobs", "payloads", "live", "results", "drafts", "dedupe", "gates", "batches", "turns", "tops", "settings",
-    "totals",
+    "totals", "history",
 ];
 /// In which of the sets jobs are, by themselves.
 const PLACES: [&str; 5] = ["inbound", "reserved", "delayed", "dead", "ended"];

@@ -48,6 +48,7 @@ pub const DEFAULT: Settings = Settings {
 /// One queue.
 pub struct Queue {
     pub now: u64,
+    pub began: u64,
     pub settings: Settings,
     /// Settings that are not left to their defaults.
     pub chosen: BTreeSet<&'static str>,
@@ -86,6 +87,7 @@ impl Queue {
     pub fn new(now: u64) -> Self {
         Self {
             now,
+            began: now,
             settings: DEFAULT,
             chosen: BTreeSet::new(),
             jobs: BTreeMap::new(),

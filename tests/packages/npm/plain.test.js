@@ -9,7 +9,7 @@ import { example, shop } from './shop.js'
 const on = shop(async ({ folder, run, service, wire, write }) => {
   await run('npm', 'init', '-y')
   await run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', `${service.url}/client.tgz`)
-  await write('index.html', await example('html', wire.url))
+  await write('index.html', await example('html', 'Plain HTML', wire.url))
   return folder
 })
 

@@ -15,10 +15,17 @@ import { startWire } from '../../web/world/wire.js'
 const KINDS = { '.html': 'text/html', '.js': 'text/javascript' }
 const run = promisify(execFile)
 
-/** The first example of a kind in the document that tells of the packages, with the service's address in it. */
-export async function example(kind, url) {
-  const text = await readFile(new URL('../../../docs/clients.md', import.meta.url), 'utf8')
-  return new RegExp(`\`\`\`${kind}\n(.*?)\`\`\``, 's').exec(text)[1].replaceAll('https://queue.example', url)
+const document = (name) => readFile(new URL(`../../../${name}`, import.meta.url), 'utf8')
+
+/** The first example of a kind below a heading of the guide, with the service's address in it. */
+export async function example(kind, heading, url) {
+  const section = (await document('docs/browser.md')).split(`\n## ${heading}\n`)[1]
+  return new RegExp(`\`\`\`${kind}\n(.*?)\`\`\``, 's').exec(section)[1].replaceAll('https://queue.example', url)
+}
+
+/** All examples of a kind on a page. */
+export async function examples(kind, page) {
+  return [...(await document(page)).matchAll(new RegExp(`^\`\`\`${kind}\n(.*?)^\`\`\``, 'gms'))].map(([, text]) => text)
 }
 
 /** A site of a folder, which is named later. */
@@ -39,8 +46,8 @@ async function startSite() {
   return Object.assign(site, { origin: `http://localhost:${server.address().port}`, stop })
 }
 
-/** `build(on)` fills `on.folder`, an empty one, and answers the folder of the site. */
-export function shop(build) {
+/** `build(on)` fills `on.folder`, an empty one, and answers the folder of the site; `prepare(on)` the service's flags. */
+export function shop(build, prepare = () => []) {
   const on = {}
   const ends = []
   before(async () => {
@@ -48,12 +55,12 @@ export function shop(build) {
     ends.push(() => rm(on.folder, { recursive: true, force: true }))
     on.site = await startSite()
     ends.push(on.site.stop)
-    on.service = await startService('--cors-origin', on.site.origin, '--sweep-interval-ms', '100')
+    on.run = (program, ...args) => run(program, args, { cwd: on.folder, maxBuffer: 16 << 20 }).catch(tell)
+    on.write = (name, text) => writeFile(join(on.folder, name), text)
+    on.service = await startService('--cors-origin', on.site.origin, '--sweep-interval-ms', '100', ...(await prepare(on)))
     ends.push(on.service.stop)
     on.wire = await startWire(on.service)
     ends.push(on.wire.stop)
-    on.run = (program, ...args) => run(program, args, { cwd: on.folder, maxBuffer: 16 << 20 }).catch(tell)
-    on.write = (name, text) => writeFile(join(on.folder, name), text)
     on.bring = (folder) => cp(new URL(folder, import.meta.url), on.folder, { recursive: true })
     on.site.folder = await build(on)
     on.chromium = await startBrowser()

@@ -1,12 +1,12 @@
 //! The same of what the service does by itself: nothing is lost and nothing done twice, and it comes to it again.
 
-use intray::queue::Queues;
+use intray::{job::QueueName, queue::Queues};
 use serde_json::json;
 
 use crate::world::{Fate, World, eventually, page::Page};
 
 /// The transitions of this file.
-pub const TOLD: [&str; 3] = ["retire", "undo", "unseen"];
+pub const TOLD: [&str; 4] = ["record", "retire", "undo", "unseen"];
 const DAY_MS: u64 = 86_400_000;
 
 const FATES: [Fate; 6] = [
@@ -19,7 +19,8 @@ const FATES: [Fate; 6] = [
 ];
 
 async fn left_of(w: &World, q: &str) -> (u64, Option<f64>) {
-    let keys: u64 = w.engine.run(&format!("EXISTS intray:{{{q}}}:2:totals intray:{{{q}}}:2:events")).await;
+    let names = ["totals", "history", "events"].map(|name| format!("intray:{{{q}}}:2:{name}")).join(" ");
+    let keys: u64 = w.engine.run(&format!("EXISTS {names}")).await;
     (keys, w.engine.run(&format!("ZSCORE intray:2:queues {q}")).await)
 }
 
@@ -34,6 +35,7 @@ async fn lets_go(script: &str, nth: usize) {
         w.complete(&w.reserve_by(json!({ "queues": [gone] })).await).await.is(200);
         w.pass(DAY_MS + 3_600_001);
         w.post(&format!("/queues/{gone}/sweep"), json!({})).await.is(200);
+        assert!(left_of(&w, &gone).await.0 >= 2, "its totals and its history are there");
         w.proxy().catch(script, nth, fate);
         let met = handle.retire_unseen().await;
         // On a cluster what was certainly not done is tried again at once.
@@ -57,6 +59,29 @@ async fn unseen() {
     // First it lists, then it forgets.
     lets_go("unseen", 1).await;
     lets_go("unseen", 2).await;
+}
+
+/// What was counted is in the history once, whatever became of the call that entered it.
+#[tokio::test]
+async fn record() {
+    let w = World::plan().behind_a_proxy().start().await;
+    let handle = Queues::new(w.proxy().url(), "intray").expect("a handle");
+    for (n, fate) in FATES.into_iter().enumerate() {
+        let q = format!("q{n}");
+        w.enqueue_as(json!({ "queue": q, "payload": 1 })).await;
+        w.proxy().catch("record", 1, fate);
+        let queue = QueueName::parse(&q).expect("a name");
+        let met = handle.record(&queue).await;
+        assert!(met.is_err() || w.engine.is_cluster(), "{fate:?}: {met:?}");
+        assert_eq!(w.proxy().caught(), 1, "{fate:?}");
+        eventually("it is done the next time", async || handle.record(&queue).await.ok()).await;
+        for step in ["minute", "hour"] {
+            let history = w.get(&format!("/queues/{q}/history?step={step}")).await.is(200);
+            assert_eq!(history["spans"].as_array().map(Vec::len), Some(1), "{fate:?}");
+            assert_eq!(history["spans"][0]["gained"]["enqueued"], 1, "{fate:?}");
+        }
+    }
+    w.check().await;
 }
 
 /// Nobody repeats it: then the deadline gives the job back.

@@ -2,9 +2,9 @@
 
 use std::{path::Path, process::Command};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::world::{World, json, missing};
+use crate::world::{World, access, json::lenient, missing};
 
 /// Where they say that the service is.
 const PRINTED: &str = "http://127.0.0.1:7070";
@@ -26,8 +26,26 @@ async fn the_tour_is_what_happens() {
 }
 
 #[tokio::test]
+async fn the_lines_that_go_in_and_out_in_bulk_are_what_happens() {
+    let w = World::start().await;
+    as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/bulk.md")), &w, w.folder()).await;
+    w.check().await;
+}
+
+#[tokio::test]
 async fn the_way_to_a_page_of_ones_own_is_what_happens() {
-    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/start.md"));
+    as_printed_around_a_start(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/start.md"))).await;
+}
+
+#[tokio::test]
+async fn the_way_to_a_page_with_access_control_is_what_happens() {
+    let guide = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/browser.md"));
+    // Below stands what npm is told, in a folder of each framework.
+    as_printed_around_a_start(guide.split("\n## Plain HTML").next().unwrap_or_default()).await;
+}
+
+/// A page that makes keys, serves with them, and then calls.
+async fn as_printed_around_a_start(page: &str) {
     let (before, after) = page.split_once("\nintray serve ").expect("where it is served");
     let folder = tempfile::tempdir().expect("a folder");
     shell(&commands(before).0, folder.path()).await;
@@ -42,6 +60,23 @@ async fn the_way_to_a_page_of_ones_own_is_what_happens() {
     as_printed(after, &w, folder.path()).await;
 }
 
+/// What somebody types who was woken: it is one call each, and none of them is refused.
+#[tokio::test]
+async fn the_calls_of_the_alerts_are_answered() {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/alerts.md"));
+    let ask = page.lines().find(|line| line.starts_with("ask() {")).expect("what the calls are made with");
+    let w = World::plan().with_keys(&[]).start().await;
+    let id = w.enqueue_as(json!({ "queue": "reviews", "payload": 1 })).await;
+    let calls: Vec<_> = page.split('`').skip(1).step_by(2).filter(|words| words.starts_with("ask ")).collect();
+    assert!(calls.len() > 10, "{calls:?}");
+    let strict = ask.replace("curl -sS", "curl -sS --fail-with-body");
+    assert_ne!(strict, ask, "a refusal ends the script");
+    let calls = calls.join("\n").replace("/jobs/ID", &format!("/jobs/{id}"));
+    let who = format!("URL={} KEY={}", w.base(), access::key("root"));
+    shell(&format!("{who}\n{strict}\n{calls}"), w.folder()).await;
+    w.check().await;
+}
+
 /// Does what a page prints, and holds what it says of each answer against what came.
 async fn as_printed(page: &str, w: &World, folder: &Path) {
     let (script, expected) = commands(page);
@@ -49,8 +84,7 @@ async fn as_printed(page: &str, w: &World, folder: &Path) {
     let printed = shell(&script.replace(PRINTED, w.base()), folder).await;
     let answers: Vec<_> = printed.split(MARK).collect();
     for (expected, answer) in expected.iter().zip(&answers) {
-        let value =
-            json::lenient(answer.trim()).unwrap_or_else(|| panic!("{answer:?} is not JSON; expected {expected}"));
+        let value = lenient(answer.trim()).unwrap_or_else(|| panic!("{answer:?} is not JSON; expected {expected}"));
         if let Some(fault) = missing(&value, expected, "") {
             panic!("the page says {expected}\nthe service  {value}\n{fault}");
         }

@@ -8,6 +8,7 @@ use crate::world::{Client, End, Engine, Service, World, assert_holds, eventually
 fn refuses(end: &End, words: &[&str]) {
     assert!(!end.status.success(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
+    end.complains_once();
     for word in words {
         assert!(end.stderr.to_lowercase().contains(word), "{word}: {end:?}");
     }

@@ -42,6 +42,7 @@ async fn those_behind_a_lock_change_their_order_there() {
     let held = w.reserve().await;
     assert_eq!(w.nothing(json!({})).await, "blocked");
     assert_eq!(reprioritize(&w, json!({ "priority": 1, "state": "blocked", "client": "urgent" })).await, changed(1));
+    w.check().await;
     w.complete(&held).await.is(200);
     assert_eq!(w.reserve().await.id, ids[3]);
     w.check().await;

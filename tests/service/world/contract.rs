@@ -12,6 +12,9 @@ use serde_json::Value;
 
 use super::http::Answer;
 
+/// A JSON text a line.
+pub const NDJSON: &str = "application/x-ndjson";
+
 pub static CONTRACT: LazyLock<Contract> = LazyLock::new(Contract::read);
 
 pub struct Contract {
@@ -83,8 +86,12 @@ impl Contract {
         let kind = answer.content_type();
         let content = format!("{response}/content/{}", escaped(&kind));
         assert!(self.document.pointer(&content).is_some(), "{call}: {kind:?} is not documented: {}", answer.text());
-        let body = if kind.ends_with("json") { answer.json() } else { Value::from(answer.text()) };
+        let is_json = kind.ends_with("json") && kind != NDJSON;
+        let body = if is_json { answer.json() } else { Value::from(answer.text()) };
         self.check_schema(&call, &format!("{content}/schema"), &body);
+        if kind == NDJSON {
+            self.check_lines(&answer.text());
+        }
         if kind == "application/problem+json" {
             assert_eq!(body["status"], status, "{call}: {body}");
         }

@@ -130,6 +130,12 @@ impl Request {
         answer
     }
 
+    /// The answer with its body unread. Who drops it hangs up.
+    pub async fn open(self) -> reqwest::Response {
+        let call = format!("{} {}", self.method, self.path);
+        self.inner.send().await.unwrap_or_else(|e| panic!("{call}: {e:?}"))
+    }
+
     /// Sends it and does not care what comes of it: the service may be killed meanwhile.
     pub async fn attempt(self) -> Option<Answer> {
         self.tried().await.ok()

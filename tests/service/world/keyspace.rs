@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use super::engine::Engine;
 
 /// Every key that a queue may have, with its type.
-pub const KEYS: [(&str, &str); 21] = [
+pub const KEYS: [(&str, &str); 22] = [
     ("inbound", "zset"),
     ("reserved", "zset"),
     ("delayed", "zset"),
@@ -26,6 +26,7 @@ pub const KEYS: [(&str, &str); 21] = [
     ("tops", "hash"),
     ("settings", "hash"),
     ("totals", "hash"),
+    ("history", "hash"),
     ("events", "stream"),
 ];
 /// Belong to no queue.

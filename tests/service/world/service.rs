@@ -35,6 +35,29 @@ pub struct End {
     pub stderr: String,
 }
 
+/// What begins a complaint, and need not begin the reason for it too.
+const COMPLAINTS: [&str; 7] = ["error", "cannot", "could not", "invalid", "failed", "is not available", "no answer"];
+
+impl End {
+    /// No line of what it complains of says anything twice.
+    #[track_caller]
+    pub fn complains_once(&self) {
+        for line in self.stderr.lines() {
+            for complaint in COMPLAINTS {
+                let times = line.to_lowercase().matches(complaint).count();
+                // The number of an error of the system is not a complaint.
+                let of_the_system = if complaint == "error" { line.matches("(os error").count() } else { 0 };
+                assert!(times - of_the_system <= 1, "{complaint}: {self:?}");
+            }
+            let mut parts: Vec<_> = line.split(": ").collect();
+            let count = parts.len();
+            parts.sort_unstable();
+            parts.dedup();
+            assert_eq!(parts.len(), count, "a part is there twice: {self:?}");
+        }
+    }
+}
+
 impl Service {
     /// Waits for the line that says where it serves.
     pub async fn start(command: Command) -> Self {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exact, brief, pretty, read } from '../../../web/console/exact.js'
 import { age, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
+import { columns, joined, load, sum } from '../../../web/console/past.js'
 import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
 import { follow, parse } from '../../../web/console/sse.js'
 
@@ -102,4 +103,21 @@ test('an id is found in whatever was pasted', () => {
   }
   assert.equal(readId('q-01KAJ3V7Q2M8Z4R6T9XW5Y0000').isBatch, true)
   assert.equal(readId('my-queue'), null)
+})
+
+test('the past is drawn as it was: nought where nothing was counted, and what is seen since goes on from it', async () => {
+  const begin = Date.parse('2026-11-21T09:00:00Z')
+  const minute = (n, enqueued) => ({ at: new Date(begin + n * 60_000).toISOString(), gained: { enqueued } })
+  const asked = []
+  const past = { a: [minute(-1, 9), minute(1, 4), minute(60, 2)], b: [minute(1, 6)] }
+  const all = await load(['a', 'b'], 'hour', begin + 3_630_000, (name, query) => { asked.push(query); return { spans: past[name] } })
+  assert.deepEqual(asked[0], { step: 'minute', after: '2026-11-21T08:59:30.000Z', limit: 2_160 })
+  const drawn = columns(all, 'hour', ['enqueued'], begin + 3_630_000)
+  assert.deepEqual(drawn[1], [0, 10, ...new Array(58).fill(0), 4], 'two in half a minute are four in a minute')
+  assert.deepEqual([drawn[0][1], drawn[0][60]], [begin / 1_000 + 120, begin / 1_000 + 3_630], 'each at its end')
+  assert.equal(sum(all, 'hour', 'enqueued', begin + 3_630_000), 12)
+  const since = [[begin / 1_000 + 130, begin / 1_000 + 135], [7, 8]]
+  assert.deepEqual(joined(drawn, since).map((column) => column.slice(2)), [since[0], since[1]])
+  assert.deepEqual(joined(drawn, [[], []]), drawn)
+  assert.equal(await load(new Array(51).fill('q'), 'hour', begin, () => assert.fail('too many')), null)
 })

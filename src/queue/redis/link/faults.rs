@@ -5,6 +5,7 @@ use std::{error::Error, io, sync::Arc};
 use redis::{ErrorKind, RedisError};
 use rustls::CertificateError;
 
+use super::super::sentinel::OURS;
 use crate::queue::{UNWRITABLE, fault::Applied, fault::Fault};
 
 /// Codes of a server that will not be well on this connection: after a failover it still answers PING.
@@ -78,7 +79,10 @@ pub(crate) fn not_done(fault: Fault) -> Fault {
 pub(crate) fn in_words(e: &RedisError) -> String {
     let cause = e.source().and_then(|e| e.downcast_ref::<Arc<dyn Error + Send + Sync>>());
     let of_tls = cause.and_then(|e| e.downcast_ref::<io::Error>()).and_then(io::Error::get_ref);
-    let Some(of_tls) = of_tls.and_then(|e| e.downcast_ref::<rustls::Error>()) else { return e.to_string() };
+    let Some(of_tls) = of_tls.and_then(|e| e.downcast_ref::<rustls::Error>()) else {
+        let said = e.to_string();
+        return said.strip_prefix(OURS).map(str::to_owned).unwrap_or(said);
+    };
     match of_tls {
         rustls::Error::InvalidCertificate(wrong) => match wrong {
             CertificateError::UnknownIssuer => {

@@ -1,3 +1,5 @@
+import vue from '@vitejs/plugin-vue'
 import { defineConfig } from 'vite'
 
-export default defineConfig({ build: { rollupOptions: { input: ['index.html', 'mounts.html'] }, minify: false } })
+const input = ['index.html', 'mounts.html', 'vue.html']
+export default defineConfig({ plugins: [vue()], build: { rollupOptions: { input }, minify: false } })

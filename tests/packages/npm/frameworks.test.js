@@ -1,18 +1,38 @@
-// The hook, in the page that the documents print and in one that does to it what React does to components.
+// What the documents print for React and Vue, as it is built; the hook besides in a page that does to it what React does to
+// components. And the compiler reads every other script that a page prints.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { becomes, until } from '../../web/world/until.js'
-import { example, shop } from './shop.js'
+import { example, examples, shop } from './shop.js'
 
 const MODES = ['development', 'production']
 /** The oldest React that the package is for. */
 const OLDEST = ['react@18.3.1', 'react-dom@18.3.1']
 
+/** Pages with scripts that are parts of a whole, each read by the compiler as a file. */
+const PRINTED = { 'readme.ts': 'README.md', 'browser.ts': 'docs/browser.md' }
+/** What such a part takes for granted. */
+const GRANTED = `
+declare const token: string, desk: Intray, done: HTMLElement, editor: HTMLTextAreaElement;
+declare function show(payload: unknown, draft: unknown): void;
+declare function draw(what: { job: Job | null; draft: unknown; remaining: number | null }): void;
+`
+
+/** Each part in a scope of its own, which may declare what others declare; imports stand before. */
+async function printed(page) {
+  const parts = await examples('js', page)
+  assert.ok(parts.length > 0, page)
+  const own = parts.map((part) => `{\n${part.replace(/^import .*$/gm, '')}}\n`)
+  return `import { Intray, type Job } from 'intray-client'\n${GRANTED}${own.join('')}`
+}
+
 const on = shop(async ({ folder, bring, run, write, service, wire }) => {
   await bring('page/')
-  await write('main.tsx', await example('tsx', wire.url))
+  await write('main.tsx', await example('tsx', 'React', wire.url))
+  await write('Desk.vue', await example('vue', 'Vue', wire.url))
+  for (const [name, page] of Object.entries(PRINTED)) await write(name, await printed(page))
   await run('npm', 'ci', '--no-audit', '--no-fund', '--ignore-scripts')
   await run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', `${service.url}/client.tgz`)
   await run('node_modules/.bin/tsc', '-p', 'tsconfig.json')
@@ -172,4 +192,20 @@ test('a job that was lost stays on the screen until its person goes on', async (
   await page.evaluate(() => window.views.at(-1).next())
   await shows('second')
   await becomes(view, { lost: null, error: null, draft: null, state: 'held' })
+})
+
+test('the page of Vue in the documents does what a desk has to do', async (t) => {
+  on.wire.log.length = 0
+  const cat = await on.service.enqueue('reviews', { title: 'A cat' })
+  const page = await on.open(t, '/development/vue.html')
+  await page.getByRole('heading', { name: 'A cat' }).waitFor()
+  await page.getByLabel('Note').pressSequentially('it purrs')
+  await on.saved('it purrs')
+  await page.reload()
+  await page.getByRole('heading', { name: 'A cat' }).waitFor()
+  assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
+  await page.getByRole('button', { name: 'Done' }).click()
+  await becomes(async () => (await on.service.job(cat)).result, { note: 'it purrs' })
+  await page.getByText('Nothing to do').waitFor()
+  assert.deepEqual(page.wrong, [])
 })

@@ -1,0 +1,47 @@
+//! Which commit a release is built of. A source archive and a container's build have no git, and say nothing.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// What of a checkout goes into the binary.
+const PARTS: [&str; 12] = [
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "docs",
+    "lua",
+    "migrations",
+    "openapi.yaml",
+    "packages",
+    "src",
+    "web",
+];
+
+/// By its first letters, with a word when something that goes into the binary is not as it was committed. A folder that only
+/// lies in somebody's repository is of no commit.
+pub fn of(root: &Path) -> Option<String> {
+    let top = git(root, &["rev-parse", "--show-toplevel"])?;
+    if Path::new(&top).canonicalize().ok()? != root.canonicalize().ok()? {
+        return None;
+    }
+    let commit = git(root, &["rev-parse", "--short=12", "HEAD"])?;
+    let changes = git(root, &[&["status", "--porcelain", "--"], &PARTS[..]].concat())?;
+    Some(if changes.is_empty() { commit } else { format!("{commit}, changed") })
+}
+
+/// What makes another answer of it when it changes: the parts, and where git notes which commit is looked at. A file that is
+/// not there would be a reason to build each time.
+pub fn watched(root: &Path) -> Vec<PathBuf> {
+    let notes = ["HEAD", "logs/HEAD", "packed-refs"].into_iter();
+    let notes = notes.filter_map(|name| Some(root.join(git(root, &["rev-parse", "--git-path", name])?)));
+    notes.chain(PARTS.map(|part| root.join(part))).filter(|path| path.exists()).collect()
+}
+
+fn git(root: &Path, args: &[&str]) -> Option<String> {
+    let said = Command::new("git").arg("-C").arg(root).args(args).env("GIT_OPTIONAL_LOCKS", "0").output().ok()?;
+    said.status.success().then(|| String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}

@@ -1,0 +1,35 @@
+//! How it goes on, for somebody who looks on: on standard error, and only where that is a terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+pub struct Bar(ProgressBar);
+
+impl Bar {
+    /// Of so many bytes, if that is known.
+    pub fn new(bytes: Option<u64>) -> Self {
+        let (bar, style) = match bytes {
+            Some(bytes) => (ProgressBar::new(bytes), "{bar:30} {bytes}/{total_bytes} {msg} {eta}"),
+            None => (ProgressBar::no_length(), "{spinner} {bytes} {msg} {elapsed}"),
+        };
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style);
+        }
+        Self(bar)
+    }
+
+    pub fn is_at(&self, bytes: u64, jobs: u64) {
+        self.0.set_position(bytes);
+        self.0.set_message(format!("{jobs} jobs"));
+    }
+
+    /// A line that stays.
+    pub fn says(&self, line: &str) {
+        self.0.suspend(|| eprintln!("{line}"));
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,111 @@
+//! A running service, as its callers see it: where it is, what it is shown, whom it is believed by.
+
+use std::{io, sync::Arc, time::Duration};
+
+use hyper::{
+    Request,
+    body::Body,
+    client::conn::http1::{self, SendRequest},
+    header,
+    http::request::Builder,
+};
+use hyper_util::rt::TokioIo;
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, ServerName, pem::PemObject},
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::TlsConnector;
+
+use crate::config::{Remote, ServiceKey, ServiceUrl};
+
+/// For a connection.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+pub struct Service {
+    pub url: ServiceUrl,
+    key: Option<ServiceKey>,
+    tls: Option<TlsConnector>,
+}
+
+impl Service {
+    /// # Errors
+    /// One line for whoever has called.
+    pub fn new(remote: &Remote) -> Result<Self, String> {
+        let authorities = remote.authorities()?;
+        let tls = remote.url.is_tls.then(|| connector(authorities)).transpose()?;
+        Ok(Self { url: remote.url.clone(), key: remote.key()?, tls })
+    }
+
+    /// One that anybody may call.
+    #[cfg(test)]
+    pub fn open(url: ServiceUrl) -> Self {
+        Self { url, key: None, tls: None }
+    }
+
+    /// A connection of one's own, for calls one after the other. It ends when it is dropped and the last answer has been read.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub async fn connect<B>(&self) -> io::Result<SendRequest<B>>
+    where
+        B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+    {
+        let connecting = async {
+            let stream = TcpStream::connect((self.url.host.as_str(), self.url.port)).await?;
+            match &self.tls {
+                None => shake(stream).await,
+                Some(tls) => {
+                    let name = ServerName::try_from(self.url.host.clone()).map_err(io::Error::other)?;
+                    shake(tls.connect(name, stream).await?).await
+                }
+            }
+        };
+        timeout(PATIENCE, connecting).await?
+    }
+
+    /// The head of a request, which says who calls.
+    pub fn request(&self, method: &str, path: &str) -> Builder {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url.base))
+            .header(header::HOST, &self.url.authority);
+        match &self.key {
+            Some(key) => request.header(header::AUTHORIZATION, format!("Bearer {}", key.expose())),
+            None => request,
+        }
+    }
+}
+
+async fn shake<S, B>(stream: S) -> io::Result<SendRequest<B>>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    B: Body<Data: Send, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+{
+    let (requests, wire) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    // How it ends, the call that it was for is told.
+    tokio::spawn(wire);
+    Ok(requests)
+}
+
+fn connector(authorities: Option<&str>) -> Result<TlsConnector, String> {
+    let mut trusted = RootCertStore::empty();
+    match authorities {
+        Some(pem) => CertificateDer::pem_slice_iter(pem.as_bytes()).flatten().for_each(|one| drop(trusted.add(one))),
+        None => drop(trusted.add_parsable_certificates(rustls_native_certs::load_native_certs().certs)),
+    }
+    if trusted.is_empty() {
+        return Err("nobody is trusted to have signed the service's certificate: name them by --ca-file".to_owned());
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(trusted)
+        .with_no_client_auth();
+    Ok(TlsConnector::from(Arc::new(config)))
+}

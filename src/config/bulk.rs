@@ -1,0 +1,56 @@
+//! `intray import` and `intray export`: what is carried, and between what.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::Remote;
+use crate::job::{QueueName, State};
+
+#[derive(Debug, Args)]
+pub struct Import {
+    /// A job a line, as JSON; - for standard input
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// The queue of the lines that name none
+    #[arg(long, value_parser = |text: &str| QueueName::parse(text))]
+    pub queue: Option<QueueName>,
+    /// Each line is the payload of a job
+    #[arg(long)]
+    pub payloads: bool,
+    /// What makes it safe to run again: lines that came under the same key are not put there twice [default: made of the file's
+    /// name and its first line]
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    #[command(flatten)]
+    pub remote: Remote,
+}
+
+#[derive(Debug, Args)]
+pub struct Export {
+    #[arg(value_parser = |text: &str| QueueName::parse(text))]
+    pub queue: QueueName,
+    /// Which jobs: waiting, blocked, delayed, reserved, completed, dead or cancelled
+    #[arg(long, default_value = "completed", value_parser = |text: &str| State::parse(text).ok_or("is no state of a job"))]
+    pub state: State,
+    /// Only jobs of this client
+    #[arg(long)]
+    pub client: Option<String>,
+    /// Behind this place of the list: the `next` of a line
+    #[arg(long, value_name = "NEXT")]
+    pub after: Option<String>,
+    /// As a table
+    #[arg(long)]
+    pub csv: bool,
+    /// Its columns: JSON pointers into a job, by commas, like id,/payload/photo
+    #[arg(long, requires = "csv")]
+    pub columns: Option<String>,
+    /// Go on for ever with what is completed
+    #[arg(long, conflicts_with = "csv")]
+    pub follow: bool,
+    /// Where it goes; none: standard output
+    #[arg(long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    #[command(flatten)]
+    pub remote: Remote,
+}

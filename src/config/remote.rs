@@ -1,0 +1,175 @@
+//! A running service that a command calls: where it is, by which key, and whom it is believed by.
+
+use std::{env, ffi::OsStr, fmt, path::Path};
+
+use clap::{Arg, Args, Command, builder::TypedValueParser};
+
+use super::{
+    pem::{Pem, PemFile, PemParser},
+    redis_url::refusal,
+    values::{split_port, unbracketed},
+};
+use crate::{files, job::Invalid};
+
+/// Holds the key itself. It is no flag: everybody on a machine may read everybody's arguments.
+pub(super) const KEY: &str = "INTRAY_KEY";
+
+#[derive(Debug, Args)]
+pub struct Remote {
+    /// The service, http://host:port or https://host; with a path behind it where a proxy serves it below one
+    #[arg(long, env = "INTRAY_URL", value_name = "URL", default_value = "http://127.0.0.1:7070", value_parser = UrlParser)]
+    pub url: ServiceUrl,
+    /// A file whose first line is a key or a token, where there is access control; none: the variable INTRAY_KEY holds it
+    #[arg(long, env = "INTRAY_KEY_FILE", value_name = "FILE", value_parser = KeyFileParser)]
+    key_file: Option<ServiceKey>,
+    /// Who may have signed the certificate of an https:// service, in PEM; none: those whom this machine trusts
+    #[arg(long, env = "INTRAY_CA_FILE", value_name = "FILE", value_parser = PemParser(Pem::CERTIFICATES))]
+    ca_file: Option<PemFile>,
+}
+
+impl Remote {
+    /// The file's, else the variable's.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    pub fn key(&self) -> Result<Option<ServiceKey>, String> {
+        if let Some(key) = &self.key_file {
+            return Ok(Some(key.clone()));
+        }
+        let said = env::var_os(KEY).filter(|key| !key.is_empty());
+        said.map(|key| ServiceKey::parse(&key.to_string_lossy()).map_err(|rule| format!("{KEY}: {rule}"))).transpose()
+    }
+
+    /// In PEM.
+    ///
+    /// # Errors
+    /// One line for the operator, when there is no TLS that they could be for.
+    pub fn authorities(&self) -> Result<Option<&str>, String> {
+        match &self.ca_file {
+            Some(_) if !self.url.is_tls => Err("--ca-file is for an https:// URL".to_owned()),
+            file => Ok(file.as_ref().map(|file| file.text.as_str())),
+        }
+    }
+}
+
+/// A key or a token. Only [`ServiceKey::expose`] shows it.
+#[derive(Clone)]
+pub struct ServiceKey(String);
+
+impl ServiceKey {
+    fn parse(text: &str) -> Result<Self, Invalid> {
+        let first = text.lines().map(str::trim).find(|line| !line.is_empty()).ok_or(Invalid("it holds no key"))?;
+        let clean = first.bytes().all(|byte| byte.is_ascii_graphic());
+        if clean { Ok(Self(first.to_owned())) } else { Err(Invalid("it holds no key, but several words")) }
+    }
+
+    /// For the call, and for nobody else.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ServiceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ServiceKey(…)")
+    }
+}
+
+#[derive(Clone)]
+struct KeyFileParser;
+
+impl TypedValueParser for KeyFileParser {
+    type Value = ServiceKey;
+
+    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ServiceKey, clap::Error> {
+        let file = Path::new(value);
+        let refused = |why: &dyn fmt::Display| refusal(cmd, arg, &format!("{}: {why}", file.display()));
+        let text = files::read(file).map_err(|error| refused(&error))?;
+        ServiceKey::parse(&text).map_err(|rule| refused(&rule))
+    }
+}
+
+/// Where a service answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServiceUrl {
+    pub is_tls: bool,
+    /// An IPv6 one without its brackets.
+    pub host: String,
+    pub port: u16,
+    /// As it stands in `Host`.
+    pub authority: String,
+    /// What all paths begin with; nothing, or a slash and a name.
+    pub base: String,
+}
+
+impl ServiceUrl {
+    const RULE: Invalid = Invalid(
+        "must be http://host[:port] or https://host[:port], with a path or none; a key goes into INTRAY_KEY_FILE",
+    );
+
+    fn parse(text: &str) -> Result<Self, Invalid> {
+        let (scheme, rest) = text.trim().split_once("://").ok_or(Self::RULE)?;
+        let is_tls = match scheme.to_ascii_lowercase().as_str() {
+            "http" => false,
+            "https" => true,
+            _ => return Err(Self::RULE),
+        };
+        let (authority, base) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+        let base = base.trim_end_matches('/');
+        let (host, port) = split_port(authority).ok_or(Self::RULE)?;
+        let host = unbracketed(host).ok_or(Self::RULE)?.to_owned();
+        let clean = base.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'?' | b'#'));
+        if !clean {
+            return Err(Self::RULE);
+        }
+        let port = port.unwrap_or(if is_tls { 443 } else { 80 });
+        Ok(Self { is_tls, host, port, authority: authority.to_owned(), base: base.to_owned() })
+    }
+}
+
+impl fmt::Display for ServiceUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}{}", if self.is_tls { "https" } else { "http" }, self.authority, self.base)
+    }
+}
+
+/// A URL that is refused may hold a password, and is not shown.
+#[derive(Clone)]
+struct UrlParser;
+
+impl TypedValueParser for UrlParser {
+    type Value = ServiceUrl;
+
+    fn parse_ref(&self, cmd: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<ServiceUrl, clap::Error> {
+        let parsed = value.to_str().ok_or(ServiceUrl::RULE).and_then(ServiceUrl::parse);
+        parsed.map_err(|rule| refusal(cmd, arg, &rule))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_is_named_by_its_url() {
+        let url = |text| ServiceUrl::parse(text).map(|url| (url.is_tls, url.host, url.port, url.base));
+        let is = |tls, host: &str, port, base: &str| Ok((tls, host.to_owned(), port, base.to_owned()));
+        assert_eq!(url("http://127.0.0.1:7070"), is(false, "127.0.0.1", 7070, ""));
+        assert_eq!(url("https://queue.example/"), is(true, "queue.example", 443, ""));
+        assert_eq!(url("HTTP://[::1]/a/intray/"), is(false, "::1", 80, "/a/intray"));
+        for wrong in
+            ["queue", "ftp://queue", "http://", "http://a:b@queue", "http://queue:x", "http://queue/?a", "http://q/ a"]
+        {
+            assert!(ServiceUrl::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_key_is_the_first_line_and_is_shown_to_nobody() {
+        let key = ServiceKey::parse("\n intray_ab \nroot operator * 00\n").expect("a key");
+        assert_eq!((key.expose(), format!("{key:?}").as_str()), ("intray_ab", "ServiceKey(…)"));
+        for wrong in ["", "\n \n", "root operator * 00", "schlüssel"] {
+            assert!(ServiceKey::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `intray top`: which service is looked at, and how.
+
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+
+use super::Remote;
+use crate::job::{Invalid, QueueName};
+
+#[derive(Debug, Args)]
+pub struct Top {
+    #[command(flatten)]
+    pub remote: Remote,
+    /// Seconds between two looks
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    pub interval: Duration,
+    /// Which queues come first; a key changes it
+    #[arg(long, value_enum, default_value = "oldest")]
+    pub sort: Sort,
+    /// Who holds jobs of this queue, in place of all queues
+    #[arg(long, value_name = "QUEUE", value_parser = |text: &str| QueueName::parse(text))]
+    pub queue: Option<QueueName>,
+    /// Print one table and end, as it is where standard output is no terminal
+    #[arg(long)]
+    pub once: bool,
+}
+
+/// What queues are sorted by; names go up, numbers down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Sort {
+    Name,
+    Waiting,
+    Oldest,
+    Held,
+    Overdue,
+    Dead,
+    In,
+    Out,
+    Done,
+}
+
+fn seconds(text: &str) -> Result<Duration, Invalid> {
+    let number = text.parse::<f64>().ok().filter(|seconds| (0.1..=3_600.0).contains(seconds));
+    number.map(Duration::from_secs_f64).ok_or(Invalid("must be seconds from 0.1 to 3600"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn looks_are_neither_too_near_nor_too_far_apart() {
+        assert_eq!(seconds("0.5"), Ok(Duration::from_millis(500)));
+        for wrong in ["0", "0.01", "3601", "NaN", "-1", "soon", ""] {
+            assert!(seconds(wrong).is_err(), "{wrong}");
+        }
+    }
+}

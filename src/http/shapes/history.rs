@@ -1,0 +1,35 @@
+//! What was counted in a queue.
+
+use serde::Serialize;
+
+use super::Time;
+use crate::queue;
+
+#[derive(Serialize)]
+pub struct History<'a> {
+    step: &'static str,
+    spans: Vec<Span<'a>>,
+    next: Option<Time>,
+    server_time: Time,
+}
+
+#[derive(Serialize)]
+struct Span<'a> {
+    at: Time,
+    waiting: u64,
+    reserved: u64,
+    gained: &'a queue::Totals,
+}
+
+impl<'a> History<'a> {
+    /// The first so many of what was found.
+    pub fn new(found: &'a queue::History, step: queue::Step, limit: usize) -> Self {
+        let page = &found.spans[..found.spans.len().min(limit)];
+        let span = |span: &'a queue::Span| {
+            let queue::Span { at, waiting, reserved, gained } = span;
+            Span { at: (*at).into(), waiting: *waiting, reserved: *reserved, gained }
+        };
+        let next = page.last().filter(|_| page.len() < found.spans.len()).map(|last| last.at.into());
+        Self { step: step.word(), spans: page.iter().map(span).collect(), next, server_time: found.now.into() }
+    }
+}

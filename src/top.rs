@@ -1,0 +1,42 @@
+//! `intray top`: a running service's queues in a terminal, for operators without a browser.
+
+mod ask;
+mod holders;
+mod live;
+mod queues;
+mod screen;
+mod table;
+mod view;
+mod words;
+
+use std::io::IsTerminal;
+
+use self::{holders::Holders, queues::Queues};
+use crate::{client::Service, config::Top};
+
+/// Shows it until somebody has seen enough, and gives what is left to be printed: one table, where there is nobody to press keys.
+///
+/// # Errors
+/// One line: what kept it from being shown.
+pub async fn run(options: &Top) -> Result<String, anyhow::Error> {
+    let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
+    if options.once || !std::io::stdout().is_terminal() {
+        return once(&service, options).await.map_err(anyhow::Error::msg);
+    }
+    live::run(&service, options).await?;
+    Ok(String::new())
+}
+
+/// How fast it goes is seen by two looks.
+async fn once(service: &Service, options: &Top) -> Result<String, String> {
+    let lines = match &options.queue {
+        Some(queue) => Holders::look(service, queue.as_str()).await?.lines(usize::MAX),
+        None => {
+            let before = Queues::look(service).await?;
+            tokio::time::sleep(options.interval).await;
+            let rows = Queues::look(service).await?.after(Some(&before));
+            rows.lines(options.sort, false, usize::MAX)
+        }
+    };
+    Ok(lines.into_iter().map(|line| line + "\n").collect())
+}

@@ -1,0 +1,84 @@
+//! Services that say much, and odd things.
+
+use std::{
+    io::{BufRead, BufReader, Write},
+    net::TcpListener,
+    thread,
+};
+
+use serde_json::json;
+
+use super::super::queues::Queues;
+use super::*;
+use crate::config::ServiceUrl;
+
+/// A service that gives to each call what is made of the calls before it, until nobody asks any more.
+fn service(answer: impl Fn(usize) -> (&'static str, String) + Send + 'static) -> Service {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("bound");
+    thread::spawn(move || {
+        let (stream, _) = listener.accept().expect("a caller");
+        let mut lines = BufReader::new(stream.try_clone().expect("once more")).lines();
+        let mut stream = stream;
+        for nth in 0.. {
+            let head: Vec<_> = lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+            if head.is_empty() {
+                return;
+            }
+            let (status, body) = answer(nth);
+            let length = body.len();
+            let sent = write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}");
+            if sent.is_err() {
+                return;
+            }
+        }
+    });
+    let url = ServiceUrl {
+        is_tls: false,
+        host: "127.0.0.1".to_owned(),
+        port: address.port(),
+        authority: address.to_string(),
+        base: String::new(),
+    };
+    Service::open(url)
+}
+
+/// A page of a thousand queues.
+fn page(nth: usize, is_last: bool) -> String {
+    let queues: Vec<_> = (0..1_000).map(|at| queue(&format!("queue-{nth}-{at}"))).collect();
+    json!({ "queues": queues, "next": if is_last { None } else { Some(format!("queue-{nth}-999")) } }).to_string()
+}
+
+fn queue(name: &str) -> serde_json::Value {
+    json!({
+        "name": name,
+        "counts": { "waiting": 1, "reserved": 0, "delayed": 0, "blocked": 0, "dead": 0 },
+        "oldest_waiting_ms": null,
+        "reservations": { "overdue": 0 },
+        "settings": { "paused": false },
+        "totals": { "enqueued": 1, "handed_out": 0, "completed": 0 },
+    })
+}
+
+#[tokio::test]
+async fn ten_thousand_queues_are_read_page_by_page() {
+    let seen = Queues::look(&service(|nth| ("200 OK", page(nth, nth == 9)))).await.expect("all of them");
+    assert_eq!(seen.after(None).summary(), "queues: 10000; waiting: 10000, held: 0");
+}
+
+#[tokio::test]
+async fn however_many_queues_there_are_a_look_has_an_end() {
+    let seen = Queues::look(&service(|nth| ("200 OK", page(nth, false)))).await.expect("some of them");
+    assert!(seen.after(None).summary().starts_with("queues: 20000, and more that are not shown"));
+}
+
+#[tokio::test]
+async fn what_is_no_service_of_ours_gives_a_terminal_no_orders() {
+    let asked = |status, body: &'static str| async move {
+        Queues::look(&service(move |_| (status, body.to_owned()))).await.err().expect("a refusal")
+    };
+    let said = asked("503 Service Unavailable", r#"{"detail":"away\u001b[2J"}"#).await;
+    assert!(said.ends_with("answered 503 Service Unavailable: away\u{fffd}[2J"), "{said}");
+    assert!(asked("200 OK", "<html>").await.ends_with("is no service that this program knows"));
+    assert!(asked("404 Not Found", "<html>").await.ends_with("it is none of intray's answers"));
+}

@@ -1,0 +1,93 @@
+//! The table that changes: one part looks, the other shows, until somebody ends it.
+
+use std::{io, time::Duration, time::Instant};
+
+use anyhow::Context;
+use crossterm::event::{Event, EventStream};
+use futures_util::StreamExt;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::{mpsc, watch},
+};
+
+use super::{
+    holders::Holders,
+    queues::Queues,
+    screen::Screen,
+    view::{Seen, Subject, Then, View},
+};
+use crate::{client::Service, config::Top};
+
+/// However many queues there are, the service rests this many times as long as it was asked.
+const REST: u32 = 4;
+
+type Told = Result<Seen, String>;
+
+pub(super) async fn run(service: &Service, options: &Top) -> anyhow::Result<()> {
+    let queue = options.queue.as_ref().map(|queue| Subject::HoldersOf(queue.as_str().to_owned()));
+    let subject = queue.unwrap_or(Subject::Queues);
+    let view = View::new(service.url.to_string(), subject.clone(), options.sort);
+    let ((turn, subject), (tell, told)) = (watch::channel(subject), mpsc::channel(1));
+    tokio::select! {
+        () = look(service, options.interval, subject, tell) => Ok(()),
+        shown = show(view, turn, told) => shown,
+    }
+}
+
+/// Looks again and again, at once when it is to look at something else.
+async fn look(service: &Service, interval: Duration, mut subject: watch::Receiver<Subject>, tell: mpsc::Sender<Told>) {
+    loop {
+        let (begin, wanted) = (Instant::now(), subject.borrow_and_update().clone());
+        let seen = tokio::select! {
+            seen = look_at(service, &wanted) => seen,
+            Ok(()) = subject.changed() => continue,
+        };
+        if tell.send(seen).await.is_err() {
+            return;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(interval.max(begin.elapsed() * REST)) => {}
+            Ok(()) = subject.changed() => {}
+        }
+    }
+}
+
+async fn look_at(service: &Service, subject: &Subject) -> Told {
+    match subject {
+        Subject::Queues => Queues::look(service).await.map(Seen::Queues),
+        Subject::HoldersOf(queue) => Holders::look(service, queue).await.map(Seen::Holders),
+    }
+}
+
+async fn show(mut view: View, turn: watch::Sender<Subject>, mut told: mpsc::Receiver<Told>) -> anyhow::Result<()> {
+    let [mut terminate, mut interrupt, mut hang_up] = signals()?;
+    let mut screen = Screen::open().context("this terminal does not let itself be used")?;
+    let mut events = EventStream::new();
+    loop {
+        screen.draw(&view.lines(Screen::size()))?;
+        let then = tokio::select! {
+            Some(seen) = told.recv() => {
+                view.take(seen);
+                Then::Draw
+            }
+            event = events.next() => match event {
+                Some(Ok(Event::Key(key))) => view.key(key, Screen::size().1),
+                // Another size is drawn anew, as everything is.
+                Some(Ok(_)) => Then::Draw,
+                Some(Err(_)) | None => Then::End,
+            },
+            _ = terminate.recv() => Then::End,
+            _ = interrupt.recv() => Then::End,
+            _ = hang_up.recv() => Then::End,
+        };
+        match then {
+            Then::Draw => {}
+            Then::Look => drop(turn.send(view.subject.clone())),
+            Then::End => return Ok(()),
+        }
+    }
+}
+
+fn signals() -> io::Result<[tokio::signal::unix::Signal; 3]> {
+    Ok([signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?])
+}

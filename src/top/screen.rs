@@ -1,0 +1,83 @@
+//! The terminal, which is as it was when this is gone: whatever ends the program but SIGKILL.
+
+use std::io::{self, Stdout, Write};
+
+use crossterm::{
+    cursor::{Hide, MoveTo, Show},
+    queue,
+    style::{Attribute, Print, SetAttribute},
+    terminal::{self, Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen},
+};
+
+use super::table::{cut, padded};
+
+/// A line, and how it is to be seen.
+pub(super) struct Line {
+    pub(super) text: String,
+    pub(super) look: Look,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    Plain,
+    Head,
+    Chosen,
+}
+
+pub(super) struct Screen {
+    out: Stdout,
+}
+
+impl Screen {
+    pub(super) fn open() -> io::Result<Self> {
+        terminal::enable_raw_mode()?;
+        // From here on its end puts everything back.
+        let mut screen = Self { out: io::stdout() };
+        queue!(screen.out, EnterAlternateScreen, Hide)?;
+        screen.out.flush()?;
+        Ok(screen)
+    }
+
+    /// Columns and rows.
+    pub(super) fn size() -> (usize, usize) {
+        let (width, height) = terminal::size().unwrap_or((80, 24));
+        (width.into(), height.into())
+    }
+
+    /// Each line over what stood there, so that nothing flickers.
+    pub(super) fn draw(&mut self, lines: &[Line]) -> io::Result<()> {
+        let (width, height) = Self::size();
+        for (row, line) in (0..).zip(lines.iter().take(height)) {
+            queue!(self.out, MoveTo(0, row), SetAttribute(Attribute::Reset))?;
+            let text = match line.look {
+                Look::Plain => cut(&line.text, width),
+                Look::Head => {
+                    queue!(self.out, SetAttribute(Attribute::Bold))?;
+                    cut(&line.text, width)
+                }
+                Look::Chosen => {
+                    queue!(self.out, SetAttribute(Attribute::Reverse))?;
+                    padded(&line.text, width)
+                }
+            };
+            queue!(self.out, Print(text), SetAttribute(Attribute::Reset), Clear(ClearType::UntilNewLine))?;
+        }
+        if lines.len() < height {
+            queue!(
+                self.out,
+                MoveTo(0, u16::try_from(lines.len()).unwrap_or(u16::MAX)),
+                Clear(ClearType::FromCursorDown)
+            )?;
+        }
+        self.out.flush()
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        // A terminal that is gone needs nothing put back.
+        let _ = queue!(self.out, SetAttribute(Attribute::Reset), Show, LeaveAlternateScreen);
+        let _ = self.out.flush();
+        let _ = terminal::disable_raw_mode();
+    }
+}

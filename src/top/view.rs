@@ -1,0 +1,196 @@
+//! What is on the screen, and what a key makes of it.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::{
+    holders::Holders,
+    queues::{Queues, Rows},
+    screen::{Line, Look},
+    words::clean,
+};
+use crate::config::Sort;
+
+const SORTS: &str = "sort: [n]ame [w]aiting [o]ldest [h]eld o[v]erdue [i]n o[u]t [c]ompleted [d]ead";
+const KEYS: &str = "[r]everse   ↑ ↓ enter: who holds   [q]uit";
+const KEYS_OF_HOLDERS: &str = "↑ ↓   esc: all queues   [q]uit";
+/// What stands above the table and below it.
+const FRAME: usize = 5;
+
+/// What is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Subject {
+    Queues,
+    HoldersOf(String),
+}
+
+/// What was seen of it.
+pub(super) enum Seen {
+    Queues(Queues),
+    Holders(Holders),
+}
+
+/// What there is to do after a key.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    Draw,
+    Look,
+    End,
+}
+
+pub(super) struct View {
+    place: String,
+    pub(super) subject: Subject,
+    sort: Sort,
+    turned: bool,
+    /// The queue that stands out, by name: it stays the same wherever it goes.
+    chosen: Option<String>,
+    first: usize,
+    before: Option<Queues>,
+    rows: Option<Rows>,
+    holders: Option<Holders>,
+    trouble: Option<String>,
+}
+
+impl View {
+    pub(super) fn new(place: String, subject: Subject, sort: Sort) -> Self {
+        let (chosen, before, rows, holders, trouble) = (None, None, None, None, None);
+        Self { place, subject, sort, turned: false, chosen, first: 0, before, rows, holders, trouble }
+    }
+
+    /// What was seen before stays on the screen while nothing newer is known, and it is said why.
+    pub(super) fn take(&mut self, seen: Result<Seen, String>) {
+        self.trouble = None;
+        match seen {
+            Ok(Seen::Queues(queues)) => {
+                let mut rows = queues.after(self.before.as_ref());
+                rows.sort(self.sort, self.turned);
+                self.rows = Some(rows);
+                self.before = Some(queues);
+            }
+            // What was seen of a queue that was left meanwhile is of no use.
+            Ok(Seen::Holders(holders)) => {
+                let is_wanted = self.subject == Subject::HoldersOf(holders.queue.clone());
+                self.holders = Some(holders).filter(|_| is_wanted);
+            }
+            Err(trouble) => self.trouble = Some(trouble),
+        }
+    }
+
+    pub(super) fn key(&mut self, key: KeyEvent, height: usize) -> Then {
+        if key.kind == KeyEventKind::Release {
+            return Then::Draw;
+        }
+        let page = height.saturating_sub(FRAME).max(1);
+        match key.code {
+            KeyCode::Char('c') if key.modifiers.contains(KeyModifiers::CONTROL) => return Then::End,
+            KeyCode::Char('q') => return Then::End,
+            KeyCode::Down => self.step(|at, _| at + 1),
+            KeyCode::Up => self.step(|at, _| at.saturating_sub(1)),
+            KeyCode::PageDown => self.step(|at, _| at + page),
+            KeyCode::PageUp => self.step(|at, _| at.saturating_sub(page)),
+            KeyCode::Home => self.step(|_, _| 0),
+            KeyCode::End => self.step(|_, last| last),
+            KeyCode::Enter => return self.enter(),
+            KeyCode::Esc | KeyCode::Left | KeyCode::Backspace => return self.leave(),
+            KeyCode::Char(letter) => self.letter(letter),
+            _ => {}
+        }
+        Then::Draw
+    }
+
+    fn letter(&mut self, letter: char) {
+        match letter {
+            'r' => self.turned = !self.turned,
+            letter => match sort_of(letter) {
+                Some(sort) => (self.sort, self.turned) = (sort, false),
+                None => return,
+            },
+        }
+        if let Some(rows) = &mut self.rows {
+            rows.sort(self.sort, self.turned);
+        }
+    }
+
+    /// Of queues the one that stands out, of people the part that is seen.
+    fn step(&mut self, to: impl FnOnce(usize, usize) -> usize) {
+        match (&self.subject, &self.rows) {
+            (Subject::Queues, Some(rows)) => {
+                let names: Vec<_> = rows.names().collect();
+                let last = names.len().saturating_sub(1);
+                let next = to(self.at(rows), last).min(last);
+                self.chosen = names.get(next).map(|name| (*name).to_owned());
+            }
+            (Subject::Queues, None) => {}
+            // How many people there are is minded when they are drawn.
+            (Subject::HoldersOf(_), _) => self.first = to(self.first, usize::MAX - 1),
+        }
+    }
+
+    fn at(&self, rows: &Rows) -> usize {
+        rows.names().position(|name| Some(name) == self.chosen.as_deref()).unwrap_or_default()
+    }
+
+    fn enter(&mut self) -> Then {
+        let (Subject::Queues, Some(rows)) = (&self.subject, &self.rows) else { return Then::Draw };
+        let Some(name) = rows.names().nth(self.at(rows)).map(str::to_owned) else { return Then::Draw };
+        self.chosen = Some(name.clone());
+        self.turn_to(Subject::HoldersOf(name))
+    }
+
+    fn leave(&mut self) -> Then {
+        match &self.subject {
+            Subject::Queues => Then::Draw,
+            Subject::HoldersOf(_) => self.turn_to(Subject::Queues),
+        }
+    }
+
+    fn turn_to(&mut self, subject: Subject) -> Then {
+        (self.subject, self.first, self.holders, self.trouble) = (subject, 0, None, None);
+        Then::Look
+    }
+
+    pub(super) fn lines(&mut self, (width, height): (usize, usize)) -> Vec<Line> {
+        let (summary, table, chosen, keys) = match (&self.subject, &self.rows, &self.holders) {
+            (Subject::Queues, Some(rows), _) => (rows.summary(), rows.table(width), Some(self.at(rows)), [SORTS, KEYS]),
+            (Subject::HoldersOf(_), _, Some(holders)) => {
+                (holders.summary(), holders.table(width), None, [KEYS_OF_HOLDERS, ""])
+            }
+            (Subject::Queues, None, _) => (String::new(), Vec::new(), None, ["[q]uit", ""]),
+            (Subject::HoldersOf(queue), _, None) => (clean(queue), Vec::new(), None, [KEYS_OF_HOLDERS, ""]),
+        };
+        let room = height.saturating_sub(FRAME).max(1);
+        self.first = match chosen {
+            Some(at) => self.first.clamp((at + 1).saturating_sub(room), at),
+            None => self.first,
+        };
+        self.first = self.first.min(table.len().saturating_sub(room + 1));
+        let trouble = self.trouble.as_ref().map(|why| format!("{why}; it is asked again"));
+        let mut lines = vec![plain(format!("{}  {summary}", self.place)), plain(trouble.unwrap_or_default())];
+        let mut table = table.into_iter();
+        lines.extend(table.next().map(|text| Line { text, look: Look::Head }));
+        let looks = |nth: usize| if Some(nth) == chosen { Look::Chosen } else { Look::Plain };
+        let rows = table.enumerate().skip(self.first).take(room);
+        lines.extend(rows.map(|(nth, text)| Line { text, look: looks(nth) }));
+        lines.extend(keys.map(|keys| plain(keys.to_owned())));
+        lines
+    }
+}
+
+fn plain(text: String) -> Line {
+    Line { text, look: Look::Plain }
+}
+
+fn sort_of(letter: char) -> Option<Sort> {
+    match letter {
+        'n' => Some(Sort::Name),
+        'w' => Some(Sort::Waiting),
+        'o' => Some(Sort::Oldest),
+        'h' => Some(Sort::Held),
+        'v' => Some(Sort::Overdue),
+        'd' => Some(Sort::Dead),
+        'i' => Some(Sort::In),
+        'u' => Some(Sort::Out),
+        'c' => Some(Sort::Done),
+        _ => None,
+    }
+}

@@ -1,0 +1,158 @@
+//! What a page prints in a block is run by somebody, or it is said why not.
+
+use std::process::Command;
+
+use super::{pages, tree::read};
+
+/// Of a page all blocks of a language, and who runs them. That file names the page.
+const RUN: &[(&str, &str, &str)] = &[
+    ("README.md", "sh", "tests/service/program/printed.rs"),
+    ("README.md", "js", "tests/packages/npm/frameworks.test.js"),
+    ("docs/tour.md", "sh", "tests/service/program/printed.rs"),
+    ("docs/start.md", "sh", "tests/service/program/printed.rs"),
+    ("docs/start.md", "html", "tests/packages/npm/guarded.test.js"),
+    ("docs/browser.md", "js", "tests/packages/npm/frameworks.test.js"),
+    ("docs/browser.md", "html", "tests/packages/npm/shop.js"),
+    ("docs/browser.md", "tsx", "tests/packages/npm/shop.js"),
+    ("docs/browser.md", "vue", "tests/packages/npm/shop.js"),
+    ("docs/clients.md", "python", "tests/packages/python/examples.py"),
+    ("web/client/README.md", "html", "tests/web/world/pages.js"),
+];
+
+/// Of a page single blocks, by words of their first line: who runs it too, or why nobody does.
+const SINGLE: &[(&str, &str, &str)] = &[
+    ("README.md", "make run", "a release is built: `make test` builds what it runs, and stories start it"),
+    ("README.md", "docker build", "tests/image.sh builds the image and runs it, without a container engine"),
+    ("README.md", "make test", "it is what runs this"),
+    ("docs/start.md", "intray serve", "tests/service/program/printed.rs starts it with these flags"),
+    ("docs/browser.md", "intray key", "tests/service/program/printed.rs"),
+    ("docs/browser.md", "intray serve", "tests/service/program/printed.rs starts it with these flags"),
+    ("docs/browser.md", "curl -sS", "tests/service/program/printed.rs"),
+    ("docs/browser.md", "npm init", "tests/packages/npm/ installs the same, in versions that stand fast"),
+    ("docs/alerts.md", "ask()", "tests/service/program/printed.rs"),
+    (
+        "docs/move.md",
+        "for port in",
+        "it starts servers at ports that may be somebody's; tests/service/store/moving/ has a cluster",
+    ),
+    ("docs/move.md", "intray check", "its flags are tried below; tests/service/store/moving/ moves"),
+    ("docs/move.md", "intray move", "its flags are tried below; tests/service/store/moving/ moves"),
+    ("docs/move.md", "intray serve", "its flags are tried below; tests/service/store/cluster/ serves"),
+    (
+        "docs/move.md",
+        "redis-cli --scan",
+        "it is for a Redis of one's own; the names are those of src/queue/upkeep/moving/keys.rs",
+    ),
+    (
+        "docs/proof.md",
+        "make history",
+        "it takes minutes: CI runs it, and the targets of a Makefile are looked up below",
+    ),
+    ("docs/scale.md", "ACL SETUSER", "tests/service/store/rights.rs makes that user"),
+    ("docs/deploy.md", "docker compose -f deploy/compose.yaml up", "tests/deploy/compose.py starts what it names"),
+    (
+        "docs/deploy.md",
+        "docker compose -f deploy/compose.yaml --profile",
+        "tests/deploy/compose.py starts what it names",
+    ),
+    ("docs/deploy.md", "kubectl create", "it needs a cluster; tests/deploy/kubernetes.py reads the files"),
+    ("docs/deploy.md", "install -m", "it is for root; tests/deploy/units.py reads the unit"),
+    ("docs/operate.md", "QUEUE", "what a table looks like: tests/service/program/top.rs"),
+    ("docs/protocol.md", "due", "a picture"),
+    ("web/client/README.md", "intray --cors-origin", "it takes ports that may be somebody's; its flag is tried below"),
+    ("lua/README.md", "transitions/", "a picture"),
+    ("CONTRIBUTING.md", "make test", "the targets of a Makefile are looked up below"),
+];
+
+struct Block {
+    page: String,
+    language: String,
+    lines: Vec<String>,
+}
+
+impl Block {
+    fn first(&self) -> &str {
+        self.lines.first().map_or("", |line| line.trim())
+    }
+}
+
+/// Those of all pages; in a list they stand further in.
+fn blocks() -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    for (page, text) in pages::all() {
+        let mut is_inside = false;
+        for line in text.lines() {
+            match line.trim_start().strip_prefix("```") {
+                Some(_) if is_inside => is_inside = false,
+                Some(language) => {
+                    is_inside = true;
+                    found.push(Block { page: page.clone(), language: language.to_owned(), lines: Vec::new() });
+                }
+                None if is_inside => found.last_mut().into_iter().for_each(|block| block.lines.push(line.to_owned())),
+                None => {}
+            }
+        }
+    }
+    found
+}
+
+fn is_run(block: &Block) -> impl Fn(&&(&str, &str, &str)) -> bool {
+    |(page, language, _)| *page == block.page && *language == block.language
+}
+
+fn is_single(block: &Block) -> impl Fn(&&(&str, &str, &str)) -> bool {
+    |(page, first, _)| *page == block.page && block.first().starts_with(first)
+}
+
+#[test]
+fn each_block_is_run_or_it_is_said_why_not() {
+    let blocks = blocks();
+    assert!(blocks.len() > 50, "{} blocks", blocks.len());
+    for block in &blocks {
+        let known = RUN.iter().find(is_run(block)).or_else(|| SINGLE.iter().find(is_single(block)));
+        assert!(known.is_some(), "nobody runs the block of {} that begins with {:?}", block.page, block.first());
+    }
+    for (page, what, _) in RUN.iter().chain(SINGLE) {
+        let is_there = blocks.iter().any(|b| b.page == *page && (b.language == *what || b.first().starts_with(what)));
+        assert!(is_there, "{page} has no block {what}");
+    }
+}
+
+#[test]
+fn who_runs_a_page_names_it() {
+    for (page, _, runner) in RUN {
+        let name = page.rsplit('/').next().unwrap_or_default();
+        assert!(read(runner).contains(name), "{runner} does not run {page}");
+    }
+}
+
+/// A flag that there is no more, a command that is called otherwise by now.
+#[test]
+fn printed_commands_are_those_of_the_program() {
+    let mut tried = 0;
+    for block in blocks() {
+        for line in block.lines.iter().filter_map(|line| line.trim().strip_prefix("intray ")) {
+            let words = line.split(['#', '&', '>', '|', ';']).next().unwrap_or_default();
+            let words = words.split_whitespace().map(|word| word.trim_matches('\''));
+            let help = Command::new(env!("CARGO_BIN_EXE_intray")).args(words).arg("--help").output().expect("it runs");
+            let said = String::from_utf8_lossy(&help.stderr);
+            for wrong in ["unexpected argument", "unrecognized subcommand", "invalid value"] {
+                assert!(!said.contains(wrong), "{}: intray {line}: {said}", block.page);
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 8, "{tried} commands");
+}
+
+#[test]
+fn printed_targets_are_in_the_makefile() {
+    let makefile = read("Makefile");
+    for block in blocks() {
+        for line in block.lines.iter().filter_map(|line| line.trim().strip_prefix("make ")) {
+            let target = line.split_whitespace().next().unwrap_or_default();
+            let is_there = makefile.lines().any(|line| line.starts_with(&format!("{target}:")));
+            assert!(is_there, "{}: make {target}", block.page);
+        }
+    }
+}

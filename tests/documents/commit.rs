@@ -1,0 +1,66 @@
+//! Which commit a release says that it is built of.
+
+#[path = "../../packages/commit.rs"]
+mod asked;
+
+use std::{fs, path::Path, process::Command};
+
+/// A checkout with one commit.
+fn checkout(folder: &Path) {
+    fs::create_dir(folder.join("src")).expect("a folder");
+    fs::write(folder.join("src/main.rs"), "fn main() {}").expect("a file");
+    for words in ["init -q", "add .", "-c user.name=a -c user.email=a@b.c -c commit.gpgsign=false commit -q -m One"] {
+        git(folder, words);
+    }
+}
+
+fn git(folder: &Path, words: &str) {
+    let ran = Command::new("git").arg("-C").arg(folder).args(words.split(' ')).status().expect("git");
+    assert!(ran.success(), "git {words}");
+}
+
+#[test]
+fn a_release_names_the_commit_and_whether_it_is_another_by_now() {
+    let folder = tempfile::tempdir().expect("a folder");
+    checkout(folder.path());
+    let commit = asked::of(folder.path()).expect("a commit");
+    assert!(commit.len() == 12 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()), "{commit}");
+    fs::write(folder.path().join("notes.txt"), "in no binary").expect("a file");
+    assert_eq!(asked::of(folder.path()).as_ref(), Some(&commit));
+    for change in ["src/main.rs", "src/new.rs"] {
+        fs::write(folder.path().join(change), "fn main() { loop {} }").expect("a file");
+        assert_eq!(asked::of(folder.path()), Some(format!("{commit}, changed")), "{change}");
+        git(folder.path(), "reset -q --hard");
+        git(folder.path(), "clean -fdq src");
+    }
+}
+
+#[test]
+fn a_folder_without_git_is_of_no_commit_and_so_is_one_in_somebodys_checkout() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert_eq!(asked::of(folder.path()), None);
+    checkout(folder.path());
+    assert_eq!(asked::of(&folder.path().join("src")), None);
+}
+
+/// A path that is not there would be a reason to build each time, and a commit that nobody notices a lie.
+#[test]
+fn a_release_is_built_again_after_a_commit_and_not_without_a_reason() {
+    let folder = tempfile::tempdir().expect("a folder");
+    checkout(folder.path());
+    let watched = asked::watched(folder.path());
+    assert!(watched.iter().all(|path| path.exists()), "{watched:?}");
+    let last = |end: &str| watched.iter().any(|path| path.ends_with(end));
+    assert!(last(".git/logs/HEAD") && last("src"), "{watched:?}");
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let carried = ["README.md", "docs", "lua", "migrations", "openapi.yaml", "packages", "src", "web"];
+    assert!(carried.iter().all(|part| asked::watched(here).contains(&here.join(part))), "{:?}", asked::watched(here));
+}
+
+#[test]
+fn the_program_says_its_version() {
+    let said = Command::new(env!("CARGO_BIN_EXE_intray")).arg("--version").output().expect("the program").stdout;
+    let (said, version) = (String::from_utf8_lossy(&said).into_owned(), env!("CARGO_PKG_VERSION"));
+    let commit = said.trim_end().strip_prefix(&format!("intray {version}")).unwrap_or_else(|| panic!("{said}"));
+    assert!(commit.is_empty() || commit.starts_with(" (") && commit.ends_with(')'), "{said}");
+}

@@ -1,0 +1,4 @@
+import { createApp } from 'vue'
+import Desk from './Desk.vue'
+
+createApp(Desk).mount('#root')

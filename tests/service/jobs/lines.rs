@@ -1,0 +1,242 @@
+//! A job a line, as many as there are: they go into the line while they come, whatever becomes of the connection.
+
+use serde_json::{Value, json};
+
+use crate::world::{
+    Answer, Client, World,
+    access::{key, line},
+    assert_holds, eventually, id_of,
+    upload::Upload,
+};
+
+async fn sent(client: &Client, query: &str, key: Option<&str>, body: impl Into<Vec<u8>>) -> Answer {
+    let request = client.request("POST", &format!("/jobs{query}")).header("content-type", "application/x-ndjson");
+    let request = if let Some(key) = key { request.header("idempotency-key", key) } else { request };
+    request.body(body).send().await
+}
+
+fn lines(answer: &Answer) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    answer.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// What is said at the end.
+fn told(answer: &Answer) -> Value {
+    lines(answer).pop().expect("a last line")
+}
+
+fn numbered(numbers: impl IntoIterator<Item = u64>) -> String {
+    numbers.into_iter().map(|n| format!("{{\"payload\":{n}}}\n")).collect()
+}
+
+fn counted(lines: u64, created: u64, duplicates: u64, errors: u64) -> Value {
+    json!({ "lines": lines, "created": created, "duplicates": duplicates, "errors": errors, "complete": true })
+}
+
+#[tokio::test]
+async fn each_line_is_a_job_in_its_place_and_a_bad_one_hinders_no_other() {
+    let w = World::plan().flag("--max-payload-bytes", "100").start().await;
+    let long = format!("{{\"payload\":\"{}\"}}", "x".repeat(20_000));
+    let large = format!("{{\"payload\":\"{}\"}}", "x".repeat(100));
+    let body = format!(
+        "\u{feff}{{\"payload\":1}}\r\n\n  \n{{\"payload\":2}}\nnonsense\n[1]\n{{\"payload\":1}}\n{long}\n{large}\n{{\"payload\":3,\"queue\":\"?\"}}\n{{\"payload\":4}}"
+    );
+    let said = lines(&sent(&w, "", None, body.clone()).await);
+    let expected = [
+        json!({ "line": 5, "error": { "status": 400 } }),
+        json!({ "line": 6, "error": { "status": 422 } }),
+        json!({ "line": 8, "error": { "status": 413 } }),
+        json!({ "line": 9, "error": { "status": 413 } }),
+        json!({ "line": 10, "error": { "status": 422, "errors": [{ "pointer": "/queue" }] } }),
+        counted(11, 3, 1, 5),
+    ];
+    assert_eq!(said.len(), expected.len(), "{said:?}");
+    said.iter().zip(expected).for_each(|(said, expected)| assert_holds(said, expected));
+    let all = lines(&sent(&w, "?answers=all", None, body).await);
+    assert_eq!(all.iter().filter_map(|said| said["line"].as_u64()).collect::<Vec<_>>(), [1, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert_holds(&all[0], json!({ "line": 1, "duplicate": true, "state": "waiting", "queue": "default" }));
+    assert_eq!(all[9], counted(11, 0, 4, 5));
+    for expected in [1, 2, 4] {
+        let held = w.reserve().await;
+        assert_eq!(held.said["payload"], expected);
+        w.complete(&held).await.is(200);
+    }
+    assert_eq!(told(&sent(&w, "", None, "").await), counted(0, 0, 0, 0));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn with_a_key_a_longer_body_goes_on_and_a_changed_line_is_refused_alone() {
+    let w = World::start().await;
+    assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=3)).await), counted(3, 3, 0, 0));
+    assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=5)).await), counted(5, 5, 0, 0));
+    let changed = numbered([1, 7, 3, 4, 5, 6]);
+    let said = lines(&sent(&w, "", Some("k"), changed).await);
+    assert_holds(&said[0], json!({ "line": 2, "error": { "type": "/problems/idempotency-key-reused" } }));
+    assert_eq!(said[1], counted(6, 5, 0, 1));
+    // Only what is missing, by somebody who knows where they were.
+    assert_eq!(told(&sent(&w, "?first_line=6", Some("k"), numbered([6, 8])).await), counted(2, 2, 0, 0));
+    assert_eq!(told(&sent(&w, "", Some("other"), numbered(1..=8)).await), counted(8, 1, 7, 0));
+    assert_eq!(w.queue().await["totals"]["enqueued"], 8);
+    // A call of one job under the same key is the same as its line.
+    let single = w.request("POST", "/jobs").header("idempotency-key", "k").json("{\"payload\":1}").send().await;
+    assert_eq!(id_of(&single.is(201)), id_of(&lines(&sent(&w, "?answers=all", Some("k"), numbered([1])).await)[0]));
+    w.check().await;
+}
+
+/// So many, unless somebody asks for more.
+fn size() -> u64 {
+    std::env::var("INTRAY_NDJSON_LINES").map_or(2_000, |lines| lines.parse().expect("a number"))
+}
+
+#[tokio::test]
+async fn a_body_that_is_cut_again_and_again_makes_each_job_once_in_constant_memory() {
+    const CUTS: u64 = 20;
+    let (w, size) = (World::start().await, size());
+    told(&sent(&w, "", None, numbered(0..1)).await);
+    let memory = async || w.figure("process_resident_memory_bytes").await as u64 >> 10;
+    let (before, begin) = (memory().await, std::time::Instant::now());
+    let mut most = 0;
+    for cut in 0..=CUTS {
+        let mut upload = Upload::begin(&w, "", &[("idempotency-key", "all")]).await;
+        let end = if cut == CUTS { size } else { size * (cut + 1) / (4 * CUTS) };
+        for from in (1..=end).step_by(500) {
+            assert!(upload.says(&numbered(from..=end.min(from + 499))).await);
+            if from % 50_000 < 500 {
+                most = most.max(memory().await);
+            }
+        }
+        if cut < CUTS {
+            // In the middle of a line, and every other time while much is on its way.
+            upload.says("{\"payl").await;
+            while cut % 2 == 0 && w.queue().await["totals"]["enqueued"].as_u64() < Some(end) {}
+            continue;
+        }
+        upload.ends().await;
+        assert_eq!(upload.answer().await.1, [counted(size, size, 0, 0)]);
+    }
+    let took = begin.elapsed().as_secs_f64();
+    println!("{size} lines, cut {CUTS} times: {took:.1} s; {before} KiB before, at most {most} KiB");
+    assert_eq!(w.queue().await["totals"]["enqueued"], size + 1);
+    assert!(most < before + 24_000, "{before} KiB before, {most} KiB with lines");
+    if size < 100_000 {
+        w.check().await;
+    }
+}
+
+#[tokio::test]
+async fn who_reads_as_they_send_has_each_answer_before_the_next_line() {
+    let w = World::start().await;
+    let mut upload = Upload::begin(&w, "?answers=all", &[]).await;
+    for n in 1..=3 {
+        assert!(upload.says(&numbered([n])).await);
+        if n == 1 {
+            assert_eq!(upload.status().await, 200);
+        }
+        assert_holds(&upload.line().await, json!({ "line": n, "duplicate": false }));
+    }
+    upload.ends().await;
+    assert_eq!(upload.line().await, counted(3, 3, 0, 0));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_reads_only_at_the_end_is_told_of_so_many_refusals_and_how_many_there_were() {
+    let w = World::start().await;
+    let mut upload = Upload::begin(&w, "", &[]).await;
+    for _ in 0..10 {
+        assert!(upload.says(&"nonsense\n".repeat(200)).await);
+    }
+    upload.ends().await;
+    let (status, said) = upload.answer().await;
+    assert_eq!(status, 200);
+    assert_holds(said.last().expect("a last line"), json!({ "lines": 2_000, "errors": 2_000, "complete": true }));
+    let listed: usize = said.iter().map(|line| line.to_string().len()).sum();
+    assert!((60_000..70_000).contains(&listed), "{listed} bytes");
+    // And who never reads is not read from.
+    let mut mute = Upload::begin(&w, "?answers=all", &[]).await;
+    let piece = "nonsense\n".repeat(5_000);
+    let sending = async { while mute.says(&piece).await {} };
+    assert!(tokio::time::timeout(std::time::Duration::from_secs(1), sending).await.is_err(), "it goes on for ever");
+}
+
+#[tokio::test]
+async fn a_queue_that_is_full_or_not_the_callers_refuses_its_lines_alone() {
+    let w = World::plan().with_keys(&[("web", "producer", "default")]).start().await;
+    w.set(json!({ "max_jobs": 2 })).await;
+    let web = w.bearing(&key("web"));
+    let body = format!("{}{{\"payload\":1,\"queue\":\"other\"}}\n{{\"payload\":1}}\n", numbered(1..=3));
+    let said = lines(&sent(&web, "", None, body).await);
+    assert_holds(&said[0], json!({ "line": 3, "error": { "type": "/problems/queue-full" } }));
+    assert_holds(&said[1], json!({ "line": 4, "error": { "type": "/problems/forbidden" } }));
+    assert_eq!(said[2], counted(5, 2, 1, 2));
+    sent(&web, "?answers=none", None, "").await.blames_by("parameter", &["answers"]);
+    sent(&web, "?first_line=0&x=1", None, "").await.blames_by("parameter", &["first_line", "x"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whose_key_is_taken_away_puts_no_more_lines() {
+    let w = World::plan().with_keys(&[("web", "producer", "*")]).start().await;
+    let bearer = format!("Bearer {}", key("web"));
+    let mut upload = Upload::begin(&w, "", &[("authorization", &bearer)]).await;
+    let mut talking = Upload::begin(&w, "?answers=all", &[("authorization", &bearer)]).await;
+    assert!(upload.says(&numbered(1..=3)).await && talking.says("nonsense\n").await);
+    eventually("they are there", async || {
+        (w.get("/queues/default").await.json()["counts"]["waiting"] == 3).then_some(())
+    })
+    .await;
+    std::fs::write(w.folder().join("keys"), line("root", "operator", "*")).expect("written");
+    let (status, said) = upload.answer().await;
+    assert_eq!(status, 200);
+    assert_holds(&said[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 401 } }));
+    assert_eq!(talking.status().await, 200);
+    talking.line().await;
+    assert_holds(&talking.line().await, json!({ "complete": false, "error": { "status": 401 } }));
+    talking.falls_silent().await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_redis_that_is_away_ends_it_with_what_is_known_of_each_line() {
+    let w = World::start().await;
+    let mut upload = Upload::begin(&w, "", &[("idempotency-key", "k")]).await;
+    assert!(upload.says(&numbered(1..=50)).await);
+    eventually("they are there", async || {
+        (w.get("/queues/default").await.json()["counts"]["waiting"] == 50).then_some(())
+    })
+    .await;
+    w.engine.freeze();
+    assert!(upload.says(&numbered(51..=60)).await);
+    let (_, said) = upload.answer().await;
+    w.engine.thaw();
+    let last = said.last().expect("a last line");
+    assert_holds(
+        last,
+        json!({ "lines": 60, "created": 50, "errors": 10, "complete": false, "error": { "status": 503 } }),
+    );
+    for (said, n) in said.iter().zip(51..=60) {
+        assert_holds(said, json!({ "line": n, "error": { "type": "/problems/unavailable" } }));
+        assert!(said["error"]["applied"] == "unknown" || said["error"]["applied"] == false, "{said}");
+    }
+    assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=70)).await), counted(70, 70, 0, 0));
+    assert_eq!(w.queue().await["totals"]["enqueued"], 70);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_service_that_is_told_to_end_says_how_far_it_came() {
+    let w = World::start().await;
+    let (mut other, client) = w.another().await;
+    let mut upload = Upload::begin(&client, "", &[]).await;
+    assert!(upload.says(&numbered(1..=3)).await);
+    eventually("they are there", async || {
+        (w.get("/queues/default").await.json()["counts"]["waiting"] == 3).then_some(())
+    })
+    .await;
+    other.signal(libc::SIGTERM);
+    let (_, said) = upload.answer().await;
+    assert_holds(&said[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 503 } }));
+    assert!(other.ended().await.success());
+    w.check().await;
+}

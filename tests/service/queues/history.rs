@@ -1,0 +1,172 @@
+//! The history of a queue: what was counted, minute by minute and hour by hour, each once, by whichever instance.
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, World, assert_holds, eventually, number};
+
+const MINUTE: u64 = 60_000;
+const HOUR: u64 = 3_600_000;
+
+/// The clock stands so many ms behind the beginning of an hour.
+async fn at(ms: u64) -> World {
+    let w = World::start().await;
+    w.stop_the_clock().await;
+    w.pass(HOUR - w.engine.now().await % HOUR + ms);
+    w
+}
+
+async fn enqueue(w: &World, n: usize) {
+    w.enqueue_many((0..n).map(|_| json!({ "payload": 1, "dedupe": false }))).await;
+}
+
+async fn spans(client: &Client, query: &str) -> Vec<Value> {
+    let answer = client.get(&format!("/queues/default/history?{query}")).await.is(200);
+    answer["spans"].as_array().expect("spans").clone()
+}
+
+fn sum(spans: &[Value], total: &str) -> u64 {
+    spans.iter().map(|span| number(&span["gained"], total)).sum()
+}
+
+/// Nothing that was counted is missing, or there twice.
+async fn adds_up(w: &World) {
+    let totals = w.queue().await["totals"].clone();
+    for step in ["minute", "hour"] {
+        let spans = spans(w, &format!("step={step}&limit=2160")).await;
+        for (total, n) in totals.as_object().expect("totals") {
+            assert_eq!(json!(sum(&spans, total)), *n, "{total} by the {step}: {spans:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_counted_is_there_by_the_minute_and_by_the_hour() {
+    let w = at(10_000).await;
+    enqueue(&w, 3).await;
+    let held = w.reserve().await;
+    let open = spans(&w, "step=minute").await;
+    assert_eq!(open.len(), 1, "at once, and before the minute is over: {open:?}");
+    w.pass(MINUTE - 9_500);
+    w.sweep().await;
+    assert_eq!(spans(&w, "").await, open, "a sweep that comes soon after its end enters it as it was");
+    assert_holds(&open[0], json!({ "waiting": 2, "reserved": 1, "gained": { "enqueued": 3, "handed_out": 1 } }));
+
+    w.pass(2 * MINUTE);
+    w.complete(&held).await.is(200);
+    w.pass(MINUTE);
+    w.sweep().await;
+    let minutes = spans(&w, "step=minute").await;
+    assert_eq!(minutes.len(), 2, "only those in which something was counted: {minutes:?}");
+    assert_holds(&minutes[1], json!({ "waiting": 2, "reserved": 0, "gained": { "completed": 1, "enqueued": 0 } }));
+
+    w.pass(HOUR);
+    enqueue(&w, 1).await;
+    w.pass(MINUTE);
+    w.sweep().await;
+    let hours = spans(&w, "step=hour").await;
+    assert_eq!((hours.len(), sum(&hours[..1], "enqueued"), sum(&hours[1..], "enqueued")), (2, 3, 1), "{hours:?}");
+    assert_eq!(hours[0]["at"], open[0]["at"], "it begins with its first minute");
+    adds_up(&w).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn each_minute_is_counted_once_whoever_sweeps_and_how_often() {
+    let w = at(0).await;
+    let (_second, other) = w.another().await;
+    for _ in 0..5 {
+        enqueue(&w, 2).await;
+        for client in [&*w, &other, &*w] {
+            w.pass(7_000);
+            client.post("/queues/default/sweep", json!({})).await.is(200);
+        }
+        w.pass(MINUTE - 20_500);
+        other.post("/queues/default/sweep", json!({})).await.is(200);
+        w.sweep().await;
+    }
+    let minutes = spans(&w, "").await;
+    assert_eq!(minutes.iter().map(|minute| number(&minute["gained"], "enqueued")).collect::<Vec<_>>(), [2; 5]);
+    adds_up(&w).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_page_says_where_the_next_begins() {
+    let w = at(0).await;
+    for n in 0..4 {
+        w.put(json!({ "payload": n })).await.is(201);
+        w.pass(MINUTE);
+        w.sweep().await;
+    }
+    let (mut found, mut after) = (Vec::new(), String::new());
+    loop {
+        let page = w.get(&format!("/queues/default/history?limit=3{after}")).await.is(200);
+        found.extend(page["spans"].as_array().expect("spans").clone());
+        match page["next"].as_str() {
+            Some(next) => after = format!("&after={next}"),
+            None => break,
+        }
+    }
+    assert_eq!(found, spans(&w, "").await);
+    for (query, parameter) in [("step=day", "step"), ("limit=2161", "limit"), ("after=now", "after")] {
+        w.get(&format!("/queues/default/history?{query}")).await.blames_by("parameter", &[parameter]);
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_day_of_minutes_is_kept_and_ninety_days_of_hours() {
+    let w = at(0).await;
+    let mut jobs = 0;
+    for ms in [0, 2 * HOUR, 23 * HOUR, 12 * HOUR, 60 * 24 * HOUR, 40 * 24 * HOUR] {
+        w.pass(ms);
+        jobs += 1;
+        w.put(json!({ "payload": jobs })).await.is(201);
+        w.pass(MINUTE);
+        w.sweep().await;
+        let (minutes, hours) = (spans(&w, "").await, spans(&w, "step=hour").await);
+        let kept = [(1, 1), (2, 2), (2, 3), (2, 4), (1, 5), (1, 2)][jobs - 1];
+        assert_eq!((minutes.len(), hours.len()), kept, "after {ms} ms: {hours:?}");
+    }
+    let fields: Vec<String> = w.engine.run("HKEYS intray:{default}:2:history").await;
+    assert!(fields.len() <= 5, "what is too old is gone: {fields:?}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_loses_nothing_and_counts_nothing_twice() {
+    let w = at(0).await;
+    for ms in [0, 90_000, -2 * HOUR as i64, 30_000, 3 * HOUR as i64, -1_000, 61_000] {
+        w.engine.clock.advance(ms);
+        enqueue(&w, 1).await;
+        w.sweep().await;
+        adds_up(&w).await;
+    }
+    let minutes = spans(&w, "").await;
+    let times: Vec<_> = minutes.iter().map(|minute| minute["at"].as_str().expect("a time")).collect();
+    assert!(times.is_sorted() && times.len() >= 4, "{times:?}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn the_background_task_enters_a_minute_when_it_is_over() {
+    let w = World::plan().sweeping_every(20).start().await;
+    w.stop_the_clock().await;
+    w.pass(2 * MINUTE - w.engine.now().await % MINUTE - 100);
+    let entered = async |jobs: u64| {
+        eventually("it is entered", async || {
+            let last: Option<String> = w.engine.run("HGET intray:{default}:2:history last").await;
+            (last?.split(',').nth(1)?.split(' ').next()? == jobs.to_string()).then_some(())
+        })
+        .await;
+    };
+    enqueue(&w, 1).await;
+    entered(1).await;
+    // Once a minute: the rest waits for its end.
+    enqueue(&w, 1).await;
+    w.pass(200);
+    entered(2).await;
+    assert_eq!(spans(&w, "").await.len(), 1, "both belong to the minute that is over");
+    adds_up(&w).await;
+    w.check().await;
+}

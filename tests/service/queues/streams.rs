@@ -1,0 +1,234 @@
+//! Whole lists: as lines, as a table, and for ever.
+
+use serde_json::{Value, json};
+
+use crate::world::{
+    Client, World,
+    access::{key, line},
+    assert_holds,
+    contract::{CONTRACT, NDJSON},
+    eventually, id_of,
+};
+
+/// Somebody who reads lines when they like.
+struct Reader {
+    answer: reqwest::Response,
+    unread: Vec<u8>,
+    read: u64,
+}
+
+impl Reader {
+    async fn open(client: &Client, path: &str) -> Self {
+        let answer = client.request("GET", path).header("accept", NDJSON).open().await;
+        assert_eq!(answer.status(), 200, "{path}");
+        Self { answer, unread: Vec::new(), read: 0 }
+    }
+
+    /// The next line, blank ones left out; none at the end.
+    async fn line(&mut self) -> Option<Value> {
+        loop {
+            while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                let line = std::str::from_utf8(&line).expect("UTF-8").trim();
+                if !line.is_empty() {
+                    // Of very many, some will do.
+                    if self.read < 300 || line.starts_with("{\"error") {
+                        CONTRACT.check_lines(line);
+                    }
+                    self.read += 1;
+                    return Some(serde_json::from_str(line).expect("JSON"));
+                }
+            }
+            self.unread.extend(self.answer.chunk().await.expect("a sound answer")?);
+        }
+    }
+}
+
+async fn lines(client: &Client, path: &str) -> Vec<Value> {
+    let answer = client.request("GET", path).header("accept", NDJSON).send().await;
+    assert_eq!((answer.status, answer.content_type().as_str()), (200, NDJSON), "{}", answer.text());
+    answer.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// So many that are completed.
+async fn completed(w: &World, count: usize) -> Vec<String> {
+    w.set(json!({ "worker_limit": 0 })).await;
+    let mut ids = Vec::new();
+    for from in (0..count).step_by(100) {
+        w.enqueue_many((from..count.min(from + 100)).map(|n| json!({ "payload": { "n": n } }))).await;
+        for held in w.reserve_all(json!({ "limit": 100 })).await {
+            w.complete_with(&held, json!({ "verdict": format!("={}", held.said["payload"]["n"]) })).await.is(200);
+            ids.push(held.id);
+        }
+    }
+    ids
+}
+
+#[tokio::test]
+async fn all_pages_come_as_lines_each_job_once_and_whoever_was_cut_goes_on_behind_any() {
+    let w = World::start().await;
+    let ids = completed(&w, 250).await;
+    let path = "/queues/default/jobs?state=completed";
+    let all = lines(&w, path).await;
+    assert_eq!(all.iter().map(id_of).collect::<Vec<_>>(), ids);
+    assert_eq!(all[0]["payload"], json!({ "n": 0 }));
+    for cut in [0, 99, 100, 248, 249] {
+        let next = all[cut]["next"].as_str().expect("a next");
+        let rest = lines(&w, &format!("{path}&after={next}")).await;
+        assert_eq!(rest.iter().map(id_of).collect::<Vec<_>>(), ids[cut + 1..], "behind {cut}");
+    }
+    let waiting = w.enqueue_many((0..130).map(|n| json!({ "payload": n, "client": "ann" }))).await;
+    assert_eq!(lines(&w, "/queues/default/jobs?client=ann").await.iter().map(id_of).collect::<Vec<_>>(), waiting);
+    assert_eq!(lines(&w, "/queues/default/jobs?client=bob").await, [] as [Value; 0]);
+    assert_eq!(lines(&w, "/queues/default/jobs?state=dead").await, [] as [Value; 0]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_table_has_the_columns_that_are_asked_for_and_no_formula() {
+    let w = World::start().await;
+    let ids = completed(&w, 120).await;
+    let table = async |query: &str| {
+        let path = format!("/queues/default/jobs?state=completed{query}");
+        let answer = w.request("GET", &path).header("accept", "text/csv").send().await;
+        assert_eq!((answer.status, answer.content_type().as_str()), (200, "text/csv"), "{}", answer.text());
+        answer.text().split("\r\n").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let rows = table("&columns=id,/payload/n&columns=/result/verdict,/result/none").await;
+    assert_eq!((rows.len(), rows[0].as_str()), (122, "id,/payload/n,/result/verdict,/result/none"));
+    for (n, (row, id)) in rows[1..].iter().zip(&ids).enumerate() {
+        assert_eq!(*row, format!("{id},{n},\"'={n}\","));
+    }
+    let usual = table("").await;
+    assert!(usual[0].starts_with("id,state,priority") && usual[1].starts_with(&format!("{},completed,50", ids[0])));
+    assert!(usual[1].ends_with("\"{\"\"n\"\":0}\",\"{\"\"verdict\"\":\"\"=0\"\"}\""), "{}", usual[1]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_is_not_for_a_whole_list_is_refused_before_it_begins() {
+    let w = World::plan().with_keys(&[("web", "producer", "*"), ("other", "producer", "other")]).start().await;
+    w.enqueue(1).await;
+    let asked = async |client: &Client, accept: &str, query: &str| {
+        client.request("GET", &format!("/queues/{query}")).header("accept", accept).send().await
+    };
+    for (accept, query, wrong) in [
+        (NDJSON, "limit=1&wait_ms=1", &["limit", "wait_ms"][..]),
+        (NDJSON, "follow=true", &["follow"]),
+        (NDJSON, "follow=yes&state=completed", &["follow"]),
+        (NDJSON, "columns=id", &["columns"]),
+        ("text/csv", "follow=1&state=completed", &["follow"]),
+        ("text/csv", "columns=/a~2,id,", &["columns", "columns"]),
+        ("*/*", "follow=1", &["follow"]),
+    ] {
+        asked(&w, accept, &format!("default/jobs?{query}")).await.blames_by("parameter", wrong);
+    }
+    asked(&w, NDJSON, "none/jobs").await.refused("unknown-queue");
+    let (web, other) = (w.bearing(&key("web")), w.bearing(&key("other")));
+    asked(&web, NDJSON, "default/jobs?state=waiting").await.refused("forbidden");
+    asked(&other, "text/csv", "default/jobs?state=completed").await.refused("forbidden");
+    assert_eq!(asked(&web, NDJSON, "default/jobs?state=completed").await.status, 200);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_follows_has_each_result_as_it_comes_and_goes_on_where_they_were_cut() {
+    let w = World::start().await;
+    let mut ids = completed(&w, 3).await;
+    let mut path = "/queues/default/jobs?state=completed&follow=1".to_owned();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let mut reader = Reader::open(&w, &path).await;
+        while seen.len() < ids.len() {
+            seen.push(id_of(&reader.line().await.expect("it has no end")));
+        }
+        ids.extend(completed(&w, 3).await);
+        let last = reader.line().await.expect("it has no end");
+        seen.push(id_of(&last));
+        // Two more have come, and this one is cut.
+        path =
+            format!("/queues/default/jobs?state=completed&follow=1&after={}", last["next"].as_str().expect("a next"));
+    }
+    let mut reader = Reader::open(&w, &path).await;
+    while seen.len() < ids.len() {
+        seen.push(id_of(&reader.line().await.expect("it has no end")));
+    }
+    assert_eq!(seen, ids);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_the_key_and_with_the_service_and_says_so() {
+    let w = World::plan().with_keys(&[("web", "producer", "*")]).start().await;
+    completed(&w, 1).await;
+    let path = "/queues/default/jobs?state=completed&follow=true";
+    let mut web = Reader::open(&w.bearing(&key("web")), path).await;
+    let first = web.line().await.expect("one");
+    let (mut other, client) = w.another().await;
+    let mut root = Reader::open(&client, path).await;
+    root.line().await.expect("one");
+    std::fs::write(w.folder().join("keys"), line("root", "operator", "*")).expect("written");
+    let last = web.line().await.expect("a last line");
+    assert_holds(&last, json!({ "error": { "status": 401 }, "next": first["next"] }));
+    assert_eq!(web.line().await, None);
+    other.signal(libc::SIGTERM);
+    let last = root.line().await.expect("a last line");
+    assert_holds(&last, json!({ "error": { "status": 503 }, "next": first["next"] }));
+    assert_eq!(root.line().await, None);
+    assert!(other.ended().await.success());
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_list_that_breaks_off_is_not_taken_for_the_whole() {
+    let w = World::start().await;
+    for _ in 0..3 {
+        w.enqueue_many((0..80).map(|n| json!({ "payload": [n, "x".repeat(90_000)], "dedupe": false }))).await;
+    }
+    let path = "/queues/default/jobs";
+    let mut reader = Reader::open(&w, path).await;
+    let mut table = w.request("GET", path).header("accept", "text/csv").open().await;
+    table.chunk().await.expect("a head").expect("a head");
+    w.engine.freeze();
+    let (mut count, mut last) = (0, Value::Null);
+    while let Some(line) = reader.line().await {
+        count += 1;
+        last = line;
+    }
+    assert!(count < 241, "{count} lines");
+    assert_holds(&last, json!({ "error": { "type": "/problems/unavailable", "applied": false } }));
+    let broken = eventually("the table breaks off", async || match table.chunk().await {
+        Ok(Some(_)) => None,
+        Ok(None) => Some(false),
+        Err(_) => Some(true),
+    });
+    assert!(broken.await, "a whole table");
+    w.engine.thaw();
+    let next = last["next"].as_str().expect("a next");
+    let rest = lines(&w, &format!("{path}?after={next}")).await;
+    assert_eq!(count - 1 + rest.len(), 240, "it goes on where it was");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_long_list_takes_no_more_memory_than_a_short_one() {
+    let w = World::start().await;
+    let size: u64 = std::env::var("INTRAY_NDJSON_LINES").map_or(1_500, |lines| lines.parse().expect("a number"));
+    for from in (0..size).step_by(10_000) {
+        let body: String = (from..size.min(from + 10_000)).map(|n| format!("{{\"payload\":{n}}}\n")).collect();
+        w.request("POST", "/jobs").header("content-type", NDJSON).body(body).send().await;
+    }
+    let memory = async || w.figure("process_resident_memory_bytes").await as u64 >> 10;
+    let (before, begin) = (memory().await, std::time::Instant::now());
+    let (mut reader, mut count, mut most) = (Reader::open(&w, "/queues/default/jobs").await, 0, 0);
+    while let Some(line) = reader.line().await {
+        assert_eq!(line["payload"], count, "in their order, each once");
+        count += 1;
+        if count % 20_000 == 1 {
+            most = most.max(memory().await);
+        }
+    }
+    println!("{count} lines in {:.1} s; {before} KiB before, at most {most} KiB", begin.elapsed().as_secs_f64());
+    assert_eq!(count, size);
+    assert!(most < before + 20_000, "{before} KiB before, {most} KiB");
+}

@@ -1,0 +1,81 @@
+//! Everybody who works: who holds what in all queues, those first whose time is over, and who waits.
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, World, access::key, eventually};
+
+async fn held_by(w: &World, queue: &str, worker: &str, lease_ms: u64) -> String {
+    w.enqueue_as(json!({ "queue": queue, "payload": worker })).await;
+    let held = w.reserve_by(json!({ "queues": [queue], "worker": worker, "lease_ms": lease_ms })).await;
+    held.id.clone()
+}
+
+async fn page(client: &Client, query: &str) -> (Vec<String>, Value) {
+    let page = client.get(&format!("/workers{query}")).await.is(200);
+    let held = page["held"].as_array().expect("a list").iter();
+    (held.map(|held| held["worker"].as_str().expect("a name").to_owned()).collect(), page)
+}
+
+#[tokio::test]
+async fn those_whose_time_is_over_come_first_whatever_their_queue() {
+    let w = World::start().await;
+    w.stop_the_clock().await;
+    for (queue, worker, lease_ms) in [
+        ("b", "dan", 9_000),
+        ("a", "eve", 9_000),
+        ("c", "bob", 2_000),
+        ("a", "ann", 1_000),
+        ("b", "cat", 3_000),
+        ("c", "fay", 9_000),
+    ] {
+        held_by(&w, queue, worker, lease_ms).await;
+    }
+    w.pass(1_500);
+    let (all, answer) = page(&w, "").await;
+    assert_eq!(all, ["ann", "bob", "cat", "eve", "dan", "fay"], "by deadline, and of the same one by queue");
+    assert_eq!((&answer["held"][0]["expires_in_ms"], &answer["held"][1]["expires_in_ms"]), (&json!(0), &json!(500)));
+    for limit in 1..=6 {
+        let (mut found, mut after) = (Vec::new(), String::new());
+        loop {
+            let (some, answer) = page(&w, &format!("?limit={limit}{after}")).await;
+            assert!(some.len() <= limit);
+            found.extend(some);
+            match answer["next"].as_str() {
+                Some(next) => after = format!("&after={next}"),
+                None => break,
+            }
+        }
+        assert_eq!(found, all, "on pages of {limit}");
+    }
+    w.get("/workers?after=00").await.blames_by("parameter", &["after"]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_waits_is_there_for_whoever_may_see_the_queue() {
+    let keys = [("elsewhere", "operator", "else*")];
+    let w = World::plan().with_keys(&keys).start().await;
+    held_by(&w, "here", "ann", 60_000).await;
+    let wait = |worker: &str, queues: Value| {
+        let request = w.request("POST", "/jobs/reserve");
+        let body = json!({ "queues": queues, "worker": worker, "wait_ms": 30_000 }).to_string();
+        tokio::spawn(async move { request.json(body).send().await })
+    };
+    let waiting = [wait("bob", json!(["here", "elsewhere"])), wait("cat", json!(["here"]))];
+    let answer = eventually("both wait", async || {
+        let answer = w.get("/workers").await.is(200);
+        (answer["waiting_total"] == 2).then_some(answer)
+    })
+    .await;
+    let mut who: Vec<_> = answer["waiting"].as_array().expect("a list").iter().map(|waits| &waits["worker"]).collect();
+    who.sort_by_key(|name| name.to_string());
+    assert_eq!((who, &answer["held"][0]["worker"]), (vec![&json!("bob"), &json!("cat")], &json!("ann")));
+    let seen = w.bearing(&key("elsewhere")).get("/workers").await.is(200);
+    assert_eq!((&seen["held"], &seen["waiting_total"]), (&json!([]), &json!(1)));
+    assert_eq!(seen["waiting"][0]["queues"], json!(["elsewhere"]), "of what they wait for, what one may see");
+    for wait in waiting {
+        wait.abort();
+    }
+    eventually("nobody waits", async || (w.get("/workers").await.is(200)["waiting_total"] == 0).then_some(())).await;
+    w.check().await;
+}

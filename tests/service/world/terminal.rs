@@ -1,0 +1,100 @@
+//! A terminal, with a program in it.
+
+use std::{
+    fs::File,
+    io::{Read, Write},
+    num::NonZero,
+    os::fd::OwnedFd,
+    process::{Command, ExitStatus, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+    thread,
+};
+
+use rustix::{
+    fs::{Mode, OFlags},
+    pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt},
+    termios::{self, LocalModes, Winsize},
+};
+
+use super::{Tied, eventually};
+
+pub struct Terminal {
+    process: Tied,
+    keys: File,
+    /// The side that the program has.
+    inside: OwnedFd,
+    seen: Arc<Mutex<vt100::Parser>>,
+}
+
+impl Terminal {
+    pub fn start(mut command: Command, width: u16, height: u16) -> Self {
+        let outside = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        grantpt(&outside).and_then(|()| unlockpt(&outside)).expect("a terminal of ours");
+        let name = ptsname(&outside, Vec::new()).expect("its name");
+        let inside = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("its inner side");
+        let side = || Stdio::from(inside.try_clone().expect("once more"));
+        command.stdin(side()).stdout(side()).stderr(side());
+        let seen = Arc::new(Mutex::new(vt100::Parser::new(some(height), some(width), 0)));
+        let (keys, mut written) = (File::from(outside.try_clone().expect("once more")), File::from(outside));
+        let shown = seen.clone();
+        // It ends with the terminal.
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(length @ 1..) = written.read(&mut bytes) {
+                shown.lock().unwrap_or_else(PoisonError::into_inner).process(&bytes[..length]);
+            }
+        });
+        set_size(&inside, width, height);
+        Self { process: Tied::spawn(command), keys, inside, seen }
+    }
+
+    pub fn press(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).expect("a terminal");
+    }
+
+    pub fn signal(&self, signal: i32) {
+        self.process.signal(signal);
+    }
+
+    /// As if somebody pulled at the corner of its window.
+    pub fn resize(&self, width: u16, height: u16) {
+        set_size(&self.inside, width, height);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).screen_mut().set_size(some(height), some(width));
+        self.signal(libc::SIGWINCH);
+    }
+
+    pub fn text(&self) -> String {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).screen().contents()
+    }
+
+    pub async fn shows(&self, what: &str) -> String {
+        self.until(what, |text| text.contains(what)).await
+    }
+
+    /// Waits until what it shows is so.
+    pub async fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+        eventually(&format!("the terminal shows: {what}"), async || Some(self.text()).filter(|text| is_so(text))).await
+    }
+
+    /// Whether it takes lines and shows what is typed, as a shell wants it, and the screen is the one of before.
+    pub fn is_as_before(&self) -> bool {
+        let modes = termios::tcgetattr(&self.inside).expect("a terminal").local_modes;
+        let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+            && !seen.screen().alternate_screen()
+            && !seen.screen().hide_cursor()
+    }
+
+    pub async fn ended(&mut self) -> ExitStatus {
+        eventually("the program ends", async || self.process.child().try_wait().expect("our child")).await
+    }
+}
+
+fn some(size: u16) -> NonZero<u16> {
+    NonZero::new(size).expect("a terminal has lines and columns")
+}
+
+fn set_size(side: &OwnedFd, width: u16, height: u16) {
+    let size = Winsize { ws_row: height, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 };
+    termios::tcsetwinsize(side, size).expect("a terminal");
+}

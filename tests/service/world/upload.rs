@@ -1,0 +1,94 @@
+//! A body that is sent piece by piece, and an answer that is read line by line, by somebody who does both when they like.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    net::{
+        TcpStream,
+        tcp::{OwnedReadHalf, OwnedWriteHalf},
+    },
+    time::timeout,
+};
+
+use super::{contract::CONTRACT, http::Client};
+
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// One `POST /jobs` of lines on a connection of its own. Who drops it hangs up.
+pub struct Upload {
+    to: OwnedWriteHalf,
+    from: BufReader<OwnedReadHalf>,
+    /// What is left of the piece of the answer that is being read.
+    heard: String,
+}
+
+impl Upload {
+    pub async fn begin(client: &Client, query: &str, headers: &[(&str, &str)]) -> Self {
+        let (from, mut to) = TcpStream::connect(client.address()).await.expect("the service listens").into_split();
+        let mut head = format!("POST /jobs{query} HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked\r\n");
+        for (name, value) in headers.iter().chain(&[("content-type", "application/x-ndjson")]) {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        to.write_all(format!("{head}\r\n").as_bytes()).await.expect("the service reads");
+        Self { to, from: BufReader::new(from), heard: String::new() }
+    }
+
+    /// False when nobody reads any more.
+    pub async fn says(&mut self, text: &str) -> bool {
+        let piece = format!("{:x}\r\n{text}\r\n", text.len());
+        timeout(PATIENCE, self.to.write_all(piece.as_bytes())).await.is_ok_and(|sent| sent.is_ok())
+    }
+
+    pub async fn ends(&mut self) {
+        // Whoever was answered before may not be heard any more.
+        let _ = self.to.write_all(b"0\r\n\r\n").await;
+    }
+
+    /// The status of the answer, whose body is next.
+    pub async fn status(&mut self) -> u16 {
+        let mut head = String::new();
+        while !head.ends_with("\r\n\r\n") {
+            let read = timeout(PATIENCE, self.from.read_line(&mut head)).await.expect("a head").expect("a head");
+            assert!(read > 0, "it was cut: {head}");
+        }
+        head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status: {head}"))
+    }
+
+    /// The next line of an answer that comes in chunks.
+    pub async fn line(&mut self) -> Value {
+        while !self.heard.contains('\n') {
+            let mut size = String::new();
+            timeout(PATIENCE, self.from.read_line(&mut size)).await.expect("a chunk").expect("a chunk");
+            let size = usize::from_str_radix(size.trim(), 16).unwrap_or_else(|_| panic!("no size: {size:?}"));
+            let mut chunk = vec![0; size + 2];
+            self.from.read_exact(&mut chunk).await.expect("all of it");
+            chunk.truncate(size);
+            self.heard.push_str(std::str::from_utf8(&chunk).expect("UTF-8"));
+        }
+        let line: String = self.heard.drain(..=self.heard.find('\n').expect("a line")).collect();
+        CONTRACT.check_lines(&line);
+        serde_json::from_str(&line).expect("JSON")
+    }
+
+    /// Nothing more is said, and nobody waits for the rest of the body.
+    pub async fn falls_silent(mut self) {
+        let mut rest = String::new();
+        let read = timeout(Duration::from_secs(10), self.from.read_to_string(&mut rest)).await;
+        assert!(read.is_ok() && rest == "0\r\n\r\n", "{read:?}: {rest:?}");
+    }
+
+    /// The whole answer of one that is told at the end.
+    pub async fn answer(mut self) -> (u16, Vec<Value>) {
+        let status = self.status().await;
+        let mut text = String::new();
+        // A connection that is closed behind the answer, or not: its last line has the end of it.
+        while !text.lines().any(|line| line.contains("\"complete\"")) {
+            let read = timeout(PATIENCE, self.from.read_line(&mut text)).await.expect("an answer").expect("an answer");
+            assert!(read > 0, "it was cut: {text}");
+        }
+        CONTRACT.check_lines(&text);
+        (status, text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect())
+    }
+}

@@ -1,0 +1,60 @@
+// What was counted before the page was opened: the histories of queues, which the service keeps.
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const MOST_QUEUES = 50
+const TOGETHER = 8
+
+export const RANGES = {
+  hour: { title: 'Hour', words: 'the last hour', step: MINUTE, ms: HOUR },
+  day: { title: 'Day', words: 'the last day', step: MINUTE, ms: 24 * HOUR },
+  days: { title: '90 days', words: 'the last 90 days', step: HOUR, ms: 90 * 24 * HOUR },
+}
+
+/** queue → what `ask(name, query)` says was counted; `null` of so many queues that it would be a burden to ask for all. */
+export async function load(names, range, now, ask) {
+  if (names.length === 0 || names.length > MOST_QUEUES) return null
+  const { step, ms } = RANGES[range]
+  const after = new Date(now - ms - step).toISOString()
+  const query = { step: step === MINUTE ? 'minute' : 'hour', after, limit: 2_160 }
+  const all = new Map()
+  for (let at = 0; at < names.length; at += TOGETHER) {
+    await Promise.all(names.slice(at, at + TOGETHER).map(async (name) => {
+      all.set(name, (await ask(name, query)).spans)
+    }))
+  }
+  return all
+}
+
+/** Columns of a chart: seconds, then per minute each of `names`. Where nothing was counted it is nought. */
+export function columns(all, range, names, now) {
+  const { step, ms } = RANGES[range]
+  const begin = Math.floor((now - ms) / step) * step
+  const places = Math.floor((now - begin) / step) + 1
+  const sums = names.map(() => new Array(places).fill(0))
+  for (const { at, gained } of [...all].flatMap(([, spans]) => spans)) {
+    const place = (Date.parse(at) - begin) / step
+    if (place in sums[0]) names.forEach((name, n) => { sums[n][place] += gained[name] })
+  }
+  const end = (place) => Math.min(begin + (place + 1) * step, now)
+  // The one that goes on has only just begun, it may be.
+  const minutes = (place) => Math.max(end(place) - begin - place * step, step / 2) / MINUTE
+  return [
+    sums[0].map((_, place) => end(place) / 1_000),
+    ...sums.map((sum) => sum.map((n, place) => n / minutes(place))),
+  ]
+}
+
+/** What is known from before, and then what this page has seen itself. */
+export function joined(before, since) {
+  const first = since[0][0] ?? Infinity
+  const kept = before[0].filter((at) => at < first).length
+  return before.map((column, n) => [...column.slice(0, kept), ...since[n]])
+}
+
+/** How often something happened in all of it. */
+export function sum(all, range, name, now) {
+  const from = now - RANGES[range].ms
+  const spans = [...all].flatMap(([, some]) => some).filter(({ at }) => Date.parse(at) >= from)
+  return spans.reduce((total, { gained }) => total + gained[name], 0)
+}

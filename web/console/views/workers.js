@@ -1,0 +1,57 @@
+// Everybody who works: who holds what, those first whose time is over, and who waits for something to do.
+
+import { html, useBeat, useEffect } from '../html.js'
+import * as api from '../api.js'
+import * as actions from '../actions.js'
+import { age, many, tail } from '../format.js'
+import { List, Row, Table, usePages } from '../list.js'
+import { link } from '../router.js'
+import { Ago, Button, Empty, Left, Name } from '../ui.js'
+
+const EVERY = 5_000
+const HELD = [
+  ['worker', 'Who'], ['queue', 'Queue'], ['id', 'Job'], ['n age', 'Holds it for'], ['lease', 'Time left'],
+  ['do', html`<span class="unseen">Actions</span>`],
+]
+const IDLE = [['worker', 'Who'], ['queues', 'Queues'], ['n age', 'Waits for']]
+
+export function Workers() {
+  const pages = usePages((page, signal) => api.people({ limit: 100, ...page }, signal), [])
+  const { data, at, reload } = pages.answer
+  useEffect(() => {
+    const timer = setInterval(() => reload(), EVERY)
+    return () => clearInterval(timer)
+  }, [])
+  const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(job.queue, 'held', job.id)} fresh=${fresh}>
+    <td class="worker"><${Name} worker=${job.worker} /></td>
+    <td class="queue"><a href=${link(job.queue, 'held')}><bdi>${job.queue}</bdi></a></td>
+    <td class="id"><a href=${link(job.queue, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
+    <td class="n age"><${Ago} at=${job.reserved_at} /></td>
+    <td class="lease"><${Left} until=${job.expires_at} since=${job.reserved_at} /></td>
+    <td class="do"><${Button} kind="quiet" keys="r" label="Release"
+      onClick=${() => actions.release(job.id, job.worker, reload)}>Release<//></td>
+  <//>`
+  return html`<main class="page">
+    <h1 class="unseen">Everybody who works</h1>
+    <h2>At work</h2>
+    <${List} label="who holds what" columns=${HELD} pages=${pages} items=${(answer) => answer.held}
+      id=${(job) => job.id} row=${row} empty=${html`<${Empty} title="Nobody holds anything">
+        Whoever has a job of any queue is here, those first whose time is over.<//>`} />
+    ${data && html`<h2>Waiting for work</h2>
+      <p class="dim">Those who wait at the instance that answers this page${data.waiting_total > data.waiting.length
+        && `, the longest of ${many(data.waiting_total, 'call')}`}; with several instances others may wait elsewhere.</p>
+      <${Idle} waiting=${data.waiting} at=${at} />`}
+  </main>`
+}
+
+function Idle({ waiting, at }) {
+  useBeat()
+  const items = waiting.map((waits, n) => ({ ...waits, n }))
+  const row = ({ n, worker, queues, waited_ms: waited }) => html`<tr data-row tabindex="-1" key=${n}>
+    <td class="worker"><${Name} worker=${worker} /></td>
+    <td class="queues">${queues.map((queue) => html`<a href=${link(queue)}><bdi>${queue}</bdi></a> `)}</td>
+    <td class="n age">${age(waited + Date.now() - at)}</td>
+  </tr>`
+  return html`<${Table} label="who waits" columns=${IDLE} items=${items} id=${({ n }) => n} row=${row}
+    empty=${html`<p class="empty">Nobody waits here.</p>`} />`
+}
