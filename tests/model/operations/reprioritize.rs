@@ -21,7 +21,7 @@ const UNENDED: [State; 4] = [State::Waiting, State::Blocked, State::Delayed, Sta
 
 impl Operation for Reprioritize {
     const OFTEN: Often = Often { everything: 12, few_jobs: 8, desk: 0, many: 1 };
-    const MUST_BE_MET: &'static [&'static str] = &["reprioritize all ReprioritizedAll { changed: 2"];
+    const MUST_BE_MET: &'static [&'static str] = &["reprioritize all ReprioritizedAll { changed: 2, next: None"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let all = select(&UNENDED).prop_map(What::All);
