@@ -1,10 +1,13 @@
 //! Who calls and what they may: keys, tokens, roles, queues. No HTTP in here, and no credential ever leaves it.
 
 mod bad;
+mod caller;
 mod keys;
 mod pattern;
 mod rate;
+mod revoke;
 mod tokens;
+mod until;
 
 use std::{
     path::PathBuf,
@@ -16,79 +19,16 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::{
     bad::Bad,
+    caller::{Caller, Who},
     keys::{KeyName, MadeKey, make},
     pattern::Pattern,
+    revoke::revoke,
     tokens::{SECRET_BYTES, Signer, Token},
+    until::Until,
 };
 use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens};
+use crate::files::{self, Watched};
 pub use crate::job::Role;
-use crate::{
-    files::{self, Watched},
-    job::{Name, QueueName},
-};
-
-/// Whom a call is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
-    /// Nobody in particular: no credential is looked at.
-    Anyone,
-    Worker,
-    Producer,
-    Operator,
-}
-
-impl Role {
-    pub fn may(self, who: Who) -> bool {
-        match (self, who) {
-            (_, Who::Anyone) | (Self::Operator, _) | (Self::Worker, Who::Worker) | (Self::Producer, Who::Producer) => {
-                true
-            }
-            (Self::Worker, Who::Producer | Who::Operator) | (Self::Producer, Who::Worker | Who::Operator) => false,
-        }
-    }
-}
-
-/// Who makes a call. Nothing in it is secret.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Caller {
-    pub role: Role,
-    /// The only worker that this caller may be; a key may name any.
-    pub worker: Option<Name>,
-    queues: Arc<[Pattern]>,
-    credential: Arc<str>,
-}
-
-impl Caller {
-    /// Whoever calls a service without access control.
-    pub fn everybody() -> Self {
-        Self::new(Role::Operator, None, vec![Pattern::all()], "")
-    }
-
-    fn new(role: Role, worker: Option<Name>, queues: Vec<Pattern>, credential: &str) -> Self {
-        Self { role, worker, queues: queues.into(), credential: credential.into() }
-    }
-
-    /// Whether a queue is any of this caller's business.
-    pub fn sees(&self, queue: &QueueName) -> bool {
-        self.queues.iter().any(|pattern| pattern.matches(queue))
-    }
-
-    /// Whether all queues of a pattern are.
-    pub fn covers(&self, pattern: &Pattern) -> bool {
-        self.queues.iter().any(|own| own.covers(pattern))
-    }
-
-    /// The queues that a token names one by one: where its worker looks for work without saying so.
-    pub fn own_queues(&self) -> Option<Vec<QueueName>> {
-        self.worker.as_ref()?;
-        self.queues.iter().map(Pattern::exact).collect()
-    }
-
-    /// Tells callers apart where their calls must not meet. Empty without access control.
-    pub fn credential(&self) -> &str {
-        &self.credential
-    }
-}
 
 /// Who was let in, and by what: it can be asked again whether that still holds. Never printed.
 #[derive(Clone)]
@@ -99,9 +39,11 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A key can be taken away or given to somebody else, a token ends, its issuer's key may go.
+    /// A key can be taken away, be given to somebody else or end, a token ends, its issuer's key may go.
     pub fn is_valid(&self) -> bool {
-        self.control.as_ref().is_none_or(|control| control.identify(&self.credential).as_ref() == Ok(&self.caller))
+        let is_still =
+            |control: &Arc<Control>| control.identify(&self.credential).is_ok_and(|now| now.is(&self.caller));
+        self.control.as_ref().is_none_or(is_still)
     }
 
     /// One call more, of somebody who goes on with one that was let in.
@@ -120,7 +62,7 @@ impl Pass {
 /// Why a call is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// A credential that is none, or is not any more. It is counted, and never said, which.
+    /// A credential that is none, or is not any more. It is counted which, and said only of a key that has ended.
     Bad(Bad),
     TooMany {
         retry_after_ms: u32,
@@ -231,12 +173,9 @@ impl Access {
 impl Control {
     fn identify(&self, credential: &str) -> Result<Caller, Bad> {
         let by_key = self.keys.as_ref().and_then(|keys| keys.now().find(credential));
-        by_key.map_or_else(
-            || {
-                let issuers = self.issuers.as_ref().map(Watched::now);
-                self.tokens.verify(credential, issuers.as_deref())
-            },
-            Ok,
-        )
+        by_key.unwrap_or_else(|| {
+            let issuers = self.issuers.as_ref().map(Watched::now);
+            self.tokens.verify(credential, issuers.as_deref())
+        })
     }
 }

@@ -4,6 +4,7 @@ mod bulk;
 mod durability;
 mod environment;
 mod exposure;
+mod key;
 mod manual;
 mod moving;
 mod pem;
@@ -30,6 +31,7 @@ pub use self::{
     bulk::{Export, Import},
     durability::Durability,
     environment::{levels, strangers},
+    key::{Key, KeyTask},
     manual::{completions, manual},
     moving::Move,
     redis_tls::RedisCertificates,
@@ -44,7 +46,7 @@ pub use self::{
     values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use crate::{
-    access::{KeyName, Pattern, Role},
+    access::Pattern,
     job::{Name, limits},
 };
 
@@ -72,7 +74,7 @@ pub enum Command {
     Check(Checking),
     /// Make a token for a worker, signed by the first secret
     Token(Token),
-    /// Make an API key: the key itself, then its line for the keys file
+    /// Make an API key: the key itself, then its line for the keys file; or take one away
     Key(Key),
     /// Put the jobs of a file, one a line, into a running service
     Import(Import),
@@ -106,7 +108,7 @@ pub struct Serve {
     pub cors_origin: Vec<Origin>,
     #[command(flatten)]
     pub signing: Signing,
-    /// The API keys, each a line: <name> <worker|producer|operator> <pattern> <sha256 in hex>; read again when it changes
+    /// The API keys, each a line: <name> <worker|producer|viewer|operator> <pattern> <sha256 in hex> [until <date>]; read again when it changes
     #[arg(long, env = "INTRAY_KEYS_FILE", value_name = "FILE")]
     pub keys_file: Option<PathBuf>,
     /// The public keys of outside issuers of tokens, as a JSON Web Key Set; read again when it changes
@@ -189,18 +191,6 @@ pub struct Token {
     pub ttl_ms: u32,
     #[command(flatten)]
     pub signing: Signing,
-}
-
-#[derive(Debug, Args)]
-pub struct Key {
-    /// Whose key it is; two keys of one name are one caller, while one replaces the other
-    pub name: KeyName,
-    /// worker, producer or operator
-    #[arg(value_parser = |text: &str| Role::parse(text).ok_or("must be worker, producer or operator"))]
-    pub role: Role,
-    /// The queues that it is for: a name, or a pattern with *
-    #[arg(default_value = "*", value_parser = |text: &str| Pattern::parse(text))]
-    pub pattern: Pattern,
 }
 
 #[derive(Debug, Args)]

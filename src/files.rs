@@ -1,5 +1,6 @@
 //! Small files that an operator gives us: keys, secrets, an address.
 
+mod replace;
 mod watched;
 
 use std::{
@@ -9,7 +10,10 @@ use std::{
     path::Path,
 };
 
-pub use self::watched::{Described, Watched, keep_looking};
+pub use self::{
+    replace::replace,
+    watched::{Described, Watched, keep_looking},
+};
 
 /// What stands in a file, and only in a file: a pipe that nobody writes into would keep its reader for ever.
 ///

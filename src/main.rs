@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use intray::{
     access::{self, Signer},
     bulk,
-    config::{self, Checking, Cli, Command, Key, LogFormat, Migrate, Move, Serve, Token},
+    config::{self, Checking, Cli, Command, Key, KeyTask, LogFormat, Migrate, Move, Serve, Token},
     healthcheck,
     queue::{self, Check, Moved, Queues},
     service::{self, Backend},
@@ -34,10 +34,7 @@ fn main() -> ExitCode {
         }
         Command::Top(options) => block_on(async move { print(top::run(&options).await?.as_bytes()) }),
         Command::Token(options) => token(&options),
-        Command::Key(options) => {
-            key(&options);
-            Ok(())
-        }
+        Command::Key(options) => key(options),
         Command::Completions { shell } => print(&config::completions(shell)),
         Command::Man => config::manual().map_err(Into::into).and_then(|page| print(&page)),
         Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
@@ -119,10 +116,20 @@ fn token(options: &Token) -> anyhow::Result<()> {
 }
 
 /// The key and its line, each a line of standard output; what they are is said beside them.
-fn key(options: &Key) {
-    let made = access::make(&options.name, options.role, &options.pattern);
-    eprintln!("The key, which is not kept anywhere, and its line for the keys file:");
-    println!("{}\n{}", made.key, made.line);
+fn key(options: Key) -> anyhow::Result<()> {
+    match options.task().ok_or_else(|| anyhow!("a name and a role, or --revoke and --keys-file"))? {
+        KeyTask::Make { name, role, pattern, until } => {
+            let made = access::make(&name, role, &pattern, until);
+            eprintln!("The key, which is not kept anywhere, and its line for the keys file:");
+            println!("{}\n{}", made.key, made.line);
+        }
+        KeyTask::Revoke { name, keys_file } => {
+            let count = access::revoke(&name, &keys_file).map_err(anyhow::Error::msg)?;
+            let keys = if count == 1 { "1 key".to_owned() } else { format!("{count} keys") };
+            println!("{keys} of {} taken out of {}", name.as_str(), keys_file.display());
+        }
+    }
+    Ok(())
 }
 
 async fn migrate(options: Migrate) -> anyhow::Result<()> {

@@ -28,7 +28,7 @@ function call.open(q)
   -- Not nil: a field that comes and goes makes its table anew.
   q.now, q.stamp, q.known, q.put_back = false, false, false, false
   q.order, q.batch, q.gate, q.parking, q.freed = false, false, false, false, false
-  q.line, q.desk, q.hand, q.served, q.said = false, false, false, false, false
+  q.line, q.desk, q.hand, q.served, q.said, q.by = false, false, false, false, false, false
   q.max_hold, q.max_attempts, q.backoff = false, false, false
   return q
 end

@@ -1,4 +1,5 @@
--- event: one stream entry a call. Its field is the number of transitions in it, its value holds them in order.
+-- event: one stream entry a call. Its field is the number of transitions in it, its value holds them in order. If somebody
+-- did them with a key, a field more says by whose.
 local record = require 'base/record'
 local text = require 'base/text'
 local event = {}
@@ -32,10 +33,20 @@ function event.publish(q, n, tale)
   call('XADD', q.events, '*', text.of(n), tale)
 end
 
+-- Whose key it is that this call comes with; '' for nobody's.
+function event.act(q, by)
+  q.by = by ~= '' and by
+end
+
 -- Answers whether there was anything to tell.
 function event.write(q)
   if q.told == 0 then return false end
-  event.publish(q, q.told, concat(q.tale, '', 1, q.told))
+  local tale = concat(q.tale, '', 1, q.told)
+  if q.by then
+    call('XADD', q.events, '*', text.of(q.told), tale, 'by', q.by)
+  else
+    event.publish(q, q.told, tale)
+  end
   return true
 end
 

@@ -3,10 +3,11 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
 -- KEYS   tops hash · totals hash · events stream · hints channel
--- ARGV   id, force (0 | 1)
+-- ARGV   id, force (0 | 1), by whose key ('' = nobody's)
 -- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, reserved without force, dead in a batch that is over
 local record = require 'base/record'
 local clock = require 'base/clock'
+local event = require 'base/event'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
@@ -37,6 +38,7 @@ end
 
 return function(q, args)
   local id, force = args[1], args[2] == '1'
+  event.act(q, args[3])
   local raw, live = redis.call('HGET', q.jobs, id), redis.call('HGET', q.live, id)
   local header = raw and record.header(raw)
   if not header or record.is_alias(header) then return {'unknown'} end

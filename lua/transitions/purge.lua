@@ -6,7 +6,7 @@
 -- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
 -- ARGV   state, or 'ended' for all that has ended, with what remembers an idempotent enqueue that met a twin; client
 -- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever), enqueued before (ms, '' = whenever); score
--- ARGV   and member of the last one that stays ('' = from the front)
+-- ARGV   and member of the last one that stays ('' = from the front); by whose key ('' = nobody's)
 -- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, or is
 -- REPLY  dead in a batch that is over}
 local record = require 'base/record'
@@ -94,6 +94,7 @@ end
 
 return function(q, args)
   local step = open(q, args)
+  event.act(q, args[8])
   if #step.entries == 0 then return {0, 0, step.score, step.member} end
   for _, entry in ipairs(step.entries) do
     if write.is_spent(q) then

@@ -3,7 +3,7 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   'job' id | 'worker' name
+-- ARGV   'job' id | 'worker' name, by whose key ('' = nobody's)
 -- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -46,6 +46,7 @@ end
 
 return function(q, args)
   local ids, members = meant(q, args)
+  event.act(q, args[3])
   if #ids == 0 then return {'released', 0, 0} end
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   if not members and (not headers[1] or record.is_alias(record.header(headers[1]))) then return {'unknown'} end

@@ -4,7 +4,8 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · turns hash · jobs hash · live hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
 -- ARGV   'job' id | 'queue' state; priority; client ('' = any), batch ('' = any), what an error contains ('' = whatever),
--- ARGV   enqueued before (ms, '' = whenever), score and member of the last one that stays ('' = from the front)
+-- ARGV   enqueued before (ms, '' = whenever), score and member of the last one that stays ('' = from the front); of both
+-- ARGV   at their end, by whose key ('' = nobody's)
 -- REPLY  {'changed', state} | {'unknown'} | {'state', state}: the job has ended |
 -- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, has
 -- REPLY  this priority already, or keeps its place in the set}
@@ -104,6 +105,7 @@ local function change_all(q, args)
 end
 
 return function(q, args)
+  event.act(q, args[#args])
   if args[1] == 'queue' then return change_all(q, args) end
   return change_one(q, args[2], tonumber(args[3]))
 end

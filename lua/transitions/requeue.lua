@@ -3,7 +3,8 @@
 -- KEYS   inbound zset · delayed zset · dead zset · parked zset · turns hash · jobs hash · live hash · dedupe hash ·
 -- KEYS   gates hash · batches hash · timers zset · tops hash · totals hash · events stream · hints channel
 -- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), what an error contains
--- ARGV   ('' = whatever), enqueued before (ms, '' = whenever), score and id of the last one that stays ('' = from the front)
+-- ARGV   ('' = whatever), enqueued before (ms, '' = whenever), score and id of the last one that stays ('' = from the
+-- ARGV   front), by whose key ('' = nobody's)
 -- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), score and id of the last one that stays: it is not meant, or
 -- REPLY  its batch is over or called off} | {'unknown'} |
 -- REPLY  {'state', state}: completed, cancelled, or dead in a batch that is over or called off
@@ -126,6 +127,7 @@ end
 
 return function(q, args)
   local step = open(q, args)
+  event.act(q, args[9])
   if #step.ids == 0 then return {'requeued', 0, 0, step.last, step.score, step.member} end
   read(q, step)
   local refused = not step.is_queue and refusal(q, step)

@@ -1,7 +1,7 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · settings hash · totals hash · events stream · hints channel
--- ARGV   per setting 2: name, value ('' = back to the default)
+-- ARGV   by whose key ('' = nobody's), per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}
 local event = require 'base/event'
 local hint = require 'base/hint'
@@ -14,7 +14,8 @@ end
 
 return function(q, args)
   local was = is_paused(q)
-  for i = 1, #args, STRIDE do
+  event.act(q, args[1])
+  for i = 2, #args, STRIDE do
     if args[i + 1] == '' then
       redis.call('HDEL', q.settings, args[i])
     else

@@ -6,6 +6,8 @@ use jsonwebtoken::errors::{Error, ErrorKind};
 pub enum Bad {
     /// Neither a key of the file nor a token.
     UnknownKey,
+    /// A key of the file that is past its end. Whoever has the key may know.
+    Ended,
     /// A token that cannot be read, or does not say all that it must.
     Malformed,
     /// By nobody whose signature counts here.
@@ -23,6 +25,7 @@ impl Bad {
     pub fn word(self) -> &'static str {
         match self {
             Self::UnknownKey => "unknown_key",
+            Self::Ended => "ended",
             Self::Malformed => "malformed",
             Self::UnknownSigner => "unknown_signer",
             Self::BadSignature => "bad_signature",

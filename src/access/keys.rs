@@ -2,7 +2,7 @@
 
 use subtle::ConstantTimeEq;
 
-use super::{Caller, Pattern, Role};
+use super::{Bad, Caller, Pattern, Role, Until};
 use crate::{files::Described, job::Invalid, sha256::Sha256};
 
 type Hash = [u8; 32];
@@ -37,7 +37,7 @@ struct Key {
 }
 
 impl Keys {
-    /// `<name> <role> <pattern> <sha256 in hex>` a line; empty lines and what begins with `#` say nothing.
+    /// `<name> <role> <pattern> <sha256 in hex> [until <date>]` a line; empty lines and what begins with `#` say nothing.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut keys: Vec<Key> = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -55,8 +55,8 @@ impl Keys {
         Ok(Self(keys))
     }
 
-    /// Every hash is compared, and each in constant time.
-    pub(super) fn find(&self, key: &str) -> Option<Caller> {
+    /// Every hash is compared, and each in constant time. A key that has ended is told from one that there is not.
+    pub(super) fn find(&self, key: &str) -> Option<Result<Caller, Bad>> {
         let hash = Sha256::digest(key);
         let mut found = None;
         for key in &self.0 {
@@ -64,27 +64,35 @@ impl Keys {
                 found = Some(&key.caller);
             }
         }
-        found.cloned()
+        found.map(|caller| if caller.has_ended() { Err(Bad::Ended) } else { Ok(caller.clone()) })
     }
 }
 
 impl Described for Keys {
     fn described(&self) -> String {
-        format!("{} keys", self.0.len())
+        match self.0.iter().filter(|key| key.caller.has_ended()).count() {
+            0 => format!("{} keys", self.0.len()),
+            ended => format!("{} keys, {ended} of them past their end", self.0.len()),
+        }
     }
 }
 
 fn read(line: &str) -> Result<Key, String> {
     let words: Vec<_> = line.split_whitespace().collect();
-    let [name, role, pattern, hash] = words.as_slice() else {
-        return Err("must be a name, a role, a pattern and the SHA-256 of a key".to_owned());
+    let (name, role, pattern, hash, until) = match *words.as_slice() {
+        [name, role, pattern, hash] => (name, role, pattern, hash, None),
+        [name, role, pattern, hash, "until", date] => (name, role, pattern, hash, Some(date)),
+        _ => {
+            let form = "must be a name, a role, a pattern and the SHA-256 of a key, and may say until when";
+            return Err(form.to_owned());
+        }
     };
     let name: KeyName = name.parse().map_err(|rule| format!("the name {rule}"))?;
-    let role = Role::parse(role).ok_or("the role must be worker, producer or operator")?;
+    let role = Role::parse(role).ok_or("the role must be worker, producer, viewer or operator")?;
     let pattern = Pattern::parse(pattern).map_err(|rule| format!("the pattern {rule}"))?;
     let hash = unhex(hash).ok_or("the SHA-256 must be 64 hex digits")?;
-    let caller = Caller::new(role, None, vec![pattern], &format!("key\n{}", name.as_str()));
-    Ok(Key { hash, caller })
+    let until = until.map(str::parse::<Until>).transpose().map_err(|rule| format!("the end {rule}"))?;
+    Ok(Key { hash, caller: Caller::of_key(name.as_str(), role, pattern, until) })
 }
 
 fn unhex(text: &str) -> Option<Hash> {
@@ -105,11 +113,12 @@ pub struct MadeKey {
 }
 
 /// 256 random bits. The prefix lets scanners of repositories find one that got lost.
-pub fn make(name: &KeyName, role: Role, pattern: &Pattern) -> MadeKey {
+pub fn make(name: &KeyName, role: Role, pattern: &Pattern, until: Option<Until>) -> MadeKey {
     let mut bits = [0; 32];
     getrandom::fill(&mut bits).expect("the operating system has randomness");
     let key = format!("intray_{}", hex(&bits));
-    let line = format!("{} {} {} {}", name.as_str(), role.word(), pattern.as_str(), hex(&Sha256::digest(&key)));
+    let end = until.map(|until| format!(" until {until}")).unwrap_or_default();
+    let line = format!("{} {} {} {}{end}", name.as_str(), role.word(), pattern.as_str(), hex(&Sha256::digest(&key)));
     MadeKey { key, line }
 }
 
@@ -119,7 +128,7 @@ mod tests {
     use crate::job::QueueName;
 
     fn made(name: &str, role: Role, pattern: &str) -> MadeKey {
-        make(&name.parse().expect("a name"), role, &Pattern::parse(pattern).expect("a pattern"))
+        make(&name.parse().expect("a name"), role, &Pattern::parse(pattern).expect("a pattern"), None)
     }
 
     fn refusal(text: &str) -> String {
@@ -136,14 +145,30 @@ mod tests {
             old.line.to_uppercase().replace("WEB PRODUCER", "web producer")
         );
         let keys = Keys::parse(&file).expect("a file");
-        let caller = keys.find(&web.key).expect("known");
+        let caller = keys.find(&web.key).expect("known").expect("not over");
         assert_eq!((caller.role, caller.credential()), (Role::Producer, "key\nweb"));
         assert!(caller.sees(&QueueName::parse("reviews-de").expect("a queue")) && !caller.sees(&QueueName::default()));
         assert!(keys.find(&old.key).is_some(), "two keys of one name, while one replaces the other");
+        let until = made("queue", Role::Worker, "until");
+        assert!(Keys::parse(&until.line).expect("a file").find(&until.key).is_some(), "so may a queue be called");
         for wrong in ["", "web", &web.line, &web.key[1..], &format!("{} ", web.key), &web.key.to_uppercase()] {
             assert!(keys.find(wrong).is_none(), "{wrong}");
         }
         assert!(Keys::parse("# nobody\n").expect("a file").find(&web.key).is_none());
+    }
+
+    #[test]
+    fn a_key_is_found_until_its_end_and_then_told_from_none() {
+        let (over, ahead) =
+            ("1970-01-02".parse().expect("a date"), "2999-12-31T23:59:59.5+01:00".parse().expect("a time"));
+        let of = |until| make(&"web".parse().expect("a name"), Role::Viewer, &Pattern::all(), until);
+        let (old, new, other) = (of(Some(over)), of(Some(ahead)), of(None));
+        assert!(old.line.ends_with(" until 1970-01-03T00:00:00Z"), "{}", old.line);
+        let keys = Keys::parse(&format!("{}\n{}\n{}", old.line, new.line, other.line)).expect("a file");
+        assert_eq!(keys.find(&old.key), Some(Err(Bad::Ended)));
+        let until = |key: &str| keys.find(key).expect("known").expect("not over").until;
+        assert_eq!((until(&new.key), until(&other.key)), (Some(ahead), None));
+        assert_eq!(keys.described(), "3 keys, 1 of them past their end");
     }
 
     #[test]
@@ -158,6 +183,10 @@ mod tests {
             (format!("a Operator * {hash}"), "role"),
             (format!("a operator secret? {hash}"), "pattern"),
             ("a operator * secret".to_owned(), "SHA-256"),
+            (format!("a operator * {hash} until"), "must be a name"),
+            (format!("a operator * {hash} until secret"), "the end must be a date"),
+            (format!("a operator * {hash} until 2026-12-31 secret"), "must be a name"),
+            (format!("a operator * {hash} since 2026-12-31"), "must be a name"),
             (format!("a operator * {}", &hash[1..]), "SHA-256"),
             (format!("a operator * {}é", &hash[2..]), "SHA-256"),
             (good.key.clone(), "must be a name"),

@@ -7,7 +7,7 @@ use jsonwebtoken::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Bad, Caller, Pattern, Role};
+use super::{Bad, Caller, Pattern, Until};
 use crate::{
     files::Described,
     job::{Millis, Name, limits},
@@ -183,16 +183,14 @@ impl Tokens {
         rules
     }
 
-    /// A token is for a worker, whoever signed it.
     fn caller(&self, claims: &Claims) -> Option<Caller> {
-        let Claims { iss, sub, queues, .. } = claims;
+        let Claims { iss, sub, exp, queues } = claims;
         let worker = Name::of_worker(sub).ok()?;
         if *iss != self.issuer || !(1..=limits::TOKEN_QUEUES).contains(&queues.len()) {
             return None;
         }
         let queues = queues.iter().map(|queue| Pattern::parse(queue).ok()).collect::<Option<Vec<_>>>()?;
-        let credential = format!("token\n{iss}\n{sub}");
-        Some(Caller::new(Role::Worker, Some(worker), queues, &credential))
+        Some(Caller::of_token(iss, worker, queues, Until::of_seconds(*exp)))
     }
 }
 

@@ -1,6 +1,8 @@
 use std::{fs, process, time::SystemTime};
 
 use super::*;
+
+mod key;
 mod moving;
 mod sentinel;
 
@@ -253,9 +255,7 @@ fn a_secret_that_is_refused_is_not_printed() {
 }
 
 #[test]
-fn a_key_and_a_token_are_asked_for_in_words() {
-    assert!(matches!(parse("key web producer"), Ok(Command::Key(key)) if key.pattern == Pattern::all()));
-    assert!(matches!(parse("key web worker a*"), Ok(Command::Key(key)) if key.role == Role::Worker));
+fn a_token_is_asked_for_in_words() {
     assert!(matches!(parse("token --worker ann --queue a,b* --queue c"), Ok(Command::Token(token))
         if token.queue.len() == 3 && token.ttl_ms == 3_600_000));
 }

@@ -6,6 +6,7 @@ use axum::{
 };
 
 use super::{
+    act::{Act, Done, key_of},
     answer::{Json, created},
     app::PayloadLimit,
     extract::JsonBody,
@@ -77,10 +78,14 @@ pub async fn inspect(
 pub async fn cancel(
     State(queues): State<Queues>,
     InPath(id): InPath<BatchId>,
+    caller: Caller,
     _: NoQuery,
 ) -> Result<Response, Problem> {
     match queues.cancel_batch(&id).await? {
-        BatchCancellation::Cancelled(batch) => Ok(answer(&batch)),
+        BatchCancellation::Cancelled(batch) => {
+            let act = Act::on_batch("cancel", id, key_of(&caller));
+            Ok(Done(act, shapes::Batch::new(&batch)).into_response())
+        }
         BatchCancellation::UnknownBatch => Err(Problem::unknown_batch()),
         BatchCancellation::Over(state) => Err(Problem::wrong_batch_state(state)),
     }

@@ -3,7 +3,7 @@
 use axum::extract::State;
 
 use super::{
-    answer::Json,
+    act::{Act, Done, key_of},
     extract::JsonBody,
     fields::Fields,
     guard,
@@ -26,15 +26,20 @@ pub async fn requeue(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Json<shapes::Requeued>, Problem> {
-    let target = read_ended(body.fields()?)?;
-    match &target {
-        Requeue::Job(id) => guard::job(&caller, id)?,
-        Requeue::Queue(queue, ..) => guard::queue(&caller, queue)?,
+) -> Result<Done<shapes::Requeued>, Problem> {
+    let (target, by) = (read_ended(body.fields()?)?, key_of(&caller));
+    let (queue, job) = match &target {
+        Requeue::Job(id) => (id.queue.clone(), Some(id.clone())),
+        Requeue::Queue(queue, ..) => (queue.clone(), None),
+    };
+    match &job {
+        Some(id) => guard::job(&caller, id)?,
+        None => guard::queue(&caller, &queue)?,
     }
-    match queues.requeue(target).await? {
+    match queues.requeue(target, by.as_ref()).await? {
         Requeued::Count { requeued, next } => {
-            Ok(Json(shapes::Requeued { requeued, more: next.is_some(), next: next.map(shapes::Text) }))
+            let (more, act) = (next.is_some(), Act::on("requeue", queue, job, requeued, by));
+            Ok(Done(act, shapes::Requeued { requeued, more, next: next.map(shapes::Text) }))
         }
         Requeued::UnknownJob => Err(Problem::unknown_job()),
         Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
@@ -47,27 +52,33 @@ pub async fn reprioritize(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Json<shapes::ReprioritizedAll>, Problem> {
+) -> Result<Done<shapes::ReprioritizedAll>, Problem> {
     let what = read_unended(body.fields()?)?;
     guard::queue(&caller, &what.queue)?;
     known(&queues, &what.queue).await?;
-    let ReprioritizedAll { changed, next } = queues.reprioritize_all(what).await?;
-    Ok(Json(shapes::ReprioritizedAll { changed, more: next.is_some(), next: next.map(shapes::Text) }))
+    let (queue, by) = (what.queue.clone(), key_of(&caller));
+    let ReprioritizedAll { changed, next } = queues.reprioritize_all(what, by.as_ref()).await?;
+    let (more, next) = (next.is_some(), next.map(shapes::Text));
+    Ok(Done(Act::on_queue("reprioritize", queue, changed, by), shapes::ReprioritizedAll { changed, more, next }))
 }
 
 /// `DELETE /queues/{queue}`
 pub async fn purge(
     State(queues): State<Queues>,
     InPath(queue): InPath<QueueName>,
+    caller: Caller,
     mut query: Query,
-) -> Result<Json<shapes::Purged>, Problem> {
+) -> Result<Done<shapes::Purged>, Problem> {
     let (state, force) = read_purge(&mut query);
     let meant = meant(&mut query, &queue);
     let after = query.take("after", Progress::of_state);
     let state = query.finish(state)?;
     known(&queues, &queue).await?;
-    let Purged { removed, next } = queues.purge(Purge { queue, state, force, meant, after }).await?;
-    Ok(Json(shapes::Purged { removed, more: next.is_some(), next: next.map(shapes::Text) }))
+    let by = key_of(&caller);
+    let purge = Purge { queue: queue.clone(), state, force, meant, after, by: by.clone() };
+    let Purged { removed, next } = queues.purge(purge).await?;
+    let (more, next) = (next.is_some(), next.map(shapes::Text));
+    Ok(Done(Act::on_queue("purge", queue, removed, by), shapes::Purged { removed, more, next }))
 }
 
 fn read_ended(mut fields: Fields<'_>) -> Result<Requeue, Problem> {

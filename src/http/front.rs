@@ -48,12 +48,26 @@ pub fn anyone<H>(handler: H) -> For<H> {
     For { who: Who::Anyone, handler }
 }
 
+/// Any credential will do.
+pub fn somebody<H>(handler: H) -> For<H> {
+    For { who: Who::Somebody, handler }
+}
+
 pub fn workers<H>(handler: H) -> For<H> {
     For { who: Who::Worker, handler }
 }
 
 pub fn producers<H>(handler: H) -> For<H> {
     For { who: Who::Producer, handler }
+}
+
+/// Producers and viewers.
+pub fn readers<H>(handler: H) -> For<H> {
+    For { who: Who::Reader, handler }
+}
+
+pub fn viewers<H>(handler: H) -> For<H> {
+    For { who: Who::Viewer, handler }
 }
 
 pub fn operators<H>(handler: H) -> For<H> {

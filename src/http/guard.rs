@@ -17,11 +17,12 @@ use super::{
     purse::{Bodies, Purse},
 };
 use crate::{
-    access::{Access, Caller, Pass, Refusal, Who},
+    access::{Access, Bad, Caller, Pass, Refusal, Who},
     job::{BatchId, JobId, Name, QueueName, limits},
 };
 
 const NOT_VALID: &str = "the key or token is not valid, or not any more";
+const ENDED: &str = "the key is past its end";
 
 /// What is gone by.
 pub struct Door {
@@ -48,7 +49,9 @@ pub fn check(door: &Door, who: Who, request: &mut Request) -> Result<Option<Peer
     let stranger = is_stranger.then(|| door.peers.of(request));
     let pass = match who {
         Who::Anyone => None,
-        Who::Worker | Who::Producer | Who::Operator => Some(admit(&door.access, request.headers(), who)?),
+        Who::Somebody | Who::Worker | Who::Producer | Who::Reader | Who::Viewer | Who::Operator => {
+            Some(admit(&door.access, request.headers(), who)?)
+        }
     };
     let purse = match stranger {
         Some(peer) => Purse::of_stranger(&door.bodies, peer, &door.peers),
@@ -90,6 +93,7 @@ fn identify(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, (&'s
     let word = if is_missing { "missing" } else { "malformed" };
     let credential = if access.is_on() { bearer(headers).map_err(|problem| (word, problem))? } else { "" };
     let pass = access.admit(credential).map_err(|refusal| match refusal {
+        Refusal::Bad(Bad::Ended) => (Bad::Ended.word(), unauthorized(ENDED)),
         Refusal::Bad(why) => (why.word(), unauthorized(NOT_VALID)),
         Refusal::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;

@@ -1,5 +1,7 @@
 //! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
 
+mod act;
+mod acting;
 mod answer;
 mod app;
 mod batches;
@@ -20,6 +22,7 @@ mod items;
 mod json;
 mod lasting;
 mod listing;
+mod me;
 mod meant;
 mod ndjson;
 mod new_job;
@@ -59,7 +62,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     app::{App, Demo, Parts, PayloadLimit},
-    front::{Front, anyone, operators, producers, workers},
+    front::{Front, anyone, operators, producers, readers, somebody, viewers, workers},
     guard::Door,
     pages::Readiness,
     problem::{Failure, Problem},
@@ -108,7 +111,8 @@ pub fn router(
     };
     let app = App(app.into());
     let pages = if policy.demo { pages().merge(folder("/demo")) } else { pages() };
-    let routes = for_producers().merge(for_workers()).merge(for_operators()).merge(pages);
+    let routes =
+        for_producers().merge(for_workers()).merge(for_operators()).merge(pages).route("/me", get(somebody(me::me)));
     whole(routes).with_state(Front::new(app, Door { access, peers, bodies: Bodies::default() }, policy))
 }
 
@@ -119,18 +123,18 @@ fn whole(routes: Router<Front>) -> Router<Front> {
 }
 
 fn for_producers() -> Router<Front> {
-    let job = get(producers(producer::inspect)).delete(producers(producer::cancel));
-    let batch = get(producers(batches::inspect)).delete(producers(batches::cancel));
+    let job = get(readers(producer::inspect)).delete(producers(producer::cancel));
+    let batch = get(readers(batches::inspect)).delete(producers(batches::cancel));
     Router::new()
         .route("/jobs", post(producers(producer::enqueue)))
         .route("/jobs/{id}", job.patch(operators(producer::reprioritize)))
-        .route("/batches", post(producers(batches::create)).get(producers(batches::list)))
+        .route("/batches", post(producers(batches::create)).get(readers(batches::list)))
         .route("/batches/{id}", batch)
         .route("/batches/{id}/jobs", post(producers(batches::append)))
         .route("/batches/{id}/seal", post(producers(batches::seal)))
-        .route("/batches/{id}/results", get(producers(batches::results)))
-        // The feed of results; the other lists are for operators, which the handler sees to.
-        .route("/queues/{queue}/jobs", get(producers(listing::jobs)))
+        .route("/batches/{id}/results", get(readers(batches::results)))
+        // The feed of results; the other lists are not for producers, which the handler sees to.
+        .route("/queues/{queue}/jobs", get(readers(listing::jobs)))
         .route("/tokens", post(producers(tokens::mint)))
 }
 
@@ -146,21 +150,21 @@ fn for_workers() -> Router<Front> {
 }
 
 fn for_operators() -> Router<Front> {
-    let queue = get(operators(operator::queue)).patch(operators(operator::configure));
+    let queue = get(viewers(operator::queue)).patch(operators(acting::configure));
     Router::new()
-        .route("/jobs/{id}/events", get(operators(events::of_job)))
-        .route("/jobs/release", post(operators(operator::release)))
+        .route("/jobs/{id}/events", get(viewers(events::of_job)))
+        .route("/jobs/release", post(operators(acting::release)))
         .route("/jobs/requeue", post(operators(bulk::requeue)))
         .route("/jobs/reprioritize", post(operators(bulk::reprioritize)))
-        .route("/queues", get(operators(operator::queues)))
+        .route("/queues", get(viewers(operator::queues)))
         .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
-        .route("/queues/{queue}/sweep", post(operators(operator::sweep)))
-        .route("/queues/{queue}/workers", get(operators(operator::workers)))
-        .route("/queues/{queue}/history", get(operators(history::history)))
-        .route("/queues/{queue}/locks", get(operators(operator::locks)))
-        .route("/workers", get(operators(people::people)))
-        .route("/events", get(operators(events::events)))
-        .route("/metrics", get(operators(scrape::metrics)))
+        .route("/queues/{queue}/sweep", post(operators(acting::sweep)))
+        .route("/queues/{queue}/workers", get(viewers(operator::workers)))
+        .route("/queues/{queue}/history", get(viewers(history::history)))
+        .route("/queues/{queue}/locks", get(viewers(operator::locks)))
+        .route("/workers", get(viewers(people::people)))
+        .route("/events", get(viewers(events::events)))
+        .route("/metrics", get(viewers(scrape::metrics)))
 }
 
 /// The pages are no secret; what they show is asked for with a key.

@@ -13,6 +13,7 @@ use axum::{
 };
 use metrics::Histogram;
 
+use super::act::Act;
 use crate::job::ids::random_code;
 
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -62,6 +63,9 @@ impl Figures {
         self.histogram(route, method, status).record(took.as_secs_f64());
         let request_id = sight.id.as_ref().and_then(|id| id.to_str().ok()).unwrap_or_default();
         let ms = took.as_secs_f64() * 1e3;
+        if let Some(act) = response.extensions().get::<Act>() {
+            act.log(request_id);
+        }
         tracing::debug!(method, route, status = status.as_u16(), ms, request_id, "request");
         if let Some(id) = sight.id {
             response.headers_mut().insert(REQUEST_ID, id);

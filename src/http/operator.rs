@@ -1,43 +1,22 @@
-//! For the people who look after the queues.
+//! What the people who look after the queues see.
 
 use axum::{
     extract::State,
     response::{IntoResponse, Response},
 };
-use serde_json::value::RawValue;
 
 use super::{
     answer::Json,
-    extract::JsonBody,
-    fields::Fields,
-    guard,
-    path::{InPath, NewQueue},
-    place::Rule,
+    path::InPath,
     problem::Problem,
     query::{NoQuery, Query, read_page},
     rules, shapes,
 };
 use crate::{
     access::Caller,
-    job::{JobId, LockName, Name, QueueName, State as JobState, limits},
-    queue::{Cursor, Queues, Release, Released, SettingsPatch, Swept},
+    job::{LockName, QueueName, State as JobState, limits},
+    queue::{Cursor, Queues},
 };
-
-/// `POST /jobs/release`
-pub async fn release(
-    State(queues): State<Queues>,
-    caller: Caller,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Json<shapes::Released>, Problem> {
-    let target = read_holder(body.fields()?)?;
-    match &target {
-        Release::Job(id) => guard::job(&caller, id)?,
-        Release::Worker(queue, _) => guard::queue(&caller, queue)?,
-    }
-    let Released { released, more } = queues.release(target).await?.ok_or_else(Problem::unknown_job)?;
-    Ok(Json(shapes::Released { released, more }))
-}
 
 /// `GET /queues`
 pub async fn queues(State(queues): State<Queues>, caller: Caller, mut query: Query) -> Result<Response, Problem> {
@@ -59,31 +38,6 @@ pub async fn queue(
 ) -> Result<Response, Problem> {
     let info = queues.queue(&name).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_queue)?;
     Ok(Json(shapes::Queue::new(&info)).into_response())
-}
-
-/// `PATCH /queues/{queue}`
-pub async fn configure(
-    State(queues): State<Queues>,
-    InPath(NewQueue(name)): InPath<NewQueue>,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Response, Problem> {
-    let info = queues.set(&name, read_settings(body.fields()?)?).await?.ok_or_else(Problem::too_many_queues)?;
-    Ok(Json(shapes::Queue::new(&info)).into_response())
-}
-
-/// `POST /queues/{queue}/sweep`
-pub async fn sweep(
-    State(queues): State<Queues>,
-    InPath(queue): InPath<QueueName>,
-    _: NoQuery,
-    body: JsonBody,
-) -> Result<Json<shapes::Swept>, Problem> {
-    body.fields_if_any()?.finish(Some(()))?;
-    known(&queues, &queue).await?;
-    let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
-    queues.record(&queue).await?;
-    Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
 }
 
 /// `GET /queues/{queue}/workers`
@@ -121,47 +75,6 @@ pub async fn locks(
 pub(super) async fn known(queues: &Queues, queue: &QueueName) -> Result<(), Problem> {
     let known = queues.exists(queue).await.map_err(Problem::of_a_look)?;
     if known { Ok(()) } else { Err(Problem::unknown_queue()) }
-}
-
-fn read_holder(mut fields: Fields<'_>) -> Result<Release, Problem> {
-    if fields.has("id") {
-        let id = fields.take("id", rules::parsed(JobId::parse));
-        return fields.finish(id.map(Release::Job));
-    }
-    if !fields.has("queue") && !fields.has("worker") {
-        let target = fields.blame("id", "is required, or queue and worker");
-        return fields.finish(target);
-    }
-    let queue = fields.need("queue", rules::parsed(QueueName::parse));
-    let worker = fields.need("worker", rules::parsed(Name::of_worker));
-    fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
-}
-
-fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
-    let counted = 0..=limits::COUNT;
-    let patch = SettingsPatch {
-        paused: set(&mut fields, "paused", rules::flag),
-        lease_ms: set(&mut fields, "lease_ms", rules::whole(limits::LEASE_MS)),
-        max_hold_ms: set(&mut fields, "max_hold_ms", rules::whole(0..=limits::DELAY_MS)),
-        warn_ms: set(&mut fields, "warn_ms", rules::whole(0..=*limits::LEASE_MS.end())),
-        max_attempts: set(&mut fields, "max_attempts", rules::whole(counted.clone())),
-        backoff: match fields.null("backoff") {
-            true => Some(None),
-            false => fields.object("backoff", rules::backoff).map(Some),
-        },
-        dedupe: set(&mut fields, "dedupe", rules::flag),
-        share_drafts: set(&mut fields, "share_drafts", rules::flag),
-        worker_limit: set(&mut fields, "worker_limit", rules::whole(0..=limits::WORKER_LIMIT)),
-        retention_ms: set(&mut fields, "retention_ms", rules::whole(limits::RETENTION_MS)),
-        retention_max: set(&mut fields, "retention_max", rules::whole(counted.clone())),
-        max_jobs: set(&mut fields, "max_jobs", rules::whole(counted)),
-    };
-    fields.finish(Some(patch))
-}
-
-/// Absent leaves a setting, `null` takes it back to the default.
-fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Result<T, Rule>) -> Option<Option<T>> {
-    if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
 }
 
 /// In words.

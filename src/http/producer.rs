@@ -6,6 +6,7 @@ use axum::{
 };
 
 use super::{
+    act::{Act, Done, key_of},
     answer::{Json, created},
     app::PayloadLimit,
     extract::JsonBody,
@@ -19,7 +20,7 @@ use super::{
     task::{Bringing, Brought},
 };
 use crate::{
-    access::Pass,
+    access::{Caller, Pass},
     job::{JobId, State as JobState, limits},
     queue::{Cancellation, Queues, Reprioritized},
     waiting::Waiting,
@@ -74,12 +75,17 @@ pub async fn inspect(
 pub async fn cancel(
     State(queues): State<Queues>,
     InPath(id): InPath<JobId>,
+    caller: Caller,
     mut query: Query,
-) -> Result<Json<shapes::Cancelled>, Problem> {
+) -> Result<Done<shapes::Cancelled>, Problem> {
     let force = query.take("force", rules::flag_text).unwrap_or(false);
     let force = query.finish(Some(force))?;
-    match queues.cancel(id.clone(), force).await? {
-        Cancellation::Cancelled => Ok(Json(shapes::Cancelled { id: shapes::Text(id), state: JobState::Cancelled })),
+    let by = key_of(&caller);
+    match queues.cancel(id.clone(), force, by.as_ref()).await? {
+        Cancellation::Cancelled => {
+            let act = Act::on_job("cancel", id.clone(), 1, by);
+            Ok(Done(act, shapes::Cancelled { id: shapes::Text(id), state: JobState::Cancelled }))
+        }
         Cancellation::UnknownJob => Err(Problem::unknown_job()),
         Cancellation::WrongState(state) => Err(Problem::wrong_state(state)),
     }
@@ -89,14 +95,19 @@ pub async fn cancel(
 pub async fn reprioritize(
     State(queues): State<Queues>,
     InPath(id): InPath<JobId>,
+    caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Json<shapes::Reprioritized>, Problem> {
+) -> Result<Done<shapes::Reprioritized>, Problem> {
     let mut fields = body.fields()?;
     let priority = fields.need("priority", rules::priority);
     let priority = fields.finish(priority)?;
-    match queues.reprioritize(id.clone(), priority).await? {
-        Reprioritized::Changed(state) => Ok(Json(shapes::Reprioritized { id: shapes::Text(id), state, priority })),
+    let by = key_of(&caller);
+    match queues.reprioritize(id.clone(), priority, by.as_ref()).await? {
+        Reprioritized::Changed(state) => {
+            let act = Act::on_job("reprioritize", id.clone(), 1, by);
+            Ok(Done(act, shapes::Reprioritized { id: shapes::Text(id), state, priority }))
+        }
         Reprioritized::UnknownJob => Err(Problem::unknown_job()),
         Reprioritized::WrongState(state) => Err(Problem::wrong_state(state)),
     }

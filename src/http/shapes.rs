@@ -21,7 +21,8 @@ pub use self::{
     queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };
 use crate::{
-    job::{Backoff as Pause, JobId, Millis, Name, Priority, QueueName, State},
+    access::{Caller, Pattern},
+    job::{Backoff as Pause, JobId, Millis, Name, Priority, QueueName, Role, State},
     queue::Progress,
 };
 
@@ -132,6 +133,28 @@ impl Backoff {
 /// The names of queues.
 pub fn named(queues: &[QueueName]) -> Vec<&str> {
     queues.iter().map(QueueName::as_str).collect()
+}
+
+/// Who calls, as they are known here.
+#[derive(Serialize)]
+pub struct Me<'a> {
+    role: Role,
+    name: Option<&'a str>,
+    worker: Option<&'a str>,
+    queues: Vec<&'a str>,
+    until: Option<Time>,
+}
+
+impl<'a> Me<'a> {
+    pub fn new(caller: &'a Caller) -> Self {
+        Self {
+            role: caller.role,
+            name: caller.key_name(),
+            worker: name(caller.worker.as_ref()),
+            queues: caller.patterns().iter().map(Pattern::as_str).collect(),
+            until: caller.until.map(|until| until.instant().into()),
+        }
+    }
 }
 
 #[derive(Serialize)]

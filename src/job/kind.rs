@@ -26,6 +26,33 @@ words! {
     }
 }
 
+impl Kind {
+    /// Whether it is what somebody with a key has done, where its call came with one: such a call may find other things too,
+    /// that a lease has run out.
+    pub const fn is_act(self) -> bool {
+        match self {
+            Self::Cancelled
+            | Self::Released
+            | Self::Requeued
+            | Self::Due
+            | Self::Changed
+            | Self::Paused
+            | Self::Unpaused => true,
+            Self::Enqueued
+            | Self::Blocked
+            | Self::Reserved
+            | Self::Resumed
+            | Self::Extended
+            | Self::Abandoned
+            | Self::Expired
+            | Self::Failed
+            | Self::Completed
+            | Self::Dead
+            | Self::BatchCompleted => false,
+        }
+    }
+}
+
 /// What a transition happens to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Concern {

@@ -7,6 +7,8 @@ words! {
     pub enum Role {
         Worker = "worker",
         Producer = "producer",
+        /// Reads whatever an operator reads, and changes nothing.
+        Viewer = "viewer",
         Operator = "operator",
     }
 }

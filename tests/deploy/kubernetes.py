@@ -60,7 +60,7 @@ def secrets():
     folders = {name: pathlib.Path("/etc", name) for name in ("intray", "valkey")}
     for folder in folders.values():
         folder.mkdir(parents=True, exist_ok=True)
-    key, line = run(INTRAY, "key", "prometheus", "operator").split("\n")[:2]
+    key, line = run(INTRAY, "key", "prometheus", "viewer").split("\n")[:2]
     files = {
         folders["intray"] / "keys": line + "\n",
         folders["intray"] / "token-secret": "0123456789abcdef" * 4 + "\n",

@@ -51,13 +51,14 @@ fn lua_counts_the_totals_that_there_are() {
 fn the_contract_lists_the_words() {
     let contract: Value = serde_saphyr::from_str(&read("openapi.yaml")).expect("openapi.yaml is YAML");
     let of_batches: Vec<_> = State::ALL.iter().map(|state| state.word()).chain(["total"]).collect();
-    let lists: [(&str, &[&str]); 8] = [
+    let lists: [(&str, &[&str]); 9] = [
         ("State/enum", &State::ALL.map(State::word)),
         ("StateCounts/required", &State::ALL.map(State::word)),
         ("BatchState/enum", &BatchState::ALL.map(BatchState::word)),
         ("EventType/enum", &Kind::ALL.map(Kind::word)),
         ("Totals/required", &Total::ALL.map(Total::word)),
         ("Problem/properties/reason/enum", &Ending::ALL.map(Ending::word)),
+        ("Me/properties/role/enum", &Role::ALL.map(Role::word)),
         ("NothingToReserve/properties/reason/enum", &Reason::ALL.map(Reason::word)),
         ("BatchCounts/required", &of_batches),
     ];

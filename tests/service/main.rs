@@ -106,10 +106,12 @@ mod queues {
 
 /// Who may call what, and what strangers may cost.
 mod access {
+    mod acts; // Whose key it was: what is done to the jobs of others names it, in the stream of events and in the log.
     mod browsers; // Pages: whose may call, what they may read, how they leave.
-    mod ends; // Keys that are taken away and tokens that end while their holders wait, and how long tokens may last.
+    mod ends; // Keys that are taken away or end and tokens that end while their holders wait, and how long tokens may last.
     mod hanging; // A file of keys that cannot be read: the service goes on with the keys it has, reads it when it can.
     mod hosts; // Names that somebody points at this machine, and pages of other sites.
+    mod roles; // Viewers, who read and change nothing; and what callers are told of themselves.
     mod routes; // Who may call what: every route with every credential, and what is nobody else's business.
     mod strangers; // Callers without a credential: what they may say, and what it may cost.
     mod tokens; // Keys that are replaced, and tokens: who makes them, what they fix, how they end.

@@ -78,6 +78,7 @@ export async function queues(signal) {
   }
   return { queues: all }
 }
+export const me = (signal) => call('GET', '/me', { signal })
 export const configure = (name, settings) => call('PATCH', queue(name), { body: settings })
 export const sweep = (name) => call('POST', queue(name, '/sweep'), { body: {} })
 export const jobs = (name, query, signal) => call('GET', queue(name, '/jobs'), { query, signal })

@@ -46,7 +46,7 @@ function App() {
       <span class=${classes('link', state.link)} role="status" title=${meaning}>${connection}</span>
       <${Theme} isDark=${theme === 'dark'} setTheme=${setTheme} />
       <${Button} kind="quiet icon" keys="?" label="Keys" onClick=${() => setHelp(true)}>?<//>
-      ${api.hasKey() && html`<${Button} kind="quiet" onClick=${leave}>Sign out<//>`}
+      ${api.hasKey() && html`<${Button} kind="quiet" title=${who(state.me)} onClick=${leave}>Sign out<//>`}
     </header>
     ${state.error && html`<${Offline} state=${state} />`}
     ${isWorkers && html`<${Workers} />`}
@@ -56,6 +56,8 @@ function App() {
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
     <${Question} /><${Messages} />`
 }
+
+const who = (me) => (me ? `You are here as ${me.name}, ${me.role}` : undefined)
 
 const Theme = ({ isDark, setTheme }) => html`<${Button} kind="quiet icon" keys="t" label=${isDark ? 'Light' : 'Dark'}
   onClick=${() => setTheme(isDark ? 'light' : 'dark')}><${isDark ? Sun : Moon} /><//>`

@@ -85,9 +85,14 @@ export const HELP = [
     ['w', 'what it contains'], ['F', 'more filters'], ['x  X', 'pick, all up to here'], ['a', 'pick the page'],
     ['e', 'export'], ['Tab', "to the row's buttons"],
   ]],
-  ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings'], ['p', 'pause, resume']]],
-  ['A job', [
-    ['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'], ['h', 'what happened'],
+  ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings']]],
+  ['A job', [['h', 'what happened']]],
+]
+
+/** Those of the buttons that only an operator has. */
+export const HELP_TO_ACT = [
+  ['What you do', [
+    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'],
     ['U', 'requeue all that died'],
   ]],
 ]

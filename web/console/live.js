@@ -16,8 +16,13 @@ const BETWEEN_PULSES = 1_000
 const FLOOD = 1_500
 const AFTER_FLOOD = 60_000
 
+const NOTHING = { me: null, link: 'starting', queues: null, at: null, error: null, events: [] }
+
 /** `access`: 'unknown', 'open', 'signed-in', 'needed' or 'refused'. `link`: 'starting', 'live', 'polling' or 'away'. */
-export const live = store({ access: 'unknown', link: 'starting', queues: null, at: null, error: null, events: [] })
+export const live = store({ access: 'unknown', ...NOTHING })
+
+/** Whether whoever is here may do more than look. */
+export const mayAct = () => live.get().me?.role === 'operator'
 
 let timer, coming, asking, stream, lastId, streamed = '', isStreaming = false, focus = null, floods = 0, quietUntil = 0
 const pulses = new Map()
@@ -49,13 +54,17 @@ export async function refresh() {
   asking = new AbortController()
   const { signal } = asking
   try {
+    // Who comes back to a service that was away may be somebody else to it.
+    const { me: known, error } = live.get()
+    const me = (error ? null : known) ?? await api.me(signal)
+    if (!isForLooking(me)) return turnedAway(new Error(notFor(me)))
     const { queues } = await api.queues(signal)
     if (signal.aborted) return
     queues.sort((a, b) => (a.name < b.name ? -1 : 1))
     const wasAway = live.get().error !== null
     sample(queues, api.now())
     const access = api.hasKey() ? 'signed-in' : 'open'
-    live.set({ access, queues, at: Date.now(), error: null, link: linked() })
+    live.set({ access, me, queues, at: Date.now(), error: null, link: linked() })
     listen()
     if (wasAway || !isStreaming) pulseAll()
   } catch (error) {
@@ -67,6 +76,10 @@ export async function refresh() {
   }
   timer = setTimeout(refresh, document.hidden ? EVERY_HIDDEN : EVERY)
 }
+
+const isForLooking = ({ role }) => role === 'viewer' || role === 'operator'
+const notFor = ({ role, worker }) => `${worker ? "This is a worker's token" : `This is a ${role}'s key`}: `
+  + "it sees no queues. The console takes a viewer's key or an operator's."
 
 /** After something was done here: what is on its way may not know it yet. `queue` is how the service says it is now. */
 export function again(queue) {
@@ -97,7 +110,7 @@ export function leave() {
   fresh = []
   api.signOut()
   forget()
-  live.set({ access: 'needed', link: 'starting', queues: null, at: null, error: null, events: [] })
+  live.set({ access: 'needed', ...NOTHING })
 }
 
 /** The queue that somebody looks at is among those that are listened to, however many there are. */

@@ -4,6 +4,7 @@ import { useStore, html, classes, useBeat, useLayoutEffect, useMemo, useRef, use
 import { brief, pretty } from './exact.js'
 import { now } from './api.js'
 import { age, countdown, time } from './format.js'
+import { mayAct } from './live.js'
 import { store } from './store.js'
 
 const LONG = 4_000
@@ -15,6 +16,9 @@ export function Button({ keys, kind, busy, label, children, ...rest }) {
   return html`<button type="button" class=${classes('button', kind)} title=${title} aria-label=${label}
     aria-keyshortcuts=${keys} disabled=${busy} ...${rest}>${children}</button>`
 }
+
+/** A button that changes something: who may only look has none, nor its key. */
+export const Act = (props) => (mayAct() ? html`<${Button} ...${props} />` : null)
 
 /** Who it is, or that there is no name. */
 export const Name = ({ worker }) => (worker === null ? html`<em>no name</em>` : html`<bdi>${worker}</bdi>`)

@@ -2,7 +2,7 @@ use jsonwebtoken::jwk::ThumbprintHash;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::job::QueueName;
+use crate::job::{QueueName, Role};
 
 const DAY: Duration = Duration::from_secs(86_400);
 const SECRET: &[u8] = b"a secret of two and thirty bytes";

@@ -37,8 +37,7 @@ impl Settings {
 }
 
 impl SettingsPatch {
-    pub(crate) fn write(&self) -> Args {
-        let mut args = Args::default();
+    pub(crate) fn write(&self, args: &mut Args) {
         let mut put = |name: &str, value: Option<Option<String>>| {
             if let Some(value) = value {
                 args.push(name).push(value.unwrap_or_default());
@@ -58,7 +57,6 @@ impl SettingsPatch {
         put("retention_ms", number(self.retention_ms));
         put("retention_max", number(self.retention_max));
         put("max_jobs", number(self.max_jobs));
-        args
     }
 }
 

@@ -1,7 +1,7 @@
 //! cancel: the producer takes a job back.
 
 use crate::{
-    job::{JobId, State},
+    job::{JobId, Name, State},
     queue::{
         fault::Fault,
         handle::Queues,
@@ -11,9 +11,10 @@ use crate::{
 };
 
 /// What the producer takes back, from its holder only by force.
-struct Cancel {
+struct Cancel<'c> {
     id: JobId,
     force: bool,
+    by: Option<&'c Name>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,21 +26,23 @@ pub enum Cancellation {
 }
 
 impl Queues {
+    /// `by`: whose key it is that somebody comes with.
+    ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn cancel(&self, id: JobId, force: bool) -> Result<Cancellation, Fault> {
+    pub async fn cancel(&self, id: JobId, force: bool, by: Option<&Name>) -> Result<Cancellation, Fault> {
         let queue = id.queue.clone();
-        self.go_alone(&queue, &Cancel { id, force }).await
+        self.go_alone(&queue, &Cancel { id, force, by }).await
     }
 }
 
-impl Transition for Cancel {
+impl Transition for Cancel<'_> {
     type Outcome = Cancellation;
     const SCRIPT: &'static str = "cancel";
 
     fn args(&self) -> Args {
         let mut args = Args::default();
-        args.push(self.id.code.as_str()).number(self.force.into());
+        args.push(self.id.code.as_str()).number(self.force.into()).push(self.by.map_or("", Name::as_str));
         args
     }
 

@@ -1,7 +1,7 @@
 //! purge: an operator removes jobs.
 
 use crate::{
-    job::{QueueName, State, limits},
+    job::{Name, QueueName, State, limits},
     queue::{
         fault::Fault,
         handle::Queues,
@@ -25,6 +25,8 @@ pub struct Purge {
     pub meant: Meant,
     /// Where the call before has come to.
     pub after: Option<Progress>,
+    /// Whose key it is that somebody comes with.
+    pub by: Option<Name>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +40,7 @@ pub struct Purged {
 struct Step<'p> {
     meant: &'p Meant,
     at: &'p Progress,
+    by: Option<&'p Name>,
 }
 
 impl Queues {
@@ -57,7 +60,8 @@ impl Queues {
                     return Ok(Purged { removed, next: Some(at) });
                 }
                 steps += 1;
-                let step = self.go_alone(&purge.queue, &Step { meant: &purge.meant, at: &at }).await?;
+                let step =
+                    self.go_alone(&purge.queue, &Step { meant: &purge.meant, at: &at, by: purge.by.as_ref() }).await?;
                 removed += step.removed;
                 let Some(next) = step.next else { break };
                 at = next;
@@ -88,7 +92,7 @@ impl Transition for Step<'_> {
         args.push(&self.at.stage);
         self.meant.push(&mut args);
         let (score, member) = self.at.place();
-        args.push(score).push(member);
+        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
         args
     }
 

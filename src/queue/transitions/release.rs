@@ -30,14 +30,14 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn release(&self, what: Release) -> Result<Option<Released>, Fault> {
-        let queue = match &what {
+    pub async fn release(&self, what: &Release, by: Option<&Name>) -> Result<Option<Released>, Fault> {
+        let queue = match what {
             Release::Job(id) => id.queue.clone(),
             Release::Worker(queue, _) => queue.clone(),
         };
         let mut all = Released { released: 0, more: false };
         for _ in 0..limits::STEPS {
-            let Some(step) = self.go_alone(&queue, &what).await? else { return Ok(None) };
+            let Some(step) = self.go_alone(&queue, &Step { what, by }).await? else { return Ok(None) };
             all = Released { released: all.released + step.released, more: step.more };
             if !all.more {
                 break;
@@ -48,17 +48,22 @@ impl Queues {
 }
 
 /// One bounded step.
-impl Transition for Release {
+struct Step<'s> {
+    what: &'s Release,
+    by: Option<&'s Name>,
+}
+
+impl Transition for Step<'_> {
     type Outcome = Option<Released>;
     const SCRIPT: &'static str = "release";
 
     fn args(&self) -> Args {
-        let (kind, what) = match self {
-            Self::Job(id) => ("job", id.code.as_str()),
-            Self::Worker(_, worker) => ("worker", worker.as_str()),
+        let (kind, what) = match self.what {
+            Release::Job(id) => ("job", id.code.as_str()),
+            Release::Worker(_, worker) => ("worker", worker.as_str()),
         };
         let mut args = Args::default();
-        args.push(kind).push(what);
+        args.push(kind).push(what).push(self.by.map_or("", Name::as_str));
         args
     }
 

@@ -1,7 +1,7 @@
 //! reprioritize: an operator moves a job in the line, or many.
 
 use crate::{
-    job::{JobId, Priority, QueueName, State, limits},
+    job::{JobId, Name, Priority, QueueName, State, limits},
     queue::{
         fault::Fault,
         handle::Queues,
@@ -14,9 +14,10 @@ use crate::{
     },
 };
 
-struct Reprioritize {
+struct Reprioritize<'r> {
     id: JobId,
     priority: Priority,
+    by: Option<&'r Name>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,6 +52,7 @@ struct Step<'s> {
     priority: Priority,
     meant: &'s Meant,
     at: Progress,
+    by: Option<&'s Name>,
 }
 
 impl Queues {
@@ -58,19 +60,19 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn reprioritize(&self, id: JobId, priority: Priority) -> Result<Reprioritized, Fault> {
+    pub async fn reprioritize(&self, id: JobId, priority: Priority, by: Option<&Name>) -> Result<Reprioritized, Fault> {
         let queue = id.queue.clone();
-        self.go_alone(&queue, &Reprioritize { id, priority }).await
+        self.go_alone(&queue, &Reprioritize { id, priority, by }).await
     }
 
     /// Moves many jobs, a bounded number a call.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn reprioritize_all(&self, what: ReprioritizeAll) -> Result<ReprioritizedAll, Fault> {
+    pub async fn reprioritize_all(&self, what: ReprioritizeAll, by: Option<&Name>) -> Result<ReprioritizedAll, Fault> {
         let ReprioritizeAll { queue, state, priority, meant, after } = what;
         let at = after.filter(|at| at.stage == state.word()).unwrap_or_else(|| Progress::begin(state.word()));
-        let (mut step, mut changed) = (Step { priority, meant: &meant, at }, 0);
+        let (mut step, mut changed) = (Step { priority, meant: &meant, at, by }, 0);
         for _ in 0..limits::STEPS {
             let part = self.go_alone(&queue, &step).await?;
             changed += part.changed;
@@ -84,13 +86,14 @@ impl Queues {
     }
 }
 
-impl Transition for Reprioritize {
+impl Transition for Reprioritize<'_> {
     type Outcome = Reprioritized;
     const SCRIPT: &'static str = "reprioritize";
 
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push("job").push(self.id.code.as_str()).number(self.priority.get().into());
+        args.push(self.by.map_or("", Name::as_str));
         args
     }
 
@@ -119,7 +122,7 @@ impl Transition for Step<'_> {
         args.push("queue").push(&self.at.stage).number(self.priority.get().into());
         self.meant.push(&mut args);
         let (score, member) = self.at.place();
-        args.push(score).push(member);
+        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
         args
     }
 

@@ -1,7 +1,7 @@
 //! requeue: an operator gives dead jobs another life, and runs delayed ones at once.
 
 use crate::{
-    job::{JobId, QueueName, State, limits},
+    job::{JobId, Name, QueueName, State, limits},
     queue::{
         fault::Fault,
         handle::Queues,
@@ -35,8 +35,9 @@ pub enum Requeued {
 }
 
 /// One bounded step.
-struct Step {
+struct Step<'s> {
     kind: &'static str,
+    by: Option<&'s Name>,
     meant: Meant,
     at: Progress,
 }
@@ -46,13 +47,13 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn requeue(&self, what: Requeue) -> Result<Requeued, Fault> {
+    pub async fn requeue(&self, what: Requeue, by: Option<&Name>) -> Result<Requeued, Fault> {
         let (queue, mut step) = match what {
             Requeue::Job(id) => {
-                (id.queue, Step { kind: "job", meant: Meant::default(), at: Progress::begin(id.code.as_str()) })
+                (id.queue, Step { kind: "job", by, meant: Meant::default(), at: Progress::begin(id.code.as_str()) })
             }
             Requeue::Queue(queue, meant, after) => {
-                (queue, Step { kind: "queue", meant, at: after.unwrap_or_else(|| Progress::begin("0")) })
+                (queue, Step { kind: "queue", by, meant, at: after.unwrap_or_else(|| Progress::begin("0")) })
             }
         };
         let mut all = 0;
@@ -73,7 +74,7 @@ impl Queues {
     }
 }
 
-impl Transition for Step {
+impl Transition for Step<'_> {
     type Outcome = Requeued;
     const SCRIPT: &'static str = "requeue";
 
@@ -82,7 +83,7 @@ impl Transition for Step {
         args.push(self.kind).push(&self.at.stage);
         self.meant.push(&mut args);
         let (score, member) = self.at.place();
-        args.push(score).push(member);
+        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
         args
     }
 

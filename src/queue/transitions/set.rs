@@ -1,7 +1,7 @@
 //! set: an operator changes the settings of a queue.
 
 use crate::{
-    job::{QueueName, settings::SettingsPatch},
+    job::{Name, QueueName, settings::SettingsPatch},
     queue::{
         fault::Fault,
         handle::Queues,
@@ -15,21 +15,34 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn change_settings(&self, queue: &QueueName, patch: &SettingsPatch) -> Result<bool, Fault> {
+    pub async fn change_settings(
+        &self,
+        queue: &QueueName,
+        patch: &SettingsPatch,
+        by: Option<&Name>,
+    ) -> Result<bool, Fault> {
         let is_registered = self.parts.registry.register(queue).await?;
         if is_registered {
-            self.go_alone(queue, patch).await?;
+            self.go_alone(queue, &Set { patch, by }).await?;
         }
         Ok(is_registered)
     }
 }
 
-impl Transition for SettingsPatch {
+struct Set<'s> {
+    patch: &'s SettingsPatch,
+    by: Option<&'s Name>,
+}
+
+impl Transition for Set<'_> {
     type Outcome = ();
     const SCRIPT: &'static str = "set";
 
     fn args(&self) -> Args {
-        self.write()
+        let mut args = Args::default();
+        args.push(self.by.map_or("", Name::as_str));
+        self.patch.write(&mut args);
+        args
     }
 
     fn read(&self, _: Reply<'_>) -> Result<(), Fault> {

@@ -18,6 +18,8 @@ pub struct Event {
     pub subject: Subject,
     pub worker: Option<Name>,
     pub client: Option<Name>,
+    /// Whose key it was done with.
+    pub by: Option<Name>,
     /// A reason, an error, or how it came about; may be empty.
     pub note: String,
     /// Of a completion.
@@ -150,12 +152,13 @@ impl Queues {
     }
 }
 
-/// An entry is `[id, [count, packed transitions]]`.
+/// An entry is `[id, [count, packed transitions]]`, and after these may say more, by names: `by` and whose key it was.
 fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Position, Fault> {
     let position = Position::of_entry(&entry.text()?)?;
     let mut fields = entry.list()?;
     let _count = fields.bytes()?;
     let packed = fields.bytes()?;
+    let by = key_of(&mut fields)?;
     let mut bytes = Bytes(&packed);
     let mut index = 0;
     while !bytes.0.is_empty() {
@@ -176,10 +179,23 @@ fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -
             Concern::Job(_) if of_batch => Subject::Member(id),
             Concern::Job(_) => Subject::Job(id),
         };
+        let by = by.clone().filter(|_| kind.is_act());
         let completed = if kind == Kind::Completed { completion(worker.as_ref(), &mut note) } else { None };
-        into.push(Event { queue: queue.clone(), at, kind, subject, worker, client, note, completed });
+        into.push(Event { queue: queue.clone(), at, kind, subject, worker, client, note, completed, by });
     }
     Ok(position)
+}
+
+/// What else an entry says may be for newer instances.
+fn key_of(fields: &mut Fields<'_>) -> Result<Option<Name>, Fault> {
+    let mut by = None;
+    while !fields.is_done() {
+        match fields.text()?.as_str() {
+            "by" => by = Name::parse(&fields.text()?).ok(),
+            _ => fields.skip(),
+        }
+    }
+    Ok(by)
 }
 
 /// The note of a completion: since when its worker had the job, how many ms, and `late` if it was.

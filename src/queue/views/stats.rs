@@ -3,7 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use crate::job::{
-    Kept, Millis, QueueName, Total,
+    Kept, Millis, Name, QueueName, Total,
     settings::{Settings, SettingsPatch},
 };
 use crate::queue::{
@@ -73,8 +73,13 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn set(&self, queue: &QueueName, patch: SettingsPatch) -> Result<Option<QueueInfo>, Fault> {
-        if !self.change_settings(queue, &patch).await? {
+    pub async fn set(
+        &self,
+        queue: &QueueName,
+        patch: SettingsPatch,
+        by: Option<&Name>,
+    ) -> Result<Option<QueueInfo>, Fault> {
+        if !self.change_settings(queue, &patch, by).await? {
             return Ok(None);
         }
         self.queue(queue).await?.map(Some).ok_or_else(|| broken("a queue that was just set"))

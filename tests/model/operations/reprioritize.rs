@@ -21,7 +21,7 @@ const UNENDED: [State; 4] = [State::Waiting, State::Blocked, State::Delayed, Sta
 
 impl Operation for Reprioritize {
     const OFTEN: Often = Often { everything: 12, few_jobs: 8, desk: 0, many: 1 };
-    const MUST_BE_MET: &'static [&'static str] = &["reprioritize all ReprioritizedAll { changed: 2"];
+    const MUST_BE_MET: &'static [&'static str] = &["reprioritize all ReprioritizedAll { changed: 2, next: None"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
         let all = select(&UNENDED).prop_map(What::All);
@@ -41,7 +41,7 @@ impl Operation for Reprioritize {
             What::All(state) => return self.run_all(state, walk).await,
         };
         let id = walk.which(job);
-        let answer = walk.real.handle.reprioritize(id.clone(), priority(self.priority)).await;
+        let answer = walk.real.handle.reprioritize(id.clone(), priority(self.priority), None).await;
         walk.answered("reprioritize", answer, |model| model.reprioritize(id.code, self.priority))
     }
 }
@@ -50,7 +50,7 @@ impl Reprioritize {
     async fn run_all(&self, state: State, walk: &mut Walk<'_>) -> Verdict {
         let (queue, priority) = (walk.real.queue.clone(), priority(self.priority));
         let what = ReprioritizeAll { queue, state, priority, meant: Meant::default(), after: None };
-        let answer = walk.real.handle.reprioritize_all(what).await;
+        let answer = walk.real.handle.reprioritize_all(what, None).await;
         walk.answered("reprioritize all", answer, |model| model.reprioritize_all(state, self.priority))
     }
 }

@@ -26,11 +26,11 @@ impl Operation for Requeue {
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let Some(job) = self.0 else {
             let requeue = queue::Requeue::Queue(walk.real.queue.clone(), Meant::default(), None);
-            let answer = walk.real.handle.requeue(requeue).await;
+            let answer = walk.real.handle.requeue(requeue, None).await;
             return walk.answered("requeue of all", answer, Queue::requeue_all);
         };
         let id = walk.which(job);
-        let answer = walk.real.handle.requeue(queue::Requeue::Job(id.clone())).await;
+        let answer = walk.real.handle.requeue(queue::Requeue::Job(id.clone()), None).await;
         walk.answered("requeue", answer, |model| model.requeue(id.code))
     }
 }

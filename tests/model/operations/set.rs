@@ -82,7 +82,7 @@ impl Operation for Set {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let answer = walk.real.handle.set(&walk.real.queue, self.patch()).await.map_err(broken)?;
+        let answer = walk.real.handle.set(&walk.real.queue, self.patch(), None).await.map_err(broken)?;
         walk.model.set(self);
         let info = answer.ok_or("there is no bound on queues here")?;
         told_alike("the queue's counts", &info, &walk.model.info(&info))

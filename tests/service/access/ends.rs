@@ -1,4 +1,4 @@
-//! Keys that are taken away and tokens that end while their holders wait, and how long tokens may last.
+//! Keys that are taken away or end and tokens that end while their holders wait, and how long tokens may last.
 
 use std::{
     fs,
@@ -81,6 +81,29 @@ async fn whose_key_is_taken_away_while_they_wait_gets_no_job() {
     for id in &jobs {
         is_still_there(&w, id).await;
     }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn whose_key_ends_while_they_wait_gets_no_job_and_hears_no_more() {
+    let w = World::plan().with_keys(&[("old", "worker", "*"), ("wall", "viewer", "*")]).start().await;
+    let (old, wall) = (w.bearing(&key("old")), w.bearing(&key("wall")));
+    let waiter = sleeps(&w, &old, &["default"]).await;
+    let mut told = wall.listen("").await;
+    // It is read again within a second, and then nothing of the file changes any more.
+    let end = jiff::Timestamp::now() + Duration::from_millis(1_500);
+    let ending = |name: &str, role: &str| format!("{} until {end}", line(name, role, "*"));
+    let lines = [line("root", "operator", "*"), ending("old", "worker"), ending("wall", "viewer")];
+    fs::write(w.folder().join("keys"), lines.join("\n")).expect("written");
+    eventually("the file is read", async || (!wall.get("/me").await.is(200)["until"].is_null()).then_some(())).await;
+    assert!(!waiter.is_answered(), "who has an end now is who they were");
+    is_shut_out(&old).await;
+    assert_eq!(old.get("/me").await.refused("unauthorized")["detail"], "the key is past its end");
+    assert_eq!(told.rest().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
+    let id = w.enqueue(1).await;
+    let (answer, _) = waiter.answer().await;
+    assert_eq!(answer.status, 401, "{}", answer.text());
+    is_still_there(&w, &id).await;
     w.check().await;
 }
 

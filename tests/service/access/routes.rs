@@ -11,12 +11,14 @@ use crate::world::{
     eventually, id_of,
 };
 
-const KEYS: [(&str, &str, &str); 6] = [
+const KEYS: [(&str, &str, &str); 8] = [
     ("worker", "worker", "*"),
     ("producer", "producer", "*"),
+    ("viewer", "viewer", "*"),
     ("operator", "operator", "*"),
     ("worker-elsewhere", "worker", "else*"),
     ("producer-elsewhere", "producer", "else*"),
+    ("viewer-elsewhere", "viewer", "else*"),
     ("operator-elsewhere", "operator", "else*"),
 ];
 
@@ -106,6 +108,7 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
     let known = [
         ("worker", key("worker"), key("worker-elsewhere")),
         ("producer", key("producer"), key("producer-elsewhere")),
+        ("viewer", key("viewer"), key("viewer-elsewhere")),
         ("operator", key("operator"), key("operator-elsewhere")),
         ("worker", token, elsewhere),
     ];
@@ -113,20 +116,22 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
     operations.sort();
     for (method, template) in &operations {
         let security = &CONTRACT.document["paths"][template][method.to_lowercase()]["security"];
-        let role = security[0]["bearer"][0].as_str();
-        assert!(role.is_some() || *security == json!([]), "{method} {template} does not say whom it is for");
+        let security = security.as_array().unwrap_or_else(|| panic!("{method} {template} does not say whom it is for"));
+        let roles: Vec<_> = security.iter().map(|role| role["bearer"][0].as_str().expect("a role")).collect();
+        // A viewer changes nothing.
+        assert!(!roles.contains(&"viewer") || method == "GET", "{method} {template}");
         let what = |who: &str| format!("{method} {template} by {who}");
         for credential in &nobody {
             let client = credential.as_ref().map_or(w.without_credential(), |credential| w.bearing(credential));
             let answer = call(&w, &client, method, template).await;
-            match role {
-                Some(_) => refused(&answer, 401, "unauthorized", &what("nobody")),
-                None => assert_eq!(answer.status, 200, "{}: {}", what("nobody"), answer.text()),
+            match roles.is_empty() {
+                false => refused(&answer, 401, "unauthorized", &what("nobody")),
+                true => assert_eq!(answer.status, 200, "{}: {}", what("nobody"), answer.text()),
             }
             walked += 1;
         }
         for (own, here, elsewhere) in &known {
-            let may = role.is_none_or(|role| role == *own || *own == "operator");
+            let may = roles.is_empty() || roles.contains(own) || *own == "operator";
             let answer = call(&w, &w.bearing(here), method, template).await;
             match may {
                 true => assert!([200, 201].contains(&answer.status), "{}: {}", what(own), answer.text()),
@@ -136,12 +141,12 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
             let of_queue = format!("{own} of another queue");
             match (may, template.as_str()) {
                 (false, _) => refused(&answer, 403, "forbidden", &what(&of_queue)),
-                (true, _) if role.is_none() => assert_eq!(answer.status, 200, "{}", answer.text()),
+                (true, _) if roles.is_empty() => assert_eq!(answer.status, 200, "{}", answer.text()),
                 (true, "/queues") => assert_eq!(answer.is(200), json!({ "queues": [], "next": null })),
                 (true, "/workers") => {
                     assert_eq!(answer.is(200)["server_time"], Value::Null, "there is no queue to see")
                 }
-                (true, "/metrics") => assert_eq!(answer.status, 200),
+                (true, "/metrics" | "/me") => assert_eq!(answer.status, 200),
                 (true, "/jobs/{id}" | "/jobs/{id}/events" | "/jobs/release" | "/jobs/requeue") => {
                     refused(&answer, 404, "unknown-job", &what(&of_queue));
                 }
@@ -167,7 +172,7 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
             assert_eq!(allowed, methods.iter().map(String::as_str).collect(), "the methods of {path}");
         }
     }
-    assert!(operations.len() > 25 && walked > 350, "{walked} calls");
+    assert!(operations.len() > 25 && walked > 450, "{walked} calls");
     refused(&w.without_credential().get("/nowhere").await, 404, "not-found", "no route");
     w.check().await;
 }
@@ -193,6 +198,8 @@ async fn what_is_somebody_elses_cannot_be_told_from_what_is_not_there() {
         ("operator-elsewhere", "POST", "/jobs/release", json!({ "id": "{job}" })),
         ("operator-elsewhere", "POST", "/jobs/requeue", json!({ "id": "{job}" })),
         ("worker-elsewhere", "POST", "/jobs/reserve", json!({ "id": "{job}" })),
+        ("viewer-elsewhere", "GET", "/jobs/{job}", Value::Null),
+        ("viewer-elsewhere", "GET", "/batches/{batch}", Value::Null),
         ("producer-elsewhere", "GET", "/batches/{batch}", Value::Null),
         ("producer-elsewhere", "DELETE", "/batches/{batch}", Value::Null),
         ("producer-elsewhere", "GET", "/batches/{batch}/results", Value::Null),

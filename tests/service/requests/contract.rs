@@ -21,11 +21,12 @@ struct Operation<'a> {
 const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 const UNKNOWN_RESERVATION: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 /// Needs no parameters filled in and no state.
-const SERVED: [&str; 12] = [
+const SERVED: [&str; 13] = [
     "/",
     "/livez",
     "/readyz",
     "/metrics",
+    "/me",
     "/openapi.yaml",
     "/client.js",
     "/client.d.ts",

@@ -229,7 +229,7 @@ pub async fn events(engine: &Engine, queue: &str) -> Vec<Event> {
     let entries: Vec<(String, Vec<(Bytes, Bytes)>)> =
         engine.run(&format!("XRANGE intray:{{{queue}}}:2:events - +")).await;
     let mut events = Vec::new();
-    for (count, packed) in entries.into_iter().flat_map(|(_, fields)| fields) {
+    for (count, packed) in entries.into_iter().filter_map(|(_, fields)| fields.into_iter().next()) {
         let before = events.len();
         let mut rest = packed.as_slice();
         while !rest.is_empty() {

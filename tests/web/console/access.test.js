@@ -90,6 +90,6 @@ for (const [name, how, pages] of WAYS) {
 test('nor does the sign in', async () => {
   on.wire.rule = () => ({ status: 401, body: { type: '/problems/unauthorized', status: 401, title: 'a key', detail: 'a key' } })
   const page = await on.open()
-  await page.getByLabel('Operator key').waitFor()
+  await page.getByLabel('Your key').waitFor()
   assert.deepEqual(await found(page, 'sign in'), [])
 })

@@ -18,7 +18,7 @@ const link = (page) => page.locator('.link').innerText()
 test('who has no key is asked for one; it is in memory only', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
-  const field = page.getByLabel('Operator key')
+  const field = page.getByLabel('Your key')
   assert.equal(await field.evaluate((input) => input.autocorrect || input.getAttribute('autocorrect') === 'on'), false, 'a phone corrects no key')
   await field.fill('wrong')
   await page.getByRole('button', { name: 'Sign in' }).click()
@@ -47,7 +47,7 @@ test('who has no key is asked for one; it is in memory only', async () => {
 test('who asks for it has the key kept for the tab, until it is refused or they sign out', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
-  const field = page.getByLabel('Operator key')
+  const field = page.getByLabel('Your key')
   const kept = () => page.evaluate(() => [JSON.stringify({ ...sessionStorage }), JSON.stringify({ ...localStorage }), document.cookie])
   const enter = async () => {
     await field.fill(KEY)
@@ -67,7 +67,7 @@ test('who asks for it has the key kept for the tab, until it is refused or they 
   await page.locator('[data-row]').first().waitFor()
   const other = await page.context().newPage()
   await other.goto(page.url())
-  await other.getByLabel('Operator key').waitFor()
+  await other.getByLabel('Your key').waitFor()
   await other.close()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await field.waitFor()
@@ -81,11 +81,11 @@ test('who asks for it has the key kept for the tab, until it is refused or they 
 test('a key that is taken away ends the visit', async () => {
   on.wire.rule = wants(KEY)
   const page = await on.open()
-  await page.getByLabel('Operator key').fill(KEY)
+  await page.getByLabel('Your key').fill(KEY)
   await page.keyboard.press('Enter')
   await page.locator('[data-row]').first().waitFor()
   on.wire.rule = wants('another')
-  await page.getByLabel('Operator key').waitFor()
+  await page.getByLabel('Your key').waitFor()
 })
 
 test('a refusal is shown in the words of the service, and the question stays', async () => {

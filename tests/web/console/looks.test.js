@@ -142,7 +142,7 @@ test('on a phone the way out and the unit of the rates stay on their line', asyn
   await on.service.enqueue('translations-of-the-handbook', 1)
   on.wire.rule = ({ headers }) => (headers.authorization ? null : { status: 401, body: { type: '/problems/unauthorized', status: 401, title: 'a key', detail: 'a key' } })
   const page = await on.open('/console/#/q/translations-of-the-handbook/waiting', { width: 360, height: 740, touch: true })
-  await page.getByLabel('Operator key').fill('any')
+  await page.getByLabel('Your key').fill('any')
   await page.keyboard.press('Enter')
   await page.locator('[data-row]').first().waitFor()
   const middle = (selector) => page.locator(selector).first().evaluate((element) => {

@@ -21,7 +21,8 @@ export function Activity({ name, events, link: state }) {
       <td class="n when" title=${event.at}>${time(event.at)}</td>
       <td class="kind"><span class=${`state ${AFTER[type] ?? ''} ${type}`}>${type}</span></td>
       <td class="id">${(job || batch) && html`<a href=${href} title=${job ?? batch}>${tail(job ?? batch)}</a>`}</td>
-      <td class="worker">${event.worker && html`<bdi>${event.worker}</bdi>`}</td>
+      <td class="worker">${event.worker && html`<bdi>${event.worker}</bdi>`}${
+        event.by && html`<span class="dim" title="whose key it was">by ${event.by}</span>`}</td>
       <td class="client">${event.client && html`<bdi>${event.client}</bdi>`}</td>
       <td class="why">${event.reason && html`<bdi>${event.reason}</bdi>`}</td>
     <//>`

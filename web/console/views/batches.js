@@ -6,7 +6,7 @@ import * as actions from '../actions.js'
 import { many, number, tail, time } from '../format.js'
 import { List, Row, usePages, useTop } from '../list.js'
 import { link, tabOf } from '../router.js'
-import { Ago, Brief, Button, Copy, Empty, Missing, State } from '../ui.js'
+import { Act, Ago, Brief, Copy, Empty, Missing, State } from '../ui.js'
 
 const SEGMENTS = ['completed', 'reserved', 'dead', 'cancelled', 'waiting', 'blocked', 'delayed']
 const COLUMNS = [
@@ -32,9 +32,9 @@ export function Progress({ batch }) {
 const isOver = (batch) => !['open', 'sealed'].includes(batch.state)
 
 const Actions = ({ batch, changed, kind = 'quiet' }) => !isOver(batch) && html`
-  ${batch.state === 'open' && html`<${Button} kind=${kind} keys="e" label="Seal"
+  ${batch.state === 'open' && html`<${Act} kind=${kind} keys="e" label="Seal"
     onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
-  <${Button} kind=${kind} keys="c" label="Cancel" onClick=${() => actions.cancelBatch(batch, changed)}>Cancel<//>`
+  <${Act} kind=${kind} keys="c" label="Cancel" onClick=${() => actions.cancelBatch(batch, changed)}>Cancel<//>`
 
 export function Batches({ name, selected }) {
   const pages = usePages((page, signal) => api.batches({ queue: name, limit: 50, ...page }, signal), [name], name)

@@ -1,17 +1,19 @@
 // The keys.
 
 import { html, useLayoutEffect, useRef } from '../html.js'
-import { HELP } from '../keys.js'
+import { HELP, HELP_TO_ACT } from '../keys.js'
+import { mayAct } from '../live.js'
 
 const drawn = (part) => (part.trim() && part !== ' … ' ? html`<kbd>${part}</kbd>` : part)
 
 export function Help({ onClose }) {
   const dialog = useRef(null)
   useLayoutEffect(() => { dialog.current.showModal() }, [])
+  const groups = mayAct() ? [...HELP, ...HELP_TO_ACT] : HELP
   const outside = (event) => { if (event.target === dialog.current) dialog.current.close() }
   return html`<dialog ref=${dialog} class="help" aria-labelledby="help" onClose=${onClose} onClick=${outside}>
     <h2 id="help">Keys</h2>
-    <div class="groups">${HELP.map(([title, keys]) => html`<section><h3>${title}</h3><dl>
+    <div class="groups">${groups.map(([title, keys]) => html`<section><h3>${title}</h3><dl>
       ${keys.map(([key, what]) => html`<dt>${key.split(/(  | … )/).map(drawn)}</dt><dd>${what}</dd>`)}
     </dl></section>`)}</div>
     <button type="button" class="button" onClick=${() => dialog.current.close()}>Close</button>

@@ -5,6 +5,7 @@ import * as api from '../api.js'
 import * as actions from '../actions.js'
 import { age, duration, many, tail, time } from '../format.js'
 import { useTop } from '../list.js'
+import { mayAct } from '../live.js'
 import { go, link, tabOf } from '../router.js'
 import { Ago, Button, Copy, Left, Missing, Name, Payload, State, Until } from '../ui.js'
 import { Story } from './story.js'
@@ -91,7 +92,7 @@ const limit = (most) => (most ? ` of ${most}` : ', without a limit')
 function Actions({ job, changed }) {
   const { state } = job
   const isFinal = state === 'completed' || state === 'cancelled'
-  if (isFinal) return null
+  if (isFinal || !mayAct()) return null
   return html`<p class="actions">
     ${state === 'reserved' && html`<${Button} keys="r"
       onClick=${() => actions.release(job.id, job.reserved.worker, changed)}>Release<//>`}

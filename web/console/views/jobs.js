@@ -10,7 +10,7 @@ import { number, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { Pick, PickAll, usePicks } from '../picks.js'
 import { link, tabOf } from '../router.js'
-import { Ago, Brief, Button, Empty, Until } from '../ui.js'
+import { Act, Ago, Brief, Button, Empty, Until } from '../ui.js'
 import { newestFirst } from './job.js'
 
 const PAGE = 50
@@ -47,7 +47,7 @@ const LISTS = {
     columns: [['client', 'Client'], ['n attempts', 'Attempts'], ['n age', 'Due in']],
     cells: (job) => [html`<${Client} job=${job} />`, html`<${Attempts} job=${job} />`,
       html`<td class="n age"><${Until} at=${job.due_at} /></td>`],
-    act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Run now"
+    act: (job, changed) => html`<${Act} kind="quiet" keys="u" label="Run now"
       onClick=${() => actions.requeue(job, changed)}>Run now<//>`,
     rises: true,
     moves: true,
@@ -57,10 +57,10 @@ const LISTS = {
     columns: [['error', 'Last error'], ['n attempts', 'Attempts'], ['n age', 'Died']],
     cells: (job) => [html`<td class="error"><bdi>${newestFirst(job.errors)[0]?.error ?? 'ran out of time'}</bdi></td>`,
       html`<${Attempts} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
-    act: (job, changed) => html`<${Button} kind="quiet" keys="u" label="Requeue"
+    act: (job, changed) => html`<${Act} kind="quiet" keys="u" label="Requeue"
       onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
     rises: true,
-    all: (queue, count, only, changed) => html`<${Button} keys="U"
+    all: (queue, count, only, changed) => html`<${Act} keys="U"
       onClick=${() => actions.requeueAll(queue, count, only, changed)}>Requeue all<//>`,
     empty: ['Nothing has died', 'A job lands here when it has failed as often as its queue allows.'],
   },
@@ -97,7 +97,7 @@ export function Jobs({ name, state, count, selected }) {
     <${Pick} job=${job} picks=${picks} />
     <${Id} job=${job} tab=${tabOf(state)} /><${What} job=${job} />${list.cells(job)}
     <td class="do">${list.act?.(job, changed)}
-      ${!list.final && html`<${Button} kind="quiet" keys="c" label="Cancel"
+      ${!list.final && html`<${Act} kind="quiet" keys="c" label="Cancel"
         onClick=${() => actions.cancel(job, changed)}>Cancel<//>`}</td>
   <//>`
   const nothing = ['Nothing like that here', 'The list shows what its filters let through.']
@@ -119,9 +119,9 @@ function All({ queue, state, count, only, picks, changed }) {
   const list = LISTS[state]
   return html`${!only.search && html`
       ${list.all?.(queue, count, only, changed)}
-      ${list.moves && html`<${Button} kind="quiet" label=${`Reorder all ${state} jobs`}
+      ${list.moves && html`<${Act} kind="quiet" label=${`Reorder all ${state} jobs`}
         onClick=${() => bulk.reprioritizeAll(queue, state, count, only, changed)}>Reorder all…<//>`}
-      <${Button} kind="quiet" label=${`Remove all ${state} jobs`}
+      <${Act} kind="quiet" label=${`Remove all ${state} jobs`}
         onClick=${() => actions.purge(queue, state, count, only, changed)}>Remove all…<//>`}
     <${Button} kind="quiet" keys="e" label="Export"
       onClick=${() => exportList(queue, state, only, picks.jobs)}>Export…<//>`
@@ -130,8 +130,8 @@ function All({ queue, state, count, only, picks, changed }) {
 /** What is done to those that are picked. */
 const Picked = ({ list, picks, changed }) => html`<div class="bar picked" role="group" aria-label="What is picked">
   <b role="status">${number(picks.jobs.length)} picked</b>
-  ${list.rises && html`<${Button} onClick=${() => bulk.requeuePicked(picks, changed)}>Put in line<//>`}
-  ${list.moves && html`<${Button} onClick=${() => bulk.reprioritizePicked(picks, changed)}>Set priority…<//>`}
-  ${!list.final && html`<${Button} kind="danger" onClick=${() => bulk.cancelPicked(picks, changed)}>Cancel them…<//>`}
+  ${list.rises && html`<${Act} onClick=${() => bulk.requeuePicked(picks, changed)}>Put in line<//>`}
+  ${list.moves && html`<${Act} onClick=${() => bulk.reprioritizePicked(picks, changed)}>Set priority…<//>`}
+  ${!list.final && html`<${Act} kind="danger" onClick=${() => bulk.cancelPicked(picks, changed)}>Cancel them…<//>`}
   <${Button} kind="quiet" onClick=${picks.none}>Pick none<//>
 </div>`

@@ -6,7 +6,7 @@ import * as actions from '../actions.js'
 import { tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
 import { link } from '../router.js'
-import { Ago, Button, Empty, Left, Name } from '../ui.js'
+import { Act, Ago, Empty, Left, Name } from '../ui.js'
 
 const MET = 'Those who have been met in line while it was held; the others count as waiting until then'
 const COLUMNS = [
@@ -25,7 +25,7 @@ export function Locks({ name, selected }) {
     <td class="id"><a href=${link(name, 'locks', lock.id)} title=${lock.id}>${tail(lock.id)}</a></td>
     <td class="n age"><${Ago} at=${lock.reserved_at} /></td>
     <td class="lease"><${Left} until=${lock.expires_at} since=${lock.reserved_at} /></td>
-    <td class="do"><${Button} kind="quiet" keys="r" label="Release"
+    <td class="do"><${Act} kind="quiet" keys="r" label="Release"
       onClick=${() => actions.release(lock.id, lock.worker, pages.answer.reload)}>Release<//></td>
   <//>`
   return html`<${List} label="locks" columns=${COLUMNS} pages=${pages} items=${(data) => data.locks}

@@ -7,7 +7,7 @@ import { age, number, rate } from '../format.js'
 import { Row, Table } from '../list.js'
 import { ratesOf } from '../rates.js'
 import { link } from '../router.js'
-import { Button, Empty, Waiting } from '../ui.js'
+import { Act, Empty, Waiting } from '../ui.js'
 
 const sum = (queues, of) => queues.reduce((total, queue) => total + of(queue), 0)
 const per = (name) => (queue) => ratesOf(queue.name)?.[name] ?? null
@@ -104,6 +104,6 @@ function Line({ queue, at }) {
 
 export function Pause({ queue: { name, settings }, kind }) {
   const what = settings.paused ? 'Resume' : 'Pause'
-  return html`<${Button} kind=${kind} keys="p" label=${`${what} ${name}`}
+  return html`<${Act} kind=${kind} keys="p" label=${`${what} ${name}`}
     onClick=${() => actions.pause(name, !settings.paused)}>${what}<//>`
 }

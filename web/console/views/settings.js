@@ -3,7 +3,7 @@
 import { html, classes, useEffect, useState } from '../html.js'
 import * as api from '../api.js'
 import { duration, number, readDuration } from '../format.js'
-import { again } from '../live.js'
+import { again, mayAct } from '../live.js'
 import { Button, ask, say } from '../ui.js'
 
 const KNOWN = {
@@ -48,7 +48,22 @@ function useDraft(name, settings) {
   return { draft, dirty: Object.keys(draft).filter(isNew), change, undo, errors, setErrors }
 }
 
-export function Settings({ queue }) {
+export const Settings = ({ queue }) => (mayAct() ? html`<${Form} queue=${queue} />` : html`<${Seen} queue=${queue} />`)
+
+/** For who may look and change nothing. */
+const Seen = ({ queue: { settings } }) => html`<div class="settings">
+  ${Object.keys(settings).filter((field) => field !== 'paused').map((field) => html`<div class="field">
+    <span>${title(field)}</span><div class="value"><b>${said(field, settings[field])}</b></div>
+    <p>${KNOWN[field]?.[1]}</p></div>`)}
+</div>`
+
+function said(name, value) {
+  if (name !== 'backoff' || value === null) return usually(name, value)
+  const longest = value.max_ms ? `, at most ${duration(value.max_ms)}` : ''
+  return `${value.type}, ${duration(value.delay_ms)}${longest}`
+}
+
+function Form({ queue }) {
   const { name, settings } = queue
   const { draft, dirty, change, undo, errors, setErrors } = useDraft(name, settings)
   const [busy, setBusy] = useState(false)

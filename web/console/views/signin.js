@@ -28,8 +28,8 @@ export function SignIn({ refused, reason }) {
   const problem = odd ? 'A key has no blanks and no letters beyond ASCII.' : refusal
   return html`<main class="signin"><form onSubmit=${enter}>
     <h1>intray</h1>
-    <p>This service asks who you are. Sign in with an operator's key.</p>
-    <label for="key">Operator key</label>
+    <p>This service asks who you are. Sign in with an operator's key, or a viewer's, who may look.</p>
+    <label for="key">Your key</label>
     <input id="key" ref=${field} class="secret" type="text" value=${text}
       autocomplete="off" autocapitalize="off" autocorrect=${false} spellcheck=${false}
       data-1p-ignore data-lpignore="true" onInput=${(event) => setText(event.target.value)} />

@@ -23,7 +23,8 @@ async function load(id, known, signal) {
 const Happened = ({ event }) => html`<li>
   <p class="facts"><span title=${event.at}>${time(event.at)}</span>
     <span class=${`state ${AFTER[event.type] ?? ''} ${event.type}`}>${event.type}</span>
-    ${event.worker && html`<bdi>${event.worker}</bdi>`}</p>
+    ${event.worker && html`<bdi>${event.worker}</bdi>`}
+    ${event.by && html`<span title="whose key it was">by ${event.by}</span>`}</p>
   ${event.reason && html`<pre>${event.reason}</pre>`}</li>`
 
 /** `mark`: what changes when something has happened to the job. */

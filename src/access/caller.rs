@@ -1,0 +1,137 @@
+//! Who calls, and whom calls are for.
+
+use std::sync::Arc;
+
+use super::{Pattern, Role, Until};
+use crate::job::{Name, QueueName};
+
+/// How a key's credential begins, and a token's: neither can be taken for the other.
+const KEY: &str = "key\n";
+const TOKEN: &str = "token\n";
+
+/// Whom a call is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// Nobody in particular: no credential is looked at.
+    Anyone,
+    /// Whoever shows a credential that is one.
+    Somebody,
+    Worker,
+    Producer,
+    /// What producers read, viewers read too.
+    Reader,
+    Viewer,
+    Operator,
+}
+
+impl Role {
+    /// An operator may do everything.
+    pub fn may(self, who: Who) -> bool {
+        match self {
+            Self::Worker => matches!(who, Who::Anyone | Who::Somebody | Who::Worker),
+            Self::Producer => matches!(who, Who::Anyone | Who::Somebody | Who::Producer | Who::Reader),
+            Self::Viewer => matches!(who, Who::Anyone | Who::Somebody | Who::Reader | Who::Viewer),
+            Self::Operator => true,
+        }
+    }
+}
+
+/// Who makes a call. Nothing in it is secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    pub role: Role,
+    /// The only worker that this caller may be; a key may name any.
+    pub worker: Option<Name>,
+    /// When they are nobody any more.
+    pub until: Option<Until>,
+    queues: Arc<[Pattern]>,
+    pub(super) credential: Arc<str>,
+}
+
+impl Caller {
+    /// Whoever calls a service without access control.
+    pub fn everybody() -> Self {
+        Self { role: Role::Operator, worker: None, until: None, queues: [Pattern::all()].into(), credential: "".into() }
+    }
+
+    /// Two keys of one name are one credential.
+    pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<Until>) -> Self {
+        Self { role, worker: None, until, queues: [queues].into(), credential: [KEY, name].concat().into() }
+    }
+
+    /// A token is for a worker, whoever signed it.
+    pub(super) fn of_token(issuer: &str, worker: Name, queues: Vec<Pattern>, until: Until) -> Self {
+        let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
+        Self { role: Role::Worker, worker: Some(worker), until: Some(until), queues: queues.into(), credential }
+    }
+
+    /// Whether it is still they: when that ends may have changed.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        *self == Self { until: self.until, ..other.clone() }
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.until.is_some_and(Until::is_over)
+    }
+
+    /// Whether a queue is any of this caller's business.
+    pub fn sees(&self, queue: &QueueName) -> bool {
+        self.queues.iter().any(|pattern| pattern.matches(queue))
+    }
+
+    /// Whether all queues of a pattern are.
+    pub fn covers(&self, pattern: &Pattern) -> bool {
+        self.queues.iter().any(|own| own.covers(pattern))
+    }
+
+    /// The queues that are.
+    pub fn patterns(&self) -> &[Pattern] {
+        &self.queues
+    }
+
+    /// The queues that a token names one by one: where its worker looks for work without saying so.
+    pub fn own_queues(&self) -> Option<Vec<QueueName>> {
+        self.worker.as_ref()?;
+        self.queues.iter().map(Pattern::exact).collect()
+    }
+
+    /// Tells callers apart where their calls must not meet. Empty without access control.
+    pub fn credential(&self) -> &str {
+        &self.credential
+    }
+
+    /// The name of their key. A token has none, and nor has anybody without access control.
+    pub fn key_name(&self) -> Option<&str> {
+        self.credential.strip_prefix(KEY)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_role_may_do_what_is_for_it_and_an_operator_all() {
+        let all = [Who::Anyone, Who::Somebody, Who::Worker, Who::Producer, Who::Reader, Who::Viewer, Who::Operator];
+        let may = |role: Role| all.map(|who| if role.may(who) { 'x' } else { '.' }).iter().collect::<String>();
+        assert_eq!(
+            Role::ALL.map(|role| (role, may(role))),
+            [
+                (Role::Worker, "xxx....".to_owned()),
+                (Role::Producer, "xx.xx..".to_owned()),
+                (Role::Viewer, "xx..xx.".to_owned()),
+                (Role::Operator, "xxxxxxx".to_owned()),
+            ]
+        );
+    }
+
+    #[test]
+    fn who_has_longer_is_the_same_and_who_has_another_role_is_not() {
+        let until = |date: &str| date.parse().ok();
+        let key = |role, until| Caller::of_key("web", role, Pattern::all(), until);
+        let now = key(Role::Viewer, None);
+        assert!(now.is(&key(Role::Viewer, until("2030-01-01"))) && key(Role::Viewer, until("2030-01-01")).is(&now));
+        assert!(!now.is(&key(Role::Producer, None)) && !now.is(&Caller::everybody()));
+        assert_eq!((now.key_name(), Caller::everybody().key_name()), (Some("web"), None));
+    }
+}

@@ -1,0 +1,96 @@
+//! A key is taken away: its lines leave the file, and all else in it stays as it was written.
+
+use std::path::Path;
+
+use super::{KeyName, keys::Keys};
+use crate::files;
+
+/// Takes all keys of a name out of a file. Answers how many there were.
+///
+/// # Errors
+/// One line: why the file was not changed.
+pub fn revoke(name: &KeyName, path: &Path) -> Result<usize, String> {
+    let named = |why: &dyn std::fmt::Display| format!("{}: {why}; nothing was changed", path.display());
+    let before = files::read(path).map_err(|error| named(&error))?;
+    let is_of = |line: &&str| line.split_whitespace().next() == Some(name.as_str());
+    let kept: String = before.split_inclusive('\n').filter(|line| !is_of(line)).collect();
+    let count = before.lines().filter(is_of).count();
+    if count == 0 {
+        return Err(named(&format_args!("no key is called {}", name.as_str())));
+    }
+    // A service that has read the file before would go on with what it knows, the key that is to go among it.
+    Keys::parse(&kept).map_err(|why| named(&format_args!("without it the file could not be used: {why}")))?;
+    files::replace(path, &before, &kept).map_err(|error| named(&error))?;
+    Ok(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+        path::PathBuf,
+    };
+
+    use super::*;
+    use crate::access::{Pattern, Role, make};
+
+    fn line(name: &str) -> String {
+        make(&name.parse().expect("a name"), Role::Worker, &Pattern::all(), None).line
+    }
+
+    fn file(text: &str) -> (tempfile::TempDir, PathBuf) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("keys");
+        fs::write(&path, text).expect("written");
+        (folder, path)
+    }
+
+    fn revoked(name: &str, path: &Path) -> Result<usize, String> {
+        revoke(&name.parse().expect("a name"), path)
+    }
+
+    fn names_in(folder: &Path) -> usize {
+        fs::read_dir(folder).expect("a folder").count()
+    }
+
+    #[test]
+    fn all_lines_of_a_name_go_and_the_rest_stays_as_it_was() {
+        let (web, other) = (line("web"), line("web2"));
+        let (folder, path) =
+            file(&format!("# web: ours\r\n\n  {web}\n{other}\r\n{} until 2030-01-01\n#end", line("web")));
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("a mode");
+        assert_eq!(revoked("web", &path), Ok(2));
+        assert_eq!(fs::read_to_string(&path).expect("a file"), format!("# web: ours\r\n\n{other}\r\n#end"));
+        assert_eq!(fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o640);
+        assert_eq!(names_in(folder.path()), 1, "nothing is left beside it");
+        let again = revoked("web", &path).expect_err("it is gone");
+        assert!(again.contains("no key is called web"), "{again}");
+    }
+
+    #[test]
+    fn a_file_that_would_not_be_used_is_left_as_it_is_and_says_where() {
+        let (web, text) = (line("web"), format!("{}\nsecret\n{}\n", line("web"), line("a")));
+        let (_folder, path) = file(&text);
+        let said = revoked("web", &path).expect_err("a broken line");
+        assert!(said.contains("line 1") && said.contains("nothing was changed") && !said.contains("secret"), "{said}");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), text);
+        // If the broken line is its own, it goes.
+        fs::write(&path, format!("{web} until soon\n{}\n", line("a"))).expect("written");
+        assert_eq!(revoked("web", &path), Ok(1));
+    }
+
+    #[test]
+    fn what_is_mounted_or_elsewhere_is_to_be_changed_there() {
+        let text = line("web");
+        let (folder, path) = file(&text);
+        let link = folder.path().join("link");
+        symlink(&path, &link).expect("a link");
+        let said = revoked("web", &link).expect_err("a link");
+        assert!(said.contains("symbolic link") && said.contains("nothing was changed"), "{said}");
+        assert!(revoked("web", folder.path()).is_err());
+        assert!(revoked("web", &folder.path().join("none")).is_err());
+        assert_eq!(fs::read_to_string(&path).expect("a file"), text);
+        assert_eq!(names_in(folder.path()), 2);
+    }
+}

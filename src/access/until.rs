@@ -1,0 +1,112 @@
+//! When a key or a token ends, by the clock of this machine: a credential is no matter of Redis.
+
+use std::{fmt, str::FromStr};
+
+use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
+
+use crate::job::{Invalid, Millis};
+
+/// The first instant at which it is none any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Until(Millis);
+
+impl Until {
+    const RULE: Invalid = Invalid("must be a date or a time by RFC 3339, like 2026-12-31 or 2026-12-31T18:00:00Z");
+    const SHAPE_OF_A_DATE: &str = "0000-00-00";
+
+    /// From the seconds that a token has, of which some have a fraction.
+    pub(super) fn of_seconds(seconds: f64) -> Self {
+        Self(Millis((seconds * 1e3) as u64))
+    }
+
+    pub fn instant(self) -> Millis {
+        self.0
+    }
+
+    pub fn is_over(self) -> bool {
+        let now = Timestamp::now().as_millisecond();
+        u64::try_from(now).is_ok_and(|now| now >= self.0.0)
+    }
+}
+
+/// A date stands for all of its day in UTC: who reads "until the 31st" comes in on the 31st.
+impl FromStr for Until {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let end = if is_shaped(text, Self::SHAPE_OF_A_DATE) { end_of_day(text) } else { instant(text) };
+        let millis = end.ok_or(Self::RULE)?.as_millisecond();
+        Ok(Self(Millis(millis.try_into().unwrap_or(0))))
+    }
+}
+
+impl fmt::Display for Until {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let millis = i64::try_from(self.0.0).unwrap_or(i64::MAX);
+        write!(f, "{}", Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX))
+    }
+}
+
+fn end_of_day(text: &str) -> Option<Timestamp> {
+    let next = text.parse::<Date>().ok()?.checked_add(1.day()).ok()?;
+    TimeZone::UTC.to_timestamp(next.to_datetime(jiff::civil::Time::midnight())).ok()
+}
+
+/// What RFC 3339 has of ISO 8601: all of date, time and offset, with the marks between them.
+fn instant(text: &str) -> Option<Timestamp> {
+    let seconds = text.get(..19).filter(|seconds| is_shaped(seconds, "0000-00-00T00:00:00"))?;
+    let zone = text.get(seconds.len()..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
+    let is_zone = zone == "Z" || zone.split_at_checked(1).is_some_and(|(_, rest)| is_shaped(rest, "00:00"));
+    if is_zone { text.parse().ok() } else { None }
+}
+
+/// `0` stands for a digit, everything else for itself.
+fn is_shaped(text: &str, shape: &str) -> bool {
+    let fits = |(byte, shape): (u8, u8)| if shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
+    text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn instant_of(text: &str) -> Option<String> {
+        text.parse::<Until>().ok().map(|until| until.to_string())
+    }
+
+    #[test]
+    fn a_date_covers_its_day_and_a_time_is_an_instant() {
+        for (text, instant) in [
+            ("2026-12-31", "2027-01-01T00:00:00Z"),
+            ("2028-02-28", "2028-02-29T00:00:00Z"),
+            ("2026-12-31T18:00:00Z", "2026-12-31T18:00:00Z"),
+            ("2026-12-31T18:00:00.5+01:00", "2026-12-31T17:00:00.5Z"),
+            ("1960-01-01", "1970-01-01T00:00:00Z"),
+        ] {
+            assert_eq!(instant_of(text).as_deref(), Some(instant), "{text}");
+        }
+        for wrong in [
+            "",
+            "tomorrow",
+            "2026-12-32",
+            "2026-02-29",
+            "2026-12-31T18:00:00",
+            "2026-12-31 18:00:00Z",
+            "2026-12-31T18:00Z",
+            "2026-12-31T18:00:00Z[UTC]",
+            "2026-12-31T18:00:00+0100",
+            "20261231",
+            "9999-12-31",
+            "31.12.2026",
+        ] {
+            assert_eq!(instant_of(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_over_is_over_at_its_instant() {
+        let ahead = |seconds: i64| Until::of_seconds((Timestamp::now().as_second() + seconds) as f64);
+        assert!(ahead(-1).is_over() && ahead(0).is_over() && !ahead(60).is_over());
+        assert!(!Until::of_seconds(f64::MAX).is_over() && Until::of_seconds(-1.0).is_over());
+    }
+}

@@ -1,0 +1,76 @@
+//! A file of the operator's that is changed: written beside it and put into its place, so that whoever reads it finds the old
+//! or the new, and after a crash one of them is there.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown},
+    path::{Path, PathBuf},
+};
+
+use super::read;
+
+/// Puts `after` into the place of `before`. Who owns the file and who may read it stays.
+///
+/// # Errors
+/// When it cannot be done, or the file is not `before` any more: then it is as it was.
+pub fn replace(path: &Path, before: &str, after: &str) -> io::Result<()> {
+    let is_link = fs::symlink_metadata(path)?.is_symlink();
+    if is_link {
+        // So is a file of a mounted ConfigMap or Secret: what is put into its place there is gone with the next change.
+        return Err(io::Error::other("it is a symbolic link, as a mounted ConfigMap has: change it where it leads"));
+    }
+    let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+    let beside = beside(folder, path);
+    let done = write(&beside, path, after).and_then(|()| put(&beside, path, before));
+    if done.is_err() {
+        // Only what was written here: a file of that name that was there before is not ours.
+        drop(fs::remove_file(&beside));
+    }
+    done.and_then(|()| File::open(folder)?.sync_all())
+}
+
+fn beside(folder: &Path, path: &Path) -> PathBuf {
+    let mut name = OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}", std::process::id()));
+    folder.join(name)
+}
+
+/// Nobody but us may read it until it is theirs who may read the other.
+fn write(beside: &Path, like: &Path, text: &str) -> io::Result<()> {
+    let meta = fs::metadata(like)?;
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(beside)?;
+    let own = file.metadata()?;
+    if (own.uid(), own.gid()) != (meta.uid(), meta.gid()) {
+        fchown(&file, Some(meta.uid()), Some(meta.gid()))?;
+    }
+    file.set_permissions(Permissions::from_mode(meta.mode() & 0o777))?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn put(beside: &Path, path: &Path, before: &str) -> io::Result<()> {
+    if read(path)? != before {
+        return Err(io::Error::other("somebody else has just changed it"));
+    }
+    fs::rename(beside, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_changed_it_meanwhile_loses_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("keys");
+        fs::write(&path, "theirs").expect("written");
+        assert!(replace(&path, "before", "after").expect_err("another text").to_string().contains("somebody else"));
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "theirs");
+        assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
+        replace(&path, "theirs", "after").expect("replaced");
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "after");
+    }
+}

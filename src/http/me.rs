@@ -1,0 +1,11 @@
+//! Who it is that calls. A page asks this before it shows what somebody may do.
+
+use axum::response::{IntoResponse, Response};
+
+use super::{answer::Json, query::NoQuery, shapes};
+use crate::access::Caller;
+
+/// `GET /me`
+pub async fn me(caller: Caller, _: NoQuery) -> Response {
+    Json(shapes::Me::new(&caller)).into_response()
+}

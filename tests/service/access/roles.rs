@@ -1,0 +1,76 @@
+//! Viewers, who read and change nothing; and what callers are told of themselves.
+
+use serde_json::json;
+
+use crate::world::{
+    World,
+    access::{SECRET, key, signed},
+    id_of,
+};
+
+#[tokio::test]
+async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
+    let keys = [("wall", "viewer", "*"), ("part", "viewer", "b-*"), ("web", "producer", "*")];
+    let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
+    w.stop_the_clock().await;
+    let (wall, part) = (w.bearing(&key("wall")), w.bearing(&key("part")));
+    let (mut told, mut told_of_part) = (wall.listen("").await, part.listen("?queue=b-1").await);
+    let id = w.enqueue_as(json!({ "payload": 1, "locks": ["l"] })).await;
+    w.enqueue_as(json!({ "queue": "b-1", "payload": 1 })).await;
+    let batch = id_of(&w.post("/batches", json!({ "jobs": [{ "payload": 1 }] })).await.is(201));
+    let ann = w.bearing(&signed(SECRET, json!({})));
+    let held = ann.post("/jobs/reserve", json!({})).await.is(200)["jobs"][0].clone();
+    assert_eq!(held["id"], json!(id));
+    let secret = held["reservation"].as_str().expect("a reservation").rsplit('.').next().expect("a secret").to_owned();
+    for path in [
+        &format!("/jobs/{id}"),
+        &format!("/jobs/{id}/events"),
+        &format!("/batches/{batch}"),
+        &format!("/batches/{batch}/results"),
+        "/batches",
+        "/queues",
+        "/queues/default",
+        "/queues/default/jobs",
+        "/queues/default/jobs?state=reserved",
+        "/queues/default/workers",
+        "/queues/default/locks",
+    ] {
+        let (seen, all) = (wall.get(path).await, w.get(path).await);
+        assert!(seen.status == 200 && !seen.text().contains(&secret), "{path}: {}", seen.text());
+        assert_eq!(seen.is(200), all.is(200), "{path}");
+    }
+    let figures = wall.get("/metrics").await;
+    assert!(figures.status == 200 && figures.text().contains("intray_jobs"), "{}", figures.text());
+    let heard = told.hear(3).await;
+    assert!(heard[2]["type"] == "reserved" && !json!(heard).to_string().contains(&secret), "{heard:?}");
+    assert_eq!(told_of_part.hear(1).await[0]["queue"], "b-1");
+    wall.get("/workers/ann/reservations").await.refused("forbidden");
+    wall.delete(&format!("/jobs/{id}?force=true")).await.refused("forbidden");
+    // Of other queues than theirs they are told as anybody is.
+    part.hear_of("").await.refused("forbidden");
+    part.get("/queues/default/jobs").await.refused("forbidden");
+    assert_eq!(part.get("/queues").await.is(200)["queues"].as_array().map(Vec::len), Some(1));
+    w.bearing(&key("web")).get("/queues/default/jobs").await.refused("forbidden");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn callers_are_told_who_they_are() {
+    let w = World::plan().with_keys(&[("wall", "viewer", "b-*")]).flag("--token-secret", SECRET).start().await;
+    let key_of = |name: &str, role: &str, queue: &str| json!({ "role": role, "name": name, "worker": null, "queues": [queue], "until": null });
+    assert_eq!(w.get("/me").await.is(200), key_of("root", "operator", "*"));
+    assert_eq!(w.bearing(&key("wall")).get("/me").await.is(200), key_of("wall", "viewer", "b-*"));
+    let ann = w.bearing(&signed(SECRET, json!({ "exp": 4_070_908_800_u64 }))).get("/me").await.is(200);
+    let token = json!({ "role": "worker", "name": null, "worker": "ann", "queues": ["default", "reviews*"],
+        "until": "2099-01-01T00:00:00.000Z" });
+    assert_eq!(ann, token);
+    w.without_credential().get("/me").await.refused("unauthorized");
+    // A Redis that is away knows nothing of it.
+    w.engine.freeze();
+    assert_eq!(w.get("/me").await.is(200)["role"], "operator");
+    w.engine.thaw();
+    w.check().await;
+    let open = World::start().await;
+    let everybody = json!({ "role": "operator", "name": null, "worker": null, "queues": ["*"], "until": null });
+    assert_eq!(open.get("/me").await.is(200), everybody);
+}
