@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, fmt::Write, fs};
 use serde_json::{Map, Value};
 
 use super::{
-    routes::contract,
+    routes::{contract, roles_of},
     tree::{self, read},
 };
 
@@ -107,9 +107,12 @@ impl Protocol {
     }
 
     fn call(&self, page: &mut String, method: &str, path: &str, call: &Map<String, Value>) {
-        let role = call["security"][0]["bearer"][0].as_str().unwrap_or("anybody");
+        let roles = match roles_of(&call["security"]).as_slice() {
+            [] => "anybody".to_owned(),
+            roles => roles.join(", "),
+        };
         let summary = call["summary"].as_str().unwrap_or_default();
-        let _ = write!(page, "\n### {method} {path}\n\n{summary}. For: {role}.\n\n");
+        let _ = write!(page, "\n### {method} {path}\n\n{summary}. For: {roles}.\n\n");
         let parameters = self.parameters(path, call);
         if !parameters.is_empty() {
             let _ = writeln!(page, "- with {}", ticked(&parameters));

@@ -55,8 +55,8 @@ fn names(row: &str, path: &str, operation: &Value) -> bool {
 }
 
 /// Those that may call it, beside the operator, who may call everything.
-fn roles_of(operation: &Value) -> Vec<&str> {
-    let each = operation["security"].as_array().expect("whom it is for").iter();
+pub fn roles_of(security: &Value) -> Vec<&str> {
+    let each = security.as_array().expect("whom it is for").iter();
     each.map(|role| role["bearer"][0].as_str().expect("a role")).collect()
 }
 
@@ -67,7 +67,7 @@ fn the_documents_say_who_may_call_each_route() {
     for (path, item) in contract["paths"].as_object().expect("paths") {
         for (method, operation) in item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters")
         {
-            let roles = roles_of(operation);
+            let roles = roles_of(&operation["security"]);
             for role in if roles.is_empty() { vec!["nobody in particular"] } else { roles } {
                 let row = said.get(role).unwrap_or_else(|| panic!("no row for {role}"));
                 let is_said = role == "operator" || names(row, path, operation);

@@ -78,7 +78,8 @@ export const listen = () => document.addEventListener('keydown', onKey)
 
 export const HELP = [
   ['Anywhere', [
-    ['/', 'search'], ['g', 'all queues'], ['w', 'everybody who works'], ['t', 'dark or light'], ['?', 'these keys'], ['Esc', 'close, leave a field'],
+    ['/', 'search'], ['g', 'all queues'], ['w', 'everybody who works'], ['t', 'dark or light'], ['?', 'these keys'],
+    ['Esc', 'close, leave a field'],
   ]],
   ['In lists', [
     ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],

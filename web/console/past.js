@@ -11,7 +11,7 @@ export const RANGES = {
   days: { title: '90 days', words: 'the last 90 days', step: HOUR, ms: 90 * 24 * HOUR },
 }
 
-/** queue → what `ask(name, query)` says was counted; `null` of so many queues that it would be a burden to ask for all. */
+/** queue → what `ask(name, query)` says was counted; `null` where there are so many that asking for all is a burden. */
 export async function load(names, range, now, ask) {
   if (names.length === 0 || names.length > MOST_QUEUES) return null
   const { step, ms } = RANGES[range]

@@ -39,7 +39,8 @@ export function Workers() {
         Whoever has a job of any queue is here, those first whose time is over.<//>`} />
     ${data && html`<h2>Waiting for work</h2>
       <p class="dim">Those who wait at the instance that answers this page${data.waiting_total > data.waiting.length
-        && `, the longest of ${many(data.waiting_total, 'call')}`}; with several instances others may wait elsewhere.</p>
+        && `, the longest of ${many(data.waiting_total, 'call')}`}; with several instances others may wait
+        elsewhere.</p>
       <${Idle} waiting=${data.waiting} at=${at} />`}
   </main>`
 }
