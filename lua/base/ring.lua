@@ -133,19 +133,20 @@ function ring.enter(q)
   return false
 end
 
+local function tell(shown, at, columns)
+  shown[#shown + 1], shown[#shown + 2] = at - at % PLACES, entry(at, columns)
+end
+
 -- All minutes ('m') or hours ('h'), as they lie there: the first place of a field, its entries. Then what is not entered yet.
 function ring.show(q, kind)
   local shown, last = {}, read_last(q)
-  local function tell(at, columns)
-    shown[#shown + 1], shown[#shown + 2] = at - at % PLACES, entry(at, columns)
-  end
   for field, entries in pairs(read_kept(q)) do
     local number = tonumber(field:match('^' .. kind .. '(%d+)'))
     if number then shown[#shown + 1], shown[#shown + 2] = number * PLACES, entries end
   end
-  if kind == 'h' and #last.columns > 0 then tell(last.hour, last.columns) end
+  if kind == 'h' and #last.columns > 0 then tell(shown, last.hour, last.columns) end
   local columns = gained(q, last)
-  if columns then tell(floor(minute_of(q) / (kind == 'h' and HOUR or 1)), columns) end
+  if columns then tell(shown, floor(minute_of(q) / (kind == 'h' and HOUR or 1)), columns) end
   return shown
 end
 

@@ -102,7 +102,9 @@ impl<'h> Index<'h> {
             }
             Ask::Settle { way, items } => {
                 for (item, outcome) in items.iter().zip(call.outcomes(items.len())) {
-                    let (begin, end, way, has_grace) = (call.begin, call.end, *way, item.grace_ms.is_some());
+                    // None at all is an abandon like any other.
+                    let has_grace = item.grace_ms.is_some_and(|ms| ms > 0);
+                    let (begin, end, way) = (call.begin, call.end, *way);
                     let (reservation, value) = (item.reservation.as_str(), item.value);
                     let settled = Settled { begin, end, way, reservation, value, has_grace, outcome };
                     self.jobs.entry(job_of(reservation)).or_default().settled.push(settled);

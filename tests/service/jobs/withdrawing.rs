@@ -151,7 +151,7 @@ async fn no_more_ended_jobs_are_kept_than_the_queue_keeps_but_each_for_ten_secon
 }
 
 #[tokio::test]
-async fn nothing_is_left_after_retention_but_settings_totals_and_events() {
+async fn nothing_is_left_after_retention_but_settings_totals_history_and_events() {
     let w = World::start().await;
     w.enqueue_many((0..30).map(|n| json!({ "payload": n, "client": format!("c{}", n % 3), "priority": n % 4 }))).await;
     for held in w.reserve_all(json!({ "limit": 100 })).await {
@@ -161,11 +161,12 @@ async fn nothing_is_left_after_retention_but_settings_totals_and_events() {
     w.sweep().await;
     let mut keys: Vec<String> = w.engine.run("KEYS intray:{default}:2:*").await;
     keys.sort();
-    assert_eq!(keys, ["intray:{default}:2:events", "intray:{default}:2:totals"]);
+    assert_eq!(keys, ["events", "history", "totals"].map(|name| format!("intray:{{default}}:2:{name}")));
     w.pass(86_400_001);
     w.sweep().await;
-    let keys: Vec<String> = w.engine.run("KEYS intray:{default}:2:*").await;
-    assert_eq!(keys, ["intray:{default}:2:totals"], "events go a day later");
+    let mut keys: Vec<String> = w.engine.run("KEYS intray:{default}:2:*").await;
+    keys.sort();
+    assert_eq!(keys, ["intray:{default}:2:history", "intray:{default}:2:totals"], "events go a day later");
     w.check().await;
 }
 

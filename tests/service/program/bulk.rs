@@ -101,15 +101,15 @@ async fn the_key_comes_from_a_file_or_the_environment_and_is_in_no_message() {
     command.env("INTRAY_KEY", key("web"));
     let end = run(command).await;
     assert!(end.status.success() && end.stderr.is_empty(), "{end:?}");
-    for (words, why) in [
-        (&["import", "jobs"][..], "send a key or a token"),
-        (&["import", "none", "--key-file", "web"], "none: No such file"),
-        (&["import", "jobs", "--key-file", "none"], "none: No such file"),
-        (&["export", "default", "--state", "dead", "--key-file", "web"], "a producer reads the results"),
-        (&["export", "other", "--key-file", "web"], "this is not for the queue other"),
+    for (words, code, why) in [
+        (&["import", "jobs"][..], 1, "send a key or a token"),
+        (&["import", "none", "--key-file", "web"], 1, "none: No such file"),
+        (&["import", "jobs", "--key-file", "none"], 2, "none: No such file"),
+        (&["export", "default", "--state", "dead", "--key-file", "web"], 1, "a producer reads the results"),
+        (&["export", "other", "--key-file", "web"], 1, "this is not for the queue other"),
     ] {
         let end = run(calling(&w, words)).await;
-        assert_eq!(end.status.code(), Some(1), "{words:?}: {end:?}");
+        assert_eq!(end.status.code(), Some(code), "{words:?}: {end:?}");
         assert!(end.stderr.contains(why) && !end.stderr.contains(&key("web")), "{words:?}: {end:?}");
     }
     let unknown = run(program(["export", "default", "--url", "ftp://x"])).await;

@@ -134,7 +134,9 @@ impl Tale {
     }
 
     fn settle(&mut self, way: Way, id: &str, nth: u64, value: Option<u64>) {
-        let item = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms: None, skip: false };
+        // It means the same as none.
+        let grace_ms = (way == Way::Abandon).then_some(0);
+        let item = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms, skip: false };
         let said = Said { id: id.to_owned(), ..Said::default() };
         self.call(Ask::Settle { way, items: vec![item] }, Answer::Done(vec![said]));
         let before = self.history.events.iter().rev().find(|event| event.kind == "reserved");
