@@ -3,6 +3,7 @@
 INTRAY_BIN=$("$root/scripts/built.sh")
 export INTRAY_BIN
 data=$(mktemp -d)
+: >"$data/said"
 "$INTRAY_BIN" serve --listen 127.0.0.1:0 --data-dir "$data" >"$data/said" 2>&1 &
 service=$!
 trap 'kill "$service" 2>/dev/null; wait "$service" || true; rm -rf "$data"' INT TERM EXIT

@@ -15,8 +15,8 @@ function must<T>(value: T | undefined | null, what: string): T {
 }
 
 const enqueued = await client.POST('/jobs', { body: { queue: 'typed', payload: { photo: 17 }, priority: 10 } })
-const stored: Schemas['Stored'] | Schemas['Twin'] | Schemas['EnqueuedList'] = must(enqueued.data, 'enqueue')
-if (!('id' in stored)) throw new Error('one job is not a list')
+const stored: Schemas['Stored'] | Schemas['Twin'] | Schemas['EnqueuedList'] | string = must(enqueued.data, 'enqueue')
+if (typeof stored === 'string' || !('id' in stored)) throw new Error('one job is neither lines nor a list')
 
 const given = must((await client.POST('/jobs/reserve', { body: { queues: ['typed'], worker: 'ann' } })).data, 'reserve')
 const job: Schemas['Handout'] = must(given.jobs[0], 'a job')
