@@ -27,6 +27,11 @@ impl Sha256 {
     }
 }
 
+/// In lower case, as hashes are written.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn hash(digest: &Digest) -> Hash {
     let mut hash = Hash::default();
     hash.copy_from_slice(digest.as_ref());

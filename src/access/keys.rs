@@ -3,7 +3,11 @@
 use subtle::ConstantTimeEq;
 
 use super::{Bad, Caller, Pattern, Role, Until};
-use crate::{files::Described, job::Invalid, sha256::Sha256};
+use crate::{
+    files::Described,
+    job::Invalid,
+    sha256::{Sha256, hex},
+};
 
 type Hash = [u8; 32];
 
@@ -100,10 +104,6 @@ fn unhex(text: &str) -> Option<Hash> {
     let (pairs, []) = text.as_bytes().as_chunks::<2>() else { return None };
     let bytes: Option<Vec<u8>> = pairs.iter().map(|&[a, b]| Some(digit(a)? << 4 | digit(b)?)).collect();
     bytes?.try_into().ok()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A new key, and what stands of it in the file.

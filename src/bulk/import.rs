@@ -19,7 +19,11 @@ use super::{
     calls::{Refusal, call, refusal},
     patience::Patience,
 };
-use crate::{client::Service, config::Import, sha256::Sha256};
+use crate::{
+    client::Service,
+    config::Import,
+    sha256::{Sha256, hex},
+};
 
 /// Lines, and bytes of them, of one call.
 const MOST_LINES: u64 = 10_000;
@@ -92,8 +96,7 @@ fn key_of(file: &Path, beginning: &[u8]) -> anyhow::Result<String> {
     let first = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let name = file.canonicalize()?;
     let digest = Sha256::digest([name.as_os_str().as_encoded_bytes(), b"\0", first].concat());
-    let hex: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Ok(format!("import-{hex}"))
+    Ok(format!("import-{}", hex(&digest[..16])))
 }
 
 /// The lines of the next call, how many, and bytes of the file that they were.

@@ -14,7 +14,7 @@ use std::{
 use tracing::warn;
 
 use super::StartError;
-use crate::sha256::Sha256;
+use crate::sha256::{Sha256, hex};
 
 const LOCK: &str = "intray.lock";
 const SOCKET: &str = "redis.sock";
@@ -113,8 +113,7 @@ fn socket_place(data: &Path) -> PathBuf {
         return beside;
     }
     let digest = Sha256::digest(data.as_os_str().as_bytes());
-    let name: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    env::temp_dir().join(format!("intray-{name}")).join(SOCKET)
+    env::temp_dir().join(format!("intray-{}", hex(&digest[..8]))).join(SOCKET)
 }
 
 /// Where a server on this folder would be, if one of ours has ever been here.

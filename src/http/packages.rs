@@ -6,7 +6,7 @@ use axum::{
 };
 
 use super::{problem::Problem, web::made};
-use crate::sha256::Sha256;
+use crate::sha256::{Sha256, hex};
 
 const TARBALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client.tgz"));
 const WHEEL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client.whl"));
@@ -20,7 +20,7 @@ pub async fn npm(headers: HeaderMap) -> Response {
 
 /// `GET /python/`: a page of one link, which `pip --find-links` follows.
 pub async fn python(headers: HeaderMap) -> Response {
-    let hash: String = Sha256::digest(WHEEL).iter().map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&Sha256::digest(WHEEL));
     let page = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>intray-client for Python</title>\n\
          <p><a href=\"{WHEEL_NAME}#sha256={hash}\">{WHEEL_NAME}</a></p>\n\

@@ -12,7 +12,7 @@ use rust_embed::RustEmbed;
 use super::{app::Demo, guide, problem::Problem};
 use crate::{
     job::{Concern, Kind},
-    sha256::Sha256,
+    sha256::{Sha256, hex},
 };
 
 /// What is for browsers: no scripts of the shell, no text for those who build.
@@ -166,7 +166,7 @@ fn sent(
     policy: &'static str,
     headers: &HeaderMap,
 ) -> Response {
-    let hash: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    let hash = hex(&hash[..16]);
     let etag = format!("\"{hash}\"");
     let head = head(policy);
     let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());

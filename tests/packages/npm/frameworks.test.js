@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { becomes, until } from '../../web/world/until.js'
-import { example, examples, shop } from './shop.js'
+import { example, examples, shop, worksOffACat } from './shop.js'
 
 const MODES = ['development', 'production']
 /** The oldest React that the package is for. */
@@ -196,16 +196,5 @@ test('a job that was lost stays on the screen until its person goes on', async (
 
 test('the page of Vue in the documents does what a desk has to do', async (t) => {
   on.wire.log.length = 0
-  const cat = await on.service.enqueue('reviews', { title: 'A cat' })
-  const page = await on.open(t, '/development/vue.html')
-  await page.getByRole('heading', { name: 'A cat' }).waitFor()
-  await page.getByLabel('Note').pressSequentially('it purrs')
-  await on.saved('it purrs')
-  await page.reload()
-  await page.getByRole('heading', { name: 'A cat' }).waitFor()
-  assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
-  await page.getByRole('button', { name: 'Done' }).click()
-  await becomes(async () => (await on.service.job(cat)).result, { note: 'it purrs' })
-  await page.getByText('Nothing to do').waitFor()
-  assert.deepEqual(page.wrong, [])
+  await worksOffACat(t, on, '/development/vue.html')
 })

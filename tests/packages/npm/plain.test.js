@@ -3,8 +3,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { becomes } from '../../web/world/until.js'
-import { example, shop } from './shop.js'
+import { example, shop, worksOffACat } from './shop.js'
 
 const on = shop(async ({ folder, run, service, wire, write }) => {
   await run('npm', 'init', '-y')
@@ -25,16 +24,5 @@ test('it is installed as intray-client, in the version of the service, and bring
 })
 
 test('a page of plain HTML takes a job, keeps what is typed, and hands it in', async (t) => {
-  const id = await on.service.enqueue('reviews', { title: 'A cat' })
-  const page = await on.open(t, '/')
-  await page.getByRole('heading', { name: 'A cat' }).waitFor()
-  await page.getByLabel('Note').pressSequentially('it purrs')
-  await on.saved('it purrs')
-  await page.reload()
-  await page.getByRole('heading', { name: 'A cat' }).waitFor()
-  assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
-  await page.getByRole('button', { name: 'Done' }).click()
-  await becomes(async () => (await on.service.job(id)).result, { note: 'it purrs' })
-  await page.getByText('Nothing to do').waitFor()
-  assert.deepEqual(page.wrong, [])
+  await worksOffACat(t, on, '/')
 })

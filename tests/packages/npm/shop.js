@@ -1,5 +1,6 @@
 // The world of these stories: a service, a wire to it, pages built of the package which that service serves, and a browser.
 // One for all stories of a file.
+import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import http from 'node:http'
@@ -9,7 +10,7 @@ import { after, before } from 'node:test'
 import { promisify } from 'node:util'
 import { startBrowser } from '../../web/world/browser.js'
 import { startService } from '../../web/world/service.js'
-import { until } from '../../web/world/until.js'
+import { becomes, until } from '../../web/world/until.js'
 import { startWire } from '../../web/world/wire.js'
 
 const KINDS = { '.html': 'text/html', '.js': 'text/javascript' }
@@ -90,4 +91,20 @@ export function shop(build, prepare = () => []) {
 
 function tell(error) {
   throw new Error(`${error.message}\n${error.stdout}\n${error.stderr}`)
+}
+
+/** A page takes a job, keeps what is typed over a reload, and hands it in. */
+export async function worksOffACat(t, on, path) {
+  const cat = await on.service.enqueue('reviews', { title: 'A cat' })
+  const page = await on.open(t, path)
+  await page.getByRole('heading', { name: 'A cat' }).waitFor()
+  await page.getByLabel('Note').pressSequentially('it purrs')
+  await on.saved('it purrs')
+  await page.reload()
+  await page.getByRole('heading', { name: 'A cat' }).waitFor()
+  assert.equal(await page.getByLabel('Note').inputValue(), 'it purrs')
+  await page.getByRole('button', { name: 'Done' }).click()
+  await becomes(async () => (await on.service.job(cat)).result, { note: 'it purrs' })
+  await page.getByText('Nothing to do').waitFor()
+  assert.deepEqual(page.wrong, [])
 }
