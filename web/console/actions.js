@@ -48,7 +48,7 @@ export function releaseAll(queue, worker, changed) {
     text: `All jobs of ${queue} that ${worker} holds return to their place. What is not saved yet is lost.`,
     action: 'Release all',
     danger: true,
-    work: then(() => api.releaseAll(queue, worker), changed),
+    work: then((tell) => api.releaseAll(queue, worker, (released, waits) => tell(`${released}…`, waits)), changed),
     done: (released) => `${many(released, 'job')} back in line.`,
   })
 }
@@ -66,7 +66,7 @@ export function requeueAll(queue, count, only, changed) {
     title: `Requeue all dead jobs${narrowed(only)} of ${queue}?`,
     text: `${those(only, count)} go to the end of the line and their attempts start again.`,
     action: 'Requeue all',
-    work: then((tell) => api.requeueAll(queue, only, (requeued) => tell(`${requeued}…`)), changed),
+    work: then((tell) => api.requeueAll(queue, only, (requeued, waits) => tell(`${requeued}…`, waits)), changed),
     done: (requeued) => `${many(requeued, 'job')} in line again.`,
   })
 }
@@ -78,7 +78,7 @@ export function purge(queue, state, count, only, changed) {
     action: 'Remove them',
     danger: true,
     typed: queue,
-    work: then((tell) => api.purge(queue, state, only, (removed) => tell(`${removed}…`)), changed),
+    work: then((tell) => api.purge(queue, state, only, (removed, waits) => tell(`${removed}…`, waits)), changed),
     done: (removed) => `${many(removed, 'job')} removed.`,
   })
 }

@@ -3,6 +3,7 @@
 import { read } from './exact.js'
 import { IntrayError, request } from './http.js'
 import * as kept from './kept.js'
+import { STOPPED, patiently } from './patience.js'
 
 const base = new URL(document.querySelector('meta[name=intray-api]')?.content || '../', document.baseURI)
 const PATIENCE = 10_000
@@ -34,7 +35,7 @@ export function url(path, query = {}) {
 export const headers = (more = {}) => (key === null ? more : { ...more, authorization: `Bearer ${key}` })
 
 /** Refusals are IntrayErrors; whatever else goes wrong, nobody has answered. */
-export async function call(method, path, { query, body, signal } = {}) {
+export async function call(method, path, { query, body, signal, parse = read } = {}) {
   const patience = AbortSignal.timeout(PATIENCE)
   const how = {
     method,
@@ -42,7 +43,7 @@ export async function call(method, path, { query, body, signal } = {}) {
     body,
     signal: signal ? AbortSignal.any([signal, patience]) : patience,
     cache: 'no-store',
-    read,
+    read: parse,
   }
   const { answer, response } = await request(url(path, query), how).catch((error) => {
     if (error instanceof IntrayError || signal?.aborted) throw error
@@ -68,11 +69,11 @@ const job = (id) => `/jobs/${segment(id)}`
 const queue = (name, more = '') => `/queues/${segment(name)}${more}`
 const batch = (id, more = '') => `/batches/${segment(id)}${more}`
 
-/** All of them, page by page. */
+/** All of them, page by page. There may be thousands, which keep nothing that people sent. */
 export async function queues(signal) {
   const all = []
   for (let after; after !== null;) {
-    const page = await call('GET', '/queues', { query: { after }, signal })
+    const page = await call('GET', '/queues', { query: { after }, signal, parse: JSON.parse })
     all.push(...page.queues)
     after = page.next ?? null
   }
@@ -98,11 +99,15 @@ export const results = (id, query, signal) => call('GET', batch(id, '/results'),
 export const seal = (id) => call('POST', batch(id, '/seal'), { body: {} })
 export const cancelBatch = (id) => call('DELETE', batch(id))
 
-/** The service works in bounded steps; this goes on until nothing is left, or `tell` says `false`. */
+/**
+ * The service works in bounded steps; this goes on until nothing is left, or `tell(done, waits)` says `false`. `waits`:
+ * the service takes the next step later.
+ */
 async function inSteps(step, count, tell) {
   let done = 0
   for (let more = true, after; more;) {
-    const answer = await step(after)
+    const answer = await patiently(() => step(after), () => tell(done, true))
+    if (answer === STOPPED) break
     done += answer[count]
     after = answer.next ?? undefined
     more = tell(done) !== false && answer.more === true
@@ -117,6 +122,6 @@ export const reprioritizeAll = (name, state, priority, only = {}, tell = () => {
   const body = { queue: name, state, priority, ...only }
   return inSteps((after) => call('POST', '/jobs/reprioritize', { body: { ...body, after } }), 'changed', tell)
 }
-export const releaseAll = (name, worker) => inSteps(() => release({ queue: name, worker }), 'released', () => {})
+export const releaseAll = (name, worker, tell) => inSteps(() => release({ queue: name, worker }), 'released', tell)
 export const requeueAll = (name, only = {}, tell = () => {}) =>
   inSteps((after) => call('POST', '/jobs/requeue', { body: { queue: name, ...only, after } }), 'requeued', tell)

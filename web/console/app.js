@@ -2,6 +2,7 @@
 
 import { html, classes, render, useBeat, useEffect, useRef, useState, useStore } from './html.js'
 import * as api from './api.js'
+import * as focus from './focus.js'
 import { age, readId } from './format.js'
 import { listen } from './keys.js'
 import { leave, live, refresh } from './live.js'
@@ -121,5 +122,6 @@ const Moon = () => html`<${Icon} path="M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 
 listen()
 const root = document.getElementById('app')
 root.textContent = ''
+focus.listen(root)
 render(html`<${App} />`, root)
 refresh()

@@ -5,28 +5,32 @@ import * as api from './api.js'
 import { narrowed } from './filters.js'
 import { many } from './format.js'
 import { again } from './live.js'
+import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'
 
 /** A job that is in another state by now, or gone, is passed over, and that is said. */
 const PASSED = new Set([404, 409])
 
 /**
- * `act(job)` answers why it came to nothing, if it did. Answers `{done, skipped}`, the latter by reason; whatever
- * else goes wrong ends it, and says how far it was.
+ * `act(job)` answers why it came to nothing, if it did; `over(job)` hears of each that is done with. Answers
+ * `{done, skipped}`, the latter by reason; whatever else goes wrong ends it, and says how far it was.
  */
-export async function each(jobs, act, tell) {
+export async function each(jobs, act, tell, over) {
   const result = { done: 0, skipped: new Map() }
   const skip = (why) => result.skipped.set(why, (result.skipped.get(why) ?? 0) + 1)
   for (const [n, job] of jobs.entries()) {
-    if (tell(`${n} of ${jobs.length}…`) === false) break
+    const far = `${n} of ${jobs.length}…`
+    if (tell(far) === false) break
     try {
-      const why = await act(job)
+      const why = await patiently(() => act(job), () => tell(far, true))
+      if (why === STOPPED) break
       if (why) skip(why)
       else result.done += 1
     } catch (error) {
       if (!PASSED.has(error.status)) throw new Error(`${error.message} ${said(result, 'done before that')}`)
       skip(error.message)
     }
+    over(job)
   }
   return result
 }
@@ -37,14 +41,15 @@ export function said({ done, skipped }, what) {
 }
 
 function onPicked(picks, changed, { act, what, ...question }) {
-  const { jobs } = picks
+  // Whoever confirms once more, after a failure, means those that are left.
+  const left = new Set(picks.jobs)
+  const over = (job) => { left.delete(job); picks.drop(job) }
   ask({
     ...question,
     work: async (tell, value) => {
       try {
-        return await each(jobs, (job) => act(job, value), tell)
+        return await each([...left], (job) => act(job, value), tell, over)
       } finally {
-        picks.none()
         again()
         changed()
       }
@@ -90,7 +95,7 @@ export function reprioritizeAll(queue, state, count, only, changed) {
     action: 'Set it',
     field: PRIORITY,
     work: async (tell, value) => {
-      const n = await api.reprioritizeAll(queue, state, Number(value), only, (done) => tell(`${done}…`))
+      const n = await api.reprioritizeAll(queue, state, Number(value), only, (done, waits) => tell(`${done}…`, waits))
       again()
       changed()
       return n

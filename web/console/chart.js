@@ -4,7 +4,7 @@ import { html, useBeat, useEffect, useRef, useState } from './html.js'
 import * as api from './api.js'
 import { number, rate } from './format.js'
 import { live } from './live.js'
-import { RANGES, columns, joined, load, sum } from './past.js'
+import { RANGES, columns, joined, load, sum, wholeSince } from './past.js'
 import { SPAN, history, ratesOf } from './rates.js'
 import { Button } from './ui.js'
 
@@ -113,9 +113,18 @@ function drawnOf(queue, past, range, names) {
   return range === 'hour' ? joined(before, since) : before
 }
 
+/** A queue keeps so much of its history as there is room for. */
+function wordsOf(past, range) {
+  const since = wholeSince(past, range, now())
+  if (since === null) return `in ${RANGES[range].words}`
+  if (range === 'days') return `since ${day(since / 1_000)}`
+  const isToday = new Date(since).toDateString() === new Date(now()).toDateString()
+  return `since ${isToday ? '' : `${day(since / 1_000)} `}${clock(since / 1_000)}`
+}
+
 const Ranges = ({ past, range, setRange }) => html`<p class="ranges" role="group" aria-label="Range">
   <span class="dim">${SERIES.map(([name, label]) => `${number(sum(past, range, name, now()))} ${label.toLowerCase()}`)
-    .join(', ')} in ${RANGES[range].words}</span><span class="space"></span>
+    .join(', ')} ${wordsOf(past, range)}</span><span class="space"></span>
   ${Object.entries(RANGES).map(([name, { title }]) => html`<${Button} kind="quiet" aria-pressed=${name === range}
     onClick=${() => setRange(name)}>${title}<//>`)}
 </p>`

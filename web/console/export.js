@@ -3,6 +3,7 @@
 import * as api from './api.js'
 import { Exact } from './exact.js'
 import { many, number } from './format.js'
+import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'
 
 /** More than that is for the service to write out, not for a page to hold. */
@@ -60,7 +61,10 @@ function save(name, type, text) {
 async function collect(queue, query, tell) {
   const jobs = []
   for (let after; jobs.length < MOST;) {
-    const page = await api.jobs(queue, { ...query, after, limit: PAGE })
+    const far = `${number(jobs.length)}…`
+    const next = () => api.jobs(queue, { ...query, after, limit: PAGE })
+    const page = await patiently(next, () => tell(far, true))
+    if (page === STOPPED) return { jobs, isAll: false }
     jobs.push(...page.jobs)
     after = page.next
     if (!after || tell(`${number(jobs.length)}…`) === false) return { jobs, isAll: !after }

@@ -1,7 +1,7 @@
 // What a list is narrowed to. The words are the service's, so that what is shown is what an act on all of it changes;
 // but for `search`, which only shows.
 
-import { html, useState } from './html.js'
+import { html, useEffect, useRef, useState } from './html.js'
 import * as api from './api.js'
 import { readDuration, readId, tail, time } from './format.js'
 import { Button, say } from './ui.js'
@@ -20,13 +20,26 @@ export const isNarrowed = (only) => Object.keys(only).length > 0
 const changed = (only, name, value) =>
   Object.fromEntries(Object.entries({ ...only, [name]: value }).filter(([, text]) => text))
 
-/** Asked for when the field is left or Enter is pressed, not at each letter. */
+/**
+ * Asked for when the field is left or Enter is pressed, not at each letter. A browser tells of one Enter up to three
+ * times, as a key, a change and a search: what is refused is refused once.
+ */
 function Field({ label, value, keys, hint = 'any', onChange }) {
-  const set = (event) => { if (event.target.value.trim() !== value) onChange(event.target.value.trim()) }
-  const enter = (event) => { if (event.key === 'Enter') set(event) }
+  const [typed, setTyped] = useState(value)
+  const asked = useRef(value)
+  useEffect(() => { asked.current = value; setTyped(value) }, [value])
+  const ask = (event, known) => {
+    const text = event.target.value.trim()
+    if (text === known) return
+    asked.current = text
+    onChange(text)
+  }
+  const set = (event) => ask(event, asked.current)
+  const enter = (event) => { if (event.key === 'Enter') ask(event, value) }
   return html`<label class="filter"><span>${label}</span>
-    <input type="search" value=${value} aria-keyshortcuts=${keys} placeholder=${hint} autocomplete="off"
-      spellcheck=${false} onChange=${set} onKeyDown=${enter} onSearch=${set} /></label>`
+    <input type="search" value=${typed} aria-keyshortcuts=${keys} placeholder=${hint} autocomplete="off"
+      spellcheck=${false} onInput=${(event) => setTyped(event.target.value)}
+      onChange=${set} onKeyDown=${enter} onSearch=${set} /></label>`
 }
 
 export function Filters({ only, setOnly }) {
@@ -47,7 +60,7 @@ export function Filters({ only, setOnly }) {
   }
   return html`
     <${Field} label="Client" keys="f" hint="all" value=${only.client ?? ''} onChange=${set('client')} />
-    <${Field} label="Contains" keys="w" value=${only.search ?? ''} onChange=${set('search')} />
+    <${Field} label="Contains" keys="i" value=${only.search ?? ''} onChange=${set('search')} />
     ${isOpen && html`
       <${Field} label="Error" value=${only.error ?? ''} onChange=${set('error')} />
       <${Field} label="Batch" value=${only.batch ?? ''} onChange=${setBatch} />

@@ -48,30 +48,16 @@ function move(key) {
   return true
 }
 
-/** Who leaves a list by himself is not brought back; whose row has gone is. */
-export function left(event, memory) {
-  const { target } = event
-  setTimeout(() => {
-    if (target.isConnected && !target.closest('[data-list]')?.contains(document.activeElement)) memory.at = -1
-  })
-}
-
-/**
- * One row of a list is reached with Tab, and in it its buttons; the others with j and k. Called after each drawing:
- * when the row with the focus has gone, the one in its place gets it.
- */
-export function rove(list, memory) {
+/** One row of a list is reached with Tab, and in it its buttons; the others with j and k. Called after each drawing. */
+export function rove(list) {
   const rows = [...list.querySelectorAll('[data-row]')]
   const at = rows.findIndex((row) => row.contains(document.activeElement))
-  const wasHere = memory.at >= 0 && document.activeElement === document.body
-  if (at < 0 && wasHere && rows.length) rows[Math.min(memory.at, rows.length - 1)].focus()
   const held = rows.findIndex((row) => row.tabIndex === 0)
   const current = at >= 0 ? at : Math.max(held, 0)
   rows.forEach((row, n) => {
     row.tabIndex = n === current ? 0 : -1
     row.querySelectorAll('a, button, input').forEach((inner) => { inner.tabIndex = n === current ? 0 : -1 })
   })
-  if (at >= 0) memory.at = at
 }
 
 export const listen = () => document.addEventListener('keydown', onKey)
@@ -83,7 +69,7 @@ export const HELP = [
   ]],
   ['In lists', [
     ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],
-    ['w', 'what it contains'], ['F', 'more filters'], ['x  X', 'pick, all up to here'], ['a', 'pick the page'],
+    ['i', 'what is in it'], ['F', 'more filters'], ['x  X', 'pick, all up to here'], ['a', 'pick the page'],
     ['e', 'export'], ['Tab', "to the row's buttons"],
   ]],
   ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings']]],

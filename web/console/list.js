@@ -1,7 +1,7 @@
 // Lists: pages that follow each other, rows that the keyboard walks through.
 
 import { html, classes, useAnswer, useEffect, useRef, useState } from './html.js'
-import { left, rove } from './keys.js'
+import { rove } from './keys.js'
 import { go } from './router.js'
 import { Button, Missing } from './ui.js'
 
@@ -41,15 +41,15 @@ export function List({ label, columns, pages, items, id, row, empty }) {
 
 export function Table({ label, columns, items, id = (item) => item.id, row, empty }) {
   const list = useRef(null)
-  const memory = useRef({ at: -1, known: null }).current
+  const memory = useRef({ known: null }).current
   const known = memory.known
   useEffect(() => {
     memory.known = new Set(items.map(id))
-    if (list.current) rove(list.current, memory)
+    if (list.current) rove(list.current)
   })
   if (items.length === 0) return empty
   return html`<table class="list" data-list ref=${list} aria-label=${label}
-      onFocusIn=${() => rove(list.current, memory)} onFocusOut=${(event) => left(event, memory)}>
+      onFocusIn=${() => rove(list.current)}>
     <thead><tr>${columns.map(([name, title]) => html`<th scope="col" class=${name}>${title}</th>`)}</tr></thead>
     <tbody>${items.map((item) => row(item, known !== null && !known.has(id(item))))}</tbody>
   </table>`

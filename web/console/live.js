@@ -3,12 +3,16 @@
 // before.
 
 import * as api from './api.js'
+import { isTooOften } from './patience.js'
 import { add as sample, forget } from './rates.js'
 import { follow } from './sse.js'
 import { store } from './store.js'
 
 const EVERY = 2_000
 const EVERY_HIDDEN = 15_000
+const SOON = 200
+// Of a service that takes no more calls what is seen may be so old before that is said.
+const OLD = 10_000
 const STREAM_QUEUES = 16
 const KEPT_EVENTS = 200
 const BETWEEN_PULSES = 1_000
@@ -53,6 +57,7 @@ export async function refresh() {
   clearTimeout(timer)
   asking = new AbortController()
   const { signal } = asking
+  let next = document.hidden ? EVERY_HIDDEN : EVERY
   try {
     // Who comes back to a service that was away may be somebody else to it.
     const { me: known, error } = live.get()
@@ -70,11 +75,12 @@ export async function refresh() {
   } catch (error) {
     if (signal.aborted) return
     if (error.status === 401 || error.status === 403) return turnedAway(error)
-    live.set({ error, link: 'away' })
+    if (isTooOften(error)) next = Math.min(Math.max(error.retryAfter ?? next, SOON), next)
+    if (!isTooOften(error) || Date.now() - live.get().at > OLD) live.set({ error, link: 'away' })
   } finally {
     if (!signal.aborted) asking = null
   }
-  timer = setTimeout(refresh, document.hidden ? EVERY_HIDDEN : EVERY)
+  timer = setTimeout(refresh, next)
 }
 
 const isForLooking = ({ role }) => role === 'viewer' || role === 'operator'

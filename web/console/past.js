@@ -11,7 +11,7 @@ export const RANGES = {
   days: { title: '90 days', words: 'the last 90 days', step: HOUR, ms: 90 * 24 * HOUR },
 }
 
-/** queue → what `ask(name, query)` says was counted; `null` where there are so many that asking for all is a burden. */
+/** queue → `{spans, since}` of what `ask(name, query)` says; `null` where there are so many that asking is a burden. */
 export async function load(names, range, now, ask) {
   if (names.length === 0 || names.length > MOST_QUEUES) return null
   const { step, ms } = RANGES[range]
@@ -20,19 +20,31 @@ export async function load(names, range, now, ask) {
   const all = new Map()
   for (let at = 0; at < names.length; at += TOGETHER) {
     await Promise.all(names.slice(at, at + TOGETHER).map(async (name) => {
-      all.set(name, (await ask(name, query)).spans)
+      const { spans, since } = await ask(name, query)
+      all.set(name, { spans, since: since ? Date.parse(since) : null })
     }))
   }
   return all
 }
 
-/** Columns of a chart: seconds, then per minute each of `names`. Where nothing was counted it is nought. */
+/** From when on each of them tells all that was counted, where that is later than the range begins; else `null`. */
+export function wholeSince(all, range, now) {
+  const { step, ms } = RANGES[range]
+  const latest = Math.max(...[...all.values()].map(({ since }) => since ?? -Infinity))
+  return latest > Math.floor((now - ms) / step) * step ? latest : null
+}
+
+/**
+ * Columns of a chart: seconds, then per minute each of `names`. Where nothing was counted it is nought, and where what
+ * was counted has been dropped there is nothing.
+ */
 export function columns(all, range, names, now) {
   const { step, ms } = RANGES[range]
+  const since = wholeSince(all, range, now) ?? -Infinity
   const begin = Math.floor((now - ms) / step) * step
   const places = Math.floor((now - begin) / step) + 1
   const sums = names.map(() => new Array(places).fill(0))
-  for (const { at, gained } of [...all].flatMap(([, spans]) => spans)) {
+  for (const { at, gained } of spansOf(all)) {
     const place = (Date.parse(at) - begin) / step
     if (place in sums[0]) names.forEach((name, n) => { sums[n][place] += gained[name] })
   }
@@ -41,7 +53,7 @@ export function columns(all, range, names, now) {
   const minutes = (place) => Math.max(end(place) - begin - place * step, step / 2) / MINUTE
   return [
     sums[0].map((_, place) => end(place) / 1_000),
-    ...sums.map((sum) => sum.map((n, place) => n / minutes(place))),
+    ...sums.map((sum) => sum.map((n, place) => (begin + place * step < since ? null : n / minutes(place)))),
   ]
 }
 
@@ -52,9 +64,11 @@ export function joined(before, since) {
   return before.map((column, n) => [...column.slice(0, kept), ...since[n]])
 }
 
-/** How often something happened in all of it. */
+const spansOf = (all) => [...all.values()].flatMap(({ spans }) => spans)
+
+/** How often something happened in all of it that is told of. */
 export function sum(all, range, name, now) {
-  const from = now - RANGES[range].ms
-  const spans = [...all].flatMap(([, some]) => some).filter(({ at }) => Date.parse(at) >= from)
+  const from = Math.max(now - RANGES[range].ms, wholeSince(all, range, now) ?? -Infinity)
+  const spans = spansOf(all).filter(({ at }) => Date.parse(at) >= from)
   return spans.reduce((total, { gained }) => total + gained[name], 0)
 }

@@ -23,7 +23,9 @@ export function usePicks(items, key) {
       set(isRange && from >= 0 ? items.slice(from, to + 1) : [job], !jobs.has(job.id))
       anchor.current = job.id
     },
-    all: () => set(items, true),
+    /** Those on the page, and no others. */
+    all: (isPicked) => set(items, isPicked),
+    drop: (job) => set([job], false),
     none: () => setJobs(new Map()),
     hasAll: items.length > 0 && items.every((job) => jobs.has(job.id)),
   }
@@ -33,6 +35,6 @@ export const Pick = ({ job, picks }) => html`<td class="pick"><label><input type
   aria-label=${`Pick job ${tail(job.id)}`} aria-keyshortcuts="x X" checked=${picks.has(job.id)}
   onClick=${(event) => picks.toggle(job, event.shiftKey)} /></label></td>`
 
-export const PickAll = ({ picks }) => html`<input type="checkbox" aria-label="Pick all on this page"
+export const PickAll = ({ picks }) => html`<label><input type="checkbox" aria-label="Pick all on this page"
   aria-keyshortcuts="a" title="Pick all on this page (a)" checked=${picks.hasAll}
-  onClick=${() => (picks.hasAll ? picks.none() : picks.all())} />`
+  onClick=${() => picks.all(!picks.hasAll)} /><span aria-hidden="true">all on this page</span></label>`

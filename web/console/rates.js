@@ -3,6 +3,8 @@
 const WINDOW = 10 * 60_000
 const SMOOTH = 30_000
 const CLOSE = 1_500
+/** So many samples of all queues are kept, about; of many queues each has fewer. */
+const MOST = 100_000
 const TOO_SHORT = 5_000
 const COUNTED = ['enqueued', 'handed_out', 'completed', 'expired', 'failed']
 
@@ -12,21 +14,22 @@ const samples = new Map()
 export function forget() { samples.clear() }
 
 export function add(queues, at = Date.now()) {
+  const close = Math.max(CLOSE, WINDOW * queues.length / MOST)
   const sum = Object.fromEntries(COUNTED.map((name) => [name, 0]))
   for (const { name, totals } of queues) {
     COUNTED.forEach((counted) => { sum[counted] += totals[counted] })
-    put(name, { ...totals, at })
+    put(name, { ...Object.fromEntries(COUNTED.map((counted) => [counted, totals[counted]])), at }, close)
   }
-  put('', { ...sum, at })
+  put('', { ...sum, at }, CLOSE)
 }
 
-function put(queue, sample) {
+function put(queue, sample, close) {
   const list = samples.get(queue) ?? []
   const last = list.at(-1)
   // A queue that was emptied of everything and came back counts from 0 again.
   if (last && sample.enqueued < last.enqueued) list.length = 0
   // The last one is a better last one until it is far enough from the one before.
-  if (list.length > 1 && last.at - list.at(-2).at < CLOSE) list.pop()
+  if (list.length > 1 && last.at - list.at(-2).at < close) list.pop()
   list.push(sample)
   while (list.length > 2 && list[1].at < sample.at - WINDOW) list.shift()
   samples.set(queue, list)

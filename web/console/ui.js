@@ -4,7 +4,7 @@ import { useStore, html, classes, useBeat, useLayoutEffect, useMemo, useRef, use
 import { brief, pretty } from './exact.js'
 import { now } from './api.js'
 import { age, countdown, time } from './format.js'
-import { mayAct } from './live.js'
+import { live, mayAct } from './live.js'
 import { store } from './store.js'
 
 const LONG = 4_000
@@ -132,10 +132,14 @@ export function Messages() {
 
 const question = store(null)
 
+// It was put to whoever has gone, not to who signs in next.
+live.subscribe(({ access }) => { if (access === 'needed' || access === 'refused') question.set(() => null) })
+
 /**
  * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with
- * the service's answer when it is refused; `tell(text)` says how far it is, and whether it should go on. `typed` must
- * be typed first; `field`, `{label, value}` and `options` or what an input has, is asked for and handed to `work` too.
+ * the service's answer when it is refused; `tell(text, waits)` says how far it is and whether the service takes no
+ * more for now, and answers whether to go on. `typed` must be typed first; `field`, `{label, value}` and `options` or
+ * what an input has, is asked for and handed to `work` too.
  */
 export const ask = (what) => question.set(() => ({ ...what }))
 
@@ -154,6 +158,8 @@ function Dialog({ what }) {
     dialog.current.showModal()
     // What destroys work is not what Enter does.
     if (!what.danger) dialog.current.querySelector('[type=submit]').focus()
+    // What is under way stops when whoever wanted it has gone.
+    return () => { isOpen.current = false }
   }, [])
   const close = () => {
     isOpen.current = false
@@ -170,11 +176,13 @@ function Dialog({ what }) {
           onInput=${(event) => setTyped(event.target.value)} /></label>`}
       ${what.field && html`<${Asked} field=${what.field} value=${value} onChange=${setValue} />`}
       ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
+      ${busy?.waits && html`<p class="waits" role="status">
+        The service takes only so many calls a second. It goes on by itself.</p>`}
       <p class="choices">
-        <button type="button" class="button" onClick=${close}>${busy !== null ? 'Stop' : 'Leave it'}</button>
+        <button type="button" class="button" onClick=${close}>${busy ? 'Stop' : 'Leave it'}</button>
         <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
           disabled=${busy !== null || (what.typed && typed !== what.typed)}>
-          ${busy !== null ? `${what.action} ${busy}` : what.action}</button>
+          ${busy ? `${what.action} ${busy.far}` : what.action}</button>
       </p>
     </form>
   </dialog>`
@@ -191,11 +199,15 @@ function Asked({ field: { label, options, value: _, ...how }, value, onChange })
 function useWork(what, value, isOpen, close) {
   const [busy, setBusy] = useState(null)
   const [problem, setProblem] = useState(null)
-  const tell = (text) => { setBusy(text); return isOpen.current }
+  const tell = (far, waits = false) => {
+    // Once it has had to wait it will again, and a line that comes and goes is read by nobody.
+    setBusy((last) => ({ far, waits: waits || Boolean(last?.waits) }))
+    return isOpen.current
+  }
   const go = async (event) => {
     event.preventDefault()
     setProblem(null)
-    setBusy('…')
+    tell('…')
     try {
       const answer = await what.work(tell, value)
       const done = typeof what.done === 'function' ? what.done(answer) : what.done

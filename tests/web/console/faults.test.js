@@ -124,6 +124,23 @@ test('when nobody answers, what was there stays, and it is said how old it is', 
   await page.locator('.offline').waitFor({ state: 'detached' })
 })
 
+test('a service that takes no more calls for a moment is there all the same', async () => {
+  const page = await on.open()
+  await page.locator('[data-row]', { hasText: 'work' }).waitFor()
+  await becomes(() => link(page), 'Live')
+  let asked = 0
+  const look = () => document.dispatchEvent(new Event('visibilitychange'))
+  on.wire.rule = ({ path }) => (path.startsWith('/queues') && ++asked < 4 ? refusal(429, 'rate-limited', 'too many calls', { retry_after_ms: 50 }) : null)
+  await page.evaluate(look)
+  await becomes(async () => { assert.equal(await link(page), 'Live'); return asked > 3 }, true)
+  on.wire.rule = ({ path }) => (path.startsWith('/queues') ? refusal(429, 'rate-limited', 'too many calls') : null)
+  // What is seen is old by then.
+  await page.evaluate(() => { const { now } = Date; Date.now = () => now() + 60_000 })
+  await page.evaluate(look)
+  await becomes(() => link(page), 'Offline')
+  await shown(page, 'too many calls')
+})
+
 test('a console that is opened while nobody answers waits, and then begins', async () => {
   down()
   const page = await on.open('/console/#/q/work/waiting')

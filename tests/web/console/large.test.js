@@ -4,8 +4,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shown, stage } from '../world/stage.js'
+import { becomes } from '../world/until.js'
 
 const QUEUES = 50
+// As many as a service takes unless it is told otherwise, and as many as it tells of on a page.
+const MOST_QUEUES = 10_000
+const PAGE = 1_000
 const DEAD = 500
 const WAITING = Number(process.env.WAITING ?? 1_000)
 // What a page may take that shows nothing of all this grows with the machine's load; that it stays so is what counts.
@@ -60,4 +64,50 @@ test('it is there as soon as in a small one, and every act is', async () => {
   await key('Enter')
   await shown(page, '100 jobs in line again.')
   assert.equal((await on.service.queue('dead')).counts.dead, DEAD - 100)
+})
+
+/** A service that has so many of one queue, each by another name. */
+async function crowd(n) {
+  const one = await on.service.queue('queue-7')
+  const queues = Array.from({ length: n }, (_, at) => ({ ...one, name: `many-${String(at).padStart(5, '0')}` }))
+  const pages = new Map()
+  for (let from = 0, after = null; from < n; from += PAGE) {
+    const page = queues.slice(from, from + PAGE)
+    const next = from + PAGE < n ? page.at(-1).name : null
+    pages.set(after, JSON.stringify({ queues: page, next, server_time: new Date().toISOString() }))
+    after = next
+  }
+  on.wire.rule = ({ path }) => {
+    const { pathname, searchParams } = new URL(path, on.url)
+    return pathname === '/queues' ? { status: 200, type: 'application/json', body: pages.get(searchParams.get('after')) } : null
+  }
+}
+
+/** The longest that a letter took, in ms, from the key to what is drawn of it. */
+async function typed(page, letters, rows) {
+  await page.keyboard.press('/')
+  await page.evaluate(() => {
+    globalThis.took = []
+    const drawn = ({ timeStamp }) => requestAnimationFrame(() => setTimeout(() => globalThis.took.push(performance.now() - timeStamp)))
+    document.activeElement.addEventListener('input', drawn)
+  })
+  await page.keyboard.type(letters)
+  await becomes(() => page.locator('[data-row]').count(), rows)
+  await becomes(() => page.evaluate(() => globalThis.took.length), letters.length)
+  return page.evaluate(() => Math.max(...globalThis.took))
+}
+
+test('of as many queues as there may be a few hundred are drawn, and what is typed is there at once', async () => {
+  await crowd(100)
+  const few = await opened('/console/', 'many-00042')
+  const little = await typed(few.page, '0004', 11)
+  await crowd(MOST_QUEUES)
+  const { page, rows } = await opened('/console/', 'many-00042')
+  await shown(page, 'and 9,800 more')
+  assert.equal(await page.locator('[data-row]').count(), 200)
+  const took = await typed(page, '0420', 11)
+  console.log(`${MOST_QUEUES} queues: rows ${rows.toFixed(0)} ms, a letter ${took.toFixed(0)} ms; of a hundred ${few.rows.toFixed(0)} and ${little.toFixed(0)}`)
+  assert.ok(took < AT_MOST * Math.max(little, 250), `${took} ms, of a hundred queues ${little} ms`)
+  await page.getByRole('button', { name: 'Sort by Queue' }).click()
+  await becomes(() => page.locator('[data-row]').first().innerText().then((text) => text.slice(0, 10)), 'many-04209')
 })

@@ -42,6 +42,11 @@ test('a viewer sees it all, and no button that changes anything', async () => {
     for (const key of ['p', 'r', 'c', 'u', 'U', 'y']) await page.keyboard.press(key)
     assert.equal(await page.getByRole('dialog').count(), 0, tab)
   }
+  await page.goto(`${on.url}/console/#/workers`)
+  await page.locator('[data-row]', { hasText: 'bob' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Release' }).count(), 0)
+  for (const key of ['j', 'r']) await page.keyboard.press(key)
+  assert.equal(await page.getByRole('dialog').count(), 0)
   await page.keyboard.press('?')
   await shown(page, 'down, up')
   assert.equal(await page.getByText('requeue all that died').count(), 0)
@@ -67,4 +72,25 @@ test('whose key is for other calls is told so, and can take another', async () =
   await page.getByLabel('Your key').fill('another')
   await page.keyboard.press('Enter')
   await page.locator('[data-row]').first().waitFor()
+})
+
+test('what one was asked is not put to who comes next', async () => {
+  const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'a key', status: 401, detail: 'the key has ended' } }
+  let key = 'of-one'
+  on.wire.rule = ({ path, headers }) => (headers.authorization !== `Bearer ${key}` ? refusal : here(me(key === 'of-one' ? 'operator' : 'viewer'))({ path }))
+  const page = await on.open('/console/#/q/calls/waiting')
+  const signIn = async () => {
+    await page.getByLabel('Your key').fill(key)
+    await page.keyboard.press('Enter')
+    await page.locator('[data-row]').first().waitFor()
+  }
+  await signIn()
+  await page.locator('[data-row]').first().getByRole('button', { name: 'Cancel' }).click()
+  await shown(page, 'Cancel job')
+  key = 'of-another'
+  // Asked at once, as after a look at another tab.
+  await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))
+  await page.getByLabel('Your key').waitFor()
+  await signIn()
+  assert.equal(await page.getByRole('dialog').count(), 0)
 })

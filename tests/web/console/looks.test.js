@@ -101,7 +101,7 @@ test('everything is done with the keyboard alone', async () => {
   await key('Tab', 'Enter')
   await becomes(() => page.locator('[data-row]').count(), 2)
   // The row has gone; the one in its place has the focus.
-  await focused('[data-row], [data-row] *, body')
+  await focused('[data-row], [data-row] *')
   await key('p')
   await shown(page, 'is paused')
   await key('s')
@@ -136,6 +136,19 @@ test('a phone shows it all without scrolling sideways', async () => {
   assert.ok(await fits(page), 'a question')
   await confirm(page, 'Release the job')
   await becomes(() => on.service.state(id), 'waiting')
+})
+
+test('on a phone jobs are picked, each and all, and no box lies on what it is of', async () => {
+  for (const n of [0, 1, 2]) await on.service.enqueue('thumbs', { n })
+  const page = await on.open('/console/#/q/thumbs/waiting', { width: 360, height: 740, touch: true })
+  await page.locator('[data-row]').first().waitFor()
+  const edge = (selector, side) => page.locator(selector).first().evaluate((element, name) => element.getBoundingClientRect()[name], side)
+  assert.ok(await edge('td.pick input', 'right') < await edge('td.id a', 'left'))
+  await page.getByRole('checkbox', { name: 'Pick job' }).first().tap()
+  await shown(page, '1 picked')
+  await page.getByRole('checkbox', { name: 'Pick all on this page' }).tap()
+  await shown(page, '3 picked')
+  assert.ok(await fits(page))
 })
 
 test('on a phone the way out and the unit of the rates stay on their line', async () => {

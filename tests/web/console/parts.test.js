@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exact, brief, pretty, read } from '../../../web/console/exact.js'
 import { age, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
-import { columns, joined, load, sum } from '../../../web/console/past.js'
+import { HELP, HELP_TO_ACT } from '../../../web/console/keys.js'
+import { columns, joined, load, sum, wholeSince } from '../../../web/console/past.js'
 import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
 import { follow, parse } from '../../../web/console/sse.js'
 
@@ -86,6 +87,16 @@ test('rates are per minute of the last half minute, however often the totals are
     assert.ok(seconds.length > Math.min(50, 120_000 / every - 3), `${seconds.length} points when asked every ${every} ms`)
     assert.ok(rates.every((rate) => Math.abs(rate - 600) < 1))
   }
+  forget()
+  const totals = { enqueued: 0, handed_out: 0, completed: 0, expired: 0, failed: 0 }
+  const many = Array.from({ length: 1_000 }, (_, n) => ({ name: `q${n}`, totals }))
+  for (let at = 0; at <= 300_000; at += 2_000) {
+    totals.enqueued = at / 100
+    add(many, at)
+  }
+  assert.ok(Math.abs(ratesOf('q7').enqueued - 600) < 1)
+  assert.ok(history('q7', ['enqueued'])[0].length <= 51, 'of many queues fewer samples each')
+  assert.ok(history('', ['enqueued'])[0].length > 140, 'and of all together as many')
 })
 
 test('ages are for people', () => {
@@ -120,4 +131,28 @@ test('the past is drawn as it was: nought where nothing was counted, and what is
   assert.deepEqual(joined(drawn, since).map((column) => column.slice(2)), [since[0], since[1]])
   assert.deepEqual(joined(drawn, [[], []]), drawn)
   assert.equal(await load(new Array(51).fill('q'), 'hour', begin, () => assert.fail('too many')), null)
+})
+
+test('before what is kept of it nothing is drawn and nothing summed, of all queues together neither', async () => {
+  const begin = Date.parse('2026-11-21T09:00:00Z'), now = begin + 3_600_000
+  const at = (n) => new Date(begin + n * 60_000).toISOString()
+  const past = {
+    a: { since: at(20), spans: [19, 20, 59].map((n) => ({ at: at(n), gained: { enqueued: 3 } })) },
+    b: { since: at(-600), spans: [{ at: at(1), gained: { enqueued: 7 } }, { at: at(30), gained: { enqueued: 5 } }] },
+    c: { since: null, spans: [] },
+  }
+  const drawn = async (...names) => {
+    const all = await load(names, 'hour', now, (name) => past[name])
+    return [wholeSince(all, 'hour', now), sum(all, 'hour', 'enqueued', now), columns(all, 'hour', ['enqueued'], now)[1]]
+  }
+  const [since, total, line] = await drawn('a', 'b', 'c')
+  assert.deepEqual([since, total], [begin + 20 * 60_000, 11])
+  assert.deepEqual(line.slice(0, 22), [...new Array(20).fill(null), 3, 0])
+  const [whole, both, longer] = await drawn('b', 'c')
+  assert.deepEqual([whole, both, longer[0], longer[1]], [null, 12, 0, 7])
+})
+
+test('a key does one thing', () => {
+  const keys = [...HELP, ...HELP_TO_ACT].flatMap(([, rows]) => rows.flatMap(([keys]) => keys.split('  ')))
+  assert.deepEqual(keys.filter((key, at) => keys.indexOf(key) < at), [])
 })

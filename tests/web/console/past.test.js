@@ -21,6 +21,15 @@ test('after a reload the past is there at once, by the hour, the day and ninety 
     await page.getByRole('button', { name: range, exact: true }).click()
     await becomes(() => counted(page), `3 in, 1 taken, 1 done in ${words}`)
   }
+  const since = new Date(Date.now() - 40 * 86_400_000)
+  on.wire.rule = async ({ path }) => {
+    if (!path.includes('step=hour')) return null
+    const { status, ...body } = await on.service.call('GET', path)
+    return { status, type: 'application/json', body: { ...body, since } }
+  }
+  await page.getByRole('button', { name: '90 days', exact: true }).click()
+  const day = since.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+  await becomes(() => counted(page), `3 in, 1 taken, 1 done since ${day}`)
   await on.service.enqueue('other', 'x')
   await page.goto(`${on.url}/console/`)
   await shown(page, '4 in, 1 taken, 1 done in the last hour')

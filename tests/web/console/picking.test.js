@@ -13,6 +13,8 @@ const rows = (page, n) => becomes(() => page.locator('[data-row]').count(), n)
 const jobs = async (queue, state) => (await on.service.call('GET', `/queues/${queue}/jobs?state=${state}&limit=100`)).jobs
 const priorities = async (queue) => (await jobs(queue, 'waiting')).map((job) => [job.payload.n, job.priority])
 
+const count = async (queue, state) => (await on.service.queue(queue)).counts[state]
+
 const fill = (queue, n, more = () => ({})) => on.service.call('POST', '/jobs', Array.from({ length: n }, (_, at) => ({ queue, payload: { n: at }, ...more(at) })))
 
 /** `text` breaks each of them, in its turn. */
@@ -68,6 +70,12 @@ test('what is picked over several pages is cancelled, and who is passed over is 
   await row(page, '{"n":1}').getByRole('checkbox').click()
   await page.keyboard.press('n')
   await row(page, '{"n":59}').getByRole('checkbox').click()
+  await picked(page).getByText('3 picked').waitFor()
+  await page.keyboard.press('a')
+  await picked(page).getByText('12 picked').waitFor()
+  await page.keyboard.press('a')
+  await picked(page).getByText('2 picked').waitFor()
+  await row(page, '{"n":59}').getByRole('checkbox').click()
   await picked(page).getByRole('button', { name: 'Cancel them' }).click()
   await shown(page, 'Cancel 3 jobs?')
   await on.service.reserve('pages', 'ann')
@@ -122,6 +130,11 @@ test('a list is narrowed by client, batch, age and text, and all that is shown i
   await page.getByLabel('Older than').fill('soon')
   await page.keyboard.press('Enter')
   await shown(page, 'An age is written like')
+  await page.getByLabel('Batch').fill('none')
+  await page.keyboard.press('Enter')
+  await shown(page, 'not the id of a batch')
+  await page.keyboard.press('Escape')
+  assert.equal(await page.locator('.messages p').count(), 2, 'one Enter, one message')
   await page.getByRole('button', { name: 'Show all again' }).click()
   await page.getByLabel('Client').fill('odd')
   await page.keyboard.press('Enter')
@@ -151,6 +164,48 @@ test('a long act says how far it is, and stops when it is told to', async () => 
   goOn()
   await shown(page, 'Stopped. 6 jobs cancelled.')
   assert.deepEqual([asked, (await on.service.queue('long')).counts.waiting], [6, 44])
+  await picked(page).getByText('44 picked').waitFor()
+})
+
+const tooMany = (ms) => ({ status: 429, body: { type: '/problems/rate-limited', status: 429, detail: 'too many calls', retry_after_ms: ms } })
+const away = { status: 503, body: { type: '/problems/unavailable', status: 503, detail: 'nobody answers' } }
+
+test('who calls too often waits and goes on, and after a failure only with what is left', async () => {
+  await fill('limited', 9)
+  const page = await on.open('/console/#/q/limited/waiting')
+  await rows(page, 9)
+  await page.keyboard.press('a')
+  await picked(page).getByRole('button', { name: 'Cancel them' }).click()
+  let asked = 0
+  on.wire.rule = ({ method }) => (method === 'DELETE' && ++asked > 4 ? away : null)
+  await confirm(page, 'Cancel them')
+  await shown(page, 'nobody answers 4 jobs done before that.')
+  asked = 0
+  on.wire.rule = ({ method }) => (method === 'DELETE' && ++asked % 3 === 0 ? tooMany(50) : null)
+  await confirm(page, 'Cancel them')
+  await shown(page, '5 jobs cancelled.')
+  await becomes(() => count('limited', 'cancelled'), 9)
+  assert.equal(asked, 7)
+  await picked(page).waitFor({ state: 'detached' })
+})
+
+test('who must wait long is told so, and can stop', async () => {
+  await fill('closed', 3)
+  const page = await on.open('/console/#/q/closed/waiting')
+  await rows(page, 3)
+  await page.keyboard.press('a')
+  on.wire.rule = ({ method }) => (method === 'GET' ? null : tooMany(600_000))
+  for (const [button, action] of [[picked(page).getByRole('button', { name: 'Cancel them' }), 'Cancel them'],
+    [page.getByRole('button', { name: 'Reorder all waiting jobs' }), 'Set it']]) {
+    await button.click()
+    await confirm(page, action)
+    await shown(page, 'It goes on by itself.')
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await shown(page, 'Stopped. 0 jobs')
+    await page.getByRole('button', { name: 'Dismiss' }).click()
+  }
+  await picked(page).getByText('3 picked').waitFor()
+  assert.equal(await count('closed', 'waiting'), 3)
 })
 
 test('a list is exported as it is shown, and no cell is a formula', async () => {
@@ -164,6 +219,8 @@ test('a list is exported as it is shown, and no cell is a formula', async () => 
     if (kind) await page.getByRole('dialog').getByRole('combobox').selectOption(kind)
     await confirm(page, 'Export')
   })
+  let asked = 0
+  on.wire.rule = ({ path }) => (path.includes('limit=100') && ++asked === 2 ? tooMany(50) : null)
   const [lines, name] = await exported()
   assert.equal(name, 'sheet-waiting.ndjson')
   const each = lines.trimEnd().split('\n')
@@ -179,16 +236,4 @@ test('a list is exported as it is shown, and no cell is a formula', async () => 
   const [head, first, end] = sheet.split('\r\n')
   assert.ok(head.startsWith('id,queue,state,priority,client,batch,') && end === '', head)
   assert.ok(first.includes(",'=1+1,") && first.includes('"{""id"":12345678901234567890, ""text"":""a,\\""b\\""""}"'), first)
-})
-
-test('what happened to a job is told, and goes on', async () => {
-  const id = await on.service.enqueue('tale', { n: 1 })
-  const page = await on.open(`/console/#/q/tale/waiting/${id}`)
-  await page.locator('.panel').getByText('About it').waitFor()
-  await page.keyboard.press('h')
-  const story = page.locator('.panel .story li')
-  await becomes(() => story.count(), 1)
-  await on.service.fail(await on.service.reserve('tale', 'zoe'), 'the lamp went out')
-  await becomes(async () => (await story.allInnerTexts()).map((text) => /(enqueued|reserved|failed)/.exec(text)?.[1]).join(), 'enqueued,reserved,failed')
-  assert.match(await story.last().innerText(), /zoe[^]*the lamp went out/)
 })

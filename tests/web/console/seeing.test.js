@@ -103,9 +103,16 @@ test('a list is narrowed to one client', async () => {
   const page = await on.open('/console/#/q/shared/waiting')
   await row(page, '"b1"').waitFor()
   await page.getByLabel('Client').fill('a')
+  await on.service.enqueue('shared', 'b2', { client: 'b' })
+  await row(page, '"b2"').waitFor()
   await page.keyboard.press('Enter')
   await row(page, '"b1"').waitFor({ state: 'detached' })
   await row(page, '"a1"').waitFor()
+  for (const [key, label] of [['f', 'Client'], ['i', 'Contains']]) {
+    await page.keyboard.press('Escape')
+    await page.keyboard.press(key)
+    assert.equal(await page.getByLabel(label).evaluate((field) => field === document.activeElement), true, key)
+  }
 })
 
 test('with more queues than a stream takes, the one that is looked at is among them', async () => {
@@ -125,4 +132,16 @@ test('with more queues than a stream takes, the one that is looked at is among t
 test('a queue that is not there is said not to be', async () => {
   const page = await on.open('/console/#/q/nowhere/dead')
   await shown(page, 'There is no queue nowhere')
+})
+
+test('what happened to a job is told, and goes on', async () => {
+  const id = await on.service.enqueue('tale', { n: 1 })
+  const page = await on.open(`/console/#/q/tale/waiting/${id}`)
+  await page.locator('.panel').getByText('About it').waitFor()
+  await page.keyboard.press('h')
+  const story = page.locator('.panel .story li')
+  await becomes(() => story.count(), 1)
+  await on.service.fail(await on.service.reserve('tale', 'zoe'), 'the lamp went out')
+  await becomes(async () => (await story.allInnerTexts()).map((text) => /(enqueued|reserved|failed)/.exec(text)?.[1]).join(), 'enqueued,reserved,failed')
+  assert.match(await story.last().innerText(), /zoe[^]*the lamp went out/)
 })

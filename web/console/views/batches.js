@@ -62,7 +62,8 @@ export function Batch({ name, id, back }) {
   const answer = useAnswer((signal) => api.inspectBatch(id, signal), [id], name)
   return html`<aside class="panel" aria-label=${`Batch ${tail(id)}`}>
     <header>
-      <h2><span class="dim">${id.slice(0, -10)}</span>${id.slice(-10, -4)}<span class="dim">0000</span></h2>
+      <h2 tabindex="-1"><span class="dim">${id.slice(0, -10)}</span>${id.slice(-10, -4)}<span
+        class="dim">0000</span></h2>
       <${Copy} text=${id} label="Copy the id" />
       <a class="button quiet" href=${back} aria-keyshortcuts="Escape" aria-label="Close" title="Close (Esc)">×</a>
     </header>

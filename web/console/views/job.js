@@ -15,7 +15,7 @@ export function Job({ queue, id, back }) {
   const answer = useAnswer((signal) => api.inspect(id, signal), [id], queue.name)
   return html`<aside class="panel" aria-label=${`Job ${tail(id)}`}>
     <header>
-      <h2><span class="dim">${id.slice(0, -8)}</span>${tail(id)}</h2>
+      <h2 tabindex="-1"><span class="dim">${id.slice(0, -8)}</span>${tail(id)}</h2>
       <${Copy} text=${id} label="Copy the id" />
       <a class="button quiet" href=${back} aria-keyshortcuts="Escape" aria-label="Close" title="Close (Esc)">×</a>
     </header>

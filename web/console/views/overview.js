@@ -9,6 +9,9 @@ import { ratesOf } from '../rates.js'
 import { link } from '../router.js'
 import { Act, Empty, Waiting } from '../ui.js'
 
+/** More rows than anybody reads take a browser's seconds at each answer. */
+const MOST = 200
+
 const sum = (queues, of) => queues.reduce((total, queue) => total + of(queue), 0)
 const per = (name) => (queue) => ratesOf(queue.name)?.[name] ?? null
 const count = (state) => (queue) => queue.counts[state]
@@ -17,7 +20,7 @@ const count = (state) => (queue) => queue.counts[state]
 const NUMBERS = [
   ['waiting', 'Waiting', count('waiting'), 'waiting'],
   ['oldest', 'Oldest', (queue) => queue.oldest_waiting_ms ?? -1, 'waiting', ({ oldest_waiting_ms: ms }, at) =>
-    (ms === null ? '' : age(ms + Date.now() - at))],
+    html`<${Ageing} ms=${ms} at=${at} />`],
   ['held', 'Held', count('reserved'), 'held'],
   ['blocked', 'Blocked', count('blocked'), 'blocked'],
   ['delayed', 'Delayed', count('delayed'), 'delayed'],
@@ -29,7 +32,6 @@ const NUMBERS = [
 const FIRST = `curl --json '{"queue":"reviews","payload":{"photo":17}}' ${location.origin}/jobs`
 
 export function Overview({ queues, at, theme, filter }) {
-  useBeat()
   const [order, setOrder] = useState(['name', 1])
   if (!queues) return html`<main class="page"><${Waiting} rows=${8} /></main>`
   if (queues.length === 0) {
@@ -38,10 +40,12 @@ export function Overview({ queues, at, theme, filter }) {
   }
   const isLike = ({ name }) => name.toLowerCase().includes(filter.toLowerCase())
   const shown = sorted(queues.filter(isLike), order)
+  const rows = shown.slice(0, MOST)
+  const since = html`<${Ageing} ms=${oldest(queues)} at=${at} before="oldest " />`
   return html`<main class="page">
     <h1 class="unseen">All queues</h1>
     <section class="summary">
-      <${Total} of=${queues} title="Waiting" value=${count('waiting')} more=${oldest(queues, at)} />
+      <${Total} of=${queues} title="Waiting" value=${count('waiting')} more=${since} />
       <${Total} of=${queues} title="Held" value=${count('reserved')} more=${overdue(queues)} />
       <${Total} of=${queues} title="Dead" value=${count('dead')} bad />
       <${Total} of=${queues} title="Blocked" value=${count('blocked')} />
@@ -49,10 +53,12 @@ export function Overview({ queues, at, theme, filter }) {
       <${Total} of=${queues} title="Completed" value=${count('completed')} more="kept" />
       <${Chart} queue="" theme=${theme} />
     </section>
-    <${Table} label="queues" columns=${columns(order, setOrder)} items=${shown} id=${(queue) => queue.name}
+    <${Table} label="queues" columns=${columns(order, setOrder)} items=${rows} id=${(queue) => queue.name}
       row=${(queue) => html`<${Line} key=${queue.name} queue=${queue} at=${at} />`}
       empty=${html`<${Empty} title=${`No queue is called like “${filter}”`}>
         Enter looks for a job or a batch with this id.<//>`} />
+    ${shown.length > rows.length && html`<p class="more" role="status">
+      and ${number(shown.length - rows.length)} more; search narrows, a heading sorts</p>`}
   </main>`
 }
 
@@ -62,9 +68,13 @@ const Total = ({ of, title, value, more, bad }) => {
     <b class=${classes(bad && n > 0 && 'bad')}>${number(n)}</b><small>${more}</small></div>`
 }
 
-function oldest(queues, at) {
-  const ages = queues.flatMap((queue) => (queue.oldest_waiting_ms === null ? [] : [queue.oldest_waiting_ms]))
-  return ages.length ? `oldest ${age(Math.max(...ages) + Date.now() - at)}` : ''
+const oldest = (queues) => queues.reduce((most, { oldest_waiting_ms: ms }) =>
+  (ms === null ? most : Math.max(most ?? 0, ms)), null)
+
+/** What was so old when it was asked for. It alone ticks, and not the table around it. */
+function Ageing({ ms, at, before = '' }) {
+  useBeat()
+  return ms === null ? '' : `${before}${age(ms + Date.now() - at)}`
 }
 
 function overdue(queues) {
@@ -85,8 +95,9 @@ function columns([by, way], setOrder) {
 
 function sorted(queues, [by, way]) {
   const value = NUMBERS.find(([name]) => name === by)?.[2] ?? ((queue) => queue.name)
-  const [first, second] = [(a, b) => (value(a) < value(b) ? -way : way), (a, b) => (a.name < b.name ? -1 : 1)]
-  return queues.toSorted((a, b) => (value(a) === value(b) ? second(a, b) : first(a, b)))
+  const keyed = queues.map((queue) => ({ queue, key: value(queue) }))
+  const [first, second] = [(a, b) => (a.key < b.key ? -way : way), (a, b) => (a.queue.name < b.queue.name ? -1 : 1)]
+  return keyed.sort((a, b) => (a.key === b.key ? second(a, b) : first(a, b))).map(({ queue }) => queue)
 }
 
 function Line({ queue, at }) {

@@ -1,0 +1,97 @@
+// Where the focus is when what had it has gone.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { confirm, shown, stage } from '../world/stage.js'
+import { becomes } from '../world/until.js'
+
+const on = stage()
+
+const fill = (queue, n) => on.service.call('POST', '/jobs', Array.from({ length: n }, (_, at) => ({ queue, payload: { n: at } })))
+const keys = async (page, ...names) => { for (const name of names) await page.keyboard.press(name) }
+const focused = (page, selector) => becomes(() => page.evaluate((wanted) => {
+  const { activeElement: active } = document
+  return active.matches(wanted) || active.outerHTML.slice(0, 200)
+}, selector), true)
+const rowOf = (page) => page.evaluate(() => document.activeElement.closest('[data-row]')?.innerText ?? '')
+const picked = (page) => page.getByRole('group', { name: 'What is picked' })
+
+test('after an act on what is picked it is in the list, and after a page in the next one', async () => {
+  await fill('acts', 56)
+  const page = await on.open('/console/#/q/acts/waiting')
+  await page.locator('[data-row]').first().waitFor()
+  for (const [button, action, said] of [['Set priority', 'Set it', '2 jobs moved.'], ['Cancel them', 'Cancel them', '2 jobs cancelled.']]) {
+    await keys(page, 'j', 'x', 'j', 'x')
+    await picked(page).getByRole('button', { name: button }).focus()
+    await keys(page, 'Enter')
+    await page.getByRole('dialog').getByRole('button', { name: action }).focus()
+    await keys(page, 'Enter')
+    await shown(page, said)
+    await focused(page, '[data-row]')
+  }
+  await keys(page, 'x')
+  await picked(page).getByRole('button', { name: 'Pick none' }).focus()
+  await keys(page, 'Enter')
+  await focused(page, '[data-row]')
+  await page.getByRole('button', { name: 'Next' }).focus()
+  await keys(page, 'Enter')
+  await shown(page, 'Page 2')
+  await focused(page, '[data-row]')
+  await page.getByLabel('Client').fill('nobody')
+  await keys(page, 'Enter')
+  await page.getByRole('button', { name: 'Show all again' }).focus()
+  await keys(page, 'Enter')
+  await focused(page, '[data-row]')
+})
+
+test('whose row goes has the one in its place; with the last one, the name of the list', async () => {
+  await fill('rows', 3)
+  const page = await on.open('/console/#/q/rows/waiting')
+  await page.locator('[data-row]').first().waitFor()
+  await keys(page, 'j', 'j')
+  for (const [n, place] of [[1, '{"n":2}'], [2, '{"n":0}']]) {
+    assert.ok((await rowOf(page)).includes(`{"n":${n}}`))
+    await keys(page, 'c')
+    await confirm(page, 'Cancel the job')
+    await becomes(async () => (await rowOf(page)).includes(place))
+  }
+  await keys(page, 'c')
+  await confirm(page, 'Cancel the job')
+  await shown(page, 'Nothing is waiting')
+  await focused(page, '.tabs [aria-current]')
+})
+
+test('a panel that takes the place of the list has it, and the list again when it closes', async () => {
+  for (const width of [1280, 800]) {
+    const queue = `panels-${width}`
+    await fill(queue, 3)
+    const page = await on.open(`/console/#/q/${queue}/waiting`, { width })
+    await page.locator('[data-row]').first().waitFor()
+    await keys(page, 'j', 'j', 'Enter')
+    await page.locator('.panel pre').first().waitFor()
+    await focused(page, width > 1080 ? '[data-row]' : '.panel h2')
+    await page.locator('.panel').getByRole('link', { name: 'Close' }).focus()
+    await keys(page, 'Enter')
+    await page.locator('.panel').waitFor({ state: 'detached' })
+    await focused(page, '[data-row]')
+    assert.ok((await rowOf(page)).includes('{"n":1}'))
+    await keys(page, 'Enter')
+    await page.locator('.panel').getByRole('button', { name: 'Cancel' }).focus()
+    await keys(page, 'Enter')
+    await confirm(page, 'Cancel the job')
+    await page.locator('.panel').getByRole('button', { name: 'Cancel' }).waitFor({ state: 'detached' })
+    await focused(page, '.panel h2')
+  }
+})
+
+test('who leaves by himself is left alone', async () => {
+  await fill('left', 2)
+  const page = await on.open('/console/#/q/left/waiting')
+  await page.locator('[data-row]').first().waitFor()
+  await keys(page, 'j')
+  await page.getByRole('heading', { name: 'left' }).click()
+  await focused(page, 'body')
+  await on.service.reserve('left', 'ann')
+  await becomes(() => page.locator('[data-row]').count(), 1)
+  await focused(page, 'body')
+})

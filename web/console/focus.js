@@ -1,0 +1,75 @@
+// Whoever had the focus in what has gone goes on beside it: in the row that has taken the place of theirs, in the panel
+// that they were in, else in the list. A browser would put them on the page as a whole, from where Tab begins anew.
+
+import { place } from './router.js'
+
+/** Where the focus was last in the list and the panel that are shown, a question that was asked meanwhile aside. */
+let last = null
+
+const isThere = (element) => element?.isConnected && element.checkVisibility() && !element.disabled
+const rowsOf = (list) => [...list.querySelectorAll('[data-row]')]
+const shown = (selector) => [...document.querySelectorAll(selector)].find(isThere)
+
+function entered({ target }) {
+  if (target.closest('dialog')) return
+  if (!target.closest('.page')) { last = null; return }
+  const [row, list, panel] = ['[data-row]', '[data-list]', '.panel'].map((around) => target.closest(around))
+  last = { element: target, row, list, panel }
+  count()
+}
+
+/** Rows come and go before the one that has the focus, too. */
+function count() {
+  const at = last.list ? rowsOf(last.list).indexOf(last.row) : -1
+  if (at >= 0) last.at = at
+}
+
+/** Who leaves by himself is not brought back. */
+function left({ target }) {
+  setTimeout(() => {
+    if (last?.element === target && isThere(target) && document.activeElement === document.body) last = null
+  })
+}
+
+function lookAfter(isLate = false) {
+  if (!last) return
+  const { activeElement: active, body } = document
+  if (isThere(last.element) && active !== body) return count()
+  if (active !== body && active !== last.element || document.querySelector('dialog[open]')) return
+  // What was moved within the page is still it; and what is on its way is waited for.
+  if (isThere(last.element)) return last.element.focus()
+  if (shown('.loading:not(.panel *)')) return
+  const to = next()
+  if (to) return to.focus()
+  // A list may be asked for anew with the next drawing. Where there is none, its name is all there is.
+  if (isLate) shown('.tabs [aria-current], .top [aria-current]')?.focus()
+  else requestAnimationFrame(() => setTimeout(lookAfter, 0, true))
+}
+
+function next() {
+  const { list, panel, at } = last
+  const rows = isThere(list) ? rowsOf(list) : []
+  if (rows.length > 0) return rows[Math.min(at ?? 0, rows.length - 1)]
+  if (isThere(panel)) return panel.querySelector('h2')
+  const main = shown('[data-list]:not(.panel *)')
+  const listed = main && (main.querySelector('[data-row][tabindex="0"]') ?? main.querySelector('[data-row]'))
+  const headed = shown('.panel h2')
+  return panel ? headed ?? listed : listed ?? headed
+}
+
+/** Another list is another place: nobody is brought from one to the other. */
+function followPlace() {
+  const name = ({ queue, tab, isWorkers }) => [queue, tab, isWorkers].join(' ')
+  let known = name(place.get())
+  place.subscribe((now) => {
+    if (name(now) !== known) last = null
+    known = name(now)
+  })
+}
+
+export function listen(root) {
+  document.addEventListener('focusin', entered)
+  document.addEventListener('focusout', left)
+  new MutationObserver(() => lookAfter()).observe(root, { childList: true, subtree: true })
+  followPlace()
+}
