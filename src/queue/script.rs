@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Defaults of the settings and limits that scripts know by name.
-const CONSTANTS: [(&str, u64); 15] = [
+const CONSTANTS: [(&str, u64); 16] = [
     ("SPAN", 1 << limits::SPAN_BITS),
     ("ID_LEN", Code::LEN as u64),
     ("RESERVE_BYTES", limits::RESERVE_BYTES as u64),
@@ -36,6 +36,7 @@ const CONSTANTS: [(&str, u64); 15] = [
     ("LATE_RESULTS", limits::LATE_RESULTS),
     ("HISTORY_MINUTES", limits::HISTORY_MINUTES as u64),
     ("HISTORY_HOURS", limits::HISTORY_HOURS as u64),
+    ("HISTORY_PLACES", limits::HISTORY_PLACES),
 ];
 
 /// These, the lists that records hold by number, `NAME = 1, …, LIST = {'word', …}`, and the names of the totals.

@@ -12,7 +12,7 @@ use super::{
 const GRANTED: &[(&str, &[&str])] = &[
     ("main", &["access", "bulk", "config", "healthcheck", "queue", "service", "top"]),
     ("healthcheck", &["config"]),
-    ("bulk", &["client", "config", "sha256"]),
+    ("bulk", &["client", "config", "job", "sha256"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
     ("service", &["access", "config", "embedded", "figures", "http", "listen", "queue", "sweeper", "waiting"]),

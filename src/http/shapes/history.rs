@@ -9,6 +9,7 @@ use crate::queue;
 pub struct History<'a> {
     step: &'static str,
     spans: Vec<Span<'a>>,
+    since: Option<Time>,
     next: Option<Time>,
     server_time: Time,
 }
@@ -30,6 +31,7 @@ impl<'a> History<'a> {
             Span { at: (*at).into(), waiting: *waiting, reserved: *reserved, gained }
         };
         let next = page.last().filter(|_| page.len() < found.spans.len()).map(|last| last.at.into());
-        Self { step: step.word(), spans: page.iter().map(span).collect(), next, server_time: found.now.into() }
+        let (spans, since) = (page.iter().map(span).collect(), found.since.map(Time::from));
+        Self { step: step.word(), spans, since, next, server_time: found.now.into() }
     }
 }

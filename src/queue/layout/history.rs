@@ -1,4 +1,4 @@
-//! What a queue keeps of its past, as `lua/base/ring.lua` packs it.
+//! What a queue keeps of its past, as `lua/base/ring.lua` enters it.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,28 @@ use crate::queue::{fault::Fault, redis::read::broken};
 pub(crate) const COLUMNS: usize = 2 + Total::ALL.len();
 
 /// By minute, or by hour, since 1970.
-pub(crate) type Spans = BTreeMap<u64, [u64; COLUMNS]>;
+pub(crate) type Spans = BTreeMap<u64, Columns>;
+pub(crate) type Columns = [u64; COLUMNS];
 
-/// Entries of a field whose first place is `first`. A minute that was entered twice has what both say, and waits and holds
-/// what the later one says.
+/// A minute that was entered twice has what both say, and waits and holds what the later one says.
+pub(crate) fn enter(spans: &mut Spans, at: u64, columns: &Columns) {
+    let span = spans.entry(at).or_default();
+    for (column, (value, found)) in span.iter_mut().zip(columns).enumerate() {
+        *value = if column < 2 { *found } else { value.saturating_add(*found) };
+    }
+}
+
+/// Entries of a field whose first place is `first`.
 pub(crate) fn add(spans: &mut Spans, first: u64, mut entries: &[u8]) -> Result<(), Fault> {
     while let [place, rest @ ..] = entries {
         entries = rest;
-        let span = spans.entry(first + u64::from(*place)).or_default();
-        let has = number(&mut entries)?;
-        for (column, value) in span.iter_mut().enumerate() {
-            let found = if has >> column & 1 == 1 { number(&mut entries)? } else { 0 };
-            *value = if column < 2 { found } else { value.saturating_add(found) };
+        let (has, mut columns) = (number(&mut entries)?, [0; COLUMNS]);
+        for (column, value) in columns.iter_mut().enumerate() {
+            if has >> column & 1 == 1 {
+                *value = number(&mut entries)?;
+            }
         }
+        enter(spans, first + u64::from(*place), &columns);
     }
     Ok(())
 }

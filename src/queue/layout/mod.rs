@@ -6,6 +6,7 @@ pub(crate) mod ended;
 pub(crate) mod epoch;
 pub(crate) mod history;
 pub(crate) mod member;
+pub(crate) mod packed;
 pub(crate) mod progress;
 pub(crate) mod record;
 pub(crate) mod registry;

@@ -5,8 +5,9 @@ use crate::queue::{
     fault::Fault,
     handle::Queues,
     layout::history::{COLUMNS, Spans, add},
+    layout::packed::unpack,
     redis::args::Args,
-    redis::read::Fields,
+    redis::read::{Fields, broken},
     views::stats::Totals,
 };
 
@@ -33,6 +34,8 @@ pub struct Span {
 #[derive(Debug)]
 pub struct History {
     pub spans: Vec<Span>,
+    /// What began before it is not all there any more, because it took too much room. `None`: all is, as far back as it is kept.
+    pub since: Option<Millis>,
     pub now: Millis,
 }
 
@@ -81,14 +84,22 @@ impl Queues {
         let answered = self.look("history", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let now = answer.time()?;
-        let mut spans = Spans::new();
+        let (since, mut spans) = (answer.maybe()?, Spans::new());
         while !answer.is_done() {
-            let first = answer.count()?;
-            add(&mut spans, first, answer.slice()?)?;
+            let (first, form, bytes) = (answer.count()?, answer.word()?, answer.slice()?);
+            match form {
+                "entries" => add(&mut spans, first, bytes)?,
+                "packed" => unpack(&mut spans, first, bytes)?,
+                _ => return Err(broken("a form of the history")),
+            }
         }
-        let oldest = (now.0 / step.ms() + 1).saturating_sub(step.kept()).max(from.0.div_ceil(step.ms()));
-        let spans = spans.range(oldest..).map(|(at, columns)| span(Millis(at * step.ms()), columns)).collect();
-        Ok(History { spans, now })
+        let (this, ms) = (now.0 / step.ms(), step.ms());
+        let oldest = (this + 1).saturating_sub(step.kept());
+        // A clock that ran ahead may have dropped what was still to come.
+        let since = since.map(|since| since.min(this)).filter(|since| *since > oldest);
+        let spans = spans.range(oldest.max(from.0.div_ceil(ms))..);
+        let spans = spans.map(|(at, columns)| span(Millis(at * ms), columns)).collect();
+        Ok(History { spans, since: since.map(|since| Millis(since * ms)), now })
     }
 }
 
