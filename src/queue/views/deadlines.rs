@@ -48,15 +48,10 @@ impl HeldUntil {
         Cursor::after(&self.deadline.to_string(), self.id.to_string().as_bytes())
     }
 
-    /// By deadline; of the same one by queue, as pages go through them.
-    fn place(&self) -> (u64, &str, &str) {
-        (self.deadline, self.id.queue.as_str(), self.id.code.as_str())
-    }
-
-    /// From where a queue's own list goes on.
+    /// From where a queue's own list goes on: those of the same deadline come by queue, as pages go through them.
     fn in_queue(&self, queue: &QueueName) -> (u64, &str) {
         match queue.cmp(&self.id.queue) {
-            std::cmp::Ordering::Less => (self.deadline + 1, ""),
+            std::cmp::Ordering::Less => (self.deadline.saturating_add(1), ""),
             std::cmp::Ordering::Equal => (self.deadline, self.id.code.as_str()),
             std::cmp::Ordering::Greater => (self.deadline, ""),
         }
@@ -121,9 +116,7 @@ impl Queues {
         let answered = self.look("deadlines", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let now = answer.time()?;
-        let mut held: Vec<_> = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, Fault>>()?;
-        // Its place may be gone: then those of the same deadline come once more.
-        held.retain(|held| after.is_none_or(|after| HeldUntil::of(held).place() > after.place()));
+        let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, Fault>>()?;
         Ok((now, held))
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, World,
+    Client, Held, World,
     access::{key, line},
     assert_holds,
     contract::{CONTRACT, NDJSON},
@@ -207,6 +207,48 @@ async fn a_list_that_breaks_off_is_not_taken_for_the_whole() {
     let next = last["next"].as_str().expect("a next");
     let rest = lines(&w, &format!("{path}?after={next}")).await;
     assert_eq!(count - 1 + rest.len(), 240, "it goes on where it was");
+    w.check().await;
+}
+
+/// A list of which half is read before something happens, and the rest after it: how often each of these came.
+async fn read_around(w: &World, state: &str, ids: &[String], meanwhile: impl Future<Output = ()>) -> Vec<usize> {
+    let path = format!("/queues/default/jobs?state={state}");
+    let half = w.get(&format!("{path}&limit=6")).await.is(200);
+    meanwhile.await;
+    let rest = lines(w, &format!("{path}&after={}", half["next"].as_str().expect("more"))).await;
+    let all: Vec<_> = half["jobs"].as_array().expect("a list").iter().chain(&rest).map(id_of).collect();
+    ids.iter().map(|id| all.iter().filter(|one| *one == id).count()).collect()
+}
+
+#[tokio::test]
+async fn what_stays_in_its_place_while_a_list_is_read_comes_exactly_once() {
+    let w = World::start().await;
+    w.set(json!({ "worker_limit": 0 })).await;
+    let ids = w.enqueue_many((0..12).map(|n| json!({ "payload": n }))).await;
+    let moved = async {
+        w.prioritize(&ids[9], 0).await.is(200);
+        w.prioritize(&ids[2], 99).await.is(200);
+    };
+    let mut times = read_around(&w, "waiting", &ids, moved).await;
+    assert_eq!([times.remove(9), times.remove(2)], [0, 2], "to before what was read, and to behind it");
+    assert_eq!(times, [1; 10]);
+    let held = w.reserve_all(json!({ "limit": 12 })).await;
+    let ids = w.listed("reserved").await;
+    let extended = async {
+        w.pass(1_000);
+        w.extend(held.iter().find(|held| held.id == ids[0]).expect("held")).await.is(200);
+    };
+    let mut times = read_around(&w, "reserved", &ids, extended).await;
+    assert_eq!(times.remove(0), 2, "it has more time than those that were not read yet");
+    assert_eq!(times, [1; 11]);
+    // Where nothing moves, because each comes at the end, all come exactly once.
+    let ended = async |held: &[Held]| {
+        for held in held {
+            w.complete(held).await.is(200);
+        }
+    };
+    ended(&held[..8]).await;
+    assert_eq!(read_around(&w, "completed", &ids, ended(&held[8..])).await, [1; 12]);
     w.check().await;
 }
 

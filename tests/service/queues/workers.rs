@@ -1,8 +1,10 @@
 //! Everybody who works: who holds what in all queues, those first whose time is over, and who waits.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, access::key, eventually};
+use crate::world::{Client, Held, World, access::key, eventually, id_of};
 
 async fn held_by(w: &World, queue: &str, worker: &str, lease_ms: u64) -> String {
     w.enqueue_as(json!({ "queue": queue, "payload": worker })).await;
@@ -48,6 +50,52 @@ async fn those_whose_time_is_over_come_first_whatever_their_queue() {
         assert_eq!(found, all, "on pages of {limit}");
     }
     w.get("/workers?after=00").await.blames_by("parameter", &["after"]);
+    w.check().await;
+}
+
+/// So many jobs in the hands of people who took three at a time, so that these have one deadline.
+async fn held_in_threes(w: &World) -> HashMap<String, Held> {
+    let mut all = HashMap::new();
+    for person in 0..8 {
+        let queue = ["a", "b"][person % 2];
+        w.enqueue_many((0..3).map(|_| json!({ "queue": queue, "payload": 1, "dedupe": false }))).await;
+        let held = w.reserve_all(json!({ "queues": [queue], "limit": 3 })).await;
+        all.extend(held.into_iter().map(|held| (held.id.clone(), held)));
+        w.pass(u64::from(person % 3 == 0));
+    }
+    assert_eq!(all.len(), 24);
+    all
+}
+
+#[tokio::test]
+async fn everybody_is_told_once_though_the_last_of_a_page_has_moved_or_is_gone() {
+    let w = World::start().await;
+    w.stop_the_clock().await;
+    for limit in 1..=6 {
+        let (mut all, mut told, mut moved, mut after) =
+            (held_in_threes(&w).await, Vec::new(), HashSet::new(), String::new());
+        loop {
+            let page = w.get(&format!("/workers?limit={limit}{after}")).await.is(200);
+            let ids: Vec<_> = page["held"].as_array().expect("a list").iter().map(id_of).collect();
+            // Who has moved comes once more, at the end.
+            told.extend(ids.iter().filter(|id| !moved.contains(*id)).cloned());
+            let Some(next) = page["next"].as_str() else { break };
+            after = format!("&after={next}");
+            let last = ids.last().expect("somebody behind whom it goes on");
+            if moved.insert(last.clone()) {
+                w.pass(1);
+                match moved.len() % 3 {
+                    0 => w.complete(&all.remove(last).expect("held")).await.is(200),
+                    _ => w.extend(&all[last]).await.is(200),
+                };
+            }
+        }
+        let once: HashSet<_> = told.iter().collect();
+        assert_eq!((once.len(), told.len()), (24, 24), "on pages of {limit}");
+        for held in all.values() {
+            w.complete(held).await.is(200);
+        }
+    }
     w.check().await;
 }
 
