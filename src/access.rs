@@ -158,15 +158,12 @@ impl Access {
         files::keep_looking("keys", move || self.look(), stop).await;
     }
 
-    /// One look at the files.
-    pub fn look(&self) {
-        let Some(control) = &self.control else { return };
-        if let Some(keys) = &control.keys {
-            keys.look();
-        }
-        if let Some(issuers) = &control.issuers {
-            issuers.look();
-        }
+    /// One look at the files; answers how long after it the next one is.
+    fn look(&self) -> Duration {
+        let control = self.control.as_ref();
+        let keys = control.and_then(|control| control.keys.as_ref()).map(Watched::look);
+        let issuers = control.and_then(|control| control.issuers.as_ref()).map(Watched::look);
+        keys.into_iter().chain(issuers).min().unwrap_or(files::LOOK)
     }
 }
 

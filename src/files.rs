@@ -12,7 +12,7 @@ use std::{
 
 pub use self::{
     replace::replace,
-    watched::{Described, Watched, keep_looking},
+    watched::{Described, LOOK, Watched, keep_looking},
 };
 
 /// What stands in a file, and only in a file: a pipe that nobody writes into would keep its reader for ever.

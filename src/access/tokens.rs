@@ -29,6 +29,8 @@ struct Claims {
     sub: String,
     /// In seconds; some issuers write a fraction.
     exp: f64,
+    /// When the key ends that it was asked for with, in milliseconds: whatever clocks may differ by, it is none from then on.
+    key_until: Option<u64>,
     queues: Vec<String>,
 }
 
@@ -39,6 +41,8 @@ struct NewClaims<'a> {
     aud: &'a str,
     iat: u64,
     exp: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_until: Option<u64>,
     queues: Vec<&'a str>,
 }
 
@@ -170,7 +174,9 @@ impl Tokens {
                 claims
             }
         };
-        self.caller(&claims.claims).ok_or(Bad::Malformed)
+        let caller = self.caller(&claims.claims).ok_or(Bad::Malformed)?;
+        let has_key_ended = claims.claims.key_until.is_some_and(|until| Until::of_millis(until).is_over());
+        if has_key_ended { Err(Bad::Expired) } else { Ok(caller) }
     }
 
     fn rules(&self, algorithm: Algorithm) -> Validation {
@@ -184,13 +190,15 @@ impl Tokens {
     }
 
     fn caller(&self, claims: &Claims) -> Option<Caller> {
-        let Claims { iss, sub, exp, queues } = claims;
+        let Claims { iss, sub, exp, key_until, queues } = claims;
         let worker = Name::of_worker(sub).ok()?;
         if *iss != self.issuer || !(1..=limits::TOKEN_QUEUES).contains(&queues.len()) {
             return None;
         }
         let queues = queues.iter().map(|queue| Pattern::parse(queue).ok()).collect::<Option<Vec<_>>>()?;
-        Some(Caller::of_token(iss, worker, queues, Until::of_seconds(*exp)))
+        let own = Until::of_seconds(*exp);
+        let until = key_until.map_or(own, |until| own.min(Until::of_millis(until)));
+        Some(Caller::of_token(iss, worker, queues, until))
     }
 }
 
@@ -211,14 +219,17 @@ impl Signer {
         Self { key: EncodingKey::from_secret(secret), issuer }
     }
 
-    /// A token that lasts so long, to the second. `None`: it could not be signed, which does not happen.
-    pub fn sign(&self, worker: &Name, queues: &[Pattern], ttl: Duration) -> Option<Token> {
+    /// A token that lasts so long, to the second, and no longer than the key that asks for it. `None`: it could not be signed,
+    /// which does not happen.
+    pub fn sign(&self, worker: &Name, queues: &[Pattern], ttl: Duration, key: Option<Until>) -> Option<Token> {
         let iat = get_current_timestamp();
-        let exp = iat + ttl.as_millis().div_ceil(1_000) as u64;
+        let own = iat + ttl.as_millis().div_ceil(1_000) as u64;
+        let key_until = key.map(|until| until.instant().0).filter(|until| *until < own * 1_000);
+        let exp = key_until.map_or(own, |until| until.div_ceil(1_000));
         let queues = queues.iter().map(Pattern::as_str).collect();
-        let claims = NewClaims { iss: &self.issuer, sub: worker.as_str(), aud: AUDIENCE, iat, exp, queues };
+        let claims = NewClaims { iss: &self.issuer, sub: worker.as_str(), aud: AUDIENCE, iat, exp, key_until, queues };
         let token = encode(&Header::new(Algorithm::HS256), &claims, &self.key).ok()?;
-        Some(Token { token, expires_at: Millis(exp * 1_000) })
+        Some(Token { token, expires_at: Millis(key_until.unwrap_or(exp * 1_000)) })
     }
 }
 

@@ -7,7 +7,7 @@ use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 use crate::job::{Invalid, Millis};
 
 /// The first instant at which it is none any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Until(Millis);
 
 impl Until {
@@ -17,6 +17,10 @@ impl Until {
     /// From the seconds that a token has, of which some have a fraction.
     pub(super) fn of_seconds(seconds: f64) -> Self {
         Self(Millis((seconds * 1e3) as u64))
+    }
+
+    pub(super) fn of_millis(millis: u64) -> Self {
+        Self(Millis(millis))
     }
 
     pub fn instant(self) -> Millis {

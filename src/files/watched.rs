@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 use super::read;
 
 /// How often files are looked at for changes.
-const LOOK: Duration = Duration::from_secs(1);
+pub const LOOK: Duration = Duration::from_secs(1);
+/// And how soon again when one has changed.
+const SETTLED: Duration = Duration::from_millis(200);
 /// A look that takes longer is said.
 const SLOW: Duration = Duration::from_secs(5);
 
@@ -26,8 +28,17 @@ pub struct Watched<T> {
     paths: Vec<PathBuf>,
     make: fn(&[String]) -> Result<T, String>,
     now: RwLock<Arc<T>>,
-    /// What the files last held, or why they could not be read: the same is not looked into twice.
-    last: Mutex<Result<Vec<String>, String>>,
+    last: Mutex<Last>,
+}
+
+/// What the files hold, or why they cannot be read.
+type Texts = Result<Vec<String>, String>;
+
+struct Last {
+    /// What was looked into: the same is not looked into twice.
+    taken: Texts,
+    /// Something else, which was there once.
+    seen: Option<Texts>,
 }
 
 impl<T: Described> Watched<T> {
@@ -36,23 +47,42 @@ impl<T: Described> Watched<T> {
     pub fn open(paths: Vec<PathBuf>, make: fn(&[String]) -> Result<T, String>) -> Result<Self, String> {
         let texts = read_all(&paths)?;
         let now = make(&texts).map_err(|why| format!("{}: {why}", names(&paths)))?;
-        Ok(Self { paths, make, now: RwLock::new(Arc::new(now)), last: Mutex::new(Ok(texts)) })
+        Ok(Self {
+            paths,
+            make,
+            now: RwLock::new(Arc::new(now)),
+            last: Mutex::new(Last { taken: Ok(texts), seen: None }),
+        })
     }
 
     pub fn now(&self) -> Arc<T> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Compares texts, not times: a file may change twice within the grain of a clock, or come back with an older time.
-    pub fn look(&self) {
+    /// Compares texts, not times: a file may change twice within the grain of a clock, or come back with an older time. A text
+    /// is taken when it is there at a second look, because who writes a file in its place first empties it, and for a moment it
+    /// has half of its lines. Answers how long after this look that is.
+    pub fn look(&self) -> Duration {
         let texts = read_all(&self.paths);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if *last == texts {
-            return;
+        if last.taken == texts {
+            last.seen = None;
+            return LOOK;
         }
-        *last = texts;
+        if last.seen.as_ref() != Some(&texts) {
+            let is_emptied = texts.as_ref().is_ok_and(|texts| texts.iter().any(|text| text.trim().is_empty()));
+            last.seen = Some(texts);
+            return if is_emptied { LOOK } else { SETTLED };
+        }
+        last.seen = None;
+        self.take(&texts);
+        last.taken = texts;
+        LOOK
+    }
+
+    fn take(&self, texts: &Texts) {
         let changed = format!("{} changed", names(&self.paths));
-        match last.as_ref().map_err(Clone::clone).and_then(|texts| (self.make)(texts)) {
+        match texts.as_ref().map_err(Clone::clone).and_then(|texts| (self.make)(texts)) {
             Ok(new) => {
                 tracing::info!("{changed}: {}", new.described());
                 *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
@@ -62,18 +92,28 @@ impl<T: Described> Watched<T> {
     }
 }
 
-/// Looks at files of something again and again, until `stop`.
-pub async fn keep_looking(of: &'static str, look: impl Fn() + Clone + Send + 'static, stop: CancellationToken) {
-    while stop.run_until_cancelled(tokio::time::sleep(LOOK)).await.is_some() {
+/// Looks at files of something again and again, each time as long after the last one as that says, until `stop`.
+pub async fn keep_looking(
+    of: &'static str,
+    look: impl Fn() -> Duration + Clone + Send + 'static,
+    stop: CancellationToken,
+) {
+    let mut wait = LOOK;
+    while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {
         let looking = tokio::task::spawn_blocking(look.clone());
         // A file can be on a disk that does not answer: then this one look is waited for, unless we are to end.
-        if let Some(Err(_)) = stop.run_until_cancelled(patiently(of, looking)).await {
-            tracing::error!("the files of {of} cannot be looked at");
-        }
+        wait = match stop.run_until_cancelled(patiently(of, looking)).await {
+            Some(Ok(wait)) => wait,
+            Some(Err(_)) => {
+                tracing::error!("the files of {of} cannot be looked at");
+                LOOK
+            }
+            None => return,
+        };
     }
 }
 
-async fn patiently(of: &str, mut look: JoinHandle<()>) -> Result<(), JoinError> {
+async fn patiently(of: &str, mut look: JoinHandle<Duration>) -> Result<Duration, JoinError> {
     if let Ok(looked) = tokio::time::timeout(SLOW, &mut look).await {
         return looked;
     }
@@ -83,7 +123,7 @@ async fn patiently(of: &str, mut look: JoinHandle<()>) -> Result<(), JoinError> 
     looked
 }
 
-fn read_all(paths: &[PathBuf]) -> Result<Vec<String>, String> {
+fn read_all(paths: &[PathBuf]) -> Texts {
     let named = |path: &Path, error| format!("{}: {error}", path.display());
     paths.iter().map(|path| read(path).map_err(|error| named(path, error))).collect()
 }
@@ -102,6 +142,11 @@ mod tests {
         fn described(&self) -> String {
             self.to_string()
         }
+    }
+
+    fn looks_twice(watched: &Watched<u32>) {
+        watched.look();
+        watched.look();
     }
 
     fn sum(texts: &[String]) -> Result<u32, String> {
@@ -123,8 +168,30 @@ mod tests {
                 Some(text) => fs::write(&path, text).expect("written"),
                 None => fs::remove_file(&path).expect("removed"),
             }
-            watched.look();
+            looks_twice(&watched);
             assert_eq!(*watched.now(), now, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_there_for_a_moment_while_a_file_is_written_is_not_taken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("n");
+        let lines = |texts: &[String]| Ok(texts.concat().lines().count() as u32);
+        fs::write(&path, "a\nb\n").expect("written");
+        let watched = Watched::open(vec![path.clone()], lines).expect("lines");
+        for (text, now, wait) in [
+            ("", 2, LOOK),
+            ("a\n", 2, SETTLED),
+            ("a\nb\n", 2, LOOK),
+            ("a\n", 2, SETTLED),
+            ("a\nb\nc\n", 2, SETTLED),
+            ("a\nb\nc\n", 3, LOOK),
+            ("", 3, LOOK),
+            ("", 0, LOOK),
+        ] {
+            fs::write(&path, text).expect("written");
+            assert_eq!((watched.look(), *watched.now()), (wait, now), "{text:?}");
         }
     }
 
@@ -136,7 +203,7 @@ mod tests {
         let watched = Watched::open(paths.to_vec(), sum).expect("numbers");
         for (path, text, now) in [(0, "2", 3), (1, "x", 3), (0, "4", 3), (1, "5", 9)] {
             fs::write(&paths[path], text).expect("written");
-            watched.look();
+            looks_twice(&watched);
             assert_eq!(*watched.now(), now, "{text}");
         }
     }

@@ -34,7 +34,7 @@ pub async fn mint(
     }
     let unsigned = || Problem::new(Failure::NotFound, "this service has no --token-secret to sign tokens with");
     let signer = access.signer().ok_or_else(unsigned)?;
-    let token = signer.sign(&worker, &queues, ttl).ok_or_else(Problem::internal)?;
+    let token = signer.sign(&worker, &queues, ttl, caller.until).ok_or_else(Problem::internal)?;
     let answer = shapes::Token { token: token.token, expires_at: token.expires_at.into() };
     Ok(([(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], Json(answer)).into_response())
 }

@@ -218,7 +218,7 @@ fn secrets_are_replaced_one_after_the_other() {
     let sign = |secret: &[u8]| {
         let queues = [Pattern::parse("reviews").expect("a pattern")];
         let signer = Signer::new(secret, "intray".to_owned());
-        signer.sign(&Name::parse("ann").expect("a name"), &queues, Duration::from_millis(1_500)).expect("signed")
+        signer.sign(&Name::parse("ann").expect("a name"), &queues, Duration::from_millis(1_500), None).expect("signed")
     };
     let of = |secrets: &[&[u8]]| {
         Tokens::new(&secrets.iter().map(|secret| secret.to_vec()).collect::<Vec<_>>(), "intray".to_owned(), DAY)
@@ -262,4 +262,25 @@ fn a_key_set_that_is_not_what_it_should_be_is_refused() {
         assert!(said.contains(word) && !said.contains("hunter2"), "{text}: {said}");
     }
     assert_eq!(issuers().described(), "3 keys", "what is for something else is passed over");
+}
+
+#[test]
+fn a_token_ends_with_the_key_that_it_was_asked_for_with() {
+    let signer = Signer::new(SECRET, "intray".to_owned());
+    let (worker, queues) = (Name::parse("ann").expect("a name"), [Pattern::all()]);
+    let tokens = Tokens::new(&[SECRET.to_vec()], "intray".to_owned(), DAY);
+    let now = get_current_timestamp() * 1_000;
+    let sign = |ahead: i64| {
+        let until = Until::of_millis(now.saturating_add_signed(ahead));
+        let token = signer.sign(&worker, &queues, Duration::from_secs(60), Some(until)).expect("signed");
+        (i64::try_from(token.expires_at.0 - now).expect("ahead"), tokens.verify(&token.token, None))
+    };
+    let (ends, caller) = sign(30_500);
+    assert_eq!(ends, 30_500);
+    assert_eq!(caller.expect("it is one").until, Some(Until::of_millis(now + 30_500)));
+    let (ends, caller) = sign(90_000);
+    assert!((60_000..=62_000).contains(&ends), "{ends}: it is for a minute, and the key for longer");
+    assert!(caller.is_ok());
+    let ended = signer.sign(&worker, &queues, Duration::from_secs(60), Some(Until::of_millis(now))).expect("signed");
+    assert_eq!(tokens.verify(&ended.token, None).err(), Some(Bad::Expired), "and not five seconds later");
 }

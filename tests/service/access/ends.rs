@@ -86,18 +86,26 @@ async fn whose_key_is_taken_away_while_they_wait_gets_no_job() {
 
 #[tokio::test]
 async fn whose_key_ends_while_they_wait_gets_no_job_and_hears_no_more() {
-    let w = World::plan().with_keys(&[("old", "worker", "*"), ("wall", "viewer", "*")]).start().await;
-    let (old, wall) = (w.bearing(&key("old")), w.bearing(&key("wall")));
+    let keys = [("old", "worker", "*"), ("wall", "viewer", "*"), ("web", "producer", "*")];
+    let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
+    let [old, wall, web] = ["old", "wall", "web"].map(|name| w.bearing(&key(name)));
     let waiter = sleeps(&w, &old, &["default"]).await;
     let mut told = wall.listen("").await;
-    // It is read again within a second, and then nothing of the file changes any more.
-    let end = jiff::Timestamp::now() + Duration::from_millis(1_500);
+    // It is read again within two seconds, and then nothing of the file changes any more.
+    let end = jiff::Timestamp::now() + Duration::from_millis(2_500);
     let ending = |name: &str, role: &str| format!("{} until {end}", line(name, role, "*"));
-    let lines = [line("root", "operator", "*"), ending("old", "worker"), ending("wall", "viewer")];
+    let lines =
+        [line("root", "operator", "*"), ending("old", "worker"), ending("wall", "viewer"), ending("web", "producer")];
     fs::write(w.folder().join("keys"), lines.join("\n")).expect("written");
     eventually("the file is read", async || (!wall.get("/me").await.is(200)["until"].is_null()).then_some(())).await;
     assert!(!waiter.is_answered(), "who has an end now is who they were");
+    let day = json!({ "worker": "ann", "queues": ["default"], "ttl_ms": 86_400_000 });
+    let minted = web.post("/tokens", day).await.is(200);
+    let ann = w.bearing(minted["token"].as_str().expect("a token"));
+    let until = &ann.get("/me").await.is(200)["until"];
+    assert_eq!((until, until), (&minted["expires_at"], &wall.get("/me").await.is(200)["until"]));
     is_shut_out(&old).await;
+    assert_eq!(ann.get("/me").await.status, 401, "a token is none any more when the key is none that it is of");
     assert_eq!(old.get("/me").await.refused("unauthorized")["detail"], "the key is past its end");
     assert_eq!(told.rest().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
     let id = w.enqueue(1).await;
