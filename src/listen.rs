@@ -1,5 +1,6 @@
 //! Connections: accepted up to a number, ended when they stall, let go of in order at the end; in plain, or by TLS.
 
+mod arriving;
 mod files;
 mod impatient;
 mod places;
@@ -7,13 +8,7 @@ mod streams;
 mod talk;
 mod tls;
 
-use std::{
-    io,
-    net::SocketAddr,
-    pin::Pin,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::Router;
 use hyper::{server::conn::http1, service::service_fn};
@@ -25,13 +20,14 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::{files::room_for, tls::Certificate};
 use self::{
+    arriving::Rest,
     impatient::Impatient,
     places::{Place, Places},
     streams::Streams,
     talk::Talk,
 };
+pub use self::{files::room_for, tls::Certificate};
 
 /// Bytes of a request's head, and of what is read of a connection at a time: whoever says half a head costs no more.
 const HEAD: usize = 64 << 10;
@@ -138,7 +134,7 @@ impl House {
             peer,
             router: self.router.clone(),
             near: self.end.near.clone(),
-            rest: Mutex::default(),
+            rest: Rest::default(),
         });
         let talk = http1::Builder::new()
             .max_buf_size(HEAD)

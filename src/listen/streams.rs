@@ -14,7 +14,7 @@ use axum::{
     Router,
     body::Body,
     extract::ConnectInfo,
-    http::{Request, Response},
+    http::{Request, Response, header},
 };
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
@@ -23,7 +23,12 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::time::sleep;
 use tower::Service;
 
-use super::{HEAD, impatient::STALL_TIME, places::Place};
+use super::{
+    HEAD,
+    arriving::{Arriving, Rest, is_soon_over},
+    impatient::STALL_TIME,
+    places::Place,
+};
 
 /// Open at a time: the waits and streams of a person's tabs, and whatever else these do meanwhile.
 const MOST_STREAMS: u32 = 100;
@@ -32,6 +37,10 @@ const WINDOW: u32 = 64 << 10;
 const WINDOW_OF_ALL: u32 = 256 << 10;
 /// Bytes of an answer that are handed over at a time: the rest waits here until the peer has room for it.
 const PIECE: usize = 16 << 10;
+/// Bytes that are thrown away of a body that nobody wants, before its call is answered. An answer that is over before its
+/// request resets the stream: that is allowed, and yet some clients, curl among them, then tell of an error and not of the
+/// answer. More than a connection of HTTP/1 needs, which lingers at its end.
+const MOST_REST: usize = 1 << 20;
 /// Streams that a peer may give up, beyond those that it lets end. Each costs a request's work and is over at once, so that
 /// their number at a time bounds nothing.
 const MOST_RESETS: usize = 100;
@@ -123,7 +132,14 @@ pub(super) async fn answer(
 ) -> Result<Response<Sending>, Infallible> {
     let stream = streams.begin();
     request.extensions_mut().insert(ConnectInfo(streams.peer));
-    let Ok(response) = streams.router.clone().call(request.map(Body::new)).await;
+    // Who asks whether to send sends nothing before the answer.
+    let is_asked_for = request.headers().contains_key(header::EXPECT);
+    let rest = Arc::new(Rest::default());
+    let request = request.map(|body| Body::new(Arriving::new(body, rest.clone())));
+    let Ok(response) = streams.router.clone().call(request).await;
+    if let Some(rest) = rest.take().filter(|_| !is_asked_for) {
+        Box::pin(is_soon_over(rest, MOST_REST)).await;
+    }
     stream.is_unsent_since(Some(Instant::now()));
     Ok(response.map(|body| Sending { body, rest: Bytes::new(), stream }))
 }

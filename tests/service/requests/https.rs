@@ -89,6 +89,45 @@ async fn all_tabs_of_a_person_share_one_connection() {
 }
 
 #[tokio::test]
+async fn a_line_is_answered_before_the_next_is_said() {
+    let desk = Desk::start().await;
+    let page = desk.page().await;
+    let mut talk = page.begin_lines().await;
+    for n in 1..=3 {
+        talk.says(&json!({ "payload": n }));
+        let answer = talk.hears().await;
+        assert_eq!((&answer["line"], &answer["duplicate"]), (&json!(n), &json!(false)), "{answer}");
+    }
+    talk.ends();
+    let last = talk.hears().await;
+    assert_eq!((&last["created"], &last["complete"]), (&json!(3), &json!(true)), "{last}");
+}
+
+#[tokio::test]
+async fn lines_are_carried_in_and_out_by_whom_the_authority_vouches_for() {
+    let desk = Desk::start().await;
+    let ca = desk.ca.file();
+    let file = ca.with_file_name("jobs");
+    fs::write(&file, "{\"payload\":1}\n{\"payload\":2}\n").expect("written");
+    let url = desk.service.url().replace("127.0.0.1", NAME);
+    let carried = async |words: &[&str], trusts: bool| {
+        let mut command = program(words);
+        command.args(["--url", &url]);
+        if trusts {
+            command.arg("--ca-file").arg(&ca);
+        }
+        run(command).await
+    };
+    let path = file.to_str().expect("a path");
+    let end = carried(&["import", path], false).await;
+    assert!(!end.status.success() && end.stderr.contains("certificate"), "{end:?}");
+    let end = carried(&["import", path], true).await;
+    assert!(end.status.success() && end.stdout.starts_with("2 lines: 2 jobs"), "{end:?}");
+    let end = carried(&["export", "default", "--state", "waiting"], true).await;
+    assert!(end.status.success() && end.stdout.lines().count() == 2, "{end:?}");
+}
+
+#[tokio::test]
 async fn a_wait_whose_stream_is_reset_takes_no_job() {
     let desk = Desk::start().await;
     let page = desk.page().await;
@@ -138,6 +177,29 @@ async fn a_peer_has_so_many_streams_and_so_long_a_head() {
     let long = "x".repeat(70 << 10);
     let call = page.try_to_ask("GET", "/livez", "", Some(("x-long", &long))).await.expect("sent");
     assert_eq!(call.answer().await.0, 431);
+    assert_eq!(page.ask("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
+}
+
+/// Some clients, curl among them, tell of an error when a stream is reset behind its answer.
+#[tokio::test]
+async fn who_is_refused_before_the_body_is_read_hears_why_and_no_reset() {
+    let desk = Desk::start().await;
+    let page = desk.page().await;
+    let refusals = [("POST", "/jobs?x=1", 422), ("POST", "/nowhere", 404), ("PATCH", "/jobs/nobody", 404)];
+    for (method, path, status) in refusals {
+        for bytes in [1, 100 << 10, 500 << 10] {
+            let mut call = page.begin(method, path).await;
+            // When another call is answered, this one has been refused, and its body is still to come.
+            assert_eq!(page.ask("GET", "/livez", "").await.answer().await.0, 200);
+            call.says(&"x".repeat(bytes)).unwrap_or_else(|error| panic!("{method} {path} with {bytes} bytes: {error}"));
+            assert_eq!(call.answer().await.0, status, "{method} {path} with {bytes} bytes");
+        }
+    }
+    // Who does not send what was announced, or sends without end, is answered all the same.
+    assert_eq!(page.begin("POST", "/nowhere").await.head().await.status(), 404);
+    let mut endless = page.begin("POST", "/nowhere").await;
+    endless.says(&"x".repeat(20 << 20)).expect("the stream is open");
+    assert_eq!(endless.head().await.status(), 404);
     assert_eq!(page.ask("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
 }
 

@@ -19,6 +19,8 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 /// The name that a story's service has in its certificate.
 pub const NAME: &str = "localhost";
 
+const JSON: (&str, &str) = ("content-type", "application/json");
+
 /// A connection and, when it has ended, why.
 pub struct Page {
     send: SendRequest<Bytes>,
@@ -70,21 +72,36 @@ impl Page {
 
     /// Sends a request; `None` when the connection takes no more.
     pub async fn try_to_ask(&self, method: &str, path: &str, body: &str, field: Option<(&str, &str)>) -> Option<Call> {
+        let fields: Vec<_> = (!body.is_empty()).then_some(JSON).into_iter().chain(field).collect();
+        let mut call = self.head(method, path, &fields, body.is_empty()).await?;
+        if !body.is_empty() {
+            call.says(body).ok()?;
+        }
+        Some(call)
+    }
+
+    /// Sends the head of a request whose body comes later.
+    pub async fn begin(&self, method: &str, path: &str) -> Call {
+        self.head(method, path, &[JSON], false).await.expect("the connection is there")
+    }
+
+    /// The same of a body of lines, each of which is answered.
+    pub async fn begin_lines(&self) -> Talk {
+        let fields = [("content-type", "application/x-ndjson")];
+        let call = self.head("POST", "/jobs?answers=all", &fields, false).await.expect("the connection is there");
+        Talk { says: call.stream, response: Some(call.response), hears: None }
+    }
+
+    async fn head(&self, method: &str, path: &str, fields: &[(&str, &str)], is_all: bool) -> Option<Call> {
         let mut send = self.send.clone().ready().await.ok()?;
         let mut request = axum::http::Request::builder()
             .method(method)
             .uri(format!("https://{NAME}{path}"))
             .version(axum::http::Version::HTTP_2);
-        if !body.is_empty() {
-            request = request.header("content-type", "application/json");
+        for (name, value) in fields {
+            request = request.header(*name, *value);
         }
-        if let Some((name, value)) = field {
-            request = request.header(name, value);
-        }
-        let (response, mut stream) = send.send_request(request.body(()).expect("a request"), body.is_empty()).ok()?;
-        if !body.is_empty() {
-            stream.send_data(Bytes::copy_from_slice(body.as_bytes()), true).ok()?;
-        }
+        let (response, stream) = send.send_request(request.body(()).expect("a request"), is_all).ok()?;
         Some(Call { response, stream })
     }
 
@@ -98,7 +115,42 @@ impl Page {
     }
 }
 
+/// Lines that are said and answered by turns.
+pub struct Talk {
+    says: SendStream<Bytes>,
+    response: Option<ResponseFuture>,
+    hears: Option<h2::RecvStream>,
+}
+
+impl Talk {
+    pub fn says(&mut self, line: &Value) {
+        self.says.send_data(format!("{line}\n").into(), false).expect("room");
+    }
+
+    pub fn ends(&mut self) {
+        self.says.send_data(Bytes::new(), true).expect("room");
+    }
+
+    /// What comes next, which is a line.
+    pub async fn hears(&mut self) -> Value {
+        if let Some(response) = self.response.take() {
+            let response = response.await.expect("an answer");
+            assert_eq!(response.status(), 200);
+            self.hears = Some(response.into_body());
+        }
+        let body = self.hears.as_mut().expect("a body");
+        let line = body.data().await.expect("a line").expect("a line");
+        body.flow_control().release_capacity(line.len()).expect("it was taken");
+        serde_json::from_slice(&line).expect("JSON")
+    }
+}
+
 impl Call {
+    /// The body, all of it.
+    pub fn says(&mut self, body: &str) -> Result<(), h2::Error> {
+        self.stream.send_data(Bytes::copy_from_slice(body.as_bytes()), true)
+    }
+
     pub async fn answer(self) -> (u16, String) {
         let response = self.response.await.expect("an answer");
         let (status, mut body) = (response.status().as_u16(), response.into_body());
