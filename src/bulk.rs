@@ -5,5 +5,6 @@ mod calls;
 mod export;
 mod import;
 mod patience;
+mod silence;
 
 pub use self::{export::export, import::import};

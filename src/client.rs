@@ -44,7 +44,9 @@ impl Service {
 
     /// One that anybody may call.
     #[cfg(test)]
-    pub fn open(url: ServiceUrl) -> Self {
+    pub fn open(address: std::net::SocketAddr) -> Self {
+        let (host, port) = (address.ip().to_string(), address.port());
+        let url = ServiceUrl { is_tls: false, host, port, authority: address.to_string(), base: String::new() };
         Self { url, key: None, tls: None }
     }
 

@@ -1,15 +1,31 @@
 //! Calls of a service: each on a connection of its own, which goes with its answer.
 
-use anyhow::Context;
+use std::{io, time::Duration};
+
+use anyhow::{Context, anyhow};
 use bytes::Bytes;
-use http_body_util::{BodyExt, Full};
-use hyper::{Response, body::Incoming};
+use http_body_util::BodyExt;
+use hyper::{
+    Response,
+    body::{Body, Incoming},
+    header::CONTENT_TYPE,
+};
 use serde::Deserialize;
 
+use super::silence::{self, Pieces, answered, heard};
 use crate::client::Service;
+
+pub const NDJSON: &str = "application/x-ndjson";
 
 /// More of a refusal is not read.
 const REFUSAL: usize = 64 << 10;
+
+/// Why there is no good answer, or not all of it.
+pub enum Failure {
+    /// It may be otherwise in a while.
+    Passing(anyhow::Error),
+    Final(anyhow::Error),
+}
 
 /// What a problem says.
 #[derive(Debug, Deserialize)]
@@ -18,41 +34,120 @@ pub struct Refusal {
     pub detail: String,
 }
 
-impl Refusal {
-    pub fn of_a_file(error: &std::io::Error) -> Self {
-        Self { status: 400, detail: error.to_string() }
-    }
-
-    /// It may be otherwise in a while.
-    pub fn passes(&self) -> bool {
-        matches!(self.status, 408 | 429 | 502..=504 | 507)
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let error = anyhow!(refusal.detail);
+        if matches!(refusal.status, 408 | 429 | 502..=504 | 507) { Self::Passing(error) } else { Self::Final(error) }
     }
 }
 
-/// The answer, whatever it is, with its body unread.
+/// A good answer of that kind, with its body unread.
 ///
 /// # Errors
-/// When there is none.
+/// When there is none. Whatever else answers there, a page that says "welcome" with 200, is no service of ours.
 pub async fn call(
     service: &Service,
-    method: &str,
-    path: &str,
+    (method, path): (&str, &str),
     headers: &[(&str, &str)],
     body: Bytes,
+    kind: &str,
+) -> Result<Response<Incoming>, Failure> {
+    let sent = send(service, (method, path), headers, body, silence::LONGEST).await;
+    let answer =
+        sent.map_err(|error| if is_mistrust(&error) { Failure::Final(error) } else { Failure::Passing(error) })?;
+    if answer.status() != 200 {
+        return Err(refusal(answer).await.into());
+    }
+    let said = answer.headers().get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
+    if !said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind) {
+        return Err(Failure::Final(anyhow!("what answers at {} is no intray: it said {said:?}", service.url)));
+    }
+    Ok(answer)
+}
+
+async fn send(
+    service: &Service,
+    (method, path): (&str, &str),
+    headers: &[(&str, &str)],
+    body: Bytes,
+    most: Duration,
 ) -> anyhow::Result<Response<Incoming>> {
     let mut request = service.request(method, path);
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    let request = request.body(Full::new(body))?;
-    let answer = async { anyhow::Ok(service.connect().await?.send_request(request).await?) };
+    let (body, taken) = Pieces::of(body);
+    let request = request.body(body)?;
+    let answer = async {
+        let mut wire = service.connect().await?;
+        anyhow::Ok(answered(most, &taken, wire.send_request(request)).await??)
+    };
     answer.await.with_context(|| format!("no answer from {}", service.url))
 }
 
+/// Whether it has shown a certificate that it has no right to, which the next one will hardly be better than.
+fn is_mistrust(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref());
+    causes.any(|cause| matches!(cause, rustls::Error::InvalidCertificate(_)))
+}
+
+/// All that is answered.
+///
+/// # Errors
+/// When it breaks off, or nothing more of it comes.
+pub async fn whole<B: Body<Error: std::error::Error + Send + Sync + 'static>>(
+    body: B,
+    most: Duration,
+) -> anyhow::Result<Bytes> {
+    Ok(heard(most, body.collect()).await??.to_bytes())
+}
+
 /// Why an answer is no good one.
-pub async fn refusal(answer: Response<Incoming>) -> Refusal {
+async fn refusal(answer: Response<Incoming>) -> Refusal {
     let status = answer.status().as_u16();
-    let body = http_body_util::Limited::new(answer.into_body(), REFUSAL).collect().await;
+    let body = http_body_util::Limited::new(answer.into_body(), REFUSAL);
+    let body = heard(silence::LONGEST, body.collect()).await.ok().and_then(Result::ok);
     let body = body.map(|body| body.to_bytes()).unwrap_or_default();
     serde_json::from_slice(&body).unwrap_or_else(|_| Refusal { status, detail: format!("it answered {status}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io::{Read, Write},
+        net::TcpListener,
+        thread,
+    };
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(50);
+
+    /// It hears a call begin, says so much, and then nothing more until the caller has gone.
+    fn falls_silent_after(said: &'static str) -> Service {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("bound");
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().expect("a caller");
+            // An answer that is there before its call is no answer.
+            stream.read_exact(&mut [0; 4]).expect("a call");
+            stream.write_all(said.as_bytes()).expect("a reader");
+            std::io::copy(&mut stream, &mut std::io::sink())
+        });
+        Service::open(address)
+    }
+
+    async fn sent(service: &Service, most: Duration) -> anyhow::Result<Response<Incoming>> {
+        send(service, ("POST", "/jobs"), &[], Bytes::from_static(b"{}"), most).await
+    }
+
+    #[tokio::test]
+    async fn nobody_waits_for_ever_for_an_answer_or_the_rest_of_it() {
+        let error = sent(&falls_silent_after(""), SHORT).await.expect_err("no answer");
+        assert!(format!("{error:#}").contains("nothing came"), "{error:#}");
+        let head = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{";
+        let answer = sent(&falls_silent_after(head), silence::LONGEST).await.expect("a head");
+        let error = whole(answer.into_body(), SHORT).await.expect_err("one byte of three");
+        assert!(error.to_string().contains("nothing came"), "{error:#}");
+    }
 }

@@ -1,29 +1,22 @@
 //! Lines of a file become jobs. They are sent some at a time, each under the same key, so that whatever breaks, and however
 //! often it is begun again, each is there once.
 
-use std::{
-    collections::HashMap,
-    fs::File,
-    io::{BufRead, BufReader, Read, stdin},
-    path::Path,
-};
+mod again;
+mod job;
+mod source;
 
 use anyhow::{Context, anyhow};
 use bytes::Bytes;
-use http_body_util::BodyExt;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
+use self::source::Source;
 use super::{
     bar::Bar,
-    calls::{Refusal, call, refusal},
+    calls::{Failure, NDJSON, Refusal, call, whole},
     patience::Patience,
+    silence,
 };
-use crate::{
-    client::Service,
-    config::Import,
-    sha256::{Sha256, hex},
-};
+use crate::{client::Service, config::Import};
 
 /// Lines, and bytes of them, of one call.
 const MOST_LINES: u64 = 10_000;
@@ -46,28 +39,34 @@ struct Refused {
     error: Refusal,
 }
 
+/// Lines that go together, and how much of the file they were.
+#[derive(Default)]
+struct Batch {
+    text: Vec<u8>,
+    lines: u64,
+    read: u64,
+}
+
 /// Answers how many lines were refused.
 ///
 /// # Errors
 /// One line: why it was not finished.
 pub async fn import(options: &Import) -> anyhow::Result<u64> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
-    let (mut lines, size) = open(&options.file)?;
-    let key = match &options.idempotency_key {
-        Some(key) => key.clone(),
-        None => key_of(&options.file, lines.fill_buf()?)?,
-    };
-    let bar = Bar::new(size);
-    let (mut sum, mut bytes) = (Told::default(), 0);
+    let mut source = Source::open(&options.file)?;
+    let key = options.idempotency_key.as_ref().unwrap_or(&source.key).clone();
+    let bar = Bar::new(source.size);
+    let (mut sum, mut bytes) = (Told::default(), source.pass_over(options.first_line - 1)?);
     loop {
-        let (some, count, read) = next(&mut *lines, options)?;
-        if count == 0 {
+        let some = next(&mut source, options)?;
+        if some.lines == 0 {
             break;
         }
-        let told = deliver(&service, &key, sum.lines + 1, some, &bar).await;
-        let told = told.with_context(|| format!("stopped behind line {}", sum.lines))?;
-        bytes += read;
-        sum.lines += count;
+        let before = options.first_line - 1 + sum.lines;
+        let told = deliver(&service, &key, before + 1, some.text.into(), &bar).await;
+        let told = told.with_context(|| format!("stopped behind line {before}"))?;
+        bytes += some.read;
+        sum.lines += some.lines;
         sum.created += told.created;
         sum.duplicates += told.duplicates;
         sum.errors += told.errors;
@@ -79,85 +78,23 @@ pub async fn import(options: &Import) -> anyhow::Result<u64> {
     Ok(errors)
 }
 
-fn open(file: &Path) -> anyhow::Result<(Box<dyn BufRead>, Option<u64>)> {
-    if file.as_os_str() == "-" {
-        return Ok((Box::new(BufReader::new(stdin())), None));
+fn next(source: &mut Source, options: &Import) -> anyhow::Result<Batch> {
+    let mut some = Batch::default();
+    while some.lines < MOST_LINES && some.text.len() < MOST_BYTES {
+        let Some(line) = source.line()? else { break };
+        some.text.extend(job::of(&line, options));
+        some.text.push(b'\n');
+        some.lines += 1;
+        some.read += line.read;
     }
-    let opened = File::open(file).with_context(|| file.display().to_string())?;
-    let about = opened.metadata()?;
-    Ok((Box::new(BufReader::new(opened)), about.is_file().then_some(about.len())))
-}
-
-/// The same for the same file, also when it has grown. Of what comes by a pipe nobody knows whether it is the same.
-fn key_of(file: &Path, beginning: &[u8]) -> anyhow::Result<String> {
-    if file.as_os_str() == "-" {
-        return Ok(format!("import-{}", ulid::Ulid::new()));
-    }
-    let first = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let name = file.canonicalize()?;
-    let digest = Sha256::digest([name.as_os_str().as_encoded_bytes(), b"\0", first].concat());
-    Ok(format!("import-{}", hex(&digest[..16])))
-}
-
-/// The lines of the next call, how many, and bytes of the file that they were.
-fn next(lines: &mut dyn BufRead, options: &Import) -> anyhow::Result<(Bytes, u64, u64)> {
-    let (mut some, mut count, mut read) = (Vec::new(), 0, 0);
-    while count < MOST_LINES && some.len() < MOST_BYTES {
-        let mut line = Vec::new();
-        read += lines.take(MOST_BYTES as u64).read_until(b'\n', &mut line)? as u64;
-        if line.is_empty() {
-            break;
-        }
-        if !line.ends_with(b"\n") && line.len() >= MOST_BYTES {
-            return Err(anyhow!("a line is longer than {MOST_BYTES} bytes"));
-        }
-        some.extend(job(line.trim_ascii(), options));
-        some.push(b'\n');
-        count += 1;
-    }
-    Ok((some.into(), count, read))
-}
-
-/// A line as it is sent. What is no object is the service's to refuse.
-fn job(line: &[u8], options: &Import) -> Vec<u8> {
-    if line.is_empty() {
-        return Vec::new();
-    }
-    let queue = options.queue.as_ref().map(|queue| format!("\"queue\":\"{queue}\","));
-    if options.payloads {
-        return [b"{", queue.unwrap_or_default().as_bytes(), b"\"payload\":", line, b"}"].concat();
-    }
-    let names_one = || {
-        let members = serde_json::from_slice::<HashMap<String, &RawValue>>(line);
-        members.map_or(true, |members| members.contains_key("queue") || members.is_empty())
-    };
-    match queue {
-        Some(queue) if !names_one() => [b"{", queue.as_bytes(), &line[1..]].concat(),
-        _ => line.to_vec(),
-    }
+    Ok(some)
 }
 
 /// Sends them until they are there.
 async fn deliver(service: &Service, key: &str, first: u64, some: Bytes, bar: &Bar) -> anyhow::Result<Told> {
-    let path = format!("/jobs?first_line={first}");
-    let headers = [("content-type", "application/x-ndjson"), ("idempotency-key", key)];
     let mut patience = Patience::new();
     loop {
-        let answer = match call(service, "POST", &path, &headers, some.clone()).await {
-            Err(error) => {
-                patience.after(error).await?;
-                continue;
-            }
-            Ok(answer) if answer.status().as_u16() != 200 => Err(refusal(answer).await),
-            Ok(answer) => match answer.into_body().collect().await {
-                Ok(body) => read(&body.to_bytes()),
-                Err(error) => {
-                    patience.after(error.into()).await?;
-                    continue;
-                }
-            },
-        };
-        match answer {
+        match tell(service, key, first, some.clone()).await {
             Ok((refused, told)) => {
                 let listed = refused.len() as u64;
                 refused.iter().for_each(|one| bar.says(&format!("line {}: {}", one.line, one.error.detail)));
@@ -166,20 +103,27 @@ async fn deliver(service: &Service, key: &str, first: u64, some: Bytes, bar: &Ba
                 }
                 return Ok(told);
             }
-            Err(refusal) if refusal.passes() => patience.after(anyhow!(refusal.detail)).await?,
-            Err(refusal) => return Err(anyhow!(refusal.detail)),
+            Err(Failure::Passing(error)) => patience.after(error).await?,
+            Err(Failure::Final(error)) => return Err(error),
         }
     }
 }
 
+async fn tell(service: &Service, key: &str, first: u64, some: Bytes) -> Result<(Vec<Refused>, Told), Failure> {
+    let path = format!("/jobs?first_line={first}");
+    let headers = [("content-type", NDJSON), ("idempotency-key", key)];
+    let answer = call(service, ("POST", &path), &headers, some, NDJSON).await?;
+    read(&whole(answer.into_body(), silence::LONGEST).await.map_err(Failure::Passing)?)
+}
+
 /// The lines that were refused, and what is said of all.
-fn read(body: &[u8]) -> Result<(Vec<Refused>, Told), Refusal> {
-    let broken = |_| Refusal { status: 502, detail: "the answer cannot be read".to_owned() };
-    let text = std::str::from_utf8(body).map_err(|_| Refusal { status: 502, detail: "not UTF-8".to_owned() })?;
+fn read(body: &[u8]) -> Result<(Vec<Refused>, Told), Failure> {
+    let broken = |_| Failure::Passing(anyhow!("the answer cannot be read"));
+    let text = std::str::from_utf8(body).map_err(|_| Failure::Passing(anyhow!("the answer is not UTF-8")))?;
     let (before, last) = text.trim_end().rsplit_once('\n').unwrap_or(("", text));
     let told: Told = serde_json::from_str(last).map_err(broken)?;
     match told.error {
-        Some(error) if !told.complete => Err(error),
+        Some(error) if !told.complete => Err(error.into()),
         _ => Ok((before.lines().map(serde_json::from_str).collect::<Result<_, _>>().map_err(broken)?, told)),
     }
 }

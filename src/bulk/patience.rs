@@ -1,22 +1,28 @@
 //! A service that is away for a while, or that has too much to do.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 /// Nothing has worked for so long: it is given up.
 const LONGEST: Duration = Duration::from_secs(60);
 const FIRST: Duration = Duration::from_millis(250);
 const MOST: Duration = Duration::from_secs(5);
 
+/// It begins with the first failure after something that worked: until then there was nothing to be patient about.
 pub struct Patience {
-    since: Instant,
+    since: Option<Instant>,
     pause: Duration,
 }
 
 impl Patience {
     pub fn new() -> Self {
-        Self { since: Instant::now(), pause: FIRST }
+        Self { since: None, pause: FIRST }
+    }
+
+    /// Something works.
+    pub fn is_restored(&mut self) {
+        *self = Self::new();
     }
 
     /// Waits before it is tried again.
@@ -24,11 +30,41 @@ impl Patience {
     /// # Errors
     /// What went wrong, when that was for too long.
     pub async fn after(&mut self, error: anyhow::Error) -> anyhow::Result<()> {
-        if self.since.elapsed() >= LONGEST {
-            return Err(error);
-        }
-        sleep(self.pause).await;
-        self.pause = MOST.min(self.pause * 2);
+        let Some(pause) = self.pause(Instant::now()) else { return Err(error) };
+        sleep(pause).await;
         Ok(())
+    }
+
+    /// How long to wait after something has failed now; `None` when that went on for too long.
+    pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
+        let since = *self.since.get_or_insert(now);
+        if now.saturating_duration_since(since) >= LONGEST {
+            return None;
+        }
+        let pause = self.pause;
+        self.pause = MOST.min(pause * 2);
+        Some(pause)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_lasts_a_minute_from_the_first_failure_however_long_all_was_well_before() {
+        let mut patience = Patience::new();
+        let hour = Duration::from_secs(3_600);
+        let mut now = Instant::now() + hour;
+        for _ in 0..2 {
+            assert_eq!(patience.pause(now), Some(FIRST));
+            assert_eq!(patience.pause(now + LONGEST / 2), Some(FIRST * 2));
+            for _ in 0..5 {
+                assert!(patience.pause(now + LONGEST / 2).is_some_and(|pause| pause <= MOST));
+            }
+            assert_eq!(patience.pause(now + LONGEST), None);
+            patience.is_restored();
+            now += hour;
+        }
     }
 }

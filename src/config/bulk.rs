@@ -2,26 +2,33 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, builder::RangedU64ValueParser};
 
 use super::Remote;
-use crate::job::{QueueName, State};
+use crate::job::{QueueName, State, limits};
 
 #[derive(Debug, Args)]
 pub struct Import {
     /// A job a line, as JSON; - for standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// The queue of the lines that name none
+    /// The queue of the lines that name none, and with --exported of all
     #[arg(long, value_parser = |text: &str| QueueName::parse(text))]
     pub queue: Option<QueueName>,
     /// Each line is the payload of a job
     #[arg(long)]
     pub payloads: bool,
+    /// The lines are what `intray export` has written: what a producer said of each job is put there anew, and how it went with it
+    /// stays behind
+    #[arg(long, conflicts_with = "payloads")]
+    pub exported: bool,
     /// What makes it safe to run again: lines that came under the same key are not put there twice [default: made of the file's
     /// name and its first line]
     #[arg(long, value_name = "KEY")]
     pub idempotency_key: Option<String>,
+    /// Where to begin; those before are there already
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = RangedU64ValueParser::<u64>::new().range(1..=limits::COUNT.into()))]
+    pub first_line: u64,
     #[command(flatten)]
     pub remote: Remote,
 }
@@ -48,7 +55,7 @@ pub struct Export {
     /// Go on for ever with what is completed
     #[arg(long, conflicts_with = "csv")]
     pub follow: bool,
-    /// Where it goes; none: standard output
+    /// Where it goes; none: standard output. With --after it goes on behind what is in the file
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     #[command(flatten)]

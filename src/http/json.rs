@@ -37,6 +37,12 @@ pub fn elements(text: &str, most: usize) -> Option<Option<Vec<&RawValue>>> {
     reader.end().ok().map(|()| elements)
 }
 
+/// The last member of that name, among any others: those whose names are no Unicode text too. `None` when there is none.
+pub fn member<'t>(text: &'t str, name: &str) -> Option<&'t RawValue> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    reader.deserialize_map(Member(name)).ok()?
+}
+
 /// Unicode text. `None` when it is something else.
 pub fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     serde_json::from_str(raw.get()).ok().map(|Text(text)| text)
@@ -77,6 +83,30 @@ impl<'de> Visitor<'de> for MembersVisitor {
             members.push((name, value));
         }
         Ok(members)
+    }
+}
+
+/// Keys stay as they were sent until they are held against the name.
+struct Member<'n>(&'n str);
+
+#[derive(Deserialize)]
+struct Key<'b>(#[serde(borrow)] &'b RawValue);
+
+impl<'de> Visitor<'de> for Member<'_> {
+    type Value = Option<&'de RawValue>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut found = None;
+        while let Some((Key(key), value)) = map.next_entry()? {
+            if text(key).is_some_and(|key| key == self.0) {
+                found = Some(value);
+            }
+        }
+        Ok(found)
     }
 }
 

@@ -1,5 +1,7 @@
 //! A queue's jobs of one state: a page of them, or all as lines or as a table.
 
+use std::time::Instant;
+
 use axum::{
     extract::State,
     http::HeaderMap,
@@ -13,7 +15,7 @@ use super::{
     lasting::Lasting,
     meant::meant,
     operator::{known, states},
-    outgoing::{Columns, Form, Kind, Walk},
+    outgoing::{Columns, Form, Kind, Quiet, Walk},
     path::InPath,
     problem::Problem,
     query::{MOST_ON_A_PAGE, Query, read_page, read_wait},
@@ -42,7 +44,8 @@ pub async fn jobs(
         may_see(&pass, filter.state)?;
         known(&queues, &queue).await?;
         let lasting = Lasting::new(pass, leaving);
-        return Walk { waiting, queue, filter, form, follows, lasting }.answer().await;
+        let quiet = Quiet::since(Instant::now());
+        return Walk { waiting, queue, filter, form, follows, lasting, quiet }.answer().await;
     }
     let asked = (read_filter(&mut query, &queue), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;

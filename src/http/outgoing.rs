@@ -1,9 +1,13 @@
 //! All jobs of a list, page by page, as the reader takes them: nothing is kept but the page that is on its way.
 
 mod form;
+mod quiet;
 mod table;
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::Body,
@@ -14,7 +18,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 
-pub use self::{form::Kind, table::Columns};
+pub use self::{form::Kind, quiet::Quiet, table::Columns};
 use super::{lasting::Lasting, ndjson::NDJSON, problem::Problem, shapes};
 use crate::{
     job::QueueName,
@@ -41,6 +45,7 @@ pub struct Walk {
     /// At the end it waits for more.
     pub follows: bool,
     pub lasting: Lasting,
+    pub quiet: Quiet,
 }
 
 /// A job on a line, and where a list goes on behind it.
@@ -125,7 +130,8 @@ impl Walk {
             let written = match &self.form {
                 Form::Lines => {
                     let line = Line { job: shapes::Job::new(job), next: place.as_ref().map(shapes::Text) };
-                    serde_json::to_writer(&mut text, &line).map(|()| text.push(b'\n'))
+                    let begin = text.len();
+                    serde_json::to_writer(&mut text, &line).map(|()| end_line(&mut text, begin))
                 }
                 Form::Table(columns) => columns.row(&shapes::Job::new(job), &mut text),
             };
@@ -138,6 +144,9 @@ impl Walk {
         let next = if page.next.is_some() || self.follows { Next::Look } else { Next::Nothing };
         if let Some(after) = page.next.clone().or(last) {
             self.filter.after = Some(after);
+        }
+        if matches!(self.form, Form::Lines) {
+            self.quiet.is_broken_by(&mut text, Instant::now());
         }
         (Ok(text.into()), next)
     }
@@ -154,4 +163,11 @@ impl Walk {
             Form::Table(_) => Err(io::Error::other("not all of it")),
         }
     }
+}
+
+/// White space of what people sent may hold line breaks, and in a line it must not: within JSON they stand between its tokens
+/// only, so that a blank will do.
+fn end_line(text: &mut Vec<u8>, begin: usize) {
+    text[begin..].iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
+    text.push(b'\n');
 }

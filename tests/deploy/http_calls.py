@@ -60,6 +60,36 @@ class Site:
         assert answer.status == 200, f"/events at {self.name}: {answer.status}"
         return answer
 
+    def lines(self):
+        """A body of lines that is answered as it comes."""
+        return Lines(self)
+
+
+class Lines:
+    """Says a line, and hears its answer before it says the next, by the standard library's own means."""
+
+    def __init__(self, site):
+        connection = site.open()
+        connection.putrequest("POST", "/jobs?answers=all", skip_host=True)
+        head = {"Host": site.name, **site.headers, "Content-Type": "application/x-ndjson", "Transfer-Encoding": "chunked"}
+        for name, value in head.items():
+            connection.putheader(name, value)
+        connection.endheaders()
+        self.connection, self.answer = connection, None
+
+    def say(self, line):
+        text = json.dumps(line).encode() + b"\n"
+        self.connection.sock.sendall(b"%x\r\n%s\r\n" % (len(text), text))
+
+    def end(self):
+        self.connection.sock.sendall(b"0\r\n\r\n")
+
+    def hear(self):
+        if self.answer is None:
+            self.answer = self.connection.getresponse()
+            assert self.answer.status == 200, f"{self.answer.status} {self.answer.read()}"
+        return json.loads(self.answer.readline())
+
 
 def later(work):
     """Runs it beside; what it answered, with how long it took, is got by calling what this answers."""

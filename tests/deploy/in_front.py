@@ -33,6 +33,18 @@ def poll_waits(site):
     assert answer["jobs"] == [], answer
 
 
+def lines_are_answered_as_they_come(site, what):
+    lines = site.lines()
+    for n in (1, 2, 3):
+        lines.say({"queue": "lines", "payload": n, "dedupe": False})
+        answer = lines.hear()
+        assert answer["line"] == n and answer["id"], answer
+    lines.end()
+    last = lines.hear()
+    assert last["complete"] and last["created"] == 3, last
+    say(f"{what}: a line is answered before the next is said")
+
+
 def whoever_leaves_waits_no_longer(site, instances):
     def waiting():
         shown = [instance.ok("GET", "/metrics") for instance in instances]

@@ -81,6 +81,7 @@ def by_nginx(stage):
     site = Site(("127.0.0.1", 443), NAME, tls=True)
     until("nginx serves", site.is_ready)
     in_front.works(site, [behind], "nginx.conf")
+    in_front.lines_are_answered_as_they_come(site, "nginx.conf")
     assert Site(("127.0.0.1", 80), NAME).call("GET", "/queues")[0] == 308
 
 

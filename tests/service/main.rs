@@ -175,6 +175,8 @@ mod faults {
 /// The program: how it starts, what it shows, how it ends, and what is left of its file.
 mod program {
     mod bulk; // `intray import` and `intray export`: what breaks is gone on with, what is refused is said.
+    mod carried_in; // What `intray import` reads, and what it makes of a line.
+    mod carried_out; // What `intray export` writes, and where.
     mod counted; // What the metrics of an instance say of what it did.
     pub mod crash; // The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
     mod demo; // `make demo`: a service of its own, and never anybody else's.

@@ -1,6 +1,6 @@
 //! Jobs as a table (RFC 4180) that is safe to open: no cell is a formula.
 
-use std::{borrow::Cow, collections::HashMap};
+use std::borrow::Cow;
 
 use bytes::Bytes;
 use serde_json::value::RawValue;
@@ -94,7 +94,7 @@ impl Column {
 
 fn part<'j>(of: &'j RawValue, step: &str) -> Option<&'j RawValue> {
     match of.get().as_bytes().first()? {
-        b'{' => serde_json::from_str::<HashMap<Cow<'j, str>, &'j RawValue>>(of.get()).ok()?.remove(step),
+        b'{' => json::member(of.get(), step),
         b'[' => {
             let place: usize = step.parse().ok().filter(|place: &usize| place.to_string() == step)?;
             serde_json::from_str::<Vec<&'j RawValue>>(of.get()).ok()?.get(place).copied()
@@ -136,7 +136,8 @@ mod tests {
 
     #[test]
     fn a_cell_is_what_the_pointer_points_at() {
-        let job = r#"{"id":"a","payload":{"a/b":[{"c~d":1e400},"x"],"":2},"n":null,"t":true}"#;
+        let job = r#"{"id":"a","payload":{"a/b":[{"c~d":1e400},"x"],"":2},"n":null,"t":true,
+            "odd":{"v":"fine","\ud800":1,"w":"first","\u0077":"last"}}"#;
         for (column, expected) in [
             ("id", "a"),
             ("/id", "a"),
@@ -150,6 +151,8 @@ mod tests {
             ("t", "true"),
             ("id/x", ""),
             ("none", ""),
+            ("odd/v", "fine"),
+            ("odd/w", "last"),
         ] {
             assert_eq!(cell(column, job), expected, "{column}");
         }

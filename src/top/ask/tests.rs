@@ -10,7 +10,6 @@ use serde_json::json;
 
 use super::super::queues::Queues;
 use super::*;
-use crate::config::ServiceUrl;
 
 /// A service that gives to each call what is made of the calls before it, until nobody asks any more.
 fn service(answer: impl Fn(usize) -> (&'static str, String) + Send + 'static) -> Service {
@@ -33,14 +32,7 @@ fn service(answer: impl Fn(usize) -> (&'static str, String) + Send + 'static) ->
             }
         }
     });
-    let url = ServiceUrl {
-        is_tls: false,
-        host: "127.0.0.1".to_owned(),
-        port: address.port(),
-        authority: address.to_string(),
-        base: String::new(),
-    };
-    Service::open(url)
+    Service::open(address)
 }
 
 /// A page of a thousand queues.

@@ -6,17 +6,17 @@ use serde_json::{Value, json};
 
 use crate::world::{End, World, access::key, program, run};
 
-fn calling(w: &World, words: &[&str]) -> Command {
+pub fn calling(w: &World, words: &[&str]) -> Command {
     let mut command = program(words);
     command.args(["--url", w.base()]).current_dir(w.folder());
     command
 }
 
-async fn imported(w: &World, words: &[&str]) -> End {
+pub async fn imported(w: &World, words: &[&str]) -> End {
     run(calling(w, &[&["import"], words].concat())).await
 }
 
-async fn exported(w: &World, words: &[&str]) -> String {
+pub async fn exported(w: &World, words: &[&str]) -> String {
     let end = run(calling(w, &[&["export"], words].concat())).await;
     assert!(end.status.success(), "{end:?}");
     end.stdout

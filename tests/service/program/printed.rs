@@ -11,16 +11,11 @@ const PRINTED: &str = "http://127.0.0.1:7070";
 /// Between what one command prints and what the next does.
 const MARK: &str = "\u{1}";
 
+/// As somebody new goes through them, one behind the other.
 #[tokio::test]
-async fn the_calls_of_the_readme_do_what_it_says() {
+async fn the_calls_of_the_readme_and_then_the_tour_are_what_happens() {
     let w = World::start().await;
     as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")), &w, w.folder()).await;
-    w.check().await;
-}
-
-#[tokio::test]
-async fn the_tour_is_what_happens() {
-    let w = World::start().await;
     as_printed(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/tour.md")), &w, w.folder()).await;
     w.check().await;
 }

@@ -1,0 +1,43 @@
+//! The row of the names of a table.
+
+/// Of a table that goes on in a file the row is there already.
+#[derive(Default)]
+pub struct Heading {
+    is_quoted: bool,
+    is_over: bool,
+}
+
+impl Heading {
+    /// What a piece of the table has behind the row.
+    pub fn behind<'p>(&mut self, piece: &'p [u8]) -> &'p [u8] {
+        if self.is_over {
+            return piece;
+        }
+        for (n, byte) in piece.iter().enumerate() {
+            match byte {
+                b'"' => self.is_quoted = !self.is_quoted,
+                b'\n' if !self.is_quoted => {
+                    self.is_over = true;
+                    return &piece[n + 1..];
+                }
+                _ => {}
+            }
+        }
+        &[]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_behind_the_first_row_is_the_same_however_it_comes() {
+        let table = b"id,\"a\r\n\"\"b\"\"\n\"\r\n1,\"x\r\ny\"\r\n";
+        let whole = Heading::default().behind(table).to_vec();
+        assert_eq!(whole, b"1,\"x\r\ny\"\r\n");
+        let mut heading = Heading::default();
+        let by_bytes: Vec<u8> = table.chunks(1).flat_map(|byte| heading.behind(byte).to_vec()).collect();
+        assert_eq!(by_bytes, whole);
+    }
+}

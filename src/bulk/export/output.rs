@@ -1,0 +1,61 @@
+//! Where a list is written to: a file, or standard output.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, BufWriter, Read, Seek, SeekFrom, Write, stdout},
+    path::Path,
+};
+
+use anyhow::{Context, anyhow};
+
+pub struct Output {
+    into: Box<dyn Write + Send>,
+    /// What it has already goes on.
+    pub goes_on: bool,
+}
+
+impl Output {
+    pub fn of_standard() -> Self {
+        Self { into: Box::new(BufWriter::new(stdout())), goes_on: false }
+    }
+
+    /// A file that is written anew, or that goes on.
+    ///
+    /// # Errors
+    /// It names the file.
+    pub fn of(file: &Path, goes_on: bool) -> anyhow::Result<Self> {
+        let opened = if goes_on { behind(file) } else { Ok((File::create(file)?, false)) };
+        let (opened, goes_on) = opened.with_context(|| file.display().to_string())?;
+        Ok(Self { into: Box::new(BufWriter::new(opened)), goes_on })
+    }
+}
+
+/// The file, and whether there is something in it.
+fn behind(file: &Path) -> anyhow::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    let mut opened = options.append(true).create(true).open(file)?;
+    let about = opened.metadata()?;
+    if !about.is_file() || about.len() == 0 {
+        return Ok((opened, false));
+    }
+    let mut last = [0];
+    let mut read = File::open(file)?;
+    read.seek(SeekFrom::End(-1))?;
+    read.read_exact(&mut last)?;
+    // What is cut in the middle, by a full disk, would make one broken line of two.
+    if last != *b"\n" {
+        return Err(anyhow!("its last line has no end: cut it off, and go on behind the one before"));
+    }
+    opened.seek(SeekFrom::End(0))?;
+    Ok((opened, true))
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.into.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.into.flush()
+    }
+}

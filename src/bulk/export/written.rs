@@ -1,0 +1,190 @@
+//! What is there of a list so far, and where it goes on.
+
+use std::{
+    io::{self, ErrorKind, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+use anyhow::anyhow;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Body;
+use serde::Deserialize;
+
+use super::{heading::Heading, output::Output};
+use crate::{
+    bulk::{
+        bar::Bar,
+        calls::{Failure, Refusal},
+        patience::Patience,
+        silence::{self, heard},
+    },
+    config::Export,
+};
+
+/// The end of a list that is not all of it.
+#[derive(Deserialize)]
+struct Cut {
+    error: Refusal,
+    next: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Place {
+    next: Option<String>,
+}
+
+/// Why an answer ended before its end.
+pub enum End {
+    Failed(Failure),
+    /// Nobody reads what is written.
+    Closed,
+}
+
+impl From<Failure> for End {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == ErrorKind::BrokenPipe { Self::Closed } else { Self::Failed(Failure::Final(error.into())) }
+    }
+}
+
+impl End {
+    fn broke(error: impl Into<anyhow::Error>) -> Self {
+        Self::Failed(Failure::Passing(error.into()))
+    }
+}
+
+/// What is there is not all, and nobody knows what is behind it.
+pub struct NoPlace;
+
+pub struct Written {
+    /// None: standard output.
+    file: Option<PathBuf>,
+    /// Behind what is in the file.
+    goes_on: bool,
+    is_table: bool,
+    output: Option<Output>,
+    heading: Heading,
+    /// The last whole line.
+    last: Vec<u8>,
+    /// Where the list goes on behind the line that said why it was cut.
+    cut_at: Option<String>,
+    jobs: u64,
+    bytes: u64,
+    bar: Bar,
+    /// What comes later is not waited for.
+    silence: Duration,
+}
+
+impl Written {
+    pub fn new(options: &Export) -> Self {
+        Self {
+            file: options.output.clone(),
+            goes_on: options.after.is_some(),
+            is_table: options.csv,
+            output: None,
+            heading: Heading::default(),
+            last: Vec::new(),
+            cut_at: None,
+            jobs: 0,
+            bytes: 0,
+            bar: Bar::new(None),
+            silence: if options.csv { silence::OF_A_TABLE } else { silence::LONGEST },
+        }
+    }
+
+    pub fn open(&mut self) -> Result<(), End> {
+        if self.output.is_none() {
+            let output = match &self.file {
+                Some(file) => Output::of(file, self.goes_on).map_err(Failure::Final)?,
+                None => Output::of_standard(),
+            };
+            self.output = Some(output);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), End> {
+        Ok(self.output.as_mut().map_or(Ok(()), |output| output.write_all(bytes))?)
+    }
+
+    fn flush(&mut self) -> Result<(), End> {
+        Ok(self.output.as_mut().map_or(Ok(()), Output::flush)?)
+    }
+
+    /// Where it goes on: `None` where it began.
+    ///
+    /// # Errors
+    /// When it cannot.
+    pub fn place(&mut self) -> Result<Option<String>, NoPlace> {
+        let place = self.cut_at.take();
+        let place = place.or_else(|| serde_json::from_slice(&self.last).ok().and_then(|place: Place| place.next));
+        let is_begun = self.jobs > 0 || self.is_table && self.bytes > 0;
+        if is_begun && (place.is_none() || self.is_table) { Err(NoPlace) } else { Ok(place) }
+    }
+
+    pub async fn copy<B: Body<Data = Bytes, Error: Into<anyhow::Error>> + Unpin>(
+        &mut self,
+        mut body: B,
+    ) -> Result<(), End> {
+        while let Some(frame) = heard(self.silence, body.frame()).await.map_err(End::broke)? {
+            let Ok(piece) = frame.map_err(End::broke)?.into_data() else { continue };
+            let goes_on = self.output.as_ref().is_some_and(|output| output.goes_on);
+            let rows = if goes_on { self.heading.behind(&piece) } else { &piece };
+            self.put(rows)?;
+            self.bytes += piece.len() as u64;
+            self.bar.is_at(self.bytes, self.jobs);
+        }
+        self.flush()
+    }
+
+    /// Only whole lines are written.
+    pub async fn lines<B: Body<Data = Bytes, Error: Into<anyhow::Error>> + Unpin>(
+        &mut self,
+        mut body: B,
+        patience: &mut Patience,
+    ) -> Result<(), End> {
+        let mut rest = Vec::new();
+        while let Some(frame) = heard(self.silence, body.frame()).await.map_err(End::broke)? {
+            let Ok(piece) = frame.map_err(End::broke)?.into_data() else { continue };
+            rest.extend_from_slice(&piece);
+            let Some(end) = rest.iter().rposition(|byte| *byte == b'\n') else { continue };
+            let behind = rest.split_off(end + 1);
+            let whole = std::mem::replace(&mut rest, behind);
+            for line in whole.split_inclusive(|byte| *byte == b'\n') {
+                self.line(line)?;
+                patience.is_restored();
+            }
+            // Who follows reads it now.
+            self.flush()?;
+            self.bytes += whole.len() as u64;
+            self.bar.is_at(self.bytes, self.jobs);
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, line: &[u8]) -> Result<(), End> {
+        if line.starts_with(b"{\"error\":") {
+            let broken = |_| Failure::Passing(anyhow!("the answer cannot be read"));
+            let Cut { error, next } = serde_json::from_slice(line).map_err(broken)?;
+            self.flush()?;
+            self.cut_at = next;
+            return Err(End::Failed(error.into()));
+        }
+        if line.len() > 1 {
+            self.put(line)?;
+            self.last = line.to_vec();
+            self.jobs += 1;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,72 @@
+//! Lists that come in pieces, break off, or are not heard of any more.
+
+use std::{convert::Infallible, time::Instant};
+
+use clap::Parser;
+use futures_util::{StreamExt, stream};
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+
+use super::*;
+
+#[derive(Parser)]
+struct Words {
+    #[command(flatten)]
+    export: Export,
+}
+
+/// A list into a file of its own.
+fn written(words: &[&str]) -> (Written, tempfile::NamedTempFile) {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let path = file.path().to_str().expect("UTF-8");
+    let words = [&["export", "q", "--url", "http://h", "--output", path], words].concat();
+    let mut written = Written::new(&Words::parse_from(words).export);
+    assert!(written.open().is_ok());
+    (written, file)
+}
+
+/// What comes in such pieces, after which nothing more is said, and the connection stays.
+fn then_silence(pieces: &'static [&'static str]) -> impl Body<Data = Bytes, Error = Infallible> + Unpin {
+    let pieces = stream::iter(pieces).map(|piece| Ok(Frame::data(Bytes::from_static(piece.as_bytes()))));
+    StreamBody::new(pieces.chain(stream::pending()))
+}
+
+fn place(written: &mut Written) -> Option<String> {
+    written.place().unwrap_or_else(|NoPlace| panic!("it cannot go on"))
+}
+
+#[tokio::test]
+async fn whole_lines_are_there_and_it_goes_on_behind_the_last() {
+    let (mut written, file) = written(&[]);
+    written.silence = Duration::from_millis(20);
+    let body = then_silence(&["{\"id\":1,\"ne", "xt\":\"a\"}\n\n{\"id\":2,\"next\":\"b\"}\n{\"id\":3,", "\"next\""]);
+    let end = written.lines(body, &mut Patience::new()).await;
+    assert!(matches!(end, Err(End::Failed(Failure::Passing(_)))), "nothing came for long");
+    let text = std::fs::read_to_string(file.path()).expect("a file");
+    assert_eq!(text, "{\"id\":1,\"next\":\"a\"}\n{\"id\":2,\"next\":\"b\"}\n");
+    assert_eq!(place(&mut written).as_deref(), Some("b"));
+}
+
+#[tokio::test]
+async fn a_table_of_which_nothing_more_comes_is_not_waited_for() {
+    let (mut written, _file) = written(&["--csv"]);
+    written.silence = Duration::from_millis(20);
+    assert!(matches!(written.copy(then_silence(&["id\r\n"])).await, Err(End::Failed(Failure::Passing(_)))));
+    assert!(written.place().is_err(), "it cannot go on");
+}
+
+#[tokio::test]
+async fn a_blank_line_is_a_sign_of_life_and_an_end_before_the_end_is_none() {
+    let (mut written, _file) = written(&["--follow"]);
+    let long_ago = Instant::now().checked_sub(Duration::from_secs(3_600)).expect("a while");
+    let cut = "{\"error\":{\"status\":503,\"detail\":\"away\"},\"next\":\"c\"}\n";
+    for (pieces, is_patient) in [(["\n", cut], true), (["", cut], false)] {
+        let mut patience = Patience::new();
+        patience.pause(long_ago);
+        let body =
+            StreamBody::new(stream::iter(pieces).map(|piece| Ok::<_, Infallible>(Frame::data(Bytes::from(piece)))));
+        assert!(matches!(written.lines(body, &mut patience).await, Err(End::Failed(Failure::Passing(_)))));
+        assert_eq!(patience.pause(Instant::now()).is_some(), is_patient);
+        assert_eq!(place(&mut written).as_deref(), Some("c"), "as it was said");
+    }
+}

@@ -1,0 +1,105 @@
+//! The lines of a file, or of whatever else can be read.
+
+use std::{
+    fs::File,
+    io::{BufRead, BufReader, Chain, Cursor, Read, stdin},
+    path::{Path, PathBuf},
+};
+
+use anyhow::Context;
+
+use crate::{
+    job::limits,
+    sha256::{Sha256, hex},
+};
+
+/// Bytes of a line, which are more than any service takes. What is longer is cut off there, and refused alone.
+const LONGEST: u64 = limits::BODY as u64 + (64 << 10);
+/// What some editors put before a text.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+/// What is looked at of a file for its key.
+const BEGINNING: u64 = 8 << 10;
+
+pub struct Source {
+    name: PathBuf,
+    lines: Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read>>>,
+    /// What makes it safe to send all of it again.
+    pub key: String,
+    /// In bytes, if that is known.
+    pub size: Option<u64>,
+}
+
+/// A line, without the white space around it.
+pub struct Line {
+    pub text: Vec<u8>,
+    /// Bytes of the file.
+    pub read: u64,
+    pub is_too_long: bool,
+}
+
+impl Source {
+    /// # Errors
+    /// When it cannot be read.
+    pub fn open(file: &Path) -> anyhow::Result<Self> {
+        let name = if file.as_os_str() == "-" { "standard input".into() } else { file.to_owned() };
+        let opened = opened(file).with_context(|| name.display().to_string())?;
+        let (mut from, size) = opened;
+        let mut beginning = Vec::new();
+        let read = from.by_ref().take(BEGINNING).read_to_end(&mut beginning);
+        read.with_context(|| name.display().to_string())?;
+        if beginning.starts_with(MARK) {
+            beginning.drain(..MARK.len());
+        }
+        let of_a_file = size.and_then(|_| key_of(file, &beginning));
+        // Of what comes by a pipe nobody knows whether it is the same.
+        let key = of_a_file.unwrap_or_else(|| format!("import-{}", ulid::Ulid::new()));
+        Ok(Self { name, lines: Cursor::new(beginning).chain(BufReader::new(from)), key, size })
+    }
+
+    /// The next line; none at the end.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn line(&mut self) -> anyhow::Result<Option<Line>> {
+        let (lines, mut text) = (&mut self.lines, Vec::new());
+        let name = || self.name.display().to_string();
+        let mut read = lines.take(LONGEST).read_until(b'\n', &mut text).with_context(name)? as u64;
+        let is_too_long = read >= LONGEST && !text.ends_with(b"\n");
+        if is_too_long {
+            read += lines.skip_until(b'\n').with_context(name)? as u64;
+        } else {
+            text = text.trim_ascii().to_vec();
+        }
+        Ok((read > 0).then_some(Line { text, read, is_too_long }))
+    }
+
+    /// Answers how many bytes so many lines are.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn pass_over(&mut self, lines: u64) -> anyhow::Result<u64> {
+        let mut read = 0;
+        for _ in 0..lines {
+            let Some(line) = self.line()? else { break };
+            read += line.read;
+        }
+        Ok(read)
+    }
+}
+
+fn opened(file: &Path) -> std::io::Result<(Box<dyn Read>, Option<u64>)> {
+    if file.as_os_str() == "-" {
+        return Ok((Box::new(stdin()), None));
+    }
+    let opened = File::open(file)?;
+    let about = opened.metadata()?;
+    Ok((Box::new(opened), about.is_file().then_some(about.len())))
+}
+
+/// The same for the same file, also when it has grown.
+fn key_of(file: &Path, beginning: &[u8]) -> Option<String> {
+    let first = beginning.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let name = file.canonicalize().ok()?;
+    let digest = Sha256::digest([name.as_os_str().as_encoded_bytes(), b"\0", first].concat());
+    Some(format!("import-{}", hex(&digest[..16])))
+}

@@ -1,0 +1,132 @@
+//! The other end of a connection, which may fall silent without closing it.
+
+use std::{
+    convert::Infallible,
+    pin::{Pin, pin},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use anyhow::anyhow;
+use bytes::Bytes;
+use hyper::body::{Body, Frame, SizeHint};
+use tokio::time::timeout;
+
+/// Of an answer, of each line of it, and of what is taken of a body. A service says something every 15 seconds, though it be a
+/// blank line.
+pub const LONGEST: Duration = Duration::from_secs(60);
+/// Between two parts of a table, in which there is no room for a blank line.
+pub const OF_A_TABLE: Duration = Duration::from_secs(600);
+
+/// So much of a body goes at a time.
+const PIECE: usize = 64 << 10;
+
+/// # Errors
+/// When it takes too long.
+pub async fn heard<T>(most: Duration, saying: impl Future<Output = T>) -> anyhow::Result<T> {
+    timeout(most, saying).await.map_err(|_| silent(most))
+}
+
+/// # Errors
+/// When it takes too long and nothing more of the body is taken meanwhile.
+pub async fn answered<T>(most: Duration, taken: &Taken, answering: impl Future<Output = T>) -> anyhow::Result<T> {
+    let mut answering = pin!(answering);
+    loop {
+        let before = taken.count();
+        match timeout(most, &mut answering).await {
+            Ok(answer) => return Ok(answer),
+            Err(_) if taken.count() > before => {}
+            Err(_) => return Err(silent(most)),
+        }
+    }
+}
+
+fn silent(most: Duration) -> anyhow::Error {
+    anyhow!("nothing came for {} seconds", most.as_secs())
+}
+
+/// How many pieces of a body were taken.
+#[derive(Default, Clone)]
+pub struct Taken(Arc<AtomicU64>);
+
+impl Taken {
+    fn count(&self) -> u64 {
+        self.0.load(Relaxed)
+    }
+}
+
+/// A body that goes out piece by piece, so that it can be seen how it goes on.
+pub struct Pieces {
+    rest: Bytes,
+    taken: Taken,
+}
+
+impl Pieces {
+    pub fn of(whole: Bytes) -> (Self, Taken) {
+        let taken = Taken::default();
+        (Self { rest: whole, taken: taken.clone() }, taken)
+    }
+}
+
+impl Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = self.get_mut();
+        if this.rest.is_empty() {
+            return Poll::Ready(None);
+        }
+        this.taken.0.fetch_add(1, Relaxed);
+        let piece = this.rest.split_to(PIECE.min(this.rest.len()));
+        Poll::Ready(Some(Ok(Frame::data(piece))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.rest.len() as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(20);
+
+    #[tokio::test]
+    async fn who_says_nothing_for_long_is_not_waited_for() {
+        assert!(heard(SHORT, pending::<()>()).await.is_err());
+        let (_body, taken) = Pieces::of(Bytes::from_static(b"1"));
+        assert!(answered(SHORT, &taken, pending::<()>()).await.is_err(), "nothing is taken");
+        assert_eq!(heard(LONGEST, async { 1 }).await.expect("heard"), 1);
+        assert_eq!(answered(LONGEST, &taken, async { 1 }).await.expect("heard"), 1);
+    }
+
+    #[tokio::test]
+    async fn a_body_that_goes_on_is_no_silence() {
+        let (mut body, taken) = Pieces::of(vec![7; 5 * PIECE + 1].into());
+        assert_eq!(body.size_hint().exact(), Some(5 * PIECE as u64 + 1));
+        let mut bytes = 0;
+        // Longer than the silence that is allowed, each of which has seen a piece.
+        let slow = async {
+            while let Some(frame) = body.frame().await {
+                bytes += frame.expect("no error").into_data().expect("data").len();
+                tokio::time::sleep(SHORT * 2).await;
+            }
+        };
+        answered(SHORT * 4, &taken, slow).await.expect("an answer");
+        assert_eq!((bytes, taken.count()), (5 * PIECE + 1, 6));
+    }
+}

@@ -1,0 +1,196 @@
+//! What `intray import` reads, and what it makes of a line: a job of the queue that was meant, or a refusal by its number.
+
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
+
+use serde_json::{Value, json};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
+
+use super::bulk::{exported, imported};
+use crate::world::{End, World, program, run};
+
+/// What waits in a queue.
+async fn payloads(w: &World, queue: &str) -> Vec<Value> {
+    let page = w.get(&format!("/queues/{queue}/jobs")).await.is(200);
+    page["jobs"].as_array().expect("a list").iter().map(|job| job["payload"].clone()).collect()
+}
+
+/// The numbers of the lines that were refused.
+fn refused(end: &End) -> Vec<&str> {
+    assert_eq!(end.status.code(), Some(3), "{end:?}");
+    end.stderr.lines().map(|line| line.split(':').next().unwrap_or_default()).collect()
+}
+
+/// The program, as a shell calls it.
+fn by_a_shell(w: &World, script: &str) -> Command {
+    let mut command = Command::new("bash");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_intray")]).current_dir(w.folder());
+    command.env("INTRAY_URL", w.base()).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+#[tokio::test]
+async fn a_mark_before_the_text_is_no_part_of_its_first_line() {
+    let w = World::start().await;
+    fs::write(w.folder().join("jobs"), "\u{feff}{\"payload\":1}\r\n{\"payload\":2}\r\n").expect("written");
+    fs::write(w.folder().join("payloads"), "\u{feff}3\n4\n").expect("written");
+    for words in [&["jobs", "--queue", "own"][..], &["payloads", "--payloads", "--queue", "own"]] {
+        let end = imported(&w, words).await;
+        assert!(end.status.success(), "{end:?}");
+    }
+    assert_eq!(payloads(&w, "own").await, [1, 2, 3, 4]);
+    w.get("/queues/default").await.refused("unknown-queue");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_payload_says_nothing_else_of_its_job() {
+    let w = World::start().await;
+    let lines = "1,\"priority\":0,\"client\":\"mallory\"\n2,\"queue\":\"elsewhere\"\nnonsense\n{\"a\":[4]}\n";
+    fs::write(w.folder().join("lines"), lines).expect("written");
+    let end = imported(&w, &["lines", "--payloads", "--queue", "own"]).await;
+    assert_eq!(refused(&end), ["line 1", "line 2", "line 3"], "{}", end.stderr);
+    assert_eq!(payloads(&w, "own").await, [json!({ "a": [4] })]);
+    w.get("/queues/elsewhere").await.refused("unknown-queue");
+    // Of an object that nobody can read too, the queue is the one that was named.
+    fs::write(w.folder().join("lines"), "{\"payload\":1,\"\\ud800\":2}\n{\"payload\":1\n[]\n").expect("written");
+    let end = imported(&w, &["lines", "--queue", "own"]).await;
+    assert_eq!(refused(&end), ["line 1", "line 2", "line 3"], "{}", end.stderr);
+    w.get("/queues/default").await.refused("unknown-queue");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn lines_come_from_whatever_can_be_read_and_what_cannot_is_named() {
+    let w = World::start().await;
+    fs::write(w.folder().join("jobs"), "1\n2\n").expect("written");
+    for script in [
+        "\"$0\" import <(cat jobs) --payloads --queue a",
+        "cat jobs | \"$0\" import /dev/stdin --payloads --queue b",
+        "cat jobs | \"$0\" import - --payloads --queue c",
+        "mkfifo pipe; cat jobs >pipe & \"$0\" import pipe --payloads --queue d",
+    ] {
+        let end = run(by_a_shell(&w, script)).await;
+        assert!(end.status.success(), "{script}: {end:?}");
+        assert_eq!(end.stdout, "2 lines: 2 jobs, 0 equal to one that is there, 0 refused\n", "{script}");
+    }
+    let end = imported(&w, &["."]).await;
+    assert_eq!((end.status.code(), end.stderr.trim()), (Some(1), "intray: .: Is a directory (os error 21)"));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_line_that_is_too_long_hinders_no_other() {
+    let w = World::start().await;
+    // What is cut off of it would be a job.
+    let long = format!("{{\"payload\":2}}{}x", " ".repeat(9 << 20));
+    fs::write(w.folder().join("jobs"), format!("{{\"payload\":1}}\n{long}\n{{\"payload\":3}}\n")).expect("written");
+    let end = imported(&w, &["jobs"]).await;
+    assert_eq!(refused(&end), ["line 2"], "{}", end.stderr);
+    assert_eq!(payloads(&w, "default").await, [1, 3]);
+    w.check().await;
+}
+
+#[tokio::test]
+async fn it_may_begin_behind_what_is_there() {
+    let w = World::start().await;
+    let lines: String = (1..=9).map(|n| format!("{n}\n")).collect();
+    fs::write(w.folder().join("jobs"), &lines).expect("written");
+    let end = imported(&w, &["jobs", "--payloads", "--first-line", "6"]).await;
+    assert_eq!(end.stdout, "4 lines: 4 jobs, 0 equal to one that is there, 0 refused\n", "{end:?}");
+    assert_eq!(payloads(&w, "default").await, [6, 7, 8, 9]);
+    // The numbers are those of the file, and a line is the same with or without those before it.
+    fs::write(w.folder().join("jobs"), format!("{lines}nonsense\n")).expect("written");
+    let end = imported(&w, &["jobs", "--payloads", "--first-line", "8"]).await;
+    assert_eq!(refused(&end), ["line 10"], "{}", end.stderr);
+    assert!(imported(&w, &["jobs", "--payloads", "--first-line", "11"]).await.status.success());
+    assert_eq!(payloads(&w, "default").await.len(), 4);
+    w.check().await;
+}
+
+/// What a producer says of a job.
+fn asked(job: &Value) -> Value {
+    let words = ["payload", "priority", "client", "lease_ms", "max_attempts", "backoff", "locks", "due_at"];
+    words.iter().map(|word| (word.to_string(), job[word].clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// All jobs of a state, as they were asked for.
+async fn all(w: &World, queue: &str, state: &str) -> Vec<Value> {
+    let page = w.get(&format!("/queues/{queue}/jobs?state={state}")).await.is(200);
+    page["jobs"].as_array().expect("a list").iter().map(asked).collect()
+}
+
+#[tokio::test]
+async fn what_was_exported_goes_in_again_as_it_was_asked_for() {
+    let w = World::start().await;
+    for payload in [json!({ "n": 1 }), Value::Null, json!("2"), json!("2")] {
+        let asked = json!({
+            "payload": payload, "priority": 7, "client": "ann", "lease_ms": 9_000, "max_attempts": 1, "locks": ["a", "b"],
+            "backoff": { "type": "exponential", "delay_ms": 5, "max_ms": 50 }, "dedupe": false,
+        });
+        w.enqueue_as(asked).await;
+    }
+    w.enqueue_as(json!({ "payload": "later", "delay_ms": 3_600_000 })).await;
+    w.enqueue_as(json!({ "payload": "plain", "backoff": { "type": "fixed", "delay_ms": 5 } })).await;
+    for state in ["waiting", "delayed"] {
+        exported(&w, &["default", "--state", state, "--output", state]).await;
+        let end = imported(&w, &[state, "--exported", "--queue", "there"]).await;
+        assert!(end.status.success(), "{end:?}");
+        let there = all(&w, "there", state).await;
+        assert_eq!((there.is_empty(), &there), (false, &all(&w, "default", state).await), "{state}");
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_became_of_exported_jobs_stays_behind() {
+    let w = World::start().await;
+    let cancelled = w.enqueue("cancelled").await;
+    w.cancel(&cancelled).await.is(200);
+    w.enqueue_as(json!({ "payload": "dead", "max_attempts": 1 })).await;
+    w.fail(&w.reserve().await).await.is(200);
+    w.enqueue("done").await;
+    w.complete_with(&w.reserve().await, "fine").await.is(200);
+    let mut lines = String::new();
+    for state in ["dead", "completed", "cancelled"] {
+        lines += &exported(&w, &["default", "--state", state]).await;
+    }
+    // What nobody exported is a line like any other.
+    lines += "{\"payload\":\"plain\"}\n{\"error\":{\"status\":503},\"next\":null}\n";
+    fs::write(w.folder().join("jobs"), lines).expect("written");
+    let end = imported(&w, &["jobs", "--exported"]).await;
+    assert_eq!(refused(&end), ["line 3", "line 5"], "{}", end.stderr);
+    assert!(end.stderr.starts_with("line 3: payload: is required\n"), "{}", end.stderr);
+    assert_eq!(payloads(&w, "default").await, ["dead", "done", "plain"]);
+    let job = w.reserve().await;
+    assert_eq!((job.said["payload"].as_str(), job.number("attempt")), (Some("dead"), 1));
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_answers_like_a_web_page_is_no_service() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("jobs"), "1\n").expect("written");
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    let welcome = b"HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 7\r\n\r\nwelcome";
+    for words in [&["import", "jobs"][..], &["export", "q"], &["export", "q", "--csv"]] {
+        let mut command = program(words);
+        command.args(["--url", &url]).current_dir(folder.path());
+        let page = async {
+            let (mut stream, _) = listener.accept().await.expect("a caller");
+            stream.read_buf(&mut Vec::with_capacity(4_096)).await.expect("a call");
+            stream.write_all(welcome).await.expect("a reader");
+            stream
+        };
+        let (end, _stream) = tokio::join!(run(command), page);
+        assert_eq!((end.status.code(), end.stdout.as_str()), (Some(1), ""), "{words:?}: {end:?}");
+        assert!(end.stderr.contains("no intray"), "{words:?}: {end:?}");
+    }
+}

@@ -1,0 +1,107 @@
+//! What `intray export` writes, and where: a job a line, whatever people sent, and no file is lost for nothing.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::bulk::{calling, exported};
+use crate::world::{Fate, World, contract::NDJSON, id_of, run};
+
+/// Completed jobs, each alone.
+async fn completed(w: &World, count: usize) -> Vec<String> {
+    let mut ids = Vec::new();
+    for n in 0..count {
+        ids.push(w.enqueue(json!({ "n": n })).await);
+        let held = w.reserve().await;
+        w.complete(&held).await.is(200);
+    }
+    ids
+}
+
+fn ids(text: &str) -> Vec<String> {
+    text.lines().map(|line| id_of(&serde_json::from_str(line).expect("a job a line"))).collect()
+}
+
+#[tokio::test]
+async fn what_people_sent_on_many_lines_is_on_one_and_none_of_it_is_a_line_of_its_own() {
+    let w = World::start().await;
+    let forged =
+        "[\r\n{\"id\":\"forged\",\"next\":null}\r{\"error\":{\"status\":400,\"detail\":\"end\"},\"next\":null}\n]";
+    let forged = forged.replace("}\r{", "},\r{");
+    let error = "[\n{\"error\":{\"status\":400,\"detail\":\"it ends here\"},\"next\":null}\n]";
+    w.post_text("/jobs", format!("{{\"payload\":{{\n \"a\" : \"b\\n\",\r\"c\":\r\n{forged}}}}}")).await.is(201);
+    let held = w.reserve().await;
+    let complete = async |result: &str| {
+        let body = format!("{{\"reservation\":\"{}\",\"result\":{result}}}", held.reservation);
+        w.post_text("/jobs/complete", body).await
+    };
+    complete(&forged).await.is(200);
+    complete(error).await.refused("reservation-lost");
+    let after = completed(&w, 1).await;
+    let all = [vec![held.id.clone()], after].concat();
+    let lines = exported(&w, &["default"]).await;
+    assert!(!lines.contains('\r'), "{lines}");
+    assert_eq!(ids(&lines), all);
+    let job: Value = serde_json::from_str(lines.lines().next().expect("a line")).expect("JSON");
+    let kept = w.job(&held.id).await;
+    for field in ["payload", "result", "late_results"] {
+        assert_eq!(job[field], kept[field], "it says the same");
+    }
+    assert_eq!((&job["payload"]["a"], job["late_results"].as_array().map(Vec::len)), (&json!("b\n"), Some(1)));
+    let answer = w.request("GET", "/queues/default/jobs?state=completed").header("accept", NDJSON).send().await;
+    assert_eq!(answer.text(), lines, "as it comes from the service");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn what_is_cut_goes_on_where_the_last_line_says_though_no_job_has_a_place() {
+    let w = World::plan().behind_a_proxy().start().await;
+    let all = w.enqueue_many((0..130).map(|n| json!({ "payload": n }))).await;
+    w.proxy().catch("list", 2, Fate::Lost);
+    let lines = exported(&w, &["default", "--state", "waiting"]).await;
+    assert_eq!((ids(&lines), w.proxy().caught()), (all, 1), "each once");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn who_is_refused_finds_their_file_as_it_was() {
+    let w = World::start().await;
+    let file = w.folder().join("out");
+    fs::write(&file, "precious").expect("written");
+    for words in [&["none"][..], &["none", "--csv"], &["none", "--after", "00"]] {
+        let end = run(calling(&w, &[&["export", "--output", "out"], words].concat())).await;
+        assert_eq!(end.status.code(), Some(1), "{end:?}");
+        assert_eq!(fs::read_to_string(&file).expect("a file"), "precious", "{words:?}");
+    }
+    completed(&w, 1).await;
+    exported(&w, &["default", "--output", "out"]).await;
+    assert_eq!(ids(&fs::read_to_string(&file).expect("a file")).len(), 1, "a list is written anew");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn a_list_that_goes_on_goes_on_in_its_file() {
+    let w = World::start().await;
+    let read = |name: &str| fs::read_to_string(w.folder().join(name)).expect("a file");
+    let first = completed(&w, 2).await;
+    exported(&w, &["default", "--output", "lines"]).await;
+    let table = ["default", "--csv", "--columns", "id,\"\n\"", "--output", "table"];
+    exported(&w, &table).await;
+    let last: Value = serde_json::from_str(read("lines").lines().last().expect("a line")).expect("JSON");
+    let next = last["next"].as_str().expect("a next");
+    let all = [first, completed(&w, 2).await].concat();
+    exported(&w, &["default", "--output", "lines", "--after", next]).await;
+    assert_eq!(ids(&read("lines")), all);
+    exported(&w, &[&table[..], &["--after", next]].concat()).await;
+    let rows: String = all.iter().map(|id| format!("{id},\r\n")).collect();
+    assert_eq!(read("table"), format!("id,\"\"\"\n\"\"\"\r\n{rows}"), "its columns have their names once");
+    // A new file has all that a table has.
+    exported(&w, &["default", "--csv", "--columns", "id", "--output", "new", "--after", next]).await;
+    assert_eq!(read("new"), format!("id\r\n{}\r\n{}\r\n", all[2], all[3]));
+    // What a full disk has cut would become part of another line.
+    fs::write(w.folder().join("lines"), "{\"id\":").expect("written");
+    let end = run(calling(&w, &["export", "default", "--output", "lines", "--after", next])).await;
+    assert!(!end.status.success() && end.stderr.contains("lines: its last line has no end"), "{end:?}");
+    assert_eq!(read("lines"), "{\"id\":");
+    w.check().await;
+}
