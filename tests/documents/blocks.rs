@@ -28,6 +28,11 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ("docs/start.md", "intray serve", "tests/service/program/printed.rs starts it with these flags"),
     ("docs/bulk.md", "curl -sSN", "it has no end; tests/service/queues/streams.rs follows, with its own clock"),
     ("docs/bulk.md", "intray import", "its flags are tried below; tests/service/program/bulk.rs carries files"),
+    (
+        "docs/bulk.md",
+        "intray export",
+        "its flags are tried below; tests/service/program/carried_in.rs goes there and back",
+    ),
     ("docs/browser.md", "intray key", "tests/service/program/printed.rs"),
     ("docs/browser.md", "intray serve", "tests/service/program/printed.rs starts it with these flags"),
     ("docs/browser.md", "curl -sS", "tests/service/program/printed.rs"),
