@@ -98,8 +98,9 @@ export function Chart({ queue, theme }) {
   useEffect(() => { plot.current?.redraw(false, true) }, [theme])
   const rates = ratesOf(queue)
   return html`<figure class="chart" aria-label="Rates, per minute">
-    <figcaption>${SERIES.map(([name, label]) => html`<span class="key"><i class=${`swatch ${name}`}></i>${label}
-      <b>${rates ? rate(rates[name]) : '–'}</b></span>`)}<span class="dim">/\u00a0min</span></figcaption>
+    <figcaption>${SERIES.map(([name, label], n) => html`<span class="key"><i class=${`swatch ${name}`}></i>${label}
+      <b>${rates ? rate(rates[name]) : '–'}</b>${n === SERIES.length - 1 && html`<span>/\u00a0min</span>`}</span>`)}
+    </figcaption>
     <div class="plot" ref=${box} aria-hidden="true"></div>
     ${past && html`<${Ranges} past=${past} range=${range} setRange=${setRange} />`}
   </figure>`

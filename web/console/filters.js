@@ -1,7 +1,7 @@
 // What a list is narrowed to. The words are the service's, so that what is shown is what an act on all of it changes;
 // but for `search`, which only shows.
 
-import { html, useEffect, useRef, useState } from './html.js'
+import { html, useLayoutEffect, useRef, useState } from './html.js'
 import * as api from './api.js'
 import { readDuration, readId, tail, time } from './format.js'
 import { Button, say } from './ui.js'
@@ -27,7 +27,7 @@ const changed = (only, name, value) =>
 function Field({ label, value, keys, hint = 'any', onChange }) {
   const [typed, setTyped] = useState(value)
   const asked = useRef(value)
-  useEffect(() => { asked.current = value; setTyped(value) }, [value])
+  useLayoutEffect(() => { asked.current = value; setTyped(value) }, [value])
   const ask = (event, known) => {
     const text = event.target.value.trim()
     if (text === known) return

@@ -6,6 +6,8 @@ import htm from './vendor/htm.mjs'
 import { onPulse } from './live.js'
 
 export { render } from './vendor/preact.mjs'
+// What another queue, list or value makes forgotten is forgotten by `useLayoutEffect`, before anybody can act on what
+// is drawn. `useEffect` comes a frame later, and would take what was typed or picked meanwhile.
 export { useEffect, useLayoutEffect, useMemo, useRef, useState } from './vendor/hooks.mjs'
 export const html = htm.bind(h)
 

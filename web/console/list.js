@@ -1,6 +1,6 @@
 // Lists: pages that follow each other, rows that the keyboard walks through.
 
-import { html, classes, useAnswer, useEffect, useRef, useState } from './html.js'
+import { html, classes, useAnswer, useEffect, useLayoutEffect, useRef, useState } from './html.js'
 import { rove } from './keys.js'
 import { go } from './router.js'
 import { Button, Missing } from './ui.js'
@@ -13,7 +13,7 @@ export function usePages(load, parts, queue) {
   const [places, setPlaces] = useState([undefined])
   const after = places.at(-1)
   const answer = useAnswer((signal) => load({ after }, signal), [...parts, after], queue)
-  useEffect(() => setPlaces([undefined]), parts)
+  useLayoutEffect(() => setPlaces([undefined]), parts)
   const next = answer.data?.next
   return {
     answer,

@@ -1,13 +1,13 @@
 // Which jobs of a list are picked, over its pages.
 
-import { html, useEffect, useRef, useState } from './html.js'
+import { html, useLayoutEffect, useRef, useState } from './html.js'
 import { tail } from './format.js'
 
 /** `items`: those on the page. Another list, `key`, begins with nothing. */
 export function usePicks(items, key) {
   const [jobs, setJobs] = useState(new Map())
   const anchor = useRef(null)
-  useEffect(() => { setJobs(new Map()); anchor.current = null }, [key])
+  useLayoutEffect(() => { setJobs(new Map()); anchor.current = null }, [key])
   const set = (those, isPicked) => setJobs((last) => {
     const next = new Map(last)
     for (const job of those) if (isPicked) next.set(job.id, job); else next.delete(job.id)

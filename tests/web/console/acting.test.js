@@ -186,6 +186,24 @@ test('settings are changed, put back, and refused with the reason', async () => 
   await becomes(async () => (await settings()).retention_ms, 60_000)
 })
 
+test('what is typed while settings are saved stays', async () => {
+  await on.service.enqueue('slow', 1)
+  const page = await on.open('/console/#/q/slow/settings')
+  let goOn
+  const told = new Promise((resolve) => { goOn = resolve })
+  on.wire.rule = async ({ method }) => { if (method === 'PATCH') await told }
+  await page.getByLabel('Attempts', { exact: true }).fill('4')
+  await page.getByLabel('Room', { exact: true }).fill('9')
+  await page.getByRole('button', { name: 'Save 2 changes' }).click()
+  await becomes(() => on.wire.log.some(({ method }) => method === 'PATCH'))
+  await page.getByLabel('Attempts', { exact: true }).fill('5')
+  goOn()
+  await shown(page, 'The settings are saved.')
+  await page.getByRole('button', { name: 'Save 1 change' }).click()
+  await becomes(async () => (await on.service.queue('slow')).settings.max_attempts, 5)
+  assert.equal((await on.service.queue('slow')).settings.max_jobs, 9)
+})
+
 test('a priority is changed', async () => {
   const id = await on.service.enqueue('urgent', 1)
   const page = await on.open(`/console/#/q/urgent/waiting/${id}`)

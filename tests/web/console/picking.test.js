@@ -106,6 +106,26 @@ test('the dead of one error are put in line, and the others stay', async () => {
   assert.deepEqual((await jobs('broken', 'dead')).map((job) => job.errors[0].error), ['no paper'])
 })
 
+test('what is typed into a field that has just come stays', async () => {
+  await fail('quick', ['timeout', 'no paper'])
+  const page = await on.open('/console/#/q/quick/dead')
+  await rows(page, 2)
+  // The next frame is far away, as on a busy machine.
+  await page.evaluate(async () => {
+    const frame = globalThis.requestAnimationFrame
+    globalThis.requestAnimationFrame = (tell) => setTimeout(() => frame(tell), 500)
+    document.querySelector('[aria-label="More filters"]').click()
+    const field = () => [...document.querySelectorAll('.filter')].find((one) => one.textContent.includes('Error'))?.querySelector('input')
+    while (!field()) await Promise.resolve()
+    field().focus()
+    field().value = 'timeout'
+    field().dispatchEvent(new Event('input', { bubbles: true }))
+    await new Promise((over) => setTimeout(over, 1_000))
+  })
+  await page.keyboard.press('Enter')
+  await rows(page, 1)
+})
+
 test('a list is narrowed by client, batch, age and text, and all that is shown is moved', async () => {
   await fill('narrow', 4, (n) => ({ client: n % 2 ? 'odd' : 'even' }))
   const batch = await on.service.batch('narrow', { jobs: [{ payload: { n: 'of a batch' } }] })

@@ -1,6 +1,6 @@
 // Everything about one job, beside its list.
 
-import { html, useAnswer, useEffect, useState } from '../html.js'
+import { html, useAnswer, useLayoutEffect, useState } from '../html.js'
 import * as api from '../api.js'
 import * as actions from '../actions.js'
 import { age, duration, many, tail, time } from '../format.js'
@@ -106,7 +106,7 @@ function Actions({ job, changed }) {
 
 function Priority({ job, changed }) {
   const [draft, setDraft] = useState(null)
-  useEffect(() => setDraft(null), [job.id, job.priority])
+  useLayoutEffect(() => setDraft(null), [job.id, job.priority])
   const set = (event) => {
     event.preventDefault()
     const wanted = Number(draft)

@@ -1,6 +1,6 @@
 // A queue's settings. Those that this page does not know are there too, by their kind.
 
-import { html, classes, useEffect, useState } from '../html.js'
+import { html, classes, useLayoutEffect, useState } from '../html.js'
 import * as api from '../api.js'
 import { duration, number, readDuration } from '../format.js'
 import { again, mayAct } from '../live.js'
@@ -39,13 +39,18 @@ function useDraft(name, settings) {
   const [draft, setDraft] = useState({})
   const [errors, setErrors] = useState({})
   const undo = () => { setDraft({}); setErrors({}) }
-  useEffect(undo, [name])
+  useLayoutEffect(undo, [name])
   const isNew = (field) => draft[field] === null || !same(read(field, draft[field], settings), settings[field])
   const change = (field, value) => {
-    setDraft({ ...draft, [field]: value })
-    setErrors({ ...errors, [field]: undefined })
+    setDraft((last) => ({ ...last, [field]: value }))
+    setErrors((last) => ({ ...last, [field]: undefined }))
   }
-  return { draft, dirty: Object.keys(draft).filter(isNew), change, undo, errors, setErrors }
+  /** What was typed while it was sent stays. */
+  const saved = (sent) => {
+    setDraft((last) => Object.fromEntries(Object.entries(last).filter(([field, value]) => value !== sent[field])))
+    setErrors({})
+  }
+  return { draft, dirty: Object.keys(draft).filter(isNew), change, saved, undo, errors, setErrors }
 }
 
 export const Settings = ({ queue }) => (mayAct() ? html`<${Form} queue=${queue} />` : html`<${Seen} queue=${queue} />`)
@@ -65,13 +70,13 @@ function said(name, value) {
 
 function Form({ queue }) {
   const { name, settings } = queue
-  const { draft, dirty, change, undo, errors, setErrors } = useDraft(name, settings)
+  const { draft, dirty, change, saved, undo, errors, setErrors } = useDraft(name, settings)
   const [busy, setBusy] = useState(false)
   const fields = Object.keys(settings).filter((field) => field !== 'paused')
 
   const send = async (patch) => {
     again(await api.configure(name, patch))
-    undo()
+    saved(draft)
   }
   const save = async (event) => {
     event.preventDefault()
