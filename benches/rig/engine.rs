@@ -44,7 +44,8 @@ impl Engine {
             Command::new(engine)
                 .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
                 // As `docs/scale.md` advises.
-                .args(["--hash-max-listpack-entries", "64", "--zset-max-listpack-entries", "16", "--unixsocket"])
+                .args(["--hash-max-listpack-entries", "64", "--zset-max-listpack-entries", "16"])
+                .args(["--auto-aof-rewrite-min-size", "512mb", "--unixsocket"])
                 .arg(&socket)
                 .arg("--dir")
                 .arg(folder.path())

@@ -61,6 +61,15 @@ impl Folder {
         &self.socket
     }
 
+    /// Before a server's start: what one that was killed had begun to rewrite is of no use to the next, which does not know it.
+    pub(super) fn forget_begun(&self) {
+        for begun in begun(&self.data).into_iter().flatten() {
+            if let Err(error) = fs::remove_file(&begun) {
+                warn!(%error, "{} is of no use, and stays", begun.display());
+            }
+        }
+    }
+
     /// After the server's end: one that was killed leaves its socket.
     pub(super) fn tidy(&self) {
         let _ = fs::remove_file(&self.socket);
@@ -68,6 +77,13 @@ impl Folder {
             let _ = fs::remove_dir(short);
         }
     }
+}
+
+/// Where a server writes what is to take the place of its files.
+pub(super) fn begun(data: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_begun = |name: &str| name.starts_with("temp-") && [".aof", ".rdb"].iter().any(|end| name.ends_with(end));
+    let files = fs::read_dir(data)?.filter_map(Result::ok);
+    Ok(files.filter(|file| file.file_name().to_str().is_some_and(is_begun)).map(|file| file.path()).collect())
 }
 
 fn forgive_foreign_owner(error: io::Error) -> io::Result<()> {

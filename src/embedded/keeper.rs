@@ -75,7 +75,11 @@ impl Keeper {
         })?;
         let hand = Arc::clone(&control);
         thread::Builder::new().name("engine-keeper".to_owned()).spawn(move || {
-            let end = keep(&|| engine.command(folder.data(), folder.socket(), max_memory), &hand);
+            let command = || {
+                folder.forget_begun();
+                engine.command(folder.data(), folder.socket(), max_memory)
+            };
+            let end = keep(&command, &hand);
             folder.tidy();
             drop(folder);
             said.send_replace(end);

@@ -1,13 +1,15 @@
-//! Watches the room on the disk of the private server's data.
+//! Watches the room on the disk of the private server's data, and has the server's file rewritten.
 //!
 //! Below a mark growth is to be refused, long before the server cannot write any more, so that what is there can still be
-//! worked off. The server rewrites its file when that has doubled, which takes as much room again as the jobs need: so it
-//! may do that only while there is room, and is told to when that is what would make some.
+//! worked off. A rewrite takes as much room again as the jobs need, so the server never begins one by itself: it is told to
+//! when the file has doubled, or when that would make room, and only while there is room for it. A rewrite takes a processor
+//! and makes the server copy what it changes meanwhile, so it waits for the end of a rush, as long as the file is not so
+//! large that the next start would take long.
 
 use std::{
     ffi::CString,
     fs, io,
-    os::unix::{ffi::OsStrExt, fs::MetadataExt},
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::{
         Arc,
@@ -19,7 +21,7 @@ use std::{
 use tokio::sync::watch;
 use tracing::{debug, info, warn};
 
-use super::mend::FILES;
+use super::{folder::begun, mend::FILES};
 
 /// With less than this beyond the next rewrite, nothing new is stored.
 const MARK: u64 = 64 << 20;
@@ -29,7 +31,13 @@ const REWRITE_MARK: u64 = MARK / 8;
 const EVERY: Duration = Duration::from_secs(1);
 const NEAR: Duration = Duration::from_millis(100);
 const NEAR_BYTES: u64 = 1 << 30;
-/// A rewrite that would make room is asked for so often.
+/// A smaller file is left as it is, as Redis does it (`auto-aof-rewrite-min-size`).
+const SMALL: u64 = 64 << 20;
+/// A larger one is rewritten in a rush, too: a start reads some 100 MiB a second of it.
+const LARGE: u64 = 512 << 20;
+/// What grows by more between two looks is in a rush.
+const RUSH: u64 = 1 << 20;
+/// From one rewrite to the next.
 const REWRITE: Duration = Duration::from_secs(30);
 /// The server answers at once, or it is not there.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -37,31 +45,37 @@ const ANSWER: Duration = Duration::from_secs(1);
 pub(super) struct Space {
     data: PathBuf,
     server: redis::Client,
-    connection: Option<redis::Connection>,
-    socket: PathBuf,
-    /// Tells the socket of one server from that of the next.
-    born: Option<(i64, i64)>,
-    /// Whether the server knows that it may rewrite its file; it starts with the belief that it may not.
-    may_rewrite: bool,
-    asked: Option<Instant>,
+    /// What the files took at the last look.
+    last: u64,
+    /// When the server may be asked for a rewrite again.
+    next: Option<Instant>,
     /// Another reason for a rewrite: the file cannot be trusted any more.
     is_spoilt: Arc<AtomicBool>,
     said: watch::Sender<Option<String>>,
 }
 
-/// What is free, what the append-only files take, and what is written of the next ones.
+/// What is free, what the append-only files take, what of it the last rewrite wrote, and what is written of the next ones.
+#[derive(Clone, Copy)]
 struct Sizes {
     free: u64,
     files: u64,
+    base: u64,
     begun: u64,
+}
+
+impl Sizes {
+    /// Whether a rewrite is worth it, since there was so much at the last look.
+    fn has_outgrown(&self, last: u64) -> bool {
+        let is_in_a_rush = self.files.saturating_sub(last) > RUSH;
+        self.files >= 2 * self.base && self.files >= if is_in_a_rush { LARGE } else { SMALL }
+    }
 }
 
 impl Space {
     pub(super) fn new(data: &Path, socket: &Path, said: watch::Sender<Option<String>>) -> io::Result<Self> {
         let server = redis::Client::open(super::url(socket)).map_err(io::Error::other)?;
-        let (data, socket) = (data.to_owned(), socket.to_owned());
-        let (connection, born, asked, is_spoilt) = Default::default();
-        Ok(Self { data, server, connection, socket, born, may_rewrite: false, asked, is_spoilt, said })
+        let (data, last, next, is_spoilt) = (data.to_owned(), u64::MAX, None, Arc::default());
+        Ok(Self { data, server, last, next, is_spoilt, said })
     }
 
     /// For whoever finds out that the file cannot be trusted any more.
@@ -79,88 +93,64 @@ impl Space {
             }
         };
         let rewrite = self.rewrite(&sizes);
-        self.allow_rewrites(sizes.free >= rewrite + REWRITE_MARK);
         let would_make_room = sizes.free < MARK + sizes.files && sizes.files > 2 * rewrite.max(1 << 20);
-        if would_make_room || self.is_spoilt.swap(false, Ordering::Relaxed) {
-            self.ask_for_rewrite();
+        let is_needed = would_make_room || self.is_spoilt.swap(false, Ordering::Relaxed);
+        if (is_needed || sizes.has_outgrown(self.last)) && sizes.free >= rewrite + REWRITE_MARK {
+            self.ask_for_rewrite(is_needed);
         }
+        self.last = sizes.files;
         self.say(sizes.free, rewrite);
         if sizes.free < NEAR_BYTES { NEAR } else { EVERY }
     }
 
     fn sizes(&self) -> io::Result<Sizes> {
-        let sum = |folder: &Path, fits: fn(&str) -> bool| -> io::Result<u64> {
-            let files = match fs::read_dir(folder) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
-                files => files?,
-            };
-            let fit = files.filter_map(Result::ok).filter(|file| file.file_name().to_str().is_some_and(fits));
-            // What is gone meanwhile takes no room.
-            Ok(fit.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum())
+        let appended: Vec<_> = match fs::read_dir(self.data.join(FILES)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            files => files?.filter_map(Result::ok).map(|file| file.path()).collect(),
         };
-        let files = sum(&self.data.join(FILES), |_| true)?;
-        let begun = sum(&self.data, |name| name.starts_with("temp-"))?;
-        Ok(Sizes { free: free(&self.data)?, files, begun })
+        let is_base = |path: &&PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains(".base."));
+        Ok(Sizes {
+            free: free(&self.data)?,
+            files: sum(appended.iter()),
+            base: sum(appended.iter().filter(is_base)),
+            begun: sum(begun(&self.data)?.iter()),
+        })
     }
 
     /// How much the next rewrite may take: no more than the files now, nor than the memory that it writes down.
-    fn rewrite(&mut self, sizes: &Sizes) -> u64 {
+    fn rewrite(&self, sizes: &Sizes) -> u64 {
         // The server is asked only when it matters.
         let near = sizes.free < MARK + sizes.files;
         let memory = if near { self.used_memory() } else { None };
         memory.map_or(sizes.files, |memory| memory.min(sizes.files)).saturating_sub(sizes.begun)
     }
 
-    fn used_memory(&mut self) -> Option<u64> {
+    fn used_memory(&self) -> Option<u64> {
         let info: String = self.tell(redis::cmd("INFO").arg("memory"))?;
         info.lines().find_map(|line| line.strip_prefix("used_memory:"))?.trim().parse().ok()
     }
 
-    fn allow_rewrites(&mut self, may: bool) {
-        let born = fs::metadata(&self.socket).ok().map(|socket| (socket.ctime(), socket.ctime_nsec()));
-        if self.born != born {
-            (self.born, self.connection) = (born, None);
+    /// Who does not do it, because it is still starting or cannot now, is asked again at a later look.
+    fn ask_for_rewrite(&mut self, is_needed: bool) {
+        let now = Instant::now();
+        if self.next.is_some_and(|next| now < next) {
+            return;
         }
-        // A server that was started anew believes that it may not.
-        if self.connection.is_none() {
-            self.may_rewrite = false;
-        }
-        if self.may_rewrite != may {
-            let percentage = if may { "100" } else { "0" };
-            let told =
-                self.tell::<()>(redis::cmd("CONFIG").arg("SET").arg("auto-aof-rewrite-percentage").arg(percentage));
-            self.may_rewrite = if told.is_some() { may } else { false };
+        let is_done = self.tell::<String>(&redis::cmd("BGREWRITEAOF")).is_some();
+        self.next = Some(now + if is_done { REWRITE } else { EVERY });
+        if is_done && is_needed {
+            info!("the append-only file is rewritten, to make room on the disk or because it could not be synced");
         }
     }
 
-    fn ask_for_rewrite(&mut self) {
-        if self.may_rewrite && self.asked.is_none_or(|asked| asked.elapsed() >= REWRITE) {
-            self.asked = Some(Instant::now());
-            if self.tell::<String>(&redis::cmd("BGREWRITEAOF")).is_some() {
-                info!("the append-only file is rewritten, to make room on the disk or because it could not be synced");
-            }
-        }
-    }
-
-    /// One command. What breaks is forgotten, and made anew for the next.
-    fn tell<T: redis::FromRedisValue>(&mut self, command: &redis::Cmd) -> Option<T> {
-        let answer = match self.connection.as_mut() {
-            Some(connection) => command.query(connection),
-            None => self.connect().and_then(|connection| command.query(connection)),
-        };
-        answer
-            .inspect_err(|error: &redis::RedisError| {
-                debug!(%error, "the private server does not do what it is told");
-                self.connection = None;
-            })
-            .ok()
-    }
-
-    fn connect(&mut self) -> redis::RedisResult<&mut redis::Connection> {
-        let connection = self.server.get_connection_with_timeout(ANSWER)?;
-        connection.set_read_timeout(Some(ANSWER))?;
-        connection.set_write_timeout(Some(ANSWER))?;
-        Ok(self.connection.insert(connection))
+    /// One command, on a connection of its own: it is seldom that there is anything to say.
+    fn tell<T: redis::FromRedisValue>(&self, command: &redis::Cmd) -> Option<T> {
+        let answer = self.server.get_connection_with_timeout(ANSWER).and_then(|mut connection| {
+            connection.set_read_timeout(Some(ANSWER))?;
+            connection.set_write_timeout(Some(ANSWER))?;
+            command.query(&mut connection)
+        });
+        answer.inspect_err(|error| debug!(%error, "the private server does not do what it is told")).ok()
     }
 
     fn say(&self, free: u64, rewrite: u64) {
@@ -187,6 +177,11 @@ impl Space {
     }
 }
 
+/// What is gone meanwhile takes no room.
+fn sum<'p>(files: impl Iterator<Item = &'p PathBuf>) -> u64 {
+    files.filter_map(|file| file.metadata().ok()).map(|meta| meta.len()).sum()
+}
+
 #[expect(unsafe_code, reason = "the standard library does not know how much is free")]
 fn free(folder: &Path) -> io::Result<u64> {
     let path = CString::new(folder.as_os_str().as_bytes())?;
@@ -204,4 +199,27 @@ fn free(folder: &Path) -> io::Result<u64> {
         reason = "these numbers are narrower on some systems"
     )]
     Ok(said.f_bavail as u64 * said.f_frsize as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn has_outgrown(base: u64, last: u64, files: u64) -> bool {
+        Sizes { free: 0, files: files * MIB, base: base * MIB, begun: 0 }.has_outgrown(last * MIB)
+    }
+
+    #[test]
+    fn a_file_that_has_doubled_is_rewritten_when_the_rush_is_over() {
+        assert!(!has_outgrown(0, 63, 63), "it is small");
+        assert!(has_outgrown(0, 64, 64));
+        assert!(has_outgrown(32, 63, 64));
+        assert!(!has_outgrown(33, 65, 65), "it has not doubled");
+        assert!(!has_outgrown(20, 400, 402), "it grows");
+        assert!(has_outgrown(20, 402, 402));
+        assert!(has_outgrown(20, 500, 512), "it is large");
+        assert!(!has_outgrown(257, 500, 513));
+    }
 }

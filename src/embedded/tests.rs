@@ -69,10 +69,13 @@ async fn a_killed_server_comes_back_with_what_it_knew() {
     let server = start(&data.0, None).await.expect("a server");
     let first = pid(&server);
     let () = connect(&server).set("k", "v").expect("stored");
+    let begun = data.0.join("temp-rewriteaof-bg-1.aof");
+    fs::write(&begun, "the half of it").expect("written");
     kill(first);
     until("another server", || server.keeper.pid().is_some_and(|pid| pid != first)).await;
     server.ready().await;
     assert_eq!(connect(&server).get::<_, String>("k").expect("read"), "v");
+    assert!(!begun.exists(), "what it had begun to write anew is of no use");
     server.stop().await;
 }
 

@@ -3,7 +3,7 @@
 use std::{
     fs::{self, File, OpenOptions},
     os::unix::fs::FileExt,
-    path::{Path, PathBuf},
+    path::PathBuf,
 };
 
 use serde_json::json;
@@ -43,6 +43,12 @@ impl Disk {
         self.folder.path().join("data")
     }
 
+    /// What the append-only files take.
+    fn appended(&self) -> u64 {
+        let files = fs::read_dir(self.data().join("appendonlydir")).expect("a folder");
+        files.map(|file| file.expect("a file").metadata().map_or(0, |meta| meta.len())).sum()
+    }
+
     async fn serve(&self) -> (Service, Client) {
         let data = self.data();
         let mut command = program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")]);
@@ -51,16 +57,6 @@ impl Disk {
         let client = Client::new(service.url());
         (service, client)
     }
-}
-
-async fn asked<T: redis::FromRedisValue>(data: &Path, words: &str) -> T {
-    let client = redis::Client::open(format!("unix://{}", data.join("redis.sock").display())).expect("a URL");
-    let mut connection = client.get_multiplexed_async_connection().await.expect("the private server listens");
-    let mut command = redis::Cmd::new();
-    for word in words.split(' ') {
-        command.arg(word);
-    }
-    command.query_async(&mut connection).await.expect("an answer")
 }
 
 /// Several enqueue until they are refused; the ids of what was acknowledged.
@@ -182,31 +178,30 @@ async fn below_the_mark_nothing_new_is_stored_and_what_is_there_is_worked_off() 
 async fn the_file_is_rewritten_when_there_is_room_for_it_and_only_then() {
     let disk = Disk::new();
     let (_service, client) = disk.serve().await;
-    let percentage =
-        async || asked::<Vec<String>>(&disk.data(), "CONFIG GET auto-aof-rewrite-percentage").await[1].clone();
-    eventually("it may be rewritten", async || (percentage().await == "100").then_some(())).await;
-    signal_process(server_of(&disk.data()).await, libc::SIGKILL);
-    eventually("the next server may rewrite it, too", async || {
-        let client = redis::Client::open(format!("unix://{}", disk.data().join("redis.sock").display())).ok()?;
-        let mut connection = client.get_multiplexed_async_connection().await.ok()?;
-        let mut command = redis::cmd("CONFIG");
-        let said: Vec<String> =
-            command.arg("GET").arg("auto-aof-rewrite-percentage").query_async(&mut connection).await.ok()?;
-        (said[1] == "100").then_some(())
+    fill(&client, 12).await;
+    disk.has(AS_IT_IS, 5 * MIB);
+    assert_eq!(client.delete("/queues/default?state=all&force=true").await.is(200)["more"], false);
+    eventually("the room is known", async || {
+        client.get("/readyz?verbose").await.text().contains("room: 5 MiB").then_some(())
     })
     .await;
-    eventually("it is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
-    for n in 0..60 {
+    assert!(disk.appended() > 12_000_000, "{}", disk.appended());
+    disk.has(AS_IT_IS, 60 * MIB);
+    eventually("the file is rewritten", async || (disk.appended() < 1_000_000).then_some(())).await;
+}
+
+#[tokio::test]
+async fn a_file_that_has_doubled_is_rewritten() {
+    let disk = Disk::new();
+    let (_service, client) = disk.serve().await;
+    fill(&client, 70).await;
+    let next = disk.data().join("appendonlydir/appendonly.aof.2.base.rdb");
+    eventually("the file is rewritten", async || next.exists().then_some(())).await;
+}
+
+/// Jobs of so many megabytes.
+async fn fill(client: &Client, megabytes: usize) {
+    for n in 0..megabytes * 5 {
         client.put(json!({ "payload": [n, "x".repeat(200_000)] })).await.is(201);
     }
-    disk.has(AS_IT_IS, 12 * MIB);
-    eventually("it may not be rewritten", async || (percentage().await == "0").then_some(())).await;
-    assert_eq!(client.delete("/queues/default?state=all&force=true").await.is(200)["more"], false);
-    let size = || {
-        let files = fs::read_dir(disk.data().join("appendonlydir")).expect("a folder");
-        files.map(|file| file.expect("a file").metadata().map_or(0, |meta| meta.len())).sum::<u64>()
-    };
-    assert!(size() > 12_000_000, "{}", size());
-    disk.has(AS_IT_IS, 60 * MIB);
-    eventually("the file is rewritten", async || (size() < 1_000_000).then_some(())).await;
 }
