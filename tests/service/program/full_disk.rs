@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     program::crash::server_of,
-    world::{Client, Service, eventually, id_of, is_alive, program, shim, signal_process},
+    world::{Client, Service, eventually, id_of, is_alive, program, shim},
 };
 
 const MIB: i64 = 1 << 20;
