@@ -55,7 +55,6 @@ pub(super) struct Space {
 }
 
 /// What is free, what the append-only files take, what of it the last rewrite wrote, and what is written of the next ones.
-#[derive(Clone, Copy)]
 struct Sizes {
     free: u64,
     files: u64,

@@ -24,7 +24,8 @@ impl Output {
     /// # Errors
     /// It names the file.
     pub fn of(file: &Path, goes_on: bool) -> anyhow::Result<Self> {
-        let opened = if goes_on { behind(file) } else { Ok((File::create(file)?, false)) };
+        let anew = || Ok((File::create(file)?, false));
+        let opened = if goes_on { behind(file) } else { anew() };
         let (opened, goes_on) = opened.with_context(|| file.display().to_string())?;
         Ok(Self { into: Box::new(BufWriter::new(opened)), goes_on })
     }
@@ -57,5 +58,18 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         self.into.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named() {
+        for goes_on in [false, true] {
+            let error = Output::of(Path::new("/nowhere/jobs.ndjson"), goes_on).err().expect("no such folder");
+            assert!(format!("{error:#}").starts_with("/nowhere/jobs.ndjson: "), "{error:#}");
+        }
     }
 }
