@@ -2,11 +2,12 @@
 //! look at, and sums are right. What a queue did under one label stays there: a counter that fell would look like a restart.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashSet,
     sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
     time::{Duration, Instant},
 };
 
+use foldhash::HashMap;
 use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec};
 
 use super::family;
@@ -55,7 +56,7 @@ impl Default for ByQueue {
         let transitions = family::counter("intray_transitions_total");
         let (wait, held) = (family::histogram("intray_wait_seconds"), family::histogram("intray_held_seconds"));
         let other = Series::new(OTHER, &wait, &held);
-        let seats = Seats { most: LABELS, named: HashMap::new(), other, busy: HashMap::new(), ranked: None };
+        let seats = Seats { most: LABELS, named: HashMap::default(), other, busy: HashMap::default(), ranked: None };
         Self { transitions, wait, held, seats: RwLock::new(seats) }
     }
 }

@@ -1,7 +1,6 @@
 //! What can be seen of a request from outside: an id, a figure, a line in the log. Never a query, a payload or a key.
 
 use std::{
-    collections::HashMap,
     sync::{PoisonError, RwLock},
     time::Instant,
 };
@@ -11,6 +10,7 @@ use axum::{
     http::{HeaderName, HeaderValue, Method, StatusCode},
     response::Response,
 };
+use foldhash::HashMap;
 use metrics::Histogram;
 
 use super::act::Act;

@@ -1,6 +1,6 @@
 //! The handle that everybody has: its methods are beside the transitions and views that they are.
 
-use std::{collections::HashMap, sync::Arc};
+use std::sync::Arc;
 
 use redis::Value;
 use tokio::sync::mpsc;
@@ -102,7 +102,7 @@ impl Queues {
     }
 
     /// The queues that this instance has moved jobs of since it was last asked.
-    pub fn take_active(&self) -> HashMap<QueueName, u32> {
+    pub fn take_active(&self) -> impl IntoIterator<Item = (QueueName, u32)> + use<> {
         self.parts.runner.take_active()
     }
 

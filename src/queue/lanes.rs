@@ -4,13 +4,14 @@
 mod ticket;
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use foldhash::HashMap;
 use futures_util::future::BoxFuture;
 use redis::Value;
 

@@ -1,12 +1,12 @@
 //! Scripts are run here, all of them: each is timed, counted by what it says that it did, and complained of when it fails.
 
 use std::{
-    collections::HashMap,
     mem,
     sync::{Mutex, PoisonError},
     time::Instant,
 };
 
+use foldhash::HashMap;
 use redis::Value;
 use tokio_util::task::TaskTracker;
 
