@@ -12,6 +12,8 @@ use super::problem::{Failure, Problem};
 
 /// Among the allowed hosts: any will do.
 const ANY: &str = "*";
+/// Loopback, as nearly everybody there writes it.
+const USUAL: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Comes by a name that is not ours, and may learn no more than whether we are well.
 #[derive(Clone, Copy)]
@@ -27,7 +29,7 @@ pub(super) fn check(allowed: &[String], open: bool, request: &Request) -> Result
     let known = |host: &str| {
         let name = without_port(host);
         // To read a name as an address costs more than to compare it.
-        allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) || is_loopback(name)
+        USUAL.contains(&name) || allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) || is_loopback(name)
     };
     if any || host.is_some_and(known) {
         return Ok(());
@@ -60,8 +62,9 @@ pub(super) fn lone<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h 
 }
 
 fn without_port(host: &str) -> &str {
-    match host.rsplit_once(':') {
-        Some((name, port)) if !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+    let name = host.trim_end_matches(|digit: char| digit.is_ascii_digit());
+    match name.strip_suffix(':') {
+        Some(before) if name.len() < host.len() => before,
         _ => host,
     }
 }

@@ -11,6 +11,15 @@ pub struct Code([u8; Code::LEN]);
 impl Code {
     pub const LEN: usize = 26;
     const TAIL: u128 = (1 << 20) - 1;
+    const DIGITS: [u8; 32] = *b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    const IS_DIGIT: [bool; 256] = {
+        let (mut table, mut i) = ([false; 256], 0);
+        while i < Self::DIGITS.len() {
+            table[Self::DIGITS[i] as usize] = true;
+            i += 1;
+        }
+        table
+    };
 
     pub fn from_bits(bits: u128) -> Self {
         let mut text = [0; Self::LEN];
@@ -21,8 +30,8 @@ impl Code {
     /// Only the canonical form passes: upper case, no letter that merely looks like a digit, and 128 bits of the 130.
     pub fn parse(text: &str) -> Option<Self> {
         let code: [u8; Self::LEN] = text.as_bytes().try_into().ok()?;
-        let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'A'..=b'H' | b'J' | b'K' | b'M' | b'N' | b'P'..=b'T' | b'V'..=b'Z');
-        (code[0] <= b'7' && code.iter().all(is_digit)).then_some(Self(code))
+        let is_code = code[0] <= b'7' && code.iter().all(|&byte| Self::IS_DIGIT[usize::from(byte)]);
+        is_code.then_some(Self(code))
     }
 
     pub fn as_str(&self) -> &str {

@@ -98,7 +98,7 @@ async fn reserve_twice_gives_the_same_jobs() {
         ask.extend([1, 0, 1, 0, 0, 0, 0]); // what is next, one job, its own lease
         ask.extend(Nonce::random().as_bytes());
         ask.extend(b"\x03ann");
-        ask.extend(secret.as_str().as_bytes());
+        ask.extend(secret.as_bytes());
         ask.extend(ids::secret_digest(&secret));
     });
     // The second run marks the job, so that an undo of the first does not take it: only that may change.

@@ -141,7 +141,7 @@ impl Transition for NewJob {
         let always = matches!(self.dedupe, Dedupe::Payload | Dedupe::Key(_));
         let mut args = Args::with_room(2, 100 + client.len() + self.task.size());
         args.put(|id| {
-            id.extend(self.id.code.as_str().as_bytes());
+            id.extend(self.id.code.as_bytes());
             self.task.write_rare(always, id);
         });
         let fingerprint = self.fingerprint.as_ref();

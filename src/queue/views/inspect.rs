@@ -223,7 +223,7 @@ fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<(Job, Option<Cu
         late_results.push(LateResult { at, worker, result });
     }
     let batch = header.is_member.then(|| id.batch());
-    let place = Cursor::after(&score, id.code.as_str().as_bytes());
+    let place = Cursor::after(&score, id.code.as_bytes());
     let score = if score.is_empty() { None } else { Some(score.parse::<f64>().map_err(|_| broken("a score"))? as u64) };
     let state = live.as_ref().map_or(State::Waiting, |live| live.state);
     let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };

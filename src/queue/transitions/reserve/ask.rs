@@ -59,7 +59,7 @@ const REGARDLESS: u8 = 128;
 impl Ask {
     fn packed_with(&self, flag: u8) -> Args {
         match &self.mode {
-            Mode::This(code) => self.packed(flag, &[code.as_str().as_bytes()]),
+            Mode::This(code) => self.packed(flag, &[code.as_bytes()]),
             Mode::Next | Mode::Resume => self.packed(flag, &[]),
         }
     }
@@ -81,7 +81,7 @@ impl Ask {
             out.extend(worker.as_bytes());
             for _ in 0..limit {
                 let secret = ids::random_code();
-                out.extend(secret.as_str().as_bytes());
+                out.extend(secret.as_bytes());
                 out.extend(ids::secret_digest(&secret));
             }
             behind.iter().for_each(|part| out.extend(*part));
