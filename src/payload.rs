@@ -23,8 +23,8 @@ impl Json {
     pub fn check(raw: Box<RawValue>) -> Result<Self, Invalid> {
         let text = raw.get().as_bytes();
         // What opens so little is not nested so deep.
-        let opened = memchr2_iter(b'[', b'{', text).count();
-        if opened > limits::DEPTH && depth(text) > limits::DEPTH { Err(Self::TOO_DEEP) } else { Ok(Self(raw)) }
+        let opens_more = memchr2_iter(b'[', b'{', text).nth(limits::DEPTH).is_some();
+        if opens_more && depth(text) > limits::DEPTH { Err(Self::TOO_DEEP) } else { Ok(Self(raw)) }
     }
 
     /// Text that this program stored itself, or that comes from elsewhere: `None` when it is not JSON.
