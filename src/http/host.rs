@@ -12,8 +12,6 @@ use super::problem::{Failure, Problem};
 
 /// Among the allowed hosts: any will do.
 const ANY: &str = "*";
-/// Loopback, as nearly everybody there writes it.
-const USUAL: [&str; 2] = ["127.0.0.1", "localhost"];
 
 /// Comes by a name that is not ours, and may learn no more than whether we are well.
 #[derive(Clone, Copy)]
@@ -29,7 +27,7 @@ pub(super) fn check(allowed: &[String], open: bool, request: &Request) -> Result
     let known = |host: &str| {
         let name = without_port(host);
         // To read a name as an address costs more than to compare it.
-        USUAL.contains(&name) || allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) || is_loopback(name)
+        allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(name)) || is_loopback(name)
     };
     if any || host.is_some_and(known) {
         return Ok(());
@@ -70,6 +68,10 @@ fn without_port(host: &str) -> &str {
 }
 
 fn is_loopback(name: &str) -> bool {
+    // As nearly everybody writes it.
+    if matches!(name, "127.0.0.1" | "localhost") {
+        return true;
+    }
     let inner = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(name);
     let is_local = |name: &str| name.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"));
     inner.parse::<IpAddr>().map_or_else(|_| is_local(name), |ip| ip.to_canonical().is_loopback())
