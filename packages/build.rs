@@ -22,11 +22,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let version = variable("CARGO_PKG_VERSION")?;
     fs::write(out.join("client.tgz"), contents::npm(&root, &version)?)?;
     fs::write(out.join("client.whl"), contents::python(&root, &version)?)?;
-    println!("cargo:rustc-env=INTRAY_WHEEL={}", contents::wheel_name(&version));
+    println!("cargo:rustc-env=BUILT_WHEEL={}", contents::wheel_name(&version));
     let commit = commit_of(&root, &variable("PROFILE")?);
-    println!("cargo:rustc-env=INTRAY_COMMIT={}", commit.as_deref().unwrap_or_default());
+    println!("cargo:rustc-env=BUILT_COMMIT={}", commit.as_deref().unwrap_or_default());
     let commit = commit.map(|commit| format!(" ({commit})")).unwrap_or_default();
-    println!("cargo:rustc-env=INTRAY_VERSION={version}{commit}");
+    println!("cargo:rustc-env=BUILT_VERSION={version}{commit}");
     Ok(())
 }
 

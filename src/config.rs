@@ -54,7 +54,7 @@ use crate::{
 ///
 /// Without a command, intray serves. Flags win over the environment; a blank variable counts as unset.
 #[derive(Debug, Parser)]
-#[command(name = "intray", version = env!("INTRAY_VERSION"), args_conflicts_with_subcommands = true)]
+#[command(name = "intray", version = env!("BUILT_VERSION"), args_conflicts_with_subcommands = true)]
 pub struct Cli {
     #[command(subcommand)]
     command: Option<Command>,

@@ -79,3 +79,18 @@ fn makes_sense(directive: &str) -> bool {
         None => is_level(directive) || is_part(directive),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `cargo run` hands on what the build says, and a newcomer would be warned of what they never set.
+    #[test]
+    fn what_the_build_says_is_no_stranger() {
+        let script = include_str!("../../packages/build.rs");
+        let names = script.split("rustc-env=").skip(1).filter_map(|rest| rest.split_once('='));
+        let said: Vec<_> = names.map(|(name, _)| (name.to_owned(), "something".to_owned())).collect();
+        assert!(!said.is_empty());
+        assert_eq!(strange(said.into_iter()).collect::<Vec<_>>(), Vec::<String>::new());
+    }
+}

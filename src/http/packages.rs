@@ -11,7 +11,7 @@ use crate::sha256::{Sha256, hex};
 const TARBALL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client.tgz"));
 const WHEEL: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/client.whl"));
 /// Says what it is, its version and what it runs on. pip reads that off the address.
-const WHEEL_NAME: &str = env!("INTRAY_WHEEL");
+const WHEEL_NAME: &str = env!("BUILT_WHEEL");
 
 /// `GET /client.tgz`: `npm install https://queue.example/client.tgz`.
 pub async fn npm(headers: HeaderMap) -> Response {

@@ -69,7 +69,7 @@ impl Figures {
         metrics::gauge!("intray_redis_connections").set(open as f64);
         metrics::gauge!("intray_redis_connections_max").set(most as f64);
         metrics::gauge!("intray_waiters").set(self.waiting.count() as f64);
-        metrics::gauge!("intray_build_info", "version" => env!("CARGO_PKG_VERSION"), "commit" => env!("INTRAY_COMMIT"))
+        metrics::gauge!("intray_build_info", "version" => env!("CARGO_PKG_VERSION"), "commit" => env!("BUILT_COMMIT"))
             .set(1.0);
         if let Some(bytes) = crate::memory::allocated() {
             metrics::gauge!("intray_allocated_bytes").set(bytes as f64);

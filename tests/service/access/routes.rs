@@ -62,7 +62,7 @@ async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answe
         .replace("{id}", id)
         .replace("{queue}", "default")
         .replace("{worker}", "ann")
-        .replace("{wheel}", env!("INTRAY_WHEEL"));
+        .replace("{wheel}", env!("BUILT_WHEEL"));
     let (path, body) = match (method, template) {
         ("POST", "/jobs") => (path, json!({ "payload": 1, "dedupe": false })),
         ("POST", "/batches") => (path, json!({ "jobs": [{ "payload": 1 }] })),

@@ -25,7 +25,7 @@ async fn pages_come_with_their_files_and_may_do_nothing_but_their_work() {
         ("/client.d.ts", "text/plain; charset=utf-8"),
         ("/client.tgz", "application/octet-stream"),
         ("/python/", "text/html; charset=utf-8"),
-        (&format!("/python/{}", env!("INTRAY_WHEEL")), "application/octet-stream"),
+        (&format!("/python/{}", env!("BUILT_WHEEL")), "application/octet-stream"),
         ("/console/", "text/html; charset=utf-8"),
         ("/console/style.css", "text/css; charset=utf-8"),
         ("/console/words.js", "text/javascript; charset=utf-8"),

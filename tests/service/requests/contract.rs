@@ -115,7 +115,7 @@ fn expect(method: &str, template: &str, status: u16, slug: &str, answer: &Answer
 
 fn filled(template: &str, id: &str) -> String {
     let path = template.replace("{id}", id).replace("{queue}", "default").replace("{worker}", "ann");
-    path.replace("{wheel}", env!("INTRAY_WHEEL"))
+    path.replace("{wheel}", env!("BUILT_WHEEL"))
 }
 
 /// The id of what such a path names, which is not there.
