@@ -158,7 +158,9 @@ async fn what_may_be_lost_with_replicas_is_said_at_the_start_and_by_a_check() {
     let _: String = engine.run("CONFIG SET min-replicas-to-write 1").await;
     assert!(said(&check("async").await, "ok       failover"));
 
-    let end = run(program(["serve", "--durability", "replicated:1", "--data-dir", "unused"])).await;
+    let end =
+        run(program(["serve", "--listen", "127.0.0.1:0", "--durability", "replicated:1", "--data-dir", "unused"]))
+            .await;
     assert!(!end.status.success() && end.stderr.contains("the private server has none"), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "{end:?}");
 }

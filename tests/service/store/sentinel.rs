@@ -227,8 +227,15 @@ async fn an_address_that_leads_nowhere_from_here_is_understood_by_the_map() {
     let list: String = w.nodes[0].run("CLIENT LIST TYPE normal").await;
     assert!(list.lines().filter(|line| line.contains("addr=127.0.0.1")).count() >= 1, "{list}");
     w.nodes[0].run::<String>("PING").await;
-    let end =
-        run(program(["serve", "--redis-url", &w.url(), "--sentinel-map", &format!("127.0.0.1:{port}=127.0.0.1:1")]));
+    let end = run(program([
+        "serve",
+        "--listen",
+        "127.0.0.1:0",
+        "--redis-url",
+        &w.url(),
+        "--sentinel-map",
+        &format!("127.0.0.1:{port}=127.0.0.1:1"),
+    ]));
     refused(&end.await, &["Redis is not available"]);
     w.check(0, &client).await;
 }
