@@ -32,8 +32,8 @@ const MOST_BYTES: usize = 1 << 20;
 /// How often a call that came to too many blocked jobs goes on behind them. A script looks at few: these are about 200 that
 /// wait for others of many.
 const MOST_LOOKS: u8 = 40;
-/// How often a call that came to overdue work goes to the front again after a step of the sweep: about 1,000 jobs. Then it
-/// has what is in line by now.
+/// How often a call that came to overdue work goes to the front again after a turn of the sweep: about 1,000 jobs. Then
+/// it has what is in line by now.
 const MOST_SWEEPS: u8 = 20;
 
 /// Puts back what is overdue in a queue. If it fails, so does whatever comes after it.
@@ -106,6 +106,10 @@ impl Lanes {
         place.and_then(|place| waiting.remove(place)).is_some()
     }
 
+    fn is_empty(&self, name: &Name) -> bool {
+        self.lanes().get(name).is_none_or(VecDeque::is_empty)
+    }
+
     /// Takes a lane away in which nobody waits.
     fn close_if_empty(&self, name: &Name) -> bool {
         let mut lanes = self.lanes();
@@ -151,16 +155,20 @@ impl Lanes {
     async fn drive(self: Arc<Self>, name: Name, ride: Ride) {
         let _driver = Driver(&self, &name);
         let mut keys = Args::default();
+        // Whoever is ready to join does so first; when nobody is, this costs nothing.
+        tokio::task::yield_now().await;
         loop {
-            // Whoever is ready to join does so first; when nobody is, this costs nothing.
-            tokio::task::yield_now().await;
-            if self.close_if_empty(&name) {
-                return;
-            }
             match self.may_enter(&name.0, ride.entry).await {
                 Ok(true) => self.go(&name, &ride, &mut keys).await,
                 Ok(false) => self.all(&name).into_iter().for_each(|p| p.ticket.turn_away(&self.runner, &name.0)),
                 Err(fault) => self.all(&name).into_iter().for_each(|p| p.ticket.fail(fault.clone())),
+            }
+            // Whoever came meanwhile goes at once: Redis works while those who were away are told.
+            if self.is_empty(&name) {
+                tokio::task::yield_now().await;
+                if self.close_if_empty(&name) {
+                    return;
+                }
             }
         }
     }
