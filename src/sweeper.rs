@@ -94,7 +94,7 @@ impl Sweeper {
         }
     }
 
-    /// One step of each queue in which something is due, so that one with much to do keeps no other waiting. Those with
+    /// A few steps of each queue in which something is due, so that one with much to do keeps no other waiting. Those with
     /// jobs moved by this instance are looked at once a period, others when they said that something falls due. All are
     /// looked at every ten seconds, for another instance may have died. Answers whether there is more to do at once.
     ///
@@ -168,7 +168,7 @@ impl Sweeper {
         if away.has(&self.queues, &queue) {
             return false;
         }
-        let (next_ms, more) = match away.survived(&self.queues, &queue, self.queues.sweep_once(&queue).await) {
+        let (next_ms, more) = match away.survived(&self.queues, &queue, self.queues.sweep_a_turn(&queue).await) {
             Some(Swept { next_ms, more, .. }) => (next_ms, more),
             None if away.has(&self.queues, &queue) => return false,
             None => (None, false),

@@ -13,7 +13,7 @@ use intray::{
     queue::{Complete, NewJob, Nonce, Queues, Reserve, ReserveOutcome, random_id},
     sweeper,
 };
-use tokio::task::JoinSet;
+use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -26,8 +26,9 @@ const OTHERS: u64 = 1_000;
 const AT_ONCE: u64 = 1_000;
 const QUIET: Duration = Duration::from_secs(8);
 const SWEEPS: Duration = Duration::from_secs(1);
-/// Two hundred reserves a second, none of which waits for the one before.
-const PACE: Duration = Duration::from_millis(5);
+/// Two hundred reserves a second, none of which waits for the one before, and each at another moment of a millisecond: the
+/// sweep's timers fire at its begin.
+const PACE: Duration = Duration::from_micros(5_050);
 /// A script that takes longer holds everybody up.
 const LONG_US: u64 = 5_000;
 
@@ -44,7 +45,7 @@ pub async fn run(engine: &str) {
         let quiet = reserves(&queues, asked, || Instant::now() < end).await;
         println!("reserve of {whose}, quiet: {}", quiet.shown());
         take_all(&queues, &late).await;
-        for set in ["slowlog-max-len 100000", "slowlog-log-slower-than 0"] {
+        for set in ["slowlog-max-len 100000", "slowlog-log-slower-than 100"] {
             server.ask(&format!("CONFIG SET {set}"));
         }
         // Deadlines of long ago.
@@ -115,9 +116,9 @@ impl Took {
 
 /// One after the other, as long as is said; each job that was taken is completed, and another comes.
 async fn reserves(queues: &Queues, queue: &QueueName, goes_on: impl Fn() -> bool) -> Took {
-    let (mut ticks, mut asking, mut n) = (tokio::time::interval(PACE), JoinSet::new(), OVERDUE);
+    let (mut ticks, mut asking, mut n) = (ticks(), JoinSet::new(), OVERDUE);
     while goes_on() {
-        ticks.tick().await;
+        ticks.recv().await.expect("as long as anybody listens");
         n += 1;
         let (queues, queue) = (queues.clone(), queue.clone());
         asking.spawn(async move {
@@ -137,6 +138,17 @@ async fn reserves(queues: &Queues, queue: &QueueName, goes_on: impl Fn() -> bool
     let mut ms: Vec<_> = all.into_iter().map(|(took, _)| took).collect();
     ms.sort_by(f64::total_cmp);
     Took { ms, in_vain }
+}
+
+/// By a thread: the runtime's own timers know whole milliseconds only. It ends with whoever listens.
+fn ticks() -> mpsc::UnboundedReceiver<()> {
+    let (tick, ticks) = mpsc::unbounded_channel();
+    std::thread::spawn(move || {
+        while tick.send(()).is_ok() {
+            std::thread::sleep(PACE);
+        }
+    });
+    ticks
 }
 
 fn left(server: &Server) -> u64 {

@@ -19,7 +19,7 @@ local upcoming = require 'jobs/upcoming'
 local stage = require 'batches/stage'
 -- So many are put back, or forgotten, in a step: everybody else waits as long as one takes, and one follows another. Of
 -- those with whom something is unusual it is a quarter.
-local STEP, FORGOTTEN = 50, 100
+local STEP, FORGOTTEN = 8, 100
 local EVENTS, DAY = 10000, 86400000
 local BESIDES = 30 -- what it does, whatever it meets
 

@@ -30,8 +30,8 @@ pub const BATCH_TOTAL: u32 = 1_048_575;
 pub const PAGE_SCRIPTS: u32 = 5;
 /// Scripts of one purge, requeue, release or change of priority: each looks at 200 jobs at most.
 pub const STEPS: u32 = 100;
-/// Scripts of one sweep: each puts 50 jobs back at most.
-pub const SWEEP_STEPS: u32 = 400;
+/// Scripts of one sweep: each puts 8 jobs back at most.
+pub const SWEEP_STEPS: u32 = 1_500;
 /// Scripts of one call that go on with a long work on a batch: each moves 200 jobs at most.
 pub const BATCH_STEPS: u32 = 1_000;
 /// Results on one page.

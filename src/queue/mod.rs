@@ -68,6 +68,6 @@ impl Queues {
     /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
     /// file is known to be whole.
     pub fn on(servers: Servers, prefix: &str, room: Option<Room>, durability: Durability) -> Self {
-        Self::open((servers, room, durability), prefix, transitions::sweep::step)
+        Self::open((servers, room, durability), prefix, transitions::sweep::turn)
     }
 }

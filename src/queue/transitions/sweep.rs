@@ -15,6 +15,9 @@ use crate::{
     },
 };
 
+/// So many steps in a row: one is short, lest others wait for it, and whoever comes between two goes first.
+const TURN: u32 = 6;
+
 /// One bounded step.
 struct Sweep;
 
@@ -38,19 +41,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well; what was swept until then stays swept.
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        let mut swept = Swept::default();
-        for _ in 0..limits::SWEEP_STEPS {
-            let step = self.sweep_once(queue).await?;
-            swept.expired += step.expired;
-            swept.due += step.due;
-            swept.dead += step.dead;
-            swept.forgotten += step.forgotten;
-            (swept.more, swept.next_ms) = (step.more, step.next_ms);
-            if !step.more {
-                break;
-            }
-        }
-        Ok(swept)
+        steps(&self.parts.runner, queue, limits::SWEEP_STEPS).await
     }
 
     /// One bounded step.
@@ -59,6 +50,14 @@ impl Queues {
     /// When Redis is not well.
     pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
         self.go_alone(queue, &Sweep).await
+    }
+
+    /// As many steps as one makes in a row where there are other queues too.
+    ///
+    /// # Errors
+    /// When Redis is not well; what was swept until then stays swept.
+    pub async fn sweep_a_turn(&self, queue: &QueueName) -> Result<Swept, Fault> {
+        steps(&self.parts.runner, queue, TURN).await
     }
 
     /// When there will be something to sweep, 0 for now; `None`: never, as things are. It costs a fraction of a sweep.
@@ -70,12 +69,28 @@ impl Queues {
     }
 }
 
-/// One bounded step, for a call that came to what is overdue.
-pub(crate) fn step<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFuture<'s, ()> {
+/// A turn, for a call that came to what is overdue.
+pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFuture<'s, ()> {
     Box::pin(async move {
         // If it fails, so will the call.
-        let _ = run(runner, queue, &Sweep).await;
+        let _ = steps(runner, queue, TURN).await;
     })
+}
+
+async fn steps(runner: &Arc<Runner>, queue: &QueueName, most: u32) -> Result<Swept, Fault> {
+    let mut swept = Swept::default();
+    for _ in 0..most {
+        let step = run(runner, queue, &Sweep).await?;
+        swept.expired += step.expired;
+        swept.due += step.due;
+        swept.dead += step.dead;
+        swept.forgotten += step.forgotten;
+        (swept.more, swept.next_ms) = (step.more, step.next_ms);
+        if !step.more {
+            break;
+        }
+    }
+    Ok(swept)
 }
 
 impl Transition for Sweep {
