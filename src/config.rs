@@ -15,6 +15,7 @@ mod secrets;
 mod sentinel;
 mod sentinel_url;
 mod store;
+mod threads;
 mod tls;
 mod top;
 mod values;
@@ -138,6 +139,10 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_MAX_CONNECTIONS", value_name = "N", default_value_t = 65_536)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
     pub max_connections: usize,
+    /// Threads that serve; without it one for each processor, but for one where Redis is on this machine
+    #[arg(long, env = "INTRAY_THREADS", value_name = "N")]
+    #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_024))]
+    pub threads: Option<usize>,
     /// Queues that there may be; a call that would bring one more into being is refused
     #[arg(long, env = "INTRAY_MAX_QUEUES", value_name = "N", default_value_t = 10_000)]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]

@@ -16,7 +16,10 @@ use intray::{
     service::{self, Backend},
     top,
 };
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::{
+    runtime::Builder,
+    signal::unix::{SignalKind, signal},
+};
 use tracing_subscriber::fmt;
 
 /// An import that came to its end, and not all of it was taken.
@@ -37,7 +40,8 @@ fn main() -> ExitCode {
         Command::Key(options) => key(options),
         Command::Completions { shell } => print(&config::completions(shell)),
         Command::Man => config::manual().map_err(Into::into).and_then(|page| print(&page)),
-        Command::Serve(options) => logged(options.store.log_format).and_then(|()| block_on(serve(options))),
+        Command::Serve(options) => logged(options.store.log_format)
+            .and_then(|()| run(Builder::new_multi_thread().worker_threads(options.threads()), serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
         Command::Move(options) => block_on(leave(options)),
         Command::Import(options) => match block_on(async move { bulk::import(&options).await }) {
@@ -73,7 +77,11 @@ fn print(text: &[u8]) -> anyhow::Result<()> {
 }
 
 fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    run(&mut Builder::new_multi_thread(), work)
+}
+
+fn run<T>(runtime: &mut Builder, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    let runtime = runtime.enable_all().build()?;
     let outcome = runtime.block_on(work);
     // A thread that hangs in a file of a dead disk is not waited for.
     runtime.shutdown_background();

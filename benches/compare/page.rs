@@ -72,8 +72,9 @@ fn words(part: Part) -> (&'static str, &'static str) {
         Part::Connections => ("Connections", "The same by fewer and by more callers."),
         Part::Open => (
             "At a part of the most",
-            "Calls come when they are due, whatever has become of those before; a latency counts from when the call was due,\n\
-             not from when it could be sent. The most is what 64 callers got out of a closed loop just before.",
+            "Calls come when they are due, those of a quarter of a millisecond together, whatever has become of those before; a\n\
+             latency counts from when the call was due, not from when it could be sent. The most is what 64 callers got out\n\
+             of a closed loop just before.",
         ),
         Part::With => (
             "With what a queue can do",

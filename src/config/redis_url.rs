@@ -10,7 +10,7 @@ use clap::{Arg, Command, builder::TypedValueParser, error::ErrorKind};
 
 use super::{
     sentinel_url::SentinelUrl,
-    values::{split_port, unbracketed},
+    values::{is_loopback, split_port, unbracketed},
 };
 use crate::{files, job::Invalid};
 
@@ -33,6 +33,15 @@ impl Secret {
     /// For the client that connects, and for nobody else.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+
+    /// Where it leads, without user and password: hosts and ports with a comma between, or a path.
+    fn place(&self) -> &str {
+        // A unix URL has its password among the options.
+        let plain = self.0.split('?').next().unwrap_or_default();
+        let (_, rest) = plain.split_once("://").unwrap_or_default();
+        // A path starts with a slash, and an `@` in it is only a letter.
+        rest.rsplit_once('@').filter(|_| !rest.starts_with('/')).map_or(rest, |(_, place)| place)
     }
 
     pub(super) fn asks_for_tls(&self) -> bool {
@@ -73,6 +82,23 @@ impl RedisUrl {
     pub fn is_of_a_cluster(&self) -> bool {
         matches!(self, Self::Url(Secret(url)) if url.split_once("://").is_some_and(|(scheme, _)| scheme.ends_with("+cluster")))
     }
+
+    /// Whether it has the processors that this process has. Where sentinels say that a primary is, it may not stay.
+    pub fn is_on_this_machine(&self) -> bool {
+        match self {
+            Self::Embedded => true,
+            Self::Sentinels(_) => false,
+            Self::Url(url) => {
+                let (places, is_path) = (url.place(), url.place().starts_with('/'));
+                is_path || places.split('/').next().unwrap_or_default().split(',').all(is_local)
+            }
+        }
+    }
+}
+
+/// `host[:port]`
+fn is_local(place: &str) -> bool {
+    split_port(place.trim()).and_then(|(host, _)| unbracketed(host)).is_some_and(is_loopback)
 }
 
 /// `[user:password@]host[:port][/db][?options]`
@@ -111,12 +137,8 @@ impl fmt::Display for RedisUrl {
 /// The URL without user and password: enough to recognise it in a log.
 impl fmt::Display for Secret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A unix URL has its password among the options.
-        let plain = self.0.split('?').next().unwrap_or_default();
-        let (scheme, rest) = plain.split_once("://").unwrap_or_default();
-        // A path starts with a slash, and an `@` in it is only a letter.
-        let place = rest.rsplit_once('@').filter(|_| !rest.starts_with('/')).map_or(rest, |(_, place)| place);
-        write!(f, "{scheme}://{place}")
+        let (scheme, _) = self.0.split_once("://").unwrap_or_default();
+        write!(f, "{scheme}://{}", self.place())
     }
 }
 

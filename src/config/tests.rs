@@ -2,9 +2,11 @@ use std::{fs, process, time::SystemTime};
 
 use super::*;
 
+mod exposure;
 mod key;
 mod moving;
 mod sentinel;
+mod threads;
 
 /// What this command line means to a process without environment.
 fn parse(line: &str) -> Result<Command, clap::Error> {
@@ -197,25 +199,6 @@ fn the_url_itself_wins_over_the_file() {
     assert_eq!(from(&format!("--redis-url-file {}", path.display())), "redis://inside:1");
     assert_eq!(from(&format!("--redis-url-file {} --redis-url redis://said", path.display())), "redis://said");
     fs::remove_file(path).expect("our file");
-}
-
-#[test]
-fn strangers_are_kept_out_unless_the_operator_says_otherwise() {
-    for line in
-        ["", "--listen localhost:1", "--listen 127.9.9.9:1", "--listen [::1]:1", "--listen 0.0.0.0:1 --insecure"]
-    {
-        assert_eq!(serve(line).exposure(), Ok(()), "{line}");
-    }
-    assert!(
-        serve("--cors-origin https://a.example").exposure().is_ok()
-            && serve("--cors-origin * --insecure").exposure().is_ok()
-    );
-    for line in
-        ["--cors-origin *", "--listen 0.0.0.0:1", "--listen [::]:1", "--listen 10.0.0.1:1", "--listen desk.example:1"]
-    {
-        let said = serve(line).exposure().expect_err(line);
-        assert!(said.contains("--insecure") && !said.contains('\n'), "{said}");
-    }
 }
 
 #[test]

@@ -28,8 +28,7 @@ impl Listen {
 
     /// Whether only this machine can reach it. A name other than `localhost` is taken to be reachable.
     pub fn is_loopback(&self) -> bool {
-        let named = self.host.eq_ignore_ascii_case("localhost");
-        named || self.host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
+        is_loopback(&self.host)
     }
 
     /// The address to connect to from this machine: a listener on every address is met on loopback.
@@ -221,6 +220,12 @@ pub(super) fn unbracketed(host: &str) -> Option<&str> {
     }
     let clean = host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'));
     (!host.is_empty() && host.len() <= 253 && clean).then_some(host)
+}
+
+/// Whether a host, an IPv6 one without its brackets, is this machine whoever asks.
+pub(super) fn is_loopback(host: &str) -> bool {
+    let named = host.eq_ignore_ascii_case("localhost");
+    named || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 /// `host[:port]` in two, where the host may be a bracketed IPv6 address. `None` when the port is not one.

@@ -19,7 +19,7 @@ pub fn start() -> Server {
     Server { child, address }
 }
 
-/// On as many threads as the service has.
+/// On a thread for each processor: it leaves none to a Redis.
 pub fn serve() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {

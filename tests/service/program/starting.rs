@@ -45,6 +45,17 @@ async fn it_does_not_start_where_jobs_would_be_lost_or_anybody_could_come_in() {
 }
 
 #[tokio::test]
+async fn it_serves_on_as_many_threads_as_it_is_told() {
+    let threads = async |told: &str| {
+        let w = World::plan().flag("--threads", told).start().await;
+        let text = w.get("/metrics").await.text();
+        let found = text.lines().find_map(|line| line.strip_prefix("process_threads ")?.parse::<u32>().ok());
+        found.expect("the process's threads")
+    };
+    assert_eq!(threads("5").await - threads("1").await, 4);
+}
+
+#[tokio::test]
 async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_same_as_flags() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
