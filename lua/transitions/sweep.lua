@@ -4,7 +4,7 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   -
+-- ARGV   'all' | 'overdue' for what is overdue or due, and nothing else
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -102,20 +102,27 @@ local function trim_events(q)
   end
 end
 
-return function(q)
+-- What nobody waits for. Answers how many went, and whether there are more.
+local function tidy(q, kept, step)
+  local forgotten, more_to_forget = forget(q, kept, step.more and 0 or FORGOTTEN)
+  local removed, more_of_batches = look_at_batches(q, kept, step.expired + step.due + forgotten == 0)
+  return forgotten + removed, more_to_forget or more_of_batches
+end
+
+return function(q, args)
   write.spend(q, BESIDES)
   local step = overdue.step(q, STEP)
   write.so_far(q)
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
   local kept = {ms = tonumber(chosen[1] or $RETENTION_MS), most = tonumber(chosen[2] or $RETENTION_MAX)}
-  local forgotten, more_to_forget = forget(q, kept, step.more and 0 or FORGOTTEN)
-  local removed, more_of_batches = look_at_batches(q, kept, step.expired + step.due + forgotten == 0)
-  local more = step.more or more_to_forget or more_of_batches
+  local forgotten, more = 0, false
+  if args[1] == 'all' then forgotten, more = tidy(q, kept, step) end
+  more = more or step.more
   return commit(q, function()
     forget_order(q)
     -- What was told last is read to be counted: not by each of many steps.
     if more then redis.call('XTRIM', q.events, 'MAXLEN', '~', text.of(EVENTS)) else trim_events(q) end
     local next_ms = upcoming.next_ms(q, kept.ms, kept.most)
-    return {step.expired, step.due, step.died, forgotten + removed, more and 1 or 0, next_ms, step.lag}
+    return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag}
   end)
 end

@@ -19,7 +19,11 @@ use crate::{
 const TURN: u32 = 6;
 
 /// One bounded step.
-struct Sweep;
+enum Sweep {
+    All,
+    /// Not what is over and only takes room.
+    Overdue,
+}
 
 /// What a sweep moved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,7 +45,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well; what was swept until then stays swept.
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        steps(&self.parts.runner, queue, limits::SWEEP_STEPS).await
+        steps(&self.parts.runner, queue, &Sweep::All, limits::SWEEP_STEPS).await
     }
 
     /// One bounded step.
@@ -49,7 +53,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        self.go_alone(queue, &Sweep).await
+        self.go_alone(queue, &Sweep::All).await
     }
 
     /// As many steps as one makes in a row where there are other queues too.
@@ -57,7 +61,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well; what was swept until then stays swept.
     pub async fn sweep_a_turn(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        steps(&self.parts.runner, queue, TURN).await
+        steps(&self.parts.runner, queue, &Sweep::All, TURN).await
     }
 
     /// When there will be something to sweep, 0 for now; `None`: never, as things are. It costs a fraction of a sweep.
@@ -73,14 +77,14 @@ impl Queues {
 pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFuture<'s, ()> {
     Box::pin(async move {
         // If it fails, so will the call.
-        let _ = steps(runner, queue, TURN).await;
+        let _ = steps(runner, queue, &Sweep::Overdue, TURN).await;
     })
 }
 
-async fn steps(runner: &Arc<Runner>, queue: &QueueName, most: u32) -> Result<Swept, Fault> {
+async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32) -> Result<Swept, Fault> {
     let mut swept = Swept::default();
     for _ in 0..most {
-        let step = run(runner, queue, &Sweep).await?;
+        let step = run(runner, queue, sweep).await?;
         swept.expired += step.expired;
         swept.due += step.due;
         swept.dead += step.dead;
@@ -100,7 +104,12 @@ impl Transition for Sweep {
     const AFTER_A_FAULT: Effect = Effect::None;
 
     fn args(&self) -> Args {
-        Args::default()
+        let mut args = Args::default();
+        args.push(match self {
+            Self::All => "all",
+            Self::Overdue => "overdue",
+        });
+        args
     }
 
     fn read(&self, reply: Reply<'_>) -> Result<Swept, Fault> {

@@ -43,7 +43,20 @@ impl Queue {
 
     /// A batch is looked at when nothing else is overdue. Answers whether there may be more to do.
     fn sweep_step(&mut self, swept: &mut Swept) -> bool {
-        let (now, before) = (self.now, swept.expired + swept.due + swept.forgotten);
+        let before = swept.expired + swept.due + swept.forgotten;
+        self.move_overdue(swept);
+        swept.forgotten += self.forget_ended();
+        let batch = self.first_to_wake();
+        if let Some(code) = batch.filter(|_| swept.expired + swept.due + swept.forgotten == before) {
+            swept.forgotten += self.wake(code);
+        }
+        self.end_batches();
+        self.forget_order();
+        batch.is_some()
+    }
+
+    fn move_overdue(&mut self, swept: &mut Swept) {
+        let now = self.now;
         for id in self.in_state(State::Reserved) {
             if self.jobs[&id].is_overdue(now) {
                 swept.expired += 1;
@@ -56,20 +69,14 @@ impl Queue {
                 self.fall_due(id);
             }
         }
-        swept.forgotten += self.forget_ended();
-        let batch = self.first_to_wake();
-        if let Some(code) = batch.filter(|_| swept.expired + swept.due + swept.forgotten == before) {
-            swept.forgotten += self.wake(code);
-        }
-        self.end_batches();
-        self.forget_order();
-        batch.is_some()
     }
 
-    /// What is overdue goes first, whoever reserves. One step is enough: none of the sets is long.
+    /// What is overdue goes first, whoever reserves, and nothing else goes with it.
     pub fn sweep_if_overdue(&mut self) {
         if self.is_anything_overdue() {
-            self.sweep_step(&mut Swept::default());
+            self.move_overdue(&mut Swept::default());
+            self.end_batches();
+            self.forget_order();
         }
     }
 
