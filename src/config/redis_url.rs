@@ -89,16 +89,17 @@ impl RedisUrl {
             Self::Embedded => true,
             Self::Sentinels(_) => false,
             Self::Url(url) => {
-                let (places, is_path) = (url.place(), url.place().starts_with('/'));
-                is_path || places.split('/').next().unwrap_or_default().split(',').all(is_local)
+                let place = url.place();
+                let (hosts, _) = place.split_once('/').unwrap_or((place, ""));
+                place.starts_with('/') || hosts.split(',').all(|place| host(place.trim()).is_some_and(is_loopback))
             }
         }
     }
 }
 
-/// `host[:port]`
-fn is_local(place: &str) -> bool {
-    split_port(place.trim()).and_then(|(host, _)| unbracketed(host)).is_some_and(is_loopback)
+/// That of `host[:port]`. `None` when it is neither a host nor a port.
+fn host(place: &str) -> Option<&str> {
+    split_port(place).and_then(|(host, _)| unbracketed(host))
 }
 
 /// `[user:password@]host[:port][/db][?options]`
@@ -108,15 +109,14 @@ fn is_server(rest: &str) -> bool {
     let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
     let db = tail.strip_prefix('/').unwrap_or_default().split('?').next().unwrap_or_default();
     let db_is_number = db.is_empty() || db.parse::<u32>().is_ok();
-    db_is_number && split_port(place).is_some_and(|(host, _)| unbracketed(host).is_some())
+    db_is_number && host(place).is_some()
 }
 
 /// `[user:password@]host[:port],host[:port]`: a cluster has one database, and nothing stands behind.
 fn are_nodes(rest: &str) -> bool {
     let rest = rest.strip_suffix('/').unwrap_or(rest);
     let places = rest.rsplit_once('@').map_or(rest, |(_, places)| places);
-    let is_node = |place: &str| split_port(place).is_some_and(|(host, _)| unbracketed(host).is_some());
-    !places.contains(['/', '?']) && places.split(',').all(|place| is_node(place.trim()))
+    !places.contains(['/', '?']) && places.split(',').all(|place| host(place.trim()).is_some())
 }
 
 fn is_path(rest: &str) -> bool {
