@@ -16,9 +16,12 @@ function books.write(q, what, last, count)
   call('HSET', q.totals, 'stamp', text.of(last), what, text.of(count))
 end
 
--- So many events of one kind, `head`; `tale` has of each the job's id, and then the rest and the head of the next.
-function books.tell(q, head, tale, n, ready)
-  event.publish(q, n, head .. concat(tale, '', 1, n * 2 - 1) .. sub(tale[n * 2], 1, -1 - #head))
+-- So many events of one kind. `tale` begins with its head, and has of each the job's id, and then the rest and the head of
+-- the next.
+function books.tell(q, tale, n, ready)
+  local last = n * 2 + 1
+  tale[last] = sub(tale[last], 1, -1 - #tale[1])
+  event.publish(q, n, concat(tale, '', 1, last))
   hint.publish(q, ready)
 end
 

@@ -15,7 +15,7 @@ local short = text.short
 -- Room for the list, kept between calls: of each, only as much is read as this call has written. `ids` is a command, too:
 -- they leave what its first two words say.
 local ids, to_live, to_ended, off_held, off_dedupe = {}, {'HSET'}, {'ZADD'}, {'ZREM'}, {'HDEL'}
-local tale, results, one_live, one_raw = {}, {'HSET'}, {}, {}
+local tale, results, one_live, one_raw = {COMPLETED}, {'HSET'}, {}, {}
 -- Digests of which somebody else may have become the owner.
 local doubted, owners = {}, {}
 -- What was counted, and of each item what is said of it.
@@ -72,7 +72,7 @@ local function decide(args, n, now, before, lives, raws)
     if since ~= known_since then known_since, known_client, note, done = since, nil, note_of(since, now) end
     if worker ~= known_worker then known_worker, known_client, named = worker, nil, short(worker) end
     if client ~= known_client then known_client, rest = client, named .. short(client) .. note end
-    to_live[k + 1], to_ended[k + 2], tale[k - 1], tale[k] = id, id, id, rest
+    to_live[k + 1], to_ended[k + 2], tale[k], tale[k + 1] = id, id, id, rest
     to_live[k + 2] = patch.complete(live, arrival, score, counters, stop, sub(claim, -8), how, since, named)
     answer[i + 2] = done
     to_ended[k + 1], off_held[i + 2] = text.of(before + i), worker .. '\0' .. nonce .. '\0' .. id
@@ -114,7 +114,7 @@ return function(q, args)
 
   if doubts > 0 then freed = settle_doubts(q, freed, doubts) end
   write(q, n, said, freed)
-  books.tell(q, COMPLETED, tale, n, 0)
+  books.tell(q, tale, n, 0)
   books.write(q, 'completed', before + n, count + n)
   answer[2] = text.of(n)
   return text.packed(answer, n + 2)

@@ -14,7 +14,7 @@ local ID_LEN, LOCKS, PARTS = $ID_LEN, record.LOCKS / 256, patch.PARTS - 7
 local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], text.short('enqueued'), text.words('stored', 'waiting')
 local call, pack, unpack, byte = redis.call, struct.pack, unpack, string.byte
 -- Room for the list, kept between calls: of each, only as much is read as this call has written.
-local ids, digests, whose, clients, tale, one = {}, {}, {}, {}, {}, {}
+local ids, digests, whose, clients, tale, one = {}, {}, {}, {}, {ENQUEUED}, {}
 local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
 
 -- Reads a list in which nothing is twice or rare, and nothing needs a gate. Answers how many have a digest; nil for another
@@ -79,14 +79,14 @@ return function(q, args)
     if client ~= known then
       known, rest = client, '\0' .. text.short(client) .. '\0\0' .. ENQUEUED
     end
-    tale[k - 1], tale[k] = id, rest
+    tale[k], tale[k + 1] = id, rest
   end
   to_jobs[2], to_inbound[2], to_dedupe[2] = q.jobs, q.inbound, q.dedupe
   turns.write_arrivals(q)
   call(unpack(to_jobs, 1, n * 2 + 2))
   call(unpack(to_inbound, 1, n * 2 + 2))
   if deduped > 0 then call(unpack(to_dedupe, 1, deduped * 2 + 2)) end
-  books.tell(q, ENQUEUED, tale, n, n)
+  books.tell(q, tale, n, n)
   books.write(q, 'enqueued', before + n, count + n)
   return answers[n]
 end

@@ -19,7 +19,7 @@ local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack,
 local tonumber = tonumber
 -- Room for the list, kept between calls: of each, only as much is read as this call has written.
 local limits, leases, nonces, workers, claims = {}, {}, {}, {}, {}
-local ids, tale, answer, settings, one_raw, one_live, one_draft = {}, {}, {}, {}, {}, {}, {}
+local ids, tale, answer, settings, one_raw, one_live, one_draft = {}, {RESERVED}, {}, {}, {}, {}, {}
 local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
 for i = 1, MOST do to_held[i * 2 + 1] = '0' end
 
@@ -114,7 +114,7 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       end
       turns.serve(score, client, not live or patch.is_unserved(live))
       to_reserved[k + 1], to_reserved[k + 2], to_held[k + 2] = due, id, worker .. '\0' .. nonce .. '\0' .. id
-      to_live[k + 1], to_live[k + 2], tale[k - 1], tale[k] = id, packed, id, rest
+      to_live[k + 1], to_live[k + 2], tale[k], tale[k + 1] = id, packed, id, rest
       answer[at + 1], answer[at + 2], answer[at + 3] = id .. due_word, raw, packed
       at, from, size = at + 3, from + CLAIM, size + #raw
       if live then at = tell_draft(at, worker, drafts[i], d.shares_drafts) end
@@ -131,7 +131,7 @@ local function write(q, n)
   call(unpack(to_live, 1, n * 2 + 2))
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
-  books.tell(q, RESERVED, tale, n, 0)
+  books.tell(q, tale, n, 0)
   call('HINCRBY', q.totals, 'handed_out', text.of(n))
 end
 
