@@ -2,7 +2,8 @@
 FROM rust:1-bookworm AS build
 WORKDIR /build
 COPY . .
-RUN cargo build --release --locked
+# The allocator has to know how large a page is. On arm64 it may be up to 64 KiB, whatever it is where this is built.
+RUN if [ "$(uname -m)" = aarch64 ]; then export JEMALLOC_SYS_WITH_LG_PAGE=16; fi; cargo build --release --locked
 
 FROM debian:bookworm-slim
 # The package starts nothing here; only its program is used, by intray and as intray's user.

@@ -1,15 +1,54 @@
-//! What this process has allocated, by the allocator's own count.
+//! The allocator, and what this process has allocated by its count.
 
-/// Bytes that are in use, small and large ones. `None` where the C library keeps no such count.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
-#[expect(unsafe_code, reason = "the count is the C library's")]
+use std::{ffi::CStr, mem::size_of, ptr};
+
+use tikv_jemallocator::Jemalloc;
+
+/// A cycle asks for memory a hundred times: the C library's allocator takes twice as many instructions for it.
+#[global_allocator]
+static ALLOCATOR: Jemalloc = Jemalloc;
+
+/// Bytes that are in use, small and large ones.
 pub fn allocated() -> Option<usize> {
-    // SAFETY: it reads the allocator's figures under its own locks, and gives them by value.
-    let figures = unsafe { libc::mallinfo2() };
-    Some(figures.uordblks + figures.hblkhd)
+    // The figures are those of when this was last counted on.
+    tell(c"epoch", 1_u64)?;
+    ask(c"stats.allocated")
 }
 
-#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
-pub fn allocated() -> Option<usize> {
-    None
+#[expect(unsafe_code, reason = "the allocator's figures have no other door")]
+fn ask(name: &CStr) -> Option<usize> {
+    let (mut value, mut length) = (0_usize, size_of::<usize>());
+    // SAFETY: the value has the length that is said, and this name's value is a `size_t`; where it is not, that is an error.
+    let error = unsafe {
+        tikv_jemalloc_sys::mallctl(name.as_ptr(), (&raw mut value).cast(), &raw mut length, ptr::null_mut(), 0)
+    };
+    (error == 0).then_some(value)
+}
+
+#[expect(unsafe_code, reason = "the allocator's figures have no other door")]
+fn tell(name: &CStr, mut value: u64) -> Option<()> {
+    // SAFETY: as in `ask`; this name's value is a `uint64_t`.
+    let error = unsafe {
+        let none = ptr::null_mut();
+        tikv_jemalloc_sys::mallctl(name.as_ptr(), none, none.cast(), (&raw mut value).cast(), size_of::<u64>())
+    };
+    (error == 0).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_held_is_counted_and_what_is_given_back_is_not() {
+        const MANY: usize = 64 << 20;
+        let before = allocated().expect("a count");
+        let held = vec![1_u8; MANY];
+        let meanwhile = allocated().expect("a count");
+        assert!(meanwhile >= before + MANY / 2, "{before}, then {meanwhile}");
+        drop(held);
+        let after = allocated().expect("a count");
+        assert!(after < before + MANY / 2, "{before}, {meanwhile}, then {after}");
+        assert_eq!(ask(c"stats.nothing"), None);
+    }
 }

@@ -40,7 +40,7 @@ base "$work/debian" debian:bookworm-slim --env PATH=/usr/local/sbin:/usr/local/b
 
 say "a bookworm with $(rustc --version)"
 chroot "$work/debian" /bin/sh -c \
-    'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends gcc libc6-dev' \
+    'apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends gcc libc6-dev make' \
     >"$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; exit 1; }
 mkdir -p "$work/debian/usr/local/rust"
 tar -C "$(rustc --print sysroot)" --exclude=share --exclude='lib/rustlib/src' -c . | tar -C "$work/debian/usr/local/rust" -x

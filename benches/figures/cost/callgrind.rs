@@ -7,8 +7,19 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// What the C library's callers ask it for.
-const ALLOCATING: [&str; 5] = ["malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign"];
+/// What callers ask the allocator for: that of the C library, and jemalloc.
+const ALLOCATING: [&str; 10] = [
+    "malloc",
+    "calloc",
+    "realloc",
+    "aligned_alloc",
+    "posix_memalign",
+    "_rjem_malloc",
+    "_rjem_calloc",
+    "_rjem_realloc",
+    "_rjem_mallocx",
+    "_rjem_rallocx",
+];
 
 pub struct Callgrind {
     folder: PathBuf,
