@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { confirm, shown, stage } from '../world/stage.js'
-import { becomes } from '../world/until.js'
+import { becomes, reads } from '../world/until.js'
 
 const on = stage()
 
@@ -16,8 +16,8 @@ test('who holds what is shown, and can be taken back', async () => {
   const job = await on.service.reserve('calls', 'bob')
   const page = await on.open('/console/#/q/calls/held')
   await row(page, 'bob').waitFor()
-  assert.match(await row(page, 'bob').innerText(), /4:5\d|5:00/)
-  assert.match(await row(page, 'bob').innerText(), /"call":"back"/)
+  await reads(row(page, 'bob'), /4:5\d|5:00/)
+  await reads(row(page, 'bob'), /"call":"back"/)
   await row(page, 'bob').getByRole('button', { name: 'Release' }).click()
   await shown(page, `Take job ${tail(id)} from bob?`)
   assert.equal(await on.service.state(id), 'reserved')
@@ -106,7 +106,7 @@ test('who has narrowed the dead to one client requeues and removes those alone',
   await filter.fill('acme')
   await filter.press('Enter')
   await page.getByRole('button', { name: 'Requeue all' }).click()
-  assert.match(await page.getByRole('dialog').innerText(), /of acme/)
+  await reads(page.getByRole('dialog'), /of acme/)
   await confirm(page, 'Requeue all')
   await shown(page, '2 jobs in line again.')
   assert.equal(await count('shared', 'dead'), 2)
@@ -122,7 +122,7 @@ test('who has narrowed the dead to one client requeues and removes those alone',
 test('a delayed job is run now', async () => {
   const id = await on.service.enqueue('later', 1, { delay_ms: 3_600_000 })
   const page = await on.open('/console/#/q/later/delayed')
-  assert.match(await row(page, tail(id)).innerText(), /59 min|1 h/)
+  await reads(row(page, tail(id)), /59 min|1 h/)
   await row(page, tail(id)).getByRole('button', { name: 'Run now' }).click()
   await becomes(() => on.service.state(id), 'waiting')
 })
@@ -133,10 +133,10 @@ test('blocked jobs name their locks, and locks their holder', async () => {
   await on.service.reserve('locked', 'eve')
   await on.service.reserve('locked', 'fay')
   const page = await on.open('/console/#/q/locked/blocked')
-  assert.match(await row(page, '"b"').innerText(), /customer 7/)
+  await reads(row(page, '"b"'), /customer 7/)
   await page.getByRole('link', { name: 'locks' }).click()
   const lock = row(page, 'customer 7')
-  assert.match(await lock.innerText(), /1\s+eve/)
+  await reads(lock, /1\s+eve/)
   await lock.getByRole('button', { name: 'Release' }).click()
   await confirm(page, 'Release the job')
   await becomes(() => on.service.state(first), 'waiting')
@@ -219,7 +219,7 @@ test('batches show how far they are, their jobs and results; they are sealed and
   const page = await on.open('/console/#/q/pages/batches')
   const line = row(page, 'press')
   await line.waitFor()
-  assert.match(await line.innerText(), /1\s*\/ 4/)
+  await reads(line, /1\s*\/ 4/)
   assert.equal(await line.getByRole('progressbar').getAttribute('aria-valuenow'), '25')
   await line.click()
   const panel = page.locator('.panel')

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { confirm, shown, stage } from '../world/stage.js'
-import { becomes } from '../world/until.js'
+import { becomes, reads } from '../world/until.js'
 
 const on = stage(({ service }) => service.enqueue('work', { n: 1 }))
 
@@ -107,7 +107,7 @@ test('what really is not allowed is said too', async () => {
   for (let job = await on.service.reserve('work', 'kim'); job; job = await on.service.reserve('work', 'kim')) await on.service.complete(job)
   await confirm(page, 'Cancel the job')
   await page.getByRole('dialog').getByRole('alert').waitFor()
-  assert.match(await page.getByRole('dialog').getByRole('alert').innerText(), /completed/)
+  await reads(page.getByRole('dialog').getByRole('alert'), /completed/)
 })
 
 test('when nobody answers, what was there stays, and it is said how old it is', async () => {
@@ -117,8 +117,8 @@ test('when nobody answers, what was there stays, and it is said how old it is', 
   down()
   await shown(page, 'The service does not answer.')
   assert.equal(await link(page), 'Offline')
-  assert.match(await page.locator('.offline').innerText(), /What you see is \d+ s old/)
-  assert.equal(await page.locator('[data-row]', { hasText: 'work' }).count(), 1)
+  await reads(page.locator('.offline'), /What you see is \d+ s old/)
+  await becomes(() => page.locator('[data-row]', { hasText: 'work' }).count(), 1)
   up()
   await becomes(() => link(page), 'Live', 20_000)
   await page.locator('.offline').waitFor({ state: 'detached' })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { confirm, fits, shown, stage } from '../world/stage.js'
-import { becomes } from '../world/until.js'
+import { becomes, reads } from '../world/until.js'
 
 const on = stage()
 
@@ -166,7 +166,7 @@ test('on a phone the way out and the unit of the rates stay on their line', asyn
   // A font may be wider than the one that is here.
   await page.locator('body').evaluate((body) => { body.style.letterSpacing = '.06em' })
   await level('.top .brand', '.top .button:last-child')
-  assert.match(await page.locator('figcaption .key:last-child span').innerText(), /^\/\smin$/)
+  await reads(page.locator('figcaption .key:last-child span'), /^\/\smin$/)
   await page.locator('figcaption .key b').evaluateAll((all) => all.forEach((rate) => { rate.textContent = '1,392' }))
   await level('figcaption .key:last-child', 'figcaption .key:last-child span')
 })

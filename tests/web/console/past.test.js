@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { confirm, shown, stage } from '../world/stage.js'
-import { becomes } from '../world/until.js'
+import { becomes, reads } from '../world/until.js'
 
 const on = stage()
 
@@ -48,10 +48,11 @@ test('everybody who works is on one page: who is late, who waits, and whom a job
   await page.getByRole('link', { name: 'Workers' }).click()
   await row(page, 'late-lee').waitFor()
   const held = page.getByRole('table', { name: 'who holds what' }).locator('[data-row]')
-  assert.match(await held.nth(0).innerText(), /late-lee/, 'whose time is over soonest comes first')
-  assert.match(await held.nth(1).innerText(), /early-eve/)
+  // Whose time is over soonest comes first.
+  await reads(held.nth(0), /late-lee/)
+  await reads(held.nth(1), /early-eve/)
   await row(page, 'idle-ida').waitFor({ timeout: 8_000 })
-  assert.match(await row(page, 'idle-ida').innerText(), /nothing-here/)
+  await reads(row(page, 'idle-ida'), /nothing-here/)
   gone.abort()
   await row(page, 'late-lee').getByRole('button', { name: 'Release' }).click()
   await confirm(page, 'Release the job')

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { confirm, shown, stage } from '../world/stage.js'
-import { becomes } from '../world/until.js'
+import { becomes, reads } from '../world/until.js'
 
 const on = stage()
 
@@ -81,7 +81,7 @@ test('what is picked over several pages is cancelled, and who is passed over is 
   await on.service.reserve('pages', 'ann')
   await confirm(page, 'Cancel them')
   await shown(page, '2 jobs cancelled; 1 skipped: ')
-  assert.match(await page.locator('.messages').innerText(), /reserved/)
+  await reads(page.locator('.messages'), /reserved/)
   assert.deepEqual((await jobs('pages', 'cancelled')).length, 2)
 })
 
@@ -94,7 +94,7 @@ test('the dead of one error are put in line, and the others stay', async () => {
   await page.keyboard.press('Enter')
   await rows(page, 2)
   await page.getByRole('button', { name: 'Requeue all' }).click()
-  assert.match(await page.getByRole('dialog').innerText(), /with “timeout” in an error/)
+  await reads(page.getByRole('dialog'), /with “timeout” in an error/)
   await confirm(page, 'Requeue all')
   await shown(page, '2 jobs in line again.')
   await page.getByRole('button', { name: 'Show all again' }).click()
@@ -160,7 +160,7 @@ test('a list is narrowed by client, batch, age and text, and all that is shown i
   await page.keyboard.press('Enter')
   await rows(page, 2)
   await page.getByRole('button', { name: 'Reorder all waiting jobs' }).click()
-  assert.match(await page.getByRole('dialog').innerText(), /Only the jobs of odd/)
+  await reads(page.getByRole('dialog'), /Only the jobs of odd/)
   await confirm(page, 'Set it')
   await shown(page, '2 jobs moved.')
   assert.deepEqual((await priorities('narrow')).slice(0, 3), [[1, 10], [3, 10], [0, 50]])

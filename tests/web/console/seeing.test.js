@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shown, stage } from '../world/stage.js'
-import { becomes } from '../world/until.js'
+import { becomes, reads } from '../world/until.js'
 
 const on = stage()
 
@@ -24,11 +24,11 @@ test('the queues are there with their counts, ages and rates', async () => {
   const page = await on.open()
   const line = row(page, 'reviews')
   await becomes(() => line.locator('td.waiting').innerText(), '2')
-  assert.equal(await line.locator('td.held').innerText(), '1')
-  assert.equal(await line.locator('td.delayed').innerText(), '1')
-  assert.match(await line.locator('td.oldest').innerText(), /^\d+ s$/)
-  await becomes(async () => /^\d/.test(await line.locator('td.in').innerText()), true, 15_000)
-  assert.equal(await page.locator('.chart canvas').count(), 1)
+  await becomes(() => line.locator('td.held').innerText(), '1')
+  await becomes(() => line.locator('td.delayed').innerText(), '1')
+  await reads(line.locator('td.oldest'), /^\d+ s$/)
+  await reads(line.locator('td.in'), /^\d/, 15_000)
+  await becomes(() => page.locator('.chart canvas').count(), 1)
 })
 
 test('a list changes by itself when something happens', async () => {
@@ -43,7 +43,7 @@ test('a list changes by itself when something happens', async () => {
   await page.getByRole('link', { name: 'activity' }).click()
   await on.service.complete(job, { fine: true })
   await row(page, 'completed').waitFor()
-  assert.match(await row(page, 'completed').innerText(), /ann/)
+  await reads(row(page, 'completed'), /ann/)
 })
 
 test('a job is found by its id, a batch by its own, a queue by its name; what is not there is said', async () => {
@@ -64,7 +64,7 @@ test('a job is found by its id, a batch by its own, a queue by its name; what is
   await becomes(() => page.url().endsWith('#/q/haystack/waiting'))
   await search(`haystack-${'0'.repeat(25)}1`)
   await page.locator('.search .problem').waitFor()
-  assert.match(await page.locator('.search .problem').innerText(), /no such job|not|forgotten/i)
+  await reads(page.locator('.search .problem'), /no such job|not|forgotten/i)
   await search('nothing like it')
   await shown(page, 'No queue has this name')
 })
@@ -88,7 +88,7 @@ test('long lists are read page by page', async () => {
   await on.service.call('POST', '/jobs', jobs)
   const page = await on.open('/console/#/q/long/waiting')
   await row(page, '{"n":0}').waitFor()
-  assert.equal(await page.locator('[data-row]').count(), 50)
+  await becomes(() => page.locator('[data-row]').count(), 50)
   await page.keyboard.press('n')
   await row(page, '{"n":50}').waitFor()
   await page.keyboard.press('n')
@@ -143,5 +143,5 @@ test('what happened to a job is told, and goes on', async () => {
   await becomes(() => story.count(), 1)
   await on.service.fail(await on.service.reserve('tale', 'zoe'), 'the lamp went out')
   await becomes(async () => (await story.allInnerTexts()).map((text) => /(enqueued|reserved|failed)/.exec(text)?.[1]).join(), 'enqueued,reserved,failed')
-  assert.match(await story.last().innerText(), /zoe[^]*the lamp went out/)
+  await reads(story.last(), /zoe[^]*the lamp went out/)
 })

@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { test } from 'node:test'
 import { fits, shown, stage } from '../world/stage.js'
-import { becomes } from '../world/until.js'
+import { becomes, reads } from '../world/until.js'
 
 const on = stage()
 
@@ -34,7 +34,7 @@ test('a post is taken, decided and handed in with the keyboard alone', async () 
   const id = await only('Buy now!')
   const page = await sit('kay')
   await shown(page, 'Buy now!')
-  assert.match(await page.locator('#time').innerText(), /^[12]:\d\d$/)
+  await reads(page.locator('#time'), /^[12]:\d\d$/)
   await page.keyboard.press('3')
   assert.equal(await page.getByRole('button', { name: 'Hand in' }).isDisabled(), true)
   await page.keyboard.press('q')
@@ -45,7 +45,7 @@ test('a post is taken, decided and handed in with the keyboard alone', async () 
   await becomes(() => on.service.state(id), 'completed')
   assert.deepEqual((await on.service.call('GET', `/jobs/${id}`)).result, { verdict: 'remove', rule: 'spam', note: 'same as yesterday' })
   await view(page, 'wait')
-  assert.equal(await page.locator('#done').innerText(), '1')
+  await becomes(() => page.locator('#done').innerText(), '1')
   // The field has the focus still; it must not take the next decision for a letter.
   const next = await on.service.enqueue(QUEUE, post('And another'))
   await shown(page, 'And another')

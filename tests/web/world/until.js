@@ -26,3 +26,14 @@ export async function becomes(ask, wanted = true, within = 10_000) {
     await sleep(50)
   }
 }
+
+/** Looks until the text is such. What a click leads to may be on its way still, and what was there before still be there. */
+export async function reads(look, wanted, within = 10_000) {
+  const end = Date.now() + within
+  for (;;) {
+    const seen = await look.innerText()
+    if (wanted.test(seen)) return
+    if (Date.now() > end) assert.match(seen, wanted)
+    await sleep(50)
+  }
+}
