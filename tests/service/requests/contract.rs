@@ -3,10 +3,11 @@
 mod batches;
 mod bodies;
 mod guarded;
+mod jobs;
 mod shape;
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::guarded::Guarded;
 use crate::world::{Answer, Client, World, contract::CONTRACT, eventually};
@@ -18,7 +19,6 @@ struct Operation<'a> {
     path: String,
 }
 
-const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 const UNKNOWN_RESERVATION: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 /// Needs no parameters filled in and no state.
 const SERVED: [&str; 13] = [
@@ -85,8 +85,8 @@ async fn every_documented_answer_is_real() {
         let client = (*frozen).clone();
         calls.spawn(async move {
             let body = json!({
-                "/jobs": { "payload": 2 }, "/jobs/{id}": { "priority": 1 }, "/jobs/release": { "id": UNKNOWN },
-                "/jobs/requeue": { "id": UNKNOWN }, "/jobs/reprioritize": { "queue": "default", "priority": 1 },
+                "/jobs": { "payload": 2 }, "/jobs/{id}": { "priority": 1 }, "/jobs/release": { "id": jobs::UNKNOWN },
+                "/jobs/requeue": { "id": jobs::UNKNOWN }, "/jobs/reprioritize": { "queue": "default", "priority": 1 },
                 "/queues/{queue}": {}, "/batches": batches::items(),
                 "/batches/{id}/jobs": batches::items(),
             });
@@ -120,7 +120,7 @@ fn filled(template: &str, id: &str) -> String {
 
 /// The id of what such a path names, which is not there.
 fn unknown(template: &str) -> &'static str {
-    if template.starts_with("/batches") { batches::UNKNOWN } else { UNKNOWN }
+    if template.starts_with("/batches") { batches::UNKNOWN } else { jobs::UNKNOWN }
 }
 
 fn needs_no_key(operation: &Operation<'_>) -> bool {
@@ -154,11 +154,6 @@ async fn one_queue_more(crowded: &Client, operation: &Operation<'_>) -> Answer {
     crowded.request(operation.method, &path).json(body.to_string()).send().await
 }
 
-/// A job that nobody else touches.
-async fn fresh(w: &Client) -> String {
-    w.enqueue_as(json!({ "payload": 1, "dedupe": false, "priority": 0, "max_attempts": 1 })).await
-}
-
 /// Asked for again by whoever has it.
 async fn unchanged(w: &World, operation: &Operation<'_>) -> Answer {
     let first = w.get(&operation.path).await;
@@ -167,44 +162,15 @@ async fn unchanged(w: &World, operation: &Operation<'_>) -> Answer {
 }
 
 async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
-    if operation.template == "/tokens" {
-        return w.post("/tokens", json!({ "worker": "ann", "queues": ["default"] })).await;
-    }
-    if operation.template.starts_with("/batches") {
-        return batches::succeed(w, operation).await;
-    }
-    let id = fresh(w).await;
-    let held = w.reserve_by(json!({ "id": id })).await;
-    let path = filled(operation.template, &id);
-    if let Some(body) = CONTRACT.settling(operation.method, operation.template, &held.reservation) {
-        w.post(&path, json!([{ "reservation": "x" }])).await.is(200);
-        return w.post(&path, body).await;
-    }
-    match (operation.method, operation.template) {
-        ("POST", "/jobs") if status == 200 => {
-            w.put(json!({ "payload": "twin" })).await;
-            w.post("/jobs", json!([{ "payload": 1 }, { "priority": 1 }])).await.is(200);
-            w.put(json!({ "payload": "twin" })).await
-        }
-        ("POST", "/jobs") => w.put(json!({ "payload": 1, "dedupe": false })).await,
-        ("POST", "/jobs/reserve") => {
-            w.nothing(json!({ "queues": ["empty"] })).await;
-            w.ask(json!({})).await
-        }
-        ("POST", action @ ("/jobs/release" | "/jobs/requeue")) => w.post(action, json!({ "id": id })).await,
-        ("POST", "/jobs/reprioritize") => w.post(&path, json!({ "queue": "default", "priority": 1 })).await,
-        ("PATCH", "/jobs/{id}") => w.patch(&path, json!({ "priority": 7 })).await,
-        ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
-        ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
-        ("DELETE", "/queues/{queue}") => w.delete(&format!("{path}?state=dead")).await,
-        ("GET", "/events") => w.hear_of("").await,
-        (method, _) => w.request(method, &path).send().await,
+    match operation.template {
+        "/tokens" => w.post("/tokens", json!({ "worker": "ann", "queues": ["default"] })).await,
+        template if template.starts_with("/batches") => batches::succeed(w, operation).await,
+        _ => jobs::succeed(w, operation, status).await,
     }
 }
 
 async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
     let Operation { method, template, path } = operation;
-    let send = |body: Value| w.request(method, path).json(body.to_string()).send();
     match slug {
         // A browser names no origin with a read, only that it is for another site's page.
         "origin-not-allowed" if *method == "GET" => {
@@ -218,53 +184,13 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
         "too-large" => w.request(method, path).json(vec![b' '; (8 << 20) + 1]).send().await,
         "invalid-request" => w.request(method, &format!("{path}?nonsense=1")).json("{}").send().await,
         _ if template.starts_with("/batches") => batches::refuse(w, operation, slug).await,
-        "too-many-items" => send(json!(vec![0; 1_001])).await,
-        "unknown-queue" if *template == "/jobs/reprioritize" => {
-            send(json!({ "queue": "nowhere", "priority": 1 })).await
-        }
-        "unknown-queue" => {
-            let unknown = path.replace("default", "nowhere");
-            let unknown = if *method == "DELETE" { format!("{unknown}?state=all") } else { unknown };
-            w.request(method, &unknown).send().await
-        }
-        "unknown-job" if template.contains("{id}") => send(json!({ "priority": 1 })).await,
-        "unknown-job" => send(json!({ "id": UNKNOWN })).await,
-        "queue-full" => {
-            w.patch("/queues/small", json!({ "max_jobs": 1 })).await.is(200);
-            w.put(json!({ "queue": "small", "payload": 1 })).await;
-            send(json!({ "queue": "small", "payload": 2 })).await
-        }
-        "idempotency-key-reused" => {
-            let keyed = |n: u64| {
-                w.request(method, path).header("idempotency-key", "k").json(json!({ "payload": n }).to_string())
-            };
-            keyed(1).send().await;
-            keyed(2).send().await
-        }
-        "reservation-lost" => {
-            let id = fresh(w).await;
-            let held = w.reserve_by(json!({ "id": id })).await;
-            w.cancel_by_force(&id).await.is(200);
-            send(CONTRACT.settling(method, template, &held.reservation).expect("a settle call")).await
-        }
-        "worker-limit" => {
-            let (first, second) = (fresh(w).await, fresh(w).await);
-            w.reserve_by(json!({ "id": first, "worker": "limited" })).await;
-            send(json!({ "id": second, "worker": "limited" })).await
-        }
-        "wrong-state" => {
-            let id = fresh(w).await;
-            w.complete(&w.reserve_by(json!({ "id": id })).await).await.is(200);
-            let body = if template.contains("{id}") { json!({ "priority": 1 }) } else { json!({ "id": id }) };
-            w.request(method, &filled(template, &id)).json(body.to_string()).send().await
-        }
-        _ => panic!("nobody provokes {slug} at {method} {template}"),
+        _ => jobs::refuse(w, operation, slug).await,
     }
 }
 
 /// A Redis that has no memory left, for one call.
 async fn full(w: &World, operation: &Operation<'_>) -> Answer {
-    let id = fresh(w).await;
+    let id = jobs::fresh(w).await;
     let held = w.reserve_by(json!({ "id": id })).await;
     let open = batches::open(w, "default").await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;

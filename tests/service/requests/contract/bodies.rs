@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{UNKNOWN, UNKNOWN_RESERVATION, batches, filled, unknown};
+use super::{UNKNOWN_RESERVATION, batches, filled, jobs::UNKNOWN, unknown};
 use crate::world::{World, contract::CONTRACT};
 
 fn settling(but: Value) -> Value {

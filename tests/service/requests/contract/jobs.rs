@@ -1,0 +1,91 @@
+//! The answers about jobs, and about queues.
+
+use serde_json::{Value, json};
+
+use super::{Operation, filled};
+use crate::world::{Answer, Client, World, contract::CONTRACT};
+
+pub const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+
+/// A job that nobody else touches.
+pub async fn fresh(w: &Client) -> String {
+    w.enqueue_as(json!({ "payload": 1, "dedupe": false, "priority": 0, "max_attempts": 1 })).await
+}
+
+pub async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
+    let id = fresh(w).await;
+    let held = w.reserve_by(json!({ "id": id })).await;
+    let path = filled(operation.template, &id);
+    if let Some(body) = CONTRACT.settling(operation.method, operation.template, &held.reservation) {
+        w.post(&path, json!([{ "reservation": "x" }])).await.is(200);
+        return w.post(&path, body).await;
+    }
+    match (operation.method, operation.template) {
+        ("POST", "/jobs") if status == 200 => {
+            w.put(json!({ "payload": "twin" })).await;
+            w.post("/jobs", json!([{ "payload": 1 }, { "priority": 1 }])).await.is(200);
+            w.put(json!({ "payload": "twin" })).await
+        }
+        ("POST", "/jobs") => w.put(json!({ "payload": 1, "dedupe": false })).await,
+        ("POST", "/jobs/reserve") => {
+            w.nothing(json!({ "queues": ["empty"] })).await;
+            w.ask(json!({})).await
+        }
+        ("POST", action @ ("/jobs/release" | "/jobs/requeue")) => w.post(action, json!({ "id": id })).await,
+        ("POST", "/jobs/reprioritize") => w.post(&path, json!({ "queue": "default", "priority": 1 })).await,
+        ("PATCH", "/jobs/{id}") => w.patch(&path, json!({ "priority": 7 })).await,
+        ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
+        ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
+        ("DELETE", "/queues/{queue}") => w.delete(&format!("{path}?state=dead")).await,
+        ("GET", "/events") => w.hear_of("").await,
+        (method, _) => w.request(method, &path).send().await,
+    }
+}
+
+pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
+    let Operation { method, template, path } = operation;
+    let send = |body: Value| w.request(method, path).json(body.to_string()).send();
+    match slug {
+        "too-many-items" => send(json!(vec![0; 1_001])).await,
+        "unknown-queue" if *template == "/jobs/reprioritize" => {
+            send(json!({ "queue": "nowhere", "priority": 1 })).await
+        }
+        "unknown-queue" => {
+            let unknown = path.replace("default", "nowhere");
+            let unknown = if *method == "DELETE" { format!("{unknown}?state=all") } else { unknown };
+            w.request(method, &unknown).send().await
+        }
+        "unknown-job" if template.contains("{id}") => send(json!({ "priority": 1 })).await,
+        "unknown-job" => send(json!({ "id": UNKNOWN })).await,
+        "queue-full" => {
+            w.patch("/queues/small", json!({ "max_jobs": 1 })).await.is(200);
+            w.put(json!({ "queue": "small", "payload": 1 })).await;
+            send(json!({ "queue": "small", "payload": 2 })).await
+        }
+        "idempotency-key-reused" => {
+            let keyed = |n: u64| {
+                w.request(method, path).header("idempotency-key", "k").json(json!({ "payload": n }).to_string())
+            };
+            keyed(1).send().await;
+            keyed(2).send().await
+        }
+        "reservation-lost" => {
+            let id = fresh(w).await;
+            let held = w.reserve_by(json!({ "id": id })).await;
+            w.cancel_by_force(&id).await.is(200);
+            send(CONTRACT.settling(method, template, &held.reservation).expect("a settle call")).await
+        }
+        "worker-limit" => {
+            let (first, second) = (fresh(w).await, fresh(w).await);
+            w.reserve_by(json!({ "id": first, "worker": "limited" })).await;
+            send(json!({ "id": second, "worker": "limited" })).await
+        }
+        "wrong-state" => {
+            let id = fresh(w).await;
+            w.complete(&w.reserve_by(json!({ "id": id })).await).await.is(200);
+            let body = if template.contains("{id}") { json!({ "priority": 1 }) } else { json!({ "id": id }) };
+            w.request(method, &filled(template, &id)).json(body.to_string()).send().await
+        }
+        _ => panic!("nobody provokes {slug} at {method} {template}"),
+    }
+}
