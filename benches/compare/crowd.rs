@@ -11,12 +11,19 @@ use futures_util::future::join_all;
 use super::{
     meter::{Meter, Used},
     numbers::{median, percentile},
+    rig::ways::Worker,
 };
 
 /// Somebody with a connection of its own.
 pub trait Caller {
     /// The whole life of a job. The number is nobody else's.
     async fn cycle(&mut self, n: u64);
+}
+
+impl Caller for Worker {
+    async fn cycle(&mut self, n: u64) {
+        Worker::cycle(self, n).await;
+    }
 }
 
 #[derive(Clone, Copy)]

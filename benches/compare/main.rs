@@ -1,7 +1,6 @@
 //! Figures that depend on the machine, beside what people would use instead: `make bench` for all and for `docs/figures.md`,
 //! `cargo bench --bench compare -- closed` for a part. `make cost` counts instructions, which do not depend on it.
 
-mod caller;
 mod crowd;
 mod meter;
 mod numbers;
@@ -15,7 +14,6 @@ mod record;
 mod rig;
 mod schedule;
 mod size;
-mod stock;
 mod table;
 mod yardsticks;
 

@@ -38,10 +38,15 @@ impl Drop for Engine {
 
 impl Engine {
     pub fn start() -> Self {
+        Self::start_as(|engine| Command::new(engine))
+    }
+
+    /// The same run by something that looks at it.
+    pub fn start_as(run: impl Fn(&str) -> Command) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("redis.sock");
         let server = |engine: &str| {
-            Command::new(engine)
+            run(engine)
                 .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
                 // As `docs/scale.md` advises.
                 .args(["--hash-max-listpack-entries", "64", "--zset-max-listpack-entries", "16"])

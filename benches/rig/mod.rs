@@ -3,10 +3,12 @@
 pub mod client;
 pub mod engine;
 pub mod process;
+pub mod stock;
 mod tls;
+pub mod ways;
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufRead, BufReader},
     net::SocketAddr,
     process::{Child, Command, Stdio},
 };
@@ -27,6 +29,18 @@ pub struct Rig {
     service: Child,
 }
 
+/// What a service does for all its queues.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Setup {
+    Plain,
+    /// By HTTPS.
+    Tls,
+    /// A change is acknowledged when a replica has it.
+    Replicated,
+    /// A change is acknowledged when it is on disk, with the private server.
+    Synced,
+}
+
 impl Drop for Rig {
     fn drop(&mut self) {
         let _ = self.service.kill();
@@ -36,40 +50,35 @@ impl Drop for Rig {
 
 impl Rig {
     pub fn start() -> Self {
-        Self::start_as(Command::new(SERVICE))
+        Self::of(Setup::Plain, Command::new(SERVICE))
     }
 
-    /// The same with the service run by something that looks at it.
-    pub fn start_as(mut service: Command) -> Self {
-        let engine = Engine::start();
+    /// The service may be run by something that looks at it.
+    pub fn of(setup: Setup, service: Command) -> Self {
+        if setup == Setup::Synced { Self::synced(service) } else { Self::on(Engine::start(), setup, service) }
+    }
+
+    /// The same with a Redis that is there.
+    ///
+    /// # Panics
+    /// When the private server is asked for: the service starts that.
+    pub fn on(engine: Engine, setup: Setup, mut service: Command) -> Self {
         let url = format!("unix://{}", engine.socket().display());
         service.args(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url]).env("RUST_LOG", "warn");
+        let tls = (setup == Setup::Tls).then(Tls::new);
+        match setup {
+            Setup::Plain => {}
+            Setup::Tls => _ = service.envs(tls.iter().flat_map(Tls::environment)),
+            Setup::Replicated => _ = service.env("INTRAY_DURABILITY", "replicated:1"),
+            Setup::Synced => panic!("a private server is the service's own"),
+        }
         let (service, address) = serving(&mut service);
-        Self { address, engine, replica: None, tls: None, service }
+        let replica = (setup == Setup::Replicated).then(|| engine.replica());
+        Self { address, engine, replica, tls, service }
     }
 
-    /// By HTTPS.
-    pub fn by_tls() -> Self {
-        let (tls, mut service) = (Tls::new(), Command::new(SERVICE));
-        service.envs(tls.environment());
-        let mut rig = Self::start_as(service);
-        rig.tls = Some(tls);
-        rig
-    }
-
-    /// A change is acknowledged when a replica has it.
-    pub fn replicated() -> Self {
-        let mut service = Command::new(SERVICE);
-        service.env("INTRAY_DURABILITY", "replicated:1");
-        let mut rig = Self::start_as(service);
-        rig.replica = Some(rig.engine.replica());
-        rig
-    }
-
-    /// A change is acknowledged when it is on disk, with the private server.
-    pub fn synced() -> Self {
+    fn synced(mut service: Command) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut service = Command::new(SERVICE);
         service.args(["serve", "--listen", "127.0.0.1:0", "--durability", "synced", "--data-dir"]).arg(folder.path());
         let (service, address) = serving(service.env("RUST_LOG", "warn"));
         Self { address, engine: Engine::of_a_service(folder), replica: None, tls: None, service }
@@ -82,20 +91,6 @@ impl Rig {
     /// Resident memory of the service, in bytes.
     pub fn resident(&self) -> u64 {
         process::resident(self.service.id())
-    }
-
-    /// Jobs and scripts so far, by the service's own figures.
-    pub fn groups(&self) -> (f64, f64) {
-        let mut stream = std::net::TcpStream::connect(self.address).expect("the service");
-        let host = self.address;
-        write!(stream, "GET /metrics HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").expect("sent");
-        let mut text = String::new();
-        stream.read_to_string(&mut text).expect("figures");
-        let sum = |name: &str| {
-            let lines = text.lines().filter(|line| line.starts_with(&format!("intray_script_group_jobs_{name}{{")));
-            lines.filter_map(|line| line.rsplit(' ').next()?.parse::<f64>().ok()).sum()
-        };
-        (sum("sum"), sum("count"))
     }
 
     /// Commands that the service has sent to Redis so far: scripts, whatever is in them, and its own questions.

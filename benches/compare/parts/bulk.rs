@@ -6,9 +6,9 @@ use crate::{
     rig::{
         Rig,
         client::{Client, field, payload},
+        stock::{PUT, TAKE, fill, many, settle},
     },
     size::Size,
-    stock::{PUT, TAKE, fill, many, settle},
     table::Table,
     yardsticks::CONNECTIONS,
 };

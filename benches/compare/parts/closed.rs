@@ -1,11 +1,13 @@
 //! The whole life of a job over 64 connections, beside what people would use instead and beside what is below it, turn by turn.
 
 use crate::{
-    caller::{Way, callers},
     crowd::{Numbers, Sample, round},
     meter::Meter,
     numbers::median,
-    rig::Rig,
+    rig::{
+        Rig,
+        ways::{Way, workers},
+    },
     size::Size,
     table::Table,
     yardsticks::{CONNECTIONS, Kind, Yardsticks},
@@ -55,9 +57,9 @@ pub async fn run(size: Size) -> Found {
 
 /// One round of the service itself.
 pub async fn of_intray(rig: &Rig, connections: usize, numbers: &Numbers, size: Size) -> Sample {
-    let mut callers = callers(rig, Way::Plain, connections).await;
+    let mut workers = workers(rig, Way::Plain, connections).await;
     let meter = Meter { server: Some(rig.service()), engine: Some(&rig.engine) };
-    round(&mut callers, numbers, &meter, size.span()).await
+    round(&mut workers, numbers, &meter, size.span()).await
 }
 
 /// Of rounds of the service, each with the round of the other that came after it.

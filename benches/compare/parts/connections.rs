@@ -1,9 +1,8 @@
 //! The same over fewer and over more connections.
 
 use crate::{
-    caller::Way,
     crowd::{Numbers, Sample},
-    rig::Rig,
+    rig::{Rig, ways::Way},
     size::Size,
     table::Table,
 };

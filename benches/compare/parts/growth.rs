@@ -4,9 +4,11 @@
 use crate::{
     crowd::Numbers,
     numbers::median,
-    rig::Rig,
+    rig::{
+        Rig,
+        stock::{calls, fill, take},
+    },
     size::Size,
-    stock::{calls, fill, take},
     table::Table,
 };
 

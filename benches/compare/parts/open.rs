@@ -11,13 +11,13 @@ use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 use crate::{
-    caller::Way,
     crowd::Numbers,
     meter::{Meter, Used},
     numbers::{median, percentile},
     rig::{
         Rig,
         client::{Client, field, payload},
+        ways::Way,
     },
     schedule::Schedule,
     size::Size,

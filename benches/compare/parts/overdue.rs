@@ -2,7 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{rig::Rig, size::Size, stock, table::Table};
+use crate::{
+    rig::{Rig, stock},
+    size::Size,
+    table::Table,
+};
 
 use super::Found;
 

@@ -9,9 +9,11 @@ use std::{
 use futures_util::future::join_all;
 
 use crate::{
-    rig::Rig,
+    rig::{
+        Rig,
+        stock::{PUT, TAKE, many, settle},
+    },
     size::Size,
-    stock::{PUT, TAKE, many, settle},
     table::Table,
 };
 

@@ -1,13 +1,15 @@
 //! What each thing that a queue can do beside handing out jobs costs.
 
-use std::net::SocketAddr;
+use std::process::Command;
 
 use crate::{
-    caller::{Way, callers},
     crowd::{Numbers, Sample, round},
     meter::Meter,
     numbers::median,
-    rig::{Rig, client::Client},
+    rig::{
+        Rig, SERVICE, Setup,
+        ways::{ALL, Way, workers},
+    },
     size::Size,
     table::Table,
     yardsticks::CONNECTIONS,
@@ -17,13 +19,10 @@ use super::Found;
 
 pub async fn run(size: Size) -> Found {
     let (rig, numbers) = (Rig::start(), Numbers::new());
-    let (by_tls, replicated, synced) = (Rig::by_tls(), Rig::replicated(), Rig::synced());
-    let kept = [
-        (&by_tls, Way::Plain, "TLS"),
-        (&replicated, Way::Plain, "changes that a replica has"),
-        (&synced, Way::Plain, "changes that are on disk"),
-    ];
-    let rows: Vec<_> = Way::ALL.into_iter().map(|way| (&rig, way, way.name())).chain(kept).collect();
+    let apart =
+        [Setup::Tls, Setup::Replicated, Setup::Synced].map(|setup| (setup, Rig::of(setup, Command::new(SERVICE))));
+    let place = |setup| apart.iter().find(|(of, _)| *of == setup).map_or(&rig, |(_, rig)| rig);
+    let rows = ALL.map(|(setup, way, name)| (place(setup), way, name));
     for (rig, way, _) in &rows {
         way.ready(rig).await;
     }
@@ -54,22 +53,8 @@ pub async fn run(size: Size) -> Found {
 }
 
 async fn of(rig: &Rig, way: Way, numbers: &Numbers, size: Size) -> Sample {
-    let mut callers = callers(rig, way, CONNECTIONS).await;
-    let reader = match way {
-        Way::Watched => Some(tokio::spawn(read(rig.address))),
-        Way::Plain | Way::Named | Way::Locks | Way::Clients | Way::Batches => None,
-    };
+    let mut workers = workers(rig, way, CONNECTIONS).await;
+    let _reader = way.reader(rig);
     let meter = Meter { server: Some(rig.service()), engine: Some(&rig.engine) };
-    let sample = round(&mut callers, numbers, &meter, size.span()).await;
-    if let Some(reader) = reader {
-        reader.abort();
-    }
-    sample
-}
-
-/// A reader who is too far behind is cut, and comes back.
-async fn read(address: SocketAddr) {
-    loop {
-        Client::to(address).await.drain("/events").await;
-    }
+    round(&mut workers, numbers, &meter, size.span()).await
 }

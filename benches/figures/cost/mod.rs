@@ -1,5 +1,5 @@
 //! What a cycle costs, in instructions: Redis called directly with 12 calls that meet and with one alone, the commands of the
-//! scripts without the scripts, and the service.
+//! scripts without the scripts, the service, and both with each thing that a queue can do.
 
 mod built;
 mod callgrind;
@@ -10,11 +10,12 @@ mod kept;
 mod redis;
 mod server;
 mod service;
+mod ways;
 mod weight;
 
 use std::path::Path;
 
-use self::crowd::Shape;
+use self::{crowd::Shape, service::Case};
 pub use self::{
     guard::run as guard,
     server::{Form, Server},
@@ -68,6 +69,9 @@ pub async fn run(options: &Options) {
     if options.only != Some(Half::Redis) {
         of_the_service(folder.path(), &mut report).await;
     }
+    if options.only.is_none() {
+        ways::run(folder.path(), |row| report.row(row, String::new)).await;
+    }
     println!("{}", report.lines.join("\n"));
 }
 
@@ -112,8 +116,9 @@ async fn of_redis(engine: &str, profiles: &Path, report: &mut Report) {
 async fn of_the_service(profiles: &Path, report: &mut Report) {
     report.lines.push("connections  jobs/script  instructions  allocations  system calls".to_owned());
     for connections in [64, 1] {
-        let found = service::instructions(connections, profiles).await;
-        let calls = service::system_calls(connections, profiles).await;
+        let case = Case::plain(connections);
+        let found = service::instructions(case, profiles).await;
+        let calls = service::system_calls(case, profiles).await;
         let line = format!(
             "{connections:>11}  {:>11.1}  {:>12.0}  {:>11.1}  {:>12.2}",
             found.jobs_per_script, found.instructions, found.allocations, calls.per_cycle

@@ -4,13 +4,18 @@ use std::{
     cell::Cell,
     path::Path,
     process::{Child, Command, Stdio},
+    sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
 use futures_util::future::join_all;
 
 use super::{
-    super::rig::{Rig, SERVICE},
+    super::rig::{
+        Rig, SERVICE, Setup,
+        client::ASKED_AGAIN,
+        ways::{Way, workers},
+    },
     callgrind::{Callgrind, Profile},
     kept::Parts,
     redis::ATTEMPTS,
@@ -42,7 +47,7 @@ impl Measured {
 }
 
 /// Measures until all calls were answered well: a service that does not run at its usual speed may be late.
-async fn until_well<T>(mut measure: impl AsyncFnMut() -> Option<T>) -> T {
+pub async fn until_well<T>(mut measure: impl AsyncFnMut() -> Option<T>) -> T {
     for _ in 0..ATTEMPTS {
         if let Some(measured) = measure().await {
             return measured;
@@ -58,28 +63,43 @@ pub struct Calls {
     pub which: Vec<(String, f64)>,
 }
 
-pub async fn instructions(connections: u64, folder: &Path) -> Measured {
+/// Who works how on what.
+#[derive(Clone, Copy)]
+pub struct Case {
+    pub setup: Setup,
+    pub way: Way,
+    pub connections: u64,
+}
+
+impl Case {
+    pub fn plain(connections: u64) -> Self {
+        Self { setup: Setup::Plain, way: Way::Plain, connections }
+    }
+}
+
+pub async fn instructions(case: Case, folder: &Path) -> Measured {
     until_well(async || {
         let callgrind = Callgrind::new(folder);
-        let rig = Rig::start_as(callgrind.command(SERVICE));
+        let rig = Rig::of(case.setup, callgrind.command(SERVICE));
         let next = Cell::new(0);
-        heat(&rig, connections).await;
-        work(&rig, connections, WARM_UP, &next).await;
+        ready(&rig, case).await;
+        let _reader = case.way.reader(&rig);
+        work(&rig, case, WARM_UP, &next).await;
         callgrind.begin(rig.service());
         tokio::time::sleep(IDLE).await;
         let idle = callgrind.end(rig.service());
 
-        let (before, sent, start) = (rig.groups(), rig.commands(), Instant::now());
+        let (before, sent, start) = (rig.engine.calls(), rig.commands(), Instant::now());
         callgrind.begin(rig.service());
-        let is_well = work(&rig, connections, CYCLES, &next).await;
+        let is_well = work(&rig, case, CYCLES, &next).await;
         let (profile, took) = (callgrind.end(rig.service()), start.elapsed());
-        let (sent, after) = (rig.commands() - sent, rig.groups());
+        let (sent, scripts) = (rig.commands() - sent, rig.engine.calls().scripts - before.scripts);
         let unasked = took.as_secs_f64() / IDLE.as_secs_f64();
         let per_cycle = |all: u64, idle: u64| (all as f64 - idle as f64 * unasked) / CYCLES as f64;
         is_well.then(|| Measured {
             instructions: per_cycle(profile.instructions, idle.instructions),
             allocations: per_cycle(profile.allocations, idle.allocations),
-            jobs_per_script: (after.0 - before.0) / (after.1 - before.1),
+            jobs_per_script: (3 * CYCLES) as f64 / scripts as f64,
             calls_of_redis: sent as f64 / CYCLES as f64,
             profile,
         })
@@ -87,14 +107,16 @@ pub async fn instructions(connections: u64, folder: &Path) -> Measured {
     .await
 }
 
-pub async fn system_calls(connections: u64, folder: &Path) -> Calls {
+pub async fn system_calls(case: Case, folder: &Path) -> Calls {
     until_well(async || {
-        let rig = Rig::start();
+        let rig = Rig::of(case.setup, Command::new(SERVICE));
         let next = Cell::new(0);
-        work(&rig, connections, WARM_UP, &next).await;
+        case.way.ready(&rig).await;
+        let _reader = case.way.reader(&rig);
+        work(&rig, case, WARM_UP, &next).await;
         let file = folder.join("strace");
         let strace = watch(rig.service(), &file);
-        let is_well = work(&rig, connections, CYCLES, &next).await;
+        let is_well = work(&rig, case, CYCLES, &next).await;
         stopped(strace).wait().expect("strace");
         is_well.then(|| counted(&file))
     })
@@ -139,29 +161,30 @@ fn stopped(strace: Child) -> Child {
 
 /// Code that runs for the first time takes callgrind so long that a call may go without an answer: in another queue, until
 /// everybody has been answered well a few times.
-async fn heat(rig: &Rig, connections: u64) {
+pub async fn ready(rig: &Rig, case: Case) {
     let client = |n: u64| async move {
         let (mut client, mut answered) = (rig.client().await, 0);
-        for n in (n..).step_by(connections as usize) {
+        for n in (n..).step_by(case.connections as usize) {
             answered = if client.try_cycle(n).await { answered + 1 } else { 0 };
             if answered == 5 {
                 return;
             }
         }
     };
-    join_all((0..connections).map(client)).await;
+    join_all((0..case.connections).map(client)).await;
+    case.way.ready(rig).await;
 }
 
-/// So many cycles over so many connections, as fast as they are answered; and whether all were answered well.
-async fn work(rig: &Rig, connections: u64, cycles: u64, next: &Cell<u64>) -> bool {
+/// So many cycles, as fast as they are answered; and whether no call had to be sent again.
+pub async fn work(rig: &Rig, case: Case, cycles: u64, next: &Cell<u64>) -> bool {
+    let asked_again = ASKED_AGAIN.load(Ordering::Relaxed);
     let end = next.get() + cycles;
-    let client = || async {
-        let (mut client, mut is_well) = (rig.client().await, true);
+    let workers = workers(rig, case.way, case.connections as usize).await;
+    join_all(workers.into_iter().map(|mut worker| async move {
         while next.get() < end {
-            let n = next.replace(next.get() + 1);
-            is_well &= client.try_cycle(n).await;
+            worker.cycle(next.replace(next.get() + 1)).await;
         }
-        is_well
-    };
-    join_all((0..connections).map(|_| client())).await.into_iter().all(|is_well| is_well)
+    }))
+    .await;
+    ASKED_AGAIN.load(Ordering::Relaxed) == asked_again
 }

@@ -8,7 +8,8 @@ use super::super::{
     kept::{Figure, Parts, short},
     redis::{Looked, patiently},
     server::Form,
-    service, weight,
+    service::{self, Case},
+    weight,
 };
 
 /// A function with less of the instructions is nobody's news.
@@ -75,12 +76,13 @@ impl Found {
 
     pub async fn of_the_service(&mut self, folder: &Path) {
         for (connections, name) in [(64, "service, 64 connections"), (1, "service, 1 connection")] {
-            let found = service::instructions(connections, folder).await;
+            let case = Case::plain(connections);
+            let found = service::instructions(case, folder).await;
             self.functions.push((name.to_owned(), found.functions(SHARE)));
             self.add(name.to_owned(), found.instructions, Parts::new());
             self.add(format!("{name}, allocations"), found.allocations, Parts::new());
             self.add(format!("{name}, calls of Redis"), found.calls_of_redis, Parts::new());
-            let calls = service::system_calls(connections, folder).await;
+            let calls = service::system_calls(case, folder).await;
             self.add(format!("{name}, system calls"), calls.per_cycle, calls.which.into_iter().take(8).collect());
         }
     }

@@ -2,7 +2,7 @@
 
 use std::{fmt::Write, time::Duration};
 
-use super::rig::{
+use super::{
     Rig,
     client::{Client, field, fields, payload},
 };

@@ -1,11 +1,12 @@
-//! Who works on the service's queues in a closed loop, each in its own way.
+//! Who works on the service's queues, each in its own way.
+
+use std::net::SocketAddr;
+
+use tokio::task::JoinHandle;
 
 use super::{
-    crowd,
-    rig::{
-        Rig,
-        client::{Client, field, payload},
-    },
+    Rig, Setup,
+    client::{Client, field, payload},
     stock::{fill, many},
 };
 
@@ -26,20 +27,20 @@ pub enum Way {
     Watched,
 }
 
+/// Each thing that a queue can do beside handing out jobs, and each that a service can do for all of them.
+pub const ALL: [(Setup, Way, &str); 9] = [
+    (Setup::Plain, Way::Plain, "nothing more"),
+    (Setup::Plain, Way::Named, "named workers"),
+    (Setup::Plain, Way::Locks, "a lock for each job"),
+    (Setup::Plain, Way::Clients, "clients that take turns"),
+    (Setup::Plain, Way::Batches, "batches of 100"),
+    (Setup::Plain, Way::Watched, "somebody who reads /events"),
+    (Setup::Tls, Way::Plain, "TLS"),
+    (Setup::Replicated, Way::Plain, "changes that a replica has"),
+    (Setup::Synced, Way::Plain, "changes that are on disk"),
+];
+
 impl Way {
-    pub const ALL: [Self; 6] = [Self::Plain, Self::Named, Self::Locks, Self::Clients, Self::Batches, Self::Watched];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Plain => "nothing more",
-            Self::Named => "named workers",
-            Self::Locks => "a lock for each job",
-            Self::Clients => "clients that take turns",
-            Self::Batches => "batches of 100",
-            Self::Watched => "somebody who reads /events",
-        }
-    }
-
     fn queue(self) -> &'static str {
         match self {
             Self::Plain => "bench",
@@ -63,9 +64,29 @@ impl Way {
     pub async fn ready(self, rig: &Rig) {
         fill(rig, self.queue(), WAITING, |n| self.also(n)).await;
     }
+
+    pub fn reader(self, rig: &Rig) -> Option<Reader> {
+        (self == Self::Watched).then(|| Reader(tokio::spawn(read(rig.address))))
+    }
 }
 
-pub struct Caller {
+/// The reader of a queue that is watched, for as long as this is kept.
+pub struct Reader(JoinHandle<()>);
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A reader who is too far behind is cut, and comes back.
+async fn read(address: SocketAddr) {
+    loop {
+        Client::to(address).await.drain("/events").await;
+    }
+}
+
+pub struct Worker {
     client: Client,
     way: Way,
     put: String,
@@ -74,8 +95,8 @@ pub struct Caller {
 }
 
 /// So many on connections of their own.
-pub async fn callers(rig: &Rig, way: Way, count: usize) -> Vec<Caller> {
-    let mut callers = Vec::new();
+pub async fn workers(rig: &Rig, way: Way, count: usize) -> Vec<Worker> {
+    let mut workers = Vec::new();
     for me in 0..count {
         let queue = way.queue();
         let worker = if way == Way::Named { format!(r#","worker":"worker-{me}""#) } else { String::new() };
@@ -83,13 +104,14 @@ pub async fn callers(rig: &Rig, way: Way, count: usize) -> Vec<Caller> {
         let put = format!(r#"{{"queue":"{queue}","#);
         // Not all of them come with a batch at the same moment.
         let left = BATCH * me as u64 / count as u64;
-        callers.push(Caller { client: rig.client().await, way, put, ask, left });
+        workers.push(Worker { client: rig.client().await, way, put, ask, left });
     }
-    callers
+    workers
 }
 
-impl crowd::Caller for Caller {
-    async fn cycle(&mut self, n: u64) {
+impl Worker {
+    /// The whole life of a job. The number is nobody else's.
+    pub async fn cycle(&mut self, n: u64) {
         if self.way != Way::Batches {
             let job = format!(r#"{}{}"payload":{}}}"#, self.put, self.way.also(n), payload(n));
             self.client.post("/jobs", &job).await;

@@ -1,0 +1,89 @@
+//! What a cycle costs with each thing that a queue can do beside handing out jobs: the service and Redis, each under callgrind
+//! in its turn, with the other and the bench's own clients at their usual speed.
+
+use std::{
+    cell::Cell,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::{
+    super::rig::{Rig, SERVICE, Setup, engine::Engine, ways::ALL},
+    callgrind::Callgrind,
+    redis::CYCLES,
+    service::{self, Case, ready, until_well, work},
+};
+
+const CONNECTIONS: u64 = 64;
+/// Redis is so slow then that whoever is not being answered waits in a group: these make about 12 a script.
+const CALLERS: u64 = 36;
+const WARM_UP: u64 = 120;
+const IDLE: Duration = Duration::from_secs(5);
+
+/// Of a cycle.
+struct OfRedis {
+    instructions: f64,
+    commands: f64,
+    jobs_per_script: f64,
+}
+
+/// Lines of a table, each told as it is found.
+pub async fn run(folder: &Path, mut tell: impl FnMut(String)) {
+    tell(format!(
+        "{:<27}  {:>20}  {:>11}  {:>11}  {:>12}  {:>18}  {:>8}  {:>11}",
+        "64 connections, with",
+        "service instructions",
+        "jobs/script",
+        "allocations",
+        "system calls",
+        "Redis instructions",
+        "commands",
+        "jobs/script"
+    ));
+    for (setup, way, name) in ALL {
+        let case = Case { setup, way, connections: CONNECTIONS };
+        let found = service::instructions(case, folder).await;
+        let calls = service::system_calls(case, folder).await;
+        // The private server is the service's own, and nothing can be put around it.
+        let redis = match setup {
+            Setup::Synced => String::new(),
+            Setup::Plain | Setup::Tls | Setup::Replicated => {
+                let redis = of_redis(Case { connections: CALLERS, ..case }, folder).await;
+                format!("  {:>18.0}  {:>8.1}  {:>11.1}", redis.instructions, redis.commands, redis.jobs_per_script)
+            }
+        };
+        tell(format!(
+            "{name:<27}  {:>20.0}  {:>11.1}  {:>11.1}  {:>12.2}{redis}",
+            found.instructions, found.jobs_per_script, found.allocations, calls.per_cycle
+        ));
+    }
+}
+
+async fn of_redis(case: Case, folder: &Path) -> OfRedis {
+    until_well(async || {
+        let callgrind = Callgrind::new(folder);
+        let engine = Engine::start_as(|engine| callgrind.command(engine));
+        let rig = Rig::on(engine, case.setup, Command::new(SERVICE));
+        let (process, next) = (rig.engine.process(), Cell::new(0));
+        ready(&rig, case).await;
+        let _reader = case.way.reader(&rig);
+        work(&rig, case, WARM_UP, &next).await;
+        callgrind.begin(process);
+        tokio::time::sleep(IDLE).await;
+        let idle = callgrind.end(process).instructions as f64 / IDLE.as_secs_f64();
+
+        let (before, start) = (rig.engine.calls(), Instant::now());
+        callgrind.begin(process);
+        let is_well = work(&rig, case, CYCLES, &next).await;
+        let (profile, took) = (callgrind.end(process), start.elapsed().as_secs_f64());
+        let after = rig.engine.calls();
+        let of_cycle = |all: f64| all / CYCLES as f64;
+        is_well.then(|| OfRedis {
+            instructions: of_cycle(profile.instructions as f64 - idle * took),
+            commands: of_cycle((after.commands - before.commands) as f64),
+            jobs_per_script: (3 * CYCLES) as f64 / (after.scripts - before.scripts) as f64,
+        })
+    })
+    .await
+}
