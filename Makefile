@@ -96,8 +96,8 @@ guard: rust engine
 	cargo bench --locked --bench figures -- guard $(if $(UPDATE),--update) $(OPTIONS)
 
 # What the service does beside what people would use instead, and what it costs as things grow: brings those, measures, and writes
-# docs/figures.md. `make bench SIZE=full` for up to five million jobs, `make bench OPTIONS='closed open'` for parts, which are
-# shown only; OPTIONS=--page writes the page again.
+# docs/figures.md. `make bench OPTIONS='closed open'` for parts, which are shown only; with --page they take the place of those in the
+# page, as long as machine and commit are the same: `make bench SIZE=full OPTIONS='waiting --page'` for up to five million jobs.
 bench: rust engine
 	scripts/yardsticks.sh
 	cargo bench --locked --bench compare -- --size $(or $(SIZE),usual) $(OPTIONS)

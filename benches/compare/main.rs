@@ -26,7 +26,7 @@ use std::{
 use clap::{Parser, ValueEnum};
 
 use meter::Meter;
-use parts::Part;
+use parts::{Found, Part};
 use record::{Record, Taken};
 use rig::client::ASKED_AGAIN;
 use size::Size;
@@ -59,14 +59,15 @@ async fn measure(asked: &Asked) {
     let all = asked.parts.is_empty() && !asked.page;
     let parts = if all { Part::value_variants() } else { asked.parts.as_slice() };
     let size = asked.size;
-    let mut record = if all { Record::new(size.word()) } else { Record::kept(size.word()) };
+    let mut record = if all { Record::new() } else { Record::kept() };
     for part in parts {
         let (name, others, start) = (part.name(), others().await, Instant::now());
         let asked_again = ASKED_AGAIN.load(Ordering::Relaxed);
         let found = part.run(size).await;
         let asked_again = ASKED_AGAIN.load(Ordering::Relaxed) - asked_again;
         let (at, seconds) = (record::now(), start.elapsed().as_secs_f64());
-        let taken = Taken { at, seconds, others, asked_again, table: found.table, missing: found.missing };
+        let Found { table, missing } = found;
+        let taken = Taken { at, size: size.word().to_owned(), seconds, others, asked_again, table, missing };
         println!("{name}, {seconds:.0} s\n\n{}", taken.page());
         record.parts.insert(name, taken);
         record.keep();

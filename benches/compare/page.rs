@@ -13,7 +13,7 @@ use super::{
 const LEFT_OUT: [(&str, &str); 3] = [
     ("lmstfy", "no package of it is kept where the others come from"),
     ("several machines", "everything here shares one, and its loopback"),
-    ("instructions, allocations and system calls of a cycle", "`make cost` counts them"),
+    ("instructions, allocations and system calls of a cycle", "`make cost` counts them: [what a cycle costs](cost.md)"),
 ];
 
 pub fn page(record: &Record) -> String {
@@ -37,13 +37,12 @@ pub fn page(record: &Record) -> String {
 fn preface(record: &Record) -> String {
     let machine = &record.machine;
     format!(
-        "# Figures\n\nWritten by `make bench{}`: do not edit it.\n\n{} × {}, {} GiB, Linux {}; {}.\n\n\
+        "# Figures\n\nWritten by `make bench`: do not edit it.\n\n{} × {}, {} GiB, Linux {}; {}.\n\n\
          The service, Redis with its append-only file and the clients share that machine, over loopback, with payloads of 200\n\
          bytes. Machines of one kind differ by more than twice: read the ratios, and run it on yours before you lean on a\n\
          number. A figure is the median of its rounds, which take turns, and a ratio is the median of the rounds' ratios.\n\
          \"Other load\" is how many processors were busy meanwhile with anything else: far from 0, the figures are not worth\n\
          much. µs are processor time; those of scripts are the time that Redis says it was in them.\n",
-        if record.size == "usual" { String::new() } else { format!(" SIZE={}", record.size) },
         machine.cores,
         machine.model,
         machine.memory_gib,

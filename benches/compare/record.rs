@@ -9,12 +9,11 @@ use super::{rig::engine::Engine, table::Table};
 
 #[derive(Serialize, Deserialize)]
 pub struct Record {
-    pub size: String,
     pub machine: Machine,
     pub parts: BTreeMap<String, Taken>,
 }
 
-#[derive(Serialize, Deserialize)]
+#[derive(PartialEq, Serialize, Deserialize)]
 pub struct Machine {
     pub model: String,
     pub cores: usize,
@@ -27,6 +26,8 @@ pub struct Machine {
 #[derive(Serialize, Deserialize)]
 pub struct Taken {
     pub at: String,
+    /// How much was measured.
+    pub size: String,
     pub seconds: f64,
     /// Processors that were busy with something else just before.
     pub others: f64,
@@ -42,6 +43,9 @@ impl Taken {
     pub fn page(&self) -> String {
         let mut page =
             format!("{}\nTaken {}; other load before it: {:.1} processors.", self.table.page(), self.at, self.others);
+        if self.size != USUAL {
+            page += &format!(" With `SIZE={}`.", self.size);
+        }
         if self.asked_again > 0 {
             page += &format!(" Calls that were answered 503 and sent again: {}.", self.asked_again);
         }
@@ -52,6 +56,9 @@ impl Taken {
     }
 }
 
+/// The size of a part that says nothing of it.
+const USUAL: &str = "usual";
+
 /// Beside what cargo builds.
 fn path() -> PathBuf {
     let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
@@ -59,15 +66,15 @@ fn path() -> PathBuf {
 }
 
 impl Record {
-    pub fn new(size: &str) -> Self {
-        Self { size: size.to_owned(), machine: Machine::this(), parts: BTreeMap::new() }
+    pub fn new() -> Self {
+        Self { machine: Machine::this(), parts: BTreeMap::new() }
     }
 
-    /// What was measured before, if it was of the same size.
-    pub fn kept(size: &str) -> Self {
-        let text = std::fs::read_to_string(path()).unwrap_or_default();
-        let kept = serde_json::from_str(&text).ok().filter(|kept: &Self| kept.size == size);
-        kept.unwrap_or_else(|| Self::new(size))
+    /// With what was measured before, if it was the same machine, and the same commit of this.
+    pub fn kept() -> Self {
+        let (text, new) = (std::fs::read_to_string(path()).unwrap_or_default(), Self::new());
+        let kept = serde_json::from_str(&text).ok().filter(|kept: &Self| kept.machine == new.machine);
+        kept.unwrap_or(new)
     }
 
     /// # Panics
