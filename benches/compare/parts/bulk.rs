@@ -1,7 +1,7 @@
 //! Putting, and taking and settling, one by one and many in a call, for one caller and for 64.
 
 use crate::{
-    crowd::{Caller, Numbers, Sample, round},
+    crowd::{Caller, Numbers, Sample, Span, round},
     meter::Meter,
     rig::{
         Rig,
@@ -34,6 +34,25 @@ impl Call {
             Self::PutMany => "enqueue 1,000",
             Self::Take => "reserve, complete",
             Self::TakeMany => "reserve 100, complete 100",
+        }
+    }
+
+    /// What is there to be taken: more than can be meanwhile, lest it is measured how soon one hears that nothing is left.
+    fn stock(self, size: Size) -> u64 {
+        match self {
+            Self::Put | Self::PutMany => 0,
+            Self::Take => size.of(20_000, 240_000, 360_000),
+            Self::TakeMany => size.of(40_000, 400_000, 600_000),
+        }
+    }
+
+    fn span(self, size: Size) -> Span {
+        let Span { warm_up, measured } = size.span();
+        match self {
+            Self::Put | Self::Take => Span { warm_up, measured },
+            // So many jobs are on their way at once that a call takes seconds.
+            Self::PutMany => Span { warm_up: warm_up * 4, measured: measured * 4 },
+            Self::TakeMany => Span { warm_up: warm_up / 2, measured: measured / 2 },
         }
     }
 
@@ -88,21 +107,13 @@ pub async fn run(size: Size) -> Found {
 /// At a service of its own, so that nobody meets what others have left.
 async fn of(call: Call, connections: usize, numbers: &Numbers, size: Size) -> Sample {
     let rig = Rig::start();
-    if matches!(call, Call::Take | Call::TakeMany) {
-        // More than can be taken meanwhile.
-        fill(&rig, QUEUE, size.of(20_000, 160_000, 240_000), |_| String::new()).await;
-    }
+    fill(&rig, QUEUE, call.stock(size), |_| String::new()).await;
     let mut callers = Vec::new();
     for _ in 0..connections {
         callers.push(One { client: rig.client().await, call });
     }
     let meter = Meter { server: Some(rig.service()), engine: Some(&rig.engine) };
-    let mut span = size.span();
-    if matches!(call, Call::PutMany) {
-        // So many jobs are on their way at once that a call takes seconds.
-        (span.warm_up, span.measured) = (span.warm_up * 4, span.measured * 4);
-    }
-    round(&mut callers, numbers, &meter, span).await
+    round(&mut callers, numbers, &meter, call.span(size)).await
 }
 
 struct One {
@@ -126,7 +137,7 @@ impl Caller for One {
                 self.client.post("/jobs/complete", &done).await;
             }
             Call::TakeMany => {
-                settle(&mut self.client, QUEUE).await;
+                assert!(settle(&mut self.client, QUEUE).await > 0, "nothing was left to take, so it is no figure");
             }
         }
     }
