@@ -27,6 +27,12 @@ pub struct Engine {
     folder: TempDir,
 }
 
+/// Whichever of the engines is here.
+pub fn program() -> String {
+    let is_here = |engine: &&str| Command::new(engine).arg("--version").output().is_ok();
+    ["redis-server", "valkey-server"].into_iter().find(is_here).unwrap_or("redis-server").to_owned()
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
@@ -38,26 +44,24 @@ impl Drop for Engine {
 
 impl Engine {
     pub fn start() -> Self {
-        Self::start_as(|engine| Command::new(engine))
+        Self::start_as(Command::new(program()))
     }
 
     /// The same run by something that looks at it.
-    pub fn start_as(run: impl Fn(&str) -> Command) -> Self {
+    pub fn start_as(mut engine: Command) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("redis.sock");
-        let server = |engine: &str| {
-            run(engine)
-                .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
-                // As `docs/scale.md` advises.
-                .args(["--hash-max-listpack-entries", "64", "--zset-max-listpack-entries", "16"])
-                .args(["--auto-aof-rewrite-min-size", "512mb", "--unixsocket"])
-                .arg(&socket)
-                .arg("--dir")
-                .arg(folder.path())
-                .stdout(Stdio::null())
-                .spawn()
-        };
-        let child = server("valkey-server").or_else(|_| server("redis-server")).expect("an engine");
+        let child = engine
+            .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
+            // As `docs/scale.md` advises.
+            .args(["--hash-max-listpack-entries", "64", "--zset-max-listpack-entries", "16"])
+            .args(["--auto-aof-rewrite-min-size", "512mb", "--unixsocket"])
+            .arg(&socket)
+            .arg("--dir")
+            .arg(folder.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .expect("an engine");
         while UnixStream::connect(&socket).is_err() {
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -8,7 +8,7 @@ use self::{
     file::{Functions, Kept},
 };
 use super::{
-    Half, Options,
+    Options, Part,
     kept::{Figure, grown, short},
 };
 
@@ -45,11 +45,11 @@ pub async fn run(options: &Options) {
 async fn measure(options: &Options) -> Found {
     let folder = tempfile::tempdir().expect("a folder");
     let mut found = Found::default();
-    if options.only != Some(Half::Service) {
+    if options.wants(Part::Redis) {
         found.of_the_files();
         found.of_redis(&options.engine, folder.path()).await;
     }
-    if options.only != Some(Half::Redis) {
+    if options.wants(Part::Service) {
         found.of_the_service(folder.path()).await;
     }
     found

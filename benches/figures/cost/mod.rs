@@ -20,12 +20,13 @@ pub use self::{
     guard::run as guard,
     server::{Form, Server},
 };
+use super::rig::engine::program;
 
 #[derive(clap::Args)]
 pub struct Options {
-    /// With cost and guard: one half of it.
+    /// With cost and guard: one part of it. What a queue can do is of cost alone.
     #[arg(long)]
-    only: Option<Half>,
+    only: Option<Part>,
     /// With cost: the functions that take most, too.
     #[arg(long)]
     profile: bool,
@@ -33,19 +34,21 @@ pub struct Options {
     #[arg(long)]
     update: bool,
     /// With cost, guard and tails: the Redis to look at. One with symbols has more to say in a profile.
-    #[arg(long, default_value_t = engine())]
+    #[arg(long, default_value_t = program())]
     pub engine: String,
 }
 
-fn engine() -> String {
-    let is_there = |engine: &&str| std::process::Command::new(engine).arg("--version").output().is_ok();
-    ["redis-server", "valkey-server"].into_iter().find(is_there).unwrap_or("redis-server").to_owned()
+impl Options {
+    fn wants(&self, part: Part) -> bool {
+        self.only.is_none_or(|only| only == part)
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Half {
+enum Part {
     Redis,
     Service,
+    Ways,
 }
 
 /// The first two have floors.
@@ -63,14 +66,14 @@ pub async fn run(options: &Options) {
     let folder = tempfile::tempdir().expect("a folder");
     let mut report = Report { with_profile: options.profile, lines: Vec::new() };
     report.lines.push("A cycle is enqueue, reserve and complete of a job with a payload of 200 bytes.".to_owned());
-    if options.only != Some(Half::Service) {
+    if options.wants(Part::Redis) {
         of_redis(&options.engine, folder.path(), &mut report).await;
     }
-    if options.only != Some(Half::Redis) {
+    if options.wants(Part::Service) {
         of_the_service(folder.path(), &mut report).await;
     }
-    if options.only.is_none() {
-        ways::run(folder.path(), |row| report.row(row, String::new)).await;
+    if options.wants(Part::Ways) {
+        ways::run(&options.engine, folder.path(), |row| report.row(row, String::new)).await;
     }
     println!("{}", report.lines.join("\n"));
 }

@@ -16,8 +16,6 @@ use super::{
 };
 
 const CONNECTIONS: u64 = 64;
-/// Redis is so slow then that whoever is not being answered waits in a group: these make about 12 a script.
-const CALLERS: u64 = 36;
 const WARM_UP: u64 = 120;
 const IDLE: Duration = Duration::from_secs(5);
 
@@ -29,7 +27,7 @@ struct OfRedis {
 }
 
 /// Lines of a table, each told as it is found.
-pub async fn run(folder: &Path, mut tell: impl FnMut(String)) {
+pub async fn run(engine: &str, folder: &Path, mut tell: impl FnMut(String)) {
     tell(format!(
         "{:<27}  {:>20}  {:>11}  {:>11}  {:>12}  {:>18}  {:>8}  {:>11}",
         "64 connections, with",
@@ -49,7 +47,7 @@ pub async fn run(folder: &Path, mut tell: impl FnMut(String)) {
         let redis = match setup {
             Setup::Synced => String::new(),
             Setup::Plain | Setup::Tls | Setup::Replicated => {
-                let redis = of_redis(Case { connections: CALLERS, ..case }, folder).await;
+                let redis = of_redis(engine, case, folder).await;
                 format!("  {:>18.0}  {:>8.1}  {:>11.1}", redis.instructions, redis.commands, redis.jobs_per_script)
             }
         };
@@ -60,11 +58,10 @@ pub async fn run(folder: &Path, mut tell: impl FnMut(String)) {
     }
 }
 
-async fn of_redis(case: Case, folder: &Path) -> OfRedis {
+async fn of_redis(engine: &str, case: Case, folder: &Path) -> OfRedis {
     until_well(async || {
         let callgrind = Callgrind::new(folder);
-        let engine = Engine::start_as(|engine| callgrind.command(engine));
-        let rig = Rig::on(engine, case.setup, Command::new(SERVICE));
+        let rig = Rig::on(Engine::start_as(callgrind.command(engine)), case.setup, Command::new(SERVICE));
         let (process, next) = (rig.engine.process(), Cell::new(0));
         ready(&rig, case).await;
         let _reader = case.way.reader(&rig);
