@@ -15,7 +15,7 @@ use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::{rt::TokioIo, server::graceful::GracefulConnection};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream},
+    net::{TcpListener, TcpSocket, TcpStream, lookup_host},
     time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -33,6 +33,9 @@ pub use self::{files::room_for, tls::Certificate};
 const HEAD: usize = 64 << 10;
 /// For requests in hand once the service is to stop.
 const LAST_TIME: Duration = Duration::from_secs(6);
+/// Connections that the system keeps until they are accepted; it lowers that to what it allows. Who comes to more of them is not
+/// answered, and tries again after a second, then two, then four: a crowd of pages that comes back at once.
+const BACKLOG: u32 = 65_535;
 /// When the machine has no more files or memory for a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -56,6 +59,29 @@ struct House {
     end: End,
     /// No more time for those in hand.
     cut: CancellationToken,
+}
+
+/// A listener on the first of a name's addresses that can be had.
+///
+/// # Errors
+/// What the system says of the last of them.
+pub async fn bind((host, port): (&str, u16)) -> io::Result<TcpListener> {
+    let mut refused = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in lookup_host((host, port)).await? {
+        match bind_to(address) {
+            Ok(listener) => return Ok(listener),
+            Err(error) => refused = error,
+        }
+    }
+    Err(refused)
+}
+
+fn bind_to(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    // The port of a service that has just ended can be had again.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// Serves until the end, then lets the requests in hand finish. With a certificate, nothing is served in plain.

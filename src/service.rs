@@ -6,10 +6,7 @@ use std::{future::Future, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tokio::{
-    net::TcpListener,
-    time::{Instant, timeout_at},
-};
+use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::backend::Backend;
@@ -46,9 +43,8 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         tracing::warn!("{line}");
     }
     let certificate = certificate(&options).map_err(|line| anyhow!(line))?;
-    let listener = TcpListener::bind(options.listen.address())
-        .await
-        .with_context(|| format!("cannot listen on {}", options.listen))?;
+    let listener =
+        listen::bind(options.listen.address()).await.with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr().context("the listening address")?;
     let metrics = install_metrics()?;
     let backend = Backend::open(&options.store).await?;

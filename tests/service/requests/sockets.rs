@@ -64,6 +64,24 @@ async fn nobody_keeps_a_socket_by_being_slow() {
     w.check().await;
 }
 
+/// Who finds no room is not answered, and tries again after a second, then two, then four.
+#[tokio::test]
+async fn whoever_comes_in_a_crowd_is_let_in_while_the_service_is_busy() {
+    const CROWD: usize = 500;
+    let w = World::start().await;
+    w.service.signal(libc::SIGSTOP);
+    let mut coming = JoinSet::new();
+    for _ in 0..CROWD {
+        let address = w.address().to_owned();
+        coming.spawn(async move { tokio::time::timeout(Duration::from_secs(10), TcpStream::connect(address)).await });
+    }
+    let come = coming.join_all().await;
+    w.service.signal(libc::SIGCONT);
+    let let_in = come.iter().filter(|come| matches!(come, Ok(Ok(_)))).count();
+    assert_eq!(let_in, CROWD, "the system keeps them until they are accepted");
+    w.check().await;
+}
+
 #[tokio::test]
 async fn a_caller_beyond_the_cap_waits_while_all_others_are_being_served() {
     let w = World::plan().flag("--max-connections", "2").start().await;
