@@ -55,7 +55,7 @@ impl Engine {
             .args(["--port", "0", "--save", "", "--appendonly", "yes", "--appendfsync", "everysec"])
             // As `docs/scale.md` advises.
             .args(["--hash-max-listpack-entries", "64", "--zset-max-listpack-entries", "16"])
-            .args(["--auto-aof-rewrite-min-size", "512mb", "--unixsocket"])
+            .args(["--auto-aof-rewrite-min-size", "512mb", "--rdbcompression", "no", "--unixsocket"])
             .arg(&socket)
             .arg("--dir")
             .arg(folder.path())

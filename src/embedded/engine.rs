@@ -70,6 +70,8 @@ impl Engine {
             ["--zset-max-listpack-entries", "16"],
             // A histogram for each command inside a script, which nobody reads: a hundredth of a cycle.
             ["--latency-tracking", "no"],
+            // Of 400,000 jobs, a rewrite takes 0.6 s of a processor in place of 1.0, and its file is a third larger.
+            ["--rdbcompression", "no"],
             ["--daemonize", "no"],
         ];
         command.args(settings.concat());

@@ -102,7 +102,7 @@ async fn nobody_else_can_read_the_data_and_nothing_is_ever_evicted() {
         assert_eq!(mode & 0o077, 0, "{}", file.display());
     }
     let settings = "maxmemory-policy noeviction|appendonly yes|save |port 0|hash-max-listpack-entries 64\
-                    |zset-max-listpack-entries 16|latency-tracking no";
+                    |zset-max-listpack-entries 16|latency-tracking no|rdbcompression no";
     for (setting, value) in settings.split('|').filter_map(|told| told.split_once(' ')) {
         let said: Vec<String> =
             redis::cmd("CONFIG").arg("GET").arg(setting).query(&mut connect(&server)).expect("said");
