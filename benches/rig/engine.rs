@@ -139,6 +139,17 @@ impl Engine {
         self.info("memory", "used_memory").parse().expect("used_memory")
     }
 
+    /// Until no rewrite of its file is under way: meanwhile each page of memory that is written to is copied first. One that is
+    /// due begins within a tenth of a second.
+    pub async fn rest(&self) {
+        loop {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            if self.info("persistence", "aof_rewrite_in_progress") == "0" {
+                return;
+            }
+        }
+    }
+
     /// One line of what it says of itself.
     pub fn info(&self, section: &str, name: &str) -> String {
         let info = self.ask(&format!("INFO {section}"));

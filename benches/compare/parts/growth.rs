@@ -107,6 +107,9 @@ async fn meet(rig: &Rig, queue: &str) {
 async fn grow(what: &str, places: &[Place<'_>], size: Size) -> Table {
     let (turns, calls) = size.of((3, 20), (15, 50), (25, 100));
     let (mut costs, numbers) = (vec![Vec::new(); places.len()], Numbers::new());
+    for place in places {
+        place.rig.engine.rest().await;
+    }
     // The first turn warms up.
     for turn in 0..=turns {
         for (place, costs) in places.iter().zip(&mut costs) {
