@@ -3,6 +3,7 @@
 
 mod built;
 mod callgrind;
+mod counter;
 mod crowd;
 mod floor;
 mod guard;

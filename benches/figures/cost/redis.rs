@@ -1,21 +1,18 @@
 //! Redis alone, called by the crate's own store: what the scripts cost, and nothing else.
 
-use std::{
-    path::Path,
-    time::{Duration, Instant},
-};
+use std::path::Path;
 
 use intray::queue::Fault;
 
 use super::{
     callgrind::{Callgrind, Profile},
+    counter::Counter,
     crowd::{Crowd, Shape, heat},
     kept::Parts,
     server::{Form, Server},
 };
 
 pub const CYCLES: u64 = 600;
-const IDLE: Duration = Duration::from_secs(5);
 /// So often is each script looked at by itself, with so many jobs.
 const ROUNDS: u64 = 10;
 const TOGETHER: u64 = 12;
@@ -30,11 +27,9 @@ pub const ATTEMPTS: usize = 5;
 /// A Redis under callgrind, and those who call it.
 pub struct Looked {
     server: Server,
-    callgrind: Callgrind,
+    counter: Counter,
     crowd: Crowd,
     shape: Shape,
-    /// Instructions a second when nobody asks for anything: no part of a cycle, and more of it on a slower machine.
-    idle: f64,
 }
 
 pub struct Measured {
@@ -78,18 +73,15 @@ impl Looked {
         let queues = server.queues().await;
         heat(&queues).await;
         let crowd = Crowd::ready(&queues, shape).await?;
-        callgrind.begin(server.process());
-        tokio::time::sleep(IDLE).await;
-        let idle = callgrind.end(server.process()).instructions as f64 / IDLE.as_secs_f64();
-        Ok(Self { server, callgrind, crowd, shape, idle })
+        let counter = Counter::of(callgrind, server.process()).await;
+        Ok(Self { server, counter, crowd, shape })
     }
 
     pub async fn cycles(&mut self) -> Result<Measured, Fault> {
-        let (before, start) = (self.server.commands(), Instant::now());
-        self.callgrind.begin(self.server.process());
-        self.crowd.work(CYCLES).await?;
-        let profile = self.callgrind.end(self.server.process());
-        let per_cycle = self.asked_for(&profile, start) / CYCLES as f64;
+        let before = self.server.commands();
+        let (counted, done) = self.counter.count(async || self.crowd.work(CYCLES).await).await;
+        done?;
+        let per_cycle = counted.instructions / CYCLES as f64;
         let mut commands = since(&before, self.server.commands(), CYCLES);
         let mut calls = |command: &str| (commands.remove(command).unwrap_or(0.0) * CYCLES as f64).round() as u64;
         let (functions, scripts) = (calls("FCALL"), calls("EVALSHA"));
@@ -101,11 +93,7 @@ impl Looked {
         );
         let command = if functions > scripts { "FCALL" } else { "EVALSHA" };
         commands.retain(|name, _| !AROUND.contains(&name.as_str()));
-        Ok(Measured { command, per_cycle: per_cycle as u64, profile, commands })
-    }
-
-    fn asked_for(&self, profile: &Profile, start: Instant) -> f64 {
-        profile.instructions as f64 - self.idle * start.elapsed().as_secs_f64()
+        Ok(Measured { command, per_cycle: per_cycle as u64, profile: counted.profile, commands })
     }
 
     /// Each script by itself: all that is counted between two looks is its own.
@@ -143,12 +131,11 @@ impl Looked {
     where
         W: AsyncFnOnce(&mut Crowd) -> Result<(), Fault>,
     {
-        let (before, start) = (self.server.commands(), Instant::now());
-        self.callgrind.begin(self.server.process());
-        work(&mut self.crowd).await?;
-        let profile = self.callgrind.end(self.server.process());
-        apart.instructions += self.asked_for(&profile, start);
-        apart.of_lua += profile.of_lua as f64;
+        let before = self.server.commands();
+        let (counted, done) = self.counter.count(async || work(&mut self.crowd).await).await;
+        done?;
+        apart.instructions += counted.instructions;
+        apart.of_lua += counted.profile.of_lua as f64;
         for (name, calls) in since(&before, self.server.commands(), 1) {
             *apart.commands.entry(name).or_default() += calls;
         }

@@ -5,7 +5,7 @@ use std::{
     path::Path,
     process::{Child, Command, Stdio},
     sync::atomic::Ordering,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use futures_util::future::join_all;
@@ -17,14 +17,13 @@ use super::{
         ways::{Way, workers},
     },
     callgrind::{Callgrind, Profile},
+    counter::Counter,
     kept::Parts,
     redis::ATTEMPTS,
 };
 
 const CYCLES: u64 = 3_000;
 const WARM_UP: u64 = 1_000;
-/// What it does without being asked is no part of a cycle, and would be more of it on a slower machine.
-const IDLE: Duration = Duration::from_secs(5);
 
 pub struct Measured {
     pub profile: Profile,
@@ -85,23 +84,16 @@ pub async fn instructions(case: Case, folder: &Path) -> Measured {
         ready(&rig, case).await;
         let _reader = case.way.reader(&rig);
         work(&rig, case, WARM_UP, &next).await;
-        callgrind.begin(rig.service());
-        tokio::time::sleep(IDLE).await;
-        let idle = callgrind.end(rig.service());
-
-        let (before, sent, start) = (rig.engine.calls(), rig.commands(), Instant::now());
-        callgrind.begin(rig.service());
-        let is_well = work(&rig, case, CYCLES, &next).await;
-        let (profile, took) = (callgrind.end(rig.service()), start.elapsed());
+        let counter = Counter::of(callgrind, rig.service()).await;
+        let (before, sent) = (rig.engine.calls(), rig.commands());
+        let (counted, is_well) = counter.count(async || work(&rig, case, CYCLES, &next).await).await;
         let (sent, scripts) = (rig.commands() - sent, rig.engine.calls().scripts - before.scripts);
-        let unasked = took.as_secs_f64() / IDLE.as_secs_f64();
-        let per_cycle = |all: u64, idle: u64| (all as f64 - idle as f64 * unasked) / CYCLES as f64;
         is_well.then(|| Measured {
-            instructions: per_cycle(profile.instructions, idle.instructions),
-            allocations: per_cycle(profile.allocations, idle.allocations),
+            instructions: counted.instructions / CYCLES as f64,
+            allocations: counted.allocations / CYCLES as f64,
             jobs_per_script: (3 * CYCLES) as f64 / scripts as f64,
             calls_of_redis: sent as f64 / CYCLES as f64,
-            profile,
+            profile: counted.profile,
         })
     })
     .await

@@ -1,23 +1,18 @@
 //! What a cycle costs with each thing that a queue can do beside handing out jobs: the service and Redis, each under callgrind
 //! in its turn, with the other and the bench's own clients at their usual speed.
 
-use std::{
-    cell::Cell,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{cell::Cell, path::Path, process::Command};
 
 use super::{
     super::rig::{Rig, SERVICE, Setup, engine::Engine, ways::ALL},
     callgrind::Callgrind,
+    counter::Counter,
     redis::CYCLES,
     service::{self, Case, ready, until_well, work},
 };
 
 const CONNECTIONS: u64 = 64;
 const WARM_UP: u64 = 120;
-const IDLE: Duration = Duration::from_secs(5);
 
 /// Of a cycle.
 struct OfRedis {
@@ -62,22 +57,17 @@ async fn of_redis(engine: &str, case: Case, folder: &Path) -> OfRedis {
     until_well(async || {
         let callgrind = Callgrind::new(folder);
         let rig = Rig::on(Engine::start_as(callgrind.command(engine)), case.setup, Command::new(SERVICE));
-        let (process, next) = (rig.engine.process(), Cell::new(0));
+        let next = Cell::new(0);
         ready(&rig, case).await;
         let _reader = case.way.reader(&rig);
         work(&rig, case, WARM_UP, &next).await;
-        callgrind.begin(process);
-        tokio::time::sleep(IDLE).await;
-        let idle = callgrind.end(process).instructions as f64 / IDLE.as_secs_f64();
-
-        let (before, start) = (rig.engine.calls(), Instant::now());
-        callgrind.begin(process);
-        let is_well = work(&rig, case, CYCLES, &next).await;
-        let (profile, took) = (callgrind.end(process), start.elapsed().as_secs_f64());
+        let counter = Counter::of(callgrind, rig.engine.process()).await;
+        let before = rig.engine.calls();
+        let (counted, is_well) = counter.count(async || work(&rig, case, CYCLES, &next).await).await;
         let after = rig.engine.calls();
         let of_cycle = |all: f64| all / CYCLES as f64;
         is_well.then(|| OfRedis {
-            instructions: of_cycle(profile.instructions as f64 - idle * took),
+            instructions: of_cycle(counted.instructions),
             commands: of_cycle((after.commands - before.commands) as f64),
             jobs_per_script: (3 * CYCLES) as f64 / (after.scripts - before.scripts) as f64,
         })
