@@ -36,9 +36,10 @@ local function read_calls(q, args, n, worker_limit)
     local mode, limit, lease_ms, nonce, worker, at = unpack_record(ask.FORMAT, args[i])
     if mode > ask.FRESH or #args[i] >= at + limit * CLAIM then return end
     local is_limited = worker ~= '' and worker_limit > 0
-    if worker ~= '' then
-      if met[worker] then return end
-      if n > 1 then met[worker] = true end
+    if worker ~= '' or mode == ask.NEXT then
+      local who = worker ~= '' and worker or nonce
+      if met[who] then return end
+      if n > 1 then met[who] = true end
     end
     if (is_limited or mode == ask.NEXT) and has_something(q, worker, nonce, is_limited) then return end
     if is_limited then limit = min(limit, worker_limit) end
