@@ -21,7 +21,7 @@ local patch = {
   STOOD = '>dc6xc26', STOOD_AT = 3,
   LEASED = '>c8c16c6xxxxxxxxBBc0', LEASED_AT = 71,
 }
-local byte, sub, rep = string.byte, string.sub, string.rep
+local byte, sub, rep, band = string.byte, string.sub, string.rep, bit.band
 local pack, unpack, bytes = struct.pack, struct.unpack, text.bytes
 local LAYOUT, LEASE, UNSERVED = bytes[record.LAYOUT], 45, 128
 local CLIENT, DIGEST, GATED = record.CLIENT, record.DIGEST, record.LOCKS / 256
@@ -55,6 +55,26 @@ function patch.parts(raw, flags, at)
   end
   if flags % 8 >= DIGEST then digest = sub(raw, at, at + 15) end
   return client, digest
+end
+
+-- How long all is that stands between a job's digest and its locks, by the second byte of its flags.
+local LENGTHS = {
+  [record.FINGERPRINT] = 8, [record.LEASE] = 4, [record.ATTEMPTS] = 4, [record.BACKOFF] = 9, [record.TRACE] = 55,
+}
+local sizes = setmetatable({}, {__index = function(self, flags)
+  local size = 0
+  for flag, length in pairs(LENGTHS) do
+    if band(flags, flag) ~= 0 then size = size + length end
+  end
+  self[flags] = size
+  return size
+end})
+
+-- The locks of a job that has some.
+function patch.locks(raw, flags, at)
+  if flags % 4 >= CLIENT then at = at + 1 + byte(raw, at) end
+  if flags % 8 >= DIGEST then at = at + 16 end
+  return (record.locks_at(raw, at + sizes[flags]))
 end
 
 -- It says itself how long it may be held.

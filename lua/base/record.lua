@@ -20,7 +20,8 @@ local function expect_layout(version)
   if version ~= LAYOUT then error('a record has layout ' .. version .. ', and this script reads ' .. LAYOUT, 0) end
 end
 
-local function read_locks(raw, stop)
+-- The locks that begin there, and where they end.
+function record.locks_at(raw, stop)
   local locks, count = {}, raw:byte(stop)
   stop = stop + 1
   for i = 1, count do locks[i], stop = unpack('>I2c0', raw, stop) end
@@ -44,7 +45,7 @@ function record.header(raw)
       backoff, backoff_delay, backoff_max, stop = unpack('>BI4I4', raw, stop)
     end
     if band(flags, TRACE) ~= 0 then stop = stop + 55 end
-    if band(flags, LOCKS) ~= 0 then locks, stop = read_locks(raw, stop) end
+    if band(flags, LOCKS) ~= 0 then locks, stop = record.locks_at(raw, stop) end
   end
   return {
     stamp = stamp, flags = flags, priority = priority, client = client, digest = digest, fingerprint = fingerprint,

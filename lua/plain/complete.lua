@@ -1,4 +1,4 @@
--- complete: where nothing is unusual. Each item is its holder's, in time, and of no gate.
+-- complete: where nothing is unusual. Each item is its holder's, in time, of no batch, and nobody waits for its locks.
 local record = require 'base/record'
 local text = require 'base/text'
 local clock = require 'base/clock'
@@ -6,9 +6,11 @@ local patch = require 'base/patch'
 local history = require 'jobs/history'
 local books = require 'plain/books'
 local fields_of = require 'plain/fields'
+local gates = require 'plain/gates'
 local STRIDE = 2
 local NOBODY = {}
 local CLAIM, LAYOUT, HEAD, HELD, ONCE = $ID_LEN + 8, record.LAYOUT, patch.HEAD, patch.HELD, patch.ONCE
+local LOCKS = record.LOCKS / 256
 local COMPLETED, DONE, DONE_BYTE = text.short('completed'), text.words('done', 0, ''), text.bytes[history.DONE]
 local call, pack, unpack_record, unpack, sub, max = redis.call, struct.pack, struct.unpack, unpack, string.sub, math.max
 local short = text.short
@@ -67,7 +69,8 @@ local function decide(args, n, now, before, lives, raws)
       said = said + 2
       results[said + 1], results[said + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)
     end
-    if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > 0 or turn >= patch.UNSERVED then return end
+    if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > LOCKS or turn >= patch.UNSERVED then return end
+    if high == LOCKS then gates.note(id, raw, flags, patch.PARTS) end
 
     if since ~= known_since then known_since, known_client, note, done = since, nil, note_of(since, now) end
     if worker ~= known_worker then known_worker, known_client, named = worker, nil, short(worker) end
@@ -98,6 +101,7 @@ local function write(q, n, said, freed)
   call(unpack(to_live, 1, n * 2 + 2))
   call(unpack(to_ended, 1, n * 2 + 2))
   if said > 0 then call(unpack(results, 1, said + 2)) end
+  gates.leave(q)
   leave('ZREM', q.reserved, n)
   call(unpack(off_held, 1, n + 2))
   leave('HDEL', q.drafts, n)
@@ -107,10 +111,11 @@ end
 return function(q, args)
   local n, now = #args / STRIDE, clock.read()
   if not read(args, n) or call('ZCOUNT', q.reserved, '-inf', text.of(now)) > 0 then return end
+  gates.open()
   local before, count = books.read(q, 'completed', now)
   local lives, raws = fields_of(q.live, ids, 3, n, one_live), fields_of(q.jobs, ids, 3, n, one_raw)
   local freed, doubts, said = decide(args, n, now, before, lives, raws)
-  if not freed then return end
+  if not freed or not gates.may_go(q) then return end
 
   if doubts > 0 then freed = settle_doubts(q, freed, doubts) end
   write(q, n, said, freed)

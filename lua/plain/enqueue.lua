@@ -1,4 +1,5 @@
--- enqueue: where nothing is unusual. All of the list is new, of no gate, due now, with its payload in its record.
+-- enqueue: where nothing is unusual. All of the list is new, of no batch, due now, with its payload in its record, and its
+-- locks are free.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -6,6 +7,7 @@ local patch = require 'base/patch'
 local store = require 'jobs/store'
 local books = require 'plain/books'
 local fields_of = require 'plain/fields'
+local gates = require 'plain/gates'
 local turns = require 'plain/turns'
 local STRIDE = 2
 local NOBODY = {}
@@ -17,16 +19,16 @@ local call, pack, unpack, byte = redis.call, struct.pack, unpack, string.byte
 local ids, digests, whose, clients, tale, one = {}, {}, {}, {}, {ENQUEUED}, {}
 local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
 
--- Reads a list in which nothing is twice or rare, and nothing needs a gate. Answers how many have a digest; nil for another
--- list.
+-- Reads a list in which nothing is twice or rare. Answers how many have a digest; nil for another list.
 local function read(args, n)
   local met, deduped, known_client, known_priority, k = n > 1 and {} or NOBODY, 0, nil, nil, nil
   turns.open()
+  gates.open()
   for i = 1, n do
     local id, tail = args[i * 2 - 1], args[i * 2]
     local high, low, priority = byte(tail, 1, 3)
     local client, digest = patch.parts(tail, low, PARTS)
-    if #id > ID_LEN or high >= LOCKS or met[id] or met[digest] then return end
+    if #id > ID_LEN or high > LOCKS or met[id] or met[digest] then return end
     if n > 1 then met[id] = true end
     if digest then
       if n > 1 then met[digest] = true end
@@ -36,6 +38,7 @@ local function read(args, n)
     if client ~= known_client or priority ~= known_priority then
       known_client, known_priority, k = client, priority, turns.whose(priority, client)
     end
+    if high == LOCKS then gates.note(id, tail, low, PARTS) end
     ids[i], clients[i], whose[i] = id, client, k
   end
   return deduped
@@ -68,7 +71,7 @@ end})
 return function(q, args)
   local n = #args / STRIDE
   local deduped = read(args, n)
-  if not deduped or not is_new(q, n, deduped) then return end
+  if not deduped or not is_new(q, n, deduped) or not gates.are_free(q) then return end
 
   local before, count = books.read(q, 'enqueued', clock.read())
   local known, rest

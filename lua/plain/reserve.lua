@@ -1,5 +1,5 @@
 -- reserve: where nothing is unusual. Each call takes what is next, nobody of them holds too much, there is enough for all,
--- and what comes is of no gate, skipped by nobody, and fits into one answer.
+-- and what comes is of no batch, skipped by nobody, and fits into one answer; its locks are free.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -9,11 +9,13 @@ local hand = require 'jobs/hand'
 local desk = require 'jobs/desk'
 local books = require 'plain/books'
 local fields_of = require 'plain/fields'
+local gates = require 'plain/gates'
 local turns = require 'plain/turns'
 local STRIDE = 1
 local MOST = 100
 local NOBODY = {}
-local LAYOUT, EXTERNAL, CLIENT, HEAD, CLAIM = record.LAYOUT, record.EXTERNAL, record.CLIENT, patch.HEAD, ask.CLAIM
+local LAYOUT, EXTERNAL, CLIENT, LOCKS = record.LAYOUT, record.EXTERNAL, record.CLIENT, record.LOCKS / 256
+local HEAD, CLAIM = patch.HEAD, ask.CLAIM
 local RESERVED, UNASKED, short = text.short('reserved'), '0 0 0 0 -1', text.short -- nobody who is given something asks why not
 local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack, string.sub, math.min
 local tonumber = tonumber
@@ -90,7 +92,8 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       local id, raw, live, k = ids[i], raws[i], lives[i], i * 2
       if not raw or live and not patch.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
-      if layout ~= LAYOUT or high > 0 or flags % 2 >= EXTERNAL then return end
+      if layout ~= LAYOUT or high > LOCKS or flags % 2 >= EXTERNAL then return end
+      if high == LOCKS and not gates.note(id, raw, flags, patch.PARTS) then return end
 
       local client, lease_ms = flags % 4 >= CLIENT and patch.parts(raw, flags, patch.PARTS) or '', asked
       if asked == 0 then lease_ms = patch.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
@@ -130,6 +133,7 @@ local function write(q, n)
   call(unpack(to_reserved, 1, n * 2 + 2))
   call(unpack(to_held, 1, n * 2 + 2))
   call(unpack(to_live, 1, n * 2 + 2))
+  gates.take(q)
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
   books.tell(q, tale, n, 0)
@@ -144,8 +148,9 @@ return function(q, args)
   local entries, raws, lives = read_line(q, wanted)
   if not entries then return end
   turns.open()
+  gates.open()
   local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
-  if not length then return end
+  if not length or not gates.are_free(q) then return end
 
   write(q, wanted)
   answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil

@@ -153,7 +153,13 @@ const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
 
 /// Faults in the plain paths, which see nothing but usual calls.
 const FAULTS_OF_THE_PLAIN: &[(&str, &str, &str)] = &[
-    ("a job that needs a lock is taken for plain", "or high > 0 or flags % 2", "or flags % 2"),
+    ("a job of a batch is taken for plain", "or high > LOCKS or flags % 2", "or flags % 2"),
+    ("a lock that somebody has is taken for free", "if held[i] then return false end", ""),
+    ("two of a list who need one lock are both handed out", "is_alone and not met[name]", "is_alone"),
+    ("a plain hand-out does not take its locks", "call(unpack(to_gates, 1, n * 2 + 2))", ""),
+    ("a plain completion does not free its locks", "call(unpack(from_gates, 1, n + 2))", ""),
+    ("a plain completion lets nobody in who waits for its lock", "return not is_awaited(q)", "return true"),
+    ("a lock behind a client's name is not found", "then at = at + 1 + byte(raw, at) end\n  if", "then end\n  if"),
     ("a job that was skipped is taken for plain", "return sub(live, -2) == '\\0\\0' and", "return true and"),
     ("a list with a twin is taken for new", "and not is_there(q.dedupe, digests, deduped)", ""),
     ("a list with the same job twice is taken for new", "or met[id] or met[digest] then", "then"),
@@ -168,6 +174,7 @@ const FAULTS_OF_THE_PLAIN: &[(&str, &str, &str)] = &[
     ("a plain hand-out gives no turn back", "highest[k], counts[k] = run_turn, counts[k] - run", ""),
     ("a plain hand-out does not raise V", "if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end", ""),
     ("a plain arrival forgets the last turn", "max(tonumber(top[k] or 0), lasts[k])", "tonumber(top[k] or 0)"),
+    ("a call that comes twice in a list is given two jobs", "if met[who] then return end\n", ""),
     ("a plain reserve asks nobody what they hold", "if (is_limited or mode == ask.NEXT) and has", "if false and has"),
     (
         "the history of a job goes when it is completed",
