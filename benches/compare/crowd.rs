@@ -1,17 +1,14 @@
 //! A closed loop: each caller calls again when it has its answer. It says what the machine can do, and not how long a crowd
 //! would wait that does not slow down when the server does.
 
-use std::{
-    cell::Cell,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 
 use super::{
     meter::{Meter, Used},
     numbers::{median, percentile},
-    rig::ways::Worker,
+    rig::{stock::Numbers, ways::Worker},
 };
 
 /// Somebody with a connection of its own.
@@ -80,19 +77,6 @@ impl Sample {
             p99: of(|round| round.p99),
             p999: of(|round| round.p999),
         }
-    }
-}
-
-/// Numbers of cycles: none is given twice in a part, and those of the stock are below, so that no two payloads are equal.
-pub struct Numbers(Cell<u64>);
-
-impl Numbers {
-    pub fn new() -> Self {
-        Self(Cell::new(1 << 40))
-    }
-
-    pub fn next(&self) -> u64 {
-        self.0.replace(self.0.get() + 1)
     }
 }
 

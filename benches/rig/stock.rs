@@ -1,6 +1,6 @@
 //! Jobs that are there before it is measured.
 
-use std::{fmt::Write, time::Duration};
+use std::{cell::Cell, fmt::Write, time::Duration};
 
 use super::{
     Rig,
@@ -10,6 +10,19 @@ use super::{
 /// As many as one call may put, take or settle.
 pub const PUT: u64 = 1_000;
 pub const TAKE: u64 = 100;
+
+/// Numbers of cycles: none is given twice in a part, and those of the stock are below, so that no two payloads are equal.
+pub struct Numbers(Cell<u64>);
+
+impl Numbers {
+    pub fn new() -> Self {
+        Self(Cell::new(1 << 40))
+    }
+
+    pub fn next(&self) -> u64 {
+        self.0.replace(self.0.get() + 1)
+    }
+}
 
 /// Many enqueues in one call each. What a job has beside its queue and payload is said for each number, `"client":"a",`.
 pub async fn fill(rig: &Rig, queue: &str, count: u64, also: impl Fn(u64) -> String) {

@@ -12,8 +12,11 @@ use super::{
 
 /// Jobs that wait in each queue before the first caller comes.
 const WAITING: u64 = 1_000;
-/// Different locks and different clients.
-const NAMES: u64 = 1_000;
+const CLIENTS: u64 = 1_000;
+/// Who takes a job finds its lock free: the last job that needed it was done long before.
+const LOCKS: u64 = 2 * WAITING;
+/// Of the jobs that wait ten need each.
+const FEW_LOCKS: u64 = WAITING / 10;
 const BATCH: u64 = 100;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -21,6 +24,7 @@ pub enum Way {
     Plain,
     Named,
     Locks,
+    FewLocks,
     Clients,
     Batches,
     /// Plain, while somebody reads what happens.
@@ -28,10 +32,11 @@ pub enum Way {
 }
 
 /// Each thing that a queue can do beside handing out jobs, and each that a service can do for all of them.
-pub const ALL: [(Setup, Way, &str); 9] = [
+pub const ALL: [(Setup, Way, &str); 10] = [
     (Setup::Plain, Way::Plain, "nothing more"),
     (Setup::Plain, Way::Named, "named workers"),
     (Setup::Plain, Way::Locks, "a lock for each job"),
+    (Setup::Plain, Way::FewLocks, "a lock for ten jobs"),
     (Setup::Plain, Way::Clients, "clients that take turns"),
     (Setup::Plain, Way::Batches, "batches of 100"),
     (Setup::Plain, Way::Watched, "somebody who reads /events"),
@@ -46,6 +51,7 @@ impl Way {
             Self::Plain => "bench",
             Self::Named => "named",
             Self::Locks => "locks",
+            Self::FewLocks => "few-locks",
             Self::Clients => "clients",
             Self::Batches => "batches",
             Self::Watched => "watched",
@@ -55,8 +61,9 @@ impl Way {
     fn also(self, n: u64) -> String {
         match self {
             Self::Plain | Self::Named | Self::Batches | Self::Watched => String::new(),
-            Self::Locks => format!(r#""locks":["lock-{}"],"#, n % NAMES),
-            Self::Clients => format!(r#""client":"client-{}","#, n % NAMES),
+            Self::Locks => format!(r#""locks":["lock-{}"],"#, n % LOCKS),
+            Self::FewLocks => format!(r#""locks":["lock-{}"],"#, n % FEW_LOCKS),
+            Self::Clients => format!(r#""client":"client-{}","#, n % CLIENTS),
         }
     }
 

@@ -1,12 +1,12 @@
 //! Putting, and taking and settling, one by one and many in a call, for one caller and for 64.
 
 use crate::{
-    crowd::{Caller, Numbers, Sample, Span, round},
+    crowd::{Caller, Sample, Span, round},
     meter::Meter,
     rig::{
         Rig,
         client::{Client, field, payload},
-        stock::{PUT, TAKE, fill, many, settle},
+        stock::{Numbers, PUT, TAKE, fill, many, settle},
     },
     size::Size,
     table::Table,

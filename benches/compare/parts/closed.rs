@@ -1,11 +1,12 @@
 //! The whole life of a job over 64 connections, beside what people would use instead and beside what is below it, turn by turn.
 
 use crate::{
-    crowd::{Numbers, Sample, round},
+    crowd::{Sample, round},
     meter::Meter,
     numbers::median,
     rig::{
         Rig,
+        stock::Numbers,
         ways::{Way, workers},
     },
     size::Size,

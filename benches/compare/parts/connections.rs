@@ -1,8 +1,8 @@
 //! The same over fewer and over more connections.
 
 use crate::{
-    crowd::{Numbers, Sample},
-    rig::{Rig, ways::Way},
+    crowd::Sample,
+    rig::{Rig, stock::Numbers, ways::Way},
     size::Size,
     table::Table,
 };

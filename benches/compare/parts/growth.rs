@@ -2,11 +2,10 @@
 //! sizes take turns, and of their turns the median counts.
 
 use crate::{
-    crowd::Numbers,
     numbers::median,
     rig::{
         Rig,
-        stock::{calls, fill, take},
+        stock::{Numbers, calls, fill, take},
     },
     size::Size,
     table::Table,

@@ -11,12 +11,12 @@ use futures_util::future::join_all;
 use tokio::sync::Semaphore;
 
 use crate::{
-    crowd::Numbers,
     meter::{Meter, Used},
     numbers::{median, percentile},
     rig::{
         Rig,
         client::{Client, field, payload},
+        stock::Numbers,
         ways::Way,
     },
     schedule::Schedule,

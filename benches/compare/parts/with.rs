@@ -3,11 +3,12 @@
 use std::process::Command;
 
 use crate::{
-    crowd::{Numbers, Sample, round},
+    crowd::{Sample, round},
     meter::Meter,
     numbers::median,
     rig::{
         Rig, SERVICE, Setup,
+        stock::Numbers,
         ways::{ALL, Way, workers},
     },
     size::Size,

@@ -13,9 +13,9 @@ use std::{
 };
 
 use super::{
-    crowd::{Numbers, Sample, Span, round},
+    crowd::{Sample, Span, round},
     meter::Meter,
-    rig::{client::Client, engine::Engine},
+    rig::{client::Client, engine::Engine, stock::Numbers},
 };
 
 pub const CONNECTIONS: usize = 64;

@@ -14,6 +14,7 @@ use super::{
     super::rig::{
         Rig, SERVICE, Setup,
         client::ASKED_AGAIN,
+        stock::Numbers,
         ways::{Way, workers},
     },
     callgrind::{Callgrind, Profile},
@@ -80,13 +81,13 @@ pub async fn instructions(case: Case, folder: &Path) -> Measured {
     until_well(async || {
         let callgrind = Callgrind::new(folder);
         let rig = Rig::of(case.setup, callgrind.command(SERVICE));
-        let next = Cell::new(0);
+        let numbers = Numbers::new();
         ready(&rig, case).await;
         let _reader = case.way.reader(&rig);
-        work(&rig, case, WARM_UP, &next).await;
+        work(&rig, case, WARM_UP, &numbers).await;
         let counter = Counter::of(callgrind, rig.service()).await;
         let (before, sent) = (rig.engine.calls(), rig.commands());
-        let (counted, is_well) = counter.count(async || work(&rig, case, CYCLES, &next).await).await;
+        let (counted, is_well) = counter.count(async || work(&rig, case, CYCLES, &numbers).await).await;
         let (sent, scripts) = (rig.commands() - sent, rig.engine.calls().scripts - before.scripts);
         is_well.then(|| Measured {
             instructions: counted.instructions / CYCLES as f64,
@@ -102,13 +103,13 @@ pub async fn instructions(case: Case, folder: &Path) -> Measured {
 pub async fn system_calls(case: Case, folder: &Path) -> Calls {
     until_well(async || {
         let rig = Rig::of(case.setup, Command::new(SERVICE));
-        let next = Cell::new(0);
+        let numbers = Numbers::new();
         case.way.ready(&rig).await;
         let _reader = case.way.reader(&rig);
-        work(&rig, case, WARM_UP, &next).await;
+        work(&rig, case, WARM_UP, &numbers).await;
         let file = folder.join("strace");
         let strace = watch(rig.service(), &file);
-        let is_well = work(&rig, case, CYCLES, &next).await;
+        let is_well = work(&rig, case, CYCLES, &numbers).await;
         stopped(strace).wait().expect("strace");
         is_well.then(|| counted(&file))
     })
@@ -168,13 +169,14 @@ pub async fn ready(rig: &Rig, case: Case) {
 }
 
 /// So many cycles, as fast as they are answered; and whether no call had to be sent again.
-pub async fn work(rig: &Rig, case: Case, cycles: u64, next: &Cell<u64>) -> bool {
+pub async fn work(rig: &Rig, case: Case, cycles: u64, numbers: &Numbers) -> bool {
     let asked_again = ASKED_AGAIN.load(Ordering::Relaxed);
-    let end = next.get() + cycles;
+    let left = &Cell::new(cycles);
     let workers = workers(rig, case.way, case.connections as usize).await;
     join_all(workers.into_iter().map(|mut worker| async move {
-        while next.get() < end {
-            worker.cycle(next.replace(next.get() + 1)).await;
+        while let Some(rest) = left.get().checked_sub(1) {
+            left.set(rest);
+            worker.cycle(numbers.next()).await;
         }
     }))
     .await;

@@ -1,10 +1,10 @@
 //! What a cycle costs with each thing that a queue can do beside handing out jobs: the service and Redis, each under callgrind
 //! in its turn, with the other and the bench's own clients at their usual speed.
 
-use std::{cell::Cell, path::Path, process::Command};
+use std::{path::Path, process::Command};
 
 use super::{
-    super::rig::{Rig, SERVICE, Setup, engine::Engine, ways::ALL},
+    super::rig::{Rig, SERVICE, Setup, engine::Engine, stock::Numbers, ways::ALL},
     callgrind::Callgrind,
     counter::Counter,
     redis::CYCLES,
@@ -57,13 +57,13 @@ async fn of_redis(engine: &str, case: Case, folder: &Path) -> OfRedis {
     until_well(async || {
         let callgrind = Callgrind::new(folder);
         let rig = Rig::on(Engine::start_as(callgrind.command(engine)), case.setup, Command::new(SERVICE));
-        let next = Cell::new(0);
+        let numbers = Numbers::new();
         ready(&rig, case).await;
         let _reader = case.way.reader(&rig);
-        work(&rig, case, WARM_UP, &next).await;
+        work(&rig, case, WARM_UP, &numbers).await;
         let counter = Counter::of(callgrind, rig.engine.process()).await;
         let before = rig.engine.calls();
-        let (counted, is_well) = counter.count(async || work(&rig, case, CYCLES, &next).await).await;
+        let (counted, is_well) = counter.count(async || work(&rig, case, CYCLES, &numbers).await).await;
         let after = rig.engine.calls();
         let of_cycle = |all: f64| all / CYCLES as f64;
         is_well.then(|| OfRedis {
