@@ -54,9 +54,9 @@ local function settle_doubts(q, freed, n)
 end
 
 -- Prepares all that is written; nil where something is not plain. Answers how many keys of jobs are to be freed, how many
--- of others may be, and how many results there are.
+-- of others may be, how many results there are, and whether any job has locks.
 local function decide(args, n, now, before, lives, raws)
-  local freed, doubts, said, known_since, known_worker, known_client = 0, 0, 0, nil, nil, nil
+  local freed, doubts, said, is_locked, known_since, known_worker, known_client = 0, 0, 0, false, nil, nil, nil
   local note, done, named, rest
   local how = DONE_BYTE .. pack('>I6', now)
   for i = 1, n do
@@ -70,7 +70,10 @@ local function decide(args, n, now, before, lives, raws)
       results[said + 1], results[said + 2], claim = id, sub(claim, CLAIM + 1), sub(claim, 1, CLAIM)
     end
     if secret ~= claim or version ~= LAYOUT or layout ~= LAYOUT or high > LOCKS or turn >= patch.UNSERVED then return end
-    if high == LOCKS then gates.note(id, raw, flags, patch.PARTS) end
+    if high == LOCKS then
+      is_locked = is_locked or gates.open()
+      gates.note(id, raw, flags, patch.PARTS)
+    end
 
     if since ~= known_since then known_since, known_client, note, done = since, nil, note_of(since, now) end
     if worker ~= known_worker then known_worker, known_client, named = worker, nil, short(worker) end
@@ -88,7 +91,7 @@ local function decide(args, n, now, before, lives, raws)
       doubted[doubts], owners[doubts] = digest, id
     end
   end
-  return freed, doubts, said
+  return freed, doubts, said, is_locked
 end
 
 local function leave(verb, key, n)
@@ -96,12 +99,12 @@ local function leave(verb, key, n)
   call(unpack(ids, 1, n + 2))
 end
 
-local function write(q, n, said, freed)
+local function write(q, n, said, freed, is_locked)
   to_live[2], to_ended[2], off_held[2], off_dedupe[2], results[2] = q.live, q.ended, q.held, q.dedupe, q.results
   call(unpack(to_live, 1, n * 2 + 2))
   call(unpack(to_ended, 1, n * 2 + 2))
   if said > 0 then call(unpack(results, 1, said + 2)) end
-  gates.leave(q)
+  if is_locked then gates.leave(q) end
   leave('ZREM', q.reserved, n)
   call(unpack(off_held, 1, n + 2))
   leave('HDEL', q.drafts, n)
@@ -111,14 +114,13 @@ end
 return function(q, args)
   local n, now = #args / STRIDE, clock.read()
   if not read(args, n) or call('ZCOUNT', q.reserved, '-inf', text.of(now)) > 0 then return end
-  gates.open()
   local before, count = books.read(q, 'completed', now)
   local lives, raws = fields_of(q.live, ids, 3, n, one_live), fields_of(q.jobs, ids, 3, n, one_raw)
-  local freed, doubts, said = decide(args, n, now, before, lives, raws)
-  if not freed or not gates.may_go(q) then return end
+  local freed, doubts, said, is_locked = decide(args, n, now, before, lives, raws)
+  if not freed or is_locked and not gates.may_go(q) then return end
 
   if doubts > 0 then freed = settle_doubts(q, freed, doubts) end
-  write(q, n, said, freed)
+  write(q, n, said, freed, is_locked)
   books.tell(q, tale, n, 0)
   books.write(q, 'completed', before + n, count + n)
   answer[2] = text.of(n)

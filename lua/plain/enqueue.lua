@@ -19,11 +19,11 @@ local call, pack, unpack, byte = redis.call, struct.pack, unpack, string.byte
 local ids, digests, whose, clients, tale, one = {}, {}, {}, {}, {ENQUEUED}, {}
 local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
 
--- Reads a list in which nothing is twice or rare. Answers how many have a digest; nil for another list.
+-- Reads a list in which nothing is twice or rare. Answers how many have a digest, nil for another list; and whether any has
+-- locks.
 local function read(args, n)
-  local met, deduped, known_client, known_priority, k = n > 1 and {} or NOBODY, 0, nil, nil, nil
+  local met, deduped, is_locked, known_client, known_priority, k = n > 1 and {} or NOBODY, 0, false, nil, nil, nil
   turns.open()
-  gates.open()
   for i = 1, n do
     local id, tail = args[i * 2 - 1], args[i * 2]
     local high, low, priority = byte(tail, 1, 3)
@@ -38,10 +38,13 @@ local function read(args, n)
     if client ~= known_client or priority ~= known_priority then
       known_client, known_priority, k = client, priority, turns.whose(priority, client)
     end
-    if high == LOCKS then gates.note(id, tail, low, PARTS) end
+    if high == LOCKS then
+      is_locked = is_locked or gates.open()
+      gates.note(id, tail, low, PARTS)
+    end
     ids[i], clients[i], whose[i] = id, client, k
   end
-  return deduped
+  return deduped, is_locked
 end
 
 local function is_there(key, names, n)
@@ -70,8 +73,8 @@ end})
 
 return function(q, args)
   local n = #args / STRIDE
-  local deduped = read(args, n)
-  if not deduped or not is_new(q, n, deduped) or not gates.are_free(q) then return end
+  local deduped, is_locked = read(args, n)
+  if not deduped or not is_new(q, n, deduped) or is_locked and not gates.are_free(q) then return end
 
   local before, count = books.read(q, 'enqueued', clock.read())
   local known, rest

@@ -1,5 +1,5 @@
--- gates: the locks of a list's jobs, for the plain paths, while nobody is in anybody's way. What is kept here between calls is
--- room, and nothing is read that a call has not written.
+-- gates: the locks of a list's jobs, for the plain paths, while nobody is in anybody's way. It is opened for a list that needs
+-- any; what is kept here between calls is room.
 local patch = require 'base/patch'
 local fields_of = require 'plain/fields'
 local gates = {}
@@ -11,7 +11,8 @@ local n, names, owners, met, one = 0, {}, {}, {}, {}
 local to_gates, from_gates = {'HSET'}, {'HDEL'}
 
 function gates.open()
-  if n > 0 then n, met = 0, {} end
+  n, met = 0, {}
+  return true
 end
 
 -- A job's; `flags` and `at` as in patch.parts. Answers whether no other job of the list has one of them.
@@ -26,7 +27,6 @@ function gates.note(id, raw, flags, at)
 end
 
 function gates.are_free(q)
-  if n == 0 then return true end
   local held = fields_of(q.gates, names, 1, n, one)
   for i = 1, n do
     if held[i] then return false end
@@ -45,7 +45,6 @@ end
 
 -- Each is had by its job, and nobody stands there.
 function gates.may_go(q)
-  if n == 0 then return true end
   local held = fields_of(q.gates, names, 1, n, one)
   for i = 1, n do
     if held[i] ~= owners[i] then return false end
@@ -54,14 +53,12 @@ function gates.may_go(q)
 end
 
 function gates.take(q)
-  if n == 0 then return end
   to_gates[2] = q.gates
   for i = 1, n do to_gates[i * 2 + 1], to_gates[i * 2 + 2] = names[i], owners[i] end
   call(unpack(to_gates, 1, n * 2 + 2))
 end
 
 function gates.leave(q)
-  if n == 0 then return end
   from_gates[2] = q.gates
   for i = 1, n do from_gates[i + 2] = names[i] end
   call(unpack(from_gates, 1, n + 2))

@@ -80,9 +80,10 @@ local function tell_draft(at, worker, kept, shares_drafts)
   return at + 2
 end
 
--- Prepares all that is written and answered, and says how long the answer is; nil where a job is not plain.
+-- Prepares all that is written and answered, and says how long the answer is, nil where a job is not plain; and whether any
+-- has locks.
 local function decide(args, n, d, now, entries, raws, lives, drafts)
-  local i, at, size, known_ms, known_worker, known_client = 0, 2, 0, nil, nil, nil
+  local i, at, size, is_locked, known_ms, known_worker, known_client = 0, 2, 0, false, nil, nil, nil
   local agreed, named, terms, due, due_word, rest
   for c = 1, n do
     local worker, nonce, asked, from, begin = workers[c], nonces[c], leases[c], claims[c], at + 1
@@ -93,7 +94,10 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       if not raw or live and not patch.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
       if layout ~= LAYOUT or high > LOCKS or flags % 2 >= EXTERNAL then return end
-      if high == LOCKS and not gates.note(id, raw, flags, patch.PARTS) then return end
+      if high == LOCKS then
+        is_locked = is_locked or gates.open()
+        if not gates.note(id, raw, flags, patch.PARTS) then return end
+      end
 
       local client, lease_ms = flags % 4 >= CLIENT and patch.parts(raw, flags, patch.PARTS) or '', asked
       if asked == 0 then lease_ms = patch.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
@@ -125,15 +129,15 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
     end
     answer[begin] = at - begin
   end
-  return size <= hand.BYTES and at
+  return size <= hand.BYTES and at, is_locked
 end
 
-local function write(q, n)
+local function write(q, n, is_locked)
   to_reserved[2], to_held[2], to_live[2], leave[2] = q.reserved, q.held, q.live, q.inbound
   call(unpack(to_reserved, 1, n * 2 + 2))
   call(unpack(to_held, 1, n * 2 + 2))
   call(unpack(to_live, 1, n * 2 + 2))
-  gates.take(q)
+  if is_locked then gates.take(q) end
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
   books.tell(q, tale, n, 0)
@@ -148,11 +152,10 @@ return function(q, args)
   local entries, raws, lives = read_line(q, wanted)
   if not entries then return end
   turns.open()
-  gates.open()
-  local length = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
-  if not length or not gates.are_free(q) then return end
+  local length, is_locked = decide(args, n, d, now, entries, raws, lives, read_drafts(q, wanted, lives))
+  if not length or is_locked and not gates.are_free(q) then return end
 
-  write(q, wanted)
+  write(q, wanted, is_locked)
   answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil
   answer[2] = desk.sight(d, now, call('ZCARD', q.inbound), UNASKED)
   return answer
