@@ -24,6 +24,8 @@ mod protocol;
 mod routes;
 #[path = "documents/sizes.rs"]
 mod sizes;
+#[path = "documents/topologies.rs"]
+mod topologies;
 #[path = "documents/tree.rs"]
 mod tree;
 #[path = "documents/walls.rs"]
