@@ -4,6 +4,7 @@ local patch = require 'base/patch'
 local fields_of = require 'plain/fields'
 local gates = {}
 local call, unpack = redis.call, unpack
+local NOBODY = {}
 -- So many may each ask who stands at it.
 local MOST_ASKED = 50
 -- Each lock, and whose it is.
@@ -26,12 +27,16 @@ function gates.note(id, raw, flags, at)
   return is_alone
 end
 
-function gates.are_free(q)
+local function are_had_by(q, whose)
   local held = fields_of(q.gates, names, 1, n, one)
   for i = 1, n do
-    if held[i] then return false end
+    if held[i] ~= (whose[i] or false) then return false end
   end
   return true
+end
+
+function gates.are_free(q)
+  return are_had_by(q, NOBODY)
 end
 
 local function is_awaited(q)
@@ -45,11 +50,7 @@ end
 
 -- Each is had by its job, and nobody stands there.
 function gates.may_go(q)
-  local held = fields_of(q.gates, names, 1, n, one)
-  for i = 1, n do
-    if held[i] ~= owners[i] then return false end
-  end
-  return not is_awaited(q)
+  return are_had_by(q, owners) and not is_awaited(q)
 end
 
 function gates.take(q)

@@ -154,11 +154,11 @@ const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
 /// Faults in the plain paths, which see nothing but usual calls.
 const FAULTS_OF_THE_PLAIN: &[(&str, &str, &str)] = &[
     ("a job of a batch is taken for plain", "or high > LOCKS or flags % 2", "or flags % 2"),
-    ("a lock that somebody has is taken for free", "if held[i] then return false end", ""),
+    ("a lock that somebody has is taken for free", "if held[i] ~= (whose[i] or false) then return false end", ""),
     ("two of a list who need one lock are both handed out", "is_alone and not met[name]", "is_alone"),
     ("a plain hand-out does not take its locks", "call(unpack(to_gates, 1, n * 2 + 2))", ""),
     ("a plain completion does not free its locks", "call(unpack(from_gates, 1, n + 2))", ""),
-    ("a plain completion lets nobody in who waits for its lock", "return not is_awaited(q)", "return true"),
+    ("a plain completion lets nobody in who waits for its lock", "owners) and not is_awaited(q)", "owners)"),
     ("a lock behind a client's name is not found", "then at = at + 1 + byte(raw, at) end\n  if", "then end\n  if"),
     ("a job that was skipped is taken for plain", "return sub(live, -2) == '\\0\\0' and", "return true and"),
     ("a list with a twin is taken for new", "and not is_there(q.dedupe, digests, deduped)", ""),
