@@ -86,6 +86,18 @@ pub const ALL: &[Figure] = &[
         &[],
         "what the primary lacks of what the one before it had taken, at least; NaN: nobody knows",
     ),
+    figure(
+        "intray_redis_memory_ratio",
+        Kind::Gauge,
+        &[],
+        "memory in use, of Redis's `maxmemory`; of several servers the fullest; NaN: there is no limit, or it is not known",
+    ),
+    figure(
+        "intray_default_retention_seconds",
+        Kind::Gauge,
+        &[],
+        "how long queues without a `retention_ms` of their own keep ended jobs: 604800, and less while memory is short",
+    ),
     figure("intray_redis_connections", Kind::Gauge, &[], "connections to Redis that are open"),
     figure("intray_redis_connections_max", Kind::Gauge, &[], "as many may be open"),
     figure("intray_connections_cut_total", Kind::Counter, &[], "callers' connections cut to let others in"),

@@ -1,6 +1,6 @@
 //! JSON that is carried, not read: payloads and results stay text, byte for byte.
 
-use std::ops::Range;
+use std::{borrow::Cow, ops::Range};
 
 use memchr::{memchr2, memchr2_iter};
 use serde::{Serialize, Serializer};
@@ -48,11 +48,28 @@ impl Json {
     /// Feeds the text without white space outside strings and with object keys sorted; numbers and strings as written, so
     /// that ids beyond 2^53 stay apart.
     pub fn canonical(&self, into: &mut Sha256) {
-        let mut canon = Canon::of(self.0.get());
+        let mut canon = Canon::<AS_WRITTEN>::of(self.0.get());
         canon.value();
         into.update(canon.out);
     }
 }
+
+/// What a JSON text means, for comparing it with another: without white space outside strings, object keys sorted, each string
+/// in one spelling, numbers as written. What is no JSON, or deeper than any request may be, is returned as it is.
+pub fn meaning(text: &[u8]) -> Cow<'_, [u8]> {
+    let json = std::str::from_utf8(text).ok().filter(|text| serde_json::from_str::<&RawValue>(text).is_ok());
+    match json {
+        Some(json) if depth(text) <= limits::DEPTH + ENVELOPE_DEPTH => {
+            let mut canon = Canon::<BY_MEANING>::of(json);
+            canon.value();
+            canon.out.into()
+        }
+        _ => text.into(),
+    }
+}
+
+/// Objects and arrays around a payload: a list of jobs, a job, and one to spare.
+const ENVELOPE_DEPTH: usize = 3;
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -85,14 +102,18 @@ fn depth(text: &[u8]) -> usize {
     most
 }
 
+/// How a walk writes strings.
+const AS_WRITTEN: bool = false;
+const BY_MEANING: bool = true;
+
 /// A walk over a text that is known to be valid JSON.
-struct Canon<'t> {
+struct Canon<'t, const SPELLING: bool> {
     text: &'t [u8],
     at: usize,
     out: Vec<u8>,
 }
 
-impl<'t> Canon<'t> {
+impl<'t, const SPELLING: bool> Canon<'t, SPELLING> {
     fn of(text: &'t str) -> Self {
         Self { text: text.as_bytes(), at: 0, out: Vec::with_capacity(text.len()) }
     }
@@ -104,7 +125,7 @@ impl<'t> Canon<'t> {
             Some(b'[') => self.array(),
             Some(b'"') => {
                 let string = self.string();
-                self.out.extend_from_slice(string);
+                self.out.extend_from_slice(&string);
             }
             _ => {
                 let word = self.word();
@@ -117,21 +138,21 @@ impl<'t> Canon<'t> {
     fn object(&mut self) {
         self.out.push(b'{');
         let start = self.out.len();
-        let mut members: Vec<(&[u8], Range<usize>)> = Vec::new();
+        let mut members: Vec<(Cow<'t, [u8]>, Range<usize>)> = Vec::new();
         while self.next_item(b'}') {
             let key = self.string();
             self.space();
             self.at += 1; // the colon
             let from = self.out.len();
-            self.out.extend_from_slice(key);
+            self.out.extend_from_slice(&key);
             self.out.push(b':');
             self.value();
             members.push((key, from..self.out.len()));
             self.out.push(b',');
         }
-        if !members.is_sorted_by_key(|&(key, _)| key) {
+        if !members.is_sorted_by(|(one, _), (other, _)| one <= other) {
             // Stable: keys given twice keep their order, so that they stay a text of their own.
-            members.sort_by_key(|&(key, _)| key);
+            members.sort_by(|(one, _), (other, _)| one.cmp(other));
             let written = self.out.split_off(start);
             for (_, member) in &members {
                 self.out.extend_from_slice(&written[member.start - start..member.end - start]);
@@ -175,7 +196,7 @@ impl<'t> Canon<'t> {
         true
     }
 
-    fn string(&mut self) -> &'t [u8] {
+    fn string(&mut self) -> Cow<'t, [u8]> {
         let start = self.at;
         self.at += 1;
         while let Some(mark) = memchr2(b'"', b'\\', &self.text[self.at..]) {
@@ -185,7 +206,13 @@ impl<'t> Canon<'t> {
             }
             self.at += 1; // what is escaped
         }
-        &self.text[start..self.at]
+        let written = &self.text[start..self.at];
+        if SPELLING == BY_MEANING && written.contains(&b'\\') {
+            // Half a surrogate pair has no other spelling.
+            let text = serde_json::from_slice::<String>(written).and_then(|text| serde_json::to_vec(&text));
+            return text.map_or(written.into(), Cow::Owned);
+        }
+        written.into()
     }
 
     fn word(&mut self) -> &'t [u8] {
@@ -208,9 +235,28 @@ mod tests {
     use super::*;
 
     fn canonical(text: &str) -> String {
-        let mut canon = Canon::of(text);
+        let mut canon = Canon::<AS_WRITTEN>::of(text);
         canon.value();
         String::from_utf8(canon.out).expect("UTF-8")
+    }
+
+    #[test]
+    fn meaning_ignores_spelling_and_keeps_values() {
+        let same =
+            [r#"{"b":"\u00fc\/\"","a":1}"#, "{ \"a\": 1, \"b\": \"ü/\\u0022\" }", r#"{"\u0061":1,"b":"\u00FC/\""}"#];
+        assert!(same.iter().all(|text| meaning(text.as_bytes()) == meaning(same[0].as_bytes())), "{same:?}");
+        for other in [r#"{"a":1.0,"b":"ü/\""}"#, r#"{"a":1,"b":"ü/"}"#, r#"{"a":"1","b":"ü/\""}"#, r#"["\ud83d"]"#] {
+            assert_ne!(meaning(other.as_bytes()), meaning(same[0].as_bytes()), "{other}");
+        }
+        assert_ne!(meaning(br#"["\ud83d"]"#), meaning(br#"["\ud83e"]"#));
+    }
+
+    #[test]
+    fn meaning_of_no_json_is_its_bytes() {
+        let deep = "[".repeat(1_000_000) + &"]".repeat(1_000_000);
+        for text in [&b"{"[..], b"", b"{} {}", b"\xff", deep.as_bytes()] {
+            assert_eq!(meaning(text), text);
+        }
     }
 
     #[test]

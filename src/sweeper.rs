@@ -2,6 +2,7 @@
 //! idempotent, so instances need no leader. It survives any error.
 
 mod minute;
+mod scales;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -10,7 +11,7 @@ use std::{
 
 use tokio_util::sync::CancellationToken;
 
-use self::minute::Minute;
+use self::{minute::Minute, scales::Scales};
 use crate::{
     job::{QueueName, chance::between},
     queue::{Entered, Fault, Queues, Swept},
@@ -30,7 +31,7 @@ const LOOKS: usize = 64;
 /// Sweeps once a period, jittered, and as long as there is more to do, until it is stopped.
 pub async fn run(queues: Queues, period: Duration, stop: CancellationToken) {
     let (mut sweeper, mut pause) = (Sweeper::new(queues, period), jittered(period));
-    while stop.run_until_cancelled(tokio::time::sleep(pause)).await.is_some() {
+    while stop.run_until_cancelled(until_next(&sweeper.queues, pause)).await.is_some() {
         // A round that is under way is finished: it is bounded, and half of it would be done anyway.
         pause = match sweeper.round().await {
             Ok(true) => Duration::ZERO,
@@ -40,6 +41,14 @@ pub async fn run(queues: Queues, period: Duration, stop: CancellationToken) {
                 jittered(period)
             }
         };
+    }
+}
+
+/// A pause, which a call that meets a full Redis cuts short.
+async fn until_next(queues: &Queues, pause: Duration) {
+    tokio::select! {
+        () = tokio::time::sleep(pause) => {}
+        () = queues.room_is_wanted() => {}
     }
 }
 
@@ -77,6 +86,7 @@ pub struct Sweeper {
     retired: Instant,
     tidied: Option<Instant>,
     minute: Minute,
+    scales: Scales,
 }
 
 impl Sweeper {
@@ -91,6 +101,7 @@ impl Sweeper {
             retired,
             tidied: None,
             minute: Minute::default(),
+            scales: Scales::default(),
         }
     }
 
@@ -101,7 +112,8 @@ impl Sweeper {
     /// # Errors
     /// When Redis is not well; the queues that were not visited stay due.
     pub async fn round(&mut self) -> Result<bool, Fault> {
-        let start = Instant::now();
+        let (start, is_room_wanted) = (Instant::now(), self.queues.is_room_wanted());
+        self.scales.weigh(&self.queues, is_room_wanted).await;
         if self.listed.is_none_or(|at| at.elapsed() >= IDLE) {
             self.list().await?;
         }
@@ -116,10 +128,11 @@ impl Sweeper {
                 }
             }
         }
-        let (mut more, mut away) = (false, Away::default());
+        let (mut more, mut away, mut forgot_in) = (false, Away::default(), HashSet::new());
         for queue in self.due(start, &mut away).await {
-            more |= self.step(queue, &mut away).await;
+            more |= self.step(queue, &mut away, &mut forgot_in).await;
         }
+        more |= self.forget_earlier(is_room_wanted, &forgot_in);
         self.record(&mut away).await;
         metrics::histogram!("intray_sweep_duration_seconds").record(start.elapsed().as_secs_f64());
         if self.retired.elapsed() >= RETIRE {
@@ -164,12 +177,29 @@ impl Sweeper {
         sweeps
     }
 
-    async fn step(&mut self, queue: QueueName, away: &mut Away) -> bool {
+    /// Where memory is short and all that was to be forgotten is gone, younger jobs are next. Answers whether there is more to
+    /// do at once.
+    fn forget_earlier(&mut self, was_wanted: bool, forgot_in: &HashSet<u16>) -> bool {
+        let tightened = self.queues.end_round(was_wanted, |shard| forgot_in.contains(&shard));
+        if !tightened.is_empty() {
+            let now = Instant::now();
+            let is_there = |queue: &QueueName| tightened.contains(&self.queues.shard(queue));
+            self.visits.iter_mut().filter(|(queue, _)| is_there(queue)).for_each(|(_, visit)| visit.look = now);
+        }
+        !tightened.is_empty() || self.queues.is_room_wanted()
+    }
+
+    async fn step(&mut self, queue: QueueName, away: &mut Away, forgot_in: &mut HashSet<u16>) -> bool {
         if away.has(&self.queues, &queue) {
             return false;
         }
         let (next_ms, more) = match away.survived(&self.queues, &queue, self.queues.sweep_a_turn(&queue).await) {
-            Some(Swept { next_ms, more, .. }) => (next_ms, more),
+            Some(Swept { next_ms, more, forgotten, .. }) => {
+                if more || forgotten > 0 {
+                    forgot_in.insert(self.queues.shard(&queue));
+                }
+                (next_ms, more)
+            }
             None if away.has(&self.queues, &queue) => return false,
             None => (None, false),
         };

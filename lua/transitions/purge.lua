@@ -44,6 +44,7 @@ end
 local function forget_ended(q, id, r)
   removal.delete(q, id, r)
   write.remove(q, 'ended', id)
+  total.count(q, 'gone')
   if not r then
     total.count(q, 'stubs', -1)
   elseif r.state == record.CANCELLED then

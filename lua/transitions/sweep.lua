@@ -4,7 +4,8 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   'all' | 'overdue' for what is overdue or due, and nothing else
+-- ARGV   'all' | 'overdue' for what is overdue or due, and nothing else; ms that a queue keeps what has ended, unless it says so
+-- ARGV   itself ('' = the default)
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -53,6 +54,7 @@ local function forget(q, kept, most)
     removal.delete(q, ids[i], r)
     write.remove(q, 'ended', ids[i])
   end
+  total.count(q, 'gone', #ids)
   if #aliases > 0 then
     for _, raw in ipairs(redis.call('HMGET', q.jobs, unpack(aliases))) do
       if raw then total.count(q, 'stubs', -1) end
@@ -114,7 +116,7 @@ return function(q, args)
   local step = overdue.step(q, STEP)
   write.so_far(q)
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
-  local kept = {ms = tonumber(chosen[1] or $RETENTION_MS), most = tonumber(chosen[2] or $RETENTION_MAX)}
+  local kept = {ms = tonumber(chosen[1] or args[2]) or $RETENTION_MS, most = tonumber(chosen[2] or $RETENTION_MAX)}
   local forgotten, more = 0, false
   if args[1] == 'all' then forgotten, more = tidy(q, kept, step) end
   more = more or step.more

@@ -2,12 +2,14 @@
 --        reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
--- KEYS   payloads hash · live hash · results hash · gates hash · batches hash · timers zset · events stream
+-- KEYS   payloads hash · live hash · results hash · gates hash · batches hash · timers zset · totals hash · events stream
 -- ARGV   state, limit, worker ('' = any), client ('' = any), batch ('' = any), what an error contains ('' = whatever),
 -- ARGV   enqueued before (ms, '' = whenever), what the payload or an error contains ('' = whatever), score and member of
 -- ARGV   the one seen last ('' = from the start), bytes of bodies that the page has already
--- REPLY  {next score ('' = the end), next member, bytes of the page, full (0 | 1), how many were looked at, {jobs, as
--- REPLY  `job` shows them …}}
+-- REPLY  {score and member of the last that was looked at ('' = none), the end (0 | 1), bytes of the page, full (0 | 1), how
+-- REPLY  many were looked at, {jobs, as
+-- REPLY  `job` shows them …}, how many had ended before the first that was looked at, forgotten ones included ('' = it is no
+-- REPLY  list of ended jobs), {of each job, how many of those looked at stand before it …}}
 local record = require 'base/record'
 local write = require 'base/write'
 local batch = require 'base/batch'
@@ -24,7 +26,7 @@ local function open(q, args)
   return {
     state = state, limit = tonumber(args[2]), worker = args[3], meant = search.meant(args, 4), text = args[8],
     after_score = args[9], after = args[10], bytes = tonumber(args[11]), page = {}, full = false, bodies = 0, searched = 0,
-    looked = 0,
+    looked = 0, ranks = {},
     set = ({
       waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
       completed = q.ended, cancelled = q.ended,
@@ -79,7 +81,7 @@ local function put(q, list, id, header, r, raw, score)
   list.full = list.bytes > 0 and list.bytes + weight > BYTES
   if list.full then return false end
   list.bytes = list.bytes + weight
-  list.page[#list.page + 1] = job
+  list.page[#list.page + 1], list.ranks[#list.page + 1] = job, list.looked
   return true
 end
 
@@ -109,6 +111,13 @@ local function look_at(q, list, entries, first, past)
   return true
 end
 
+-- Those that are forgotten stood before all that are left, or were removed from among them: either way the number of those
+-- before a job grows with each that ends, and never shrinks.
+local function ended_before(q, list, from)
+  if list.set ~= q.ended then return '' end
+  return tonumber(redis.call('HGET', q.totals, 'gone') or 0) + from
+end
+
 return function(q, args)
   local list = open(q, args)
   local from, all = rank_after(q, list), true
@@ -120,6 +129,8 @@ return function(q, args)
   -- Whoever was looked at last may be the very last one.
   local last = list.last or {list.after_score, list.after}
   local is_end = #entries == 0 or #entries < LOOK * 2 and (all or last[2] == entries[#entries - 1])
-  if is_end then return {'', '', list.bytes, 0, list.looked, list.page} end
-  return {last[1], last[2], list.bytes, list.full and 1 or 0, list.looked, list.page}
+  return {
+    last[1], last[2], is_end and 1 or 0, list.bytes, list.full and 1 or 0, list.looked, list.page, ended_before(q, list, from),
+    list.ranks,
+  }
 end

@@ -55,7 +55,9 @@ pub async fn jobs(
     guard::still(&pass, wait)?;
     let page = page.map_err(Problem::of_a_look)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
-    Ok(Json(shapes::JobPage { jobs, next: page.next.map(shapes::Text), looked: page.looked }).into_response())
+    let (next, resume) = (page.next.map(shapes::Text), page.resume.map(shapes::Text));
+    let forgotten = shapes::Forgotten::new(page.forgotten);
+    Ok(Json(shapes::JobPage { jobs, next, resume, looked: page.looked, forgotten }).into_response())
 }
 
 fn may_see(pass: &Pass, state: JobState) -> Result<(), Problem> {

@@ -56,6 +56,12 @@ struct Line<'a> {
     next: Option<shapes::Text<&'a Cursor>>,
 }
 
+/// A line before the jobs of a page, when others that ended before them are gone.
+#[derive(Serialize)]
+struct Gap {
+    forgotten: shapes::Forgotten,
+}
+
 /// The last line, when it is not all.
 #[derive(Serialize)]
 struct Cut<'a> {
@@ -100,9 +106,7 @@ impl Walk {
             Next::Nothing => None,
             Next::Page(page) => Some(self.say(&page)),
             Next::Look => match self.look().await {
-                Ok(page) if page.jobs.is_empty() && page.next.is_none() && self.follows => {
-                    Some((Ok(Bytes::from_static(b"\n")), Next::Look))
-                }
+                Ok(page) if page.is_empty() && self.follows => Some((Ok(Bytes::from_static(b"\n")), Next::Look)),
                 Ok(page) => Some(self.say(&page)),
                 Err(problem) => Some((self.cut(&problem), Next::Nothing)),
             },
@@ -125,7 +129,7 @@ impl Walk {
     }
 
     fn say(&mut self, page: &JobPage) -> (io::Result<Bytes>, Next) {
-        let mut text = Vec::new();
+        let mut text = self.gap(page);
         for (job, place) in page.jobs.iter().zip(&page.places) {
             let written = match &self.form {
                 Form::Lines => {
@@ -142,13 +146,23 @@ impl Walk {
         }
         let last = page.places.last().cloned().flatten();
         let next = if page.next.is_some() || self.follows { Next::Look } else { Next::Nothing };
-        if let Some(after) = page.next.clone().or(last) {
+        if let Some(after) = page.resume.clone().or(page.next.clone()).or(last) {
             self.filter.after = Some(after);
         }
         if matches!(self.form, Form::Lines) {
             self.quiet.is_broken_by(&mut text, Instant::now());
         }
         (Ok(text.into()), next)
+    }
+
+    fn gap(&self, page: &JobPage) -> Vec<u8> {
+        let gap = Gap { forgotten: shapes::Forgotten::new(page.forgotten) };
+        if matches!(self.form, Form::Table(_)) || gap.forgotten.is_none() {
+            return Vec::new();
+        }
+        let mut line = serde_json::to_vec(&gap).unwrap_or_default();
+        line.push(b'\n');
+        line
     }
 
     /// An end that nobody takes for the end of the list: lines say why, and of a table, which has no room for it, the

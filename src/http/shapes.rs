@@ -16,7 +16,7 @@ pub use self::{
     batch::{Batch, BatchPage, ResultPage},
     event::{Event, OfQueue, Story},
     history::History,
-    job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
+    job::{Completed as CompletedBy, Forgotten, Handout, Handouts, Job, JobPage, NothingToReserve},
     people::People,
     queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };

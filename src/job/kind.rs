@@ -130,6 +130,8 @@ words! {
         BatchCancelled = "batch_cancelled_kept",
         /// Ids of jobs that are told of by another's.
         Stubs = "stubs",
+        /// Ended jobs and stubs that have been forgotten or removed.
+        Gone = "gone",
         /// The latest instant that the queue's own clock gave.
         Stamp = "stamp",
     }

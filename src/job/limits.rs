@@ -79,6 +79,12 @@ pub const LEASE_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
 /// Thirty days: the furthest that a delay may reach.
 pub const DELAY_MS: u32 = 2_592_000_000;
 pub const RETENTION_MS: std::ops::RangeInclusive<u32> = 10_000..=2_592_000_000;
+/// How long ended jobs are kept by queues that do not say it, at least, while Redis is short of memory.
+pub const SHORT_RETENTION_MS: u32 = 3_600_000;
+/// It is, when so much of its `maxmemory` is in use …
+pub const MEMORY_SHORT: f64 = 0.70;
+/// … and until less than this is.
+pub const MEMORY_ENOUGH: f64 = 0.65;
 /// Large enough for any real limit, small enough to stay exact everywhere.
 pub const COUNT: u32 = 1_000_000_000;
 /// The largest limit of jobs that one worker holds.

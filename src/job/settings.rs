@@ -34,7 +34,7 @@ pub(crate) const DEFAULT: Settings = Settings {
     dedupe: true,
     worker_limit: 1,
     share_drafts: false,
-    retention_ms: 3_600_000,
+    retention_ms: 604_800_000,
     retention_max: 100_000,
     max_jobs: 0,
 };

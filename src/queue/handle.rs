@@ -108,8 +108,7 @@ impl Queues {
 
     /// Which of the servers has a queue: what is wrong with one of its queues may be with the others, and with no more.
     pub fn shard(&self, queue: &QueueName) -> u16 {
-        let runner = &self.parts.runner;
-        runner.link.shard(&runner.keys.of(queue, "jobs"))
+        self.parts.runner.shard(queue)
     }
 
     /// Some of the queues may be away while others are not.

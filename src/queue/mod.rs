@@ -9,6 +9,7 @@ mod keys;
 mod lanes;
 mod layout;
 mod redis;
+mod retention;
 mod runner;
 mod script;
 mod several;
@@ -44,7 +45,8 @@ pub use views::{
     deadlines::{DeadlinePage, HeldUntil},
     events::{Event, Passage, Position, Subject},
     history::{History, Span, Step},
-    inspect::{Counts, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
+    inspect::{Counts, Held, HeldPage, Job, JobError, LateResult},
+    list::{Forgotten, JobFilter, JobPage},
     locks::{HeldLock, LockPage},
     stats::{QueueInfo, QueuePage, Totals},
     story::Story,

@@ -14,12 +14,15 @@ use super::{
     fault::Fault,
     keys::Keys,
     redis::{args::Args, complaints::Complaints, links::Links, meter::Meter},
+    retention::Retention,
     script::{Script, Scripts},
 };
 use crate::job::QueueName;
 
 /// Bytes of a key beside the prefix and the queue, at most: room is made for so many.
 const KEY: usize = 16;
+/// How often a call is run again after room was made for it: others may take it first.
+const RELIEFS: u32 = 3;
 
 /// Whatever it takes to run a script.
 pub(crate) struct Runner {
@@ -28,6 +31,7 @@ pub(crate) struct Runner {
     pub(crate) scripts: Scripts,
     pub(crate) complaints: Complaints,
     pub(crate) meter: Meter,
+    pub(crate) retention: Retention,
     /// What was begun and is to be finished before the end.
     pub(crate) tasks: TaskTracker,
     /// How many calls of this instance have moved jobs, by queue, since its sweeper last asked.
@@ -42,6 +46,7 @@ impl Runner {
             scripts,
             complaints: Complaints::default(),
             meter: Meter::default(),
+            retention: Retention::default(),
             tasks: TaskTracker::new(),
             active: Mutex::default(),
         }
@@ -64,7 +69,29 @@ impl Runner {
         keys: &Args,
         items: &[&Args],
     ) -> Result<Value, Fault> {
-        self.timed(script, keys, items).await.map(|answer| self.meter.counted(queue, answer))
+        let mut answer = self.timed(script, keys, items).await;
+        for _ in 0..RELIEFS {
+            if !matches!(answer, Err(Fault::Full)) || !Box::pin(self.relieve(queue)).await {
+                break;
+            }
+            answer = self.timed(script, keys, items).await;
+        }
+        answer.map(|answer| self.meter.counted(queue, answer))
+    }
+
+    /// Redis was full, and nothing was done: waits for jobs that are only kept for reading to make room. False: there are none.
+    async fn relieve(&self, queue: &QueueName) -> bool {
+        self.link.shortage().is_none() && self.retention.relieve(self.shard(queue)).await
+    }
+
+    /// Which of the servers has a queue.
+    pub(crate) fn shard(&self, queue: &QueueName) -> u16 {
+        self.link.shard(&self.keys.of(queue, "jobs"))
+    }
+
+    /// How long the queue keeps what has ended, unless it says so itself.
+    pub(crate) fn kept_ms(&self, queue: &QueueName) -> u64 {
+        self.retention.kept_ms(self.shard(queue)).into()
     }
 
     /// Runs a script on whatever the keys are.

@@ -38,7 +38,7 @@ impl Waiting {
     pub async fn jobs(&self, queue: &QueueName, filter: JobFilter, wait: Duration) -> Result<JobPage, Fault> {
         let look = || self.inner.queues.jobs(queue, filter.clone());
         // A page that looked at as many as it may goes on behind them.
-        let some = |page: &JobPage| !page.jobs.is_empty() || page.next.is_some();
+        let some = |page: &JobPage| !page.is_empty();
         self.until(queue, wait, look, some, |_| true).await
     }
 }

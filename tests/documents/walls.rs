@@ -35,7 +35,7 @@ const GRANTED: &[(&str, &[&str])] = &[
 
 /// The same for the rooms of `queue`. What is sideways in a room, one transition using another, is no arrow of these: see below.
 const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
-    ("upkeep", &["fault", "handle", "keys", "redis", "script", "transitions"]),
+    ("upkeep", &["fault", "handle", "keys", "redis", "retention", "script", "transitions"]),
     ("transitions", &["fault", "handle", "layout", "redis", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
     ("several", &["fault", "handle"]),
@@ -43,20 +43,22 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
     ("lanes", &["fault", "layout", "redis", "runner", "script", "transition"]),
     ("layout", &["fault", "redis", "runner", "transition"]),
     ("transition", &["fault", "redis", "runner"]),
-    ("runner", &["fault", "keys", "redis", "script"]),
+    ("runner", &["fault", "keys", "redis", "retention", "script"]),
     ("redis", &["fault", "keys", "script"]),
     ("script", &["keys"]),
+    ("retention", &[]),
     ("keys", &[]),
     ("fault", &[]),
 ];
 
 /// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a history
-/// is of totals, who has a deadline or a lock holds a job, and the story of a job is a part of the stream.
+/// is of totals, a list shows jobs, who has a deadline or a lock holds a job, and the story of a job is a part of the stream.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
     ("views::deadlines", "views::inspect"),
     ("views::history", "views::stats"),
+    ("views::list", "views::inspect"),
     ("views::locks", "views::inspect"),
     ("views::story", "views::events"),
 ];

@@ -98,6 +98,7 @@ mod queues {
     mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
     mod priorities; // Another priority for many jobs at once: of whom, in which order, and where the next call goes on.
     mod registry; // The registry of queues: what it lost is put back.
+    mod retention; // How long ended jobs are kept, and what readers learn of those that are gone.
     mod searching; // What payloads and errors contain: found page by page, in bounded looks.
     mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
     mod streams; // Whole lists: as lines, as a table, and for ever.

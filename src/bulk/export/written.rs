@@ -30,6 +30,12 @@ struct Cut {
     next: Option<String>,
 }
 
+/// A line before jobs: others that ended before them are gone.
+#[derive(Deserialize)]
+struct Gap {
+    forgotten: Option<u64>,
+}
+
 #[derive(Deserialize)]
 struct Place {
     next: Option<String>,
@@ -176,6 +182,14 @@ impl Written {
             self.flush()?;
             self.cut_at = next;
             return Err(End::Failed(error.into()));
+        }
+        if line.starts_with(b"{\"forgotten\":") {
+            let gap: Option<Gap> = serde_json::from_slice(line).ok();
+            self.bar.says(&match gap.and_then(|gap| gap.forgotten) {
+                Some(jobs) => format!("{jobs} ended jobs are gone that ended after the place where this goes on"),
+                None => "ended jobs may be gone that ended after the place where this goes on".to_owned(),
+            });
+            return Ok(());
         }
         if line.len() > 1 {
             self.put(line)?;

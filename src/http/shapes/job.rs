@@ -221,5 +221,28 @@ impl<'a> LateResult<'a> {
 pub struct JobPage<'a> {
     pub jobs: Vec<Job<'a>>,
     pub next: Option<Text<queue::Cursor>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Text<queue::Cursor>>,
     pub looked: u64,
+    #[serde(skip_serializing_if = "Forgotten::is_none")]
+    pub forgotten: Forgotten,
+}
+
+/// How many ended jobs are gone that ended behind the cursor; `null` where nothing says it.
+#[derive(Clone, Copy, Serialize)]
+#[serde(transparent)]
+pub struct Forgotten(Option<u64>);
+
+impl Forgotten {
+    pub fn new(forgotten: queue::Forgotten) -> Self {
+        match forgotten {
+            queue::Forgotten::None => Self(Some(0)),
+            queue::Forgotten::Some(jobs) => Self(Some(jobs)),
+            queue::Forgotten::Unknown => Self(None),
+        }
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.0 == Some(0)
+    }
 }

@@ -62,13 +62,37 @@ impl Cursor {
         (!score.is_empty()).then(|| Self([score.as_bytes(), b" ", member].concat()))
     }
 
+    /// The same in a list of ended jobs: behind so many of all that have ever ended, the forgotten ones included.
+    pub(crate) fn after_ended(score: &str, member: &[u8], ended: u64) -> Option<Self> {
+        let counted = [format!("{MARK}{ended}{MARK}").as_bytes(), member].concat();
+        Self::after(score, &counted)
+    }
+
+    /// How many had ended up to here; `None` where nothing says it.
+    pub(crate) fn ended(&self) -> Option<u64> {
+        let (_, member) = self.split()?;
+        counted(member)?.0.parse().ok()
+    }
+
     /// The score and the member, which ends in a code.
     pub(crate) fn place(&self) -> Option<(&str, &[u8])> {
         let (score, member) = self.split()?;
+        let member = counted(member).map_or(member, |(_, member)| member);
         let code = member.len().checked_sub(Code::LEN).and_then(|cut| std::str::from_utf8(&member[cut..]).ok());
         let is_place = score.parse::<f64>().is_ok_and(|score| !score.is_nan()) && code.and_then(Code::parse).is_some();
         is_place.then_some((score, member))
     }
+}
+
+/// Stands around the number before a member. It sorts behind every member, so a service of an older version, which takes number
+/// and member for one name, goes on behind the same job.
+const MARK: char = '~';
+
+/// The number before a member, and the member.
+fn counted(member: &[u8]) -> Option<(&str, &[u8])> {
+    let rest = member.strip_prefix(&[MARK as u8])?;
+    let end = rest.iter().position(|byte| *byte == MARK as u8)?;
+    Some((std::str::from_utf8(&rest[..end]).ok()?, &rest[end + 1..]))
 }
 
 impl fmt::Display for Cursor {

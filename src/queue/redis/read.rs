@@ -132,6 +132,16 @@ impl<'v> Fields<'v> {
         Ok(u64::try_from(self.integer()?).ok())
     }
 
+    /// A count, or an empty text for none.
+    pub(crate) fn maybe_empty(&mut self) -> Result<Option<u64>, Fault> {
+        let mut same = self.clone();
+        if same.slice().is_ok_and(<[u8]>::is_empty) {
+            *self = same;
+            return Ok(None);
+        }
+        self.count().map(Some)
+    }
+
     pub(crate) fn flag(&mut self) -> Result<bool, Fault> {
         Ok(self.integer()? != 0)
     }

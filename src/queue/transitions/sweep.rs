@@ -20,7 +20,8 @@ const TURN: u32 = 6;
 
 /// One bounded step.
 enum Sweep {
-    All,
+    /// So long the queue keeps what has ended, unless it says so itself.
+    All { kept_ms: u64 },
     /// Not what is over and only takes room.
     Overdue,
 }
@@ -45,7 +46,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well; what was swept until then stays swept.
     pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        steps(&self.parts.runner, queue, &Sweep::All, limits::SWEEP_STEPS).await
+        steps(&self.parts.runner, queue, &self.sweep_all(queue), limits::SWEEP_STEPS).await
     }
 
     /// One bounded step.
@@ -53,7 +54,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        self.go_alone(queue, &Sweep::All).await
+        self.go_alone(queue, &self.sweep_all(queue)).await
     }
 
     /// As many steps as one makes in a row where there are other queues too.
@@ -61,7 +62,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well; what was swept until then stays swept.
     pub async fn sweep_a_turn(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        steps(&self.parts.runner, queue, &Sweep::All, TURN).await
+        steps(&self.parts.runner, queue, &self.sweep_all(queue), TURN).await
     }
 
     /// When there will be something to sweep, 0 for now; `None`: never, as things are. It costs a fraction of a sweep.
@@ -69,7 +70,13 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
-        Fields::of(&self.look("due", queue, &Args::default()).await?)?.maybe()
+        let mut args = Args::default();
+        args.number(self.parts.runner.kept_ms(queue));
+        Fields::of(&self.look("due", queue, &args).await?)?.maybe()
+    }
+
+    fn sweep_all(&self, queue: &QueueName) -> Sweep {
+        Sweep::All { kept_ms: self.parts.runner.kept_ms(queue) }
     }
 }
 
@@ -105,10 +112,10 @@ impl Transition for Sweep {
 
     fn args(&self) -> Args {
         let mut args = Args::default();
-        args.push(match self {
-            Self::All => "all",
-            Self::Overdue => "overdue",
-        });
+        match self {
+            Self::All { kept_ms } => args.push("all").number(*kept_ms),
+            Self::Overdue => args.push("overdue").push(""),
+        };
         args
     }
 

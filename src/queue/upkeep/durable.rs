@@ -12,6 +12,7 @@ pub(super) fn checks(info: &str, durability: &Durability) -> Vec<Check> {
     let mut checks = vec![
         warn("append-only", (field(info, "aof_enabled") != "1").then(|| UNWRITTEN.to_owned())),
         warn("failover", unguarded.then(|| UNGUARDED.to_owned())),
+        warn("memory", (field(info, "maxmemory") == "0").then(|| UNBOUNDED.to_owned())),
     ];
     if let Durability::Replicated(wanted) = durability {
         let few = || {
@@ -25,6 +26,8 @@ pub(super) fn checks(info: &str, durability: &Durability) -> Vec<Check> {
 }
 
 const UNWRITTEN: &str = "nothing is written to disk as it happens: set `appendonly yes`";
+const UNBOUNDED: &str = "maxmemory is not set: Redis grows until the system ends it, and ended jobs are not forgotten earlier \
+                         when memory is short; set `maxmemory`";
 const UNGUARDED: &str = "this Redis has replicas and goes on without them: after a failover it may throw away what it took \
                          meanwhile; set `min-replicas-to-write 1`";
 

@@ -166,7 +166,7 @@ fn placed(place: Option<&str>, problem: String) -> String {
     place.map_or_else(|| problem.clone(), |place| format!("{place}: {problem}"))
 }
 
-async fn info(link: &Link) -> Result<String, Fault> {
+pub(super) async fn info(link: &Link) -> Result<String, Fault> {
     let mut command = redis::cmd("INFO");
     command.arg("server").arg("replication").arg("memory").arg("persistence");
     match link.checked(&command).await? {

@@ -7,7 +7,6 @@ use crate::queue::{
     handle::Queues,
     layout::cursor::Cursor,
     layout::ended::{AbandonReason, Completed, completed, reasons},
-    layout::progress::Meant,
     layout::record::{self, Header, Hold, Live},
     redis::args::Args,
     redis::read::{Fields, broken},
@@ -84,27 +83,6 @@ pub struct Held {
     pub resumes: u32,
 }
 
-/// Which jobs of a queue to list.
-#[derive(Debug, Clone)]
-pub struct JobFilter {
-    pub state: State,
-    pub meant: Meant,
-    pub worker: Option<Name>,
-    /// Their payload, or one of the errors that are kept with them, contains it.
-    pub search: Option<String>,
-    pub after: Option<Cursor>,
-    pub limit: u32,
-}
-
-#[derive(Debug)]
-pub struct JobPage {
-    pub jobs: Vec<Job>,
-    pub places: Vec<Option<Cursor>>,
-    pub next: Option<Cursor>,
-    /// How many were looked at for it.
-    pub looked: u64,
-}
-
 #[derive(Debug)]
 pub struct HeldPage {
     /// By worker.
@@ -125,41 +103,7 @@ impl Queues {
         if crate::queue::redis::read::word(&answer) == Some("unknown") {
             return Ok(None);
         }
-        read_job(&id.queue, Fields::of(&answer)?).map(|(job, _)| Some(job))
-    }
-
-    /// The jobs of one state, in order, a page at a time.
-    ///
-    /// # Errors
-    /// When Redis is not well.
-    pub async fn jobs(&self, queue: &QueueName, filter: JobFilter) -> Result<JobPage, Fault> {
-        let next = filter.after.clone();
-        let (mut page, mut bytes) = (JobPage { jobs: Vec::new(), places: Vec::new(), next, looked: 0 }, 0);
-        // Each script looks at a few, and reads what it shows of them: a large page is put together of several.
-        for _ in 0..limits::PAGE_SCRIPTS {
-            let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
-            let mut args = Args::default();
-            args.push(filter.state.word()).number(u64::from(filter.limit).saturating_sub(page.jobs.len() as u64));
-            args.push(filter.worker.as_ref().map_or("", Name::as_str));
-            filter.meant.push(&mut args);
-            args.push(filter.search.as_deref().unwrap_or_default());
-            args.push(score).push(member).number(bytes);
-            let answered = self.look("list", queue, &args).await?;
-            let mut answer = Fields::of(&answered)?;
-            page.next = Cursor::after(&answer.text()?, &answer.bytes()?);
-            bytes = answer.count()?;
-            let is_full = answer.flag()?;
-            page.looked += answer.count()?;
-            for job in answer.list()?.lists() {
-                let (job, place) = read_job(queue, job?)?;
-                page.jobs.push(job);
-                page.places.push(place);
-            }
-            if is_full || page.next.is_none() || page.jobs.len() >= filter.limit as usize {
-                break;
-            }
-        }
-        Ok(page)
+        read_job(&id.queue, Fields::of(&answer)?, None).map(|(job, _)| Some(job))
     }
 
     /// What a worker holds in some queues, overdue or not, the oldest first.
@@ -211,8 +155,13 @@ impl Queues {
     }
 }
 
-/// A job, and where a list goes on behind it: none in the line, where more than its id says where it stands.
-fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<(Job, Option<Cursor>), Fault> {
+/// A job, and where a list goes on behind it: none in the line, where more than its id says where it stands. `ended`: so many
+/// had ended when it had.
+pub(super) fn read_job(
+    queue: &QueueName,
+    mut fields: Fields<'_>,
+    ended: Option<u64>,
+) -> Result<(Job, Option<Cursor>), Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let header = Header::parse(&fields.bytes()?)?;
     let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
@@ -223,7 +172,10 @@ fn read_job(queue: &QueueName, mut fields: Fields<'_>) -> Result<(Job, Option<Cu
         late_results.push(LateResult { at, worker, result });
     }
     let batch = header.is_member.then(|| id.batch());
-    let place = Cursor::after(&score, id.code.as_bytes());
+    let place = match ended {
+        Some(ended) => Cursor::after_ended(&score, id.code.as_bytes(), ended),
+        None => Cursor::after(&score, id.code.as_bytes()),
+    };
     let score = if score.is_empty() { None } else { Some(score.parse::<f64>().map_err(|_| broken("a score"))? as u64) };
     let state = live.as_ref().map_or(State::Waiting, |live| live.state);
     let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };

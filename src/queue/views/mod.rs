@@ -5,6 +5,7 @@ pub(crate) mod deadlines;
 pub(crate) mod events;
 pub(crate) mod history;
 pub(crate) mod inspect;
+pub(crate) mod list;
 pub(crate) mod locks;
 pub(crate) mod stats;
 pub(crate) mod story;

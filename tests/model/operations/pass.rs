@@ -8,7 +8,7 @@ pub enum Pass {
     /// To something that time will bring about: exactly, or a millisecond off.
     Moment(Nth, i8),
     Hour,
-    Day,
+    Week,
 }
 
 impl Operation for Pass {
@@ -21,7 +21,7 @@ impl Operation for Pass {
         let moment = (nth, select(&[0, 0, -1, 1])).prop_map(|(nth, off)| Self::Moment(nth, off));
         match theme {
             Theme::Everything | Theme::Many => {
-                prop_oneof![12 => few, 20 => moment, 1 => Just(Self::Hour), 1 => Just(Self::Day)].boxed()
+                prop_oneof![12 => few, 20 => moment, 1 => Just(Self::Hour), 1 => Just(Self::Week)].boxed()
             }
             // Nothing so long that all would be forgotten.
             Theme::FewJobs | Theme::Desk => prop_oneof![few, moment].boxed(),
@@ -38,7 +38,7 @@ impl Operation for Pass {
                 moment.saturating_add_signed((*off).into()) - now
             }
             Self::Hour => 3_600_000,
-            Self::Day => 86_400_000,
+            Self::Week => 604_800_000,
         };
         walk.real.pass(ms);
         walk.model.now += ms;

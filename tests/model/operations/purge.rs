@@ -46,7 +46,7 @@ impl Queue {
         if states.is_none() {
             let stubs: Vec<_> = self.stubs.keys().copied().collect();
             removed += stubs.len() as u64;
-            stubs.into_iter().for_each(|id| self.forget(id));
+            stubs.into_iter().for_each(|id| self.forget_kept(id));
             removed += if force { self.remove_all(State::Reserved) } else { 0 };
         }
         Purged { removed, next: None }
@@ -71,7 +71,9 @@ impl Queue {
                 (false, false) => self.cancel_at(id, worker, 0),
                 (true, _) => {}
             }
-            if !is_member {
+            if is_ended {
+                self.forget_kept(id);
+            } else if !is_member {
                 self.forget(id);
             }
         }

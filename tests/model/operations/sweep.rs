@@ -90,7 +90,7 @@ impl Queue {
             gone = ended.iter().filter(|(at, _)| at / STAMPS + YOUNG_MS <= now).take(surplus).collect();
         }
         for (_, id) in &gone {
-            self.forget(*id);
+            self.forget_kept(*id);
         }
         gone.len() as u64
     }

@@ -29,6 +29,12 @@ impl Queue {
         ended
     }
 
+    /// A job or stub that was kept after its end goes.
+    pub fn forget_kept(&mut self, id: Code) {
+        *self.totals.entry("gone").or_default() += 1;
+        self.forget(id);
+    }
+
     pub fn forget(&mut self, id: Code) {
         if self.stubs.remove(&id).is_some() {
             *self.totals.entry("stubs").or_default() -= 1;

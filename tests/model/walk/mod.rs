@@ -86,7 +86,7 @@ impl<'r> Walk<'r> {
         self.each(&defaults).await?;
         self.each(&[Op::Purge(Purge::ALL)]).await?;
         for _ in 0..3 {
-            self.each(&[Op::Pass(Pass::Day), Op::Sweep(Sweep)]).await?;
+            self.each(&[Op::Pass(Pass::Week), Op::Sweep(Sweep)]).await?;
         }
         self.each(&[Op::Retire(Retire)]).await?;
         self.compare_metric()?;

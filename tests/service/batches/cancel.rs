@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Held, World, assert_holds, assert_told,
+    Held, RETENTION_MS, World, assert_holds, assert_told,
     batch_verbs::{items, member, summed},
     number,
 };
@@ -44,7 +44,7 @@ async fn a_batch_is_called_off_and_those_at_work_may_finish() {
     assert_eq!(w.cancel_batch(&id).await.is(200), ended);
     let results = w.results(&id, 100).await;
     assert_eq!((&results[1]["result"], &results[5]["state"]), (&json!("finished"), &json!("cancelled")));
-    w.pass(3_600_000);
+    w.pass(RETENTION_MS);
     w.sweep().await;
     w.sweep_until("it is forgotten", async || w.get(&format!("/batches/{id}")).await.status == 404).await;
     w.sweep_until("all its jobs too", async || w.records().await == 1).await;
@@ -217,7 +217,7 @@ async fn nothing_that_is_done_to_its_jobs_changes_a_batch_that_has_ended() {
     assert_eq!(w.recounted(&id).await, ended);
     assert_eq!(w.times("batch-completed").await, 1);
     w.check().await;
-    w.pass(3_600_000);
+    w.pass(RETENTION_MS);
     w.sweep_until("nothing is left", async || w.leftovers().await.is_empty()).await;
     w.check().await;
 }

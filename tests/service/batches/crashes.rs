@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Answer, Client, Held, World, assert_holds,
+    Answer, Client, Held, RETENTION_MS, World, assert_holds,
     batch_verbs::{items, member},
     eventually, id_of, number,
 };
@@ -122,7 +122,7 @@ async fn a_batch_whose_service_is_killed_when_all_of_it_is_stored_is_opened_by_t
         let id = format!("{}0000", &done[0][..done[0].len() - 4]);
         assert!(done.into_iter().eq((0..10_000).map(|n| member(&id, n))));
         assert_eq!(w.recounted(&id).await["state"], "completed");
-        w.pass(3_600_000);
+        w.pass(RETENTION_MS);
         w.sweep_until("nothing is left", async || w.leftovers().await.is_empty()).await;
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::world::{
-    World, assert_holds,
+    RETENTION_MS, World, assert_holds,
     batch_verbs::{items, member},
     id_of,
 };
@@ -21,7 +21,7 @@ async fn ten_thousand_are_stored_at_once_and_worked_off_in_order() {
         let results = w.results(&id, limit).await;
         assert!(results.iter().enumerate().all(|(n, result)| result["result"] == n));
     }
-    w.pass(3_600_000);
+    w.pass(RETENTION_MS);
     w.sweep_until("nothing is left", async || w.leftovers().await.is_empty()).await;
     w.check().await;
 }
@@ -85,7 +85,7 @@ async fn nobody_gets_a_job_of_a_batch_that_is_not_whole() {
         w.cancel_batch(&id).await.is(200);
         w.pass(300_000);
         w.sweep_until("it is over", async || w.batch(&id).await["state"] == "cancelled").await;
-        w.pass(3_600_000);
+        w.pass(RETENTION_MS);
         w.sweep_until("it is gone", async || w.records().await == 0).await;
     }
     w.check().await;

@@ -161,6 +161,7 @@ async fn a_batch_created_twice_under_one_key_is_one_as_long_as_it_is_remembered(
     assert_holds(&keyed(&w, "k", &batch).await.is(201), json!({ "id": id, "state": "completed" }));
     assert_eq!(w.nothing(json!({})).await, "empty");
     assert_eq!(w.times("batch-completed").await, 2);
+    w.set(json!({ "retention_ms": 3_600_000 })).await;
     w.pass(3_600_000);
     w.sweep_until("it is forgotten", async || w.get(&format!("/batches/{id}")).await.status == 404).await;
     w.sweep_until("all of it is forgotten", async || w.leftovers().await.is_empty()).await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, assert_holds, batch_verbs::items, number};
+use crate::world::{RETENTION_MS, World, assert_holds, batch_verbs::items, number};
 
 #[tokio::test]
 async fn whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off() {
@@ -38,7 +38,7 @@ async fn a_new_retention_reaches_batches_that_have_ended_before() {
     w.sweep().await;
     assert_holds(&w.batch(&late).await, json!({ "state": "completed" }));
     w.set(json!({ "retention_ms": null })).await;
-    w.pass(2_700_000);
+    w.pass(RETENTION_MS - 1_000_000 + 100_000);
     w.sweep().await;
     w.get(&format!("/batches/{late}")).await.refused("unknown-batch");
     assert_eq!(w.records().await, 3, "the open one stays");

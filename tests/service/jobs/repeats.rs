@@ -50,6 +50,51 @@ async fn another_body_under_the_same_key_is_refused() {
 }
 
 #[tokio::test]
+async fn idempotency_key_ignores_how_json_is_spelled() {
+    let w = World::start().await;
+    let send = |path: &'static str, body: &'static str| {
+        w.request("POST", path).header("idempotency-key", "k").json(body.to_owned()).send()
+    };
+    for (path, first, again, other) in [
+        (
+            "/jobs",
+            r#"{"payload":{"a":1,"b":"ü/"}}"#,
+            r#"{ "payload": {"b": "\u00FC\/", "a": 1} }"#,
+            r#"{"payload":{"a":1.0,"b":"ü/"}}"#,
+        ),
+        (
+            "/jobs",
+            r#"[{"queue":"list","payload":1}]"#,
+            "[ {\"payload\" : 1, \"queue\": \"l\\u0069st\"}\n]",
+            r#"[{"queue":"list","payload":2}]"#,
+        ),
+        (
+            "/batches",
+            r#"{"queue":"b","jobs":[{"payload":"é"}]}"#,
+            r#"{"jobs": [{"payload": "\u00e9"}], "queue": "b"}"#,
+            r#"{"queue":"b","jobs":[{"payload":"e"}]}"#,
+        ),
+    ] {
+        let made = send(path, first).await;
+        assert!(made.status < 300, "{path} {first}: {}", made.status);
+        let repeated = send(path, again).await;
+        assert_eq!((repeated.status, repeated.json()), (made.status, made.json()), "{path} {again}");
+        send(path, other).await.refused("idempotency-key-reused");
+    }
+    let line = |text: &'static str| {
+        let request = w.request("POST", "/jobs?answers=all").header("idempotency-key", "lines");
+        request.header("content-type", "application/x-ndjson").body(text.to_owned()).send()
+    };
+    let (first, again) = (
+        line(r#"{"queue":"lines","payload":{"a":1}}"#).await,
+        line(r#"{ "payload": {"a": 1}, "queue": "lines" }"#).await,
+    );
+    assert_eq!((first.status, first.text()), (again.status, again.text()));
+    assert!(!line(r#"{"queue":"lines","payload":{"a":2}}"#).await.text().contains("\"id\""));
+    w.check().await;
+}
+
+#[tokio::test]
 async fn an_enqueue_that_met_a_twin_is_answered_the_same_after_the_twin_has_ended() {
     let w = World::start().await;
     let twin = w.enqueue(1).await;

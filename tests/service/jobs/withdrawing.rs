@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, assert_told, id_of, number};
+use crate::world::{RETENTION_MS, World, assert_holds, assert_told, id_of, number};
 
 #[tokio::test]
 async fn a_waiting_job_can_be_cancelled_and_gives_up_its_payload_and_its_key() {
@@ -151,22 +151,17 @@ async fn no_more_ended_jobs_are_kept_than_the_queue_keeps_but_each_for_ten_secon
 }
 
 #[tokio::test]
-async fn nothing_is_left_after_retention_but_settings_totals_history_and_events() {
+async fn retention_leaves_only_history_and_totals() {
     let w = World::start().await;
     w.enqueue_many((0..30).map(|n| json!({ "payload": n, "client": format!("c{}", n % 3), "priority": n % 4 }))).await;
     for held in w.reserve_all(json!({ "limit": 100 })).await {
         w.complete_with(&held, "done").await.is(200);
     }
-    w.pass(3_600_000);
+    w.pass(RETENTION_MS);
     w.sweep().await;
     let mut keys: Vec<String> = w.engine.run("KEYS intray:{default}:2:*").await;
     keys.sort();
-    assert_eq!(keys, ["events", "history", "totals"].map(|name| format!("intray:{{default}}:2:{name}")));
-    w.pass(86_400_001);
-    w.sweep().await;
-    let mut keys: Vec<String> = w.engine.run("KEYS intray:{default}:2:*").await;
-    keys.sort();
-    assert_eq!(keys, ["intray:{default}:2:history", "intray:{default}:2:totals"], "events go a day later");
+    assert_eq!(keys, ["intray:{default}:2:history", "intray:{default}:2:totals"]);
     w.check().await;
 }
 

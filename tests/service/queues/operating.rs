@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, assert_holds, assert_told, id_of, keyspace};
+use crate::world::{RETENTION_MS, World, assert_holds, assert_told, id_of, keyspace};
 
 #[tokio::test]
 async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
@@ -179,7 +179,7 @@ async fn settings_are_changed_one_by_one_and_null_is_the_default() {
     let w = World::start().await;
     let defaults = json!({
         "paused": false, "lease_ms": 300_000, "max_hold_ms": 86_400_000, "warn_ms": 60_000, "max_attempts": 0,
-        "backoff": null, "dedupe": true, "worker_limit": 1, "share_drafts": false, "retention_ms": 3_600_000, "retention_max": 100_000,
+        "backoff": null, "dedupe": true, "worker_limit": 1, "share_drafts": false, "retention_ms": RETENTION_MS, "retention_max": 100_000,
         "max_jobs": 0,
     });
     w.get("/queues/default").await.refused("unknown-queue");

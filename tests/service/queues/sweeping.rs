@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, assert_told, eventually};
+use crate::world::{Client, RETENTION_MS, World, assert_told, eventually};
 
 /// The names of the queues whose keys the scripts of a server had, in the order in which they ran.
 async fn ran(w: &World) -> Vec<String> {
@@ -54,7 +54,7 @@ async fn a_queue_with_much_to_forget_holds_up_no_other() {
         w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
         w.reserve_by(json!({ "queues": [queue] })).await;
     }
-    w.pass(3_600_001);
+    w.pass(RETENTION_MS + 1);
     log_all(&w).await;
     w.set_flag("--sweep-interval-ms", "20");
     let (_second, _client) = w.another().await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, id_of, program, run};
+use crate::world::{RETENTION_MS, World, assert_holds, id_of, program, run};
 
 async fn listed(w: &World, state: &str) -> Vec<Value> {
     let page = w.get(&format!("/queues/old/jobs?state={state}&limit=100")).await.is(200);
@@ -53,7 +53,7 @@ async fn what_was_migrated_is_worked_off_to_the_end() {
     }
     let twin = w.put(json!({ "queue": "old", "payload": "waits 5", "client": "w5" })).await.is(200);
     assert_eq!(twin["duplicate"], true, "whoever waits has its key still");
-    w.pass(3_600_000);
+    w.pass(RETENTION_MS);
     let (mut parked, mut many) = (Vec::new(), 0);
     loop {
         let held = w.reserve_all(json!({ "queues": ["old", "many"], "limit": 100 })).await;

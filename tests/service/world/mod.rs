@@ -50,6 +50,9 @@ pub use self::{
     verbs::{Held, id_of, number},
 };
 
+/// How long a queue keeps ended jobs, unless it says so itself.
+pub const RETENTION_MS: u64 = 604_800_000;
+
 /// The service's client, and all that is behind it. What a story does to jobs, it does through the client.
 pub struct World {
     client: Client,

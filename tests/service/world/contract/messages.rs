@@ -31,6 +31,7 @@ impl Contract {
                     "Job"
                 }
                 () if line.get("next").is_some() => "CutLine",
+                () if line.get("forgotten").is_some() => "Gap",
                 () if line.get("lines").is_some() => "LastLine",
                 () if line.get("line").is_some() && line.get("error").is_some() => "RefusedLine",
                 () => "DoneLine",

@@ -1,0 +1,31 @@
+//! How often Redis is asked for the memory in use: rarely while there is much left.
+
+use std::time::{Duration, Instant};
+
+use crate::queue::Queues;
+
+const PACE: Duration = Duration::from_secs(1);
+/// While less than half of it is in use.
+const SLOW_PACE: Duration = Duration::from_secs(5);
+
+#[derive(Default)]
+pub(super) struct Scales {
+    weighed: Option<Instant>,
+}
+
+impl Scales {
+    /// Asks if it is time, or at once: for calls that wait for room, and as long as memory is short.
+    pub(super) async fn weigh(&mut self, queues: &Queues, at_once: bool) {
+        let used = queues.memory_in_use();
+        let pace = match used {
+            _ if at_once || queues.is_memory_short() => Duration::ZERO,
+            used if used < 0.5 => SLOW_PACE,
+            _ => PACE,
+        };
+        if self.weighed.is_none_or(|at| at.elapsed() >= pace) {
+            self.weighed = Some(Instant::now());
+            // Where Redis does not answer, the sweep says so.
+            let _ = queues.weigh().await;
+        }
+    }
+}
