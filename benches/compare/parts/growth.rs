@@ -5,7 +5,7 @@ use crate::{
     numbers::median,
     rig::{
         Rig,
-        stock::{Numbers, calls, fill, take},
+        stock::{Numbers, calls, fill, settle, take},
     },
     size::Size,
     table::Table,
@@ -41,6 +41,30 @@ pub async fn waiting(size: Size) -> Found {
         places.push(Place { size: count, rig: &rig, queue, also: Box::new(nothing) });
     }
     let mut table = grow("jobs waiting", &places, size).await;
+    table.head.push("bytes each".to_owned());
+    table.rows.iter_mut().zip(bytes).for_each(|(row, bytes)| row.push(bytes.into()));
+    Found::of(table)
+}
+
+/// So many jobs have ended and are kept; none waits.
+pub async fn kept(size: Size) -> Found {
+    let rig = Rig::start();
+    let counts = size.of(&[0, 1_000][..], &[0, 1_000, 100_000], &[0, 1_000, 100_000, 1_000_000]);
+    fill(&rig, "warm", 1_000, nothing).await;
+    let (mut places, mut bytes) = (Vec::new(), Vec::new());
+    let mut client = rig.client().await;
+    for count in counts.iter().copied() {
+        let (queue, before) = (format!("kept-{count}"), rig.engine.used_memory());
+        client.request("PATCH", &format!("/queues/{queue}"), r#"{"retention_max":1000000000}"#).await;
+        fill(&rig, &queue, count, nothing).await;
+        let mut done = 0;
+        while done < count {
+            done += settle(&mut client, &queue).await;
+        }
+        bytes.push(rig.engine.used_memory().saturating_sub(before) as f64 / count.max(1) as f64);
+        places.push(Place { size: count, rig: &rig, queue, also: Box::new(nothing) });
+    }
+    let mut table = grow("jobs kept", &places, size).await;
     table.head.push("bytes each".to_owned());
     table.rows.iter_mut().zip(bytes).for_each(|(row, bytes)| row.push(bytes.into()));
     Found::of(table)
