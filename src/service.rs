@@ -191,6 +191,7 @@ fn policy(options: &Serve) -> http::Policy {
     let listed: Option<Vec<_>> = options.cors_origin.iter().map(exact).collect();
     http::Policy {
         allowed_hosts: options.allowed_host.iter().map(|host| host.as_str().to_owned()).collect(),
+        cors_headers: options.cors_header.iter().map(|header| header.as_str().to_owned()).collect(),
         cors: listed.map_or(http::Origins::Any, http::Origins::Listed),
         max_payload: options.max_payload_bytes,
         demo: options.demo,
