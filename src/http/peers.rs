@@ -184,7 +184,9 @@ mod tests {
     #[test]
     fn forwarded_addresses_are_understood_in_each_form() {
         let named = |text: &str| peer(&["10.0.0.0/8"], "10.0.0.1", &[text]);
-        for form in ["8.8.8.8", "8.8.8.8:4711", "\"8.8.8.8\"", "\"8.8.8.8:80\"", " 8.8.8.8 ", "6.6.6.6,\t8.8.8.8:1", "8.8.8.8,"] {
+        for form in
+            ["8.8.8.8", "8.8.8.8:4711", "\"8.8.8.8\"", "\"8.8.8.8:80\"", " 8.8.8.8 ", "6.6.6.6,\t8.8.8.8:1", "8.8.8.8,"]
+        {
             assert_eq!(named(form), "8.8.8.8", "{form}");
         }
         for form in [
@@ -201,7 +203,20 @@ mod tests {
         }
         assert_eq!(named("[::ffff:8.8.8.8]:443"), "8.8.8.8");
         assert_eq!(named("8.8.8.8:1, 10.0.0.2:2"), "8.8.8.8", "a chain of proxies that name ports");
-        for form in ["unknown", "_hidden", "_hidden:80", "desk.example", "8.8.8.8:", "8.8.8.8:65536", "8.8.8", "[8.8.8.8]", "[2001:db8::1", "6.6.6.6, unknown", "for=8.8.8.8", "\"8.8.8.8"] {
+        for form in [
+            "unknown",
+            "_hidden",
+            "_hidden:80",
+            "desk.example",
+            "8.8.8.8:",
+            "8.8.8.8:65536",
+            "8.8.8",
+            "[8.8.8.8]",
+            "[2001:db8::1",
+            "6.6.6.6, unknown",
+            "for=8.8.8.8",
+            "\"8.8.8.8",
+        ] {
             assert_eq!(named(form), "10.0.0.1", "{form}");
         }
     }
