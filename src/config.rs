@@ -44,7 +44,7 @@ pub use self::{
     store::{LogFormat, Store},
     tls::Tls,
     top::{Sort, Top},
-    values::{Adoption, HostName, Listen, Memory, Origin, Prefix, Range},
+    values::{Adoption, HeaderName, HostName, Listen, Memory, Origin, Prefix, Range},
 };
 use crate::{
     access::Pattern,
@@ -107,6 +107,9 @@ pub struct Serve {
     /// An origin whose pages may call, like https://desk.example, or *; repeatable, or a comma list
     #[arg(long, env = "INTRAY_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     pub cors_origin: Vec<Origin>,
+    /// A header that pages of other origins may send, like sentry-trace, besides those of calls and of W3C's tracing; repeatable, or a comma list
+    #[arg(long, env = "INTRAY_CORS_HEADER", value_name = "HEADER", value_delimiter = ',')]
+    pub cors_header: Vec<HeaderName>,
     #[command(flatten)]
     pub signing: Signing,
     /// The API keys, each a line: <name> <worker|producer|viewer|operator> <pattern> <sha256 in hex> [until <date>]; read again when it changes

@@ -16,10 +16,7 @@ use intray::{
     service::{self, Backend},
     top,
 };
-use tokio::{
-    runtime::Builder,
-    signal::unix::{SignalKind, signal},
-};
+use tokio::runtime::Builder;
 use tracing_subscriber::fmt;
 
 /// An import that came to its end, and not all of it was taken.
@@ -101,14 +98,8 @@ fn logged(format: LogFormat) -> anyhow::Result<()> {
 }
 
 async fn serve(options: Serve) -> anyhow::Result<()> {
-    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    service::serve(options, async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-    })
-    .await
+    let stop = service::told_to_end()?;
+    service::serve(options, stop).await
 }
 
 /// Only the token goes to standard output.

@@ -1,6 +1,7 @@
 //! Starts the parts, and stops them in order, with a deadline.
 
 mod backend;
+mod signals;
 
 use std::{future::Future, time::Duration};
 
@@ -9,7 +10,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::backend::Backend;
+pub use self::{backend::Backend, signals::told_to_end};
 use crate::{
     access::{Access, Sources},
     config::{LogFormat, Origin, Serve},
@@ -190,6 +191,7 @@ fn policy(options: &Serve) -> http::Policy {
     let listed: Option<Vec<_>> = options.cors_origin.iter().map(exact).collect();
     http::Policy {
         allowed_hosts: options.allowed_host.iter().map(|host| host.as_str().to_owned()).collect(),
+        cors_headers: options.cors_header.iter().map(|header| header.as_str().to_owned()).collect(),
         cors: listed.map_or(http::Origins::Any, http::Origins::Listed),
         max_payload: options.max_payload_bytes,
         demo: options.demo,

@@ -2,6 +2,7 @@
 //! often it is begun again, each is there once.
 
 mod again;
+mod form;
 mod job;
 mod source;
 
@@ -53,7 +54,7 @@ struct Batch {
 /// One line: why it was not finished.
 pub async fn import(options: &Import) -> anyhow::Result<u64> {
     let service = Service::new(&options.remote).map_err(anyhow::Error::msg)?;
-    let mut source = Source::open(&options.file)?;
+    let mut source = Source::open(&options.file, options.payloads)?;
     let key = options.idempotency_key.as_ref().unwrap_or(&source.key).clone();
     let bar = Bar::new(source.size);
     let (mut sum, mut bytes) = (Told::default(), source.pass_over(options.first_line - 1)?);

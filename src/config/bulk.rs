@@ -52,6 +52,9 @@ pub struct Export {
     /// Its columns: JSON pointers into a job, by commas, like id,/payload/photo
     #[arg(long, requires = "csv")]
     pub columns: Option<String>,
+    /// Begin with a byte order mark, without which Excel takes the table for another encoding
+    #[arg(long, requires = "csv")]
+    pub bom: bool,
     /// Go on for ever with what is completed
     #[arg(long, conflicts_with = "csv")]
     pub follow: bool,

@@ -79,6 +79,12 @@ fn lists_are_repeated_or_separated_by_commas() {
 }
 
 #[test]
+fn header_names_are_lower_case() {
+    let headers = serve("--cors-header Sentry-Trace,b3 --cors-header x_y").cors_header;
+    assert_eq!(headers.iter().map(HeaderName::as_str).collect::<Vec<_>>(), ["sentry-trace", "b3", "x_y"]);
+}
+
+#[test]
 fn values_that_cannot_work_are_refused() {
     for line in [
         "--listen 7070",
@@ -91,6 +97,11 @@ fn values_that_cannot_work_are_refused() {
         "--cors-origin https://a/",
         "--cors-origin a.example",
         "--cors-origin https://a:b",
+        "--cors-header *",
+        "--cors-header=",
+        "--cors-header a:b",
+        "--cors-header sentry-trace,",
+        "--cors-header ä",
         "--allowed-host http://a",
         "--allowed-host a:80",
         "--allowed-host *.example",

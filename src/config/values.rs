@@ -108,6 +108,30 @@ impl FromStr for Prefix {
     }
 }
 
+/// The name of a header (RFC 9110, section 5.1), in lower case as browsers ask for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderName(String);
+
+impl HeaderName {
+    const MOST: usize = 128;
+    const RULE: Invalid = Invalid("must be the name of a header, 1 to 128 characters; * is none: name each");
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for HeaderName {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        // `*` would be a name too, and browsers take it for any.
+        let clean = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'+-.^_`|~".contains(&byte));
+        let fits = (1..=Self::MOST).contains(&text.len());
+        if clean && fits { Ok(Self(text.to_ascii_lowercase())) } else { Err(Self::RULE) }
+    }
+}
+
 /// Whose pages may call, as a browser writes it in `Origin`: lower case, without the scheme's usual port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {

@@ -48,7 +48,8 @@ pub fn text(answer: &impl Serialize) -> Result<Bytes, Problem> {
     })
 }
 
-/// What came into being, and where it can be looked at.
+/// What came into being, and where it can be looked at: relative to the address that was called, which a proxy may serve below
+/// a path (RFC 9110, section 10.2.2).
 pub fn created(place: &[&str], answer: impl Serialize) -> Response {
     match HeaderValue::try_from(place.concat()) {
         Ok(place) => (StatusCode::CREATED, [(header::LOCATION, place)], Json(answer)).into_response(),

@@ -40,7 +40,7 @@ pub async fn create(
     guard::queue(&call.caller, &new.id.queue)?;
     check_sizes(&new.jobs, max_payload)?;
     match queues.create_batch(new).await? {
-        BatchCreation::Created(batch) => Ok(created(&["/batches/", &batch.id.to_string()], shapes::Batch::new(&batch))),
+        BatchCreation::Created(batch) => Ok(created(&["batches/", &batch.id.to_string()], shapes::Batch::new(&batch))),
         BatchCreation::KeyReused => Err(Problem::key_reused()),
         BatchCreation::QueueFull => Err(Problem::queue_full()),
         BatchCreation::TooManyQueues => Err(Problem::too_many_queues()),

@@ -95,7 +95,7 @@ async fn seen(front: Front, sight: Sight, answering: impl Future<Output = Respon
 
 impl Front {
     pub fn new(app: App, door: Door, policy: Policy) -> Self {
-        let (cors, figures) = (origin::cors(&policy.cors), Figures::default());
+        let (cors, figures) = (origin::cors(&policy.cors, &policy.cors_headers), Figures::default());
         Self(Arc::new(Parts { app, door, policy, cors, figures }))
     }
 

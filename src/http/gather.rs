@@ -104,7 +104,9 @@ pub fn is_plain(headers: &HeaderMap) -> bool {
 
 /// `type/subtype` without parameters: a charset says nothing that JSON leaves open.
 fn essence(headers: &HeaderMap) -> Option<Cow<'_, str>> {
-    let value = headers.get(header::CONTENT_TYPE)?;
+    let mut values = headers.get_all(header::CONTENT_TYPE).iter();
+    // Of two, whoever is in front of this may have gone by the other one.
+    let value = values.next().filter(|_| values.next().is_none())?;
     if *value == JSON {
         // What nearly everybody says is not looked at letter by letter.
         return Some("application/json".into());

@@ -84,6 +84,8 @@ pub struct Policy {
     /// `Host` must be one of these.
     pub allowed_hosts: Vec<String>,
     pub cors: Origins,
+    /// Headers that pages of these may send, besides those that calls have; in lower case.
+    pub cors_headers: Vec<String>,
     /// Bytes in a payload or a result.
     pub max_payload: usize,
     pub demo: bool,

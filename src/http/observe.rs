@@ -7,7 +7,7 @@ use std::{
 
 use axum::{
     extract::{MatchedPath, Request},
-    http::{HeaderName, HeaderValue, Method, StatusCode},
+    http::{HeaderName, HeaderValue, Method, StatusCode, header},
     response::Response,
 };
 use foldhash::HashMap;
@@ -17,6 +17,8 @@ use super::act::Act;
 use crate::job::ids::random_code;
 
 pub const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// Every answer but those that say something else: pages, files and streams of events.
+const NOT_KEPT: HeaderValue = HeaderValue::from_static("no-store");
 /// Longer ones are not echoed into logs and answers.
 const REQUEST_ID_BYTES: usize = 128;
 
@@ -67,8 +69,11 @@ impl Figures {
             act.log(request_id);
         }
         tracing::debug!(method, route, status = status.as_u16(), ms, request_id, "request");
+        let headers = response.headers_mut();
+        // RFC 9111, section 4.2.2: an answer that says nothing of caches may be kept, and given to others.
+        headers.entry(header::CACHE_CONTROL).or_insert(NOT_KEPT);
         if let Some(id) = sight.id {
-            response.headers_mut().insert(REQUEST_ID, id);
+            headers.insert(REQUEST_ID, id);
         }
     }
 

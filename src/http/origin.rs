@@ -28,21 +28,34 @@ pub enum Origins {
     Listed(Vec<String>),
 }
 
+/// What a page of ours sends, and what a tracing library adds by itself (W3C Trace Context and Baggage): a browser that may not
+/// send one of them does not send the call.
+const SENT: [HeaderName; 8] = [
+    header::CONTENT_TYPE,
+    header::AUTHORIZATION,
+    IDEMPOTENCY_KEY,
+    LAST_EVENT_ID,
+    TRACEPARENT,
+    HeaderName::from_static("tracestate"),
+    HeaderName::from_static("baggage"),
+    REQUEST_ID,
+];
+
 /// Two hours: longer than any browser keeps a preflight.
 const PREFLIGHT: std::time::Duration = std::time::Duration::from_secs(7_200);
 
 /// Lets listed pages read answers; `None` when there are none. Never with credentials.
-pub(super) fn cors(origins: &Origins) -> Option<CorsLayer> {
+pub(super) fn cors(origins: &Origins, headers: &[String]) -> Option<CorsLayer> {
     let allowed = match origins {
         Origins::Any => AllowOrigin::any(),
         Origins::Listed(list) if list.is_empty() => return None,
         Origins::Listed(list) => AllowOrigin::list(list.iter().filter_map(|origin| HeaderValue::from_str(origin).ok())),
     };
-    let custom = [IDEMPOTENCY_KEY, LAST_EVENT_ID, TRACEPARENT, REQUEST_ID];
+    let named = headers.iter().filter_map(|name| HeaderName::from_bytes(name.as_bytes()).ok());
     let cors = CorsLayer::new()
         .allow_origin(allowed)
         .allow_methods([Method::GET, Method::POST, Method::PATCH, Method::DELETE])
-        .allow_headers([header::CONTENT_TYPE, header::AUTHORIZATION].into_iter().chain(custom).collect::<Vec<_>>())
+        .allow_headers(SENT.into_iter().chain(named).collect::<Vec<_>>())
         .expose_headers([header::RETRY_AFTER, header::LOCATION, REQUEST_ID])
         .max_age(PREFLIGHT);
     Some(cors)
@@ -119,7 +132,13 @@ mod tests {
 
     fn policy(cors: &[&str]) -> Policy {
         let cors = Origins::Listed(cors.iter().map(|&origin| origin.to_owned()).collect());
-        Policy { allowed_hosts: vec!["desk.example".to_owned()], cors, max_payload: 1, demo: false }
+        Policy {
+            allowed_hosts: vec!["desk.example".to_owned()],
+            cors,
+            cors_headers: Vec::new(),
+            max_payload: 1,
+            demo: false,
+        }
     }
 
     fn request(method: &str, headers: &[(&str, &str)]) -> Request {

@@ -1,6 +1,7 @@
 //! All jobs of a list, page by page, as the reader takes them: nothing is kept but the page that is on its way.
 
 mod form;
+mod formula;
 mod quiet;
 mod table;
 
@@ -18,7 +19,7 @@ use bytes::Bytes;
 use futures_util::{StreamExt, stream};
 use serde::Serialize;
 
-pub use self::{form::Kind, quiet::Quiet, table::Columns};
+pub use self::{form::Kind, formula::pattern as formula_pattern, quiet::Quiet, table::Columns};
 use super::{lasting::Lasting, ndjson::NDJSON, problem::Problem, shapes};
 use crate::{
     job::QueueName,

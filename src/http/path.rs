@@ -2,11 +2,11 @@
 
 use axum::{
     RequestPartsExt,
-    extract::{FromRequestParts, Path},
+    extract::{FromRequestParts, Path, path::ErrorKind, rejection::PathRejection},
     http::request::Parts,
 };
 
-use super::{guard, place::Place, problem::Problem};
+use super::{guard, place::Place, problem::Problem, query::NOT_UTF8};
 use crate::{
     access::Caller,
     job::{BatchId, JobId, Name, QueueName},
@@ -29,9 +29,15 @@ impl<S: Send + Sync, T: Named> FromRequestParts<S> for InPath<T> {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let caller = Caller::from_request_parts(parts, &()).await?;
-        // A route has one parameter at most. One that is not Unicode text is no name of anything, and nor is none.
-        let text = parts.extract::<Path<String>>().await.map_or_else(|_| String::new(), |Path(text)| text);
-        T::read(&text, &caller).map(Self)
+        // A route has one parameter at most.
+        match parts.extract::<Path<String>>().await {
+            Ok(Path(text)) => T::read(&text, &caller).map(Self),
+            Err(PathRejection::FailedToDeserializePathParams(wrong)) => Err(match wrong.into_kind() {
+                ErrorKind::InvalidUtf8InPathParam { key } => Problem::invalid(vec![Place::parameter(&key, NOT_UTF8)]),
+                _ => Problem::internal(),
+            }),
+            Err(_) => Err(Problem::internal()),
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! Those who call without a credential are told apart by their address, and limited by what they miss: calls that are
 //! malformed or name a reservation that nobody has. Who hits one is never counted, however many share the address.
 
+mod forwarded;
+
 use std::{
     collections::HashMap,
     net::{IpAddr, Ipv6Addr, SocketAddr},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, Once, PoisonError},
     time::Instant,
 };
 
@@ -24,7 +26,8 @@ const MISSES_KEPT: f64 = MISSES_AT_ONCE + MISSES_A_SECOND;
 /// Beyond so many peers those without misses go, and who comes new shares one place with the others.
 const MOST_PEERS: usize = 10_000;
 
-const FORWARDED_FOR: &str = "x-forwarded-for";
+/// Characters of a header that a line in the log repeats.
+const SAID: usize = 64;
 
 /// Who calls, as far as an address can tell: of IPv6 the network, which is what a person has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -42,6 +45,8 @@ struct Inner {
     /// Proxies whose word about their clients is taken.
     trusted: Vec<IpNet>,
     known: Mutex<HashMap<Peer, Misses>>,
+    /// A header that is not understood is said at the first call that has one.
+    odd: Once,
 }
 
 struct Misses {
@@ -53,7 +58,7 @@ struct Misses {
 
 impl Peers {
     pub fn new(trusted: Vec<IpNet>) -> Self {
-        Self(Arc::new(Inner { trusted, known: Mutex::default() }))
+        Self(Arc::new(Inner { trusted, known: Mutex::default(), odd: Once::new() }))
     }
 
     /// Who makes a request: the connection's other end, or whom a trusted proxy names.
@@ -66,12 +71,20 @@ impl Peers {
     fn client(&self, end: IpAddr, headers: &HeaderMap) -> IpAddr {
         let is_trusted = |address: IpAddr| self.0.trusted.iter().any(|net| net.contains(&address));
         let mut client = end.to_canonical();
-        let values: Vec<_> = headers.get_all(FORWARDED_FOR).iter().collect();
-        let mut named = values.iter().rev().filter_map(|value| value.to_str().ok()).flat_map(|text| text.rsplit(','));
-        while is_trusted(client)
-            && let Some(Ok(before)) = named.next().map(|text| text.trim().parse::<IpAddr>())
-        {
-            client = before.to_canonical();
+        if !is_trusted(client) {
+            return client;
+        }
+        for before in forwarded::named(headers) {
+            match before {
+                Ok(before) => client = before.to_canonical(),
+                Err(text) => {
+                    self.0.odd.call_once(|| warn_of(&text, client));
+                    return client;
+                }
+            }
+            if !is_trusted(client) {
+                return client;
+            }
         }
         client
     }
@@ -102,6 +115,14 @@ impl Peers {
     }
 }
 
+fn warn_of(text: &str, proxy: IpAddr) {
+    let text: String = text.chars().take(SAID).collect();
+    tracing::warn!(
+        "X-Forwarded-For of the trusted proxy {proxy} has {text:?}, which is no address: its caller counts as the proxy, and \
+         so does each whose address is not understood; further ones are not logged"
+    );
+}
+
 impl Misses {
     fn level_at(&self, now: Instant) -> f64 {
         (self.level - now.saturating_duration_since(self.at).as_secs_f64() * MISSES_A_SECOND).max(0.0)
@@ -126,7 +147,7 @@ mod tests {
 
     fn peer(trusted: &[&str], end: &str, forwarded: &[&str]) -> String {
         let peers = Peers::new(trusted.iter().map(|net| net.parse().expect("a network")).collect());
-        let request = forwarded.iter().fold(Request::builder(), |r, value| r.header(FORWARDED_FOR, *value));
+        let request = forwarded.iter().fold(Request::builder(), |r, value| r.header("x-forwarded-for", *value));
         let mut request = request.body(Body::empty()).expect("a request");
         let end = SocketAddr::new(end.parse().expect("an address"), 1);
         request.extensions_mut().insert(ConnectInfo(end));
@@ -151,9 +172,53 @@ mod tests {
             "1.2.3.4",
             "a chain of proxies"
         );
-        assert_eq!(peer(&["10.0.0.0/8"], "10.0.0.1", &["1.2.3.4, nonsense"]), "10.0.0.1");
+        assert_eq!(
+            peer(&["10.0.0.0/8"], "10.0.0.1", &["6.6.6.6", "1.2.3.4\u{e9}"]),
+            "10.0.0.1",
+            "what is not understood is not passed over"
+        );
         assert_eq!(peer(&["10.0.0.0/8"], "10.0.0.1", &[]), "10.0.0.1");
         assert_eq!(peer(&["127.0.0.1/32"], "::ffff:127.0.0.1", &["2001:db8:1:2:3:4:5:6"]), "2001:db8:1:2::");
+    }
+
+    #[test]
+    fn forwarded_addresses_are_understood_in_each_form() {
+        let named = |text: &str| peer(&["10.0.0.0/8"], "10.0.0.1", &[text]);
+        for form in
+            ["8.8.8.8", "8.8.8.8:4711", "\"8.8.8.8\"", "\"8.8.8.8:80\"", " 8.8.8.8 ", "6.6.6.6,\t8.8.8.8:1", "8.8.8.8,"]
+        {
+            assert_eq!(named(form), "8.8.8.8", "{form}");
+        }
+        for form in [
+            "2001:db8::1",
+            "[2001:db8::1]",
+            "[2001:db8::1]:443",
+            "\"[2001:db8::1]:443\"",
+            "\"2001:db8::1\"",
+            "2001:DB8:0:0::1",
+            "[2001:db8::1%eth0]:443",
+            "2001:db8::1%25eth0",
+        ] {
+            assert_eq!(named(form), "2001:db8::", "{form}");
+        }
+        assert_eq!(named("[::ffff:8.8.8.8]:443"), "8.8.8.8");
+        assert_eq!(named("8.8.8.8:1, 10.0.0.2:2"), "8.8.8.8", "a chain of proxies that name ports");
+        for form in [
+            "unknown",
+            "_hidden",
+            "_hidden:80",
+            "desk.example",
+            "8.8.8.8:",
+            "8.8.8.8:65536",
+            "8.8.8",
+            "[8.8.8.8]",
+            "[2001:db8::1",
+            "6.6.6.6, unknown",
+            "for=8.8.8.8",
+            "\"8.8.8.8",
+        ] {
+            assert_eq!(named(form), "10.0.0.1", "{form}");
+        }
     }
 
     #[test]

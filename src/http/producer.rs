@@ -50,7 +50,7 @@ pub async fn enqueue(
     Ok(match answers {
         Answers::One(Ok(job)) if !job.duplicate => {
             let JobId { queue, code } = &job.id.0;
-            created(&["/jobs/", queue.as_str(), "-", code.as_str()], &job)
+            created(&["jobs/", queue.as_str(), "-", code.as_str()], &job)
         }
         answers => answers.into_response(),
     })

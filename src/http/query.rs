@@ -6,6 +6,7 @@ use axum::{
     extract::{FromRequestParts, Query as Pairs},
     http::request::Parts,
 };
+use percent_encoding::percent_decode_str;
 
 use super::{
     place::{MOST_MISTAKES, Place, Rule},
@@ -18,6 +19,8 @@ use crate::{
     queue::Cursor,
 };
 
+/// The rule that a percent-encoded text breaks whose bytes are none.
+pub const NOT_UTF8: &str = "must be UTF-8";
 /// Entries on a page that does not say how many.
 const PAGE: u32 = 50;
 pub const MOST_ON_A_PAGE: u32 = 100;
@@ -125,6 +128,11 @@ impl<S: Sync> FromRequestParts<S> for Query {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        if let Some(text) = parts.uri.query()
+            && let Some(problem) = not_text(text)
+        {
+            return Err(problem);
+        }
         match Pairs::try_from_uri(&parts.uri) {
             Ok(Pairs(pairs)) => Ok(Self { pairs, errors: Vec::new() }),
             Err(_) => Err(Problem::invalid(vec![Place::parameter("", "must be name=value pairs joined by &")])),
@@ -141,6 +149,23 @@ impl<S: Sync> FromRequestParts<S> for NoQuery {
             Some(_) => Query::from_request_parts(parts, state).await?.finish(Some(Self)),
         }
     }
+}
+
+/// What cannot be decoded would be read as other text than was sent.
+fn not_text(query: &str) -> Option<Problem> {
+    if !query.contains('%') {
+        return None;
+    }
+    let wrong = query.split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = percent_decode_str(name).decode_utf8().map_err(|_| String::new());
+        match (name, percent_decode_str(value).decode_utf8()) {
+            (Ok(_), Ok(_)) => None,
+            (Ok(name), Err(_)) => Some(name.replace('+', " ")),
+            (Err(unnamed), _) => Some(unnamed),
+        }
+    })?;
+    Some(Problem::invalid(vec![Place::parameter(&wrong, NOT_UTF8)]))
 }
 
 #[cfg(test)]

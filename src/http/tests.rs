@@ -41,7 +41,7 @@ fn service(routes: Router<Front>, cors: Origins) -> Router {
         leaving,
     };
     let door = Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::default() };
-    let policy = Policy { allowed_hosts: vec![], cors, max_payload: 1, demo: false };
+    let policy = Policy { allowed_hosts: vec![], cors, cors_headers: vec![], max_payload: 1, demo: false };
     routes.with_state(Front::new(App(app.into()), door, policy))
 }
 
@@ -106,7 +106,7 @@ async fn a_preflight_is_answered_for_two_hours() {
     assert_eq!(answer.status, StatusCode::OK);
     assert_eq!(answer.headers["access-control-max-age"], "7200");
     assert_eq!(answer.headers["access-control-allow-methods"], "GET,POST,PATCH,DELETE");
-    let named = "content-type,authorization,idempotency-key,last-event-id,traceparent,x-request-id";
+    let named = "content-type,authorization,idempotency-key,last-event-id,traceparent,tracestate,baggage,x-request-id";
     assert_eq!(answer.headers["access-control-allow-headers"], named);
     assert!(!answer.headers.contains_key("access-control-allow-credentials"));
 }

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use axum::{
-    extract::State,
-    http::{HeaderValue, header},
-    response::{IntoResponse, Response},
-};
+use axum::extract::State;
 
 use super::{
     answer::Json,
@@ -27,7 +23,7 @@ pub async fn mint(
     caller: Caller,
     _: NoQuery,
     body: JsonBody,
-) -> Result<Response, Problem> {
+) -> Result<Json<shapes::Token>, Problem> {
     let (worker, queues, ttl) = read(body.fields()?)?;
     if let Some(beyond) = queues.iter().find(|queue| !caller.covers(queue)) {
         return Err(Problem::forbidden(format!("this is not for the queue {}", beyond.as_str())));
@@ -36,7 +32,7 @@ pub async fn mint(
     let signer = access.signer().ok_or_else(unsigned)?;
     let token = signer.sign(&worker, &queues, ttl, caller.until).ok_or_else(Problem::internal)?;
     let answer = shapes::Token { token: token.token, expires_at: token.expires_at.into() };
-    Ok(([(header::CACHE_CONTROL, HeaderValue::from_static("no-store"))], Json(answer)).into_response())
+    Ok(Json(answer))
 }
 
 fn read(mut fields: Fields<'_>) -> Result<(Name, Vec<Pattern>, Duration), Problem> {

@@ -9,7 +9,7 @@ use axum::{
 };
 use rust_embed::RustEmbed;
 
-use super::{app::Demo, guide, problem::Problem};
+use super::{app::Demo, guide, outgoing::formula_pattern, problem::Problem};
 use crate::{
     job::{Concern, Kind},
     sha256::{Sha256, hex},
@@ -92,7 +92,8 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
     (own, needed)
 }
 
-/// A module of the console that is made here of the list of events: where somebody looks for a job after each.
+/// A module of the console that is made here: where somebody looks for a job after each event, and what a spreadsheet would take
+/// for a formula.
 const WORDS: &str = "console/words.js";
 
 fn words() -> String {
@@ -100,7 +101,8 @@ fn words() -> String {
         Concern::Job(state) => Some(format!("  '{}': '{}',\n", kind.word(), state.word())),
         Concern::Batch | Concern::Queue => None,
     });
-    format!("export const AFTER = {{\n{}}}\n", after.collect::<String>())
+    let (after, formula) = (after.collect::<String>(), formula_pattern());
+    format!("export const AFTER = {{\n{after}}}\nexport const FORMULA = {formula}\n")
 }
 
 /// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.

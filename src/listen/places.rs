@@ -19,8 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 /// So long everybody may be quiet, however many wait: a caller who has just come needs a while to say something.
 const GRACE: Duration = Duration::from_secs(1);
-/// For a whole request head, and for the time that a connection is idle between two.
+/// For the first request's head.
 const HEAD_TIME: Duration = Duration::from_secs(30);
+/// For a connection that is idle behind an answer. Longer than the proxies in front keep theirs, nginx and AWS for 60 s: a POST
+/// that meets the closing is not sent again.
+const IDLE_TIME: Duration = Duration::from_secs(90);
 /// How often it is looked who has been quiet for that long: one clock for all, where hyper would set one for each request.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -101,11 +104,15 @@ impl Places {
     pub(super) async fn mind(&self) {
         loop {
             sleep(LOOK).await;
-            let (state, now) = (self.state(), Instant::now());
-            for (rank, seat) in &state.quiet {
-                if now.duration_since(rank.since) >= HEAD_TIME - LOOK && !seat.has_head.load(Ordering::Relaxed) {
-                    seat.cut.cancel();
-                }
+            self.cut_overdue(Instant::now());
+        }
+    }
+
+    fn cut_overdue(&self, now: Instant) {
+        for (rank, seat) in &self.state().quiet {
+            let patience = if rank.was_answered { IDLE_TIME } else { HEAD_TIME };
+            if now.duration_since(rank.since) >= patience - LOOK && !seat.has_head.load(Ordering::Relaxed) {
+                seat.cut.cancel();
             }
         }
     }
@@ -176,5 +183,63 @@ impl Drop for Place {
         self.is_busy();
         self.places.state().taken -= 1;
         self.places.freed.notify_one();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place() -> (Arc<Places>, Place) {
+        let places = Places::new(2, CancellationToken::new());
+        let place = places.take().expect("there is room");
+        (places, place)
+    }
+
+    /// Whether it is cut when it is looked after so many seconds.
+    fn is_cut_after(places: &Places, place: &Place, seconds: u64) -> bool {
+        places.cut_overdue(Instant::now() + Duration::from_secs(seconds));
+        place.seat.cut.is_cancelled()
+    }
+
+    /// Of HTTP/1 and of HTTP/2, whose last stream has ended.
+    #[test]
+    fn idle_connections_live_longer_than_proxies_keep_them() {
+        let (places, place) = place();
+        place.has_head();
+        place.is_busy();
+        assert!(!is_cut_after(&places, &place, 1_000), "a request is in hand");
+        place.is_answered();
+        for seconds in [1, 30, 60, 75, 85] {
+            assert!(!is_cut_after(&places, &place, seconds), "{seconds}");
+        }
+        assert!(is_cut_after(&places, &place, IDLE_TIME.as_secs()));
+    }
+
+    #[test]
+    fn connections_without_a_request_are_cut_after_thirty_seconds() {
+        let (places, place) = place();
+        assert!(!is_cut_after(&places, &place, 25));
+        assert!(is_cut_after(&places, &place, 30));
+    }
+
+    #[test]
+    fn idle_connections_make_room_when_none_is_left() {
+        let places = Places::new(1, CancellationToken::new());
+        let place = places.take().expect("there is room");
+        place.is_busy();
+        place.is_answered();
+        assert!(places.take().is_none());
+        places.make_room();
+        assert!(!place.seat.cut.is_cancelled(), "a second is everybody's");
+        let mut rank = place.rank.lock().expect("nobody panics");
+        let old = rank.take().expect("quiet");
+        places.state().quiet.remove(&old);
+        let earlier = Rank { since: old.since.checked_sub(GRACE).expect("the clock runs"), ..old };
+        places.state().quiet.insert(earlier, place.seat.clone());
+        *rank = Some(earlier);
+        drop(rank);
+        places.make_room();
+        assert!(place.seat.cut.is_cancelled());
     }
 }

@@ -128,6 +128,7 @@ mod requests {
     mod refusals; // Bad input of every kind: a problem that names the place, and nothing stored.
     mod refused_early; // Calls that are refused before anybody reads their body.
     mod sockets; // Sockets of those who dawdle, and of too many at once.
+    mod standards; // What caches, proxies and browsers make of answers, and of requests that a standard calls wrong.
 }
 
 /// Redis, in whatever state it is.

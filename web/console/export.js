@@ -5,6 +5,7 @@ import { Exact } from './exact.js'
 import { many, number } from './format.js'
 import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'
+import { FORMULA } from './words.js'
 
 /** More than that is for the service to write out, not for a page to hold. */
 const MOST = 10_000
@@ -28,13 +29,14 @@ export function json(value) {
 export const ndjson = (jobs) => jobs.map((job) => `${json(job)}\n`).join('')
 
 /**
- * A cell by RFC 4180. A spreadsheet would run what begins like a formula, and what people send may: an apostrophe
+ * A cell by RFC 4180, as the service writes it: text as it is, a number too. A spreadsheet would run what begins like a formula, and what people send may: an apostrophe
  * before it makes it text. Who wants each byte takes NDJSON.
  */
 export function cell(value) {
-  const text = value === null || value === undefined ? '' : value instanceof Exact ? json(value) : String(value)
-  const tame = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(tame) ? `"${tame.replaceAll('"', '""')}"` : tame
+  const known = value instanceof Exact && /^(?:"|null$)/.test(value.text) ? JSON.parse(value.text) : value ?? null
+  const text = known === null ? '' : known instanceof Exact ? json(known) : String(known)
+  const tame = typeof known === 'string' && FORMULA.test(text) ? `'${text}` : text
+  return /[",\r\n']|^\s|\s$/.test(tame) ? `"${tame.replaceAll('"', '""')}"` : tame
 }
 
 export function csv(jobs) {

@@ -66,6 +66,9 @@ impl End {
     }
 }
 
+/// By it Excel knows UTF-8.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// What is there is not all, and nobody knows what is behind it.
 pub struct NoPlace;
 
@@ -75,6 +78,8 @@ pub struct Written {
     /// Behind what is in the file.
     goes_on: bool,
     is_table: bool,
+    /// It begins with a mark.
+    bom: bool,
     output: Option<Output>,
     heading: Heading,
     /// The last whole line.
@@ -94,6 +99,7 @@ impl Written {
             file: options.output.clone(),
             goes_on: options.after.is_some(),
             is_table: options.csv,
+            bom: options.bom,
             output: None,
             heading: Heading::default(),
             last: Vec::new(),
@@ -111,7 +117,11 @@ impl Written {
                 Some(file) => Output::of(file, self.goes_on).map_err(Failure::Final)?,
                 None => Output::of_standard(),
             };
+            let is_marked = self.bom && !output.goes_on;
             self.output = Some(output);
+            if is_marked {
+                self.put(MARK)?;
+            }
         }
         Ok(())
     }

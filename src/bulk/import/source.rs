@@ -6,8 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 
+use super::form::foreign;
 use crate::{
     job::limits,
     sha256::{Sha256, hex},
@@ -39,8 +40,8 @@ pub struct Line {
 
 impl Source {
     /// # Errors
-    /// When it cannot be read.
-    pub fn open(file: &Path) -> anyhow::Result<Self> {
+    /// When it cannot be read, or is something else than lines of JSON.
+    pub fn open(file: &Path, payloads: bool) -> anyhow::Result<Self> {
         let name = if file.as_os_str() == "-" { "standard input".into() } else { file.to_owned() };
         let opened = opened(file).with_context(|| name.display().to_string())?;
         let (mut from, size) = opened;
@@ -49,6 +50,9 @@ impl Source {
         read.with_context(|| name.display().to_string())?;
         if beginning.starts_with(MARK) {
             beginning.drain(..MARK.len());
+        }
+        if let Some(foreign) = foreign(&beginning, payloads) {
+            bail!("{} {foreign}", name.display());
         }
         let of_a_file = size.and_then(|_| key_of(file, &beginning));
         // Of what comes by a pipe nobody knows whether it is the same.

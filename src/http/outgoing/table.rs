@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use serde_json::value::RawValue;
 
+use super::formula;
 use crate::{
     http::{json, place::Rule, query::Query, shapes},
     job::limits,
@@ -103,9 +104,9 @@ fn part<'j>(of: &'j RawValue, step: &str) -> Option<&'j RawValue> {
     }
 }
 
-/// What a spreadsheet would take for a formula is text there. A number is none, whatever it begins with.
+/// What a spreadsheet would take for a formula is text there.
 fn tame(cell: Cow<'_, str>) -> Cow<'_, str> {
-    if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{cell}").into() } else { cell }
+    if formula::begins(&cell) { format!("'{cell}").into() } else { cell }
 }
 
 fn write<'c>(cells: impl Iterator<Item = Cow<'c, str>>, text: &mut Vec<u8>) {
@@ -167,6 +168,11 @@ mod tests {
             (r#""-1""#, r#""'-1""#),
             (r#""@a""#, r#""'@a""#),
             (r#""\t=1""#, "\"'\t=1\""),
+            (r#""\n=1""#, "\"'\n=1\""),
+            (r#""\u0000a""#, "\"'\0a\""),
+            (r#""\ufeff=1""#, "\"'\u{feff}=1\""),
+            (r#""\uff1d1""#, "\"'\u{ff1d}1\""),
+            (r#""\u00a0@a""#, "\"'\u{a0}@a\""),
             ("-1", "-1"),
             (r#""a,b""#, r#""a,b""#),
             (r#""a\r\nb""#, "\"a\r\nb\""),

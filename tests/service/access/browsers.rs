@@ -153,3 +153,29 @@ async fn every_answer_carries_the_callers_request_id_or_a_new_one() {
     assert_ne!(answer.header("x-request-id"), Some(long.as_str()), "what is too long is not repeated");
     w.check().await;
 }
+
+/// Pages with OpenTelemetry or Sentry send more than they mean to; a browser that may not refuses the whole call.
+#[tokio::test]
+async fn headers_of_tracing_pass_the_preflight() {
+    let w = World::plan()
+        .flag("--cors-origin", "https://desk.example")
+        .flag("--cors-header", "sentry-trace,X-Datadog-Trace-Id")
+        .flag("--cors-header", "b3")
+        .start()
+        .await;
+    let wanted = "content-type,traceparent,tracestate,baggage,sentry-trace,x-datadog-trace-id,b3";
+    let preflight = w
+        .request("OPTIONS", "/jobs/reserve")
+        .header("origin", "https://desk.example")
+        .header("access-control-request-method", "POST")
+        .header("access-control-request-headers", wanted)
+        .send()
+        .await;
+    let allowed = preflight.header("access-control-allow-headers").expect("allowed").to_lowercase();
+    let allowed: Vec<_> = allowed.split(',').map(str::trim).collect();
+    for header in wanted.split(',') {
+        assert!(allowed.contains(&header), "{header}: {allowed:?}");
+    }
+    assert!(!allowed.contains(&"*"), "{allowed:?}");
+    w.check().await;
+}

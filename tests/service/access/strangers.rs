@@ -238,3 +238,46 @@ async fn strangers_behind_a_proxy_are_told_apart_only_if_the_proxy_is_trusted() 
     assert!(told, "anybody can write a header");
     w.check().await;
 }
+
+/// Proxies write an address in more forms than one; a form that is none is said in the log, and not at every call.
+#[tokio::test]
+async fn a_forwarded_address_that_is_none_is_logged_once() {
+    let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
+    let stranger = w.without_credential();
+    let call = async |forwarded: &str| {
+        let request = stranger.request("POST", "/jobs/complete").header("x-forwarded-for", forwarded);
+        request.json(json!([complete(&made_up("default", 1))]).to_string()).send().await
+    };
+    let said = || w.service.said().matches("X-Forwarded-For").count();
+    for understood in ["8.8.8.8:4711", "[2001:db8::1]", "[2001:db8::1]:443", "\"[2001:db8::1]:443\""] {
+        call(understood).await;
+    }
+    for _ in 0..3 {
+        for odd in ["unknown", "_hidden", "desk.example"] {
+            call(odd).await;
+        }
+    }
+    eventually("it is said", async || (said() > 0).then_some(())).await;
+    assert_eq!(said(), 1, "{}", w.service.said());
+    assert!(w.service.said().contains("\"unknown\""), "{}", w.service.said());
+    w.check().await;
+}
+
+/// Addresses behind a proxy that names ports are told apart: what one misses is not another's.
+#[tokio::test]
+async fn callers_behind_a_proxy_with_ports_are_told_apart() {
+    let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
+    let stranger = w.without_credential();
+    let miss = async |forwarded: &str, times: usize| {
+        let items: Vec<_> = (0..times).map(|n| complete(&made_up("default", n))).collect();
+        let request = stranger.request("POST", "/jobs/complete").header("x-forwarded-for", forwarded);
+        request.json(json!(items).to_string()).send().await.status
+    };
+    for port in 0..4 {
+        miss(&format!("8.8.8.8:{port}"), 100).await;
+    }
+    assert_eq!(miss("8.8.8.8:9", 100).await, 429, "another port is the same caller");
+    assert_eq!(miss("[2001:db8::1]:443", 1).await, 200);
+    assert_eq!(miss("9.9.9.9:1", 1).await, 200);
+    w.check().await;
+}

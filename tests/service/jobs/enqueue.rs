@@ -11,7 +11,7 @@ async fn a_new_job_waits_in_its_place_with_its_key_taken() {
     let said = answer.is(201);
     let id = id_of(&said);
     assert_eq!(said, json!({ "id": id, "queue": "default", "state": "waiting", "duplicate": false }));
-    assert_eq!(answer.header("location"), Some(format!("/jobs/{id}").as_str()));
+    assert_eq!(answer.header("location"), Some(format!("jobs/{id}").as_str()));
     assert!(w.has_key(&id).await);
     assert_told(&w.story_of(&id).await, &["enqueued"]);
     assert_holds(

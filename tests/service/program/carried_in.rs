@@ -194,3 +194,31 @@ async fn what_answers_like_a_web_page_is_no_service() {
         assert!(end.stderr.contains("no intray"), "{words:?}: {end:?}");
     }
 }
+
+/// PowerShell's `>`, a file that is still packed, one array, a table: said once, and nothing of it is sent.
+#[tokio::test]
+async fn an_import_says_what_a_file_is_before_it_sends() {
+    let w = World::start().await;
+    let utf16: Vec<u8> = "\u{feff}{\"payload\":1}\r\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (name, bytes, words) in [
+        ("utf16", utf16.as_slice(), "iconv"),
+        ("packed", b"\x1f\x8b\x08\0\0\0\0\0", "gunzip -c"),
+        ("archive", b"PK\x03\x04\x14\0\0\0", "unzip -p"),
+        ("array", b"[\n{\"payload\":1},\n{\"payload\":2}\n]\n", "jq -c '.[]'"),
+        ("pretty", b"{\n\"payload\":1\n}\n{\"payload\":2}\n", "jq -c ."),
+        ("table", b"id,payload\n1,2\n", "a table"),
+        ("marked", "\u{feff}[{\"payload\":1}]".as_bytes(), "jq -c '.[]'"),
+    ] {
+        fs::write(w.folder().join(name), bytes).expect("written");
+        let end = imported(&w, &[name]).await;
+        assert_eq!((end.status.code(), end.stderr.lines().count()), (Some(1), 1), "{name}: {end:?}");
+        assert!(
+            end.stderr.starts_with(&format!("intray: {name} is ")) && end.stderr.contains(words),
+            "{name}: {end:?}"
+        );
+        let end = run(by_a_shell(&w, &format!("cat {name} | \"$0\" import -"))).await;
+        assert!(end.stderr.starts_with("intray: standard input is ") && end.stderr.contains(words), "{name}: {end:?}");
+    }
+    assert_eq!(w.get("/queues").await.is(200)["queues"], json!([]), "nothing was sent");
+    w.check().await;
+}

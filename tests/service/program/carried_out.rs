@@ -105,3 +105,23 @@ async fn a_list_that_goes_on_goes_on_in_its_file() {
     assert_eq!(read("lines"), "{\"id\":");
     w.check().await;
 }
+
+/// Excel reads a table without a mark as another encoding; who goes on with a file has the mark already.
+#[tokio::test]
+async fn tables_begin_with_a_mark_if_that_is_wanted() {
+    let w = World::start().await;
+    w.enqueue(json!("Müller")).await;
+    let words = ["default", "--state", "waiting", "--csv", "--columns", "payload"];
+    assert_eq!(exported(&w, &words).await, "payload\r\nMüller\r\n");
+    assert_eq!(exported(&w, &[&words[..], &["--bom"]].concat()).await, "\u{feff}payload\r\nMüller\r\n");
+    let refused = run(calling(&w, &["export", "default", "--bom"])).await;
+    assert!(!refused.status.success() && refused.stderr.contains("--csv"), "{refused:?}");
+    w.complete(&w.reserve().await).await.is(200);
+    let words = ["default", "--csv", "--columns", "payload", "--bom", "--output", "table"];
+    exported(&w, &words).await;
+    let next = exported(&w, &["default"]).await;
+    let next: Value = serde_json::from_str(&next).expect("a line");
+    exported(&w, &[&words[..], &["--after", next["next"].as_str().expect("a place")]].concat()).await;
+    assert_eq!(fs::read_to_string(w.folder().join("table")).expect("a table"), "\u{feff}payload\r\nMüller\r\n");
+    w.check().await;
+}

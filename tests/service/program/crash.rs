@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 
 use crate::world::{Client, Held, Plan, Service, eventually, id_of, is_alive, program, run, shim, signal_process};
 
-async fn embedded(data: &Path) -> (Service, Client) {
+pub async fn embedded(data: &Path) -> (Service, Client) {
     let data = data.to_str().expect("UTF-8");
     let service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data])).await;
     let client = Client::new(service.url());

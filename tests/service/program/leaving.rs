@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::world::{Fault, World, eventually};
+use crate::{
+    program::crash::{embedded, server_of},
+    world::{Fault, World, eventually, is_alive},
+};
 
 #[tokio::test]
 async fn a_service_told_to_end_answers_what_is_in_hand_and_ends_well() {
@@ -39,4 +42,32 @@ async fn readiness_goes_before_the_service_does() {
     assert!(w.service.ended().await.success());
     let said: Value = json!(w.service.said());
     assert!(said.as_str().expect("text").contains("intray is ready on http://"));
+}
+
+/// A terminal that is closed, Ctrl-C, Ctrl-\ and a supervisor: the private server has written what it holds and is gone.
+#[tokio::test]
+async fn every_signal_that_ends_it_ends_it_in_order() {
+    for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM] {
+        let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a folder");
+        let (mut service, client) = embedded(folder.path()).await;
+        client.enqueue(1).await;
+        let server = server_of(folder.path()).await;
+        service.signal(signal);
+        let status = service.ended().await;
+        assert!(status.success(), "{signal}: {status:?} {}", service.said());
+        assert!(service.said().contains("leaving"), "{signal}: {}", service.said());
+        assert!(!is_alive(server), "{signal}: the private server was left behind");
+        assert!(!folder.path().join("redis.sock").exists(), "{signal}: its socket was left behind");
+    }
+}
+
+/// `nohup` has it ignore the end of its terminal, and that stays so.
+#[tokio::test]
+async fn a_service_under_nohup_outlives_its_terminal() {
+    let w = World::start().await;
+    let (service, client) = w.another_after("trap '' HUP").await;
+    service.signal(libc::SIGHUP);
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    assert_eq!(client.get("/readyz").await.status, 200);
+    w.check().await;
 }

@@ -28,7 +28,7 @@ impl Client {
     pub async fn create_batch(&self, batch: Value) -> String {
         let answer = self.post("/batches", batch).await;
         let id = id_of(&answer.is(201));
-        assert_eq!(answer.header("location"), Some(format!("/batches/{id}").as_str()));
+        assert_eq!(answer.header("location"), Some(format!("batches/{id}").as_str()));
         id
     }
 

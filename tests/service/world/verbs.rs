@@ -34,7 +34,7 @@ impl Client {
     pub async fn enqueue_as(&self, job: Value) -> String {
         let answer = self.put(job).await;
         let id = id_of(&answer.is(201));
-        assert_eq!(answer.header("location"), Some(format!("/jobs/{id}").as_str()));
+        assert_eq!(answer.header("location"), Some(format!("jobs/{id}").as_str()));
         id
     }
 

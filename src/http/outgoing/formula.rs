@@ -1,0 +1,95 @@
+//! What a spreadsheet would take for a formula. The console writes tables too, and is given this rule as a pattern.
+
+use std::{fmt::Write, ops::RangeInclusive};
+
+/// What begins a formula; the full-width and small forms too, which some take for the others.
+const STARTS: [char; 12] = [
+    '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}', '\u{fe66}', '\u{fe62}', '\u{fe63}', '\u{fe6b}',
+];
+/// A text that begins with one of these may lose it on the way (OWASP ASVS 1.2.10 names tab and NUL).
+const CONTROLS: RangeInclusive<char> = '\0'..='\u{1f}';
+/// What is not seen, and may be passed over before a formula: blanks of every width, marks of order and direction, fillers.
+const UNSEEN: [RangeInclusive<char>; 17] = [
+    '\0'..=' ',
+    '\u{7f}'..='\u{a0}',
+    '\u{ad}'..='\u{ad}',
+    '\u{34f}'..='\u{34f}',
+    '\u{61c}'..='\u{61c}',
+    '\u{115f}'..='\u{1160}',
+    '\u{1680}'..='\u{1680}',
+    '\u{17b4}'..='\u{17b5}',
+    '\u{180b}'..='\u{180f}',
+    '\u{2000}'..='\u{200f}',
+    '\u{2028}'..='\u{202f}',
+    '\u{205f}'..='\u{206f}',
+    '\u{3000}'..='\u{3000}',
+    '\u{3164}'..='\u{3164}',
+    '\u{fe00}'..='\u{fe0f}',
+    '\u{feff}'..='\u{feff}',
+    '\u{ffa0}'..='\u{ffa0}',
+];
+
+/// Whether a text begins one. A number is none, whatever it begins with.
+pub fn begins(text: &str) -> bool {
+    let is_unseen = |char: char| UNSEEN.iter().any(|range| range.contains(&char));
+    text.starts_with(|char| CONTROLS.contains(&char)) || text.trim_start_matches(is_unseen).starts_with(STARTS)
+}
+
+/// The same as a regular expression of JavaScript.
+pub fn pattern() -> String {
+    let class = |ranges: &mut dyn Iterator<Item = RangeInclusive<char>>| {
+        ranges.fold(String::new(), |mut class, range| {
+            let (first, last) = (u32::from(*range.start()), u32::from(*range.end()));
+            let _ = write!(class, "\\u{first:04x}-\\u{last:04x}");
+            class
+        })
+    };
+    let controls = class(&mut [CONTROLS].into_iter());
+    let unseen = class(&mut UNSEEN.into_iter());
+    let starts = class(&mut STARTS.into_iter().map(|char| char..=char));
+    format!("/^(?:[{controls}]|[{unseen}]*[{starts}])/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formulas_are_known_behind_what_is_not_seen() {
+        let unseen = [
+            "",
+            " ",
+            "\n",
+            "\r\n",
+            "\t",
+            "\0",
+            "\u{7f}",
+            "\u{85}",
+            "\u{a0}",
+            "\u{feff}",
+            "\u{200b}",
+            "\u{2060}",
+            "\u{3000}",
+            "\u{202e}",
+            "\u{2003} \u{200d}",
+        ];
+        for before in unseen {
+            for start in ["=", "+", "-", "@", "\u{ff1d}", "\u{ff0b}", "\u{ff0d}", "\u{ff20}"] {
+                assert!(begins(&format!("{before}{start}1")), "{before:?} {start}");
+            }
+        }
+        for control in ["\0", "\t", "\r", "\n", "\u{1b}"] {
+            assert!(begins(&format!("{control}a")), "{control:?}");
+        }
+        for plain in ["", " ", " a", "a=1", "1-1", "\u{feff}a", "(1)", "\u{a0}", "'=1"] {
+            assert!(!begins(plain), "{plain:?}");
+        }
+    }
+
+    #[test]
+    fn the_pattern_names_every_range() {
+        let pattern = pattern();
+        assert!(pattern.starts_with("/^(?:[\\u0000-\\u001f]|[\\u0000-\\u0020\\u007f-\\u00a0"), "{pattern}");
+        assert!(pattern.contains("\\u003d-\\u003d") && pattern.ends_with("\\ufe6b-\\ufe6b])/"), "{pattern}");
+    }
+}
