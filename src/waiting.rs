@@ -2,6 +2,7 @@
 //! or their own deadline. Nobody who waits has a connection of their own.
 
 mod feed;
+mod reads;
 mod table;
 mod tail;
 mod turns;
@@ -15,6 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     feed::Feed,
+    reads::{Busy, Reads, Turn as ReadTurn},
     table::Waits,
     tail::{Following, TooSlow, Update},
 };
@@ -24,7 +26,7 @@ use self::{
     turns::Turns,
 };
 use crate::{
-    job::{QueueName, chance::between},
+    job::{QueueName, chance::between, limits},
     queue::{Applied, Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted},
 };
 
@@ -41,6 +43,7 @@ struct Inner {
     wanted: Wanted,
     turns: Turns,
     watches: TaskTracker,
+    catch_ups: Reads,
     stop: CancellationToken,
 }
 
@@ -48,7 +51,9 @@ impl Waiting {
     /// `stop` answers everybody who waits.
     pub fn new(queues: Queues, stop: CancellationToken) -> Self {
         let (table, tails, wanted, turns, watches) = Default::default();
-        Self { inner: Arc::new(Inner { queues, table, tails, wanted, turns, watches, stop }) }
+        let longest = Duration::from_millis(limits::CATCH_UP_MS);
+        let catch_ups = Reads::new(limits::CATCH_UPS, limits::CATCH_UPS_OF_CALLER, Some(longest));
+        Self { inner: Arc::new(Inner { queues, table, tails, wanted, turns, watches, catch_ups, stop }) }
     }
 
     /// Calls that wait for a job, each once however many queues it names.
@@ -59,6 +64,11 @@ impl Waiting {
     /// Those of them who wait for a queue that somebody sees, the longest first: so many, and how many there are.
     pub fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<Waits>, usize) {
         self.inner.table.waiters(most, sees)
+    }
+
+    /// The turns of event streams to read the past.
+    fn catch_ups(&self) -> &Reads {
+        &self.inner.catch_ups
     }
 
     /// Hears hints and passes them on until it is stopped.

@@ -100,6 +100,11 @@ impl Caller {
         &self.credential
     }
 
+    /// The same to keep, where what one caller takes is counted.
+    pub fn account(&self) -> Arc<str> {
+        self.credential.clone()
+    }
+
     /// The name of their key. A token has none, and nor has anybody without access control.
     pub fn key_name(&self) -> Option<&str> {
         self.credential.strip_prefix(KEY)

@@ -35,6 +35,9 @@ const HEARTBEAT: Duration = Duration::from_secs(15);
 /// How often a reader's key or token is asked for again.
 const DOUBT: Duration = Duration::from_secs(1);
 
+/// Messages that go out in one piece; before the next the connection sends them, and others have their turn.
+const BREATH: usize = 16;
+
 /// `GET /events`
 pub async fn events(
     State(waiting): State<Waiting>,
@@ -50,7 +53,7 @@ pub async fn events(
     let position_in =
         |queue: &QueueName| positions.iter().find(|(known, _)| known == queue).map(|(_, position)| *position);
     let from = queues.into_iter().map(|queue| (position_in(&queue), queue)).collect();
-    let feed = waiting.feed(from).await.map_err(Problem::of_a_look)?;
+    let feed = waiting.feed(from, pass.caller.account()).await.map_err(Problem::of_a_look)?;
     Ok(Reader::new(feed, filter, pass, leaving).into_response())
 }
 
@@ -169,9 +172,12 @@ impl Reader {
 
 impl IntoResponse for Reader {
     fn into_response(self) -> Response {
-        let messages = stream::unfold(self, |mut reader| async move {
+        let messages = stream::unfold((self, 0_usize), |(mut reader, said)| async move {
+            if said == BREATH {
+                tokio::task::yield_now().await;
+            }
             let message = reader.next().await?;
-            Some((Ok::<_, Infallible>(message), reader))
+            Some((Ok::<_, Infallible>(message), (reader, said % BREATH + 1)))
         });
         ([(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))], Sse::new(messages))
             .into_response()

@@ -74,6 +74,22 @@ pub const BODIES_OF_STRANGERS: usize = 128 << 20;
 pub const BODIES_OF_PEER: usize = BODIES_OF_STRANGERS / 16;
 /// A body up to this lies in its connection's buffer, which is there anyway.
 pub const SMALL_BODY: usize = 8 << 10;
+/// Large reads that are done at once, in all and for one caller: a page of jobs or results, each page of an export or a feed,
+/// a search, the history of a job, a list over all queues.
+pub const READS: usize = 4;
+pub const READS_OF_CALLER: usize = 2;
+/// Smaller reads that are done at once, in all and for one caller: a job, a batch, a queue, its holders and locks.
+pub const LOOKS: usize = 64;
+pub const LOOKS_OF_CALLER: usize = 32;
+/// Event streams that read the past at once, in all and for one caller, for how long each at a time, and how many events of
+/// it one has in memory.
+pub const CATCH_UPS: usize = 4;
+pub const CATCH_UPS_OF_CALLER: usize = 2;
+pub const CATCH_UP_MS: u64 = 50;
+pub const CATCH_UP_EVENTS: usize = 64;
+/// Reads of one caller that wait for their turn, and how long one waits before it is refused.
+pub const READS_WAITING: usize = 512;
+pub const READ_WAIT_MS: u64 = 2_000;
 pub const WAIT_MS: u32 = 30_000;
 pub const LEASE_MS: std::ops::RangeInclusive<u32> = 1_000..=86_400_000;
 /// Thirty days: the furthest that a delay may reach.

@@ -43,7 +43,7 @@ pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, moving::Mov
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
-    events::{Event, Passage, Position, Subject},
+    events::{Event, Part, Passage, Position, Subject},
     history::{History, Span, Step},
     inspect::{Counts, Held, HeldPage, Job, JobError, LateResult},
     list::{Forgotten, JobFilter, JobPage},

@@ -12,50 +12,65 @@ use futures_util::{
 };
 use tokio::sync::watch;
 
-use super::{Following, TooSlow, Update, Waiting, tail::PAUSE};
+use super::{Following, TooSlow, Update, Waiting, reads::Turn, tail::PAUSE};
 use crate::{
-    job::QueueName,
-    queue::{Fault, Position, Queues},
+    job::{QueueName, limits},
+    queue::{Fault, Part, Passage, Position, Queues},
 };
 
 type Live = Pin<Box<dyn Stream<Item = Result<Update, TooSlow>> + Send>>;
 
+/// Entries of the first read of the past: the next takes more or fewer, by how many events were in these.
+const ENTRIES: usize = 8;
+
 /// A reader's way through some queues.
 pub struct Feed {
-    queues: Queues,
+    waiting: Waiting,
+    who: Arc<str>,
     /// Where it is in each.
     positions: BTreeMap<QueueName, Position>,
     /// Queues whose past is still to be read.
     behind: Vec<QueueName>,
+    /// Those of them whose present is listened to when the past has been read: until then it would pile up.
+    unfollowed: BTreeSet<QueueName>,
     /// Those of which it cannot be read yet: their servers are away.
     owed: BTreeSet<QueueName>,
     updates: VecDeque<Update>,
     live: SelectAll<Live>,
+    /// How many entries of the past the next read takes.
+    entries: usize,
+    /// A turn to read the past that is waited for, one that is held, and one whose events are on their way out.
+    asked: Option<Pin<Box<dyn Future<Output = Turn> + Send>>>,
+    turn: Option<Turn>,
+    delivers: Option<Turn>,
 }
 
 impl Waiting {
-    /// From the given positions on, or from now.
+    /// From the given positions on, or from now, for a caller who shares the turns to read the past with their other streams.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn feed(&self, from: Vec<(Option<Position>, QueueName)>) -> Result<Feed, Fault> {
-        let queues = self.inner.queues.clone();
-        let (positions, behind, owed, updates, live) = Default::default();
-        let mut feed = Feed { queues, positions, behind, owed, updates, live };
+    pub async fn feed(&self, from: Vec<(Option<Position>, QueueName)>, who: Arc<str>) -> Result<Feed, Fault> {
+        let mut feed = Feed::new(self.clone(), who);
         // Followed first, so that nothing falls between the past and the present.
         let started = from.iter().map(|(position, queue)| (queue, self.start(*position, queue)));
-        let (there, away) = feed.queues.of_each(started).await?;
+        let (there, away) = self.inner.queues.of_each(started).await?;
+        let resumes: BTreeSet<_> = from.iter().filter(|(at, _)| at.is_some()).map(|(_, queue)| queue.clone()).collect();
         if let (true, Some((_, fault))) = (there.is_empty(), away.first()) {
             return Err(fault.clone());
         }
         for (queue, (following, position)) in there {
-            feed.follow(following);
+            if resumes.contains(&queue) {
+                feed.unfollowed.insert(queue.clone());
+            } else {
+                feed.follow(following);
+            }
             feed.positions.insert(queue, position);
         }
         for (queue, _) in away {
             let (following, begun) = self.join_tail(&queue);
             feed.follow(following);
-            feed.live.push(Box::pin(stream::once(back(feed.queues.clone(), queue.clone(), begun))));
+            feed.live.push(Box::pin(stream::once(back(self.inner.queues.clone(), queue.clone(), begun))));
             feed.updates.push_back(Update::Away(queue));
         }
         for (position, queue) in from {
@@ -88,6 +103,12 @@ async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>
 }
 
 impl Feed {
+    fn new(waiting: Waiting, who: Arc<str>) -> Self {
+        let (positions, behind, unfollowed, owed, updates, live) = Default::default();
+        let (entries, asked, turn, delivers) = (ENTRIES, None, None, None);
+        Self { waiting, who, positions, behind, unfollowed, owed, updates, live, entries, asked, turn, delivers }
+    }
+
     fn follow(&mut self, following: Following) {
         let next = |mut following: Following| async move { Some((following.next().await, following)) };
         self.live.push(Box::pin(stream::unfold(following, next)));
@@ -105,7 +126,9 @@ impl Feed {
                 }
                 return Ok(update);
             }
+            self.delivers = None;
             if let Some(queue) = self.behind.last().cloned() {
+                self.take_turn().await;
                 self.read_on(queue).await.map_err(|_| TooSlow)?;
                 continue;
             }
@@ -124,23 +147,56 @@ impl Feed {
         }
     }
 
-    /// A part of the past of the last queue that is behind.
+    /// Waits in line for a turn to read. Whoever drops this while it waits keeps the place.
+    async fn take_turn(&mut self) {
+        if self.turn.is_none() {
+            let (waiting, who) = (self.waiting.clone(), self.who.clone());
+            let asked =
+                self.asked.get_or_insert_with(|| Box::pin(async move { waiting.catch_ups().enter(&who).await }));
+            self.turn = Some(asked.await);
+            self.asked = None;
+        }
+    }
+
+    /// A part of the past of the last queue that is behind. Nothing has changed when this is dropped before its end.
     async fn read_on(&mut self, queue: QueueName) -> Result<(), Fault> {
-        let mut passage = self.queues.events_after(&queue, self.positions[&queue]).await?;
+        let queues = &self.waiting.inner.queues;
+        let part = Part { entries: self.entries, events: limits::CATCH_UP_EVENTS };
+        let mut position = self.positions[&queue];
+        let mut passage = queues.events_after(&queue, position, part).await?;
         let whole = passage.whole;
-        if !whole && passage.events.is_empty() {
+        if !whole && passage.events.is_empty() && !passage.more {
             // The position is ahead of all there is: Redis came back with less than it had. What is kept may all be new.
-            passage = self.queues.events_after(&queue, Position::default()).await?;
-            self.positions.insert(queue.clone(), Position::default());
+            position = Position::default();
+            passage = queues.events_after(&queue, position, part).await?;
         }
-        if !whole {
-            self.updates.push_back(Update::Gap(queue));
-        }
-        self.updates.extend(passage.events.into_iter().map(|event| Update::Event(Arc::new(event))));
-        if !passage.more {
+        if !passage.more && self.unfollowed.contains(&queue) {
+            // From here on it is listened to, and read once more for what came in between.
+            let following = self.waiting.follow(&queue).await?;
+            self.follow(following);
+            self.unfollowed.remove(&queue);
+        } else if !passage.more {
             self.behind.pop();
         }
+        if !whole {
+            self.updates.push_back(Update::Gap(queue.clone()));
+        }
+        self.takes(queue, position, passage);
         Ok(())
+    }
+
+    fn takes(&mut self, queue: QueueName, position: Position, passage: Passage) {
+        let Passage { events, more, reached, .. } = passage;
+        self.entries = match events.len() {
+            few if few < limits::CATCH_UP_EVENTS / 2 => (self.entries * 2).min(limits::CATCH_UP_EVENTS),
+            all if all < limits::CATCH_UP_EVENTS => self.entries,
+            _ => (self.entries / 2).max(2),
+        };
+        // Where there is nothing to tell, nothing else moves the position on.
+        let position = if events.is_empty() && more { reached } else { position };
+        self.positions.insert(queue, position);
+        self.updates.extend(events.into_iter().map(|event| Update::Event(Arc::new(event))));
+        self.delivers = self.turn.take();
     }
 
     /// Where it is in each queue, behind what was told last.

@@ -17,7 +17,7 @@ use crate::{
         QueueName,
         budget::{ANSWER, LINGER, TICK},
     },
-    queue::{Applied, Event, Fault, Position},
+    queue::{Applied, Event, Fault, Part, Position},
 };
 
 /// Who is further behind than this does not catch up.
@@ -194,7 +194,7 @@ async fn catch_up(inner: &Inner, tail: &Tail, queue: &QueueName, last: &mut Opti
     *last = Some(position);
     tail.begun.send_replace(true);
     loop {
-        let passage = inner.queues.events_after(queue, position).await?;
+        let passage = inner.queues.events_after(queue, position, Part::LARGE).await?;
         if !passage.whole {
             if passage.events.is_empty() {
                 // Ahead of all there is: it goes on from here, and whoever listens looks for themselves at what is kept.

@@ -83,6 +83,7 @@ mod events {
     mod kept; // What of the past is kept, what a reader is told who wants more.
     mod listening; // Who listens to what: what they asked for and nothing else, and what nobody can ask for.
     mod resumed; // A reader who comes back: behind what they heard last, at any instance.
+    mod resuming; // Many streams that resume at once: they wait for each other, and hear everything.
     mod story; // What happened to one job, as far as the stream is kept.
     mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it.
 }

@@ -221,7 +221,11 @@ impl Registry {
     /// # Errors
     /// When something else stands in the registry's place.
     pub(crate) async fn find(&self) -> Result<(), Fault> {
-        self.runner.plain(redis::cmd("ZCARD").arg(self.runner.keys.registry())).await.map(drop)
+        let key = self.runner.keys.registry();
+        match self.runner.link.checked(&key, redis::cmd("ZCARD").arg(&key)).await {
+            Err(fault) => Err(Box::pin(self.runner.link.explained(fault, &key)).await),
+            Ok(_) => Ok(()),
+        }
     }
 
     /// Queues that were not used for a day, behind so many of them.

@@ -129,7 +129,8 @@ impl Link {
         self.send(Way::ANY, command).await.map_err(Sent::fault)
     }
 
-    /// A plain command over a connection that the pool has just checked: for health, not for haste.
+    /// A plain command over a connection that the pool has just checked and that no calls share: for health, not for haste.
+    /// It does not wait behind calls.
     pub(crate) async fn checked(&self, command: &redis::Cmd) -> Result<Value, Fault> {
         let mut connection = self.connect().await?;
         let answer = command.query_async(&mut *connection).await;

@@ -60,6 +60,14 @@ impl Links {
         }
     }
 
+    /// A plain command over a connection that no other calls use, which it therefore does not wait behind: for health.
+    pub(crate) async fn checked(&self, key: &str, command: &redis::Cmd) -> Result<Value, Fault> {
+        match self {
+            Self::One(link) => link.checked(command).await,
+            Self::Cluster(cluster) => apart(cluster.checked_at(key, command)).await,
+        }
+    }
+
     /// What a script's failure was, truly.
     pub(crate) async fn explained(&self, fault: Fault, registry: &str) -> Fault {
         if !Link::is_odd(&fault) {

@@ -91,7 +91,9 @@ impl Queues {
     async fn is_blank(&self) -> Result<bool, Fault> {
         let keys = &self.parts.runner.keys;
         for registry in [keys.registry(), keys.first_registry()] {
-            if self.parts.runner.link.plain(redis::cmd("EXISTS").arg(registry)).await? != Value::Int(0) {
+            let mut command = redis::cmd("EXISTS");
+            command.arg(&registry);
+            if self.parts.runner.link.checked(&registry, &command).await? != Value::Int(0) {
                 return Ok(false);
             }
         }
@@ -99,9 +101,10 @@ impl Queues {
     }
 
     pub(crate) async fn layout_version(&self) -> Result<usize, Fault> {
+        let key = self.parts.runner.keys.layout();
         let mut command = redis::cmd("GET");
-        command.arg(self.parts.runner.keys.layout());
-        match self.parts.runner.link.plain(&command).await? {
+        command.arg(&key);
+        match self.parts.runner.link.checked(&key, &command).await? {
             Value::Nil => Ok(0),
             Value::BulkString(bytes) => std::str::from_utf8(&bytes)
                 .ok()

@@ -67,33 +67,53 @@ impl std::fmt::Display for Position {
 #[derive(Debug)]
 pub struct Passage {
     pub events: Vec<Event>,
-    /// There is more.
+    /// There is more behind this.
     pub more: bool,
+    pub reached: Position,
     /// Nothing between the position and the first of these is missing.
     pub whole: bool,
 }
 
-/// Entries of one read.
-const MOST: usize = 200;
+/// How much one read takes at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// Two at least: the entry that the position is in may have nothing more.
+    pub entries: usize,
+    pub events: usize,
+}
+
+impl Part {
+    /// For a reader who keeps nothing of it.
+    pub const LARGE: Self = Self { entries: 200, events: usize::MAX };
+}
 
 impl Queues {
     /// What happened after a position, a part at a time.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn events_after(&self, queue: &QueueName, position: Position) -> Result<Passage, Fault> {
+    pub async fn events_after(&self, queue: &QueueName, position: Position, part: Part) -> Result<Passage, Fault> {
         let from = format!("{}-{}", position.ms, position.sequence);
         let mut command = redis::cmd("XRANGE");
-        command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(MOST);
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(part.entries);
         let answered = self.parts.runner.plain(&command).await?;
         let entries = Fields::of(&answered)?;
-        let (mut events, mut count, mut first) = (Vec::new(), 0, None);
+        let (mut events, mut count, mut first, mut reached) = (Vec::new(), 0, None, position);
         for entry in entries.lists() {
             count += 1;
             let at = read_entry(queue, entry?, &mut events)?;
             first.get_or_insert(at);
+            reached = reached.max(Position { index: u32::MAX, ..at });
+            events.retain(|event: &Event| event.at > position);
+            if events.len() > part.events {
+                break;
+            }
         }
-        events.retain(|event| event.at > position);
+        let is_cut = events.len() > part.events;
+        if is_cut {
+            events.truncate(part.events);
+            reached = events.last().map_or(position, |event| event.at);
+        }
         let whole = match first {
             Some(first) => {
                 (first.ms, first.sequence) == (position.ms, position.sequence)
@@ -101,7 +121,7 @@ impl Queues {
             }
             None => position == Position::default() || self.remembers(queue, position).await?,
         };
-        Ok(Passage { events, more: count == MOST, whole })
+        Ok(Passage { events, more: is_cut || count == part.entries, reached, whole })
     }
 
     /// Where the stream ends now.

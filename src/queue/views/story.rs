@@ -6,7 +6,7 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::read::Fields,
-        views::events::{Event, Passage, Position, Subject},
+        views::events::{Event, Part, Passage, Position, Subject},
     },
 };
 
@@ -38,7 +38,7 @@ impl Queues {
         let whole = self.is_kept_since(&id.queue, begin).await?;
         let (mut events, mut at, mut looked) = (Vec::new(), after.unwrap_or(begin).max(begin), 0);
         for _ in 0..READS {
-            let Passage { events: part, more, .. } = self.events_after(&id.queue, at).await?;
+            let Passage { events: part, more, .. } = self.events_after(&id.queue, at, Part::LARGE).await?;
             looked += part.len();
             at = part.last().map_or(at, |last| last.at);
             events.extend(part.into_iter().filter(|event| is_of(event, id)));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use intray::figures;
 use serde_json::json;
 
-use crate::world::{World, eventually};
+use crate::world::{Fate, Fault, World, eventually};
 
 #[tokio::test]
 async fn a_probe_learns_whether_the_instance_lives_and_can_serve() {
@@ -30,6 +30,30 @@ async fn a_probe_learns_whether_the_instance_lives_and_can_serve() {
     let _: String = w.engine.run("SET intray:layout 999").await;
     eventually("readiness goes", async || (w.get("/readyz?verbose").await.status == 503).then_some(())).await;
     let _: String = w.engine.run(&format!("SET intray:layout {layout}")).await;
+    w.check().await;
+}
+
+/// Every connection that calls share stands behind a script that takes longer than anything may.
+#[tokio::test]
+async fn readiness_of_a_busy_instance_stays() {
+    let w = World::plan().behind_a_proxy().start().await;
+    w.enqueue(1).await;
+    w.proxy().catch_each(1, 12, Fate::Slow(3_000));
+    let reads: Vec<_> = (0..12).map(|_| w.watches("/queues/default/jobs")).collect();
+    eventually("all are in hand", async || (w.proxy().caught() >= 3).then_some(())).await;
+    let busy = w.get("/readyz?verbose").await;
+    assert_eq!(busy.status, 200, "{}", busy.text());
+    w.proxy().now(Fault::Freeze);
+    let alone = eventually("readiness goes", async || {
+        let answer = w.get("/readyz").await;
+        (answer.status == 503).then_some(answer)
+    });
+    assert!(alone.await.text().starts_with("redis: "));
+    w.proxy().now(Fault::None);
+    eventually("readiness is back", async || (w.get("/readyz").await.status == 200).then_some(())).await;
+    for read in reads {
+        read.answer().await;
+    }
     w.check().await;
 }
 

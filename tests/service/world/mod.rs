@@ -10,6 +10,7 @@ mod clock;
 pub mod contract;
 mod engine;
 mod guarded;
+pub mod honest;
 pub mod http;
 pub mod http2;
 pub mod json;

@@ -80,6 +80,17 @@ impl Cluster {
         self.send(Some(slot::of_key(key.as_bytes())), &Call::Plain(command)).await.map_err(Sent::fault)
     }
 
+    /// The same over a connection that no other calls use. A node that does not have the key any more corrects the map.
+    pub(in crate::queue::redis) async fn checked_at(&self, key: &str, command: &Cmd) -> Result<Value, Fault> {
+        let link = self.node_of(Some(slot::of_key(key.as_bytes()))).await?;
+        match link.checked(command).await {
+            Err(Fault::Unavailable { why, .. }) if ["MOVED", "ASK"].contains(&why.as_str()) => {
+                self.plain_at(key, command).await
+            }
+            answer => answer,
+        }
+    }
+
     async fn send(&self, slot: Option<u16>, call: &Call<'_>) -> Result<Value, Sent> {
         let (begin, mut aim, mut hops, mut rest) = (Instant::now(), Aim::Owner, 0, REST);
         loop {

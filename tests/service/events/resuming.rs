@@ -1,0 +1,107 @@
+//! Many streams that resume at once from long ago, as when the laptops of an office wake: they share what can be read, wait
+//! for each other, and hear everything; nobody else notices.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+    task::JoinSet,
+    time::timeout,
+};
+
+use crate::{
+    events::stream::assert_all_told,
+    world::{
+        Client, World,
+        honest::{Honest, is_full_size},
+    },
+};
+
+const QUEUE: &str = "past";
+
+/// A stream from the beginning, read as it comes.
+struct Stream {
+    socket: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl Stream {
+    async fn open(client: &Client) -> Self {
+        let mut socket = TcpStream::connect(client.address()).await.expect("the service listens");
+        let call =
+            format!("GET /events?queue={QUEUE} HTTP/1.1\r\nhost: localhost\r\nlast-event-id: {QUEUE}@0-0-0\r\n\r\n");
+        socket.write_all(call.as_bytes()).await.expect("open");
+        Self { socket, unread: Vec::new() }
+    }
+
+    /// The data of the next event, as it was written.
+    async fn next(&mut self) -> String {
+        loop {
+            while let Some(end) = self.unread.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.unread.drain(..=end).collect();
+                if let Some(data) = line.strip_prefix(b"data: ").filter(|data| data.starts_with(b"{\"")) {
+                    return String::from_utf8_lossy(data).trim_end().to_owned();
+                }
+                assert!(!line.starts_with(b"event: gap") && !line.starts_with(b"HTTP/1.1 4"), "{line:?}");
+            }
+            let read = timeout(Duration::from_secs(300), self.socket.read_buf(&mut self.unread)).await;
+            assert!(read.expect("a heartbeat at least").expect("open") > 0, "the stream was cut");
+        }
+    }
+
+    async fn hear(&mut self, n: usize) -> Vec<String> {
+        let mut heard = Vec::with_capacity(n);
+        while heard.len() < n {
+            heard.push(self.next().await);
+        }
+        heard
+    }
+}
+
+/// So many events of which most came in steps of a hundred.
+async fn fill(w: &World, jobs: usize) {
+    w.patch(&format!("/queues/{QUEUE}"), json!({ "worker_limit": 0 })).await.is(200);
+    for from in (0..jobs).step_by(100) {
+        let job = |n| json!({ "queue": QUEUE, "payload": n, "dedupe": false });
+        w.enqueue_many((from..jobs.min(from + 100)).map(job)).await;
+        for held in w.reserve_all(json!({ "queues": [QUEUE], "limit": 100 })).await {
+            w.complete(&held).await.is(200);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resuming_streams_hear_all_and_nobody_else_notices() {
+    let (streams, jobs) = if is_full_size() { (1_500, 3_400) } else { (300, 100) };
+    let w = World::start().await;
+    fill(&w, jobs).await;
+    let past = crate::world::keyspace::events(&w.engine, QUEUE).await.len();
+    let quiet = Honest::quiet(&w).await;
+    let honest = Honest::begin(&w);
+    let mut open = Vec::new();
+    for _ in 0..streams {
+        open.push(Stream::open(&w).await);
+    }
+    let mut first = open.pop().expect("one");
+    let mut expected = first.hear(past / 2).await;
+    // What happens meanwhile comes behind what has happened.
+    w.enqueue_many((0..20).map(|n| json!({ "queue": QUEUE, "payload": ["new", n] }))).await;
+    expected.extend(first.hear(past + 20 - past / 2).await);
+    let told: Vec<Value> = expected.iter().map(|data| serde_json::from_str(data).expect("JSON")).collect();
+    assert_all_told(&w, QUEUE, &told).await;
+    let (expected, mut readers) = (Arc::new(expected), JoinSet::new());
+    for mut stream in open {
+        let expected = expected.clone();
+        readers.spawn(async move {
+            for (n, expected) in expected.iter().enumerate() {
+                assert_eq!(stream.next().await, *expected, "the {n}th");
+            }
+            stream
+        });
+    }
+    let heard = readers.join_all().await;
+    quiet.hold_for(&format!("{} streams of {} events", heard.len() + 1, past + 20), &honest.end().await);
+    w.check().await;
+}
