@@ -6,7 +6,7 @@ import * as focus from './focus.js'
 import { age, readId } from './format.js'
 import { listen } from './keys.js'
 import { leave, live, refresh } from './live.js'
-import { go, link, place } from './router.js'
+import { go, link, onLeave, place } from './router.js'
 import { Button, Messages, Question } from './ui.js'
 import { Help } from './views/help.js'
 import { openById } from './views/job.js'
@@ -26,8 +26,10 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
 
 function App() {
   const state = useStore(live)
-  const { queue, tab, id, isWorkers } = useStore(place)
+  const { page, queue, tab, id, only } = useStore(place)
+  const isWorkers = page === 'workers'
   const [help, setHelp] = useState(false)
+  useEffect(() => onLeave(() => setHelp(false)), [])
   const [filter, setFilter] = useState('')
   const [theme, setTheme] = useTheme()
   useEffect(() => { document.title = queue ? `${queue} · intray` : isWorkers ? 'Workers · intray' : 'intray console' },
@@ -52,7 +54,7 @@ function App() {
     ${state.error && html`<${Offline} state=${state} />`}
     ${isWorkers && html`<${Workers} />`}
     ${!isWorkers && (queue
-      ? html`<${Queue} name=${queue} tab=${tab} id=${id} state=${state} theme=${theme} />`
+      ? html`<${Queue} name=${queue} tab=${tab} id=${id} only=${only} state=${state} theme=${theme} />`
       : html`<${Overview} queues=${state.queues} at=${state.at} theme=${theme} filter=${filter} />`)}
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
     <${Question} /><${Messages} />`

@@ -2,9 +2,10 @@
 // narrowed to by the service. Either goes on step by step, says how far it is, and can be stopped.
 
 import * as api from './api.js'
-import { narrowed } from './filters.js'
+import { those } from './actions.js'
 import { many } from './format.js'
 import { again } from './live.js'
+import { jobsOf } from './matching.js'
 import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'
 
@@ -69,12 +70,12 @@ export const requeuePicked = (picks, changed) => onPicked(picks, changed, {
 })
 
 export const cancelPicked = (picks, changed) => onPicked(picks, changed, {
-  title: `Cancel ${many(picks.jobs.length, 'job')}?`,
+  title: `Withdraw ${many(picks.jobs.length, 'job')}?`,
   text: 'They are handed out no more and their payloads are removed. Who got one meanwhile keeps it. '
     + 'This cannot be undone.',
-  action: 'Cancel them',
+  action: 'Withdraw them',
   danger: true,
-  what: 'cancelled',
+  what: 'withdrawn',
   act: async ({ id }) => { await api.cancel(id, false) },
 })
 
@@ -87,11 +88,10 @@ export const reprioritizePicked = (picks, changed) => onPicked(picks, changed, {
   act: async ({ id }, value) => { await api.reprioritize(id, Number(value)) },
 })
 
-export function reprioritizeAll(queue, state, count, only, changed) {
-  const which = narrowed(only)
+export function reprioritizeAll(queue, state, matching, only, changed) {
   ask({
-    title: `Another priority for all ${state} jobs${which} of ${queue}?`,
-    text: `${which ? `Only the jobs${which}` : many(count, 'job')} move in line as new arrivals of it, in their order.`,
+    title: `Another priority for ${jobsOf(matching, state)} of ${queue}?`,
+    text: `${those(only)}They move in line as new arrivals of it, in their order.`,
     action: 'Set it',
     field: PRIORITY,
     work: async (tell, value) => {

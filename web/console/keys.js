@@ -1,6 +1,8 @@
 // The keyboard. What a key does is written at the element itself, in `aria-keyshortcuts`; here it is found and used:
 // first in the row that has the focus, then in the open panel, then anywhere.
 
+import { letGo } from './focus.js'
+
 const STEP = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }
 
 const isWriting = (element) =>
@@ -14,6 +16,7 @@ function onKey(event) {
     if (key !== 'Escape') return
     // A browser would empty the field too.
     event.preventDefault()
+    letGo()
     target.blur()
     return
   }
@@ -69,7 +72,7 @@ export const HELP = [
   ]],
   ['In lists', [
     ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],
-    ['i', 'what is in it'], ['F', 'more filters'], ['x  X', 'pick, all up to here'], ['a', 'pick the page'],
+    ['i', 'what is in it'], ['F', 'more filters, and into the first'], ['x  X', 'pick, all up to here'], ['a', 'pick the page'],
     ['e', 'export'], ['Tab', "to the row's buttons"],
   ]],
   ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings']]],
@@ -79,7 +82,7 @@ export const HELP = [
 /** Those of the buttons that only an operator has. */
 export const HELP_TO_ACT = [
   ['What you do', [
-    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'],
+    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now'], ['c', 'withdraw'], ['y', 'priority'],
     ['U', 'requeue all that died'],
   ]],
 ]

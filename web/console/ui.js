@@ -5,6 +5,7 @@ import { brief, pretty } from './exact.js'
 import { now } from './api.js'
 import { age, countdown, time } from './format.js'
 import { live, mayAct } from './live.js'
+import { onLeave } from './router.js'
 import { store } from './store.js'
 
 const LONG = 4_000
@@ -134,6 +135,8 @@ const question = store(null)
 
 // It was put to whoever has gone, not to who signs in next.
 live.subscribe(({ access }) => { if (access === 'needed' || access === 'refused') question.set(() => null) })
+// And it was asked on one page: none stays open over another.
+onLeave(() => question.set(() => null))
 
 /**
  * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with
@@ -179,7 +182,7 @@ function Dialog({ what }) {
       ${busy?.waits && html`<p class="waits" role="status">
         The service takes only so many calls a second. It goes on by itself.</p>`}
       <p class="choices">
-        <button type="button" class="button" onClick=${close}>${busy ? 'Stop' : 'Leave it'}</button>
+        <button type="button" class="button" onClick=${close}>${busy ? 'Stop' : 'Cancel'}</button>
         <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
           disabled=${busy !== null || (what.typed && typed !== what.typed)}>
           ${busy ? `${what.action} ${busy.far}` : what.action}</button>

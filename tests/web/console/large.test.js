@@ -59,8 +59,10 @@ test('it is there as soon as in a small one, and every act is', async () => {
   const key = async (...names) => { for (const name of names) await page.keyboard.press(name) }
   await key('f')
   await page.keyboard.type('few')
-  await key('Enter', 'Escape', 'U')
-  await shown(page, 'Requeue all dead jobs of few of dead?')
+  await key('Enter', 'Escape')
+  await page.getByRole('button', { name: 'Requeue 100 matching jobs' }).waitFor()
+  await key('U')
+  await shown(page, 'Requeue 100 matching jobs of dead?')
   await key('Enter')
   await shown(page, '100 jobs in line again.')
   assert.equal((await on.service.queue('dead')).counts.dead, DEAD - 100)

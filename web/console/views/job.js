@@ -96,11 +96,11 @@ function Actions({ job, changed }) {
   return html`<p class="actions">
     ${state === 'reserved' && html`<${Button} keys="r"
       onClick=${() => actions.release(job.id, job.reserved.worker, changed)}>Release<//>`}
-    ${state === 'dead' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Requeue<//>`}
+    ${state === 'dead' && html`<${Button} kind="primary" keys="u" onClick=${() => actions.requeue(job, changed)}>Requeue<//>`}
     ${state === 'delayed' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Run now<//>`}
     ${state !== 'dead' && html`<${Priority} job=${job} changed=${changed} />`}
     <span class="space"></span>
-    <${Button} kind="danger" keys="c" onClick=${() => actions.cancel(job, changed)}>Cancel<//>
+    <${Button} kind="danger" keys="c" onClick=${() => actions.cancel(job, changed)}>Withdraw<//>
   </p>`
 }
 

@@ -17,7 +17,7 @@ import { Settings } from './settings.js'
 
 const KEYS = { activity: 'v', settings: 's' }
 
-export function Queue({ name, tab, id, state, theme }) {
+export function Queue({ name, tab, id, only, state, theme }) {
   useEffect(() => {
     lookAt(name)
     return () => lookAt(null)
@@ -28,13 +28,14 @@ export function Queue({ name, tab, id, state, theme }) {
     return html`<main class="page"><${Empty} title=${`There is no queue ${name}`}>
       It comes into being with its first job. <a href="#/">All queues</a><//></main>`
   }
-  const back = link(name, tab)
+  const back = link(name, tab, null, only)
   const isBatch = tab === 'batches' && id?.endsWith('0000')
   return html`<main class="page">
     <${Head} queue=${queue} at=${state.at} theme=${theme} />
     <${Tabs} queue=${queue} tab=${tab} />
     <div class=${classes('split', id && 'open')}>
-      <section class="main" aria-label=${tab}><${View} queue=${queue} tab=${tab} id=${id} state=${state} /></section>
+      <section class="main" aria-label=${tab}>
+        <${View} queue=${queue} tab=${tab} id=${id} only=${only} state=${state} /></section>
       ${id && isBatch && html`<${Batch} key=${id} name=${name} id=${id} back=${back} />`}
       ${id && !isBatch && html`<${Job} key=${id} queue=${queue} id=${id} back=${back} />`}
     </div>
@@ -78,7 +79,7 @@ function Tabs({ queue, tab }) {
   return html`<nav class="tabs" ref=${bar} aria-label="Lists">${TABS.map(draw)}</nav>`
 }
 
-function View({ queue, tab, id, state }) {
+function View({ queue, tab, id, only, state }) {
   const { name, counts } = queue
   if (tab === 'held') return html`<${Held} key=${name} name=${name} queue=${queue} selected=${id} />`
   if (tab === 'locks') return html`<${Locks} key=${name} name=${name} selected=${id} />`
@@ -87,5 +88,6 @@ function View({ queue, tab, id, state }) {
     return html`<${Activity} key=${name} name=${name} events=${state.events} link=${state.link} />`
   }
   if (tab === 'settings') return html`<${Settings} key=${name} queue=${queue} />`
-  return html`<${Jobs} key=${`${name} ${tab}`} name=${name} state=${tab} count=${counts[tab]} selected=${id} />`
+  return html`<${Jobs} key=${`${name} ${tab}`} name=${name} state=${tab} count=${counts[tab]} selected=${id}
+    only=${only} />`
 }
