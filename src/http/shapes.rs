@@ -4,6 +4,7 @@ mod batch;
 mod event;
 mod history;
 mod job;
+mod memory;
 mod people;
 mod queue;
 
@@ -14,9 +15,10 @@ use serde::{Serialize, Serializer, ser::Error};
 
 pub use self::{
     batch::{Batch, BatchPage, ResultPage},
-    event::{Event, OfQueue, Story},
+    event::{Event, OfQueue, Recent, Story},
     history::History,
     job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
+    memory::Redis,
     people::People,
     queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
 };

@@ -38,7 +38,9 @@ pub use redis::{
     server::{Server, Servers},
 };
 pub use transitions::*;
-pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights};
+pub use upkeep::{
+    adopt::Adopted, check::Check, memory::Memory, migrate::LayoutError, moving::Moved, rights::needed_rights,
+};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
@@ -46,6 +48,7 @@ pub use views::{
     history::{History, Span, Step},
     inspect::{Counts, Held, HeldPage, Job, JobError, JobFilter, JobPage, LateResult},
     locks::{HeldLock, LockPage},
+    recent::Recent,
     stats::{QueueInfo, QueuePage, Totals},
     story::Story,
 };

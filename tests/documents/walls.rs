@@ -51,13 +51,14 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
 ];
 
 /// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a history
-/// is of totals, who has a deadline or a lock holds a job, and the story of a job is a part of the stream.
+/// is of totals, who has a deadline or a lock holds a job, and what happened last, or to one job, is a part of the stream.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
     ("views::deadlines", "views::inspect"),
     ("views::history", "views::stats"),
     ("views::locks", "views::inspect"),
+    ("views::recent", "views::events"),
     ("views::story", "views::events"),
 ];
 

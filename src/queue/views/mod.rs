@@ -6,5 +6,6 @@ pub(crate) mod events;
 pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod locks;
+pub(crate) mod recent;
 pub(crate) mod stats;
 pub(crate) mod story;
