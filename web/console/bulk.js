@@ -61,12 +61,23 @@ function onPicked(picks, changed, { act, what, ...question }) {
 
 const PRIORITY = { label: 'Priority, 0 is the most urgent', type: 'number', min: 0, max: 99, value: '10' }
 
+const requeueOne = async ({ id }) => ((await api.requeue({ id })).requeued ? '' : 'in line already')
+
 export const requeuePicked = (picks, changed) => onPicked(picks, changed, {
   title: `Put ${many(picks.jobs.length, 'job')} in line?`,
   text: 'Dead ones go to the end of the line and their attempts start again; delayed ones run now.',
   action: 'Put them in line',
   what: 'in line again',
-  act: async ({ id }) => ((await api.requeue({ id })).requeued ? '' : 'in line already'),
+  act: requeueOne,
+})
+
+/** Those of one error, which were read before: no others, so that the number is right. */
+export const requeueGroup = (queue, error, jobs, changed) => onPicked({ jobs, drop() {} }, changed, {
+  title: `Requeue ${many(jobs.length, 'dead job')} of ${queue}?`,
+  text: `Their last error: ${error}. They go to the end of the line and their attempts start again.`,
+  action: `Requeue ${many(jobs.length, 'job')}`,
+  what: 'in line again',
+  act: requeueOne,
 })
 
 export const cancelPicked = (picks, changed) => onPicked(picks, changed, {

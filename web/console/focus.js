@@ -25,8 +25,8 @@ function count() {
 }
 
 /**
- * Who leaves an element that is still there is not brought back, whatever the page draws anew because of it: with Escape,
- * by a press outside it, or in another way that the browser tells of.
+ * Who leaves an element that is still there is not brought back, whatever the page draws anew because of it: with
+ * Escape, by a press outside it, or in another way that the browser tells of.
  */
 export const letGo = () => { last = null }
 
