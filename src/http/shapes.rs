@@ -20,7 +20,7 @@ pub use self::{
     job::{Completed as CompletedBy, Handout, Handouts, Job, JobPage, NothingToReserve},
     memory::Redis,
     people::People,
-    queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
+    queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Settings, Worker, WorkerPage},
 };
 use crate::{
     access::{Caller, Pattern},

@@ -9,9 +9,9 @@ use axum::{
 };
 use rust_embed::RustEmbed;
 
-use super::{app::Demo, guide, problem::Problem};
+use super::{app::Demo, guide, problem::Problem, shapes};
 use crate::{
-    job::{Concern, Kind},
+    job::{Concern, Kind, settings},
     sha256::{Sha256, hex},
 };
 
@@ -92,7 +92,8 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
     (own, needed)
 }
 
-/// A module of the console that is made here of the list of events: where somebody looks for a job after each.
+/// A module of the console that is made here: of the list of events, where somebody looks for a job after each; and of the
+/// settings, what holds where nothing is set.
 const WORDS: &str = "console/words.js";
 
 fn words() -> String {
@@ -100,7 +101,8 @@ fn words() -> String {
         Concern::Job(state) => Some(format!("  '{}': '{}',\n", kind.word(), state.word())),
         Concern::Batch | Concern::Queue => None,
     });
-    format!("export const AFTER = {{\n{}}}\n", after.collect::<String>())
+    let defaults = serde_json::to_string(&shapes::Settings::new(&settings::DEFAULT)).unwrap_or_default();
+    format!("export const AFTER = {{\n{}}}\nexport const DEFAULTS = {defaults}\n", after.collect::<String>())
 }
 
 /// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.

@@ -39,7 +39,7 @@ pub use redis::{
 };
 pub use transitions::*;
 pub use upkeep::{
-    adopt::Adopted, check::Check, memory::Memory, migrate::LayoutError, moving::Moved, rights::needed_rights,
+    adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::Memory,
 };
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},

@@ -12,20 +12,19 @@ export const troublesOf = (queue) => [
   queue.settings.paused && ['paused', 'paused'],
 ].filter(Boolean)
 
-/** Dead jobs count most, then overdue ones, then jobs that wait for nobody; among equals the older line is worse. */
+/**
+ * How bad it is, as one number, as there may be ten thousand queues: dead jobs count most, then overdue ones, then jobs
+ * that wait for nobody. Among equals it is how many, and then how long the oldest has waited.
+ */
 function rankOf(queue) {
   const { counts: { dead, waiting }, reservations: { overdue }, settings: { paused } } = queue
   const kinds = [dead > 0, overdue > 0, isIdle(queue), paused && waiting > 0]
   const kind = kinds.reduce((sum, is) => sum * 2 + Number(is), 0)
-  return [kind, dead + overdue, queue.oldest_waiting_ms ?? -1]
+  return kind * 1e14 + Math.min(dead + overdue, 9_999) * 1e10 + Math.min(queue.oldest_waiting_ms ?? -1, 9_999_999_999)
 }
 
 /** The worst first, and then by name. */
 export function byTrouble(queues) {
   const ranked = queues.map((queue) => ({ queue, rank: rankOf(queue) }))
-  const order = (a, b) => {
-    const at = a.rank.findIndex((n, place) => n !== b.rank[place])
-    return at < 0 ? (a.queue.name < b.queue.name ? -1 : 1) : b.rank[at] - a.rank[at]
-  }
-  return ranked.sort(order).map(({ queue }) => queue)
+  return ranked.sort((a, b) => b.rank - a.rank || (a.queue.name < b.queue.name ? -1 : 1)).map(({ queue }) => queue)
 }

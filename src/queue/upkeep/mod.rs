@@ -6,7 +6,7 @@ mod durable;
 pub(crate) mod epoch;
 pub(crate) mod health;
 pub(crate) mod libraries;
-pub(crate) mod memory;
 pub(crate) mod migrate;
 pub(crate) mod moving;
 pub(crate) mod rights;
+pub(crate) mod servers;

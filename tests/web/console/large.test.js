@@ -110,6 +110,8 @@ test('of as many queues as there may be a few hundred are drawn, and what is typ
   const took = await typed(page, '0420', 11)
   console.log(`${MOST_QUEUES} queues: rows ${rows.toFixed(0)} ms, a letter ${took.toFixed(0)} ms; of a hundred ${few.rows.toFixed(0)} and ${little.toFixed(0)}`)
   assert.ok(took < AT_MOST * Math.max(little, 250), `${took} ms, of a hundred queues ${little} ms`)
-  await page.getByRole('button', { name: 'Sort by Queue' }).click()
-  await becomes(() => page.locator('[data-row]').first().innerText().then((text) => text.slice(0, 10)), 'many-04209')
+  for (const first of ['many-00420', 'many-04209']) {
+    await page.getByRole('button', { name: 'Sort by Queue' }).click()
+    await becomes(() => page.locator('[data-row]').first().innerText().then((text) => text.slice(0, 10)), first)
+  }
 })

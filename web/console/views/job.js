@@ -100,8 +100,8 @@ function Actions({ job, changed }) {
   return html`<p class="actions">
     ${state === 'reserved' && html`<${Button} keys="r"
       onClick=${() => actions.release(job.id, job.reserved.worker, changed)}>Release<//>`}
-    ${state === 'dead' && html`<${Button} kind="primary" keys="u" onClick=${() => actions.requeue(job, changed)}>Requeue<//>`}
-    ${state === 'dead' && again}
+    ${state === 'dead' && html`<${Button} kind="primary" keys="u"
+      onClick=${() => actions.requeue(job, changed)}>Requeue<//>${again}`}
     ${state === 'delayed' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Run now<//>`}
     ${state !== 'dead' && html`<${Priority} job=${job} changed=${changed} />`}
     <span class="space"></span>

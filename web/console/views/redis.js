@@ -5,8 +5,8 @@ import * as api from '../api.js'
 import { bytes } from '../format.js'
 
 const EVERY = 15_000
-/** Of `maxmemory`: from here on there is little room. */
-const FULL = 0.8
+/** Of `maxmemory`: from here on finished jobs are forgotten early. */
+const FULL = 0.7
 
 export function Redis() {
   const { data, reload } = useAnswer((signal) => api.redis(signal), [])

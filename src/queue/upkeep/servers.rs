@@ -6,6 +6,7 @@ use crate::queue::{fault::Fault, handle::Queues};
 /// What one server says of its memory and its disk.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Memory {
+    /// What counts for `maxmemory`: buffers of replicas and of the append-only file do not.
     pub used_bytes: u64,
     /// `None`: there is no limit, or the server does not tell.
     pub max_bytes: Option<u64>,
@@ -33,7 +34,7 @@ fn read(info: &str) -> Memory {
     };
     let status = field(info, "aof_last_write_status");
     Memory {
-        used_bytes: bytes("used_memory").unwrap_or(0),
+        used_bytes: bytes("used_memory").unwrap_or(0).saturating_sub(bytes("mem_not_counted_for_evict").unwrap_or(0)),
         max_bytes: bytes("maxmemory").filter(|most| *most > 0),
         append_only,
         last_write_ok: (append_only == Some(true) && !status.is_empty()).then_some(status == "ok"),
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn memory_is_read_of_what_a_server_tells() {
-        let full = "used_memory:900\r\nmaxmemory:1000\r\naof_enabled:1\r\naof_last_write_status:err\r\n";
+        let full = "used_memory:950\r\nmem_not_counted_for_evict:50\r\nmaxmemory:1000\r\naof_enabled:1\r\naof_last_write_status:err\r\n";
         let expected = (900, Some(1_000), Some(true), Some(false));
         let told = |info| {
             let Memory { used_bytes, max_bytes, append_only, last_write_ok } = read(info);
