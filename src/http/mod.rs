@@ -24,6 +24,7 @@ mod lasting;
 mod listing;
 mod me;
 mod meant;
+mod memory;
 mod ndjson;
 mod new_job;
 mod observe;
@@ -40,6 +41,7 @@ mod problem;
 mod producer;
 mod purse;
 mod query;
+mod recent;
 mod rules;
 mod scrape;
 mod settle;
@@ -162,10 +164,12 @@ fn for_operators() -> Router<Front> {
         .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
         .route("/queues/{queue}/sweep", post(operators(acting::sweep)))
         .route("/queues/{queue}/workers", get(viewers(operator::workers)))
+        .route("/queues/{queue}/events", get(viewers(recent::recent)))
         .route("/queues/{queue}/history", get(viewers(history::history)))
         .route("/queues/{queue}/locks", get(viewers(operator::locks)))
         .route("/workers", get(viewers(people::people)))
         .route("/events", get(viewers(events::events)))
+        .route("/redis", get(viewers(memory::redis)))
         .route("/metrics", get(viewers(scrape::metrics)))
 }
 

@@ -4,6 +4,7 @@ mod batch;
 mod event;
 mod history;
 mod job;
+mod memory;
 mod people;
 mod queue;
 
@@ -14,11 +15,12 @@ use serde::{Serialize, Serializer, ser::Error};
 
 pub use self::{
     batch::{Batch, BatchPage, ResultPage},
-    event::{Event, OfQueue, Story},
+    event::{Event, OfQueue, Recent, Story},
     history::History,
     job::{Completed as CompletedBy, Forgotten, Handout, Handouts, Job, JobPage, NothingToReserve},
+    memory::Redis,
     people::People,
-    queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Worker, WorkerPage},
+    queue::{HeldJob, Lock, LockPage, Queue, QueueList, Reservation, Reservations, Settings, Worker, WorkerPage},
 };
 use crate::{
     access::{Caller, Pattern},

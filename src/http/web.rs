@@ -9,9 +9,9 @@ use axum::{
 };
 use rust_embed::RustEmbed;
 
-use super::{app::Demo, guide, outgoing::formula_pattern, problem::Problem};
+use super::{app::Demo, guide, outgoing::formula_pattern, problem::Problem, shapes};
 use crate::{
-    job::{Concern, Kind},
+    job::{Concern, Kind, settings},
     sha256::{Sha256, hex},
 };
 
@@ -92,8 +92,8 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
     (own, needed)
 }
 
-/// A module of the console that is made here: where somebody looks for a job after each event, and what a spreadsheet would take
-/// for a formula.
+/// A module of the console that is made here: where a job is looked for after each event, what a spreadsheet would take for a
+/// formula, and what holds where a setting is not set.
 const WORDS: &str = "console/words.js";
 
 fn words() -> String {
@@ -102,7 +102,10 @@ fn words() -> String {
         Concern::Batch | Concern::Queue => None,
     });
     let (after, formula) = (after.collect::<String>(), formula_pattern());
-    format!("export const AFTER = {{\n{after}}}\nexport const FORMULA = {formula}\n")
+    let defaults = serde_json::to_string(&shapes::Settings::new(&settings::DEFAULT)).unwrap_or_default();
+    format!(
+        "export const AFTER = {{\n{after}}}\nexport const FORMULA = {formula}\nexport const DEFAULTS = {defaults}\n"
+    )
 }
 
 /// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.

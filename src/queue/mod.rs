@@ -39,7 +39,9 @@ pub use redis::{
     server::{Server, Servers},
 };
 pub use transitions::*;
-pub use upkeep::{adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights};
+pub use upkeep::{
+    adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::Memory,
+};
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
@@ -48,6 +50,7 @@ pub use views::{
     inspect::{Counts, Held, HeldPage, Job, JobError, LateResult},
     list::{Forgotten, JobFilter, JobPage},
     locks::{HeldLock, LockPage},
+    recent::Recent,
     stats::{QueueInfo, QueuePage, Totals},
     story::Story,
 };

@@ -52,7 +52,8 @@ const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
 ];
 
 /// Who uses a neighbour in one of these rooms: a batch is made by what is appended to it, what is reserved may be undone, a history
-/// is of totals, a list shows jobs, who has a deadline or a lock holds a job, and the story of a job is a part of the stream.
+/// is of totals, a list shows jobs, who has a deadline or a lock holds a job, and what happened last, or to one job, is a part of
+/// the stream.
 const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
@@ -60,6 +61,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("views::history", "views::stats"),
     ("views::list", "views::inspect"),
     ("views::locks", "views::inspect"),
+    ("views::recent", "views::events"),
     ("views::story", "views::events"),
 ];
 

@@ -82,6 +82,7 @@ mod events {
     mod ahead; // Readers whose place is ahead of all there is: Redis came back with less than it had.
     mod kept; // What of the past is kept, what a reader is told who wants more.
     mod listening; // Who listens to what: what they asked for and nothing else, and what nobody can ask for.
+    mod recent; // What happened last in a queue, newest first, page by page.
     mod resumed; // A reader who comes back: behind what they heard last, at any instance.
     mod resuming; // Many streams that resume at once: they wait for each other, and hear everything.
     mod story; // What happened to one job, as far as the stream is kept.

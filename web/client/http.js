@@ -14,10 +14,10 @@ const KEEPALIVE = 20_000
  */
 
 /**
- * What a request may have beside what `fetch` knows: a `body` that is sent as JSON; a `token`; `keepalive`, when it may
- * outlive the page; and how an answer is `read`.
+ * What a request may have beside what `fetch` knows: a `body` that is sent as JSON, or its `text`; a `token`;
+ * `keepalive`, when it may outlive the page; and how an answer is `read`.
  * @typedef {Omit<RequestInit, 'body'> & {
- *   body?: unknown, headers?: Record<string, string>, token?: Token, read?: (text: string) => any
+ *   body?: unknown, text?: string, headers?: Record<string, string>, token?: Token, read?: (text: string) => any
  * }} Asked
  */
 
@@ -26,8 +26,8 @@ const KEEPALIVE = 20_000
  * @param {string | URL} url
  * @param {Asked} asked
  */
-export async function request(url, { body, headers, token, keepalive = false, read = JSON.parse, ...how }) {
-  const text = JSON.stringify(body)
+export async function request(url, asked) {
+  const { body, text = JSON.stringify(body), headers, token, keepalive = false, read = JSON.parse, ...how } = asked
   const fits = keepalive && text.length < KEEPALIVE
   const send = async () => {
     const own = { ...headers, ...(await authorization(token)) }

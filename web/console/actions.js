@@ -4,6 +4,7 @@ import * as api from './api.js'
 import { narrowed } from './filters.js'
 import { many, tail } from './format.js'
 import { again } from './live.js'
+import { jobsOf } from './matching.js'
 import { act, ask } from './ui.js'
 
 /** Whoever shows the thing learns that it has changed. */
@@ -19,14 +20,14 @@ const name = (worker) => worker ?? 'Somebody without a name'
 export function cancel(job, changed) {
   const holder = job.state === 'reserved' ? job.reserved : null
   ask({
-    title: `Cancel job ${tail(job.id)}?`,
+    title: `Withdraw job ${tail(job.id)}?`,
     text: holder
       ? `${name(holder.worker)} is at work on it and loses it. Its payload is removed; this cannot be undone.`
       : 'It is handed out no more and its payload is removed. This cannot be undone.',
-    action: holder ? 'Take it away and cancel' : 'Cancel the job',
+    action: holder ? 'Take it away and withdraw' : 'Withdraw the job',
     danger: true,
     work: then(() => api.cancel(job.id, Boolean(holder)), changed),
-    done: `Job ${tail(job.id)} is cancelled.`,
+    done: `Job ${tail(job.id)} is withdrawn.`,
   })
 }
 
@@ -58,24 +59,25 @@ export const requeue = (job, changed) => act(
   ({ requeued }) => (requeued ? `Job ${tail(job.id)} is in line.` : 'It is in line already.'),
 )
 
-/** What the list on the screen is narrowed to is all that these touch. How many that are is known only of the whole. */
-const those = (only, count) => (narrowed(only) ? `Only the jobs${narrowed(only)}` : many(count, 'job'))
+/** What the list on the screen is narrowed to is all that these touch. */
+export const those = (only) => (narrowed(only) ? `Only the jobs${narrowed(only)}. ` : '')
 
-export function requeueAll(queue, count, only, changed) {
+/** `matching`: how many that are. */
+export function requeueAll(queue, matching, only, changed) {
   ask({
-    title: `Requeue all dead jobs${narrowed(only)} of ${queue}?`,
-    text: `${those(only, count)} go to the end of the line and their attempts start again.`,
-    action: 'Requeue all',
+    title: `Requeue ${jobsOf(matching, 'dead')} of ${queue}?`,
+    text: `${those(only)}They go to the end of the line and their attempts start again.`,
+    action: `Requeue ${jobsOf(matching)}`,
     work: then((tell) => api.requeueAll(queue, only, (requeued, waits) => tell(`${requeued}…`, waits)), changed),
     done: (requeued) => `${many(requeued, 'job')} in line again.`,
   })
 }
 
-export function purge(queue, state, count, only, changed) {
+export function purge(queue, state, matching, only, changed) {
   ask({
-    title: `Remove all ${state} jobs${narrowed(only)} of ${queue}?`,
-    text: `${those(only, count)} are removed with their payloads and results. This cannot be undone.`,
-    action: 'Remove them',
+    title: `Remove ${jobsOf(matching, state)} of ${queue}?`,
+    text: `${those(only)}They are removed with their payloads and results. This cannot be undone.`,
+    action: `Remove ${jobsOf(matching)}`,
     danger: true,
     typed: queue,
     work: then((tell) => api.purge(queue, state, only, (removed, waits) => tell(`${removed}…`, waits)), changed),
@@ -111,12 +113,12 @@ export function seal(batch, changed) {
 export function cancelBatch(batch, changed) {
   const { waiting, blocked, delayed, reserved } = batch.counts
   ask({
-    title: `Cancel batch ${tail(batch.id)}?`,
+    title: `Withdraw batch ${tail(batch.id)}?`,
     text: `${many(waiting + blocked + delayed, 'job')} will not be done and lose their payloads. ${
       reserved ? `${many(reserved, 'job')} at work may be finished. ` : ''}This cannot be undone.`,
-    action: 'Cancel the batch',
+    action: 'Withdraw the batch',
     danger: true,
     work: then(() => api.cancelBatch(batch.id), changed),
-    done: `Batch ${tail(batch.id)} is called off.`,
+    done: `Batch ${tail(batch.id)} is withdrawn.`,
   })
 }

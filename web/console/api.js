@@ -34,13 +34,17 @@ export function url(path, query = {}) {
 
 export const headers = (more = {}) => (key === null ? more : { ...more, authorization: `Bearer ${key}` })
 
-/** Refusals are IntrayErrors; whatever else goes wrong, nobody has answered. */
-export async function call(method, path, { query, body, signal, parse = read } = {}) {
+/**
+ * `body` is sent as JSON, `text` is JSON already; `more` are further headers. Refusals are IntrayErrors; whatever else
+ * goes wrong, nobody has answered.
+ */
+export async function call(method, path, { query, body, text, more, signal, parse = read } = {}) {
   const patience = AbortSignal.timeout(PATIENCE)
   const how = {
     method,
-    headers: headers(body === undefined ? {} : { 'content-type': 'application/json' }),
+    headers: headers(body === undefined && text === undefined ? {} : { 'content-type': 'application/json', ...more }),
     body,
+    text,
     signal: signal ? AbortSignal.any([signal, patience]) : patience,
     cache: 'no-store',
     read: parse,
@@ -84,9 +88,13 @@ export const configure = (name, settings) => call('PATCH', queue(name), { body: 
 export const sweep = (name) => call('POST', queue(name, '/sweep'), { body: {} })
 export const jobs = (name, query, signal) => call('GET', queue(name, '/jobs'), { query, signal })
 export const workers = (name, query, signal) => call('GET', queue(name, '/workers'), { query, signal })
+export const events = (name, query, signal) => call('GET', queue(name, '/events'), { query, signal })
+export const redis = (signal) => call('GET', '/redis', { signal })
 export const history = (name, query, signal) => call('GET', queue(name, '/history'), { query, signal })
 export const people = (query, signal) => call('GET', '/workers', { query, signal })
 export const locks = (name, query, signal) => call('GET', queue(name, '/locks'), { query, signal })
+/** `text`: the job as JSON. */
+export const enqueue = (text, key) => call('POST', '/jobs', { text, more: { 'idempotency-key': key } })
 export const inspect = (id, signal) => call('GET', job(id), { signal })
 export const story = (id, query, signal) => call('GET', `${job(id)}/events`, { query, signal })
 export const cancel = (id, force) => call('DELETE', job(id), { query: { force: force || undefined } })

@@ -1,15 +1,16 @@
 // The frame: what is at the top, who is signed in, whether the service answers, and the view that the address names.
 
-import { html, classes, render, useBeat, useEffect, useRef, useState, useStore } from './html.js'
+import { html, classes, render, useBeat, useEffect, useLayoutEffect, useRef, useState, useStore } from './html.js'
 import * as api from './api.js'
 import * as focus from './focus.js'
 import { age, readId } from './format.js'
 import { listen } from './keys.js'
 import { leave, live, refresh } from './live.js'
-import { go, link, place } from './router.js'
+import { go, link, onLeave, overviewLink, place, replace } from './router.js'
 import { Button, Messages, Question } from './ui.js'
+import { Dead } from './views/dead.js'
 import { Help } from './views/help.js'
-import { openById } from './views/job.js'
+import { placeOf } from './views/job.js'
 import { Overview } from './views/overview.js'
 import { Queue } from './views/queue.js'
 import { SignIn } from './views/signin.js'
@@ -22,16 +23,18 @@ const LINKS = {
   away: ['Offline', 'The service does not answer'],
 }
 
+const TITLES = { overview: 'intray console', workers: 'Workers · intray', dead: 'Dead jobs · intray' }
+
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
 function App() {
   const state = useStore(live)
-  const { queue, tab, id, isWorkers } = useStore(place)
+  const { page, queue, tab, id, only } = useStore(place)
+  const isWorkers = page === 'workers'
   const [help, setHelp] = useState(false)
-  const [filter, setFilter] = useState('')
+  useEffect(() => onLeave(() => setHelp(false)), [])
   const [theme, setTheme] = useTheme()
-  useEffect(() => { document.title = queue ? `${queue} · intray` : isWorkers ? 'Workers · intray' : 'intray console' },
-    [queue, isWorkers])
+  useEffect(() => { document.title = queue ? `${queue} · intray` : TITLES[page] }, [queue, page])
   if (state.access === 'needed' || state.access === 'refused') {
     return html`<${SignIn} refused=${state.access === 'refused'} reason=${state.error?.message} /><${Messages} />`
   }
@@ -43,7 +46,7 @@ function App() {
       <a class="everybody" href="#/workers" aria-keyshortcuts="w" aria-current=${isWorkers ? 'page' : undefined}
         title="Everybody who works (w)">Workers</a>
       <span class="space"></span>
-      <${Search} queues=${state.queues ?? []} filter=${filter} setFilter=${setFilter} />
+      <${Search} queues=${state.queues ?? []} page=${page} only=${only} />
       <span class=${classes('link', state.link)} role="status" title=${meaning}>${connection}</span>
       <${Theme} isDark=${theme === 'dark'} setTheme=${setTheme} />
       <${Button} kind="quiet icon" keys="?" label="Keys" onClick=${() => setHelp(true)}>?<//>
@@ -51,9 +54,9 @@ function App() {
     </header>
     ${state.error && html`<${Offline} state=${state} />`}
     ${isWorkers && html`<${Workers} />`}
-    ${!isWorkers && (queue
-      ? html`<${Queue} name=${queue} tab=${tab} id=${id} state=${state} theme=${theme} />`
-      : html`<${Overview} queues=${state.queues} at=${state.at} theme=${theme} filter=${filter} />`)}
+    ${page === 'dead' && html`<${Dead} queues=${state.queues} />`}
+    ${page === 'overview' && html`<${Overview} queues=${state.queues} at=${state.at} theme=${theme} only=${only} />`}
+    ${queue && html`<${Queue} name=${queue} tab=${tab} id=${id} only=${only} state=${state} theme=${theme} />`}
     ${help && html`<${Help} onClose=${() => setHelp(false)} />`}
     <${Question} /><${Messages} />`
 }
@@ -81,10 +84,14 @@ function Offline({ state }) {
 }
 
 /** An id opens its job or batch, a name its queue; among all queues, what is typed narrows the list. */
-function Search({ queues, filter, setFilter }) {
+function Search({ queues, page, only }) {
   const [problem, setProblem] = useState(null)
   const field = useRef(null)
-  const type = (event) => { setFilter(event.target.value.trim()); setProblem(null) }
+  useLayoutEffect(() => {
+    if (field.current.value.trim() !== (only.find ?? '')) field.current.value = only.find ?? ''
+  }, [page, only.find])
+  const narrow = (find) => { if (page === 'overview') replace(overviewLink({ ...only, find })) }
+  const type = (event) => { narrow(event.target.value.trim()); setProblem(null) }
   const search = async (event) => {
     event.preventDefault()
     const text = field.current.value.trim()
@@ -92,11 +99,12 @@ function Search({ queues, filter, setFilter }) {
     const found = readId(text)
     const named = queues.find((queue) => queue.name === text) ?? queues.filter((queue) => queue.name.includes(text))[0]
     try {
-      if (found) await openById(found)
-      else if (named) go(link(named.name))
-      else throw new Error('No queue has this name, and it is not the id of a job or a batch.')
+      if (!found && !named) throw new Error('No queue has this name, and it is not the id of a job or a batch.')
+      const target = found ? await placeOf(found) : link(named.name)
+      // Back leads to all queues again, and not to those that are called like an id.
+      narrow('')
+      go(target)
       field.current.value = ''
-      setFilter('')
       field.current.blur()
     } catch (error) {
       setProblem(error.message)
@@ -119,7 +127,7 @@ const Sun = () => html`<${Icon}
   <circle cx="12" cy="12" r="4" /><//>`
 const Moon = () => html`<${Icon} path="M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5z" />`
 
-listen()
+listen(focus.letGo)
 const root = document.getElementById('app')
 root.textContent = ''
 focus.listen(root)

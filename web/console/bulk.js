@@ -2,9 +2,10 @@
 // narrowed to by the service. Either goes on step by step, says how far it is, and can be stopped.
 
 import * as api from './api.js'
-import { narrowed } from './filters.js'
+import { those } from './actions.js'
 import { many } from './format.js'
 import { again } from './live.js'
+import { jobsOf } from './matching.js'
 import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'
 
@@ -60,21 +61,32 @@ function onPicked(picks, changed, { act, what, ...question }) {
 
 const PRIORITY = { label: 'Priority, 0 is the most urgent', type: 'number', min: 0, max: 99, value: '10' }
 
+const requeueOne = async ({ id }) => ((await api.requeue({ id })).requeued ? '' : 'in line already')
+
 export const requeuePicked = (picks, changed) => onPicked(picks, changed, {
   title: `Put ${many(picks.jobs.length, 'job')} in line?`,
   text: 'Dead ones go to the end of the line and their attempts start again; delayed ones run now.',
   action: 'Put them in line',
   what: 'in line again',
-  act: async ({ id }) => ((await api.requeue({ id })).requeued ? '' : 'in line already'),
+  act: requeueOne,
+})
+
+/** Those of one error, which were read before: no others, so that the number is right. */
+export const requeueGroup = (queue, error, jobs, changed) => onPicked({ jobs, drop() {} }, changed, {
+  title: `Requeue ${many(jobs.length, 'dead job')} of ${queue}?`,
+  text: `Their last error: ${error}. They go to the end of the line and their attempts start again.`,
+  action: `Requeue ${many(jobs.length, 'job')}`,
+  what: 'in line again',
+  act: requeueOne,
 })
 
 export const cancelPicked = (picks, changed) => onPicked(picks, changed, {
-  title: `Cancel ${many(picks.jobs.length, 'job')}?`,
+  title: `Withdraw ${many(picks.jobs.length, 'job')}?`,
   text: 'They are handed out no more and their payloads are removed. Who got one meanwhile keeps it. '
     + 'This cannot be undone.',
-  action: 'Cancel them',
+  action: 'Withdraw them',
   danger: true,
-  what: 'cancelled',
+  what: 'withdrawn',
   act: async ({ id }) => { await api.cancel(id, false) },
 })
 
@@ -87,11 +99,10 @@ export const reprioritizePicked = (picks, changed) => onPicked(picks, changed, {
   act: async ({ id }, value) => { await api.reprioritize(id, Number(value)) },
 })
 
-export function reprioritizeAll(queue, state, count, only, changed) {
-  const which = narrowed(only)
+export function reprioritizeAll(queue, state, matching, only, changed) {
   ask({
-    title: `Another priority for all ${state} jobs${which} of ${queue}?`,
-    text: `${which ? `Only the jobs${which}` : many(count, 'job')} move in line as new arrivals of it, in their order.`,
+    title: `Another priority for ${jobsOf(matching, state)} of ${queue}?`,
+    text: `${those(only)}They move in line as new arrivals of it, in their order.`,
     action: 'Set it',
     field: PRIORITY,
     work: async (tell, value) => {

@@ -99,12 +99,15 @@ export function Chart({ queue, theme }) {
   const rates = ratesOf(queue)
   return html`<figure class="chart" aria-label="Rates, per minute">
     <figcaption>${SERIES.map(([name, label], n) => html`<span class="key"><i class=${`swatch ${name}`}></i>${label}
-      <b>${rates ? rate(rates[name]) : '–'}</b>${n === SERIES.length - 1 && html`<span>/\u00a0min</span>`}</span>`)}
+      <b>${rates ? rated(rates[name]) : '–'}</b>${n === SERIES.length - 1 && html`<span>/\u00a0min</span>`}</span>`)}
     </figcaption>
     <div class="plot" ref=${box} aria-hidden="true"></div>
     ${past && html`<${Ranges} past=${past} range=${range} setRange=${setRange} />`}
   </figure>`
 }
+
+/** What reads as nought is a point. */
+const rated = (n) => (n < 0.05 ? '·' : rate(n))
 
 /** Of the hour this page has seen the end itself, to the second. */
 function drawnOf(queue, past, range, names) {
@@ -123,9 +126,13 @@ function wordsOf(past, range) {
   return `since ${isToday ? '' : `${day(since / 1_000)} `}${clock(since / 1_000)}`
 }
 
+function counted(past, range) {
+  const sums = SERIES.map(([name, label]) => [sum(past, range, name, now()), label.toLowerCase()])
+  return sums.filter(([n]) => n > 0).map(([n, what]) => `${number(n)} ${what}`).join(', ') || 'nothing'
+}
+
 const Ranges = ({ past, range, setRange }) => html`<p class="ranges" role="group" aria-label="Range">
-  <span class="dim">${SERIES.map(([name, label]) => `${number(sum(past, range, name, now()))} ${label.toLowerCase()}`)
-    .join(', ')} ${wordsOf(past, range)}</span><span class="space"></span>
+  <span class="dim">${counted(past, range)} ${wordsOf(past, range)}</span><span class="space"></span>
   ${Object.entries(RANGES).map(([name, { title }]) => html`<${Button} kind="quiet" aria-pressed=${name === range}
     onClick=${() => setRange(name)}>${title}<//>`)}
 </p>`

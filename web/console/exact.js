@@ -58,8 +58,8 @@ export function read(text) {
 const UNSEEN = /[\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\u0080-\u009f]/g
 const seen = (text) => text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** The same tokens, a line for each member. */
-export function pretty(exact) {
+/** The same tokens, a line for each member. What is edited keeps letters that are not seen: it is sent again. */
+export function pretty(exact, isShown = true) {
   const tokens = [...exact.text.matchAll(TOKEN)].map((found) => found[1])
   let out = '', depth = 0
   const line = () => `\n${'  '.repeat(depth)}`
@@ -71,7 +71,7 @@ export function pretty(exact) {
     else if (token === ',') out += token + line()
     else out += token === ':' ? ': ' : token
   })
-  return seen(out)
+  return isShown ? seen(out) : out
 }
 
 /** So much of it as fits in a row. */

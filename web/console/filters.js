@@ -1,9 +1,9 @@
 // What a list is narrowed to. The words are the service's, so that what is shown is what an act on all of it changes;
 // but for `search`, which only shows.
 
-import { html, useLayoutEffect, useRef, useState } from './html.js'
+import { html, useLayoutEffect, useMemo, useRef, useState } from './html.js'
 import * as api from './api.js'
-import { readDuration, readId, tail, time } from './format.js'
+import { age, readDuration, readId, tail, time } from './format.js'
 import { Button, say } from './ui.js'
 
 /** In words: whose the jobs are that an act on all of them changes. Begins with a blank, unless it is nothing. */
@@ -24,7 +24,7 @@ const changed = (only, name, value) =>
  * Asked for when the field is left or Enter is pressed, not at each letter. A browser tells of one Enter up to three
  * times, as a key, a change and a search: what is refused is refused once.
  */
-function Field({ label, value, keys, hint = 'any', onChange }) {
+function Field({ label, value, keys, hint = 'any', input, onChange }) {
   const [typed, setTyped] = useState(value)
   const asked = useRef(value)
   useLayoutEffect(() => { asked.current = value; setTyped(value) }, [value])
@@ -37,14 +37,40 @@ function Field({ label, value, keys, hint = 'any', onChange }) {
   const set = (event) => ask(event, asked.current)
   const enter = (event) => { if (event.key === 'Enter') ask(event, value) }
   return html`<label class="filter"><span>${label}</span>
-    <input type="search" value=${typed} aria-keyshortcuts=${keys} placeholder=${hint} autocomplete="off"
+    <input ref=${input} type="search" value=${typed} aria-keyshortcuts=${keys} placeholder=${hint} autocomplete="off"
       spellcheck=${false} onInput=${(event) => setTyped(event.target.value)}
       onChange=${set} onKeyDown=${enter} onSearch=${set} /></label>`
 }
 
+const hasMore = (only) => Boolean(only.error || only.batch || only.enqueued_before)
+
+/** Whether the further filters are shown; they are when one of them narrows the list. The first has the focus then. */
+function useMore(only) {
+  const [isOpen, setOpen] = useState(hasMore(only))
+  const first = useRef(null)
+  const isAsked = useRef(false)
+  useLayoutEffect(() => { if (hasMore(only)) setOpen(true) }, [JSON.stringify(only)])
+  useLayoutEffect(() => {
+    if (isOpen && isAsked.current) first.current.focus()
+    isAsked.current = false
+  }, [isOpen])
+  const toggle = () => { isAsked.current = !isOpen; setOpen(!isOpen) }
+  return { isOpen, first, toggle }
+}
+
+/** The age that was typed for a moment; of a moment that a link brings, the age that it has now. */
+function useAge(moment) {
+  const typed = useRef({})
+  const text = useMemo(() => {
+    if (!moment) return ''
+    return typed.current.moment === moment ? typed.current.text : age(api.now() - Date.parse(moment))
+  }, [moment])
+  return [text, (known) => { typed.current = known }]
+}
+
 export function Filters({ only, setOnly }) {
-  const [isOpen, setOpen] = useState(false)
-  const [ago, setAgo] = useState('')
+  const { isOpen, first, toggle } = useMore(only)
+  const [ago, setAgo] = useAge(only.enqueued_before)
   const set = (name) => (value) => setOnly(changed(only, name, value))
   const setBatch = (text) => {
     const found = text && readId(text)
@@ -55,17 +81,19 @@ export function Filters({ only, setOnly }) {
   const setBefore = (text) => {
     const ms = text ? readDuration(text) : 0
     if (Number.isNaN(ms)) return say('An age is written like 90 s, 5 min or 1 h 30 min.', 'bad')
-    setAgo(text)
-    set('enqueued_before')(text && new Date(api.now() - ms).toISOString())
+    const moment = text && new Date(api.now() - ms).toISOString()
+    setAgo({ moment, text })
+    set('enqueued_before')(moment)
   }
   return html`
     <${Field} label="Client" keys="f" hint="all" value=${only.client ?? ''} onChange=${set('client')} />
     <${Field} label="Contains" keys="i" value=${only.search ?? ''} onChange=${set('search')} />
     ${isOpen && html`
-      <${Field} label="Error" value=${only.error ?? ''} onChange=${set('error')} />
+      <${Field} label="Error" input=${first} value=${only.error ?? ''} onChange=${set('error')} />
       <${Field} label="Batch" value=${only.batch ?? ''} onChange=${setBatch} />
-      <${Field} label="Older than" hint="like 2 h" value=${only.enqueued_before ? ago : ''} onChange=${setBefore} />`}
+      <${Field} label="Older than" hint="like 2 h" value=${ago} onChange=${setBefore} />`}
     <${Button} kind="quiet" keys="F" label=${isOpen ? 'Fewer filters' : 'More filters'} aria-expanded=${isOpen}
-      onClick=${() => setOpen(!isOpen)}>${isOpen ? 'Fewer' : 'More'}<//>
-    ${isNarrowed(only) && html`<${Button} kind="quiet" label="Show all again" onClick=${() => setOnly({})}>Clear<//>`}`
+      onClick=${toggle}>${isOpen ? 'Fewer' : 'More'}<//>
+    ${isNarrowed(only) && html`<${Button} kind="quiet" label="Clear: show all again"
+      onClick=${() => setOnly({})}>Clear<//>`}`
 }

@@ -24,10 +24,19 @@ function count() {
   if (at >= 0) last.at = at
 }
 
-/** Who leaves by himself is not brought back. */
+/**
+ * Who leaves an element that is still there is not brought back, whatever the page draws anew because of it: with
+ * Escape, by a press outside it, or in another way that the browser tells of.
+ */
+export const letGo = () => { last = null }
+
+function pressed({ target }) {
+  if (last && !last.element.contains(target)) letGo()
+}
+
 function left({ target }) {
   setTimeout(() => {
-    if (last?.element === target && isThere(target) && document.activeElement === document.body) last = null
+    if (last?.element === target && isThere(target) && document.activeElement === document.body) letGo()
   })
 }
 
@@ -59,7 +68,7 @@ function next() {
 
 /** Another list is another place: nobody is brought from one to the other. */
 function followPlace() {
-  const name = ({ queue, tab, isWorkers }) => [queue, tab, isWorkers].join(' ')
+  const name = ({ page, queue, tab }) => [page, queue, tab].join(' ')
   let known = name(place.get())
   place.subscribe((now) => {
     if (name(now) !== known) last = null
@@ -70,6 +79,7 @@ function followPlace() {
 export function listen(root) {
   document.addEventListener('focusin', entered)
   document.addEventListener('focusout', left)
+  document.addEventListener('pointerdown', pressed, { capture: true })
   new MutationObserver(() => lookAfter()).observe(root, { childList: true, subtree: true })
   followPlace()
 }

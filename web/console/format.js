@@ -8,6 +8,15 @@ export const number = (n) => (n >= 1_000_000 ? SHORT.format(n) : NUMBER.format(n
 
 export const many = (n, one, more = `${one}s`) => `${number(n)} ${n === 1 ? one : more}`
 
+const SIZES = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB']
+
+/** "1.2 GiB" */
+export function bytes(n) {
+  const at = Math.min(Math.max(Math.floor(Math.log2(Math.max(n, 1)) / 10), 0), SIZES.length - 1)
+  const size = n / 1024 ** at
+  return `${at > 0 && size < 10 ? size.toFixed(1) : Math.round(size)} ${SIZES[at]}`
+}
+
 /** Per minute. */
 export function rate(n) {
   if (n === null) return '–'

@@ -6,7 +6,7 @@ const STEP = { j: 1, ArrowDown: 1, k: -1, ArrowUp: -1 }
 const isWriting = (element) =>
   element.matches?.('input:not([type=checkbox]), textarea, select, [contenteditable]')
 
-function onKey(event) {
+function onKey(event, leave) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return
   if (document.querySelector('dialog[open]')) return
   const { target, key } = event
@@ -14,6 +14,7 @@ function onKey(event) {
     if (key !== 'Escape') return
     // A browser would empty the field too.
     event.preventDefault()
+    leave()
     target.blur()
     return
   }
@@ -60,7 +61,8 @@ export function rove(list) {
   })
 }
 
-export const listen = () => document.addEventListener('keydown', onKey)
+/** `leave` is called before a field is left with Escape. */
+export const listen = (leave) => document.addEventListener('keydown', (event) => onKey(event, leave))
 
 export const HELP = [
   ['Anywhere', [
@@ -69,9 +71,10 @@ export const HELP = [
   ]],
   ['In lists', [
     ['j  k', 'down, up'], ['↵', 'open'], ['n  b', 'next page, back'], ['f', 'one client only'],
-    ['i', 'what is in it'], ['F', 'more filters'], ['x  X', 'pick, all up to here'], ['a', 'pick the page'],
-    ['e', 'export'], ['Tab', "to the row's buttons"],
+    ['i', 'what is in it'], ['F', 'more filters, and into the first'], ['x  X', 'pick, all up to here'],
+    ['a', 'pick the page'], ['e', 'export'], ['Tab', "to the row's buttons"],
   ]],
+  ['All queues', [['d', 'what died, by error']]],
   ['A queue', [['1 … 9', 'its lists'], ['v', 'what happens'], ['s', 'settings']]],
   ['A job', [['h', 'what happened']]],
 ]
@@ -79,7 +82,8 @@ export const HELP = [
 /** Those of the buttons that only an operator has. */
 export const HELP_TO_ACT = [
   ['What you do', [
-    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now'], ['c', 'cancel'], ['y', 'priority'],
+    ['p', 'pause, resume'], ['r', 'release'], ['u', 'requeue, run now'], ['c', 'withdraw'], ['y', 'priority'],
+    ['A', 'add a job'], ['E', 'edit and run again'],
     ['U', 'requeue all that died'],
   ]],
 ]

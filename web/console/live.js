@@ -14,13 +14,12 @@ const SOON = 200
 // Of a service that takes no more calls what is seen may be so old before that is said.
 const OLD = 10_000
 const STREAM_QUEUES = 16
-const KEPT_EVENTS = 200
 const BETWEEN_PULSES = 1_000
 // A stream that says more than a page can take is left alone for a while; the counts go on.
 const FLOOD = 1_500
 const AFTER_FLOOD = 60_000
 
-const NOTHING = { me: null, link: 'starting', queues: null, at: null, error: null, events: [] }
+const NOTHING = { me: null, link: 'starting', queues: null, at: null, error: null }
 
 /** `access`: 'unknown', 'open', 'signed-in', 'needed' or 'refused'. `link`: 'starting', 'live', 'polling' or 'away'. */
 export const live = store({ access: 'unknown', ...NOTHING })
@@ -113,7 +112,6 @@ export function leave() {
   asking = coming = stream = lastId = undefined
   streamed = ''
   isStreaming = false
-  fresh = []
   api.signOut()
   forget()
   live.set({ access: 'needed', ...NOTHING })
@@ -160,18 +158,10 @@ function told({ id, event, data }) {
   if (event === 'gap') return
   soon()
   floods += 1
-  if (floods > FLOOD) return beQuiet()
-  fresh.push({ ...news, seen: id })
+  if (floods > FLOOD) beQuiet()
 }
 
-let fresh = []
-setInterval(() => {
-  floods = 0
-  if (fresh.length === 0) return
-  const events = [...fresh.reverse(), ...live.get().events].slice(0, KEPT_EVENTS)
-  fresh = []
-  live.set({ events })
-}, 1_000)
+setInterval(() => { floods = 0 }, 1_000)
 
 function beQuiet() {
   stream?.abort()

@@ -1,18 +1,31 @@
 // The address: #/ is all queues, #/q/NAME/TAB one of a queue's lists, #/q/NAME/TAB/ID a job or a batch beside it,
-// #/workers everybody who works.
+// #/workers everybody who works, #/dead the dead jobs of all queues. What narrows or sorts a page follows a question
+// mark, so that a link and the browser's Back and Forward restore it.
 
 import { store } from './store.js'
 
 export const TABS = [
   'waiting', 'held', 'blocked', 'delayed', 'dead', 'completed', 'cancelled', 'locks', 'batches', 'activity', 'settings',
 ]
+/** The filters of a list of jobs, by the service's words. */
+export const FILTERS = ['client', 'search', 'error', 'batch', 'enqueued_before']
+const OVERVIEW = ['find', 'sort', 'way']
+const PAGES = ['workers', 'dead']
 
 export const place = store(read())
 
+/** `{page, queue, tab, id, only}`: `only` has the known parameters that are not empty. */
 function read() {
-  const [, kind, queue, tab, id] = location.hash.split('/').map(decode)
-  if (kind !== 'q' || !queue) return { queue: null, tab: null, id: null, isWorkers: kind === 'workers' }
-  return { queue, tab: TABS.includes(tab) ? tab : 'waiting', id: id || null, isWorkers: false }
+  const mark = location.hash.indexOf('?')
+  const path = mark < 0 ? location.hash : location.hash.slice(0, mark)
+  const [, kind, queue, tab, id] = path.split('/').map(decode)
+  const query = new URLSearchParams(mark < 0 ? '' : location.hash.slice(mark + 1))
+  const only = (names) => Object.fromEntries(names.map((name) => [name, query.get(name)]).filter(([, text]) => text))
+  if (kind === 'q' && queue) {
+    return { page: 'queue', queue, tab: TABS.includes(tab) ? tab : 'waiting', id: id || null, only: only(FILTERS) }
+  }
+  const page = PAGES.includes(kind) ? kind : 'overview'
+  return { page, queue: null, tab: null, id: null, only: only(OVERVIEW) }
 }
 
 function decode(part) {
@@ -23,14 +36,31 @@ function decode(part) {
   }
 }
 
-export function link(queue, tab = 'waiting', id) {
-  const parts = ['#', 'q', queue, tab, ...(id ? [id] : [])]
-  return parts.map((part) => (part === '#' ? part : encodeURIComponent(part))).join('/')
+function withQuery(path, only = {}) {
+  const query = new URLSearchParams(Object.entries(only).filter(([, text]) => text))
+  return query.size ? `${path}?${query}` : path
 }
+
+export const link = (queue, tab = 'waiting', id = null, only = {}) =>
+  withQuery(['#', ...['q', queue, tab, ...(id ? [id] : [])].map(encodeURIComponent)].join('/'), only)
+export const overviewLink = (only) => withQuery('#/', only)
 
 /** The list that holds jobs of a state. */
 export const tabOf = (state) => (state === 'reserved' ? 'held' : state)
 
 export const go = (hash) => { location.hash = hash }
+
+/** The same place in the history, as for each letter that is typed. */
+export function replace(hash) {
+  history.replaceState(history.state, '', hash)
+  place.set(() => read())
+}
+
+/** Calls `tell` when the page that is shown is left for another one, of the console or of another site. */
+export function onLeave(tell) {
+  addEventListener('hashchange', tell)
+  addEventListener('pagehide', tell)
+  return () => { removeEventListener('hashchange', tell); removeEventListener('pagehide', tell) }
+}
 
 addEventListener('hashchange', () => place.set(() => read()))

@@ -5,6 +5,7 @@ import { brief, pretty } from './exact.js'
 import { now } from './api.js'
 import { age, countdown, time } from './format.js'
 import { live, mayAct } from './live.js'
+import { onLeave } from './router.js'
 import { store } from './store.js'
 
 const LONG = 4_000
@@ -134,12 +135,15 @@ const question = store(null)
 
 // It was put to whoever has gone, not to who signs in next.
 live.subscribe(({ access }) => { if (access === 'needed' || access === 'refused') question.set(() => null) })
+// And it was asked on one page: none stays open over another.
+onLeave(() => question.set(() => null))
 
 /**
  * `{title, text, action, danger, typed, work, done}`: `work(tell)` runs when it is confirmed, and the dialog stays with
  * the service's answer when it is refused; `tell(text, waits)` says how far it is and whether the service takes no
- * more for now, and answers whether to go on. `typed` must be typed first; `field`, `{label, value}` and `options` or
- * what an input has, is asked for and handed to `work` too.
+ * more for now, and answers whether to go on. `typed` must be typed first. `field`, `{label, value}` and `options` or
+ * what an input has, is asked for and handed to `work` too; so is the `value` of a `form`, a part that gets
+ * `{what, value, onChange}`. `onChange` hears of it.
  */
 export const ask = (what) => question.set(() => ({ ...what }))
 
@@ -152,12 +156,13 @@ function Dialog({ what }) {
   const dialog = useRef(null)
   const isOpen = useRef(true)
   const [typed, setTyped] = useState('')
-  const [value, setValue] = useState(what.field?.value)
+  const [value, setValue] = useState(what.field?.value ?? what.value)
+  const change = (next) => { setValue(next); what.onChange?.(next) }
   // Before anything is painted: a quick Escape is meant for it.
   useLayoutEffect(() => {
     dialog.current.showModal()
     // What destroys work is not what Enter does.
-    if (!what.danger) dialog.current.querySelector('[type=submit]').focus()
+    if (!what.danger) dialog.current.querySelector(what.form ? '[autofocus]' : '[type=submit]').focus()
     // What is under way stops when whoever wanted it has gone.
     return () => { isOpen.current = false }
   }, [])
@@ -167,19 +172,21 @@ function Dialog({ what }) {
     question.set((other) => (other === what ? null : other))
   }
   const { busy, problem, go } = useWork(what, value, isOpen, close)
-  return html`<dialog ref=${dialog} class="question" aria-labelledby="question" onClose=${close}>
+  return html`<dialog ref=${dialog} class=${classes('question', what.form && 'wide')}
+      aria-labelledby="question" onClose=${close}>
     <form onSubmit=${go}>
       <h2 id="question">${what.title}</h2>
       <p>${what.text}</p>
       ${what.typed && html`<label>Type <b>${what.typed}</b> to go on
         <input value=${typed} autocomplete="off" spellcheck=${false}
           onInput=${(event) => setTyped(event.target.value)} /></label>`}
-      ${what.field && html`<${Asked} field=${what.field} value=${value} onChange=${setValue} />`}
+      ${what.field && html`<${Asked} field=${what.field} value=${value} onChange=${change} />`}
+      ${what.form && html`<${what.form} what=${what} value=${value} onChange=${change} />`}
       ${problem && html`<p class="problem" role="alert">${problem.message}</p>`}
       ${busy?.waits && html`<p class="waits" role="status">
         The service takes only so many calls a second. It goes on by itself.</p>`}
       <p class="choices">
-        <button type="button" class="button" onClick=${close}>${busy ? 'Stop' : 'Leave it'}</button>
+        <button type="button" class="button" onClick=${close}>${busy ? 'Stop' : 'Cancel'}</button>
         <button type="submit" class=${classes('button', what.danger ? 'danger' : 'primary')}
           disabled=${busy !== null || (what.typed && typed !== what.typed)}>
           ${busy ? `${what.action} ${busy.far}` : what.action}</button>

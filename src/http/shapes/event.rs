@@ -53,6 +53,18 @@ pub struct Story<'a> {
     pub whole: bool,
 }
 
+#[derive(Serialize)]
+pub struct Recent<'a> {
+    events: Vec<Event<'a>>,
+    next: Option<Text<Position>>,
+}
+
+impl<'a> Recent<'a> {
+    pub fn new(recent: &'a queue::Recent) -> Self {
+        Self { events: recent.events.iter().map(Event::new).collect(), next: recent.next.map(Text) }
+    }
+}
+
 /// Some events of a queue are not kept any more, or its node is away.
 #[derive(Serialize)]
 pub struct OfQueue {

@@ -34,7 +34,7 @@ struct LiveAndOverdue {
 }
 
 #[derive(Serialize)]
-struct Settings {
+pub struct Settings {
     paused: bool,
     lease_ms: u32,
     max_hold_ms: u32,
@@ -51,7 +51,6 @@ struct Settings {
 
 impl<'a> Queue<'a> {
     pub fn new(info: &'a queue::QueueInfo) -> Self {
-        let set = &info.settings;
         Self {
             name: info.name.as_str(),
             counts: &info.counts,
@@ -61,21 +60,27 @@ impl<'a> Queue<'a> {
                 overdue: info.overdue,
                 soonest_expires_in_ms: info.soonest_expires_in_ms,
             },
-            settings: Settings {
-                paused: set.paused,
-                lease_ms: set.lease_ms,
-                max_hold_ms: set.max_hold_ms,
-                warn_ms: set.warn_ms,
-                max_attempts: set.max_attempts,
-                backoff: Backoff::new(set.backoff),
-                dedupe: set.dedupe,
-                worker_limit: set.worker_limit,
-                share_drafts: set.share_drafts,
-                retention_ms: set.retention_ms,
-                retention_max: set.retention_max,
-                max_jobs: set.max_jobs,
-            },
+            settings: Settings::new(&info.settings),
             totals: &info.totals,
+        }
+    }
+}
+
+impl Settings {
+    pub fn new(set: &queue::Settings) -> Self {
+        Self {
+            paused: set.paused,
+            lease_ms: set.lease_ms,
+            max_hold_ms: set.max_hold_ms,
+            warn_ms: set.warn_ms,
+            max_attempts: set.max_attempts,
+            backoff: Backoff::new(set.backoff),
+            dedupe: set.dedupe,
+            worker_limit: set.worker_limit,
+            share_drafts: set.share_drafts,
+            retention_ms: set.retention_ms,
+            retention_max: set.retention_max,
+            max_jobs: set.max_jobs,
         }
     }
 }

@@ -83,6 +83,11 @@ impl Queues {
         Ok(self.told().await?.problem(version_problem))
     }
 
+    /// What each server says of itself that answers; a fault where none does.
+    pub(super) async fn infos(&self) -> Result<Vec<String>, Fault> {
+        Ok(self.told().await?.infos.into_iter().map(|(_, info)| info).collect())
+    }
+
     /// What all say who answer; a fault where nobody does.
     async fn told(&self) -> Result<Told, Fault> {
         let links = &self.parts.runner.link;

@@ -5,7 +5,7 @@ use crate::queue::{
     fault::Fault,
     handle::Queues,
     retention::Change,
-    upkeep::{check::field, health::info},
+    upkeep::{health::info, servers},
 };
 
 impl Queues {
@@ -73,12 +73,9 @@ impl Queues {
     }
 }
 
-/// What counts for `maxmemory`: buffers of replicas and of the append-only file do not.
 fn ratio(info: &str) -> Option<f64> {
-    let number = |name| field(info, name).parse::<u64>().ok();
-    let most = number("maxmemory").filter(|most| *most > 0)?;
-    let used = number("used_memory")?.saturating_sub(number("mem_not_counted_for_evict").unwrap_or(0));
-    Some(used as f64 / most as f64)
+    let memory = servers::read(info);
+    memory.max_bytes.map(|most| memory.used_bytes as f64 / most as f64)
 }
 
 fn span(ms: u32) -> String {

@@ -10,3 +10,4 @@ mod memory;
 pub(crate) mod migrate;
 pub(crate) mod moving;
 pub(crate) mod rights;
+pub(crate) mod servers;

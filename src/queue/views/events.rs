@@ -173,7 +173,7 @@ impl Queues {
 }
 
 /// An entry is `[id, [count, packed transitions]]`, and after these may say more, by names: `by` and whose key it was.
-fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Position, Fault> {
+pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Position, Fault> {
     let position = Position::of_entry(&entry.text()?)?;
     let mut fields = entry.list()?;
     let _count = fields.bytes()?;

@@ -7,5 +7,6 @@ pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod list;
 pub(crate) mod locks;
+pub(crate) mod recent;
 pub(crate) mod stats;
 pub(crate) mod story;

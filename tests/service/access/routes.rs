@@ -146,7 +146,7 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
                 (true, "/workers") => {
                     assert_eq!(answer.is(200)["server_time"], Value::Null, "there is no queue to see")
                 }
-                (true, "/metrics" | "/me") => assert_eq!(answer.status, 200),
+                (true, "/metrics" | "/redis" | "/me") => assert_eq!(answer.status, 200),
                 (true, "/jobs/{id}" | "/jobs/{id}/events" | "/jobs/release" | "/jobs/requeue") => {
                     refused(&answer, 404, "unknown-job", &what(&of_queue));
                 }

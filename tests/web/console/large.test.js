@@ -59,8 +59,10 @@ test('it is there as soon as in a small one, and every act is', async () => {
   const key = async (...names) => { for (const name of names) await page.keyboard.press(name) }
   await key('f')
   await page.keyboard.type('few')
-  await key('Enter', 'Escape', 'U')
-  await shown(page, 'Requeue all dead jobs of few of dead?')
+  await key('Enter', 'Escape')
+  await page.getByRole('button', { name: 'Requeue 100 matching jobs' }).waitFor()
+  await key('U')
+  await shown(page, 'Requeue 100 matching jobs of dead?')
   await key('Enter')
   await shown(page, '100 jobs in line again.')
   assert.equal((await on.service.queue('dead')).counts.dead, DEAD - 100)
@@ -108,6 +110,8 @@ test('of as many queues as there may be a few hundred are drawn, and what is typ
   const took = await typed(page, '0420', 11)
   console.log(`${MOST_QUEUES} queues: rows ${rows.toFixed(0)} ms, a letter ${took.toFixed(0)} ms; of a hundred ${few.rows.toFixed(0)} and ${little.toFixed(0)}`)
   assert.ok(took < AT_MOST * Math.max(little, 250), `${took} ms, of a hundred queues ${little} ms`)
-  await page.getByRole('button', { name: 'Sort by Queue' }).click()
-  await becomes(() => page.locator('[data-row]').first().innerText().then((text) => text.slice(0, 10)), 'many-04209')
+  for (const first of ['many-00420', 'many-04209']) {
+    await page.getByRole('button', { name: 'Sort by Queue' }).click()
+    await becomes(() => page.locator('[data-row]').first().innerText().then((text) => text.slice(0, 10)), first)
+  }
 })

@@ -19,7 +19,7 @@ const me = (role, more) => ({
   body: { role, name: role, worker: null, queues: ['*'], until: null, ...more },
 })
 const here = (who) => ({ path }) => (path === '/me' ? who : null)
-const ACTS = /^(Release|Requeue|Cancel|Run now|Pause|Resume|Seal|Sweep|Remove|Save|Set)/
+const ACTS = /^(Release|Requeue|Withdraw|Reorder|Run now|Pause|Resume|Seal|Sweep|Remove|Save|Set)/
 
 test('a viewer sees it all, and no button that changes anything', async () => {
   on.wire.rule = here(me('viewer'))
@@ -85,8 +85,8 @@ test('what one was asked is not put to who comes next', async () => {
     await page.locator('[data-row]').first().waitFor()
   }
   await signIn()
-  await page.locator('[data-row]').first().getByRole('button', { name: 'Cancel' }).click()
-  await shown(page, 'Cancel job')
+  await page.locator('[data-row]').first().getByRole('button', { name: 'Withdraw' }).click()
+  await shown(page, 'Withdraw job')
   key = 'of-another'
   // Asked at once, as after a look at another tab.
   await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')))

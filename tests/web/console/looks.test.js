@@ -97,7 +97,7 @@ test('everything is done with the keyboard alone', async () => {
   await key('Tab')
   await focused('[data-row] button')
   await key('Enter')
-  await shown(page, 'Cancel job')
+  await shown(page, 'Withdraw job')
   await key('Tab', 'Enter')
   await becomes(() => page.locator('[data-row]').count(), 2)
   // The row has gone; the one in its place has the focus.

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Exact, brief, pretty, read } from '../../../web/console/exact.js'
-import { age, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
+import { age, bytes, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
 import { HELP, HELP_TO_ACT } from '../../../web/console/keys.js'
 import { columns, joined, load, sum, wholeSince } from '../../../web/console/past.js'
 import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
@@ -155,4 +155,9 @@ test('before what is kept of it nothing is drawn and nothing summed, of all queu
 test('a key does one thing', () => {
   const keys = [...HELP, ...HELP_TO_ACT].flatMap(([, rows]) => rows.flatMap(([keys]) => keys.split('  ')))
   assert.deepEqual(keys.filter((key, at) => keys.indexOf(key) < at), [])
+})
+
+test('bytes_are_written_in_the_largest_unit_that_fits', () => {
+  const sizes = [0, 1, 1023, 1024, 1536, 10 * 1024, 900 * 2 ** 20, 2 ** 30, 2 ** 50]
+  assert.deepEqual(sizes.map(bytes), ['0 bytes', '1 bytes', '1023 bytes', '1.0 KiB', '1.5 KiB', '10 KiB', '900 MiB', '1.0 GiB', '1024 TiB'])
 })

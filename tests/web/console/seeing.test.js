@@ -27,6 +27,7 @@ test('the queues are there with their counts, ages and rates', async () => {
   await becomes(() => line.locator('td.held').innerText(), '1')
   await becomes(() => line.locator('td.delayed').innerText(), '1')
   await reads(line.locator('td.oldest'), /^\d+ s$/)
+  await on.service.enqueue('reviews', { photo: 'new' })
   await reads(line.locator('td.in'), /^\d/, 15_000)
   await becomes(() => page.locator('.chart canvas').count(), 1)
 })
@@ -44,6 +45,33 @@ test('a list changes by itself when something happens', async () => {
   await on.service.complete(job, { fine: true })
   await row(page, 'completed').waitFor()
   await reads(row(page, 'completed'), /ann/)
+})
+
+test('activity_begins_with_what_has_happened', async () => {
+  await on.service.set('gone', { max_attempts: 1 })
+  await on.service.enqueue('gone', { n: 1 }, { client: 'acme' })
+  await on.service.fail(await on.service.reserve('gone', 'ann'), 'ink')
+  await on.service.call('POST', '/jobs', Array.from({ length: 120 }, (_, n) => ({ queue: 'gone', payload: { later: n } })))
+  const page = await on.open('/console/#/q/gone/activity')
+  const kinds = () => page.locator('.main tbody tr').evaluateAll((lines) =>
+    lines.map((line) => (line.matches('.part') ? line.innerText : line.querySelector('td.kind').innerText)))
+  await becomes(async () => (await kinds()).length, 101)
+  assert.deepEqual([...new Set(await kinds())], ['Before', 'enqueued'])
+  const id = await on.service.enqueue('gone', { n: 2 })
+  await becomes(async () => (await kinds()).slice(0, 4), ['Since you opened this page', 'enqueued', 'Before', 'enqueued'])
+  await row(page, id.slice(-8)).waitFor()
+  await page.getByRole('button', { name: 'Next' }).click()
+  await becomes(async () => [...new Set(await kinds())], ['Before', 'enqueued', 'dead', 'failed', 'reserved'])
+  await reads(row(page, 'failed'), /ann[^]*ink/)
+})
+
+test('activity_without_a_stream_goes_on_all_the_same', async () => {
+  on.wire.rule = ({ path }) => (path.startsWith('/events') ? { status: 404, body: { type: '/problems/not-found', status: 404, title: 'no', detail: 'no' } } : null)
+  await on.service.enqueue('deaf', { n: 1 })
+  const page = await on.open('/console/#/q/deaf/activity')
+  await row(page, 'enqueued').waitFor()
+  await on.service.reserve('deaf', 'zoe')
+  await row(page, 'reserved').waitFor()
 })
 
 test('a job is found by its id, a batch by its own, a queue by its name; what is not there is said', async () => {

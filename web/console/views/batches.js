@@ -31,10 +31,10 @@ export function Progress({ batch }) {
 
 const isOver = (batch) => !['open', 'sealed'].includes(batch.state)
 
-const Actions = ({ batch, changed, kind = 'quiet' }) => !isOver(batch) && html`
+const Actions = ({ batch, changed, kind = 'row' }) => !isOver(batch) && html`
   ${batch.state === 'open' && html`<${Act} kind=${kind} keys="e" label="Seal"
     onClick=${() => actions.seal(batch, changed)}>Seal<//>`}
-  <${Act} kind=${kind} keys="c" label="Cancel" onClick=${() => actions.cancelBatch(batch, changed)}>Cancel<//>`
+  <${Act} kind=${kind} keys="c" label="Withdraw" onClick=${() => actions.cancelBatch(batch, changed)}>Withdraw<//>`
 
 export function Batches({ name, selected }) {
   const pages = usePages((page, signal) => api.batches({ queue: name, limit: 50, ...page }, signal), [name], name)

@@ -28,14 +28,14 @@ export function Held({ name, queue, selected }) {
     <td class="what">${payloads.has(job.id) && html`<${Brief} exact=${payloads.get(job.id)} />`}</td>
     <td class="n age"><${Ago} at=${job.reserved_at} /></td>
     <td class="lease"><${Left} until=${job.expires_at} since=${job.reserved_at} /></td>
-    <td class="do"><${Act} kind="quiet" keys="r" label="Release"
+    <td class="do"><${Act} kind="row" keys="r" label="Release"
       onClick=${() => actions.release(job.id, job.worker, changed)}>Release<//></td>
   <//>`
   const { live, overdue } = queue?.reservations ?? { live: 0, overdue: 0 }
   return html`<div class="bar">
       <span>${many(live, 'job')} out${overdue > 0 && html`, <b class="bad">${overdue} overdue</b>`}</span>
       <span class="space"></span>
-      <${Act} kind="quiet" label="Sweep now: take back what is overdue"
+      <${Act} kind="row" label="Sweep now: take back what is overdue"
         onClick=${() => actions.sweep(name)}>Sweep now<//></div>
     <${List} label="held jobs" columns=${COLUMNS} pages=${pages} items=${items} id=${(job) => job.id} row=${row}
       empty=${html`<${Empty} title="Nobody holds anything">
@@ -46,5 +46,5 @@ const Who = ({ job, name, changed }) => html`<span class="who">
   <${Name} worker=${job.worker} />
   ${job.of > 1 && html`<span class="count">${job.of}</span>`}
   ${job.of > 1 && job.worker !== null
-    && html`<${Act} kind="quiet" onClick=${() => actions.releaseAll(name, job.worker, changed)}>Release all<//>`}
+    && html`<${Act} kind="row" onClick=${() => actions.releaseAll(name, job.worker, changed)}>Release all<//>`}
 </span>`

@@ -6,7 +6,8 @@ import * as actions from '../actions.js'
 import { age, duration, many, tail, time } from '../format.js'
 import { useTop } from '../list.js'
 import { mayAct } from '../live.js'
-import { go, link, tabOf } from '../router.js'
+import { runAgain } from '../newjob.js'
+import { link, tabOf } from '../router.js'
 import { Ago, Button, Copy, Left, Missing, Name, Payload, State, Until } from '../ui.js'
 import { Story } from './story.js'
 
@@ -91,16 +92,20 @@ const limit = (most) => (most ? ` of ${most}` : ', without a limit')
 
 function Actions({ job, changed }) {
   const { state } = job
-  const isFinal = state === 'completed' || state === 'cancelled'
-  if (isFinal || !mayAct()) return null
+  // A cancelled job has no payload any more.
+  if (state === 'cancelled' || !mayAct()) return null
+  const again = html`<${Button} keys="E" label="Edit and run again"
+    onClick=${() => runAgain(job)}>Edit and run again…<//>`
+  if (state === 'completed') return html`<p class="actions">${again}</p>`
   return html`<p class="actions">
     ${state === 'reserved' && html`<${Button} keys="r"
       onClick=${() => actions.release(job.id, job.reserved.worker, changed)}>Release<//>`}
-    ${state === 'dead' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Requeue<//>`}
+    ${state === 'dead' && html`<${Button} kind="primary" keys="u"
+      onClick=${() => actions.requeue(job, changed)}>Requeue<//>${again}`}
     ${state === 'delayed' && html`<${Button} keys="u" onClick=${() => actions.requeue(job, changed)}>Run now<//>`}
     ${state !== 'dead' && html`<${Priority} job=${job} changed=${changed} />`}
     <span class="space"></span>
-    <${Button} kind="danger" keys="c" onClick=${() => actions.cancel(job, changed)}>Cancel<//>
+    <${Button} kind="danger" keys="c" onClick=${() => actions.cancel(job, changed)}>Withdraw<//>
   </p>`
 }
 
@@ -120,13 +125,11 @@ function Priority({ job, changed }) {
   </form>`
 }
 
-/** Opens what an id names, in the list where it is now. Throws the service's refusal. */
-export async function openById({ id, queue, isBatch }) {
+/** Where what an id names is now. Throws the service's refusal. */
+export async function placeOf({ id, queue, isBatch }) {
   if (isBatch) {
     await api.inspectBatch(id)
-    go(link(queue, 'batches', id))
-    return
+    return link(queue, 'batches', id)
   }
-  const job = await api.inspect(id)
-  go(link(queue, tabOf(job.state), id))
+  return link(queue, tabOf((await api.inspect(id)).state), id)
 }

@@ -1,6 +1,6 @@
 // The jobs of one state.
 
-import { html, useState } from '../html.js'
+import { html } from '../html.js'
 import * as api from '../api.js'
 import * as actions from '../actions.js'
 import * as bulk from '../bulk.js'
@@ -8,15 +8,16 @@ import { exportList } from '../export.js'
 import { Filters, isNarrowed } from '../filters.js'
 import { number, tail } from '../format.js'
 import { List, Row, usePages } from '../list.js'
+import { jobsOf, useMatching } from '../matching.js'
 import { Pick, PickAll, usePicks } from '../picks.js'
-import { link, tabOf } from '../router.js'
+import { go, link, tabOf } from '../router.js'
 import { Act, Ago, Brief, Button, Empty, Until } from '../ui.js'
 import { newestFirst } from './job.js'
 
 const PAGE = 50
 
-const Id = ({ job, tab }) => html`<td class="id">
-  <a href=${link(job.queue, tab, job.id)} title=${job.id}>${tail(job.id)}</a></td>`
+const Id = ({ job, href }) => html`<td class="id">
+  <a href=${href} title=${job.id}>${tail(job.id)}</a></td>`
 const What = ({ job }) => html`<td class="what"><${Brief} exact=${job.payload} /></td>`
 const Client = ({ job }) => html`<td class="client" data-title="client">${
   job.client && html`<bdi>${job.client}</bdi>`}</td>`
@@ -47,7 +48,7 @@ const LISTS = {
     columns: [['client', 'Client'], ['n attempts', 'Attempts'], ['n age', 'Due in']],
     cells: (job) => [html`<${Client} job=${job} />`, html`<${Attempts} job=${job} />`,
       html`<td class="n age"><${Until} at=${job.due_at} /></td>`],
-    act: (job, changed) => html`<${Act} kind="quiet" keys="u" label="Run now"
+    act: (job, changed) => html`<${Act} kind="row" keys="u" label="Run now"
       onClick=${() => actions.requeue(job, changed)}>Run now<//>`,
     rises: true,
     moves: true,
@@ -57,11 +58,11 @@ const LISTS = {
     columns: [['error', 'Last error'], ['n attempts', 'Attempts'], ['n age', 'Died']],
     cells: (job) => [html`<td class="error"><bdi>${newestFirst(job.errors)[0]?.error ?? 'ran out of time'}</bdi></td>`,
       html`<${Attempts} job=${job} />`, html`<td class="n age"><${Ago} at=${job.ended_at} /></td>`],
-    act: (job, changed) => html`<${Act} kind="quiet" keys="u" label="Requeue"
+    act: (job, changed) => html`<${Act} kind="row" keys="u" label="Requeue"
       onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
     rises: true,
-    all: (queue, count, only, changed) => html`<${Act} keys="U"
-      onClick=${() => actions.requeueAll(queue, count, only, changed)}>Requeue all<//>`,
+    all: (queue, matching, only, changed) => html`<${Act} keys="U"
+      onClick=${() => actions.requeueAll(queue, matching, only, changed)}>Requeue ${jobsOf(matching)}<//>`,
     empty: ['Nothing has died', 'A job lands here when it has failed as often as its queue allows.'],
   },
   completed: {
@@ -81,50 +82,58 @@ const LISTS = {
   },
 }
 
-export function Jobs({ name, state, count, selected }) {
-  const [only, setOnly] = useState({})
+export function Jobs({ name, state, count, selected, only }) {
   const list = LISTS[state]
+  const tab = tabOf(state)
   const load = (page, signal) => api.jobs(name, { state, ...only, limit: PAGE, ...page }, signal)
   const narrowing = JSON.stringify(only)
   const pages = usePages(load, [name, state, narrowing], name)
-  const { data, reload: changed } = pages.answer
+  const { data, reload } = pages.answer
+  const matching = useMatching(name, state, only, count, pages)
+  const changed = () => { reload(); matching.reload() }
+  const setOnly = (filters) => go(link(name, tab, selected, filters))
   const picks = usePicks(data?.jobs ?? [], `${name} ${state} ${narrowing}`)
   const last = ['do', html`<span class="unseen">Actions</span>`]
   const pick = ['pick', html`<${PickAll} picks=${picks} />`]
   const columns = [pick, ['id', 'Job'], ['what', 'Payload'], ...list.columns, last]
-  const row = (job, fresh) => html`<${Row} key=${job.id} href=${link(name, tabOf(state), job.id)}
+  const href = (job) => link(name, tab, job.id, only)
+  const row = (job, fresh) => html`<${Row} key=${job.id} href=${href(job)}
       selected=${job.id === selected} fresh=${fresh}>
     <${Pick} job=${job} picks=${picks} />
-    <${Id} job=${job} tab=${tabOf(state)} /><${What} job=${job} />${list.cells(job)}
+    <${Id} job=${job} href=${href(job)} /><${What} job=${job} />${list.cells(job)}
     <td class="do">${list.act?.(job, changed)}
-      ${!list.final && html`<${Act} kind="quiet" keys="c" label="Cancel"
-        onClick=${() => actions.cancel(job, changed)}>Cancel<//>`}</td>
+      ${!list.final && html`<${Act} kind="row" keys="c" label="Withdraw"
+        onClick=${() => actions.cancel(job, changed)}>Withdraw<//>`}</td>
   <//>`
-  const nothing = ['Nothing like that here', 'The list shows what its filters let through.']
-  const [title, text] = isNarrowed(only) ? nothing : list.empty
   return html`<div class="bar">
       <${Filters} only=${only} setOnly=${setOnly} />
       ${only.search && data && html`<span role="status">${number(data.looked)} looked at</span>`}
-      <span class="space"></span>
-      ${count > 0 && html`<${All} queue=${name} state=${state} count=${count} only=${only} picks=${picks}
+      ${matching.n > 0 && html`<${All} queue=${name} state=${state} matching=${matching} only=${only} picks=${picks}
         changed=${changed} />`}
     </div>
     ${picks.jobs.length > 0 && html`<${Picked} list=${list} picks=${picks} changed=${changed} />`}
     <${List} label=${`${state} jobs`} columns=${columns} pages=${pages} items=${(page) => page.jobs}
-      id=${(job) => job.id} row=${row} empty=${html`<${Empty} title=${title}>${text}<//>`} />`
+      id=${(job) => job.id} row=${row} empty=${html`<${Nothing} list=${list} only=${only} setOnly=${setOnly} />`} />`
+}
+
+function Nothing({ list: { empty: [title, text] }, only, setOnly }) {
+  if (!isNarrowed(only)) return html`<${Empty} title=${title}>${text}<//>`
+  return html`<div class="empty"><strong>No jobs match these filters.</strong>
+    <${Button} onClick=${() => setOnly({})}>Clear<//></div>`
 }
 
 /** What is done to all that the list shows. By what it contains the service finds jobs, and changes none. */
-function All({ queue, state, count, only, picks, changed }) {
+function All({ queue, state, matching, only, picks, changed }) {
   const list = LISTS[state]
-  return html`${!only.search && html`
-      ${list.all?.(queue, count, only, changed)}
-      ${list.moves && html`<${Act} kind="quiet" label=${`Reorder all ${state} jobs`}
-        onClick=${() => bulk.reprioritizeAll(queue, state, count, only, changed)}>Reorder all…<//>`}
-      <${Act} kind="quiet" label=${`Remove all ${state} jobs`}
-        onClick=${() => actions.purge(queue, state, count, only, changed)}>Remove all…<//>`}
-    <${Button} kind="quiet" keys="e" label="Export"
-      onClick=${() => exportList(queue, state, only, picks.jobs)}>Export…<//>`
+  return html`<span class="acts">${!only.search && html`
+      ${list.all?.(queue, matching, only, changed)}
+      ${list.moves && html`<${Act} kind="row" label=${`Reorder ${jobsOf(matching, state)}`}
+        onClick=${() => bulk.reprioritizeAll(queue, state, matching, only, changed)}>
+        Reorder ${jobsOf(matching)}…<//>`}
+      <${Act} kind="row" label=${`Remove ${jobsOf(matching, state)}`}
+        onClick=${() => actions.purge(queue, state, matching, only, changed)}>Remove ${jobsOf(matching)}…<//>`}
+    <${Button} kind="row" keys="e" label="Export"
+      onClick=${() => exportList(queue, state, only, picks.jobs)}>Export…<//></span>`
 }
 
 /** What is done to those that are picked. */
@@ -132,6 +141,6 @@ const Picked = ({ list, picks, changed }) => html`<div class="bar picked" role="
   <b role="status">${number(picks.jobs.length)} picked</b>
   ${list.rises && html`<${Act} onClick=${() => bulk.requeuePicked(picks, changed)}>Put in line<//>`}
   ${list.moves && html`<${Act} onClick=${() => bulk.reprioritizePicked(picks, changed)}>Set priority…<//>`}
-  ${!list.final && html`<${Act} kind="danger" onClick=${() => bulk.cancelPicked(picks, changed)}>Cancel them…<//>`}
+  ${!list.final && html`<${Act} kind="danger" onClick=${() => bulk.cancelPicked(picks, changed)}>Withdraw them…<//>`}
   <${Button} kind="quiet" onClick=${picks.none}>Pick none<//>
 </div>`

@@ -25,7 +25,7 @@ export function Locks({ name, selected }) {
     <td class="id"><a href=${link(name, 'locks', lock.id)} title=${lock.id}>${tail(lock.id)}</a></td>
     <td class="n age"><${Ago} at=${lock.reserved_at} /></td>
     <td class="lease"><${Left} until=${lock.expires_at} since=${lock.reserved_at} /></td>
-    <td class="do"><${Act} kind="quiet" keys="r" label="Release"
+    <td class="do"><${Act} kind="row" keys="r" label="Release"
       onClick=${() => actions.release(lock.id, lock.worker, pages.answer.reload)}>Release<//></td>
   <//>`
   return html`<${List} label="locks" columns=${COLUMNS} pages=${pages} items=${(data) => data.locks}

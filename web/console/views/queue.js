@@ -5,19 +5,20 @@ import { Chart } from '../chart.js'
 import { age, countdown, number } from '../format.js'
 import { lookAt } from '../live.js'
 import { TABS, link } from '../router.js'
-import { Empty, Waiting } from '../ui.js'
+import { Act, Empty, Waiting } from '../ui.js'
 import { Activity } from './activity.js'
 import { Batch, Batches } from './batches.js'
 import { Held } from './held.js'
 import { Job } from './job.js'
 import { Jobs } from './jobs.js'
 import { Locks } from './locks.js'
+import { addJob } from '../newjob.js'
 import { Pause } from './overview.js'
 import { Settings } from './settings.js'
 
 const KEYS = { activity: 'v', settings: 's' }
 
-export function Queue({ name, tab, id, state, theme }) {
+export function Queue({ name, tab, id, only, state, theme }) {
   useEffect(() => {
     lookAt(name)
     return () => lookAt(null)
@@ -28,13 +29,14 @@ export function Queue({ name, tab, id, state, theme }) {
     return html`<main class="page"><${Empty} title=${`There is no queue ${name}`}>
       It comes into being with its first job. <a href="#/">All queues</a><//></main>`
   }
-  const back = link(name, tab)
+  const back = link(name, tab, null, only)
   const isBatch = tab === 'batches' && id?.endsWith('0000')
   return html`<main class="page">
     <${Head} queue=${queue} at=${state.at} theme=${theme} />
     <${Tabs} queue=${queue} tab=${tab} />
     <div class=${classes('split', id && 'open')}>
-      <section class="main" aria-label=${tab}><${View} queue=${queue} tab=${tab} id=${id} state=${state} /></section>
+      <section class="main" aria-label=${tab}>
+        <${View} queue=${queue} tab=${tab} id=${id} only=${only} /></section>
       ${id && isBatch && html`<${Batch} key=${id} name=${name} id=${id} back=${back} />`}
       ${id && !isBatch && html`<${Job} key=${id} queue=${queue} id=${id} back=${back} />`}
     </div>
@@ -49,7 +51,9 @@ function Head({ queue, at, theme }) {
   return html`<header class="head">
     <div class="title">
       <h1>${name}</h1>${settings.paused && html`<span class="state paused">paused</span>`}
-      <span class="space"></span><${Pause} queue=${queue} />
+      <span class="space"></span>
+      <${Act} keys="A" label="Add a job" onClick=${() => addJob(name)}>Add a job…<//>
+      <${Pause} queue=${queue} />
     </div>
     <dl class="vital">
       <div><dt>Oldest waiting</dt><dd>${oldest === null ? '–' : age(oldest + since)}</dd></div>
@@ -78,14 +82,13 @@ function Tabs({ queue, tab }) {
   return html`<nav class="tabs" ref=${bar} aria-label="Lists">${TABS.map(draw)}</nav>`
 }
 
-function View({ queue, tab, id, state }) {
+function View({ queue, tab, id, only }) {
   const { name, counts } = queue
   if (tab === 'held') return html`<${Held} key=${name} name=${name} queue=${queue} selected=${id} />`
   if (tab === 'locks') return html`<${Locks} key=${name} name=${name} selected=${id} />`
   if (tab === 'batches') return html`<${Batches} key=${name} name=${name} selected=${id} />`
-  if (tab === 'activity') {
-    return html`<${Activity} key=${name} name=${name} events=${state.events} link=${state.link} />`
-  }
+  if (tab === 'activity') return html`<${Activity} key=${name} name=${name} />`
   if (tab === 'settings') return html`<${Settings} key=${name} queue=${queue} />`
-  return html`<${Jobs} key=${`${name} ${tab}`} name=${name} state=${tab} count=${counts[tab]} selected=${id} />`
+  return html`<${Jobs} key=${`${name} ${tab}`} name=${name} state=${tab} count=${counts[tab]} selected=${id}
+    only=${only} />`
 }

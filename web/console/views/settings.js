@@ -2,29 +2,37 @@
 
 import { html, classes, useLayoutEffect, useState } from '../html.js'
 import * as api from '../api.js'
-import { duration, number, readDuration } from '../format.js'
+import { duration, many, readDuration } from '../format.js'
 import { again, mayAct } from '../live.js'
 import { Button, ask, say } from '../ui.js'
+// The service makes it of its own settings.
+import { DEFAULTS } from '../words.js'
 
+/** name → [title, what it does]. What holds where nothing is set is the service's to say. */
 const KNOWN = {
-  lease_ms: ['Lease', 'How long a hand-out lasts', 300_000],
-  max_hold_ms: ['Longest hold', 'Nobody keeps a job longer, however often it is extended; 0 is no limit', 86_400_000],
-  warn_ms: ['Warning', 'The person is warned this long before the end', 60_000],
-  max_attempts: ['Attempts', 'Hand-outs that may fail or run out of time before a job is dead; 0 is no limit', 0],
-  backoff: ['Rest after a fail', 'A failed job is not handed out before', null],
-  dedupe: ['Equal payloads are one job', 'While it lives, a job that is enqueued again is the same', true],
-  worker_limit: ['Jobs per worker', 'What a named worker holds at once; 0 is no limit', 1],
-  share_drafts: ['Share drafts', 'Whoever gets a job next sees what the last one had typed', false],
-  retention_ms: ['Keep what has ended', 'Completed and cancelled jobs, with their results', 3_600_000],
-  retention_max: ['Keep at most', 'So many completed and cancelled jobs', 100_000],
-  max_jobs: ['Room', 'Jobs that have not ended, and dead ones; 0 is no limit', 0],
+  lease_ms: ['Lease', 'A worker has this long for a job, and may extend it'],
+  max_hold_ms: ['Longest hold', 'No worker keeps a job longer, however often they extend it'],
+  warn_ms: ['Warning', 'The worker is warned this long before the time is over'],
+  max_attempts: ['Attempts', 'A job is dead after so many attempts that failed or ran out of time'],
+  backoff: ['Pause after a failure', 'A job that failed is not handed out again before this time is over'],
+  dedupe: ['Add equal jobs once', 'A job that equals one that has not ended is not added a second time'],
+  worker_limit: ['Jobs per worker', 'A worker with a name holds at most so many jobs at once'],
+  share_drafts: ['Share drafts', 'The next worker of a job sees what the last one had typed'],
+  retention_ms: ['Keep finished jobs for', 'Then completed and cancelled jobs are deleted, with their results'],
+  retention_max: ['Finished jobs to keep', 'When there are more completed and cancelled jobs, the oldest are deleted'],
+  max_jobs: ['Largest size', 'No job is added while the queue has so many that are dead or have not ended'],
+}
+/** What 0 means of these. */
+const ZERO = {
+  max_hold_ms: 'no limit', max_attempts: 'no limit', worker_limit: 'no limit', max_jobs: 'no limit', warn_ms: 'none',
 }
 
 const SAVED = 'The settings are saved.'
 const UNREAD = 'cannot be read: write it like 90 s, 5 min or 1 h 30 min'
 
 const isDuration = (name) => name.endsWith('_ms')
-const write = (name, value) => (isDuration(name) ? duration(value) : String(value))
+const write = (name, value) =>
+  (value === 0 && ZERO[name]) || (isDuration(name) ? duration(value) : String(value))
 
 function usually(name, usual) {
   if (usual === null) return 'none'
@@ -72,11 +80,14 @@ function Form({ queue }) {
   const { name, settings } = queue
   const { draft, dirty, change, saved, undo, errors, setErrors } = useDraft(name, settings)
   const [busy, setBusy] = useState(false)
+  const [isSaved, setSaved] = useState(false)
+  useLayoutEffect(() => setSaved(false), [name])
   const fields = Object.keys(settings).filter((field) => field !== 'paused')
 
   const send = async (patch) => {
     again(await api.configure(name, patch))
     saved(draft)
+    setSaved(true)
   }
   const save = async (event) => {
     event.preventDefault()
@@ -100,21 +111,22 @@ function Form({ queue }) {
     ${errors[''] && html`<p class="problem" role="alert">${errors['']}</p>`}
     <p class=${classes('save', dirty.length && 'dirty')}>
       <button class="button primary" type="submit" disabled=${busy || dirty.length === 0}>${
-        dirty.length ? `Save ${number(dirty.length)} ${dirty.length === 1 ? 'change' : 'changes'}` : 'Saved'}</button>
+        dirty.length ? `Save ${many(dirty.length, 'change')}` : 'Save'}</button>
       ${dirty.length > 0 && html`<${Button} kind="quiet" onClick=${undo}>Undo<//>`}
+      <span class="dim" role="status">${isSaved && dirty.length === 0 && 'Saved'}</span>
     </p>
   </form>`
 }
 
 function keepsLess(patch, settings) {
-  const isLess = (field) => field in patch && (patch[field] ?? KNOWN[field][2]) < settings[field]
+  const isLess = (field) => field in patch && (patch[field] ?? DEFAULTS[field]) < settings[field]
   return ['retention_ms', 'retention_max'].some(isLess)
 }
 
 function askToKeepLess(name, work) {
   ask({
     title: `Keep less of ${name}?`,
-    text: 'Completed and cancelled jobs beyond it are forgotten with their results. This cannot be undone.',
+    text: 'Completed and cancelled jobs beyond it are deleted with their results. This cannot be undone.',
     action: 'Keep less',
     danger: true,
     work,
@@ -124,7 +136,8 @@ function askToKeepLess(name, work) {
 
 /** `value`: what was typed; `undefined` nothing, `null` back to the default. */
 function Field({ name, value, now, error, onChange }) {
-  const [, text = '', usual] = KNOWN[name] ?? []
+  const [, text = ''] = KNOWN[name] ?? []
+  const usual = DEFAULTS[name] ?? null
   const shown = value === undefined ? now : value === null ? usual : value
   const isUsual = value === null || (value === undefined && same(now, usual))
   const id = `set-${name}`
@@ -133,7 +146,7 @@ function Field({ name, value, now, error, onChange }) {
     <label for=${id}>${title(name)}</label>
     <div class="value"><${Input} id=${id} name=${name} value=${value ?? shown} raw=${typeof value === 'string'}
       kind=${typeof (now ?? usual)} onChange=${onChange} />
-      ${!isUsual && name in KNOWN && html`<${Button} kind="quiet" label=${`${back}: ${title(name)}`}
+      ${!isUsual && name in DEFAULTS && html`<${Button} kind="quiet" label=${`${back}: ${title(name)}`}
         onClick=${() => onChange(null)}>${back}<//>`}
     </div>
     <p>${text}${isUsual && html`<span class="dim"> · default</span>`}</p>
@@ -168,6 +181,7 @@ function Backoff({ id, value, onChange }) {
 function read(name, value, settings) {
   if (value === null || typeof value === 'boolean') return value
   if (name === 'backoff') return readBackoff(value)
+  if (name in ZERO && ['', 'none', 'no limit'].includes(value.trim().toLowerCase())) return 0
   if (isDuration(name)) return readDuration(value)
   if (typeof settings[name] === 'number') return /^\d+$/.test(value.trim()) ? Number(value) : NaN
   return value

@@ -28,7 +28,7 @@ export function Workers() {
     <td class="id"><a href=${link(job.queue, 'held', job.id)} title=${job.id}>${tail(job.id)}</a></td>
     <td class="n age"><${Ago} at=${job.reserved_at} /></td>
     <td class="lease"><${Left} until=${job.expires_at} since=${job.reserved_at} /></td>
-    <td class="do"><${Act} kind="quiet" keys="r" label="Release"
+    <td class="do"><${Act} kind="row" keys="r" label="Release"
       onClick=${() => actions.release(job.id, job.worker, reload)}>Release<//></td>
   <//>`
   return html`<main class="page">

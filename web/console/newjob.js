@@ -1,0 +1,134 @@
+// A job that an operator makes by hand: of a payload that is typed, or of that of a job that has ended.
+
+import { html, useState } from './html.js'
+import * as api from './api.js'
+import { pretty } from './exact.js'
+import { tail } from './format.js'
+import { again, live } from './live.js'
+import { go, link } from './router.js'
+import { ask } from './ui.js'
+
+/** What was typed and not sent, by queue or job: a dialog is closed more easily than a payload is typed again. */
+const drafts = new Map()
+live.subscribe(({ access }) => { if (access === 'needed' || access === 'refused') drafts.clear() })
+
+/** What is wrong with a text as JSON, in a sentence; nothing if it is JSON. */
+export function jsonProblem(text) {
+  if (!text.trim()) return 'A job needs a payload. It may be any JSON, such as {"photo": 17}.'
+  try {
+    JSON.parse(text)
+    return ''
+  } catch (error) {
+    return `The payload is not JSON: ${error.message}`
+  }
+}
+
+/** The same body again, after an answer that was lost, makes no second job. */
+function idempotencyKeys() {
+  let body, key
+  return (text) => {
+    if (text !== body) {
+      body = text
+      key = `console-${[...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join('-')}`
+    }
+    return key
+  }
+}
+
+/** `more`: what a job has beside its payload, which is sent as it was typed. */
+async function send(payload, more, keyOf) {
+  const problem = jsonProblem(payload)
+  if (problem) throw new Error(problem)
+  const text = `${JSON.stringify(more).slice(0, -1)},"payload":${payload.trim()}}`
+  const answer = await api.enqueue(text, keyOf(text))
+  if (answer.duplicate) {
+    throw new Error(`Nothing was added: job ${tail(answer.id)} is equal and has not ended. `
+      + 'Change the payload, or choose to add it all the same.')
+  }
+  return answer.id
+}
+
+function askFor(draft, value, { work, ...question }) {
+  const keyOf = idempotencyKeys()
+  ask({
+    ...question,
+    form: JobForm,
+    value: { ...value, ...drafts.get(draft) },
+    onChange: (typed) => drafts.set(draft, typed),
+    work: async (tell, typed) => {
+      const { payload, priority, client, isTwin } = typed
+      const more = { priority: Number(priority), ...(client && { client }), ...(isTwin && { dedupe: false }) }
+      const answer = await work((rest) => send(payload, { ...more, ...rest }, keyOf), typed)
+      drafts.delete(draft)
+      again()
+      return answer
+    },
+  })
+}
+
+/** `queue`: its name; without one it is asked for. */
+export const addJob = (queue) => askFor(`queue ${queue ?? ''}`, {
+  queue, payload: '', priority: '50', client: '', isTwin: false,
+}, {
+  title: queue ? `Add a job to ${queue}` : 'Add a job',
+  asksQueue: !queue,
+  text: 'It is put in line like any other job.',
+  action: 'Add the job',
+  work: (put, typed) => put({ queue: typed.queue }),
+  done: (id) => `Job ${tail(id)} is added.`,
+})
+
+const NOT_COPIED = { batch: 'It is not in the batch of the old one.' }
+
+export function runAgain(job) {
+  const { id, queue, state, locks, lease_ms, max_attempts, backoff } = job
+  const isDead = state === 'dead'
+  const copied = {
+    ...(locks.length && { locks }), ...(lease_ms && { lease_ms }), ...(max_attempts !== null && { max_attempts }),
+    ...(backoff && { backoff: Object.fromEntries(Object.entries(backoff).filter(([, part]) => part !== null)) }),
+  }
+  askFor(`job ${id}`, {
+    queue, payload: pretty(job.payload, false), priority: String(job.priority), client: job.client ?? '', isTwin: false,
+    isWithdrawn: false,
+  }, {
+    title: `Run job ${tail(id)} again with another payload`,
+    isDead,
+    text: ['This makes a new job with an id of its own. The old one stays as it is',
+      isDead ? ', unless you withdraw it below.' : '.', job.batch ? ` ${NOT_COPIED.batch}` : ''].join(''),
+    action: 'Add the new job',
+    work: async (put, { isWithdrawn }) => {
+      const made = await put({ queue, ...copied })
+      // What fails here is said; the new job is there, and is not made again.
+      const problem = isWithdrawn ? await api.cancel(id, false).then(() => '', ({ message }) => message) : ''
+      go(link(queue, 'waiting', made))
+      return { made, isWithdrawn, problem }
+    },
+    done: ({ made, isWithdrawn, problem }) => [`New job ${tail(made)} is added.`,
+      isWithdrawn && (problem ? `Job ${tail(id)} is still there: ${problem}` : `Job ${tail(id)} is withdrawn.`)]
+      .filter(Boolean).join(' '),
+  })
+}
+
+function JobForm({ what, value, onChange }) {
+  const [isLeft, setLeft] = useState(false)
+  const set = (name, kind = 'value') => (event) => onChange({ ...value, [name]: event.target[kind] })
+  // Only marked: a line of words would move the button away from under the press that leaves the field.
+  const isWrong = isLeft && Boolean(jsonProblem(value.payload))
+  return html`
+    ${what.asksQueue && html`<label>Queue
+      <input value=${value.queue ?? ''} required autofocus autocomplete="off" spellcheck=${false}
+        onInput=${set('queue')} /></label>`}
+    <label>Payload, as JSON
+      <textarea rows="10" required autofocus spellcheck=${false} autocomplete="off" aria-invalid=${isWrong}
+        value=${value.payload} onInput=${set('payload')}
+        onBlur=${() => setLeft(true)} /></label>
+    <div class="pair">
+      <label>Priority, 0 is the most urgent
+        <input type="number" min="0" max="99" required value=${value.priority} onInput=${set('priority')} /></label>
+      <label>Client, may be empty
+        <input value=${value.client} autocomplete="off" spellcheck=${false} onInput=${set('client')} /></label></div>
+    ${what.isDead && html`<label class="check"><input type="checkbox" checked=${value.isWithdrawn}
+      onChange=${set('isWithdrawn', 'checked')} /> Withdraw the old job</label>`}
+    <label class="check"><input type="checkbox" checked=${value.isTwin} onChange=${set('isTwin', 'checked')} />
+      Add it even if an equal job has not ended</label>`
+}

@@ -1,0 +1,30 @@
+// What is wrong with a queue, and which queue is looked at first.
+
+import { number } from './format.js'
+
+const isIdle = ({ counts, reservations, settings }) =>
+  counts.waiting > 0 && reservations.live === 0 && !settings.paused
+
+/** What no other column of the overview says: `[kind, words]` of each. */
+export const troublesOf = (queue) => [
+  queue.reservations.overdue > 0 && ['overdue', `${number(queue.reservations.overdue)} overdue`],
+  isIdle(queue) && ['idle', 'no workers'],
+  queue.settings.paused && ['paused', 'paused'],
+].filter(Boolean)
+
+/**
+ * How bad it is, as one number, as there may be ten thousand queues: dead jobs count most, then overdue ones, then jobs
+ * that wait for nobody. Among equals it is how many, and then how long the oldest has waited.
+ */
+function rankOf(queue) {
+  const { counts: { dead, waiting }, reservations: { overdue }, settings: { paused } } = queue
+  const kinds = [dead > 0, overdue > 0, isIdle(queue), paused && waiting > 0]
+  const kind = kinds.reduce((sum, is) => sum * 2 + Number(is), 0)
+  return kind * 1e14 + Math.min(dead + overdue, 9_999) * 1e10 + Math.min(queue.oldest_waiting_ms ?? -1, 9_999_999_999)
+}
+
+/** The worst first, and then by name. */
+export function byTrouble(queues) {
+  const ranked = queues.map((queue) => ({ queue, rank: rankOf(queue) }))
+  return ranked.sort((a, b) => b.rank - a.rank || (a.queue.name < b.queue.name ? -1 : 1)).map(({ queue }) => queue)
+}
