@@ -1,5 +1,6 @@
 //! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
 
+mod backup;
 mod bulk;
 mod durability;
 mod environment;
@@ -29,6 +30,7 @@ use clap::{
 
 use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
+    backup::{Backup, Restore},
     bulk::{Export, Import},
     durability::Durability,
     environment::{levels, strangers},
@@ -71,6 +73,10 @@ pub enum Command {
     Migrate(Migrate),
     /// Move all queues to another Redis, and leave this one behind
     Move(Move),
+    /// Copy the data of a private server into a new folder, while it serves or not
+    Backup(Backup),
+    /// Put such a copy into a new data folder, after a look at whether it is whole
+    Restore(Restore),
     /// Test the configuration and Redis, and say what is wrong
     Check(Checking),
     /// Make a token for a worker, signed by the first secret

@@ -1,6 +1,7 @@
 //! The private server: without a Redis of the operator's, intray starts and supervises its own valkey-server or
 //! redis-server, reached over a unix socket that only this user can open, with its data in one folder.
 
+mod backup;
 mod engine;
 mod entries;
 mod folder;
@@ -25,6 +26,7 @@ use rustix::process::Signal;
 use tokio::{sync::watch, time};
 use tracing::{info, warn};
 
+pub use self::backup::{Copied, backup, restore};
 use self::{
     folder::Folder,
     keeper::{Keeper, Phase},

@@ -10,7 +10,8 @@ use anyhow::anyhow;
 use intray::{
     access::{self, Signer},
     bulk,
-    config::{self, Checking, Cli, Command, Key, KeyTask, LogFormat, Migrate, Move, Serve, Token},
+    config::{self, Backup, Checking, Cli, Command, Key, KeyTask, LogFormat, Migrate, Move, Restore, Serve, Token},
+    embedded::{self, Copied},
     healthcheck,
     queue::{self, Check, Moved, Queues},
     service::{self, Backend},
@@ -41,6 +42,8 @@ fn main() -> ExitCode {
             .and_then(|()| run(Builder::new_multi_thread().worker_threads(options.threads()), serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
         Command::Move(options) => block_on(leave(options)),
+        Command::Backup(options) => backup(&options),
+        Command::Restore(options) => restore(&options),
         Command::Import(options) => match block_on(async move { bulk::import(&options).await }) {
             Ok(0) => Ok(()),
             Ok(_) => return ExitCode::from(SOME_REFUSED),
@@ -129,6 +132,20 @@ fn key(options: Key) -> anyhow::Result<()> {
             println!("{keys} of {} taken out of {}", name.as_str(), keys_file.display());
         }
     }
+    Ok(())
+}
+
+fn backup(options: &Backup) -> anyhow::Result<()> {
+    let data = options.data_dir().map_err(anyhow::Error::msg)?;
+    let Copied { files, bytes } = embedded::backup(data, &options.to)?;
+    println!("{} is copied to {}: {files} files, {bytes} bytes", data.display(), options.to.display());
+    Ok(())
+}
+
+fn restore(options: &Restore) -> anyhow::Result<()> {
+    let data = options.data_dir().map_err(anyhow::Error::msg)?;
+    let Copied { files, bytes } = embedded::restore(&options.from, data)?;
+    println!("{} is restored to {}: {files} files, {bytes} bytes", options.from.display(), data.display());
     Ok(())
 }
 

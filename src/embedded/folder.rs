@@ -16,7 +16,7 @@ use tracing::warn;
 use super::StartError;
 use crate::sha256::{Sha256, hex};
 
-const LOCK: &str = "intray.lock";
+pub(super) const LOCK: &str = "intray.lock";
 const SOCKET: &str = "redis.sock";
 /// What fits into `sockaddr_un` before its closing zero.
 const SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };

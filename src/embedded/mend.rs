@@ -44,8 +44,8 @@ fn quoted(path: &Path) -> String {
 pub(super) fn mend(data: &Path, checker: &'static str) -> Result<(), Damage> {
     let manifest = data.join(FILES).join(MANIFEST);
     let Some(files) = named_in(&manifest)? else { return Ok(()) };
-    let newest = files.iter().rposition(|(_, is_appended)| *is_appended);
-    for (n, (name, is_appended)) in files.iter().enumerate() {
+    let newest = newest(&files);
+    for (n, Named { name, is_appended, .. }) in files.iter().enumerate() {
         let file = data.join(FILES).join(name);
         if !file.exists() {
             return Err(Damage::Missing { file, manifest });
@@ -65,8 +65,22 @@ pub(super) fn mend(data: &Path, checker: &'static str) -> Result<(), Damage> {
     Ok(())
 }
 
-/// The files by their order, and whether a server appends to them. `None`: no server has ever been here.
-fn named_in(manifest: &Path) -> Result<Option<Vec<(String, bool)>>, Damage> {
+/// A file that the list of the server names.
+pub(super) struct Named {
+    pub(super) name: String,
+    /// Whether a server appends to it, or did.
+    pub(super) is_appended: bool,
+    /// How it stands there.
+    pub(super) line: String,
+}
+
+/// The one that a server goes on with.
+pub(super) fn newest(files: &[Named]) -> Option<usize> {
+    files.iter().rposition(|file| file.is_appended)
+}
+
+/// The files by their order, but for those that were about to be removed. `None`: no server has ever been here.
+pub(super) fn named_in(manifest: &Path) -> Result<Option<Vec<Named>>, Damage> {
     let text = match fs::read(manifest) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -80,7 +94,10 @@ fn named_in(manifest: &Path) -> Result<Option<Vec<(String, bool)>>, Damage> {
     // What it cannot read, the server refuses itself.
     let text = String::from_utf8_lossy(&text);
     let line = |line: &str| match line.split_whitespace().collect::<Vec<_>>().as_slice() {
-        ["file", name, "seq", _, "type", kind @ ("b" | "i")] => Some(((*name).to_owned(), *kind == "i")),
+        // Newer servers say more of a file behind that.
+        ["file", name, "seq", _, "type", kind @ ("b" | "i"), ..] => {
+            Some(Named { name: (*name).to_owned(), is_appended: *kind == "i", line: line.to_owned() })
+        }
         _ => None,
     };
     Ok(Some(text.lines().filter_map(line).collect()))
@@ -104,7 +121,7 @@ fn damage(survey: &Survey) -> Option<u64> {
 }
 
 /// Whether the damage is what a power cut leaves: zeros to the end, or a little garbage with nothing whole in it.
-fn is_torn(file: &mut File, survey: &Survey) -> io::Result<bool> {
+pub(super) fn is_torn(file: &mut File, survey: &Survey) -> io::Result<bool> {
     let End::Broken { entry, wrong } = survey.end else { return Ok(false) };
     let length = file.metadata()?.len();
     if length - entry < TORN {

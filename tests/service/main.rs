@@ -179,6 +179,8 @@ mod faults {
 
 /// The program: how it starts, what it shows, how it ends, and what is left of its file.
 mod program {
+    mod backup; // Copies of what is kept, made while everybody works: what is restored elsewhere has each job, once.
+    mod backup_of_redis; // The same of a Redis of one's own, in a container too, and of a cluster.
     mod bulk; // `intray import` and `intray export`: what breaks is gone on with, what is refused is said.
     mod carried_in; // What `intray import` reads, and what it makes of a line.
     mod carried_out; // What `intray export` writes, and where.

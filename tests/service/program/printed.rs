@@ -88,7 +88,7 @@ async fn as_printed(page: &str, w: &World, folder: &Path) {
 }
 
 /// What a script prints, for which `intray` is the program.
-async fn shell(script: &str, folder: &Path) -> String {
+pub async fn shell(script: &str, folder: &Path) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_intray")).with_file_name("");
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap_or_default());
     let mut bash = Command::new("bash");

@@ -42,11 +42,12 @@ use tempfile::TempDir;
 use self::behind::Watcher;
 pub use self::{
     children::{Tied, is_alive, signal_process},
-    engine::{Engine, Form, latest},
+    engine::{Engine, Form, latest, program_of_engines},
     http::{Answer, Client, Lost},
     json::{assert_holds, missing},
     plan::Plan,
     proxy::{Fate, Fault, Proxy},
+    replica::free_port,
     service::{End, Service, program, run},
     verbs::{Held, id_of, number},
 };

@@ -1,0 +1,52 @@
+//! `intray backup` and `intray restore`: what is copied, and where to.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{RedisUrl, Store};
+
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// The folder that the copy is written to; it is made
+    #[arg(value_name = "TO")]
+    pub to: PathBuf,
+    #[command(flatten)]
+    store: Store,
+}
+
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// The folder that `intray backup` has written
+    #[arg(value_name = "FROM")]
+    pub from: PathBuf,
+    #[command(flatten)]
+    store: Store,
+}
+
+impl Backup {
+    /// # Errors
+    /// One line for the operator, when the jobs are not in a private server.
+    pub fn data_dir(&self) -> Result<&Path, String> {
+        of_a_private_server(&self.store)
+    }
+}
+
+impl Restore {
+    /// # Errors
+    /// One line for the operator, when the jobs are not in a private server.
+    pub fn data_dir(&self) -> Result<&Path, String> {
+        of_a_private_server(&self.store)
+    }
+}
+
+fn of_a_private_server(store: &Store) -> Result<&Path, String> {
+    match store.redis_url() {
+        RedisUrl::Embedded => Ok(&store.data_dir),
+        RedisUrl::Url(_) | RedisUrl::Sentinels(_) => {
+            Err("this copies the folder of a private server, and --redis-url or REDIS_URL names a Redis of yours: \
+                 docs/backup.md says how that is copied"
+                .to_owned())
+        }
+    }
+}
