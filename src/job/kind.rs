@@ -130,6 +130,8 @@ words! {
         BatchCancelled = "batch_cancelled_kept",
         /// Ids of jobs that are told of by another's.
         Stubs = "stubs",
+        /// Dedupe keys that live jobs share: a job was requeued while another had its key.
+        Shared = "shared",
         /// The latest instant that the queue's own clock gave.
         Stamp = "stamp",
     }
