@@ -11,6 +11,7 @@ queues::choosing::a_call_that_leaves_some_says_where_the_next_goes_on
 queues::choosing::those_that_stay_are_looked_at_once_a_call
 queues::prefixes::what_another_prefix_has_in_the_same_redis_is_another_world
 queues::priorities::a_long_line_is_moved_in_bounded_steps
+queues::searching::payloads_full_of_escapes_are_looked_into_a_few_a_script
 queues::searching::payloads_that_are_kept_apart_are_looked_into_a_few_a_script'
 
 # They count connections or commands at one server, or ask it in which order scripts ran.

@@ -1,18 +1,53 @@
--- dedupe: an ended job frees its dedupe key, if the key is its own.
+-- dedupe: whose a dedupe key is. Its owner is the job that an equal one is told of. A job that is requeued while another has
+-- its key is one more live twin: it stands behind the owner, in a field of its own, and gets the key when those before it end.
 local write = require 'base/write'
+local total = require 'base/total'
 local dedupe = {}
+local BEHIND, MOST, ID_LEN = '+', 64, $ID_LEN
+
+-- Where those are who stand behind the owner.
+function dedupe.behind(digest)
+  return digest .. BEHIND
+end
+
+-- Without those who end; the first of them is the next owner of a key that is free.
+local function write_left(q, digest, owner, behind, ends)
+  local left = {}
+  for at = 1, #behind, ID_LEN do
+    local id = behind:sub(at, at + ID_LEN - 1)
+    if not ends[id] then left[#left + 1] = id end
+  end
+  if not owner or ends[owner] then
+    owner = table.remove(left, 1)
+    if owner then write.set(q, 'dedupe', digest, owner) else write.delete(q, 'dedupe', digest) end
+  end
+  local rest = table.concat(left)
+  if rest == behind then return end
+  if rest ~= '' then return write.set(q, 'dedupe', dedupe.behind(digest), rest) end
+  write.delete(q, 'dedupe', dedupe.behind(digest))
+  total.count(q, 'shared', -1)
+end
 
 local function write_freed(q)
-  local freed, digests = q.freed, {}
-  for digest in pairs(freed) do digests[#digests + 1] = digest end
+  local freed, digests, fields = q.freed, {}, {}
+  for digest in pairs(freed) do
+    digests[#digests + 1] = digest
+    fields[#fields + 1], fields[#fields + 2] = digest, dedupe.behind(digest)
+  end
   if #digests == 0 then return end
-  for i, owner in ipairs(write.ask(q, 'HMGET', q.dedupe, unpack(digests))) do
-    if freed[digests[i]][owner] then write.delete(q, 'dedupe', digests[i]) end
+  local found = write.ask(q, 'HMGET', q.dedupe, unpack(fields))
+  for i, digest in ipairs(digests) do
+    local owner, behind = found[i * 2 - 1], found[i * 2]
+    if behind then
+      write_left(q, digest, owner, behind, freed[digest])
+    elseif freed[digest][owner] then
+      write.delete(q, 'dedupe', digest)
+    end
   end
   q.freed = {}
 end
 
--- Digest -> the jobs that end with it: one that was requeued may have it no more.
+-- Digest -> the jobs that end with it: one that was requeued may not have it.
 function dedupe.free(q, id, header)
   local digest = header.digest
   if not digest then return end
@@ -22,6 +57,19 @@ function dedupe.free(q, id, header)
   end
   q.freed[digest] = q.freed[digest] or {}
   q.freed[digest][id] = true
+end
+
+-- A job lives again. `owners` and `behind` are by digest what is kept of these keys, and are kept up with.
+function dedupe.take(q, id, digest, owners, behind)
+  if not owners[digest] then
+    owners[digest] = id
+    return write.set(q, 'dedupe', digest, id)
+  end
+  local before = behind[digest] or ''
+  if #before >= MOST * ID_LEN then return end
+  behind[digest] = before .. id
+  write.set(q, 'dedupe', dedupe.behind(digest), behind[digest])
+  if before == '' then total.count(q, 'shared') end
 end
 
 return dedupe

@@ -6,10 +6,11 @@ local text = require 'base/text'
 local books = {}
 local call, concat, sub, max, tonumber = redis.call, table.concat, string.sub, math.max, tonumber
 
--- How the queue's own clock and a total stand: the stamp before the next that it gives, and how many there were.
-function books.read(q, what, now)
-  local kept = call('HMGET', q.totals, 'stamp', what)
-  return max(tonumber(kept[1] or 0), now * clock.PER_MS - 1), tonumber(kept[2] or 0)
+-- How the queue's own clock and a total stand: the stamp before the next that it gives, and how many there were. And whether
+-- there are any of what may be unusual, if that is asked.
+function books.read(q, what, now, odd)
+  local kept = odd and call('HMGET', q.totals, 'stamp', what, odd) or call('HMGET', q.totals, 'stamp', what)
+  return max(tonumber(kept[1] or 0), now * clock.PER_MS - 1), tonumber(kept[2] or 0), (kept[3] or '0') ~= '0'
 end
 
 function books.write(q, what, last, count)

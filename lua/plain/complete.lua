@@ -114,7 +114,9 @@ end
 return function(q, args)
   local n, now = #args / STRIDE, clock.read()
   if not read(args, n) or call('ZCOUNT', q.reserved, '-inf', text.of(now)) > 0 then return end
-  local before, count = books.read(q, 'completed', now)
+  local before, count, is_shared = books.read(q, 'completed', now, 'shared')
+  -- Somebody stands behind a dedupe key, and it may be one of these.
+  if is_shared then return end
   local lives, raws = fields_of(q.live, ids, 3, n, one_live), fields_of(q.jobs, ids, 3, n, one_raw)
   local freed, doubts, said, is_locked = decide(args, n, now, before, lives, raws)
   if not freed or is_locked and not gates.may_go(q) then return end

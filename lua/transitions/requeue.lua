@@ -16,6 +16,7 @@ local stamp = require 'base/stamp'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
 local order = require 'jobs/order'
+local dedupe = require 'jobs/dedupe'
 local gate = require 'jobs/gate'
 local baton = require 'jobs/baton'
 local search = require 'jobs/search'
@@ -53,14 +54,16 @@ end
 local function read(q, step)
   local ids, digests = step.ids, {}
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
-  step.those, step.owners, step.first = {}, {}, headers[1] and record.header(headers[1])
+  step.those, step.owners, step.behind, step.first = {}, {}, {}, headers[1] and record.header(headers[1])
   for i, id in ipairs(ids) do
     local header = lives[i] and headers[i] and record.header(headers[i])
     step.those[i] = header and {id = id, record = record.live(lives[i]), header = header}
-    if header and header.digest then digests[#digests + 1] = header.digest end
+    local digest = header and header.digest
+    if digest then digests[#digests + 1], digests[#digests + 2] = digest, dedupe.behind(digest) end
   end
   if #digests > 0 then
-    for i, owner in ipairs(redis.call('HMGET', q.dedupe, unpack(digests))) do step.owners[digests[i]] = owner end
+    local found = redis.call('HMGET', q.dedupe, unpack(digests))
+    for i = 1, #digests, 2 do step.owners[digests[i]], step.behind[digests[i]] = found[i], found[i + 1] end
   end
   gate.foresee(q, step.those)
 end
@@ -76,12 +79,9 @@ local function new_turn(q, r, header)
   order.arrive(q, r, r.score < 0 and r.priority or order.priority_of(r.score), header.client)
 end
 
--- Its dedupe key again, if nobody has taken it since.
+-- Its dedupe key again, behind those that have it by now.
 local function revive(q, step, id, r, header)
-  if header.digest and not step.owners[header.digest] then
-    step.owners[header.digest] = id
-    write.set(q, 'dedupe', header.digest, id)
-  end
+  if header.digest then dedupe.take(q, id, header.digest, step.owners, step.behind) end
   r.attempts, r.skips = 0, ''
   new_turn(q, r, header)
   write.remove(q, 'dead', id)

@@ -16,17 +16,20 @@ local batch = require 'base/batch'
 local place = require 'jobs/place'
 local page = require 'jobs/page'
 local search = require 'jobs/search'
+local spelt = require 'base/spelt'
 local view = require 'jobs/view'
 local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
 -- Bytes of payloads kept apart that a call looks into, but for the last of them.
 local SEARCHED = 524288
+-- Bytes of payloads with escapes that it reads as they are meant, but for the last of them: some milliseconds.
+local SPELT = 65536
 
 local function open(q, args)
   local state = args[1]
   return {
     state = state, limit = tonumber(args[2]), worker = args[3], meant = search.meant(args, 4), text = args[8],
     after_score = args[9], after = args[10], bytes = tonumber(args[11]), page = {}, full = false, bodies = 0, searched = 0,
-    looked = 0, ranks = {},
+    looked = 0, ranks = {}, spelt = 0,
     set = ({
       waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
       completed = q.ended, cancelled = q.ended,
@@ -60,14 +63,25 @@ local function fits(q, list, id, header, r)
   return list.worker == '' or r.lease ~= '' and record.lease(r.lease).worker == list.worker
 end
 
+-- Whether a payload contains it, as it was sent or as it is meant.
+local function contains(list, raw, from)
+  if raw:find(list.text, from, true) then return true end
+  if not raw:find('\\', from, true) then return false end
+  list.signs = list.signs or spelt.signs(list.text)
+  if not spelt.may_hold(raw, list.signs) then return false end
+  list.spelt = list.spelt + #raw
+  return spelt.meaning(raw:sub(from)):find(list.text, 1, true) ~= nil
+end
+
 -- Whether the payload or one of the errors contains what is looked for; nil when that is for the next call to see.
 local function has_text(q, list, id, header, r)
   if list.text == '' or search.has_error(r, list.text) then return true end
-  if not record.is_external(header) then return header.raw:find(list.text, header.stop, true) ~= nil end
+  if list.spelt >= SPELT then return nil end
+  if not record.is_external(header) then return contains(list, header.raw, header.stop) end
   if write.is_spent(q) or list.searched >= SEARCHED or list.bodies >= BODIES then return nil end
   local payload = write.ask(q, 'HGET', q.payloads, id) or ''
   list.bodies, list.searched = list.bodies + 1, list.searched + #payload
-  return payload:find(list.text, 1, true) ~= nil
+  return contains(list, payload, 1)
 end
 
 -- Puts a job on the page. False: it belongs on the next one, or is for the next call to read.

@@ -132,6 +132,8 @@ words! {
         Stubs = "stubs",
         /// Ended jobs and stubs that have been forgotten or removed.
         Gone = "gone",
+        /// Dedupe keys that live jobs share: a job was requeued while another had its key.
+        Shared = "shared",
         /// The latest instant that the queue's own clock gave.
         Stamp = "stamp",
     }

@@ -15,7 +15,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "write.remove(q, 'held', record.held(lease, id))\n  if how",
     ),
     ("a reservation that ended stays in `held`", "write.remove(q, 'held', record.held(lease, id))\n  if how", "if how"),
-    ("an ended job keeps its dedupe key", "write.delete(q, 'dedupe', digests[i])", ""),
+    ("an ended job keeps its dedupe key", "then\n      write.delete(q, 'dedupe', digest)", "then"),
     (
         "an expiry counts no attempt",
         "r.attempts = r.expired + 1, r.attempts + 1",

@@ -113,7 +113,7 @@ impl Queue {
             Dedupe::Key(key) => Some(dedupe_digest(client, 'k', key)),
             Dedupe::Off => None,
         };
-        if let Some(&twin) = key.and_then(|key| self.keys.get(&key)) {
+        if let Some(twin) = key.and_then(|key| Some(self.keys.get(&key)?[0])) {
             let state = self.jobs[&twin].state;
             if let Some(fingerprint) = fingerprint {
                 let at = self.stamp();
@@ -129,7 +129,7 @@ impl Queue {
         let job = self.job(id);
         (job.key, job.fingerprint) = (key, fingerprint);
         if let Some(key) = key {
-            self.keys.insert(key, id);
+            self.keys.insert(key, vec![id]);
         }
         self.line_up(id);
         Enqueued::Stored { id: named(id), state: self.jobs[&id].state }

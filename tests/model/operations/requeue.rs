@@ -62,15 +62,13 @@ impl Queue {
         self.is_kept(id) || self.is_called_off(id)
     }
 
-    /// Another life: attempts start again, at the end of the line, with its dedupe key if nobody has taken it since.
+    /// Another life: attempts start again, at the end of the line, with its dedupe key, behind those that have it.
     fn revive(&mut self, id: Code) {
         let job = self.job(id);
         job.attempts = 0;
         job.skips.clear();
         job.place = None;
-        if let Some(key) = job.key {
-            self.keys.entry(key).or_insert(id);
-        }
+        self.take_key(id);
         self.ensure_place(id, None);
         self.ready(id);
         self.tell("requeued", id, "", "");

@@ -45,6 +45,9 @@ pub const DEFAULT: Settings = Settings {
     max_jobs: 0,
 };
 
+/// So many jobs stand behind the one that has a dedupe key.
+const MOST_BEHIND: usize = 64;
+
 /// One queue.
 pub struct Queue {
     pub now: u64,
@@ -56,8 +59,8 @@ pub struct Queue {
     /// What remembers an enqueue with an idempotency key that met a twin.
     pub stubs: BTreeMap<Code, Stub>,
     pub batches: BTreeMap<Code, Batch>,
-    /// Dedupe digest to the job that has it.
-    pub keys: BTreeMap<[u8; 16], Code>,
+    /// Dedupe digest to the job that has it, and those behind it.
+    pub keys: BTreeMap<[u8; 16], Vec<Code>>,
     /// V of each priority.
     pub tops: BTreeMap<u8, u64>,
     /// What a client has in line, by priority.
@@ -123,12 +126,44 @@ impl Queue {
         *self.ever.entry(total).or_default() += 1;
     }
 
-    /// An ended job frees its dedupe key, if the key is its own.
+    /// An ended job leaves its dedupe key to those who stand behind it.
     pub fn free_key(&mut self, id: Code) {
-        if let Some(key) = self.jobs[&id].key
-            && self.keys.get(&key) == Some(&id)
-        {
+        let Some(key) = self.jobs[&id].key else { return };
+        let Some(twins) = self.keys.get_mut(&key) else { return };
+        let was_shared = twins.len() > 1;
+        twins.retain(|twin| *twin != id);
+        let left = twins.len();
+        if left == 0 {
             self.keys.remove(&key);
+        }
+        if was_shared && left == 1 {
+            *self.totals.entry("shared").or_default() -= 1;
+        }
+    }
+
+    /// The keys as they are kept: the owner in one field, those behind it in another.
+    pub fn key_rows(&self) -> BTreeMap<Vec<u8>, String> {
+        let mut rows = BTreeMap::new();
+        for (key, twins) in &self.keys {
+            let (owner, behind) = twins.split_first().expect("somebody has the key");
+            rows.insert(key.to_vec(), owner.as_str().to_owned());
+            if !behind.is_empty() {
+                rows.insert([&key[..], b"+"].concat(), behind.iter().map(Code::as_str).collect());
+            }
+        }
+        rows
+    }
+
+    /// A job that lives again has its dedupe key, or stands behind those that have it.
+    pub fn take_key(&mut self, id: Code) {
+        let Some(key) = self.jobs[&id].key else { return };
+        let twins = self.keys.entry(key).or_default();
+        if twins.len() > MOST_BEHIND {
+            return;
+        }
+        twins.push(id);
+        if twins.len() == 2 {
+            self.count("shared");
         }
     }
 

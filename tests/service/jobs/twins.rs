@@ -106,3 +106,51 @@ async fn a_queue_may_do_without_deduplication() {
     assert_eq!(id_of(&w.put(json!({ "payload": 2, "dedupe_key": "k" })).await.is(200)), keyed);
     w.check().await;
 }
+
+/// Whichever of the two ends first, and however: the other is what an equal job is told of.
+#[tokio::test]
+async fn a_requeued_job_is_a_twin_when_the_other_ends() {
+    let w = World::start().await;
+    w.set(json!({ "max_attempts": 1 })).await;
+    for (n, first_ends) in [(1, "requeued"), (2, "other"), (3, "both"), (4, "cancelled")] {
+        let payload = json!({ "payload": n });
+        let old = w.enqueue_as(payload.clone()).await;
+        w.fail(&w.reserve_by(json!({ "id": old })).await).await.is(200);
+        assert_eq!(w.state(&old).await, "dead");
+        let new = w.enqueue_as(payload.clone()).await;
+        assert_ne!(old, new, "a dead job is no twin");
+        assert_eq!(w.requeue(&old).await, 1);
+        let twin_is = async |id: &str| {
+            let answer = w.put(payload.clone()).await.is(200);
+            assert_eq!((answer["duplicate"].clone(), id_of(&answer)), (json!(true), id.to_owned()), "{first_ends}");
+        };
+        twin_is(&new).await;
+        let complete = async |id: &str| w.complete(&w.reserve_by(json!({ "id": id })).await).await.is(200);
+        match first_ends {
+            "other" => {
+                complete(&new).await;
+                twin_is(&old).await;
+                complete(&old).await;
+            }
+            "requeued" => {
+                complete(&old).await;
+                twin_is(&new).await;
+                complete(&new).await;
+            }
+            "cancelled" => {
+                w.delete(&format!("/jobs/{new}")).await.is(200);
+                twin_is(&old).await;
+                w.delete(&format!("/jobs/{old}")).await.is(200);
+            }
+            _ => {
+                let held = [w.reserve_by(json!({ "id": new })).await, w.reserve_by(json!({ "id": old })).await];
+                let items: Vec<_> = held.iter().map(|held| json!({ "reservation": held.reservation })).collect();
+                w.post("/jobs/complete", json!(items)).await.is(200);
+            }
+        }
+        let fresh = w.put(payload.clone()).await;
+        assert_eq!(fresh.status, 201, "{first_ends}: nobody lives any more");
+        w.delete(&format!("/jobs/{}", id_of(&fresh.json()))).await.is(200);
+    }
+    w.check().await;
+}

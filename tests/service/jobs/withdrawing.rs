@@ -76,7 +76,6 @@ async fn what_is_completed_or_unknown_cannot_be_cancelled() {
         "nowhere-7ZZZZZZZZZZZZZZZZZZZZZZZZZ",
         "x",
         "default-7zzzzzzzzzzzzzzzzzzzzzzzzz",
-        "%ff",
     ] {
         w.cancel(id).await.refused("unknown-job");
         w.get(&format!("/jobs/{id}")).await.refused("unknown-job");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World};
+use crate::world::{Answer, World, encoded};
 
 async fn list(w: &World, query: &str) -> Answer {
     w.get(&format!("/queues/default/jobs?{query}")).await
@@ -65,5 +65,92 @@ async fn payloads_that_are_kept_apart_are_looked_into_a_few_a_script() {
     }
     assert_eq!(found, [json!(39)]);
     assert!(scripts >= 2_400_000 / (524_288 + 60_100), "half a MiB a script: {scripts} scripts for 2.4 MB");
+    w.check().await;
+}
+
+/// A text as a producer may write it in JSON: some of its characters as escapes, of capital or small digits.
+fn spellings(text: &str) -> Vec<String> {
+    let escaped = |digits: fn(u16) -> String, which: fn(char) -> bool| {
+        let spell = |char: char| match which(char) {
+            true => char.encode_utf16(&mut [0; 2]).iter().map(|unit| digits(*unit)).collect(),
+            false => char.to_string(),
+        };
+        text.chars().map(spell).collect::<String>()
+    };
+    let (small, capital): (fn(u16) -> String, fn(u16) -> String) =
+        (|unit| format!("\\u{unit:04x}"), |unit| format!("\\u{unit:04X}"));
+    let quoted = serde_json::to_string(text).expect("JSON");
+    let plain = quoted[1..quoted.len() - 1].to_owned();
+    vec![
+        plain.clone(),
+        plain.replace('/', "\\/"),
+        escaped(small, |_| true),
+        escaped(capital, |_| true),
+        escaped(capital, |char| !char.is_ascii() || "\"\\/\n\t".contains(char)),
+    ]
+}
+
+#[tokio::test]
+async fn a_text_is_found_however_json_spells_it() {
+    let w = World::start().await;
+    for (n, text) in
+        ["Jürgen", "say \"hi\"", "a/b", "tab\there", "two\nlines", "C:\\new\\u00fc", "日本語", "😀 party", "é"]
+            .into_iter()
+            .enumerate()
+    {
+        let queue = format!("q{n}");
+        let long = "x".repeat(3_000);
+        for (m, spelt) in spellings(text).into_iter().enumerate() {
+            let pad = if m % 2 == 0 { "" } else { &long };
+            let body =
+                format!("{{\"queue\":\"{queue}\",\"dedupe\":false,\"payload\":[\"before {spelt} after\",\"{pad}\"]}}");
+            w.post_text("/jobs", body).await.is(201);
+        }
+        let page = w.get(&format!("/queues/{queue}/jobs?search={}", encoded(text))).await.is(200);
+        assert_eq!(page["jobs"].as_array().map(Vec::len), Some(5), "{text}");
+        let half = w.get(&format!("/queues/{queue}/jobs?search={}", encoded(&format!("e {text} a")))).await.is(200);
+        assert_eq!(half["jobs"].as_array().map(Vec::len), Some(5), "{text}, with what is around it");
+    }
+    w.check().await;
+}
+
+/// A backslash that is meant begins no escape, half of a pair is no character, and what was sent is found as it was sent.
+#[tokio::test]
+async fn what_only_looks_like_an_escape_is_not_read_as_one() {
+    let w = World::start().await;
+    for payload in [r#""a\\u00fc""#, r#""half \ud83d end""#, r#""\\\u00e9""#] {
+        w.post_text("/jobs", format!("{{\"payload\":{payload}}}")).await.is(201);
+    }
+    let found = async |text: &str| {
+        let page = w.get(&format!("/queues/default/jobs?search={}", encoded(text))).await.is(200);
+        page["jobs"].as_array().expect("jobs").len()
+    };
+    for (text, count) in
+        [("ü", 0), ("a\\u00fc", 1), (r"\\u00fc", 1), ("\\é", 1), ("half", 1), (" end", 1), (r"\ud83d", 1), ("x", 0)]
+    {
+        assert_eq!(found(text).await, count, "{text}");
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn payloads_full_of_escapes_are_looked_into_a_few_a_script() {
+    let w = World::start().await;
+    let text = r"\u00fc".repeat(20_000);
+    for n in 0..6 {
+        let body = format!("{{\"payload\":[{n},\"{text}\",\"{}\"]}}", if n == 5 { r"\u006cast" } else { "tsal" });
+        w.post_text("/jobs", body).await.is(201);
+    }
+    let mut meter = w.meter().await;
+    let (mut found, mut after, mut scripts) = (0, String::new(), 0);
+    loop {
+        let page = list(&w, &format!("search=last{after}")).await.is(200);
+        scripts += meter.is_bounded("a look into escapes", &w.engine).await.len();
+        found += page["jobs"].as_array().map_or(0, Vec::len);
+        let Some(next) = page["next"].as_str() else { break };
+        after = format!("&after={next}");
+    }
+    assert_eq!(found, 1);
+    assert!(scripts >= 6, "one that is long a script: {scripts}");
     w.check().await;
 }
