@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// So long everybody may be quiet, however many wait: a caller who has just come needs a while to say something.
-const GRACE: Duration = Duration::from_secs(1);
+pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// For a whole request head, and for the time that a connection is idle between two.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 /// How often it is looked who has been quiet for that long: one clock for all, where hyper would set one for each request.
@@ -111,7 +111,7 @@ impl Places {
     }
 
     /// Sends one away, if there is one who was quiet for long enough.
-    fn make_room(&self) {
+    pub(super) fn make_room(&self) {
         let state = self.state();
         let mut quiet =
             state.quiet.iter().filter(|(rank, seat)| rank.since.elapsed() >= GRACE && !seat.cut.is_cancelled());
