@@ -6,7 +6,10 @@ mod impatient;
 mod places;
 mod streams;
 mod talk;
+#[cfg(test)]
+mod tests;
 mod tls;
+mod written;
 
 use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
@@ -20,14 +23,14 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+pub use self::{files::room_for, tls::Certificate};
 use self::{
-    arriving::Rest,
     impatient::Impatient,
     places::{Place, Places},
     streams::Streams,
     talk::Talk,
+    written::Outlet,
 };
-pub use self::{files::room_for, tls::Certificate};
 
 /// Bytes of a request's head, and of what is read of a connection at a time: whoever says half a head costs no more.
 const HEAD: usize = 64 << 10;
@@ -155,18 +158,13 @@ impl House {
     }
 
     async fn by_http1(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, peer: SocketAddr, place: Place) {
-        let shared = Arc::new(Talk {
-            place,
-            peer,
-            router: self.router.clone(),
-            near: self.end.near.clone(),
-            rest: Rest::default(),
-        });
+        let shared = Arc::new(Talk::new(place, peer, self.router.clone(), self.end.near.clone()));
+        let stream = TokioIo::new(Outlet::new(stream, &shared));
         let talk = http1::Builder::new()
             .max_buf_size(HEAD)
             // An answer is short: one piece that is copied costs less than two that the kernel gathers.
             .writev(false)
-            .serve_connection(TokioIo::new(stream), service_fn(|request| talk::answer(shared.clone(), request)));
+            .serve_connection(stream, service_fn(|request| talk::answer(shared.clone(), request)));
         let mut talk = std::pin::pin!(talk);
         let ended = tokio::select! {
             ended = &mut talk => Some(ended),
@@ -183,7 +181,8 @@ impl House {
     ) {
         let shared = Arc::new(Streams::new(place, peer, self.router.clone()));
         let answer = |request| streams::answer(shared.clone(), request);
-        let talk = streams::http2().serve_connection(TokioIo::new(stream), service_fn(answer));
+        let stream = TokioIo::new(Outlet::new(stream, &shared));
+        let talk = streams::http2().serve_connection(stream, service_fn(answer));
         let mut talk = std::pin::pin!(talk);
         let ended = tokio::select! {
             ended = &mut talk => Some(ended),

@@ -1,5 +1,5 @@
 //! A reserve is only good if its answer gets there. Its body holds the guard that takes the reservations back, and lets go
-//! of it when the connection has taken the text: whoever is gone before that has taken no job.
+//! of it when it is polled behind its end: whatever serves this does that when the text is written, and not before.
 
 use std::{
     convert::Infallible,
@@ -18,7 +18,7 @@ use http_body::{Frame, SizeHint};
 use super::answer::JSON;
 use crate::queue::Undo;
 
-/// What is to be done if the answer is dropped before the connection took it.
+/// What is to be done if the answer is dropped before it is written.
 pub trait Guard: Send + Unpin + 'static {
     fn disarm(self);
 }
@@ -31,13 +31,13 @@ impl Guard for Undo {
 
 /// JSON whose delivery matters.
 pub struct Delivery<G> {
-    text: Bytes,
+    text: Option<Bytes>,
     guard: Option<G>,
 }
 
 impl<G: Guard> Delivery<G> {
     pub fn new(text: Bytes, guard: G) -> Self {
-        Self { text, guard: Some(guard) }
+        Self { text: Some(text), guard: Some(guard) }
     }
 }
 
@@ -46,18 +46,21 @@ impl<G: Guard> http_body::Body for Delivery<G> {
     type Error = Infallible;
 
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready(self.guard.take().map(|guard| {
+        let text = self.text.take();
+        if text.is_none()
+            && let Some(guard) = self.guard.take()
+        {
             guard.disarm();
-            Ok(Frame::data(std::mem::take(&mut self.text)))
-        }))
+        }
+        Poll::Ready(text.map(|text| Ok(Frame::data(text))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.guard.is_none()
+        self.text.is_none()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.text.len() as u64)
+        SizeHint::with_exact(self.text.as_ref().map_or(0, Bytes::len) as u64)
     }
 }
 
@@ -74,6 +77,7 @@ mod tests {
         atomic::{AtomicBool, Ordering},
     };
 
+    use http_body::Body as _;
     use http_body_util::BodyExt;
 
     use super::*;
@@ -106,9 +110,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_took_is_taken_back() {
+    async fn an_answer_dropped_before_it_is_written_is_undone() {
         let (response, undone) = delivery();
         drop(response);
         assert!(undone.load(Ordering::SeqCst));
+        let (response, undone) = delivery();
+        let mut body = response.into_body();
+        body.frame().await.expect("a frame").expect("the text");
+        assert!(body.is_end_stream(), "the text is all of it");
+        drop(body);
+        assert!(undone.load(Ordering::SeqCst), "its text was taken, and it was not said that it is written");
     }
 }

@@ -16,7 +16,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// A peer that takes nothing of its answer for so long is gone.
-pub(super) const STALL_TIME: Duration = Duration::from_secs(30);
+pub(super) const STALL_TIME: Duration = Duration::from_millis(if cfg!(test) { 1_000 } else { 30_000 });
 /// For a peer that is answered before it has sent all: its system throws the answer away if we hang up on what it sends.
 const LINGER_TIME: Duration = Duration::from_secs(3);
 

@@ -18,7 +18,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 /// So long everybody may be quiet, however many wait: a caller who has just come needs a while to say something.
-const GRACE: Duration = Duration::from_secs(1);
+pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// For the first request's head.
 const HEAD_TIME: Duration = Duration::from_secs(30);
 /// For a connection that is idle behind an answer. Longer than the proxies in front keep theirs, nginx and AWS for 60 s: a POST
@@ -118,7 +118,7 @@ impl Places {
     }
 
     /// Sends one away, if there is one who was quiet for long enough.
-    fn make_room(&self) {
+    pub(super) fn make_room(&self) {
         let state = self.state();
         let mut quiet =
             state.quiet.iter().filter(|(rank, seat)| rank.since.elapsed() >= GRACE && !seat.cut.is_cancelled());

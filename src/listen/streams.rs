@@ -5,9 +5,12 @@ use std::{
     convert::Infallible,
     net::SocketAddr,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     task::{Context, Poll, ready},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use axum::{
@@ -20,7 +23,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 use tower::Service;
 
 use super::{
@@ -28,6 +31,7 @@ use super::{
     arriving::{Arriving, Rest, is_soon_over},
     impatient::STALL_TIME,
     places::Place,
+    written::{Hears, Outbox, Piece, Writes},
 };
 
 /// Open at a time: the waits and streams of a person's tabs, and whatever else these do meanwhile.
@@ -35,7 +39,7 @@ const MOST_STREAMS: u32 = 100;
 /// Bytes that a peer may send of a body before somebody reads it, and of all its bodies.
 const WINDOW: u32 = 64 << 10;
 const WINDOW_OF_ALL: u32 = 256 << 10;
-/// Bytes of an answer that are handed over at a time: the rest waits here until the peer has room for it.
+/// Bytes of an answer that are handed over at a time. Of the rest, the next is handed over when the peer has room for some.
 const PIECE: usize = 16 << 10;
 /// Bytes that are thrown away of a body that nobody wants, before its call is answered. An answer that is over before its
 /// request resets the stream: that is allowed, and yet some clients, curl among them, then tell of an error and not of the
@@ -48,7 +52,7 @@ const MOST_RESETS: usize = 100;
 const ASK: Duration = Duration::from_secs(30);
 const REPLY: Duration = Duration::from_secs(10);
 /// How often it is looked whether a peer takes its answers.
-const LOOK: Duration = Duration::from_secs(5);
+const LOOK: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
 
 pub(super) fn http2() -> http2::Builder<TokioExecutor> {
     let mut http2 = http2::Builder::new(TokioExecutor::new());
@@ -70,19 +74,26 @@ pub(super) struct Streams {
     pub peer: SocketAddr,
     pub router: Router,
     open: Mutex<Open>,
+    outbox: Outbox,
 }
 
 #[derive(Default)]
 struct Open {
     next: u64,
-    /// Each, and since when its peer has not taken what was handed over.
-    unsent: BTreeMap<u64, Option<Instant>>,
+    unsent: BTreeMap<u64, Unsent>,
     resets: usize,
+}
+
+/// What was handed over of an answer, and the peer has had no room for yet.
+struct Unsent {
+    bytes: usize,
+    /// When the peer took some, or had taken all before these.
+    since: Instant,
 }
 
 impl Streams {
     pub(super) fn new(place: Place, peer: SocketAddr, router: Router) -> Self {
-        Self { place, peer, router, open: Mutex::default() }
+        Self { place, peer, router, open: Mutex::default(), outbox: Outbox::default() }
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -90,15 +101,15 @@ impl Streams {
     }
 
     /// The place is busy as long as there is a stream; both change together.
-    fn begin(self: &Arc<Self>) -> Stream {
+    fn begin(self: &Arc<Self>) -> Arc<Stream> {
         let mut open = self.open();
         if open.unsent.is_empty() {
             self.place.is_busy();
         }
         open.next += 1;
         let number = open.next;
-        open.unsent.insert(number, None);
-        Stream { streams: self.clone(), number, is_done: false }
+        open.unsent.insert(number, Unsent { bytes: 0, since: Instant::now() });
+        Arc::new(Stream { streams: self.clone(), number, is_done: AtomicBool::new(false) })
     }
 
     fn end(&self, number: u64, is_done: bool) {
@@ -116,7 +127,7 @@ impl Streams {
 
     /// Resolves when a peer takes nothing of an answer, though it is there.
     pub(super) async fn stalled(&self) {
-        let is_stalled = |since: &Option<Instant>| since.is_some_and(|since| since.elapsed() >= STALL_TIME);
+        let is_stalled = |unsent: &Unsent| unsent.bytes > 0 && unsent.since.elapsed() >= STALL_TIME;
         loop {
             sleep(LOOK).await;
             if self.open().unsent.values().any(is_stalled) {
@@ -140,66 +151,108 @@ pub(super) async fn answer(
     if let Some(rest) = rest.take().filter(|_| !is_asked_for) {
         Box::pin(is_soon_over(rest, MOST_REST)).await;
     }
-    stream.is_unsent_since(Some(Instant::now()));
-    Ok(response.map(|body| Sending { body, rest: Bytes::new(), stream }))
+    if http_body::Body::is_end_stream(response.body()) {
+        stream.is_done();
+    }
+    Ok(response.map(|body| Sending { body: Some(body), rest: Bytes::new(), stream }))
 }
 
-/// A request on its way. If it is dropped before it is done, its peer gave it up.
-struct Stream {
+/// A request on its way, until all of its answer is sent. If it is dropped before it is done, its peer gave it up.
+pub(super) struct Stream {
     streams: Arc<Streams>,
     number: u64,
-    is_done: bool,
+    is_done: AtomicBool,
 }
 
 impl Stream {
-    fn is_unsent_since(&self, since: Option<Instant>) {
-        self.streams.open().unsent.insert(self.number, since);
+    fn hands_over(&self, bytes: usize) {
+        self.counts(|unsent| {
+            if unsent.bytes == 0 {
+                unsent.since = Instant::now();
+            }
+            unsent.bytes += bytes;
+        });
+    }
+
+    fn counts(&self, change: impl FnOnce(&mut Unsent)) {
+        if let Some(unsent) = self.streams.open().unsent.get_mut(&self.number) {
+            change(unsent);
+        }
+    }
+
+    fn is_done(&self) {
+        self.is_done.store(true, Ordering::Relaxed);
+    }
+}
+
+/// The protocol consumes what it has room for, by the windows of the stream and of the connection.
+impl Hears for Stream {
+    fn takes(&self, bytes: usize) {
+        self.counts(|unsent| *unsent = Unsent { bytes: unsent.bytes.saturating_sub(bytes), since: Instant::now() });
+    }
+
+    fn takes_last(&self, body: Body) {
+        self.is_done();
+        self.streams.outbox.put(body);
     }
 }
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.streams.end(self.number, self.is_done);
+        self.streams.end(self.number, self.is_done.load(Ordering::Relaxed));
     }
 }
 
-/// An answer on its way out, piece by piece: the next is asked for when the peer has room for it.
+impl Writes for Streams {
+    fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+}
+
+/// An answer on its way out, piece by piece.
 pub(super) struct Sending {
-    body: Body,
+    /// Until its last piece has it.
+    body: Option<Body>,
     rest: Bytes,
-    stream: Stream,
+    stream: Arc<Stream>,
 }
 
 impl http_body::Body for Sending {
-    type Data = Bytes;
+    type Data = Piece<Stream>;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        self.stream.is_unsent_since(None);
-        if self.rest.is_empty() {
-            match ready!(Pin::new(&mut self.body).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
-                Some(Ok(Ok(data))) => self.rest = data,
-                Some(Ok(Err(other))) => return Poll::Ready(Some(Ok(other))),
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Piece<Stream>>, axum::Error>>> {
+        let Self { body: whole, rest, stream } = &mut *self;
+        let Some(body) = whole else { return Poll::Ready(None) };
+        if rest.is_empty() {
+            match ready!(Pin::new(&mut *body).poll_frame(cx)).map(|frame| frame.map(Frame::into_data)) {
+                Some(Ok(Ok(data))) => *rest = data,
+                Some(Ok(Err(other))) => {
+                    return Poll::Ready(Some(Ok(other.map_data(|bytes| Piece::new(bytes, None, stream)))));
+                }
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 None => {
-                    self.stream.is_done = true;
+                    stream.is_done();
                     return Poll::Ready(None);
                 }
             }
         }
-        let length = self.rest.len().min(PIECE);
-        let piece = self.rest.split_to(length);
-        self.stream.is_unsent_since(Some(Instant::now()));
-        self.stream.is_done = self.is_end_stream();
-        Poll::Ready(Some(Ok(Frame::data(piece))))
+        let piece = rest.split_to(rest.len().min(PIECE));
+        stream.hands_over(piece.len());
+        let last = if rest.is_empty() && body.is_end_stream() { whole.take() } else { None };
+        Poll::Ready(Some(Ok(Frame::data(Piece::new(piece, last, stream)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.rest.is_empty() && self.body.is_end_stream()
+        self.body.as_ref().is_none_or(|body| self.rest.is_empty() && body.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        let (of_body, here) = (self.body.size_hint(), self.rest.len() as u64);
+        let Some(body) = &self.body else { return SizeHint::with_exact(0) };
+        let (of_body, here) = (body.size_hint(), self.rest.len() as u64);
         let mut hint = SizeHint::new();
         hint.set_lower(of_body.lower() + here);
         if let Some(most) = of_body.upper() {

@@ -4,8 +4,11 @@ use std::{
     convert::Infallible,
     net::SocketAddr,
     pin::Pin,
-    sync::Arc,
-    task::{Context, Poll},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
 };
 
 use axum::{
@@ -14,7 +17,6 @@ use axum::{
     extract::ConnectInfo,
     http::{HeaderValue, Request, Response, header},
 };
-use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio_util::sync::CancellationToken;
@@ -23,6 +25,7 @@ use tower::Service;
 use super::{
     arriving::{Arriving, Hears, Rest, is_soon_over},
     places::Place,
+    written::{self, Outbox, Piece, Writes},
 };
 
 /// What is left of a body that nobody wants is thrown away up to this, so that the connection can go on. Beyond it the answer
@@ -32,12 +35,44 @@ const MOST_REST: usize = 64 << 10;
 /// What the requests of a connection have in common.
 pub(super) struct Talk {
     pub place: Place,
-    pub peer: SocketAddr,
-    pub router: Router,
+    peer: SocketAddr,
+    router: Router,
     /// The end of the service is.
-    pub near: CancellationToken,
+    near: CancellationToken,
     /// A body that its reader has left before the end. There is one request at a time.
-    pub rest: Rest,
+    rest: Rest,
+    outbox: Outbox,
+    /// From a request's head until the protocol has its answer.
+    is_asked: AtomicBool,
+    /// The protocol has an answer that is not written yet.
+    is_unwritten: AtomicBool,
+}
+
+impl Talk {
+    pub(super) fn new(place: Place, peer: SocketAddr, router: Router, near: CancellationToken) -> Self {
+        let (rest, outbox, is_asked, is_unwritten) = Default::default();
+        Self { place, peer, router, near, rest, outbox, is_asked, is_unwritten }
+    }
+}
+
+impl written::Hears for Talk {
+    fn takes_last(&self, body: Body) {
+        self.outbox.put(body);
+    }
+}
+
+impl Writes for Talk {
+    fn outbox(&self) -> &Outbox {
+        &self.outbox
+    }
+
+    /// Nothing is in hand any more, unless the next request has come meanwhile. All of this is on one task.
+    fn is_written(&self) {
+        self.outbox.is_written();
+        if self.is_unwritten.swap(false, Ordering::Relaxed) && !self.is_asked.load(Ordering::Relaxed) {
+            self.place.is_answered();
+        }
+    }
 }
 
 /// Until a body is there, nothing is in hand yet.
@@ -58,6 +93,7 @@ impl Hears for Talk {
 pub(super) async fn answer(talk: Arc<Talk>, mut request: Request<Incoming>) -> Result<Response<Leaving>, Infallible> {
     request.extensions_mut().insert(ConnectInfo(talk.peer));
     let is_asked_for = request.headers().contains_key(header::EXPECT);
+    talk.is_asked.store(true, Ordering::Relaxed);
     talk.place.has_head();
     if http_body::Body::is_end_stream(request.body()) {
         talk.place.is_busy();
@@ -73,37 +109,45 @@ pub(super) async fn answer(talk: Arc<Talk>, mut request: Request<Incoming>) -> R
     if is_left || talk.near.is_cancelled() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
-    Ok(response.map(|body| Leaving { body, talk }))
+    Ok(response.map(|body| Leaving { body: Some(body), talk }))
 }
 
-/// An answer on its way out. When the connection has taken it, nothing is in hand any more.
+/// An answer on its way out. When it is written, nothing is in hand any more.
 pub(super) struct Leaving {
-    body: Body,
+    /// Until its last piece has it.
+    body: Option<Body>,
     talk: Arc<Talk>,
 }
 
 impl http_body::Body for Leaving {
-    type Data = Bytes;
+    type Data = Piece<Talk>;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Piece<Talk>>, axum::Error>>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let frame = ready!(Pin::new(&mut *body).poll_frame(cx));
+        let last = if body.is_end_stream() { self.body.take() } else { None };
+        Poll::Ready(frame.map(|frame| frame.map(|frame| frame.map_data(|bytes| Piece::new(bytes, last, &self.talk)))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.as_ref().is_none_or(http_body::Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.body.as_ref().map_or(SizeHint::with_exact(0), http_body::Body::size_hint)
     }
 }
 
 impl Drop for Leaving {
     fn drop(&mut self) {
         // An answer may have read the body while it was said. What it left of that keeps the connection waiting for a reader.
-        self.body = Body::empty();
+        self.body = None;
         drop(self.talk.rest.take());
-        self.talk.place.is_answered();
+        self.talk.is_asked.store(false, Ordering::Relaxed);
+        self.talk.is_unwritten.store(true, Ordering::Relaxed);
     }
 }

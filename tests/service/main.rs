@@ -42,6 +42,7 @@ mod leases {
     mod overdue; // What is overdue: nobody holds it any more, and the background task comes for it in time.
     mod people; // People: how much one of them holds, how a reloaded page finds its job again.
     mod skipping; // Whom a skip concerns, and for how long.
+    mod undelivered; // Reserves whose answer is not delivered give their jobs back at once, and the others keep them.
 }
 
 /// Locks: jobs that are never out together, and whose turn it is when one is free.

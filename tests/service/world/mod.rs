@@ -9,6 +9,7 @@ mod children;
 mod clock;
 pub mod contract;
 mod engine;
+pub mod frames;
 mod guarded;
 pub mod honest;
 pub mod http;
