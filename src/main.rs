@@ -221,7 +221,9 @@ async fn stay(queues: &Queues, target: Option<&Queues>) -> anyhow::Result<()> {
 }
 
 async fn check(options: Serve) -> anyhow::Result<()> {
-    let exposure = Check { name: "listen", problem: options.exposure().err(), is_warning: false };
+    let refusal = options.exposure().err();
+    let is_warning = refusal.is_none();
+    let exposure = Check { name: "listen", problem: refusal.or_else(|| options.is_open()), is_warning };
     let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
     let certificate = Check { name: "certificate", problem: service::certificate(&options).err(), is_warning: false };
     let secrets = Check { name: "secrets", problem: options.open_secrets(), is_warning: true };
