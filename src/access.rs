@@ -6,6 +6,7 @@ mod keys;
 mod pattern;
 mod rate;
 mod revoke;
+mod rotate;
 mod tokens;
 mod until;
 
@@ -20,9 +21,10 @@ use tokio_util::sync::CancellationToken;
 pub use self::{
     bad::Bad,
     caller::{Caller, Who},
-    keys::{KeyName, MadeKey, make},
+    keys::{HashStart, KeyName, MadeKey, make},
     pattern::Pattern,
     revoke::revoke,
+    rotate::{Rotated, rotate},
     tokens::{SECRET_BYTES, Signer, Token},
     until::Until,
 };
@@ -113,6 +115,11 @@ impl Access {
             return Ok(Self::off());
         }
         let keys = keys_file.map(|path| Watched::open(vec![path], |texts| Keys::parse(&texts.concat()))).transpose()?;
+        if let Some(keys) =
+            keys.as_ref().filter(|keys| keys.now().is_empty() && jwks_file.is_none() && secrets.is_empty())
+        {
+            return Err(format!("{}: it holds no key, so that no call is let in: add one (intray key)", keys.names()));
+        }
         let issuers =
             jwks_file.map(|path| Watched::open(vec![path], |texts| KeySet::parse(&texts.concat()))).transpose()?;
         let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), Rate::new(rate));

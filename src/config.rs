@@ -55,7 +55,7 @@ use crate::{
 
 /// A work queue for people: jobs handed out over HTTP/JSON, kept safe in Redis.
 ///
-/// Without a command, intray serves. Flags win over the environment; a blank variable counts as unset.
+/// Without a command, intray serves. Flags win over the environment; a blank variable counts as unset, but for those that guard.
 #[derive(Debug, Parser)]
 #[command(name = "intray", version = env!("BUILT_VERSION"), args_conflicts_with_subcommands = true)]
 pub struct Cli {

@@ -14,19 +14,27 @@ pub use self::{
     replace::replace,
     watched::{Described, LOOK, Watched, keep_looking},
 };
+use crate::text;
 
-/// What stands in a file, and only in a file: a pipe that nobody writes into would keep its reader for ever.
+/// The text of a file, without the byte order mark that may stand before it, and only of a file: a pipe without a writer would
+/// keep its reader for ever.
 ///
 /// # Errors
-/// When it cannot be read, or is not a file.
+/// When it cannot be read, is not a file, or is not UTF-8.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
-    let mut text = String::new();
-    file.read_to_string(&mut text)?;
-    Ok(text)
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    if text::is_utf16(&bytes) {
+        return Err(io::Error::other(text::UTF16_RULE));
+    }
+    if bytes.starts_with(text::MARK) {
+        bytes.drain(..text::MARK.len());
+    }
+    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
 }
 
 /// Whether everybody on this machine may read it. A group may: that is how secrets are mounted for one user of many.

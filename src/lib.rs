@@ -37,6 +37,8 @@ pub mod service;
 mod sha256;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
+/// Byte order marks.
+pub mod text;
 /// A running service's queues in a terminal.
 pub mod top;
 /// Who waits for jobs, and who is woken.

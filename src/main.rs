@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::anyhow;
 use intray::{
-    access::{self, Signer},
+    access::{self, Rotated, Signer},
     bulk,
     config::{self, Backup, Checking, Cli, Command, Key, KeyTask, LogFormat, Migrate, Move, Restore, Serve, Token},
     embedded::{self, Copied},
@@ -120,16 +120,26 @@ fn token(options: &Token) -> anyhow::Result<()> {
 
 /// The key and its line, each a line of standard output; what they are is said beside them.
 fn key(options: Key) -> anyhow::Result<()> {
-    match options.task().ok_or_else(|| anyhow!("a name and a role, or --revoke and --keys-file"))? {
+    match options.task().ok_or_else(|| anyhow!("a name and a role, or --revoke or --rotate and --keys-file"))? {
         KeyTask::Make { name, role, pattern, until } => {
             let made = access::make(&name, role, &pattern, until);
             eprintln!("The key, which is not kept anywhere, and its line for the keys file:");
             println!("{}\n{}", made.key, made.line);
         }
-        KeyTask::Revoke { name, keys_file } => {
-            let count = access::revoke(&name, &keys_file).map_err(anyhow::Error::msg)?;
-            let keys = if count == 1 { "1 key".to_owned() } else { format!("{count} keys") };
-            println!("{keys} of {} taken out of {}", name.as_str(), keys_file.display());
+        KeyTask::Revoke { name, hash, keys_file } => {
+            let gone = access::revoke(&name, hash.as_ref(), &keys_file).map_err(anyhow::Error::msg)?;
+            let keys = if gone.len() == 1 { "1 key".to_owned() } else { format!("{} keys", gone.len()) };
+            let hashes = gone.join(", ");
+            println!("{keys} of {} taken out of {}; hashes begin with {hashes}", name.as_str(), keys_file.display());
+        }
+        KeyTask::Rotate { name, hash, until, overlap, keys_file } => {
+            let rotated = access::rotate(&name, hash.as_ref(), until, overlap, &keys_file);
+            let Rotated { made, old } = rotated.map_err(anyhow::Error::msg)?;
+            for (hash, until) in old {
+                eprintln!("The key whose hash begins with {hash} ends at {until}.");
+            }
+            eprintln!("The new key, which is not kept anywhere, and its line, which is in {}:", keys_file.display());
+            println!("{}\n{}", made.key, made.line);
         }
     }
     Ok(())
@@ -219,7 +229,9 @@ async fn stay(queues: &Queues, target: Option<&Queues>) -> anyhow::Result<()> {
 }
 
 async fn check(options: Serve) -> anyhow::Result<()> {
-    let exposure = Check { name: "listen", problem: options.exposure().err(), is_warning: false };
+    let refusal = options.exposure().err();
+    let is_warning = refusal.is_none();
+    let exposure = Check { name: "listen", problem: refusal.or_else(|| options.is_open()), is_warning };
     let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
     let certificate = Check { name: "certificate", problem: service::certificate(&options).err(), is_warning: false };
     let secrets = Check { name: "secrets", problem: options.open_secrets(), is_warning: true };

@@ -40,7 +40,7 @@ const BUCKETS: [f64; 14] =
 pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     options.exposure().map_err(|line| anyhow!(line))?;
     let access = access(&options).map_err(|line| anyhow!(line))?;
-    if let Some(line) = options.open_secrets() {
+    for line in options.is_open().into_iter().chain(options.open_secrets()) {
         tracing::warn!("{line}");
     }
     let certificate = certificate(&options).map_err(|line| anyhow!(line))?;

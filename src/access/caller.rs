@@ -18,6 +18,8 @@ pub enum Who {
     Somebody,
     Worker,
     Producer,
+    /// What workers read of what is held, viewers read too.
+    Holdings,
     /// What producers read, viewers read too.
     Reader,
     Viewer,
@@ -28,9 +30,9 @@ impl Role {
     /// An operator may do everything.
     pub fn may(self, who: Who) -> bool {
         match self {
-            Self::Worker => matches!(who, Who::Anyone | Who::Somebody | Who::Worker),
+            Self::Worker => matches!(who, Who::Anyone | Who::Somebody | Who::Worker | Who::Holdings),
             Self::Producer => matches!(who, Who::Anyone | Who::Somebody | Who::Producer | Who::Reader),
-            Self::Viewer => matches!(who, Who::Anyone | Who::Somebody | Who::Reader | Who::Viewer),
+            Self::Viewer => matches!(who, Who::Anyone | Who::Somebody | Who::Holdings | Who::Reader | Who::Viewer),
             Self::Operator => true,
         }
     }
@@ -117,15 +119,16 @@ mod tests {
 
     #[test]
     fn each_role_may_do_what_is_for_it_and_an_operator_all() {
-        let all = [Who::Anyone, Who::Somebody, Who::Worker, Who::Producer, Who::Reader, Who::Viewer, Who::Operator];
+        use Who::{Anyone, Holdings, Operator, Producer, Reader, Somebody, Viewer, Worker};
+        let all = [Anyone, Somebody, Worker, Holdings, Producer, Reader, Viewer, Operator];
         let may = |role: Role| all.map(|who| if role.may(who) { 'x' } else { '.' }).iter().collect::<String>();
         assert_eq!(
             Role::ALL.map(|role| (role, may(role))),
             [
-                (Role::Worker, "xxx....".to_owned()),
-                (Role::Producer, "xx.xx..".to_owned()),
-                (Role::Viewer, "xx..xx.".to_owned()),
-                (Role::Operator, "xxxxxxx".to_owned()),
+                (Role::Worker, "xxxx....".to_owned()),
+                (Role::Producer, "xx..xx..".to_owned()),
+                (Role::Viewer, "xx.x.xx.".to_owned()),
+                (Role::Operator, "xxxxxxxx".to_owned()),
             ]
         );
     }

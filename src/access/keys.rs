@@ -32,12 +32,29 @@ impl std::str::FromStr for KeyName {
     }
 }
 
+/// The first digits of a key's hash, as they stand in the file: tells keys of one name apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HashStart(String);
+
+/// So many of them are shown.
+pub(super) const SHOWN: usize = 8;
+
+impl std::str::FromStr for HashStart {
+    type Err = Invalid;
+
+    fn from_str(text: &str) -> Result<Self, Invalid> {
+        let clean = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let rule = Invalid("must be the first 4 to 64 hex digits of the hash in the key's line");
+        if (4..=64).contains(&text.len()) && clean { Ok(Self(text.to_ascii_lowercase())) } else { Err(rule) }
+    }
+}
+
 /// The file's content.
 pub(super) struct Keys(Vec<Key>);
 
-struct Key {
+pub(super) struct Key {
     hash: Hash,
-    caller: Caller,
+    pub(super) caller: Caller,
 }
 
 impl Keys {
@@ -57,6 +74,10 @@ impl Keys {
             keys.push(key);
         }
         Ok(Self(keys))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Every hash is compared, and each in constant time. A key that has ended is told from one that there is not.
@@ -81,7 +102,14 @@ impl Described for Keys {
     }
 }
 
-fn read(line: &str) -> Result<Key, String> {
+/// Whether a line is of a key of that name, and of that hash; it need not be sound.
+pub(super) fn is_of(line: &str, name: &KeyName, hash: Option<&HashStart>) -> bool {
+    let mut words = line.split_whitespace();
+    words.next() == Some(name.as_str())
+        && hash.is_none_or(|start| words.nth(2).is_some_and(|hash| hash.to_ascii_lowercase().starts_with(&start.0)))
+}
+
+pub(super) fn read(line: &str) -> Result<Key, String> {
     let words: Vec<_> = line.split_whitespace().collect();
     let (name, role, pattern, hash, until) = match *words.as_slice() {
         [name, role, pattern, hash] => (name, role, pattern, hash, None),

@@ -2,26 +2,33 @@
 
 use std::path::Path;
 
-use super::{KeyName, keys::Keys};
+use super::{
+    HashStart, KeyName,
+    keys::{self, Keys},
+};
 use crate::files;
 
-/// Takes all keys of a name out of a file. Answers how many there were.
+/// Takes all keys of a name out of a file, or only the one whose hash begins so. Answers the first digits of the hash of each.
 ///
 /// # Errors
 /// One line: why the file was not changed.
-pub fn revoke(name: &KeyName, path: &Path) -> Result<usize, String> {
+pub fn revoke(name: &KeyName, hash: Option<&HashStart>, path: &Path) -> Result<Vec<String>, String> {
     let named = |why: &dyn std::fmt::Display| format!("{}: {why}; nothing was changed", path.display());
     let before = files::read(path).map_err(|error| named(&error))?;
-    let is_of = |line: &&str| line.split_whitespace().next() == Some(name.as_str());
+    let is_of = |line: &&str| keys::is_of(line, name, hash);
     let kept: String = before.split_inclusive('\n').filter(|line| !is_of(line)).collect();
-    let count = before.lines().filter(is_of).count();
-    if count == 0 {
-        return Err(named(&format_args!("no key is called {}", name.as_str())));
+    let shown = |line: &str| line.split_whitespace().nth(3).unwrap_or_default().chars().take(keys::SHOWN).collect();
+    let gone: Vec<String> = before.lines().filter(is_of).map(shown).collect();
+    match (gone.len(), hash) {
+        (0, None) => return Err(named(&format_args!("no key is called {}", name.as_str()))),
+        (0, Some(_)) => return Err(named(&format_args!("no key called {} has this hash", name.as_str()))),
+        (2.., Some(_)) => return Err(named(&"the hashes of several keys begin so: say more digits")),
+        (_, _) => {}
     }
     // A service that has read the file before would go on with what it knows, the key that is to go among it.
     Keys::parse(&kept).map_err(|why| named(&format_args!("without it the file could not be used: {why}")))?;
     files::replace(path, &before, &kept).map_err(|error| named(&error))?;
-    Ok(count)
+    Ok(gone)
 }
 
 #[cfg(test)]
@@ -47,7 +54,7 @@ mod tests {
     }
 
     fn revoked(name: &str, path: &Path) -> Result<usize, String> {
-        revoke(&name.parse().expect("a name"), path)
+        revoke(&name.parse().expect("a name"), None, path).map(|gone| gone.len())
     }
 
     fn names_in(folder: &Path) -> usize {

@@ -1,6 +1,6 @@
 //! When a key or a token ends, by the clock of this machine: a credential is no matter of Redis.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, time::Duration};
 
 use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
@@ -21,6 +21,12 @@ impl Until {
 
     pub(super) fn of_millis(millis: u64) -> Self {
         Self(Millis(millis))
+    }
+
+    /// So long from now.
+    pub(super) fn after(duration: Duration) -> Self {
+        let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
+        Self(Millis(now.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))))
     }
 
     pub fn instant(self) -> Millis {

@@ -1,7 +1,15 @@
 //! Who could come in as things are set: what is refused, and what an operator is told of.
 
+use std::ffi::OsString;
+
 use super::{Origin, Serve};
 use crate::files;
+
+/// What lets others in, and what an operator does about it.
+struct Opening {
+    what: String,
+    remedy: &'static str,
+}
 
 impl Serve {
     /// Whether there is anything that lets somebody in.
@@ -27,23 +35,49 @@ impl Serve {
     /// # Errors
     /// One line for the operator.
     pub fn exposure(&self) -> Result<(), String> {
-        if self.insecure || self.has_access_control() {
-            return Ok(());
+        if let Some(name) = self.empty_guard(|name| std::env::var_os(name)) {
+            return Err(format!("{name} is set and empty, which guards nothing: give it a value, or unset it"));
+        }
+        match self.opening() {
+            Some(open) if !self.insecure => Err(format!("{}: {}", open.what, open.remedy)),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// A sentence about a service that is open to others than this machine, because the operator says so.
+    pub fn is_open(&self) -> Option<String> {
+        let open = self.opening().filter(|_| self.insecure)?;
+        Some(format!("nothing guards the service, as --insecure allows: {}", open.what))
+    }
+
+    /// What opens the service to others, if nothing guards it.
+    fn opening(&self) -> Option<Opening> {
+        if self.has_access_control() {
+            return None;
         }
         if self.cors_origin.contains(&Origin::Any) {
-            return Err(
-                "--cors-origin '*' lets any web page read and change everything while there is no access control: \
-                 name the origins, give it keys (--keys-file), or say --insecure (INTRAY_INSECURE=true)"
-                    .to_owned(),
-            );
+            let what =
+                "--cors-origin '*' lets any web page read and change everything while there is no access control";
+            let remedy = "name the origins, give it keys (--keys-file), or say --insecure (INTRAY_INSECURE=true)";
+            return Some(Opening { what: what.to_owned(), remedy });
         }
-        if self.listen.is_loopback() {
-            return Ok(());
-        }
-        let listen = &self.listen;
-        Err(format!(
-            "{listen} can be reached from other machines and there is no access control: \
-             give it keys (--keys-file), listen on 127.0.0.1, or say --insecure (INTRAY_INSECURE=true) if something in front keeps strangers out"
-        ))
+        let what = format!("{} can be reached from other machines and there is no access control", self.listen);
+        let remedy = "give it keys (--keys-file), listen on 127.0.0.1, or say --insecure (INTRAY_INSECURE=true) if something in front keeps strangers out";
+        (!self.listen.is_loopback()).then_some(Opening { what, remedy })
+    }
+
+    /// A variable that guards and is set to nothing, as compose does with what is set nowhere, where no flag says it either.
+    fn empty_guard(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<&'static str> {
+        let is_plain = self.tls.files().is_none();
+        let guards = [
+            ("INTRAY_KEYS_FILE", self.keys_file.is_none()),
+            ("INTRAY_JWKS_FILE", self.jwks_file.is_none()),
+            ("INTRAY_TOKEN_SECRET", self.signing.token_secret.is_empty()),
+            ("INTRAY_TOKEN_SECRET_FILE", self.signing.token_secret_file.is_empty()),
+            ("INTRAY_TLS_CERT_FILE", is_plain),
+            ("INTRAY_TLS_KEY_FILE", is_plain),
+        ];
+        let is_empty = |name| variable(name).is_some_and(|value| value.as_encoded_bytes().trim_ascii().is_empty());
+        guards.into_iter().find(|(name, is_unset)| *is_unset && is_empty(name)).map(|(name, _)| name)
     }
 }

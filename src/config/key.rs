@@ -1,18 +1,18 @@
 //! What is to be done about a key.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
-use clap::Args;
+use clap::{Args, value_parser};
 
-use crate::access::{KeyName, Pattern, Role, Until};
+use crate::access::{HashStart, KeyName, Pattern, Role, Until};
 
 #[derive(Debug, Args)]
 pub struct Key {
     /// Whose key it is; two keys of one name are one caller, while one replaces the other
-    #[arg(required_unless_present = "revoke")]
+    #[arg(required_unless_present_any = ["revoke", "rotate"])]
     name: Option<KeyName>,
     /// worker, producer, viewer or operator
-    #[arg(required_unless_present = "revoke")]
+    #[arg(required_unless_present_any = ["revoke", "rotate"])]
     #[arg(value_parser = |text: &str| Role::parse(text).ok_or("must be worker, producer, viewer or operator"))]
     role: Option<Role>,
     /// The queues that it is for: a name, or a pattern with *
@@ -21,29 +21,43 @@ pub struct Key {
     /// When it ends: a time by RFC 3339, or a date, whose day in UTC is its last
     #[arg(long, value_name = "DATE", value_parser = ahead)]
     until: Option<Until>,
-    /// Take all keys of this name out of the keys file
-    #[arg(long, value_name = "NAME", requires = "keys_file", conflicts_with_all = ["name", "role", "pattern", "until"])]
+    /// Take all keys of this name out of the keys file, or with --hash one of them
+    #[arg(long, value_name = "NAME", group = "change", requires = "keys_file")]
+    #[arg(conflicts_with_all = ["name", "role", "pattern", "until"])]
     revoke: Option<KeyName>,
-    /// The keys file that they are taken out of
-    #[arg(long, value_name = "FILE", requires = "revoke", conflicts_with_all = ["name", "role"])]
+    /// Put a new key of this name into the keys file, with the role and the pattern of the old one, which ends after --overlap-ms
+    #[arg(long, value_name = "NAME", group = "change", requires = "keys_file", conflicts_with_all = ["name", "role", "pattern"])]
+    rotate: Option<KeyName>,
+    /// The keys file that is changed
+    #[arg(long, value_name = "FILE", requires = "change", conflicts_with_all = ["name", "role"])]
     keys_file: Option<PathBuf>,
+    /// Which of several keys of the name: the first digits of the hash in its line
+    #[arg(long, value_name = "DIGITS", requires = "change", conflicts_with_all = ["name", "role"])]
+    hash: Option<HashStart>,
+    /// How long the old key is good beside the new one; 0: it ends now
+    #[arg(long, value_name = "MS", default_value_t = 86_400_000, requires = "rotate")]
+    #[arg(value_parser = value_parser!(u64).range(0..=31_536_000_000))]
+    overlap_ms: u64,
 }
 
 /// What of it is asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum KeyTask {
     Make { name: KeyName, role: Role, pattern: Pattern, until: Option<Until> },
-    Revoke { name: KeyName, keys_file: PathBuf },
+    Revoke { name: KeyName, hash: Option<HashStart>, keys_file: PathBuf },
+    Rotate { name: KeyName, hash: Option<HashStart>, until: Option<Until>, overlap: Duration, keys_file: PathBuf },
 }
 
 impl Key {
     /// `None` for arguments that their own rules do not let through.
     pub fn task(self) -> Option<KeyTask> {
-        let Self { name, role, pattern, until, revoke, keys_file } = self;
-        match (revoke, keys_file) {
-            (Some(name), Some(keys_file)) => Some(KeyTask::Revoke { name, keys_file }),
-            (None, None) => Some(KeyTask::Make { name: name?, role: role?, pattern, until }),
-            (Some(_), None) | (None, Some(_)) => None,
+        let Self { name, role, pattern, until, revoke, rotate, keys_file, hash, overlap_ms } = self;
+        let overlap = Duration::from_millis(overlap_ms);
+        match (revoke, rotate, keys_file) {
+            (Some(name), None, Some(keys_file)) => Some(KeyTask::Revoke { name, hash, keys_file }),
+            (None, Some(name), Some(keys_file)) => Some(KeyTask::Rotate { name, hash, until, overlap, keys_file }),
+            (None, None, None) => Some(KeyTask::Make { name: name?, role: role?, pattern, until }),
+            (Some(_), _, _) | (None, Some(_), None) | (None, None, Some(_)) => None,
         }
     }
 }

@@ -19,7 +19,8 @@ impl TokenSecret {
     const RULE: Invalid = Invalid("a secret for tokens must have at least 32 bytes");
 
     fn parse(text: &[u8]) -> Result<Self, Invalid> {
-        if text.len() >= SECRET_BYTES { Ok(Self(text.to_vec())) } else { Err(Self::RULE) }
+        // Blanks at its ends are a slip of whoever set it, and no secret.
+        if text.trim_ascii().len() >= SECRET_BYTES { Ok(Self(text.to_vec())) } else { Err(Self::RULE) }
     }
 
     /// For the signature, and for nobody else.

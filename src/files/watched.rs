@@ -59,6 +59,11 @@ impl<T: Described> Watched<T> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Which files they are, for a message.
+    pub fn names(&self) -> String {
+        names(&self.paths)
+    }
+
     /// Compares texts, not times: a file may change twice within the grain of a clock, or come back with an older time. A text
     /// is taken when it is there at a second look, because who writes a file in its place first empties it, and for a moment it
     /// has half of its lines. Answers how long after this look that is.

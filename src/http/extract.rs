@@ -11,6 +11,8 @@ use super::{
     problem::{Failure, Problem},
     purse::{Purse, Share},
 };
+use crate::text::{UTF16_RULE, is_utf16};
+
 /// A body that says it is JSON.
 pub struct JsonBody(pub Bytes, #[expect(dead_code, reason = "given back when it is dropped")] Share);
 
@@ -55,6 +57,9 @@ impl BeaconBody {
 fn text(body: &[u8]) -> Result<&str, Problem> {
     if body.is_empty() {
         return Err(Problem::new(Failure::NotJson, "the body is empty"));
+    }
+    if is_utf16(body) {
+        return Err(Problem::new(Failure::NotJson, UTF16_RULE));
     }
     std::str::from_utf8(body).map_err(|error| Problem::new(Failure::NotJson, format!("not UTF-8: {error}")))
 }

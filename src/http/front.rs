@@ -57,6 +57,11 @@ pub fn workers<H>(handler: H) -> For<H> {
     For { who: Who::Worker, handler }
 }
 
+/// Workers and viewers, who see what is held.
+pub fn holdings<H>(handler: H) -> For<H> {
+    For { who: Who::Holdings, handler }
+}
+
 pub fn producers<H>(handler: H) -> For<H> {
     For { who: Who::Producer, handler }
 }

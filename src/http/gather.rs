@@ -7,7 +7,7 @@ use axum::{
     extract::Request,
     http::{HeaderMap, header},
 };
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 
@@ -16,6 +16,7 @@ use super::{
     problem::{Failure, Problem},
     purse::{Purse, Share},
 };
+use crate::text::MARK;
 
 /// For the whole body, however it trickles in.
 const BODY_TIME: Duration = Duration::from_secs(30);
@@ -86,8 +87,13 @@ impl Pieces {
         self.all.extend_from_slice(&piece);
     }
 
+    /// Without the mark that may stand before the text.
     fn whole(self) -> Bytes {
-        if self.all.is_empty() { self.first } else { self.all.freeze() }
+        let mut whole = if self.all.is_empty() { self.first } else { self.all.freeze() };
+        if whole.starts_with(MARK) {
+            whole.advance(MARK.len());
+        }
+        whole
     }
 }
 

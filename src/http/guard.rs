@@ -49,7 +49,7 @@ pub fn check(door: &Door, who: Who, request: &mut Request) -> Result<Option<Peer
     let stranger = is_stranger.then(|| door.peers.of(request));
     let pass = match who {
         Who::Anyone => None,
-        Who::Somebody | Who::Worker | Who::Producer | Who::Reader | Who::Viewer | Who::Operator => {
+        Who::Somebody | Who::Worker | Who::Holdings | Who::Producer | Who::Reader | Who::Viewer | Who::Operator => {
             Some(admit(&door.access, request.headers(), who)?)
         }
     };

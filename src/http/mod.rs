@@ -64,7 +64,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     app::{App, Demo, Parts, PayloadLimit},
-    front::{Front, anyone, operators, producers, readers, somebody, viewers, workers},
+    front::{Front, anyone, holdings, operators, producers, readers, somebody, viewers, workers},
     guard::Door,
     pages::Readiness,
     problem::{Failure, Problem},
@@ -145,7 +145,7 @@ fn for_producers() -> Router<Front> {
 fn for_workers() -> Router<Front> {
     Router::new()
         .route("/jobs/reserve", post(workers(worker::reserve)))
-        .route("/workers/{worker}/reservations", get(workers(worker::reservations)))
+        .route("/workers/{worker}/reservations", get(holdings(worker::reservations)))
         // The reservation is the credential, and a beacon can send no other.
         .route("/jobs/extend", post(anyone(settle::<Extend>)))
         .route("/jobs/complete", post(anyone(settle::<Complete>)))

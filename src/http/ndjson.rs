@@ -12,6 +12,7 @@ use super::{
     problem::{Failure, Problem},
     purse::{Purse, Share},
 };
+use crate::text::{MARK, UTF16_RULE, is_utf16};
 
 pub const NDJSON: &str = "application/x-ndjson";
 /// For the next piece of a body, however many there are.
@@ -19,8 +20,6 @@ const PIECE_TIME: Duration = Duration::from_secs(30);
 /// What is handed on at a time, if so much is there.
 const MOST_LINES: usize = 256;
 const MOST_BYTES: usize = 256 << 10;
-/// What some editors put before a text.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
@@ -102,6 +101,9 @@ impl Lines {
         let Ok(piece) = frame.into_data() else { return Ok(()) };
         self.share.grow(in_hand + self.rest.len() + piece.len())?;
         self.rest.extend_from_slice(&piece);
+        if self.read == 0 && is_utf16(&self.rest) {
+            return Err(Problem::new(Failure::NotJson, UTF16_RULE));
+        }
         Ok(())
     }
 

@@ -12,12 +12,12 @@ use super::{
 const GRANTED: &[(&str, &[&str])] = &[
     ("main", &["access", "bulk", "config", "embedded", "healthcheck", "queue", "service", "top"]),
     ("healthcheck", &["config"]),
-    ("bulk", &["client", "config", "job", "sha256"]),
+    ("bulk", &["client", "config", "job", "sha256", "text"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
     ("service", &["access", "config", "embedded", "figures", "http", "listen", "queue", "sweeper", "waiting"]),
     ("config", &["access", "files", "job"]),
-    ("http", &["access", "figures", "job", "memory", "payload", "queue", "sha256", "waiting"]),
+    ("http", &["access", "figures", "job", "memory", "payload", "queue", "sha256", "text", "waiting"]),
     ("sweeper", &["job", "queue"]),
     ("waiting", &["job", "queue"]),
     ("queue", &["figures", "job", "payload", "sha256"]),
@@ -27,9 +27,10 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("job", &["sha256"]),
     ("embedded", &["sha256"]),
     ("figures", &[]),
-    ("files", &[]),
+    ("files", &["text"]),
     ("memory", &[]),
     ("sha256", &[]),
+    ("text", &[]),
     ("lib", &[]),
 ];
 

@@ -191,6 +191,7 @@ mod program {
     mod examples; // The examples, each run as it is printed: what it shows does happen, and happens again.
     mod figures; // What the page of the metrics says of them, and what they say of people's work.
     mod full_disk; // The private server's disk runs full: what was acknowledged is there.
+    mod guards; // What guards the service and is empty or garbled, and byte order marks.
     mod leaving; // A service that is told to end.
     mod manual; // What a shell and a reader are told of the flags.
     mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.

@@ -12,12 +12,11 @@ use super::form::foreign;
 use crate::{
     job::limits,
     sha256::{Sha256, hex},
+    text::MARK,
 };
 
 /// Bytes of a line, which are more than any service takes. What is longer is cut off there, and refused alone.
 const LONGEST: u64 = limits::BODY as u64 + (64 << 10);
-/// What some editors put before a text.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 /// What is looked at of a file for its key.
 const BEGINNING: u64 = 8 << 10;
 

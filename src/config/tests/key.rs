@@ -1,5 +1,7 @@
 //! What is asked for about a key.
 
+use std::time::Duration;
+
 use super::*;
 use crate::access::{Role, Until};
 
@@ -21,8 +23,13 @@ fn a_key_is_asked_for_in_words_and_taken_away_too() {
     assert_eq!(key_task("key web worker a*"), making(Role::Worker, "a*", None));
     let until = "2999-12-31".parse().expect("a date");
     assert_eq!(key_task("key web viewer --until 2999-12-31"), making(Role::Viewer, "*", Some(until)));
-    let revoked = KeyTask::Revoke { name: "web".parse().expect("a name"), keys_file: "f".into() };
-    assert_eq!(key_task("key --revoke web --keys-file f"), revoked);
+    let revoked = |hash| KeyTask::Revoke { name: "web".parse().expect("a name"), hash, keys_file: "f".into() };
+    assert_eq!(key_task("key --revoke web --keys-file f"), revoked(None));
+    assert_eq!(key_task("key --revoke web --keys-file f --hash 0aBc"), revoked("0abc".parse().ok()));
+    assert!(matches!(
+        key_task("key --rotate web --keys-file f --overlap-ms 0 --until 2999-12-31"),
+        KeyTask::Rotate { hash: None, until: Some(_), overlap: Duration::ZERO, .. }
+    ));
     for (line, word) in [
         ("key web", "<ROLE>"),
         ("key web boss", "worker, producer, viewer or operator"),
@@ -32,6 +39,12 @@ fn a_key_is_asked_for_in_words_and_taken_away_too() {
         ("key web viewer --keys-file f", "cannot be used with"),
         ("key --keys-file f", "<NAME>"),
         ("key web viewer --revoke web --keys-file f", "cannot be used with"),
+        ("key --rotate web", "--keys-file"),
+        ("key web viewer --rotate web --keys-file f", "cannot be used with"),
+        ("key --rotate web --revoke web --keys-file f", "cannot be used with"),
+        ("key web viewer --hash 0abc", "cannot be used with"),
+        ("key --revoke web --keys-file f --hash xyz", "hex digits"),
+        ("key --revoke web --keys-file f --overlap-ms 1", "--rotate"),
         ("key --revoke web --keys-file f --until 2999-12-31", "cannot be used with"),
     ] {
         let said = refusal(line);

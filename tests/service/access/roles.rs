@@ -34,6 +34,7 @@ async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
         "/queues/default/jobs?state=reserved",
         "/queues/default/workers",
         "/queues/default/locks",
+        "/workers/ann/reservations",
     ] {
         let (seen, all) = (wall.get(path).await, w.get(path).await);
         assert!(seen.status == 200 && !seen.text().contains(&secret), "{path}: {}", seen.text());
@@ -44,7 +45,14 @@ async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
     let heard = told.hear(3).await;
     assert!(heard[2]["type"] == "reserved" && !json!(heard).to_string().contains(&secret), "{heard:?}");
     assert_eq!(told_of_part.hear(1).await[0]["queue"], "b-1");
-    wall.get("/workers/ann/reservations").await.refused("forbidden");
+    let held = wall.get("/workers/ann/reservations").await.is(200)["reservations"].clone();
+    assert_eq!(
+        (&held[0]["id"], &held[0]["reservation"], held.as_array().map(Vec::len)),
+        (&json!(id), &json!(null), Some(1))
+    );
+    part.get("/workers/ann/reservations").await.refused("forbidden");
+    part.get("/workers/ann/reservations?queue=b-1,default").await.refused("forbidden");
+    w.bearing(&key("web")).get("/workers/ann/reservations").await.refused("forbidden");
     wall.delete(&format!("/jobs/{id}?force=true")).await.refused("forbidden");
     // Of other queues than theirs they are told as anybody is.
     part.hear_of("").await.refused("forbidden");
