@@ -78,16 +78,17 @@ def _settle(job: Reserved, work: Work, describe: Describe, traceback: bool) -> N
 
 
 def _fail(job: Reserved, *texts: str) -> None:
-    """With the first text that is taken. The last is our own."""
-    last = "the job failed, and its error could not be written"
-    for text in texts:
+    """With the first text that is taken, our own at last. A job that cannot be failed goes to another worker: the next call for
+    work by this one would get it again, before those behind it.
+    """
+    for text in (*texts, "the job failed, and its error could not be written"):
         try:
             return _hand_in(job, lambda text=text: job.fail(text))  # type: ignore[misc]
         except Refused as refused:
             if isinstance(refused, Lost):
                 raise
             note(logging.WARNING, "the error of %s was not taken: %s", job.id, _reason(refused))
-    job.fail(last)
+    job.abandon(reason="it could not be handed in", skip=True)
 
 
 def _hand_in(job: Reserved, say: Callable[[], object]) -> None:
@@ -144,7 +145,7 @@ def _described(error: Exception, describe: Describe, traceback: bool) -> str:
 
 
 def _frames(error: Exception) -> str:
-    """Where it was raised, without what it says, which may be somebody's payload. The first frame is ours."""
+    """Where it was raised, without what it says, which may be a payload. The first frame is ours."""
     try:
         trace = error.__traceback__
         return "".join(format_tb(trace and trace.tb_next, limit=-FRAMES)).rstrip()

@@ -121,7 +121,7 @@ class Feed(Iterator[Job]):
             return [] if lines else NOTHING
 
     def _miss(self, said: Mapping[str, Any]) -> None:
-        """What is forgotten behind a place is told once, and again when it has become more."""
+        """What is forgotten behind a place is raised once, and again when it has become more."""
         if "forgotten" not in said:
             return
         count, known = said["forgotten"], self._missed

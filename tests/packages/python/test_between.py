@@ -42,9 +42,9 @@ class Filtered(Story):
 
         self.set(max_attempts=1)
         last = self.plain.enqueue(self.queue, "last")
-        with self.assertLogs("intray_client", "WARNING") as told:
+        with self.assertLogs("intray_client", "WARNING") as logged:
             self.intray.consume([self.queue], until_last, stop=stop)
-        self.assertNotIn(BAD, "\n".join(told.output))
+        self.assertNotIn(BAD, "\n".join(logged.output))
         self.assertEqual(self.plain.job(last.id).result, "done")
 
     def test_refused_results_fail_their_job_and_the_next_is_done(self) -> None:
@@ -67,6 +67,14 @@ class Filtered(Story):
         self.consume(work)
         dead = self.plain.job(job.id)
         self.assertEqual((dead.state, dead.errors[0]["error"]), ("dead", "LookupError"))
+
+    def test_job_that_cannot_be_ended_leaves_the_worker_free(self) -> None:
+        job = self.plain.enqueue(self.queue, 1)
+        self.wire.rule = lambda call: (
+            Fate(403) if job.id in json.dumps(call.body) and call.path in ("/jobs/complete", "/jobs/fail") else None
+        )
+        self.consume(lambda job: "done")
+        self.assertEqual(self.plain.job(job.id).counts["abandoned"], 1)
 
     def test_refused_drafts_never_cost_the_job(self) -> None:
         for n, draft in enumerate((BAD, "x" * (1 << 20), object(), float("nan"))):
@@ -91,7 +99,7 @@ class Filtered(Story):
         self.assertGreater(job.expires_in_ms, 3_000_000)
         self.assertEqual(job.complete().state, "completed")
 
-    def test_refusals_on_the_way_are_final_and_told_within_seconds(self) -> None:
+    def test_refusals_on_the_way_are_final_within_seconds(self) -> None:
         for status in REFUSALS:
             self.filter(status, {"retry-after": "3600"})
             start = time.monotonic()

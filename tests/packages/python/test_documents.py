@@ -79,19 +79,19 @@ class Documents(Story):
 
     def test_relay_posts_each_result_once_over_a_restart(self) -> None:
         place = Path(self.folder, "photos.place")
-        told = [job.id for job in self.plain.feed(self.queue, follow=False)]
+        results = [job.id for job in self.plain.feed(self.queue, follow=False)]
         for _ in range(2):
-            stored = self.plain.enqueue_many(self.queue, [{"photo": -len(told) - n} for n in range(3)])
+            stored = self.plain.enqueue_many(self.queue, [{"photo": -len(results) - n} for n in range(3)])
             process = self.start(self.relay)
             self.work_off(3, lambda payload: {"verdict": "fine"})
-            told += [job.id for job in stored]
-            self.eventually(lambda: len(self.site.posts) >= len(told))
+            results += [job.id for job in stored]
+            self.eventually(lambda: len(self.site.posts) >= len(results))
             feed = self.plain.feed(self.queue, follow=False)
-            self.assertEqual([job.id for job in feed][-3:], told[-3:])
+            self.assertEqual([job.id for job in feed][-3:], results[-3:])
             self.eventually(lambda: place.exists() and place.read_text() == feed.after)
             process.kill()
             process.wait()
-        self.assertEqual(sorted(post["id"] for post in self.site.posts), sorted(told))
+        self.assertEqual(sorted(post["id"] for post in self.site.posts), sorted(results))
 
     def test_asking_from_asyncio_answers_all_at_once(self) -> None:
         process = self.start(self.asking)

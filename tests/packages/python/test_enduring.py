@@ -198,11 +198,11 @@ class Enduring(Story):
         self.set(dedupe=False)
         self.plain.enqueue_many(self.queue, range(len(odd)))
         self.consume(lambda job: throw(odd[job.payload]))
-        told = self.errors()
-        self.assertEqual(len(told), len(odd))
-        for text in told[:5]:
+        errors = self.errors()
+        self.assertEqual(len(errors), len(odd))
+        for text in errors[:5]:
             self.assertIn("Odd", text)
-        self.assertEqual([text for text in told if not text], [])
+        self.assertEqual([text for text in errors if not text], [])
 
     def test_describe_may_do_anything_but_end_the_worker(self) -> None:
         ways: list[Callable[[Exception], Any]] = [
@@ -218,18 +218,18 @@ class Enduring(Story):
         for n, way in enumerate(ways):
             self.plain.enqueue(self.queue, n)
             self.consume(lambda job: throw(LookupError("x")), describe=way)
-        told = self.errors()
-        self.assertEqual((len(told), [text for text in told if not text]), (len(ways), []))
-        self.assertIn("LookupError", told[0])
+        errors = self.errors()
+        self.assertEqual((len(errors), [text for text in errors if not text]), (len(ways), []))
+        self.assertIn("LookupError", errors[0])
 
     def test_results_that_cannot_be_written_fail_only_their_job(self) -> None:
         odd = [object(), float("nan"), float("inf"), ring(), deep(200), deep(100_000), {1, 2}, {(1, 2): 3}, b"bytes", OddResult(a=1)]
         odd += ["x" * (1 << 20), 10**5_000, (part for part in "ab"), self.test_results_that_cannot_be_written_fail_only_their_job]
         self.plain.enqueue_many(self.queue, range(len(odd)))
         self.consume(lambda job: odd[job.payload])
-        told = self.errors()
-        self.assertEqual(len(told), len(odd), told)
-        for text in told:
+        errors = self.errors()
+        self.assertEqual(len(errors), len(odd), errors)
+        for text in errors:
             self.assertIn("the result was not taken", text)
 
     def test_half_characters_in_results_go_through(self) -> None:
@@ -264,9 +264,9 @@ class Enduring(Story):
 
         for traceback in (False, True):
             self.plain.enqueue(self.queue, {"text": "a secret", "n": traceback})
-            with self.assertLogs("intray_client", logging.DEBUG) as told:
+            with self.assertLogs("intray_client", logging.DEBUG) as logged:
                 self.consume(work, traceback=traceback)
-            log = "\n".join(told.output)
+            log = "\n".join(logged.output)
             self.assertIn(f'{Path(__file__).name}", line', log)
             self.assertNotIn("a secret", log)
         plain, whole = self.errors()
@@ -282,10 +282,10 @@ class Enduring(Story):
 
         self.plain.enqueue(self.queue, 1)
         self.consume(work, traceback=True)
-        [told] = self.errors()
-        self.assertTrue(told.startswith("LookupError: ää"), told)
-        self.assertIn("raise LookupError", told)
-        self.assertLessEqual(len(told.encode()), 1_024)
+        [errors] = self.errors()
+        self.assertTrue(errors.startswith("LookupError: ää"), errors)
+        self.assertIn("raise LookupError", errors)
+        self.assertLessEqual(len(errors.encode()), 1_024)
 
     def test_a_lease_that_is_nearly_over_is_not_extended_in_a_storm(self) -> None:
         job = self.plain.enqueue(self.queue, 1)

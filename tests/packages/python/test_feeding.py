@@ -15,32 +15,32 @@ class Feeding(Story):
     def test_a_feed_tells_everything_once_however_the_results_come(self) -> None:
         stop = threading.Event()
         feed = self.intray.feed(self.queue, every=0.02, stop=stop)  # before there is such a queue
-        told: list[int] = []
+        seen: list[int] = []
 
         def listen() -> None:
-            told.extend(job.result for job in feed)
+            seen.extend(job.result for job in feed)
 
         listener = threading.Thread(target=listen)
         listener.start()
         for first, past in ((0, 1), (1, 2), (2, 150), (150, 151), (151, 400)):
             self.plain.enqueue_many(self.queue, range(first, past))
             self.work_off(past - first)
-            self.eventually(lambda: len(told) == past)
+            self.eventually(lambda: len(seen) == past)
         stop.set()
         listener.join()
-        self.assertEqual(told, list(range(400)))
+        self.assertEqual(seen, list(range(400)))
 
     def test_feed_restarted_at_any_job_repeats_and_loses_nothing(self) -> None:
         self.plain.enqueue_many(self.queue, range(250))
         self.work_off(250)
         for follow in (False, True):
             feed = self.intray.feed(self.queue, follow=follow, every=0.02)
-            told: list[int] = []
-            while len(told) < 250:
-                told.extend(next(feed).result for _ in range(min(83, 250 - len(told))))
+            seen: list[int] = []
+            while len(seen) < 250:
+                seen.extend(next(feed).result for _ in range(min(83, 250 - len(seen))))
                 self.assertIsInstance(feed.after, str)
                 feed = self.intray.feed(self.queue, after=feed.after, follow=follow, every=0.02)
-            self.assertEqual(told, list(range(250)))
+            self.assertEqual(seen, list(range(250)))
             rest = self.intray.feed(self.queue, after=feed.after, follow=False)
             self.assertEqual((list(rest), rest.after), ([], feed.after), "a quiet run gives nothing again")
         self.assertEqual([job.result for job in self.intray.feed(self.queue, client="another", follow=False)], [])
@@ -160,11 +160,11 @@ class Forgetting(Story):
         self.plain.enqueue(self.queue, "new")
         self.work_off(1)
         self.forget(place, 7)
-        for forgotten, told in (("ignore", []), (None, [7])):
+        for forgotten, seen in (("ignore", []), (None, [7])):
             counts: list[int | None] = []
             how: Any = forgotten or (lambda error: counts.append(error.count))
             feed = self.intray.feed(self.queue, after=place, follow=False, forgotten=how)
-            self.assertEqual(([job.result for job in feed], counts), (["new"], told))
+            self.assertEqual(([job.result for job in feed], counts), (["new"], seen))
 
     def test_forgotten_goes_from_process_to_process(self) -> None:
         for count in (7, None):
