@@ -93,7 +93,7 @@ class Feed(Iterator[Job]):
         if page["jobs"]:
             return True
         self._miss(page)
-        self.after = page.get("next") or self.after
+        self.after = page.get("next") or page.get("resume") or self.after
         return page.get("next") is not None or self._every is not None
 
     def _rest(self, seconds: float) -> None:

@@ -99,7 +99,28 @@ class Feeding(Story):
 
 
 class Forgetting(Story):
-    """The lines and pages of a service that has forgotten something behind a place."""
+    """Lines and pages of a service that has forgotten something behind a place; in some tests its answers only say so."""
+
+    def test_removed_results_are_counted_by_the_service(self) -> None:
+        place = self.place()
+        self.plain.enqueue_many(self.queue, range(3))
+        self.work_off(3)
+        self.plain.purge(self.queue, "completed")
+        for is_more in (False, True):
+            if is_more:
+                self.plain.enqueue(self.queue, "new")
+                self.work_off(1)
+            for follow in (False, True):
+                feed = self.intray.feed(self.queue, after=place, follow=follow, every=0.02)
+                with self.assertRaises(Forgotten) as caught:
+                    next(feed)
+                self.assertEqual((caught.exception.count, caught.exception.after), (3, place))
+                if is_more:
+                    self.assertEqual(next(feed).result, "new")
+                elif not follow:
+                    self.assertEqual(list(feed), [])
+                    self.assertNotEqual(feed.after, place, "the next feed begins behind what is gone")
+                    self.assertEqual(list(self.intray.feed(self.queue, after=feed.after, follow=False)), [])
 
     def forget(self, place: str, *counts: int | None) -> None:
         """Each look from this place says so, with the last count for good, beside what there really is."""
