@@ -2,10 +2,11 @@
 
 import sys
 
-from intray import Client
-from intray.api.consuming import abandon, complete, extend, reserve
-from intray.api.producing import enqueue, inspect
-from intray.models import (
+import intray_client
+from intray_api import Client
+from intray_api.api.consuming import abandon, complete, extend, reserve
+from intray_api.api.producing import enqueue, inspect
+from intray_api.models import (
     AbandonItem, CompleteItem, Completed, ExtendItem, Extended, Handouts, Job, NewJob, NothingToReserve, Problem,
     ProblemReason, ReserveRequest, State, Stored,
 )
@@ -17,6 +18,7 @@ def a(kind, value):
 
 
 client = Client(base_url=sys.argv[1])
+wheel = intray_client.Intray(sys.argv[1])  # The package of the service, beside it.
 
 stored = a(Stored, enqueue.sync(client=client, body=NewJob(queue="typed-too", payload={"photo": 17}, priority=10)))
 given = a(Handouts, reserve.sync(client=client, body=ReserveRequest(queues=["typed-too"], worker="ann")))
@@ -38,5 +40,6 @@ nothing = a(NothingToReserve, reserve.sync(client=client, body=ReserveRequest(qu
 assert nothing.jobs == [], nothing
 done = a(Job, inspect.sync(client=client, id=stored.id))
 assert done.state == State.COMPLETED, done
+assert wheel.job(stored.id).result == {"verdict": "fine"}
 
 print("openapi-python-client: the tour is done, typed")

@@ -18,6 +18,7 @@ const RUN: &[(&str, &str, &str)] = &[
     ("docs/browser.md", "tsx", "tests/packages/npm/shop.js"),
     ("docs/browser.md", "vue", "tests/packages/npm/shop.js"),
     ("docs/clients.md", "python", "tests/packages/python/examples.py"),
+    ("docs/clients.md", "yaml", "tests/contract/run.sh"),
     ("web/client/README.md", "html", "tests/web/world/pages.js"),
 ];
 

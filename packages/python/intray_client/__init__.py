@@ -1,4 +1,4 @@
-"""Producers and workers of intray, a work queue for people. Nothing but Python's own library is needed.
+"""Producers, workers and operators of intray, a work queue for people. Nothing but Python's own library is needed.
 
     from intray_client import Intray
 
@@ -9,9 +9,9 @@
 
 from ._caller import Stopped
 from ._client import Intray
-from ._errors import IntrayError, Lost, Refused, SomeRefused, Unavailable
+from ._errors import Forgotten, IntrayError, Lost, Refused, SomeRefused, Unavailable
 from ._feed import Feed
-from ._models import Batch, Enqueued, Job, NewJob, Result
+from ._models import Batch, Enqueued, Job, NewJob, Queue, Result, Settings, SettingsChange, State
 from ._reserved import Ended, Reserved
 
 __all__ = [
@@ -19,15 +19,20 @@ __all__ = [
     "Ended",
     "Enqueued",
     "Feed",
+    "Forgotten",
     "Intray",
     "IntrayError",
     "Job",
     "Lost",
     "NewJob",
+    "Queue",
     "Refused",
     "Reserved",
     "Result",
+    "Settings",
+    "SettingsChange",
     "SomeRefused",
+    "State",
     "Stopped",
     "Unavailable",
 ]

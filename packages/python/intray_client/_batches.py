@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from typing import Any
-from urllib.parse import quote
 
-from ._caller import Caller
+from ._caller import Caller, in_path
 from ._models import Batch, Result, read, said
 from ._producer import chunks, fresh_key, waits
 
@@ -27,6 +26,7 @@ class Batches:
         priority: int | None = None,
         client: str | None = None,
         idempotency_key: str | None = None,
+        retry_for: float | None = None,
     ) -> Batch:
         """A batch of payloads, or of `NewJob`s, however many. `concurrency`: so many of them are out at once.
 
@@ -40,14 +40,15 @@ class Batches:
         about = {"queue": queue, "concurrency": concurrency, "priority": priority, "client": client}
         about = {name: value for name, value in about.items() if value is not None}
         body = {**about, "jobs": first, "sealed": second is None}
-        batch = read(Batch, self._caller.call("POST", "/batches", body, key=key))
+        batch = read(Batch, self._caller.call("POST", "/batches", body, key=key, retry_for=retry_for))
         if second is None:
             return batch
         offset = len(first)
         for part in _rest(second, parts):
-            self._caller.call("POST", _path(batch.id, "/jobs"), {"offset": offset, "jobs": part})
+            appended = {"offset": offset, "jobs": part}
+            self._caller.call("POST", _path(batch.id, "/jobs"), appended, retry_for=retry_for)
             offset += len(part)
-        return read(Batch, self._caller.call("POST", _path(batch.id, "/seal"), {}))
+        return read(Batch, self._caller.call("POST", _path(batch.id, "/seal"), {}, retry_for=retry_for))
 
     def batch(self, id: str) -> Batch:
         """How far it has come."""
@@ -55,9 +56,9 @@ class Batches:
 
     def wait_batch(self, id: str, timeout: float | None = None) -> Batch:
         """The batch, once it is over. `TimeoutError`: it is not, after so many seconds."""
-        for left in waits(timeout):
-            query = {"wait_ms": int(left * 1_000)}
-            batch = read(Batch, self._caller.call("GET", _path(id), query=query, wait=left))
+        for wait, patience in waits(timeout, self._caller.retry_for):
+            query = {"wait_ms": int(wait * 1_000)}
+            batch = read(Batch, self._caller.call("GET", _path(id), query=query, wait=wait, retry_for=patience))
             if batch.is_over:
                 return batch
         raise TimeoutError("the batch is not over yet")
@@ -87,4 +88,4 @@ def _rest(second: list[dict[str, Any]], parts: Iterator[list[dict[str, Any]]]) -
 
 
 def _path(id: str, more: str = "") -> str:
-    return "/batches/" + quote(id, safe="") + more
+    return "/batches/" + in_path(id) + more

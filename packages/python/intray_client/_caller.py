@@ -4,25 +4,30 @@ what makes something new has an idempotency key, and everything else counts once
 
 from __future__ import annotations
 
-import json
 import logging
-import random
 import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from ._errors import Applied, IntrayError, Unavailable, is_final, refusal
+from ._errors import Applied, IntrayError, Unavailable, is_final, is_own, is_refused_on_the_way, refusal
+from ._patience import SHUT_TRIES, Problem, header_seconds, not_of_intray, passes, pause
+from ._text import value_of, written
 from ._wire import Answer, Broken, NotSent, Wire
 
 log = logging.getLogger("intray_client")
 
 Key = str | Callable[[], str] | None
 
-#: Seconds before the second try, and the longest before any.
-FIRST, LONGEST = 0.2, 10.0
+#: Seconds for which a call is tried again: of a producer, which may be a web request, and of a program that works.
+PRODUCER, CONSUMER = 5.0, 120.0
+#: Seconds in which one try may end however little patience is left, and bytes of a body that take a second more.
+SHORTEST_TRY, BYTES_A_SECOND = 1.0, 1_000_000
+#: Seconds between two looks whether other calls are answered again.
+LOOK = 0.25
 #: Bytes of a header that holds a key or a token, as the service takes them.
 KEY_BYTES = 8 << 10
 
@@ -31,12 +36,37 @@ class Stopped(IntrayError):
     """The `stop` of the call was set before there was an answer."""
 
 
+class Good:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@dataclass(frozen=True)
+class Request:
+    method: str
+    address: str
+    body: bytes | None
+    headers: Mapping[str, str]
+    #: The service may think about it for so many seconds.
+    wait: float
+    #: Not one value of JSON but lines of it, of which so many are read.
+    lines: int
+    #: What of a good answer is to be asked for again.
+    passing: Callable[[Any], Problem | None]
+
+
 class Caller:
-    def __init__(self, url: str, key: Key, timeout: float, retry_for: float, context: ssl.SSLContext | None) -> None:
-        self._wire = Wire(url, timeout, context)
+    def __init__(
+        self, url: str, key: Key, timeout: float, retry_for: float | None, context: ssl.SSLContext | None
+    ) -> None:
+        self._wire = Wire(url, context)
+        self._timeout = timeout
         self._key = key
         self._known: str | None = None if callable(key) else _checked(key)
-        self._retry_for = retry_for
+        self._answers = 0
+        #: Seconds for which calls of producers are tried again, and those of consumers.
+        self.retry_for = PRODUCER if retry_for is None else retry_for
+        self.patience = CONSUMER if retry_for is None else retry_for
 
     def close(self) -> None:
         self._wire.close()
@@ -44,7 +74,7 @@ class Caller:
     @staticmethod
     def weight(item: Any) -> int:
         """Bytes of it in a body."""
-        return len(_text(item)) + 1
+        return len(written(item)) + 1
 
     def call(
         self,
@@ -57,94 +87,85 @@ class Caller:
         wait: float = 0.0,
         stop: threading.Event | None = None,
         retry_for: float | None = None,
+        waits_out: bool = False,
+        lines: int = 0,
         passing: Callable[[Any], Problem | None] = lambda value: None,
     ) -> Any:
         """The answer's JSON. `wait`: the service may think about it for so many seconds. `key`: makes repeating it safe.
-        `passing`: what of a good answer is to be asked for again.
+        `waits_out`: what a proxy refuses is tried again for as long as anything else that passes. `lines`: the answer is a list
+        of so many lines at most. `passing`: what of a good answer is to be asked for again.
         """
-        address = path + ("?" + urlencode(query, quote_via=quote) if query else "")
-        sent = None if body is None else _text(body)
-        headers = {} if sent is None else {"content-type": "application/json"}
-        if key is not None:
-            if not key.isascii() or not key.isprintable():
-                raise ValueError("an idempotency key is printable ASCII, of at most 256 bytes")
-            headers["idempotency-key"] = key
-        end = time.monotonic() + (self._retry_for if retry_for is None else retry_for)
+        address = path + ("?" + urlencode(query, errors="surrogatepass", quote_via=quote) if query else "")
+        sent = None if body is None else written(body)
+        request = Request(method, address, sent, _headers(sent, key, lines), wait, lines, passing)
+        end = time.monotonic() + (self.retry_for if retry_for is None else retry_for)
         applied: Applied = False
-        tries = 0
+        tries = shut = 0
         while True:
             if stop is not None and stop.is_set():
                 raise Stopped("stopped before there was an answer")
-            problem = self._try(method, address, sent, headers, wait, passing)
-            if isinstance(problem, Good):
-                return problem.value
-            applied = "unknown" if "unknown" in (applied, problem.applied) else False
-            pause = _pause(tries, problem.retry_after)
-            if time.monotonic() + pause > end:
-                raise Unavailable(problem.said, applied)
+            said = self._try(request, end - time.monotonic())
+            if isinstance(said, Good):
+                return said.value
+            applied = "unknown" if "unknown" in (applied, said.applied) else False
+            shut += said.is_shut
+            left = end - time.monotonic()
+            soonest, latest = pause(tries, said, left)
+            if latest > left or (said.is_shut and shut >= SHUT_TRIES and not waits_out):
+                raise refusal(said.refused) if said.refused else Unavailable(said.said, applied, said.is_foreign)
             tries += 1
-            log.info("%s %s: %s; tried again in %.1f s", method, path.split("/")[1], problem.said, pause)
-            _sleep(pause, stop)
+            level = logging.WARNING if said.is_shut else logging.INFO
+            log.log(level, "%s %s: %s; tried again in %.1f s", method, path.split("/")[1], said.said, latest)
+            self._rest(soonest, latest, stop)
 
-    def _try(
-        self,
-        method: str,
-        address: str,
-        body: bytes | None,
-        headers: Mapping[str, str],
-        wait: float,
-        passing: Callable[[Any], Problem | None],
-    ) -> Good | Problem:
+    def _rest(self, soonest: float, latest: float, stop: threading.Event | None) -> None:
+        """Until `latest`, or, when another call got a good answer meanwhile, not much longer than until `soonest`."""
+        answers, start = self._answers, time.monotonic()
+        sleep(soonest, stop)
+        while (left := start + latest - time.monotonic()) > 0 and self._answers == answers:
+            if stop is not None and stop.is_set():
+                return
+            sleep(min(left, LOOK), stop)
+
+    def _try(self, request: Request, left: float) -> Good | Problem:
         try:
-            answer = self._send(method, address, body, headers, wait)
+            answer = self._send(request, left)
         except NotSent as error:
             return Problem(str(error), False)
         except Broken as error:
             return Problem(str(error), "unknown")
         if 200 <= answer.status < 300:
             try:
-                value = json.loads(answer.body)
+                value = [value_of(line) for line in answer.lines] if request.lines else value_of(answer.body)
             except ValueError:
-                return Problem("the answer is not of intray", "unknown")
-            return passing(value) or Good(value)
+                return not_of_intray()
+            self._answers += 1
+            return request.passing(value) or Good(value)
         said = _problem(answer)
         if is_final(said):
             raise refusal(said)
-        return passes(said, _seconds(answer))
+        if is_refused_on_the_way(said):
+            return Problem(f"refused on the way with {answer.status}", False, is_foreign=True, is_shut=True, refused=said)
+        return passes(said, header_seconds(answer.headers.get("retry-after", "")))
 
-    def _send(self, method: str, address: str, body: bytes | None, headers: Mapping[str, str], wait: float) -> Answer:
-        """A key that a function gave is asked for anew when it is refused, once."""
-        was = self._known
-        answer = self._wire.send(method, address, body, {**headers, **self._authorization(was)}, wait)
+    def _send(self, request: Request, left: float) -> Answer:
+        """A key that a function gave is asked for anew when it is refused, once. No try takes much longer than is left."""
+        patience = max(SHORTEST_TRY, left) + len(request.body or b"") / BYTES_A_SECOND
+        timeout = min(self._timeout, patience)
+        answer = self._sent(request, self._known, timeout)
         if answer.status == 401 and callable(self._key):
-            answer = self._wire.send(method, address, body, {**headers, **self._authorization(None)}, wait)
+            answer = self._sent(request, None, timeout)
         return answer
+
+    def _sent(self, request: Request, known: str | None, timeout: float) -> Answer:
+        headers = {**request.headers, **self._authorization(known)}
+        sent = (request.method, request.address, request.body, headers)
+        return self._wire.send(*sent, timeout=timeout, wait=request.wait, lines=request.lines)
 
     def _authorization(self, known: str | None) -> dict[str, str]:
         if known is None and callable(self._key):
             known = self._known = _checked(self._key())
         return {} if known is None else {"authorization": f"Bearer {known}"}
-
-
-class Good:
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class Problem:
-    """An answer that passes, or none."""
-
-    def __init__(self, said: str, applied: Applied, retry_after: float | None = None) -> None:
-        self.said, self.applied, self.retry_after = said, applied, retry_after
-
-
-def passes(said: Mapping[str, Any], retry_after: float | None = None) -> Problem:
-    """Whoever is told to come later was refused before anything was done."""
-    nothing = said.get("applied") is False or said["status"] in (408, 429, 507)
-    if "retry_after_ms" in said:
-        retry_after = float(said["retry_after_ms"]) / 1_000
-    detail = said.get("detail") or said.get("title") or "not in the words of intray"
-    return Problem(f"the answer was {said['status']}: {detail}", False if nothing else "unknown", retry_after)
 
 
 def _checked(key: str | None) -> str | None:
@@ -156,31 +177,33 @@ def _checked(key: str | None) -> str | None:
     return key
 
 
-def _text(body: Any) -> bytes:
-    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+def _headers(body: bytes | None, key: str | None, lines: int) -> dict[str, str]:
+    headers = {} if body is None else {"content-type": "application/json"}
+    if lines:
+        headers["accept"] = "application/x-ndjson"
+    if key is not None:
+        if not key.isascii() or not key.isprintable():
+            raise ValueError("an idempotency key is printable ASCII, of at most 256 bytes")
+        headers["idempotency-key"] = key
+    return headers
+
+
+def in_path(text: str) -> str:
+    """A part of a path. Half a character goes as it is, and it is for the service to refuse it."""
+    return quote(text, safe="", errors="surrogatepass")
 
 
 def _problem(answer: Answer) -> dict[str, Any]:
-    """Whatever stands between may answer too, with a page of its own."""
+    """What stands between may answer too, with a page of its own; nothing of that is shown, for it may repeat what was sent."""
     try:
-        said = json.loads(answer.body)
+        said = value_of(answer.body)
     except ValueError:
         said = None
-    return {**(said if isinstance(said, dict) else {}), "status": answer.status}
+    own = isinstance(said, dict) and is_own(said)
+    return {**said, "status": answer.status} if own else {"status": answer.status, "title": "not in the words of intray"}
 
 
-def _seconds(answer: Answer) -> float | None:
-    after = answer.headers.get("retry-after", "")
-    return float(after) if after.isdecimal() else None
-
-
-def _pause(tries: int, retry_after: float | None) -> float:
-    """Up to half as long again, so that not all callers come back at once, and never sooner than was said."""
-    pause = min(LONGEST, FIRST * 2 ** min(tries, 10)) if retry_after is None else retry_after
-    return pause * (1 + random.random() / 2)
-
-
-def _sleep(seconds: float, stop: threading.Event | None) -> None:
+def sleep(seconds: float, stop: threading.Event | None) -> None:
     if stop is None:
         time.sleep(seconds)
     else:

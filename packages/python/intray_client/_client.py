@@ -7,16 +7,18 @@ from types import TracebackType
 
 from ._batches import Batches
 from ._caller import Caller, Key
+from ._operator import Operator
 from ._producer import Producer
 from ._worker import Worker
 
 
-class Intray(Producer, Batches, Worker):
-    """An intray service, for producers and for programs that work. Any number of threads may share one.
+class Intray(Producer, Batches, Worker, Operator):
+    """An intray service, for producers, for programs that work and for operators. Any number of threads may share one.
 
     `key`: an API key or a token; or a function that gives one, which is asked again when the service has refused what it gave.
     `timeout`: seconds for a connection, and for an answer beyond what it was asked to wait.
-    `retry_for`: seconds for which a call is tried again, before it is `Unavailable`.
+    `retry_for`: seconds for which a call is tried again, before it is `Unavailable`. Without it producers' calls, which may be
+    part of a web request, have 5, and consumers' 120; a script that has time passes 120.
     `context`: whom to trust over TLS, if not those whom the machine trusts.
     """
 
@@ -26,7 +28,7 @@ class Intray(Producer, Batches, Worker):
         *,
         key: Key = None,
         timeout: float = 15.0,
-        retry_for: float = 120.0,
+        retry_for: float | None = None,
         context: ssl.SSLContext | None = None,
     ) -> None:
         self._url = url

@@ -17,11 +17,13 @@ class IntrayError(Exception):
 
 
 class Refused(IntrayError):
-    """The service's own word, which is final. Switch on `type`."""
+    """A refusal, which is final for this call. Switch on `type`; a proxy's refusal is `about:blank`."""
 
     def __init__(self, problem: Mapping[str, Any]) -> None:
         self.problem = dict(problem)
         self.status = int(problem.get("status", 0))
+        #: `False`: a proxy, a filter or a portal refused it, and the service has not seen the call.
+        self.is_own = is_own(problem)
         self.type = str(problem.get("type", "about:blank"))
         super().__init__(f"{self.status} {self.type}: {problem.get('detail', problem.get('title', ''))}")
 
@@ -55,17 +57,34 @@ class SomeRefused(IntrayError):
         return type(self), (self.results,)
 
 
-class Unavailable(IntrayError):
-    """Nobody has answered well for as long as it was tried. `applied` says if the call may have had an effect all the same."""
+class Forgotten(IntrayError):
+    """Jobs ended behind the place of a feed and are gone, so the feed cannot name them. The feed itself goes on behind them.
 
-    def __init__(self, said: str, applied: Applied) -> None:
+    `count`: how many, `None` where the place is too old to tell; with filters it is an upper bound. `after`: the place.
+    """
+
+    def __init__(self, count: int | None, after: str | None) -> None:
+        self.count, self.after = count, after
+        number = "an unknown number of" if count is None else count
+        super().__init__(f"{number} ended jobs behind this place are forgotten")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.count, self.after)
+
+
+class Unavailable(IntrayError):
+    """No good answer came for as long as it was tried. `applied` says if the call may have had an effect all the same."""
+
+    def __init__(self, said: str, applied: Applied, is_foreign: bool = False) -> None:
         self.applied: Applied = applied
         self.said = said
+        #: The last answer was not of intray.
+        self.is_foreign = is_foreign
         effect = "it had no effect" if applied is False else "it may have had an effect"
         super().__init__(f"{said}; {effect}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.said, self.applied)
+        return type(self), (self.said, self.applied, self.is_foreign)
 
 
 def refusal(problem: Mapping[str, Any]) -> Refused:
@@ -73,8 +92,18 @@ def refusal(problem: Mapping[str, Any]) -> Refused:
     return (Lost if problem.get("type") == "/problems/reservation-lost" else Refused)(problem)
 
 
+def is_own(problem: Mapping[str, Any]) -> bool:
+    """The service's own words, and not the page of a proxy."""
+    return str(problem.get("type", "")).startswith("/problems/")
+
+
 def is_final(problem: Mapping[str, Any]) -> bool:
-    """Only the service's own word is. A proxy's error page, a full queue, a Redis that is away: all that passes."""
+    """Only the service's own word is. A full queue, a Redis that is away: that passes."""
     status = problem.get("status", 0)
-    is_own = str(problem.get("type", "")).startswith("/problems/")
-    return is_own and 400 <= status < 500 and status not in (408, 429)
+    return is_own(problem) and 400 <= status < 500 and status not in (408, 429)
+
+
+def is_refused_on_the_way(problem: Mapping[str, Any]) -> bool:
+    """A filter's 403, a proxy's 413, a redirect to a login: by HTTP's own words it would be so the next time."""
+    status = problem.get("status", 0)
+    return not is_own(problem) and 300 <= status < 500 and status not in (408, 425, 429)

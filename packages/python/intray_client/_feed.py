@@ -1,26 +1,32 @@
-"""The results of a queue, one after the other, for as long as somebody wants to read them."""
+"""The results of a queue, one after the other, for as long as a program reads them."""
 
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
-from collections.abc import Iterator
-from typing import Any
-from urllib.parse import quote
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
 
-from ._caller import Caller, Stopped
-from ._errors import Refused
+from ._caller import Caller, Stopped, in_path, sleep
+from ._errors import Forgotten, Refused
 from ._models import Job, read
 
-LIMIT = 100
+#: Jobs that are read at once.
+LINES = 1_000
 #: Seconds that a call waits where nothing has been completed yet.
-WAIT = 10.0
+WAIT = 5.0
+#: Seconds until a list that broke off is read on.
+PAUSE = 1.0
+
+#: What is in a queue that does not exist yet.
+NOTHING: Mapping[str, Any] = {"jobs": [], "next": None}
+
+OnForgotten = Literal["raise", "ignore"] | Callable[[Forgotten], object]
 
 
 class Feed(Iterator[Job]):
-    """Iterate over it. Keep `after` when what was read so far is dealt with, and begin there the next time: then nothing is
-    missed, and of the last page some may come again.
+    """Iterate over it. Keep `after` when a job is dealt with, and begin there the next time: then nothing is missed and nothing
+    comes twice. After a `Forgotten`, or any other exception, the next iteration goes on at `after`.
     """
 
     def __init__(
@@ -31,68 +37,101 @@ class Feed(Iterator[Job]):
         client: str | None,
         every: float | None,
         stop: threading.Event | None,
+        forgotten: OnForgotten,
     ) -> None:
+        #: The place behind the job that was given last.
         self.after = after
         self._caller = caller
-        self._path = f"/queues/{quote(queue, safe='')}/jobs"
+        self._path = f"/queues/{in_path(queue)}/jobs"
         self._client = client
         self._every = every
         self._stop = stop
-        self._page: deque[Job] = deque()
-        self._next: str | None = None
-        self._at_end = False
-        self._seen: set[str] = set()  # behind `after`, and handed on already
+        self._forgotten: OnForgotten = forgotten
+        self._lines: deque[dict[str, Any]] = deque()
+        #: How many are known to be forgotten behind which place.
+        self._missed: tuple[str | None, int | None] | None = None
+        self._is_at_end = False
+        self._is_rested = False
 
     def __next__(self) -> Job:
-        while not self._page:
-            if not self._go_on():
+        while True:
+            while self._lines and not (self._stop and self._stop.is_set()):
+                job = self._of_line(self._lines.popleft())
+                if job is not None:
+                    return job
+            try:
+                is_over = not self._look()
+            except Stopped:
+                is_over = True
+            if is_over:
                 raise StopIteration
-        return self._page.popleft()
 
-    def _go_on(self) -> bool:
-        """Looks once more, if there may be more. At the end of what there is, it rests first."""
-        try:
-            if self._next is not None:
-                self.after, self._next = self._next, None
-            elif self._at_end:
-                if self._every is None:
-                    return False
-                self._come_nearer()
-                self._rest(self._every if self._seen else 0.0)
-            if not self._page:
-                self._at_end = self._look(LIMIT)
-        except Stopped:
-            return False
-        return True
+    def _of_line(self, line: dict[str, Any]) -> Job | None:
+        """A line may be a job, or say what is forgotten, or that the list could not be read to its end."""
+        job = read(Job, line) if "id" in line else None
+        if job is None and "forgotten" in line:
+            self._miss(line)
+        if job is None and "error" in line:
+            sleep(self._every or PAUSE, self._stop)
+        self.after = line.get("next") or self.after
+        return job
 
-    def _look(self, limit: int) -> bool:
-        """Whether that was the last page. The end has no place of its own: what stood there comes again."""
-        wait = WAIT if self._every is not None and not self._seen and not self._page else 0.0
-        query: dict[str, Any] = {"state": "completed", "limit": limit, "wait_ms": int(wait * 1_000)}
-        query |= {name: value for name, value in (("after", self.after), ("client", self._client)) if value is not None}
+    def _look(self) -> bool:
+        """Whether there may be more. Lines have a place each; a page tells when there is something, and passes over the rest."""
+        if not self._is_at_end:
+            self._lines.extend(self._call(LINES, {}, 0.0))
+            self._is_at_end = len(self._lines) < LINES
+            self._is_rested = self._is_rested and not self._lines
+            return True
+        wait = 0.0
+        if self._every is not None:
+            self._rest(self._every)
+            wait = WAIT
+        page = self._call(0, {"limit": 1, "wait_ms": int(wait * 1_000)}, wait)
+        self._is_rested = bool(wait) and page is not NOTHING
+        self._is_at_end = not page["jobs"]
+        if page["jobs"]:
+            return True
+        self._miss(page)
+        self.after = page.get("next") or page.get("resume") or self.after
+        return page.get("next") is not None or self._every is not None
+
+    def _rest(self, seconds: float) -> None:
+        """Where results come one by one, they are not asked for one by one."""
+        if not self._is_rested:
+            sleep(seconds, self._stop)
+
+    def _call(self, lines: int, more: Mapping[str, Any], wait: float) -> Any:
+        given = (("after", self.after), ("client", self._client))
+        query = {"state": "completed", **more, **{name: value for name, value in given if value is not None}}
+        patience = self._caller.retry_for if self._every is None else self._caller.patience
         try:
-            said = self._caller.call("GET", self._path, query=query, wait=wait, stop=self._stop)
+            return self._caller.call(
+                *("GET", self._path),
+                query=query,
+                wait=wait,
+                stop=self._stop,
+                retry_for=patience,
+                waits_out=self._every is not None,
+                lines=lines,
+            )
         except Refused as refused:
             if refused.type != "/problems/unknown-queue":
                 raise
-            self._rest(self._every or 0.0)
-            return True
-        jobs = [read(Job, job) for job in said["jobs"]]
-        self._page.extend(job for job in jobs if job.id not in self._seen)
-        self._next = said["next"]
-        ids = {job.id for job in jobs}
-        self._seen = ids if self._next is None else self._seen - ids
-        return self._next is None
+            return [] if lines else NOTHING
 
-    def _come_nearer(self) -> None:
-        """To the last place that there is, so that the next look finds one job again and not a hundred."""
-        if len(self._seen) > 1:
-            self._look(len(self._seen) - 1)
-            if self._next is not None and not self._page:
-                self.after, self._next = self._next, None
-
-    def _rest(self, seconds: float) -> None:
-        if self._stop is None:
-            time.sleep(seconds)
+    def _miss(self, said: Mapping[str, Any]) -> None:
+        """What is forgotten behind a place is raised once, and again when it has become more."""
+        if "forgotten" not in said:
+            return
+        count, known = said["forgotten"], self._missed
+        self._missed = self.after, count
+        if known is not None and known[0] == self.after and (count is None or (known[1] or 0) >= count):
+            return
+        if count == 0 or self._forgotten == "ignore":
+            return
+        forgotten = Forgotten(count, self.after)
+        if callable(self._forgotten):
+            self._forgotten(forgotten)
         else:
-            self._stop.wait(seconds)
+            raise forgotten

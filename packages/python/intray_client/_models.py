@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypeVar
+from typing import Any, Literal, TypedDict, TypeVar
 
 #: Where a job or a batch does not leave any more.
 ENDS = ("completed", "dead", "cancelled")
 BATCH_ENDS = ("completed", "failed", "cancelled")
+
+State = Literal["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"]
 
 T = TypeVar("T")
 
@@ -114,3 +116,48 @@ class Result:
     state: str
     result: Any = field(repr=False)
     completed: Mapping[str, Any] | None
+
+
+class Settings(TypedDict):
+    """Of a queue. Durations are milliseconds; 0 as a number of something is no limit."""
+
+    paused: bool
+    lease_ms: int
+    max_hold_ms: int
+    warn_ms: int
+    max_attempts: int
+    backoff: Mapping[str, Any] | None
+    dedupe: bool
+    worker_limit: int
+    share_drafts: bool
+    retention_ms: int
+    retention_max: int
+    max_jobs: int
+
+
+class SettingsChange(TypedDict, total=False):
+    """What is left out stays; `None` is back to the default."""
+
+    paused: bool | None
+    lease_ms: int | None
+    max_hold_ms: int | None
+    warn_ms: int | None
+    max_attempts: int | None
+    backoff: Mapping[str, Any] | None
+    dedupe: bool | None
+    worker_limit: int | None
+    share_drafts: bool | None
+    retention_ms: int | None
+    retention_max: int | None
+    max_jobs: int | None
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A queue: how many of its jobs are in which state, what it is set to, what it has seen since it began."""
+
+    name: str
+    counts: Mapping[str, int]
+    oldest_waiting_ms: int | None
+    settings: Settings
+    totals: Mapping[str, int]

@@ -6,13 +6,14 @@ import secrets
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any
-from urllib.parse import quote
 
-from ._caller import Caller, Problem, passes
+from ._caller import Caller, in_path
 from ._errors import Refused, SomeRefused, is_final, refusal
-from ._feed import Feed
+from ._feed import Feed, OnForgotten
 from ._models import ENDS, Enqueued, Job, read, said
+from ._patience import Problem, passes
 
 #: Jobs in one call.
 ITEMS = 1_000
@@ -44,13 +45,21 @@ def chunks(items: Iterable[dict[str, Any]], most: int) -> Iterator[list[dict[str
 class Producer:
     _caller: Caller
 
-    def enqueue(self, queue: str, job: Any, *, idempotency_key: str | None = None) -> Enqueued:
+    def enqueue(
+        self, queue: str, job: Any, *, idempotency_key: str | None = None, retry_for: float | None = None
+    ) -> Enqueued:
         """Puts a payload, or a `NewJob`, into a queue. However often the network has it sent, it is one job."""
         key = fresh_key() if idempotency_key is None else idempotency_key
-        return read(Enqueued, self._caller.call("POST", "/jobs", {"queue": queue, **said(job)}, key=key))
+        body = {"queue": queue, **said(job)}
+        return read(Enqueued, self._caller.call("POST", "/jobs", body, key=key, retry_for=retry_for))
 
     def enqueue_many(
-        self, queue: str, jobs: Iterable[Any], *, idempotency_key: str | None = None
+        self,
+        queue: str,
+        jobs: Iterable[Any],
+        *,
+        idempotency_key: str | None = None,
+        retry_for: float | None = None,
     ) -> list[Enqueued]:
         """Payloads, or `NewJob`s, however many, with an entry for each in order. `SomeRefused`: the others are stored.
 
@@ -59,7 +68,15 @@ class Producer:
         key = fresh_key() if idempotency_key is None else idempotency_key
         results: list[Enqueued | Refused] = []
         for n, chunk in enumerate(chunks(({"queue": queue, **said(job)} for job in jobs), ITEMS)):
-            answer = self._caller.call("POST", "/jobs", chunk, key=f"{key}-{n}", passing=_refused_for_now)
+            try:
+                answer = self._caller.call(
+                    "POST", "/jobs", chunk, key=f"{key}-{n}", retry_for=retry_for, passing=_refused_for_now
+                )
+            except Refused as refused:
+                if refused.is_own:
+                    raise
+                results.extend([refused] * len(chunk))  # One of them, or all: those behind are none the worse for it.
+                continue
             results.extend(refusal(item["error"]) if "error" in item else read(Enqueued, item) for item in answer["jobs"])
         stored = [result for result in results if isinstance(result, Enqueued)]
         if len(stored) < len(results):
@@ -72,8 +89,9 @@ class Producer:
 
     def wait(self, id: str, timeout: float | None = None) -> Job:
         """The job, once it is completed, dead or cancelled. `TimeoutError`: it is not, after so many seconds."""
-        for left in waits(timeout):
-            job = read(Job, self._caller.call("GET", _of_job(id), query={"wait_ms": int(left * 1_000)}, wait=left))
+        for wait, patience in waits(timeout, self._caller.retry_for):
+            query = {"wait_ms": int(wait * 1_000)}
+            job = read(Job, self._caller.call("GET", _of_job(id), query=query, wait=wait, retry_for=patience))
             if job.state in ENDS:
                 return job
         raise TimeoutError("the job has not ended yet")
@@ -91,13 +109,15 @@ class Producer:
         follow: bool = True,
         every: float = 1.0,
         stop: threading.Event | None = None,
+        forgotten: OnForgotten = "raise",
     ) -> Feed:
         """The queue's completed jobs in the order of their completion, those of batches left out.
 
         Begins behind the place `after`, which is what an earlier feed had as `feed.after`. `follow`: at the end it waits for
-        what is completed next, and looks every so many seconds.
+        what is completed next, and looks at most every so many seconds. `forgotten`: where jobs behind `after` are gone,
+        `Forgotten` is raised once, and the next iteration goes on; or it is ignored, or given to a function.
         """
-        return Feed(self._caller, queue, after, client, every if follow else None, stop)
+        return Feed(self._caller, queue, after, client, every if follow else None, stop, forgotten)
 
 
 def _refused_for_now(answer: Any) -> Problem | None:
@@ -107,14 +127,14 @@ def _refused_for_now(answer: Any) -> Problem | None:
 
 
 def _of_job(id: str) -> str:
-    return "/jobs/" + quote(id, safe="")
+    return "/jobs/" + in_path(id)
 
 
-def waits(timeout: float | None) -> Iterator[float]:
-    """How long each call of a wait is to last, until the time is over."""
-    end = None if timeout is None else time.monotonic() + timeout
+def waits(timeout: float | None, retry_for: float) -> Iterator[tuple[float, float]]:
+    """How long each call of a wait is to last, and to be tried again, until the time is over."""
+    end = inf if timeout is None else time.monotonic() + timeout
     while True:
-        left = WAIT if end is None else min(WAIT, end - time.monotonic())
-        yield max(0.0, left)
+        left = max(0.0, end - time.monotonic())
+        yield min(WAIT, left), min(retry_for, left)
         if left <= 0:
             return

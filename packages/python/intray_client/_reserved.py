@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ._caller import Caller
-from ._errors import Lost
+from ._errors import IntrayError, Lost, Refused
 from ._models import read
+from ._text import cut
 
 #: Bytes of an error, and of a reason.
 ERROR, REASON = 1_024, 256
@@ -51,6 +52,10 @@ class Reserved:
         self.is_lost = False
         #: It was completed, abandoned or failed.
         self.is_settled = False
+        #: Of `consume`: hears that a draft was refused, which then ends nothing.
+        self._on_refused_draft: Callable[[Exception], None] | None = None
+        #: The ending that was asked for last.
+        self._ending: tuple[str, dict[str, Any]] | None = None
         self._learn(said)
 
     def __repr__(self) -> str:
@@ -62,11 +67,24 @@ class Reserved:
         return max(0, int((self._end - time.monotonic()) * 1_000))
 
     def extend(self, *, draft: Any = None, lease_ms: int | None = None, retry_for: float | None = None) -> int:
-        """Keeps the job longer, and with it what is done of it so far; answers the milliseconds that are left."""
-        body = {"draft": draft, "lease_ms": lease_ms}
-        said = self._settle("extend", {name: value for name, value in body.items() if value is not None}, retry_for)
-        self._learn(said)
-        return int(said["expires_in_ms"])
+        """Keeps the job longer, and with it what is done of it so far; answers the milliseconds that are left.
+
+        A draft that is refused, or that is no JSON, never costs the job: the lease is extended without it, and then the refusal
+        is raised, or, while `consume` does the job, logged.
+        """
+        body = {name: value for name, value in (("draft", draft), ("lease_ms", lease_ms)) if value is not None}
+        try:
+            self._learn(self._settle("extend", body, retry_for))
+        except Exception as error:
+            is_about_draft = isinstance(error, Refused) or not isinstance(error, IntrayError)
+            if draft is None or isinstance(error, Lost) or not is_about_draft:
+                raise
+            body.pop("draft")
+            self._learn(self._settle("extend", body, retry_for))
+            if self._on_refused_draft is None:
+                raise
+            self._on_refused_draft(error)
+        return self.expires_in_ms
 
     def complete(self, result: Any = None) -> Ended:
         """Hands in. `Lost`: somebody else has taken the job meanwhile; the result is kept among its `late_results`."""
@@ -74,30 +92,27 @@ class Reserved:
 
     def abandon(self, *, reason: str | None = None, delay_ms: int | None = None, skip: bool = False) -> Ended:
         """Gives it back to its place in line, which counts no attempt. `skip`: not to this worker again."""
-        body = {"reason": reason and _cut(reason, REASON), "delay_ms": delay_ms, "skip": skip or None}
+        body = {"reason": None if not reason else cut(reason, REASON), "delay_ms": delay_ms, "skip": skip or None}
         return self._end_by("abandon", {name: value for name, value in body.items() if value is not None})
 
     def fail(self, error: str | None = None) -> Ended:
         """It could not be done, which counts an attempt."""
-        return self._end_by("fail", {} if not error else {"error": _cut(error, ERROR)})
+        return self._end_by("fail", {} if not error else {"error": cut(error, ERROR)})
 
-    def _end_by(self, action: str, body: dict[str, Any]) -> Ended:
-        ended = read(Ended, self._settle(action, body, None))
+    def _end_by(self, action: str, body: dict[str, Any], retry_for: float | None = None) -> Ended:
+        self._ending = action, body
+        ended = read(Ended, self._settle(action, body, retry_for))
         self.is_settled = True
         return ended
 
     def _settle(self, action: str, body: dict[str, Any], retry_for: float | None) -> Any:
         asked = {"reservation": self._reservation, **body}
+        patience = self._caller.patience if retry_for is None else retry_for
         try:
-            return self._caller.call("POST", f"/jobs/{action}", asked, retry_for=retry_for)
+            return self._caller.call("POST", f"/jobs/{action}", asked, retry_for=patience)
         except Lost:
             self.is_lost = not self.is_settled
             raise
 
     def _learn(self, said: Mapping[str, Any]) -> None:
         self._end = time.monotonic() + int(said["expires_in_ms"]) / 1_000
-
-
-def _cut(text: str, most: int) -> str:
-    """At the border of a character."""
-    return text.encode("utf-8", "replace")[:most].decode("utf-8", "ignore")

@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from urllib.parse import urlsplit
 
 #: Connections that are kept for the next call.
 KEPT = 16
+#: Bytes of lines that are read at once, and one line more.
+LINES_BYTES = 4 << 20
+#: Seconds between two lines: a blank one says every 15 seconds that the connection is well.
+SILENCE = 30.0
 
 
 class NotSent(Exception):
@@ -27,12 +31,14 @@ class Answer:
     status: int
     headers: Mapping[str, str]
     body: bytes
+    #: Of a good answer that was asked for by lines, those that are not blank.
+    lines: Sequence[bytes] = ()
 
 
 class Wire:
     """Connections to one service, for any number of threads."""
 
-    def __init__(self, url: str, timeout: float, context: ssl.SSLContext | None) -> None:
+    def __init__(self, url: str, context: ssl.SSLContext | None) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError("the url of a service is like https://queue.example")
@@ -40,26 +46,40 @@ class Wire:
             raise ValueError("the url of a service names a place and nothing else: a key is given as `key`")
         self._host, self._port = parts.hostname, parts.port
         self._prefix = parts.path.rstrip("/")
-        self._timeout = timeout
         self._context = (context or ssl.create_default_context()) if parts.scheme == "https" else None
         self._is_closed = False
         self._idle: list[HTTPConnection] = []
         self._lock = threading.Lock()
         self._process = os.getpid()
 
-    def send(self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], wait: float) -> Answer:
-        """`wait` is how long the answer may take beyond what any call may."""
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        *,
+        timeout: float,
+        wait: float = 0.0,
+        lines: int = 0,
+    ) -> Answer:
+        """`timeout` is for a connection and for the answer, which may take `wait` longer. `lines`: so many of them are read."""
         connection = self._kept()
         is_kept = connection is not None
+
+        def exchange(connection: HTTPConnection) -> Answer:
+            connection.sock.settimeout(timeout + wait)
+            return self._exchange(connection, method, self._prefix + path, body, headers, lines)
+
         try:
             if connection:
                 try:
-                    return self._exchange(connection, method, path, body, headers, wait)
+                    return exchange(connection)
                 except TimeoutError:
                     raise
                 except (OSError, HTTPException):
                     pass  # A service closes what was idle for long. What is sent here may be sent again.
-            return self._exchange(self._connect(), method, path, body, headers, wait)
+            return exchange(self._connect(timeout))
         except TimeoutError as error:
             raise Broken("no answer came in time") from error
         except NotSent as error:
@@ -83,11 +103,11 @@ class Wire:
         with self._lock:
             return self._idle.pop() if self._idle else None
 
-    def _connect(self) -> HTTPConnection:
+    def _connect(self, timeout: float) -> HTTPConnection:
         connection = (
-            HTTPSConnection(self._host, self._port, timeout=self._timeout, context=self._context)
+            HTTPSConnection(self._host, self._port, timeout=timeout, context=self._context)
             if self._context
-            else HTTPConnection(self._host, self._port, timeout=self._timeout)
+            else HTTPConnection(self._host, self._port, timeout=timeout)
         )
         try:
             connection.connect()
@@ -97,13 +117,23 @@ class Wire:
         return connection
 
     def _exchange(
-        self, connection: HTTPConnection, method: str, path: str, body: bytes | None, headers: Mapping[str, str], wait: float
+        self,
+        connection: HTTPConnection,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str],
+        lines: int,
     ) -> Answer:
         try:
-            connection.sock.settimeout(self._timeout + wait)
-            connection.request(method, self._prefix + path, body, dict(headers))
+            connection.request(method, path, body, dict(headers))
             response = connection.getresponse()
-            answer = Answer(response.status, _lower(response), response.read())
+            if lines and 200 <= response.status < 300:
+                if connection.sock is not None:
+                    connection.sock.settimeout(SILENCE)
+                answer = Answer(response.status, _lower(response), b"", _lines(response, lines))
+            else:
+                answer = Answer(response.status, _lower(response), response.read())
         except BaseException:
             connection.close()
             raise
@@ -112,7 +142,7 @@ class Wire:
 
     def _keep(self, connection: HTTPConnection, response: HTTPResponse) -> None:
         with self._lock:
-            if not response.will_close and not self._is_closed and len(self._idle) < KEPT:
+            if response.isclosed() and not response.will_close and not self._is_closed and len(self._idle) < KEPT:
                 self._idle.append(connection)
                 return
         connection.close()
@@ -120,3 +150,21 @@ class Wire:
 
 def _lower(response: HTTPResponse) -> dict[str, str]:
     return {name.lower(): value for name, value in response.getheaders()}
+
+
+def _lines(response: HTTPResponse, most: int) -> list[bytes]:
+    """Up to so many, and so many bytes. Of an answer that breaks off, the whole lines before."""
+    lines: list[bytes] = []
+    weight = 0
+    try:
+        while len(lines) < most and weight < LINES_BYTES:
+            line = response.readline()
+            if not line:
+                break
+            weight += len(line)
+            if line.endswith(b"\n") and line.strip():
+                lines.append(line)
+    except (OSError, HTTPException):
+        if not lines:
+            raise
+    return lines

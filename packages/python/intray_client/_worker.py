@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from math import inf
 from secrets import token_hex
 from typing import Any
 
 from ._caller import Caller, Stopped
-from ._errors import IntrayError, Lost, Refused
+from ._doing import Describe, Work, do
+from ._patience import MINUTE, Problem, not_of_intray, number
 from ._producer import fresh_key
 from ._reserved import Reserved
-
-log = logging.getLogger("intray_client")
+from ._text import cut
 
 #: Seconds that a call waits for a job: who is told to stop stops no later.
 WAIT = 10.0
-#: Seconds between two extensions, at most; it is a third of the lease if that is less.
-HEARTBEAT = 60.0
+#: Seconds until a service that ends is asked again, if it does not say.
+AGAIN = 1.0
+#: Bytes of the name of this machine in the name of a worker.
+HOST = 64
 
 
 def describe(error: Exception) -> str:
@@ -52,28 +52,40 @@ class Worker:
             body["order"] = "rotate"
         # An answer that was lost is given again to whoever can be told from others. What nobody was given goes back.
         key = None if worker is None else fresh_key()
-        answer = self._caller.call("POST", "/jobs/reserve", body, key=key, wait=wait, stop=stop, retry_for=retry_for)
-        if not answer["jobs"] and wait and answer["reason"] == "shutdown" and stop is not None:
-            stop.wait(answer["retry_after_ms"] / 1_000)
+        patience = self._caller.patience if retry_for is None else retry_for
+        answer = self._caller.call(
+            *("POST", "/jobs/reserve", body),
+            key=key,
+            wait=wait,
+            stop=stop,
+            retry_for=patience,
+            waits_out=patience == inf,
+            passing=_no_handouts,
+        )
+        if not answer["jobs"] and wait and answer.get("reason") == "shutdown" and stop is not None:
+            asked = number(answer.get("retry_after_ms"), MINUTE * 1_000)
+            stop.wait(AGAIN if asked is None else asked / 1_000)
         return [Reserved(self._caller, said) for said in answer["jobs"]]
 
     def consume(
         self,
         queues: Sequence[str],
-        work: Callable[[Reserved], Any],
+        work: Work,
         *,
         worker: str | None = None,
         lease_ms: int | None = None,
         rotate: bool = False,
         stop: threading.Event | None = None,
-        describe: Callable[[Exception], str] = describe,
+        describe: Describe = describe,
+        traceback: bool = False,
     ) -> None:
         """Takes one job after the other, until `stop` is set. What `work` answers is the result; what it raises fails the job.
 
         The job is extended while `work` runs; `job.is_lost` says when it is somebody else's all the same. `work` may settle the
-        job itself. Services that are away are waited for; only what the service refuses for good is raised.
+        job itself. `traceback`: a failed job's error says where it was raised, too. Services that are away are waited for; only
+        what the service refuses for good is raised, and what ends the program: then the job is given back, if a second is enough.
         """
-        name = worker or f"{socket.gethostname()[:64]}-{os.getpid()}-{token_hex(4)}"
+        name = worker or f"{cut(socket.gethostname(), HOST)}-{os.getpid()}-{token_hex(4)}"
         ending = stop or threading.Event()
         while not ending.is_set():
             try:
@@ -83,60 +95,9 @@ class Worker:
             except Stopped:
                 return
             for job in jobs:
-                with _kept_alive(job):
-                    _do(job, work, describe)
+                do(job, work, describe, traceback)
 
 
-def _do(job: Reserved, work: Callable[[Reserved], Any], describe: Callable[[Exception], str]) -> None:
-    """Whatever happens, the loop goes on: at worst the lease decides."""
-    try:
-        _settle(job, work, describe)
-    except Lost as lost:
-        log.warning("%s was lost (%s) before it was handed in", job.id, lost.reason)
-    except IntrayError as error:
-        log.error("%s could not be handed in: %s", job.id, error)
-
-
-def _settle(job: Reserved, work: Callable[[Reserved], Any], describe: Callable[[Exception], str]) -> None:
-    try:
-        result = work(job)
-    except Exception as error:
-        log.warning("%s failed: %s", job.id, type(error).__name__)
-        if not job.is_settled:
-            job.fail(describe(error))
-        return
-    except BaseException:
-        if not job.is_settled:
-            job.abandon(reason="the worker was stopped")
-        raise
-    if job.is_settled:
-        return
-    try:
-        job.complete(result)
-    except Lost:
-        raise
-    except (Refused, TypeError, ValueError) as error:  # it is no JSON, or too large
-        log.warning("the result of %s was not taken: %s", job.id, type(error).__name__)
-        job.fail(f"the result was not taken: {type(error).__name__}")
-
-
-@contextmanager
-def _kept_alive(job: Reserved) -> Iterator[None]:
-    done = threading.Event()
-    beat = min(HEARTBEAT, job.expires_in_ms / 3_000)
-    heart = threading.Thread(target=_beat, args=(job, beat, done), name=f"intray {job.id}", daemon=True)
-    heart.start()
-    try:
-        yield
-    finally:
-        done.set()
-
-
-def _beat(job: Reserved, beat: float, done: threading.Event) -> None:
-    while not done.wait(beat):
-        try:
-            job.extend(retry_for=beat)
-        except Lost:
-            return
-        except IntrayError as error:
-            log.info("%s could not be extended: %s", job.id, error)
+def _no_handouts(answer: Any) -> Problem | None:
+    is_own = isinstance(answer, dict) and isinstance(answer.get("jobs"), list)
+    return None if is_own else not_of_intray()

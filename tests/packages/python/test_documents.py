@@ -2,15 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
+import threading
 from importlib.metadata import metadata
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import intray_client
 from examples import write
 from world import Story
+
+
+class Site:
+    """Takes what is posted to it."""
+
+    def __init__(self) -> None:
+        self.posts: list[Any] = []
+        site = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                site.posts.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def stop(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
 
 
 class Documents(Story):
@@ -19,10 +48,13 @@ class Documents(Story):
         self.queue = "photos"
         folder = tempfile.TemporaryDirectory(prefix="intray-examples-")
         self.addCleanup(folder.cleanup)
-        self.producer, self.worker = write(Path(folder.name), self.service.url)
+        self.folder = folder.name
+        self.site = Site()
+        self.addCleanup(self.site.stop)
+        self.producer, self.worker, self.relay, self.asking = write(Path(self.folder), self.service.url, self.site.url)
 
     def start(self, program: Path) -> subprocess.Popen[str]:
-        process = subprocess.Popen([sys.executable, "-I", str(program)], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen([sys.executable, "-I", str(program)], stdout=subprocess.PIPE, text=True, cwd=self.folder)
 
         def end() -> None:
             process.kill()
@@ -44,6 +76,32 @@ class Documents(Story):
         self.start(self.worker)
         verdicts = [self.plain.wait(job.id, timeout=30).result["verdict"] for job in jobs]
         self.assertEqual(verdicts, ["bad", "fine"] * 10)
+
+    def test_relay_posts_each_result_once_over_a_restart(self) -> None:
+        place = Path(self.folder, "photos.place")
+        results = [job.id for job in self.plain.feed(self.queue, follow=False)]
+        for _ in range(2):
+            stored = self.plain.enqueue_many(self.queue, [{"photo": -len(results) - n} for n in range(3)])
+            process = self.start(self.relay)
+            self.work_off(3, lambda payload: {"verdict": "fine"})
+            results += [job.id for job in stored]
+            self.eventually(lambda: len(self.site.posts) >= len(results))
+            feed = self.plain.feed(self.queue, follow=False)
+            self.assertEqual([job.id for job in feed][-3:], results[-3:])
+            self.eventually(lambda: place.exists() and place.read_text() == feed.after)
+            process.kill()
+            process.wait()
+        self.assertEqual(sorted(post["id"] for post in self.site.posts), sorted(results))
+
+    def test_asking_from_asyncio_answers_all_at_once(self) -> None:
+        process = self.start(self.asking)
+        self.eventually(lambda: self.queue_has(200))
+        self.work_off(200)
+        said, _ = process.communicate(timeout=60)
+        self.assertEqual(said, "200 are answered\n")
+
+    def queue_has(self, waiting: int) -> bool:
+        return any(queue.name == self.queue and queue.counts["waiting"] == waiting for queue in self.plain.queues())
 
     def test_it_is_installed_whole_and_brings_nothing(self) -> None:
         about = metadata("intray-client")

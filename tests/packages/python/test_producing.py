@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import pickle
 import threading
+from unittest import mock
 
 from intray_client import NewJob, Refused, SomeRefused, Unavailable
 from world import CUT, LOSE, Fate, Story, problem
@@ -149,50 +150,47 @@ class Producing(Story):
         self.assertGreater(len(self.wire.of("/jobs")), 1)
 
 
-class Feeding(Story):
-    def test_a_feed_tells_everything_once_however_the_results_come(self) -> None:
-        stop = threading.Event()
-        feed = self.intray.feed(self.queue, every=0.02, stop=stop)  # before there is such a queue
-        told: list[int] = []
+class Texts(Story):
+    def test_half_characters_go_wherever_a_text_goes(self) -> None:
+        half = "holiday \ud83d"
+        stored = self.intray.enqueue(self.queue, {"title": half, "\udfff": ["\ud83d\ude00", "ä"]})
+        [job] = self.intray.reserve([self.queue])
+        self.assertEqual(job.payload, {"title": half, "\udfff": ["\U0001f600", "ä"]})
+        job.extend(draft={"so": half})
+        self.assertEqual(job.abandon(reason="x" * 255 + half).state, "waiting")
+        [job] = self.intray.reserve([self.queue])
+        self.assertEqual(job.fail(half * 200).state, "waiting")
+        self.assertIn("holiday", self.intray.job(stored.id).errors[0]["error"])
+        [job] = self.intray.reserve([self.queue])
+        job.complete([half])
+        self.assertEqual(self.intray.job(stored.id).result, [half])
+        self.assertEqual(len(self.intray.enqueue_many(self.queue, [half, 2])), 2)
+        self.assertEqual(self.intray.create_batch(self.queue, [half]).counts["total"], 1)
 
-        def listen() -> None:
-            told.extend(job.result for job in feed)
+    def test_half_characters_in_names_are_refused_by_the_service(self) -> None:
+        half = "ann\ud83d"
+        for ask in (
+            lambda: self.intray.enqueue(self.queue, NewJob(1, client=half)),
+            lambda: self.intray.enqueue(half, 1),
+            lambda: self.intray.reserve([self.queue], worker=half),
+            lambda: self.intray.consume([self.queue], lambda job: None, worker=half),
+            lambda: self.intray.job(half),
+            lambda: self.intray.batch(half),
+        ):
+            with self.assertRaises(Refused):
+                ask()
+        for quiet in (self.intray.feed(self.queue, client=half, follow=False), self.intray.jobs(self.queue, "dead", search=half)):
+            try:
+                self.assertEqual(list(quiet), [])
+            except Refused:
+                pass
+        with self.assertRaises(ValueError):
+            self.intray.enqueue(self.queue, 1, idempotency_key=half)
 
-        listener = threading.Thread(target=listen)
-        listener.start()
-        for first, past in ((0, 1), (1, 2), (2, 150), (150, 151), (151, 400)):
-            self.plain.enqueue_many(self.queue, range(first, past))
-            self.work_off(past - first)
-            self.eventually(lambda: len(told) == past)
-        stop.set()
-        listener.join()
-        self.assertEqual(told, list(range(400)))
-
-    def test_who_comes_back_goes_on_where_they_were(self) -> None:
-        self.plain.enqueue_many(self.queue, range(250))
-        self.work_off(250)
-        feed = self.intray.feed(self.queue, follow=False)
-        first = [next(feed).result for _ in range(120)]
-        self.assertEqual(first, list(range(120)))
-        rest = [job.result for job in self.intray.feed(self.queue, after=feed.after, follow=False)]
-        self.assertEqual(rest, list(range(100, 250)), "the page that was not read to its end comes again")
-        self.assertEqual([job.result for job in self.intray.feed(self.queue, client="nobody", follow=False)], [])
-
-    def test_a_feed_that_follows_reads_little_of_what_it_knows(self) -> None:
-        self.plain.enqueue_many(self.queue, range(99))
-        self.work_off(99)
-        feed = self.intray.feed(self.queue, every=0.02)
-        for _ in range(99):
-            next(feed)
-
-        def more() -> None:
-            self.plain.enqueue(self.queue, "more")
-            self.work_off(1)
-
-        threading.Timer(0.5, more).start()
-        self.assertEqual(next(feed).result, "more")
-        looks = [len(call.answer["jobs"]) for call in self.wire.calls]
-        self.assertEqual((looks[:2], set(looks[2:-1]), looks[-1]), ([99, 98], {1}, 2), "it looks at what it knows once more")
+    def test_other_texts_are_sent_in_as_few_bytes_as_before(self) -> None:
+        with mock.patch.object(self.intray._caller._wire, "send", wraps=self.intray._caller._wire.send) as send:
+            self.intray.enqueue(self.queue, "ä \U0001f600")
+        self.assertIn("ä \U0001f600".encode(), send.call_args.args[2])
 
 
 class Batching(Story):

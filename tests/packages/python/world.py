@@ -29,6 +29,10 @@ class Call:
     status: int | None = None
     answer: Any = None
 
+    @property
+    def is_of_lines(self) -> bool:
+        return self.headers.get("accept") == "application/x-ndjson"
+
 
 @dataclass
 class Fate:
@@ -45,6 +49,11 @@ CUT, LOSE = Fate(-1), Fate(-2)
 
 def problem(status: int, slug: str, **more: Any) -> Fate:
     return Fate(status, {"type": f"/problems/{slug}", "title": slug, "status": status, "detail": f"it is {slug}", **more})
+
+
+def lines(*values: Any) -> Fate:
+    """An answer by lines."""
+    return Fate(200, "".join(json.dumps(value) + "\n" for value in values).encode(), {"content-type": "application/x-ndjson"})
 
 
 class Service:
@@ -81,7 +90,7 @@ class Wire:
         self.calls: list[Call] = []
         self.rule: Callable[[Call], Fate | None] = lambda call: None
         wire = self
-        host = url.removeprefix("http://")
+        self._host = url.removeprefix("http://")
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -94,23 +103,13 @@ class Wire:
                 wire.calls.append(call)
                 fate = wire.rule(call)
                 if fate is not None and fate.status > 0:
-                    return self.give(fate.status, fate.headers, json.dumps(fate.body).encode())
+                    body = fate.body if isinstance(fate.body, bytes) else json.dumps(fate.body).encode()
+                    return self.give(fate.status, fate.headers, body)
                 if fate is not CUT:
-                    status, given, body = self.ask(call, text)
+                    status, given, body = wire.pass_on(call, text)
                     if fate is not LOSE:
                         return self.give(status, given, body)
                 self.close_connection = True
-
-            def ask(self, call: Call, text: bytes) -> tuple[int, dict[str, str], bytes]:
-                connection = http.client.HTTPConnection(host, timeout=60)
-                own = {name: value for name, value in call.headers.items() if name not in ("host", "connection")}
-                connection.request(call.method, call.path, text or None, own)
-                response = connection.getresponse()
-                body = response.read()
-                connection.close()
-                call.status, call.answer = response.status, json.loads(body)
-                kept = {name: value for name, value in response.getheaders() if name in ("retry-after", "content-type")}
-                return response.status, kept, body
 
             def give(self, status: int, headers: dict[str, str], body: bytes) -> None:
                 self.send_response(status)
@@ -125,10 +124,32 @@ class Wire:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                """A client may close what it does not read to its end."""
+
+        self._server = Server(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def pass_on(self, call: Call, text: bytes) -> tuple[int, dict[str, str], bytes]:
+        connection = http.client.HTTPConnection(self._host, timeout=60)
+        own = {name: value for name, value in call.headers.items() if name not in ("host", "connection")}
+        connection.request(call.method, call.path, text or None, own)
+        response = connection.getresponse()
+        body = response.read()
+        connection.close()
+        call.status = response.status
+        call.answer = [json.loads(line) for line in body.splitlines()] if call.is_of_lines else json.loads(body)
+        kept = {name: value for name, value in response.getheaders() if name in ("retry-after", "content-type")}
+        return response.status, kept, body
+
+    def ask(self, call: Call) -> Any:
+        """What the service answers to it."""
+        self.pass_on(call, b"" if call.body is None else json.dumps(call.body).encode())
+        return call.answer
 
     def of(self, path: str) -> list[Call]:
         return [call for call in self.calls if call.path.split("?")[0] == path]
@@ -176,12 +197,14 @@ class Story(unittest.TestCase):
         return counts
 
     def set(self, **settings: Any) -> None:
+        self.assertEqual(self.post(f"/queues/{self.queue}", json.dumps(settings).encode(), "PATCH"), 200)
+
+    def post(self, path: str, body: bytes, method: str = "POST") -> int:
         connection = http.client.HTTPConnection(self.service.url.removeprefix("http://"))
-        connection.request(
-            "PATCH", f"/queues/{self.queue}", json.dumps(settings), {"content-type": "application/json"}
-        )
-        self.assertEqual(connection.getresponse().status, 200)
+        connection.request(method, path, body, {"content-type": "application/json"})
+        status = connection.getresponse().status
         connection.close()
+        return status
 
     def work_off(self, count: int, verdict: Callable[[Any], Any] = lambda payload: payload) -> None:
         """Somebody does so many jobs, in bulk."""

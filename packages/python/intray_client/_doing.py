@@ -1,0 +1,187 @@
+"""One job of `consume`. Nothing that the work, its error or its result does ends the loop; what ends the program always goes on."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from traceback import format_tb
+from typing import Any
+
+from ._errors import IntrayError, Lost, Refused, Unavailable
+from ._reserved import ERROR, Reserved
+from ._text import cut, cut_front
+
+log = logging.getLogger("intray_client")
+
+Work = Callable[[Reserved], Any]
+Describe = Callable[[Exception], str]
+
+#: Seconds between two extensions, at least and at most; it is a third of the lease in between.
+SHORTEST_BEAT, LONGEST_BEAT = 0.1, 60.0
+#: Seconds for what is said while the program ends.
+LAST_WORDS = 1.0
+#: Bytes of a type's name, and of frames of a traceback the last so many.
+NAME, FRAMES = 128, 20
+
+
+def do(job: Reserved, work: Work, describe: Describe, traceback: bool) -> None:
+    """At worst the lease decides."""
+    done = threading.Event()
+    job._on_refused_draft = lambda error: note(logging.WARNING, "a draft of %s was not taken: %s", job.id, _reason(error))
+    try:
+        try:
+            _keep_alive(job, done)
+            _settle(job, work, describe, traceback)
+        finally:
+            done.set()
+    except Lost as lost:
+        note(logging.WARNING, "%s was lost (%s) before it was handed in", job.id, lost.reason)
+    except Exception as error:
+        note(logging.ERROR, "%s could not be handed in: %s", job.id, error if isinstance(error, IntrayError) else _name(error))
+    except BaseException:
+        _say_last_words(job)
+        raise
+
+
+def note(level: int, text: str, *about: object) -> None:
+    """A handler of the log is not ours either."""
+    try:
+        log.log(level, text, *about)
+    except Exception:
+        pass
+
+
+def _settle(job: Reserved, work: Work, describe: Describe, traceback: bool) -> None:
+    try:
+        result = work(job)
+    except Exception as error:
+        note(logging.WARNING, "%s failed: %s", job.id, _name(error))
+        if log.isEnabledFor(logging.DEBUG):
+            note(logging.DEBUG, "%s failed at\n%s", job.id, _frames(error))
+        if not job.is_settled:
+            _fail(job, _described(error, describe, traceback), _name(error))
+        return
+    if job.is_settled:
+        return
+    try:
+        _hand_in(job, lambda: job.complete(result))
+    except Lost:
+        raise
+    except Exception as error:
+        if isinstance(error, Unavailable) and not (error.is_foreign and _is_answered(job)):
+            raise
+        # It is no JSON, or too large, or something on the way refuses it: so it would be the next time.
+        note(logging.WARNING, "the result of %s was not taken: %s", job.id, _reason(error))
+        _fail(job, f"the result was not taken: {_reason(error)}")
+
+
+def _fail(job: Reserved, *texts: str) -> None:
+    """With the first text that is taken, our own at last. A job that cannot be failed goes to another worker: the next call for
+    work by this one would get it again, before those behind it.
+    """
+    for text in (*texts, "the job failed, and its error could not be written"):
+        try:
+            return _hand_in(job, lambda text=text: job.fail(text))  # type: ignore[misc]
+        except Refused as refused:
+            if isinstance(refused, Lost):
+                raise
+            note(logging.WARNING, "the error of %s was not taken: %s", job.id, _reason(refused))
+    job.abandon(reason="it could not be handed in", skip=True)
+
+
+def _hand_in(job: Reserved, say: Callable[[], object]) -> None:
+    """What something on the way refuses is refused for what it holds if other calls pass. While none does, it is said again."""
+    end = time.monotonic() + job._caller.patience
+    while True:
+        try:
+            say()
+            return
+        except (Refused, Unavailable) as error:
+            is_foreign = error.is_foreign if isinstance(error, Unavailable) else not error.is_own
+            if not is_foreign or time.monotonic() > end or _is_answered(job):
+                raise
+
+
+def _is_answered(job: Reserved) -> bool:
+    try:
+        job.extend(retry_for=0)
+    except Refused as refused:
+        return refused.is_own
+    except IntrayError:
+        return False
+    return True
+
+
+def _say_last_words(job: Reserved) -> None:
+    """What the work came to, if that was on its way; or the job is given back. Whatever becomes of it, nothing is raised."""
+    words = [] if job._ending is None else [job._ending]
+    words.append(("abandon", {"reason": "the worker was stopped"}))
+    for action, body in words:
+        if job.is_settled:
+            return
+        try:
+            job._end_by(action, body, LAST_WORDS)
+            return
+        except Lost:
+            return
+        except Exception as error:
+            note(logging.WARNING, "%s could not be given back: %s", job.id, _name(error))
+        except BaseException:
+            return  # A second signal: it ends at once, by what was on its way up before.
+
+
+def _described(error: Exception, describe: Describe, traceback: bool) -> str:
+    name = _name(error)
+    try:
+        text = cut(describe(error), ERROR)
+    except Exception as another:
+        text = f"{name}: it could not be described ({_name(another)})"
+    if not traceback:
+        return text or name
+    head = cut(text or name, ERROR // 2)
+    return f"{head}\n{cut_front(_frames(error), ERROR - len(head.encode()) - 1)}"
+
+
+def _frames(error: Exception) -> str:
+    """Where it was raised, without what it says, which may be a payload. The first frame is ours."""
+    try:
+        trace = error.__traceback__
+        return "".join(format_tb(trace and trace.tb_next, limit=-FRAMES)).rstrip()
+    except Exception:
+        return "a place that cannot be written"
+
+
+def _name(error: BaseException) -> str:
+    try:
+        return cut(type(error).__name__, NAME) or "Exception"
+    except Exception:
+        return "Exception"
+
+
+def _reason(error: Exception) -> str:
+    """In words that no filter minds."""
+    if isinstance(error, Refused) and not error.is_own:
+        return f"refused on the way with {error.status}"
+    return _name(error)
+
+
+def _keep_alive(job: Reserved, done: threading.Event) -> None:
+    try:
+        threading.Thread(target=_beat, args=(job, done), name=f"intray {job.id}", daemon=True).start()
+    except RuntimeError:  # This process may have no more threads. The job is its own until the lease is over.
+        note(logging.WARNING, "%s is not extended: there is no thread for it", job.id)
+
+
+def _beat(job: Reserved, done: threading.Event) -> None:
+    while True:
+        beat = min(LONGEST_BEAT, max(SHORTEST_BEAT, job.expires_in_ms / 3_000))
+        if done.wait(beat):
+            return
+        try:
+            job.extend(retry_for=beat)
+        except Lost:
+            return
+        except Exception as error:
+            note(logging.INFO, "%s could not be extended: %s", job.id, _reason(error))

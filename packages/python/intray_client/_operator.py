@@ -1,0 +1,148 @@
+"""What an operator does: looks at queues and jobs, changes settings, puts dead jobs back, removes jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from ._caller import Caller, in_path
+from ._models import Job, Queue, Settings, SettingsChange, State, read
+
+#: Jobs, and queues, on a page.
+JOBS, QUEUES = 100, 1_000
+
+
+class Operator:
+    """Each call may be narrowed to jobs of a `client`, of a `batch`, with an `error` that contains a text, or enqueued before a
+    time (RFC 3339). What takes several calls goes on until all is done, and answers how many jobs it was.
+    """
+
+    _caller: Caller
+
+    def queues(self) -> Iterator[Queue]:
+        """All queues, by name."""
+        for page in self._pages("/queues", {"limit": QUEUES}):
+            yield from (read(Queue, queue) for queue in page["queues"])
+
+    def queue(self, queue: str) -> Queue:
+        """One queue: its counts, settings and totals."""
+        return read(Queue, self._caller.call("GET", _of_queue(queue)))
+
+    def settings(self, queue: str) -> Settings:
+        """What a queue is set to."""
+        return self.queue(queue).settings
+
+    def configure(self, queue: str, changes: SettingsChange) -> Settings:
+        """Changes the settings that are named; `None` puts one back to its default. Makes the queue if there is none."""
+        return read(Queue, self._caller.call("PATCH", _of_queue(queue), changes)).settings
+
+    def pause(self, queue: str) -> Settings:
+        """Hands out no more jobs of it. Jobs that are held may be finished."""
+        return self.configure(queue, {"paused": True})
+
+    def resume(self, queue: str) -> Settings:
+        """Hands out its jobs again."""
+        return self.configure(queue, {"paused": False})
+
+    def jobs(
+        self,
+        queue: str,
+        state: State,
+        *,
+        client: str | None = None,
+        batch: str | None = None,
+        error: str | None = None,
+        enqueued_before: str | None = None,
+        search: str | None = None,
+    ) -> Iterator[Job]:
+        """The queue's jobs of one state, in the order of that state. `search`: in the payload and the errors."""
+        only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search)
+        for page in self._pages(_of_queue(queue) + "/jobs", {"state": state, "limit": JOBS, **only}):
+            yield from (read(Job, job) for job in page["jobs"])
+
+    def dead(
+        self,
+        queue: str,
+        *,
+        client: str | None = None,
+        batch: str | None = None,
+        error: str | None = None,
+        enqueued_before: str | None = None,
+        search: str | None = None,
+    ) -> Iterator[Job]:
+        """The queue's dead jobs, those first that died first. Their `errors` say why."""
+        only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before, search=search)
+        return self.jobs(queue, "dead", **only)
+
+    def requeue(self, id: str) -> int:
+        """Puts a dead job back in line, where its attempts start again, or makes a delayed one ready now. 0: it is ready or held."""
+        return int(self._caller.call("POST", "/jobs/requeue", {"id": id})["requeued"])
+
+    def requeue_all(
+        self,
+        queue: str,
+        *,
+        client: str | None = None,
+        batch: str | None = None,
+        error: str | None = None,
+        enqueued_before: str | None = None,
+    ) -> int:
+        """Puts the queue's dead jobs back in line."""
+        only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before)
+        return self._until_done("POST", "/jobs/requeue", "requeued", body={"queue": queue, **only})
+
+    def purge(
+        self,
+        queue: str,
+        state: State | Literal["all"],
+        *,
+        force: bool = False,
+        client: str | None = None,
+        batch: str | None = None,
+        error: str | None = None,
+        enqueued_before: str | None = None,
+    ) -> int:
+        """Removes the queue's jobs of one state, or `"all"`, for good. `force`: also those that are held. Settings stay."""
+        only = _only(client=client, batch=batch, error=error, enqueued_before=enqueued_before)
+        query = {"state": state, **only, **({"force": "true"} if force else {})}
+        return self._until_done("DELETE", _of_queue(queue), "removed", query=query)
+
+    def release(self, id: str) -> int:
+        """Takes a job from its holder, back to its place in line. 0: it was not held."""
+        return int(self._caller.call("POST", "/jobs/release", {"id": id})["released"])
+
+    def _pages(self, path: str, query: Mapping[str, Any]) -> Iterator[Any]:
+        after: dict[str, str] = {}
+        while True:
+            page = self._caller.call("GET", path, query={**query, **after})
+            yield page
+            if page["next"] is None:
+                return
+            after = {"after": page["next"]}
+
+    def _until_done(
+        self,
+        method: str,
+        path: str,
+        counted: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+    ) -> int:
+        count = 0
+        after: dict[str, str] = {}
+        while True:
+            asked = None if body is None else {**body, **after}
+            answer = self._caller.call(method, path, asked, query=query and {**query, **after})
+            count += int(answer[counted])
+            if not answer["more"]:
+                return count
+            after = {} if answer["next"] is None else {"after": answer["next"]}
+
+
+def _only(**words: str | None) -> dict[str, str]:
+    return {name: word for name, word in words.items() if word is not None}
+
+
+def _of_queue(queue: str) -> str:
+    return "/queues/" + in_path(queue)

@@ -1,0 +1,81 @@
+"""How long to wait before the next try. A number that comes from outside is a wish: an absurd one is no wish at all."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ._errors import Applied, is_own
+
+#: Seconds before the second try, and the longest before any that no answer asked for.
+FIRST, LONGEST = 0.2, 10.0
+#: Seconds that a `Retry-After` of a proxy may ask for, and intray itself. A longer wish of intray is absurd.
+MINUTE, HOUR = 60.0, 3_600.0
+#: Seconds that a proxy's `Retry-After` may name without being absurd.
+DAY = 86_400.0
+#: Answers like a filter's to one call, after which they are final.
+SHUT_TRIES = 4
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An answer that passes, or none."""
+
+    said: str
+    applied: Applied
+    retry_after: float | None = None
+    #: intray itself asked for `retry_after`.
+    is_own: bool = False
+    #: Something between this program and the service answered.
+    is_foreign: bool = False
+    #: It is as final as the service's own refusals, if it is not the passage as a whole that is shut for a while.
+    is_shut: bool = False
+    #: What it refused with, if it was a refusal.
+    refused: Mapping[str, Any] | None = None
+
+
+def passes(said: Mapping[str, Any], retry_after: float | None = None) -> Problem:
+    """A call that is to come later was refused before anything was done."""
+    own = is_own(said)
+    nothing = said.get("applied") is False or said["status"] in (408, 425, 429, 507)
+    wished = number(said.get("retry_after_ms"), HOUR * 1_000) if own else None
+    detail = (own and (said.get("detail") or said.get("title"))) or "not in the words of intray"
+    text = f"the answer was {said['status']}: {detail}"
+    if wished is not None:
+        return Problem(text, False if nothing else "unknown", wished / 1_000, is_own=True)
+    return Problem(text, False if nothing else "unknown", retry_after, is_foreign=not own)
+
+
+def not_of_intray() -> Problem:
+    """A portal's page, which says that all is well."""
+    return Problem("the answer is not of intray", "unknown", is_foreign=True, is_shut=True)
+
+
+def number(value: Any, most: float) -> float | None:
+    """A finite one, not negative, up to `most`; or none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 <= value <= most else None
+
+
+def header_seconds(text: str) -> float | None:
+    """Of a `Retry-After`. Dates are not read: the clocks may differ."""
+    text = text.strip()
+    return number(float(text), DAY) if text.isascii() and text.isdecimal() else None
+
+
+def pause(tries: int, problem: Problem, left: float) -> tuple[float, float]:
+    """Seconds until the next try at the earliest, and at the latest. Each up to half as long again, so that not all callers
+    come back at once. What a proxy wishes for never takes more than the time that is left.
+    """
+    longer = 1 + random.random() / 2
+    own = min(LONGEST, FIRST * 2 ** min(tries, 10)) * longer
+    if problem.retry_after is None:
+        return own, own
+    wished = problem.retry_after * longer
+    if problem.is_own:
+        return wished, wished
+    latest = min(wished, MINUTE, max(own, left - 0.05))
+    return min(own, latest), latest

@@ -1,0 +1,67 @@
+"""An operator's calls."""
+
+from __future__ import annotations
+
+from intray_client import Refused
+from world import Story
+
+
+class Operating(Story):
+    def die(self, count: int, error: str = "no such photo") -> None:
+        self.set(max_attempts=1, dedupe=False)
+        self.plain.enqueue_many(self.queue, [{"photo": n} for n in range(count)])
+        left = count
+        while left:
+            for job in self.plain.reserve([self.queue], limit=100, wait=5):
+                job.fail(error)
+                left -= 1
+
+    def test_dead_jobs_are_listed_and_put_back(self) -> None:
+        self.die(105)
+        self.die(2, "timeout")
+        dead = list(self.intray.dead(self.queue))
+        self.assertEqual((len(dead), {job.state for job in dead}), (107, {"dead"}))
+        self.assertEqual(dead[0].errors[0]["error"], "no such photo")
+        self.assertEqual(len(list(self.intray.dead(self.queue, error="timeout"))), 2)
+        self.assertEqual(len(list(self.intray.dead(self.queue, search='"photo":104'))), 1)
+        self.assertEqual(self.intray.requeue(dead[0].id), 1)
+        self.assertEqual(self.intray.requeue(dead[0].id), 0)
+        self.assertEqual(self.intray.requeue_all(self.queue, error="timeout"), 2)
+        self.assertEqual(self.intray.requeue_all(self.queue), 104)
+        self.assertEqual(self.counts()["waiting"], 107)
+
+    def test_settings_are_read_and_changed(self) -> None:
+        self.assertEqual(self.intray.configure(self.queue, {"max_attempts": 5})["max_attempts"], 5)
+        self.assertEqual(self.intray.configure(self.queue, {"max_attempts": None, "lease_ms": 9_000})["lease_ms"], 9_000)
+        settings = self.intray.settings(self.queue)
+        self.assertEqual((settings["max_attempts"], settings["paused"]), (0, False))
+        with self.assertRaises(Refused):
+            self.intray.configure(self.queue, {"lease_ms": 1})
+
+    def test_paused_queues_hand_out_nothing(self) -> None:
+        self.intray.enqueue(self.queue, 1)
+        self.assertTrue(self.intray.pause(self.queue)["paused"])
+        self.assertEqual(self.intray.reserve([self.queue]), [])
+        self.assertFalse(self.intray.resume(self.queue)["paused"])
+        [job] = self.intray.reserve([self.queue])
+        self.assertEqual(self.intray.release(job.id), 1)
+        self.assertEqual(self.intray.release(job.id), 0)
+
+    def test_jobs_of_a_state_are_purged(self) -> None:
+        self.die(3)
+        self.intray.enqueue(self.queue, 1)
+        self.intray.reserve([self.queue])
+        self.intray.enqueue(self.queue, 2)
+        self.assertEqual(self.intray.purge(self.queue, "dead"), 3)
+        self.assertEqual([job.payload for job in self.intray.jobs(self.queue, "waiting")], [2])
+        self.assertEqual(self.intray.purge(self.queue, "all"), 1)
+        self.assertEqual(self.intray.purge(self.queue, "reserved", force=True), 1)
+
+    def test_queues_are_listed_with_what_is_in_them(self) -> None:
+        self.intray.enqueue_many(self.queue, [1, 2])
+        [queue] = [queue for queue in self.intray.queues() if queue.name == self.queue]
+        self.assertEqual((queue.counts["waiting"], queue.totals["enqueued"]), (2, 2))
+        self.assertEqual(self.intray.queue(self.queue).settings["paused"], False)
+        with self.assertRaises(Refused) as caught:
+            self.intray.queue("no-such-queue")
+        self.assertEqual(caught.exception.status, 404)
