@@ -55,14 +55,17 @@ export class Endings {
       if (isFinal(error)) throw error
       this.#failures = 0
       if (this.#carrying) this.#calls.nudge()
-      this.carry()
+      this.carry(error)
       return { sent: false, state: 'ending', late: false, duplicate: false }
     }
   }
 
-  /** Sends all endings in the drawer, until the service has said yes or no to each. */
-  carry() {
-    return (this.#carrying ??= this.#carryOn().finally(() => (this.#carrying = null)))
+  /**
+   * Sends all endings in the drawer, until the service has said yes or no to each.
+   * @param {unknown} [failure] of one that was just sent in vain
+   */
+  carry(failure) {
+    return (this.#carrying ??= this.#carryOn(failure).finally(() => (this.#carrying = null)))
   }
 
   /**
@@ -100,7 +103,9 @@ export class Endings {
     for (const { ending } of this.#waiting()) if (ending) this.#calls.beacon(ending.action, ending.body)
   }
 
-  async #carryOn() {
+  /** @param {unknown} [failure] */
+  async #carryOn(failure) {
+    if (failure) await this.#calls.pauseAfter(failure, this.#failures++)
     while (!this.#life.aborted) {
       const errors = (await Promise.all(this.#waiting().map((entry) => this.#try(entry)))).filter(Boolean)
       if (!this.#waiting().length) return
