@@ -20,6 +20,7 @@ const RUN: &[(&str, &str, &str)] = &[
     ("docs/clients.md", "python", "tests/packages/python/examples.py"),
     ("docs/clients.md", "yaml", "tests/contract/run.sh"),
     ("web/client/README.md", "html", "tests/web/world/pages.js"),
+    ("web/client/README.md", "js", "tests/packages/npm/frameworks.test.js"),
 ];
 
 /// Of a page single blocks, by words of their first line: who runs it too, or why nobody does.
@@ -64,6 +65,7 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ("docs/backup.md", "kubectl -n intray", "tests/service/program/backup_of_redis.rs runs what it has a pod do"),
     ("docs/backup.md", "valkey-cli --cluster", "tests/service/program/backup_of_redis.rs runs it"),
     ("docs/scale.md", "ACL SETUSER", "tests/service/store/rights.rs makes that user"),
+    ("docs/clients.md", "mkdir -p vendor", "tests/packages/npm/vendored.test.js"),
     ("docs/deploy.md", "docker compose -f deploy/compose.yaml up", "tests/deploy/compose.py starts what it names"),
     (
         "docs/deploy.md",
@@ -75,6 +77,7 @@ const SINGLE: &[(&str, &str, &str)] = &[
     ("docs/operate.md", "QUEUE", "what a table looks like: tests/service/program/top.rs"),
     ("docs/protocol.md", "due", "a picture"),
     ("web/client/README.md", "intray --cors-origin", "it takes ports that may be somebody's; its flag is tried below"),
+    ("web/client/README.md", "mkdir -p vendor", "tests/packages/npm/vendored.test.js"),
     ("lua/README.md", "transitions/", "a picture"),
     ("CONTRIBUTING.md", "make test", "the targets of a Makefile are looked up below"),
 ];

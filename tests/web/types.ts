@@ -1,5 +1,5 @@
 // Never run: the compiler reads how a page would use the module, and what it must not do.
-import { Intray, IntrayError, type Ending, type Job, type Kept } from '../../web/client/client.js'
+import { Intray, IntrayError, type Ending, type Job, type Kept, type ProblemType } from '../../web/client/client.js'
 import { useDesk, useExpiresIn } from '../../web/client/react.js'
 
 type Photo = { photo: number }
@@ -29,16 +29,21 @@ await job.fail(new Error('the picture does not load'))
 const left: number = job.expiresIn
 
 job.addEventListener('lost', function ({ detail }) {
-  const text: string = detail.draft.note
+  const text: string | undefined = detail.draft?.note
   if (detail.reason === 'released' && !detail.certain) console.log(text, this.id, detail.jobState)
 })
 job.addEventListener('warning', ({ detail: { expiresIn } }) => expiresIn - left, { once: true })
-job.addEventListener('saved', { handleEvent: (event) => event.detail.draft.note })
+job.addEventListener('saved', { handleEvent: (event) => event.detail.draft?.note })
 desk.addEventListener('waiting', ({ detail: { reason, remaining } }) => reason === 'skipped' && remaining + 1)
 desk.addEventListener('retrying', ({ detail }) => detail.delay)
 desk.addEventListener('ended', ({ detail }) => detail.action === 'complete' && detail.id)
 const kept: Kept<Draft, Verdict>[] = desk.kept()
-for (const { id, draft, result } of kept) console.log(draft?.note, result?.verdict, desk.forget(id))
+for (const { id, draft, result, words } of kept) console.log(draft?.note, result?.verdict, words?.length, desk.forget(id))
+const done: Job<Photo, Draft, undefined> | null = null
+if (done !== null) await (done as Job<Photo, Draft, undefined>).complete()
+if (done !== null) await (done as Job).complete()
+try { console.log(photo) } catch (error) { await job.fail(error) }
+desk.addEventListener('refused', ({ detail }) => detail.status === 403 && detail.problem.detail)
 const now: Job<Photo, Draft, Verdict> | null = desk.job
 desk.touch()
 const line: number | null = desk.remaining
@@ -50,6 +55,8 @@ try {
 } catch (error) {
   if (error instanceof IntrayError && error.lost) {
     const { applied, batch_state, total, errors = [] } = error.problem
+    const type: ProblemType = error.type
+    console.log(type === '/problems/reservation-lost', type === 'about:blank')
     const places: string[] = errors.map((place) => 'pointer' in place ? place.pointer : 'header' in place ? place.header : place.parameter)
     const unsure: boolean = applied === 'unknown'
     console.log(error.reason, places, unsure, batch_state?.length, total?.toFixed())
@@ -66,6 +73,14 @@ new IntrayError()
 await job.save({ text: '' })
 // @ts-expect-error a result has a shape
 await job.complete({ verdict: 'perhaps' })
+// @ts-expect-error one that is declared is needed
+await job.complete()
+// @ts-expect-error what was typed may have been removed
+job.addEventListener('draft', ({ detail }) => detail.draft.note)
+// @ts-expect-error a job may be lost before anything was typed
+desk.addEventListener('lost', ({ detail }) => detail.draft.note)
+// @ts-expect-error there is no such problem
+if (new Error() instanceof IntrayError) console.log((null as unknown as IntrayError).type === '/problems/reservation-lots')
 // @ts-expect-error there is no such reason
 desk.addEventListener('waiting', ({ detail }) => detail.reason === 'tired')
 // @ts-expect-error there is no such action
@@ -86,5 +101,8 @@ console.log(shown, typed, settled?.sent, await view.save(null), rest, nobody, vi
 useDesk({ url: 'https://queue.example', worker: 'ann', signal: AbortSignal.timeout(1) })
 // @ts-expect-error a draft has a shape
 await view.save({ text: '' })
+// @ts-expect-error one that is declared is needed
+await view.complete()
+for (const { id, draft } of view.kept) view.forget(draft ? id : '')
 // @ts-expect-error a view is looked at
 view.job = null

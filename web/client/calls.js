@@ -3,12 +3,14 @@
  * connection can be given up, and a pause ends as soon as something happens.
  */
 import { aborted, jitter } from './clock.js'
-import { request } from './http.js'
+import { IntrayError, TokenFailure, isOwn, longestPause, request } from './http.js'
 
 /** A call that takes longer is tried again. */
 const ANSWER_WITHIN = 15_000
 /** The longest pause between two tries. */
 export const RETRY_WITHIN = 30_000
+/** Browsers end a longer timer at once. */
+const LONGEST_TIMER = 2 ** 31 - 1
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Asked, Token } from './http.js' */
@@ -25,6 +27,7 @@ export class Calls {
   /** @type {(retry: { error: unknown, delay: number }) => void} */ #tell
   #stir = new AbortController() // ends all pauses
   #line = new AbortController() // ends the calls that may hang on a dead connection
+  #answered = new AbortController() // ends what a proxy has us wait for
 
   /**
    * @param {Plan} plan
@@ -79,9 +82,11 @@ export class Calls {
    * @param {unknown} draft
    * @returns {Promise<Extended>}
    */
-  extend(reservation, draft) {
+  async extend(reservation, draft) {
     const signal = AbortSignal.any([AbortSignal.timeout(ANSWER_WITHIN), this.#line.signal])
-    return this.#send('extend', { reservation, draft, lease_ms: this.#plan.lease }, { signal })
+    const answer = await this.#send('extend', { reservation, draft, lease_ms: this.#plan.lease }, { signal })
+    if (!Number.isFinite(answer.expires_in_ms)) throw new IntrayError(200, {})
+    return answer
   }
 
   /**
@@ -101,18 +106,25 @@ export class Calls {
    * @param {Omit<Asked, 'body'>} how
    */
   async #send(action, body, how) {
-    const { answer } = await request(this.#address(action), { method: 'POST', credentials: 'omit', body, ...how })
-    if (!answer?.jobs && !answer?.state) throw new TypeError('this is not an answer of intray')
+    const more = { method: 'POST', credentials: /** @type {const} */ ('omit'), read: json, body, ...how }
+    const { answer, response } = await request(this.#address(action), more)
+    if (!Array.isArray(answer?.jobs) && typeof answer?.state !== 'string') throw new IntrayError(response.status, {})
+    this.#answered.abort()
+    this.#answered = new AbortController()
     return answer
   }
 
   /**
-   * For a page that goes: nobody is there to hear an answer.
+   * For a page that goes: it hears no answer.
    * @param {Types.Action} action
    * @param {object} body
    */
   beacon(action, body) {
-    return navigator.sendBeacon(this.#address(action), JSON.stringify(body))
+    try {
+      return navigator.sendBeacon(this.#address(action), JSON.stringify(body))
+    } catch {
+      return false
+    }
   }
 
   /** @param {string} action */
@@ -131,8 +143,21 @@ export class Calls {
    * @param {number} ms
    */
   pause(ms, stop = this.#life) {
-    const ends = [this.#stir.signal, stop, ...(ms < Infinity ? [AbortSignal.timeout(Math.max(0, ms))] : [])]
-    return aborted(AbortSignal.any(ends))
+    return sleep(ms, [this.#stir.signal, stop])
+  }
+
+  /**
+   * Sleeps after a failure. What a proxy has us wait for beyond our own pause is over as soon as any call is answered.
+   * @param {unknown} error
+   * @param {number} failures
+   */
+  async pauseAfter(error, failures, stop = this.#life) {
+    const ends = [this.#stir.signal, stop]
+    const answered = this.#answered.signal
+    const delay = this.retry(error, failures)
+    const own = isOwn(error) ? delay : Math.min(delay, backoff(failures))
+    await sleep(own, ends)
+    if (delay > own) await sleep(delay - own, [answered, ...ends])
   }
 
   /** Something happened: nobody goes on sleeping. */
@@ -148,8 +173,35 @@ export class Calls {
    */
   retry(error, failures) {
     if (error?.name === 'AbortError') return 0
-    const delay = jitter(error?.retryAfter ?? Math.min(RETRY_WITHIN / 1.5, 400 * 2 ** Math.min(failures, 10)))
-    this.#tell({ error, delay })
+    const asked = error instanceof IntrayError ? error.retryAfter : undefined
+    const delay = jitter(asked === undefined ? backoff(failures) : Math.min(asked, longestPause(error) / 1.5))
+    this.#tell({ error: error instanceof TokenFailure ? error.cause : error, delay })
     return delay
+  }
+}
+
+/** @param {number} failures */
+export function backoff(failures) {
+  return Math.min(RETRY_WITHIN / 1.5, 400 * 2 ** Math.min(failures, 10))
+}
+
+/**
+ * @param {number} ms
+ * @param {AbortSignal[]} ends
+ */
+function sleep(ms, ends) {
+  const timer = ms === Infinity ? [] : [AbortSignal.timeout(Math.min(Math.max(0, Math.ceil(ms || 0)), LONGEST_TIMER))]
+  return aborted(AbortSignal.any([...ends, ...timer]))
+}
+
+/**
+ * What is no JSON is no answer of intray.
+ * @param {string} text
+ */
+function json(text) {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
   }
 }

@@ -1,12 +1,13 @@
 /** Durations are milliseconds, everywhere. */
 export interface Settings {
-  /** Where intray answers, with or without a path: `https://queue.example`. */
+  /** Where intray answers, with or without a path: `https://queue.example`, or `/intray` at the page's own origin. */
   url: string | URL
   /** The person. Two pages with the same worker share one job. */
   worker: string
   /**
    * A worker token for `Authorization: Bearer`, or a function that gives one. It is asked once, and again when the
-   * service has refused what it gave (`refused`). Settle calls need none.
+   * service has refused what it gave (`refused`). Settle calls need none. What it throws, `next()` rejects with, and if
+   * it gives no token, with a `TypeError`. A network that fails in it (a `TypeError`, or an abort) is tried five times.
    */
   token?: string | ((about: { refused?: string }) => string | undefined | Promise<string | undefined>)
   /** Looked at in this order; `['default']`. */
@@ -35,7 +36,10 @@ export interface Settings {
 export type JobState = 'held' | 'lost' | 'ending' | 'completed' | 'abandoned' | 'failed'
 
 /** How a reservation ended. */
-export type LostReason = 'expired' | 'abandoned' | 'failed' | 'released' | 'cancelled' | 'completed' | 'unknown'
+export type LostReason =
+  | 'expired' | 'abandoned' | 'failed' | 'released' | 'cancelled' | 'completed' | 'unknown'
+  /** Something between page and service, such as a proxy, refused what was handed in. */
+  | 'refused'
 
 export type Action = 'complete' | 'abandon' | 'fail'
 
@@ -48,9 +52,20 @@ export type Ending =
   /** It could not be sent now. It is in the drawer, and goes as soon as it can, from this page or the next one. */
   | { sent: false; state: 'ending'; late: false; duplicate: false }
 
+/** What intray refuses by; `about:blank`: something between page and service refused. */
+export type ProblemType =
+  | 'about:blank'
+  | '/problems/forbidden' | '/problems/host-not-allowed' | '/problems/idempotency-key-reused' | '/problems/internal'
+  | '/problems/invalid-request' | '/problems/method-not-allowed' | '/problems/not-found' | '/problems/not-json'
+  | '/problems/offset-mismatch' | '/problems/origin-not-allowed' | '/problems/queue-full' | '/problems/rate-limited'
+  | '/problems/request-timeout' | '/problems/reservation-lost' | '/problems/storage-full' | '/problems/too-large'
+  | '/problems/too-many-items' | '/problems/too-many-queues' | '/problems/unauthorized' | '/problems/unavailable'
+  | '/problems/unknown-batch' | '/problems/unknown-job' | '/problems/unknown-queue' | '/problems/unsupported-media-type'
+  | '/problems/worker-limit' | '/problems/wrong-state'
+
 /** An RFC 9457 problem, as intray answers it. */
 export interface Problem {
-  type: string
+  type: ProblemType
   title: string
   status: number
   detail: string
@@ -78,19 +93,23 @@ export interface JobEvents<Draft = any> {
   /** The lease is longer again. */
   extended: CustomEvent<About & { expiresIn: number }>
   /** The service has this draft. */
-  saved: CustomEvent<About & { draft: Draft }>
+  saved: CustomEvent<About & { draft: Draft | null }>
   /** The draft was changed elsewhere, in another tab or on another machine: show it. */
-  draft: CustomEvent<About & { draft: Draft }>
+  draft: CustomEvent<About & { draft: Draft | null }>
   /**
    * The job is no longer this person's. The draft stays, and `complete` may still succeed if nobody else took the job.
    * `certain: false`: the time is over and the service cannot be asked; it will be told again when it could, by `lost`
    * or by `extended`.
    */
-  lost: CustomEvent<About & { reason: LostReason; jobState: ServiceState | null; certain: boolean; draft: Draft }>
+  lost: CustomEvent<About & { reason: LostReason; jobState: ServiceState | null; certain: boolean; draft: Draft | null }>
   /** A `complete`, `abandon` or `fail` has arrived, perhaps one of an earlier page, perhaps from another tab. */
   ended: CustomEvent<About & { action: Action; late: boolean; duplicate: boolean }>
-  /** It was refused for good. A result is kept: see `kept()`. */
-  refused: CustomEvent<About & { action: Action; problem: Problem }>
+  /**
+   * It was refused for good. `status` is that of the answer. Of intray itself, the job stays in hand. Of something
+   * between page and service (`problem.type` is `about:blank`, five tries), the job is lost, what was typed is in
+   * `kept()`, and the next `next()` gives the job to others.
+   */
+  refused: CustomEvent<About & { action: Action; status: number; problem: Problem }>
 }
 
 /** Why there is nothing: the first that applies to any of the queues. */
@@ -106,6 +125,9 @@ export interface DeskEvents<Draft = any> extends JobEvents<Draft> {
 }
 
 type Listener<Target, Event> = ((this: Target, event: Event) => unknown) | { handleEvent(event: Event): unknown }
+
+/** Needed, unless a result may be `undefined`. */
+export type ResultOf<Result> = undefined extends Result ? [result?: Result] : [result: Result]
 
 /** A job in somebody's hands: the desk makes them. */
 export declare class Job<Payload = any, Draft = any, Result = any> extends EventTarget {
@@ -140,15 +162,19 @@ export declare class Job<Payload = any, Draft = any, Result = any> extends Event
 
   /**
    * Keeps a draft: at once in this browser, then at the service, not faster than once a second. `true`: the service has
-   * it. `false`: it does not yet (no network), or no longer (the job is lost); this browser has it.
+   * it. `false`: it does not yet (no network), or no longer (the job is lost); this browser has it. Rejects with an
+   * `IntrayError` when it was refused; the job is kept all the same, and later drafts are sent.
    */
   save(draft: Draft | null): Promise<boolean>
   /** Hands in. Also late, when the job was lost: it counts if nobody else took it. */
-  complete(result?: Result): Promise<Ending>
-  /** Gives it back to its place in line. `skip`: never again to this person. `delay`: not to anybody before. */
+  complete(...result: ResultOf<Result>): Promise<Ending>
+  /**
+   * Gives it back to its place in line. `skip`: never again to this person. `delay`: not to anybody before. `reason`:
+   * text, of which the first 256 bytes are sent.
+   */
   abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending>
-  /** It could not be done. Counts an attempt. */
-  fail(error?: string | Error): Promise<Ending>
+  /** It could not be done. Counts an attempt. The first 1024 bytes are sent, of whatever is not text as text. */
+  fail(error?: unknown): Promise<Ending>
 
   addEventListener<Name extends keyof JobEvents>(
     type: Name,
@@ -169,6 +195,8 @@ export interface Kept<Draft = any, Result = any> {
   draft: Draft | null
   /** Of a `complete` that was refused. */
   result: Result | null
+  /** Of a `fail` or an `abandon` that was refused: its error or its reason. */
+  words: string | null
   reason: LostReason | null
   /** When it was last touched: milliseconds since 1970, by this person's clock. */
   at: number
@@ -183,7 +211,8 @@ export declare class Intray<Payload = any, Draft = any, Result = any> extends Ev
 
   /**
    * The job in hand, or else the next one; waits until there is one, over broken networks and reloads of the service.
-   * Rejects when `signal` or `close()` says so, and with an `IntrayError` when the service has refused.
+   * Rejects when `signal` or `close()` says so; with an `IntrayError` when the service has refused, or something else
+   * five times; and with what `token` threw. Then nothing is asked until it is called again.
    */
   next(how?: { signal?: AbortSignal }): Promise<Job<Payload, Draft, Result>>
   /**
@@ -218,12 +247,13 @@ export declare class Intray<Payload = any, Draft = any, Result = any> extends Ev
 export declare class IntrayError extends Error {
   private constructor()
   readonly status: number
-  /** `/problems/…`: switch on this. */
-  readonly type: string
+  /** Switch on this. */
+  readonly type: ProblemType
   readonly problem: Partial<Problem>
   /** The reservation has ended; `reason` says how, `jobState` where the job is now. */
   readonly lost: boolean
   readonly reason: string | undefined
   readonly jobState: string | undefined
+  /** Milliseconds; at most five minutes of intray's own, and a minute of anything else's. */
   readonly retryAfter: number | undefined
 }

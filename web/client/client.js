@@ -14,6 +14,8 @@
  *   ledger    the one writer of what is known of a job
  *   record    what that is, and its states
  *   tabs      the tabs of a person: one leads, all know the same
+ *   words     what is said about a job, cut to what the service takes
+ *   plan      what a page wants of its desk
  *   drawer    what outlives the page: drafts, and endings that are still to be sent
  *   calls     what is asked of the service, and how long to wait before it is asked again
  *   http      one request, and what the service has refused

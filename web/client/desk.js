@@ -9,6 +9,7 @@ import { Endings } from './endings.js'
 import { Job } from './job.js'
 import { Lease } from './lease.js'
 import { Ledger } from './ledger.js'
+import { planOf } from './plan.js'
 import { Search } from './search.js'
 import { Tabs, shown } from './tabs.js'
 
@@ -40,7 +41,6 @@ export class Intray extends EventTarget {
   /** @param {Types.Settings} settings */
   constructor({ token, storage = localStorageIfAllowed(), signal, ...settings }) {
     super()
-    if (!settings.worker) throw new TypeError('intray: a desk needs a worker, the name of the person')
     const plan = (this.#plan = planOf(settings))
     const name = `intray ${plan.url} ${encodeURIComponent(plan.worker)} `
     const life = this.#life.signal
@@ -101,6 +101,7 @@ export class Intray extends EventTarget {
    */
   forget(id) {
     this.#drawer.forget(id)
+    this.dispatchEvent(new Event('change'))
   }
 
   /** Somebody is here. The desk sees keys and pointers itself; tell it of a film that plays or a frame that is used. */
@@ -232,14 +233,4 @@ export class Intray extends EventTarget {
   #tell(type, detail) {
     this.dispatchEvent(new CustomEvent(type, { detail }))
   }
-}
-
-/**
- * @param {Omit<Types.Settings, 'token' | 'storage' | 'signal'>} settings
- * @returns {Plan}
- */
-function planOf({ url, worker, queues = ['default'], lease, wait = 25_000, ...times }) {
-  const base = new URL(url, location.href).href.replace(/\/$/, '')
-  const { heartbeat = 60_000, idleAfter = 300_000, grace = 15_000 } = times
-  return { url: base, worker, queues: [...queues], lease, wait, heartbeat, idleAfter, grace }
 }

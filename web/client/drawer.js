@@ -18,19 +18,22 @@ const REMEMBERED = 30 * 24 * 3_600_000
  * @property {boolean} [again] whether this very job is to be asked for again
  * @property {{ action: Types.Action, body: any }} [ending] what is still to be sent
  * @property {any} [result] of a `complete` that was refused
+ * @property {string} [words] of a `fail` or an `abandon` that was refused
+ * @property {boolean} [aside] whether others are to have the job when its person goes on
  * @property {number} [warn] so long before the end of a lease the person is warned
  */
 
 /** What the drawer keeps of a record, beside `id` and `queue`. */
 export const KEPT = /** @type {const} */ ([
-  'state', 'reason', 'draft', 'unsent', 'base', 'again', 'ending', 'result', 'warn',
+  'state', 'reason', 'draft', 'unsent', 'base', 'again', 'ending', 'result', 'words', 'aside', 'warn',
 ])
 
-/** Where there is no storage, or no room in it, memory must do. */
+/** Where there is no storage, or none that works, memory must do. */
 export class Drawer {
   /** @type {Storage | null} */ #storage
   /** @type {string} */ #prefix
-  /** @type {Map<string, string>} */ #memory = new Map()
+  /** What this page has put here or (`null`) dropped, and whether the storage did the same. */
+  /** @type {Map<string, { text: string | null, isStored: boolean }>} */ #memory = new Map()
 
   /**
    * @param {Storage | null} storage
@@ -49,9 +52,18 @@ export class Drawer {
 
   /** @returns {Entry[]} */
   all() {
-    const stored = Array.from({ length: this.#storage?.length ?? 0 }, (_, i) => this.#storage?.key(i))
-    const keys = new Set([...stored, ...this.#memory.keys()])
-    return [...keys].flatMap((key) => (key?.startsWith(this.#prefix) && this.#read(key)) || [])
+    const keys = new Set([...this.#stored(), ...this.#memory.keys()])
+    return [...keys].flatMap((key) => this.#read(key) ?? [])
+  }
+
+  /** @returns {string[]} */
+  #stored() {
+    try {
+      const keys = Array.from({ length: this.#storage?.length ?? 0 }, (_, i) => this.#storage?.key(i) ?? '')
+      return keys.filter((key) => key.startsWith(this.#prefix))
+    } catch {
+      return []
+    }
   }
 
   /** @param {Entry} record */
@@ -59,28 +71,30 @@ export class Drawer {
     const { id, queue } = record
     const kept = Object.fromEntries(KEPT.map((name) => [name, record[name]]))
     const text = JSON.stringify({ ...kept, id, queue, at: Date.now() })
-    const key = this.#prefix + id
-    if (this.#store(key, text)) this.#memory.delete(key)
-    else this.#memory.set(key, text)
-  }
-
-  /**
-   * @param {string} key
-   * @param {string} text
-   */
-  #store(key, text) {
-    try {
-      this.#storage?.setItem(key, text)
-      return this.#storage !== null
-    } catch {
-      return false // it is full
-    }
+    this.#store(this.#prefix + id, text)
   }
 
   /** @param {string} id */
   drop(id) {
-    this.#memory.delete(this.#prefix + id)
-    this.#storage?.removeItem(this.#prefix + id)
+    this.#store(this.#prefix + id, null)
+  }
+
+  /**
+   * In memory too: a storage may be full, or broken in any of its calls, now or later.
+   * @param {string} key
+   * @param {string | null} text
+   */
+  #store(key, text) {
+    let isStored = !this.#storage && text === null
+    try {
+      if (text === null) this.#storage?.removeItem(key)
+      else this.#storage?.setItem(key, text)
+      isStored ||= this.#storage?.getItem(key) === text
+    } catch {
+      // Then memory has it.
+    }
+    if (isStored && text === null) this.#memory.delete(key)
+    else this.#memory.set(key, { text, isStored })
   }
 
   /**
@@ -106,8 +120,8 @@ export class Drawer {
    */
   kept() {
     const lost = this.all().filter((entry) => entry.state === 'lost' && worked(entry))
-    return lost.map(({ id, queue, draft = null, result = null, reason = null, at = 0 }) => (
-      { id, queue, draft, result, reason, at }
+    return lost.map(({ id, queue, draft = null, result = null, words = null, reason = null, at = 0 }) => (
+      { id, queue, draft, result, words, reason, at }
     ))
   }
 
@@ -125,9 +139,21 @@ export class Drawer {
    */
   #read(key) {
     try {
-      return JSON.parse(this.#memory.get(key) ?? this.#storage?.getItem(key) ?? 'null')
+      const entry = JSON.parse(this.#text(key) ?? 'null')
+      return entry?.id && key === this.#prefix + entry.id ? entry : null
     } catch {
-      return null
+      return null // not ours
+    }
+  }
+
+  /** @param {string} key */
+  #text(key) {
+    const own = this.#memory.get(key)
+    if (own && !own.isStored) return own.text
+    try {
+      return this.#storage?.getItem(key)
+    } catch {
+      return own?.text
     }
   }
 }
@@ -144,8 +170,8 @@ export function localStorageIfAllowed() {
  * Whether somebody has put work into it.
  * @param {Entry} entry
  */
-function worked({ draft, result }) {
-  return (draft ?? result ?? null) !== null
+function worked({ draft, result, words }) {
+  return (draft ?? result ?? words ?? null) !== null
 }
 
 /** @import * as Types from './client.d.ts' */

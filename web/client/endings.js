@@ -1,15 +1,22 @@
 /**
  * Handing in: first into the drawer, then to the service. What cannot be sent now is sent later, by whichever page is
- * open then.
+ * open then. None waits for another, and the next job waits only so long.
  */
-import { isFinal } from './http.js'
+import { aborted } from './clock.js'
+import { Tries, isFinal } from './http.js'
 import { mustBeOpen } from './record.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls } from './calls.js' */
 /** @import { Drawer, Entry } from './drawer.js' */
+/** @import { IntrayError } from './http.js' */
 /** @import { Ledger } from './ledger.js' */
-/** @import { JobRecord } from './record.js' */
+/** @import { Handout, JobRecord } from './record.js' */
+
+/** So long the next job waits for what is still to be sent. */
+const LATE_AFTER = 10_000
+/** Said to operators, in the history of the job. */
+const ASIDE = 'what was handed in did not get through'
 
 /** @typedef {Extract<Types.Ending, { sent: true }>} Sent */
 
@@ -20,6 +27,9 @@ export class Endings {
   /** @type {AbortSignal} */ #life
   /** @type {Map<string, Promise<Sent>>} */ #sending = new Map() // by job
   /** @type {Promise<void> | null} */ #carrying = null
+  #failures = 0 // rounds in vain since the last hand-in
+  /** @type {Map<string, Tries>} */ #tries = new Map() // by job
+  /** @type {Set<string>} */ #late = new Set() // jobs whose ending the next one has waited for
 
   /** @param {{ calls: Calls, drawer: Drawer, ledger: Ledger, life: AbortSignal }} parts */
   constructor({ calls, drawer, ledger, life }) {
@@ -38,37 +48,96 @@ export class Endings {
   async settle(r, action, body) {
     mustBeOpen(r)
     this.#ledger.settle(r, action, body)
+    this.#over(r.id)
     try {
       return await this.#send(r)
     } catch (error) {
       if (isFinal(error)) throw error
-      this.carry()
+      this.#failures = 0
+      if (this.#carrying) this.#calls.nudge()
+      this.carry(error)
       return { sent: false, state: 'ending', late: false, duplicate: false }
     }
   }
 
-  /** Sends all endings in the drawer, until the service has said yes or no to each. */
-  carry() {
-    return (this.#carrying ??= this.#carryOn().finally(() => (this.#carrying = null)))
+  /**
+   * Sends all endings in the drawer, until the service has said yes or no to each.
+   * @param {unknown} [failure] of one that was just sent in vain
+   */
+  carry(failure) {
+    return (this.#carrying ??= this.#carryOn(failure).finally(() => (this.#carrying = null)))
   }
 
-  /** The page goes: nobody will be here to hear an answer, so it stays in the drawer too. */
-  beacon() {
-    for (const { ending } of this.#drawer.all()) if (ending) this.#calls.beacon(ending.action, ending.body)
+  /**
+   * Before the next job: sends what is still to be sent, but waits for each ending only once, and not for long.
+   * @param {AbortSignal} stop
+   */
+  async settled(stop) {
+    const waiting = this.#waiting().map(({ id }) => id)
+    if (waiting.every((id) => this.#late.has(id))) return
+    await Promise.race([this.carry(), aborted(AbortSignal.any([AbortSignal.timeout(LATE_AFTER), stop]))])
+    for (const { id } of this.#waiting()) if (waiting.includes(id)) this.#late.add(id)
   }
 
-  async #carryOn() {
-    for (let failures = 0; !this.#life.aborted; ) {
-      const entry = this.#drawer.all().find(({ ending }) => ending)
-      if (!entry) return
-      const { current } = this.#ledger
-      try {
-        await this.#send(current?.id === entry.id && current.ending ? current : entry)
-        failures = 0
-      } catch (error) {
-        if (!isFinal(error)) await this.#calls.pause(this.#calls.retry(error, failures++))
-      }
+  /**
+   * The service hands out a job with which this person is done: the ending is sent once more, or else others get it.
+   * @param {Handout} handout
+   */
+  async putAside({ id, reservation }) {
+    const entry = this.#drawer.get(id)
+    if (entry?.ending && (await this.#send(this.#known(entry)).then(() => true, isFinal))) return
+    try {
+      await this.#calls.settle('abandon', { reservation, skip: true, reason: ASIDE })
+    } catch (error) {
+      if (!isFinal(error)) throw error
     }
+    this.#ledger.givenAway(id)
+  }
+
+  #waiting() {
+    return this.#drawer.all().filter(({ ending }) => ending)
+  }
+
+  /** The page goes, and hears no answer: so it stays in the drawer too. */
+  beacon() {
+    for (const { ending } of this.#waiting()) if (ending) this.#calls.beacon(ending.action, ending.body)
+  }
+
+  /** @param {unknown} [failure] */
+  async #carryOn(failure) {
+    if (failure) await this.#calls.pauseAfter(failure, this.#failures++)
+    while (!this.#life.aborted) {
+      const errors = (await Promise.all(this.#waiting().map((entry) => this.#try(entry)))).filter(Boolean)
+      if (!this.#waiting().length) return
+      if (errors.length) await this.#calls.pauseAfter(errors[0], this.#failures++)
+    }
+  }
+
+  /**
+   * Answers what went wrong, if it is to be tried again.
+   * @param {Entry} entry
+   * @returns {Promise<unknown>}
+   */
+  #try(entry) {
+    return this.#send(this.#known(entry)).then(
+      () => null,
+      (error) => (this.#drawer.get(entry.id)?.ending ? error : null),
+    )
+  }
+
+  /**
+   * The record, if there is one.
+   * @param {Entry} entry
+   */
+  #known(entry) {
+    const { current } = this.#ledger
+    return current?.id === entry.id && current.ending ? current : entry
+  }
+
+  /** @param {string} id */
+  #over(id) {
+    this.#tries.delete(id)
+    this.#late.delete(id)
   }
 
   /**
@@ -91,10 +160,16 @@ export class Endings {
     try {
       const { state, late = false, duplicate } = await this.#calls.settle(action, body)
       const told = !this.#drawer.get(r.id)?.ending // by another tab, which tried as well
+      this.#over(r.id)
       this.#ledger.ended(r, { action, late, duplicate, told })
       return { sent: true, state, late, duplicate }
     } catch (error) {
-      if (isFinal(error)) this.#ledger.refused(r, error)
+      const tries = this.#tries.get(r.id) ?? new Tries()
+      this.#tries.set(r.id, tries)
+      if (tries.isOver(error)) {
+        this.#over(r.id)
+        this.#ledger.refused(r, /** @type {IntrayError} */ (error))
+      }
       throw error
     }
   }

@@ -4,6 +4,13 @@
 
 /** Characters, which may be 60 KB: for a page that is gone the browser sends no more. */
 const KEEPALIVE = 20_000
+/** How often a call is tried that something other than intray refuses. */
+export const TRIES = 5
+/** The longest pause that is accepted from an answer: of anything between page and service, and of intray. */
+export const MINUTE = 60_000
+export const LONGEST = 300_000
+/** What a header can carry as a token. */
+const TOKEN = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/
 
 /**
  * Where a token comes from, and the last one. `get` is asked once, and again when the service has refused what it gave.
@@ -30,7 +37,7 @@ export async function request(url, asked) {
   const { body, text = JSON.stringify(body), headers, token, keepalive = false, read = JSON.parse, ...how } = asked
   const fits = keepalive && text.length < KEEPALIVE
   const send = async () => {
-    const own = { ...headers, ...(await authorization(token)) }
+    const own = { ...headers, ...(await authorization(token, how.signal)) }
     return fetch(url, { ...how, body: text, headers: own, keepalive: fits })
   }
   let response = await send()
@@ -45,12 +52,63 @@ export async function request(url, asked) {
 
 /**
  * @param {Token} [token]
+ * @param {AbortSignal | null} [signal]
  * @returns {Promise<Record<string, string>>}
  */
-async function authorization(token) {
+async function authorization(token, signal) {
   if (!token) return {}
-  token.value ??= await token.get?.({ refused: token.refused })
-  return token.value ? { authorization: `Bearer ${token.value}` } : {}
+  if (token.get) token.value ??= checked(await given(token.get, token.refused, signal))
+  return token.value ? { authorization: `Bearer ${checked(token.value)}` } : {}
+}
+
+/**
+ * Some sites answer with a page for logging in, which no header can carry.
+ * @param {unknown} value
+ */
+function checked(value) {
+  if (typeof value === 'string' && TOKEN.test(value.trim())) return value.trim()
+  const what = value ? 'is not a token' : 'is missing'
+  throw new TokenFailure(new TypeError(`intray: what token() gave ${what}. Is the person still logged in?`), false)
+}
+
+/**
+ * What the page's own function gives. One that does not answer in time is a call without an answer.
+ * @param {NonNullable<Token['get']>} get
+ * @param {string} [refused]
+ * @param {AbortSignal | null} [signal]
+ */
+async function given(get, refused, signal) {
+  const asked = new Promise((resolve) => resolve(get({ refused }))).catch((cause) => {
+    throw new TokenFailure(cause, NO_ANSWER.includes(cause?.name))
+  })
+  return Promise.race(signal ? [asked, failing(signal)] : [asked])
+}
+
+/**
+ * @param {AbortSignal} signal
+ * @returns {Promise<never>}
+ */
+function failing(signal) {
+  return new Promise((_, reject) => {
+    const fail = () => reject(signal.reason)
+    if (signal.aborted) fail()
+    else signal.addEventListener('abort', fail, { once: true })
+  })
+}
+
+/** What `fetch` throws when nothing answers it. */
+const NO_ANSWER = ['TypeError', 'NetworkError', 'TimeoutError', 'AbortError']
+
+/** The page's function for tokens failed, with `cause`. What seems to be the network is tried again a few times. */
+export class TokenFailure {
+  /**
+   * @param {any} cause
+   * @param {boolean} passes
+   */
+  constructor(cause, passes) {
+    this.cause = cause
+    this.passes = passes
+  }
 }
 
 /**
@@ -61,15 +119,28 @@ async function authorization(token) {
  */
 function problemIn(text, read) {
   try {
-    return read(text) ?? {}
+    const problem = read(text)
+    return typeof problem === 'object' && !Array.isArray(problem) ? (problem ?? {}) : {}
   } catch {
     return {}
   }
 }
 
-/** @param {Response} response */
+/**
+ * Seconds; a date is no pause.
+ * @param {Response} response
+ */
 function retryAfter(response) {
-  return Number(response.headers.get('retry-after')) * 1_000 || undefined
+  return Number(response.headers.get('retry-after')) * 1_000
+}
+
+/**
+ * A time to wait that an answer names, or `undefined` where it names none.
+ * @param {unknown} ms
+ * @param {number} most
+ */
+export function bounded(ms, most) {
+  return typeof ms === 'number' && ms > 0 ? Math.min(ms, most) : undefined
 }
 
 /**
@@ -83,14 +154,14 @@ export class IntrayError extends Error {
    * @param {number} [retryAfter]
    */
   constructor(status, problem, retryAfter) {
-    super(problem.detail ?? problem.title ?? `the service answered ${status}`)
+    super(String(problem.detail ?? problem.title ?? `something that is not intray answered ${status}`))
     this.name = 'IntrayError'
     this.status = status
-    this.type = String(problem.type ?? 'about:blank')
-    this.problem = problem
+    this.type = /** @type {Types.ProblemType} */ (String(problem.type ?? 'about:blank'))
+    this.problem = { title: 'Refused', ...problem, type: this.type, status, detail: this.message }
     this.reason = problem.reason
     this.jobState = problem.job_state
-    this.retryAfter = problem.retry_after_ms ?? retryAfter
+    this.retryAfter = bounded(problem.retry_after_ms ?? retryAfter, longestPause(this))
   }
 
   get lost() {
@@ -99,13 +170,57 @@ export class IntrayError extends Error {
 }
 
 /**
- * Only intray's own word is final. A proxy's error page, a portal's form, a dead network: all that passes.
+ * Whether intray itself refused.
+ * @param {unknown} error
+ * @returns {error is IntrayError}
+ */
+export function isOwn(error) {
+  return error instanceof IntrayError && error.type.startsWith('/problems/')
+}
+
+/**
+ * The longest pause that this failure may ask for.
+ * @param {unknown} error
+ */
+export function longestPause(error) {
+  return isOwn(error) ? LONGEST : MINUTE
+}
+
+/** @param {IntrayError} error */
+function isPassing({ status }) {
+  return (status >= 500 && status !== 511) || [408, 425, 429].includes(status)
+}
+
+/**
+ * Intray's own refusal is the last word.
  * @param {unknown} error
  * @returns {error is IntrayError}
  */
 export function isFinal(error) {
-  if (!(error instanceof IntrayError)) return false
-  return error.status < 500 && ![408, 429].includes(error.status) && error.type.startsWith('/problems/')
+  return isOwn(error) && !isPassing(error)
+}
+
+/**
+ * Something else refused: a proxy's filter, a portal's form, a page for logging in. It may be over soon, or never.
+ * @param {unknown} error
+ * @returns {error is IntrayError}
+ */
+export function isForeign(error) {
+  return error instanceof IntrayError && !isOwn(error) && !isPassing(error)
+}
+
+/** How often one thing was refused by something else. */
+export class Tries {
+  #refused = 0
+
+  /**
+   * Whether this failure is the last word. No answer, and one that a service gives when it is away, never is.
+   * @param {unknown} error
+   */
+  isOver(error) {
+    if (error instanceof TokenFailure) return !error.passes || ++this.#refused >= TRIES
+    return isFinal(error) || (isForeign(error) && ++this.#refused >= TRIES)
+  }
 }
 
 /** @import * as Types from './client.d.ts' */

@@ -1,4 +1,5 @@
 import { left } from './record.js'
+import { ERROR_BYTES, REASON_BYTES, cut } from './words.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { JobRecord } from './record.js' */
@@ -55,13 +56,14 @@ export class Job extends EventTarget {
     return this.#hands.settle('complete', { result })
   }
 
-  /** @param {{ skip?: boolean, reason?: string, delay?: number }} [how] */
-  abandon({ skip, reason, delay } = {}) {
-    return this.#hands.settle('abandon', { skip, reason, delay_ms: delay })
+  /** @param {{ skip?: boolean, reason?: unknown, delay?: number } | null} [how] */
+  abandon(how) {
+    const { skip, reason, delay } = how ?? {}
+    return this.#hands.settle('abandon', { skip, reason: cut(reason, REASON_BYTES), delay_ms: delay })
   }
 
-  /** @param {string | Error} [error] */
+  /** @param {unknown} [error] */
   fail(error) {
-    return this.#hands.settle('fail', { error: error instanceof Error ? error.message : error })
+    return this.#hands.settle('fail', { error: cut(error, ERROR_BYTES) })
   }
 }

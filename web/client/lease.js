@@ -2,11 +2,13 @@
  * Keeping the job in hand: it is extended while somebody is there, with the draft if there is news, and lost when its
  * time is over. The leading tab does that for all.
  */
+import { backoff } from './calls.js'
 import { mark, since } from './clock.js'
-import { isFinal } from './http.js'
-import { left, mustBeOpen, ours, sendable } from './record.js'
+import { Tries, isFinal, isForeign } from './http.js'
+import { left, mayGoAlong, mustBeOpen, ours, rest, sendable } from './record.js'
 
 /** @import { Calls } from './calls.js' */
+/** @import { IntrayError } from './http.js' */
 /** @import { Emit, Ledger } from './ledger.js' */
 /** @import { JobRecord } from './record.js' */
 /** @import { Tabs } from './tabs.js' */
@@ -46,9 +48,9 @@ export class Lease {
       this.#ledger.lose(r, { reason: 'expired', certain: false })
     }
     const isWanted = this.#isPresent() || sendable(r) || over
-    if (this.#tabs.leads && isWanted && (r.due || since(r.asked) > r.pause)) {
-      const then = () => r.due && this.tick()
-      this.#extend(r).then(then, then) // if a draft is refused, save() says so
+    const again = r.vain && !r.vain.owed && sendable(r) && !rest(r)
+    if (this.#tabs.leads && isWanted && (r.due || again || since(r.asked) > r.pause)) {
+      this.#extend(r).then(() => r.due && this.tick())
       return
     }
     const short = !over && left(r) <= Math.min(r.warn ?? 0, r.lease / 2)
@@ -66,21 +68,26 @@ export class Lease {
     if (r?.state !== 'held' || !this.#tabs.isLast || grace === null) return
     const { reservation, resumes } = r.handout
     const goodbye = { reservation, grace_ms: grace, resumes }
-    const sent = sendable(r) && this.#calls.beacon('abandon', { ...goodbye, draft: r.draft })
+    const sent = mayGoAlong(r) && this.#calls.beacon('abandon', { ...goodbye, draft: r.draft })
     if (!sent) this.#calls.beacon('abandon', goodbye)
     this.#tabs.post({ farewell: true })
     this.#ledger.farewell(r, grace)
   }
 
   /**
-   * Keeps a draft here, and at the service. True: the service has it.
+   * Keeps a draft here, and at the service. True: the service has it. What something else refuses is tried some times.
    * @param {JobRecord} r
    * @param {any} draft
    */
   async save(r, draft = null) {
     mustBeOpen(r)
     this.#ledger.type(r, draft)
-    while (r.state === 'held' && sendable(r) && (await this.#extend(r)));
+    while (r.state === 'held' && sendable(r)) {
+      if (r.vain?.isForeign && rest(r)) await this.#calls.pause(rest(r))
+      const before = r.vain
+      if (!(await this.#extend(r)) && (r.vain === before || !r.vain?.isForeign)) break
+    }
+    if (r.unsent && r.refused?.draft === JSON.stringify(r.draft)) throw r.refused.error
     return !r.unsent
   }
 
@@ -95,16 +102,18 @@ export class Lease {
   /** @param {JobRecord} r */
   async #extendNow(r) {
     this.#ledger.note(r, { due: false, asked: mark() })
-    if (r.regain && !(await this.#regain(r))) return false
-    if (sendable(r) && r.sent) await this.#calls.pause(DRAFTS_APART - since(r.sent))
+    if (r.regain) await this.#regain(r)
+    const isNext = () => sendable(r) && !r.vain?.owed && !rest(r)
+    if (isNext() && r.sent) await this.#calls.pause(DRAFTS_APART - since(r.sent))
     if (!this.#tabs.isOpen || !ours(r)) return false
-    const draft = sendable(r) ? r.draft : undefined
+    const draft = isNext() ? r.draft : undefined
     const sent = JSON.stringify(draft)
     const asked = mark()
     this.#ledger.note(r, { asked, sent: sent ? asked : r.sent })
     try {
       const { expires_in_ms } = await this.#calls.extend(r.handout.reservation, draft)
       if (!ours(r)) return false
+      this.#ledger.note(r, { vain: r.vain && !sent ? { ...r.vain, owed: false } : null })
       this.#ledger.extended(r, Math.round(expires_in_ms - since(asked)), sent)
       return true
     } catch (error) {
@@ -114,7 +123,8 @@ export class Lease {
   }
 
   /**
-   * The job is lost, or the service cannot take its draft, which is then said to whoever saves it; or nobody answered.
+   * The job is lost; or its draft is refused, for good or for now; or nothing answered. The job must not be lost for a
+   * draft, which the drawer has: the next extend goes without it.
    * @param {JobRecord} r
    * @param {unknown} error
    * @param {string} [sent]
@@ -123,26 +133,33 @@ export class Lease {
     if (isFinal(error) && error.lost) {
       const { reason, jobState } = error
       if (ours(r)) this.#ledger.lose(r, { reason, jobState, certain: true })
-    } else if (sent && isFinal(error)) {
-      this.#ledger.note(r, { refused: sent, due: true }) // the drawer has it; the job must not be lost for it
-      throw error
-    } else {
-      const pause = Math.min(r.beat, this.#calls.retry(error, r.failures))
-      this.#ledger.note(r, { pause, failures: r.failures + 1 })
+      return
     }
+    const tries = r.vain?.tries ?? new Tries()
+    if (sent && tries.isOver(error)) {
+      const refused = { draft: sent, error: /** @type {IntrayError} */ (error) }
+      this.#ledger.note(r, { refused, vain: null, due: true })
+      return
+    }
+    const pause = Math.min(r.beat, this.#calls.retry(error, r.failures))
+    this.#ledger.note(r, { pause, failures: r.failures + 1 })
+    if (!sent) return
+    const { times = 0 } = r.vain ?? {}
+    const why = { isForeign: isForeign(error), tries, times: times + 1 }
+    this.#ledger.note(r, { vain: { draft: sent, at: mark(), delay: backoff(times), owed: true, ...why } })
+    this.#ledger.note(r, { due: why.isForeign })
   }
 
   /**
-   * Resumes what a farewell may have given back.
+   * Resumes what a farewell may have given back. Whatever comes of it, the job is extended, which needs no token.
    * @param {JobRecord} r
    */
   async #regain(r) {
     try {
       if (left(r) > 0) this.#ledger.take((await this.#calls.resume(r.id)).jobs[0])
     } catch (error) {
-      if (!isFinal(error)) return false // else it is gone, and the extend learns why
+      if (!new Tries().isOver(error) && !isForeign(error)) return
     }
     this.#ledger.note(r, { regain: false })
-    return true
   }
 }

@@ -4,7 +4,7 @@
  */
 import { mark } from './clock.js'
 import { KEPT } from './drawer.js'
-import { asJson, left, reasonOf, sendable } from './record.js'
+import { DONE, HELD, asJson, left, mayGoAlong, reasonOf, refusedBy } from './record.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Drawer, Entry } from './drawer.js' */
@@ -14,8 +14,6 @@ import { asJson, left, reasonOf, sendable } from './record.js'
 /** @import { Tabs } from './tabs.js' */
 
 /** @typedef {(r: Entry | JobRecord, event: EventName, detail?: object) => void} Emit */
-/** @type {Record<Types.Action, 'completed' | 'abandoned' | 'failed'>} */
-const DONE = { complete: 'completed', abandon: 'abandoned', fail: 'failed' }
 
 export class Ledger {
   /** @type {Fields | null} */ #current = null
@@ -27,9 +25,7 @@ export class Ledger {
   /** @type {() => void} */ #changed
 
   /**
-   * @param {{
-   *   plan: Plan, drawer: Drawer, tabs: Tabs, makeJob: (r: JobRecord) => Job, emit: Emit, changed: () => void,
-   * }} parts
+   * @param {{ plan: Plan, drawer: Drawer, tabs: Tabs, makeJob(r: JobRecord): Job, emit: Emit, changed(): void }} parts
    */
   constructor({ plan, drawer, tabs, makeJob, emit, changed }) {
     this.#plan = plan
@@ -40,10 +36,7 @@ export class Ledger {
     this.#changed = changed
   }
 
-  /**
-   * Of the job in hand, or of the last one.
-   * @returns {JobRecord | null}
-   */
+  /** @returns {JobRecord | null} of the job in hand, or of the last one */
   get current() {
     return this.#current
   }
@@ -54,13 +47,13 @@ export class Ledger {
 
   /**
    * A job was handed to us. What was typed here and has not arrived goes before what the service has, unless both are
-   * new.
+   * new. A job that we are done with is not taken: its ending must get there first; unless it cannot (`anyway`).
    * @param {Handout} handout
    */
-  take(handout) {
+  take(handout, { anyway = false } = {}) {
     const { id, draft: theirs = null, expires_in_ms: lasts } = handout
     const entry = this.#drawer.get(id)
-    if (entry?.ending) return // we are done with it: that must get there first
+    if (entry?.ending && !anyway) return
     for (const other of this.#drawer.all()) {
       if (other.again && other.id !== id && this.#plan.queues.includes(other.queue)) this.#drawer.letGo(other)
     }
@@ -73,9 +66,9 @@ export class Ledger {
     const elsewhere = isKnown && JSON.stringify(draft) !== JSON.stringify(r.draft ?? null)
     const warn = Math.max(r.warn ?? 0, lasts - handout.warn_in_ms)
     /** @type {Partial<Entry & Shared>} */
-    const held = { handout, state: 'held', doubtful: false, reason: undefined, again: true, left: lasts, warn }
+    const held = { handout, left: lasts, warn, due: handout.resumed, ...HELD }
     const drafts = { draft, unsent, base: clash ? r.base : known, other: clash ? theirs : undefined }
-    this.#change(r, { ...held, ...drafts, due: handout.resumed }, elsewhere ? 'draft' : undefined, { draft })
+    this.#change(r, { ...held, ...drafts }, elsewhere ? 'draft' : undefined, { draft })
   }
 
   /**
@@ -123,9 +116,9 @@ export class Ledger {
    * @param {object} body
    */
   settle(r, action, body) {
-    const draft = action === 'abandon' && sendable(r) ? r.draft : undefined
+    const draft = action === 'abandon' && mayGoAlong(r) ? r.draft : undefined
     const ending = asJson({ action, body: { reservation: r.handout.reservation, ...body, draft } })
-    this.#change(r, { state: 'ending', doubtful: false, again: false, ending })
+    this.#change(r, { state: 'ending', doubtful: false, again: false, aside: false, ending })
   }
 
   /**
@@ -138,23 +131,28 @@ export class Ledger {
     const { body } = r.ending ?? {}
     this.#change(r, { state, ending: undefined }, told ? undefined : 'ended', { action, late, duplicate })
     // What was typed before a job was failed, and is nowhere else, is kept.
-    if (action !== 'complete' && r.unsent && body?.draft === undefined) this.#drawer.letGo({ ...r, reason: state })
+    const isKept = action !== 'complete' && ((r.unsent && body?.draft === undefined) || r.result !== undefined)
+    if (isKept) this.#drawer.letGo({ ...r, reason: state })
     else this.#drawer.drop(r.id)
   }
 
   /**
-   * The service has said no.
+   * The service has said no; or something before it has, for good.
    * @param {Entry | JobRecord} r
    * @param {IntrayError} error
    */
-  refused(r, { lost, reason, problem }) {
-    const { action, body } = r.ending ?? {}
-    /** @type {Partial<Entry>} */
-    const held = { state: 'job' in r ? 'held' : 'lost', again: true }
-    /** @type {Partial<Entry>} */
-    const news = lost ? { state: 'lost', reason: reasonOf(reason) } : held
-    const result = body?.result ?? r.result
-    this.#change(r, { ...news, ending: undefined, result }, 'refused', { action, problem })
+  refused(r, error) {
+    const { problem, status } = error
+    this.#change(r, refusedBy(r, error), 'refused', { action: r.ending?.action, problem, status })
+  }
+
+  /**
+   * Others have the job now.
+   * @param {string} id
+   */
+  givenAway(id) {
+    const r = this.#current?.id === id ? this.#current : this.#drawer.get(id)
+    if (r) this.#change(r, { aside: false })
   }
 
   /**

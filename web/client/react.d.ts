@@ -1,5 +1,5 @@
 /** `intray-client/react`: the desk as a hook. */
-import type { Ending, Intray, Job, JobState, LostReason, Settings, WaitReason } from './client.js'
+import type { Ending, Intray, Job, JobState, Kept, LostReason, ResultOf, Settings, WaitReason } from './client.js'
 
 /** Those of the module. A token may be another one at each rendering; any other change is another desk. */
 export type DeskSettings = Omit<Settings, 'signal'>
@@ -27,19 +27,23 @@ export interface Desk<Payload = any, Draft = any, Result = any> {
    * typed.
    */
   readonly lost: { readonly reason: LostReason; readonly certain: boolean } | null
-  /** What was refused, of the last call: an `IntrayError`, or what made the call impossible. */
+  /** Drafts and refused results of jobs that were lost, also before a reload: see `Intray.kept()`. */
+  readonly kept: readonly Kept<Draft, Result>[]
+  /** What was refused, of the last call: an `IntrayError`; or what made the call impossible, such as what `token` threw. */
   readonly error: unknown
   /** The desk itself, once the component is on the page. */
   readonly desk: Intray<Payload, Draft, Result> | null
 
   /** As those of the job, but they never reject: what is refused is in `error`, and the answer is `null`. */
-  complete(result?: Result): Promise<Ending | null>
+  complete(...result: ResultOf<Result>): Promise<Ending | null>
   abandon(how?: { skip?: boolean; reason?: string; delay?: number }): Promise<Ending | null>
-  fail(error?: string | Error): Promise<Ending | null>
+  fail(error?: unknown): Promise<Ending | null>
   /** `false`: the service does not have it (yet). */
   save(draft: Draft | null): Promise<boolean>
   /** Goes on to the next job when this one is lost, and asks again when the service had refused. */
   next(): void
+  /** Throws away what was kept of a job. */
+  forget(id: string): void
   /** Somebody is here, without a key or a pointer. */
   touch(): void
 }

@@ -5,7 +5,8 @@
  *                            ▲  │                          ▲    │
  *              take, extended│  │lose                      │    │refused
  *                            │  ▼                          │    ▼
- *                            lost ──────── settle ─────────┘   held; or lost, when it was not ours any more
+ *                            lost ──────── settle ─────────┘   held; or lost, when it was not ours any more, or when
+ *                                                              something between page and service refused
  *
  * A record is `lost` for certain when the service says so. Until then it is only `doubtful`: its time is over, and
  * nobody could be asked, so that an extend may still find it to be held. What is lost may be handed in all the same: it
@@ -14,10 +15,12 @@
  * The ledger alone writes one. All else reads it: a `JobRecord` is read-only, which the compiler sees to.
  */
 import { since } from './clock.js'
+import { isForeign } from './http.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Mark } from './clock.js' */
 /** @import { Entry } from './drawer.js' */
+/** @import { IntrayError, Tries } from './http.js' */
 /** @import { Job } from './job.js' */
 
 /**
@@ -77,10 +80,19 @@ import { since } from './clock.js'
  * @property {number} failures of extends, in a row
  * @property {Mark} asked when the last extend was made
  * @property {Mark | null} sent when the last extend with a draft was made
- * @property {string} [refused] a draft that the service cannot take, as JSON
+ * @property {Refusal | null} [refused] a draft that was refused for good
+ * @property {Vain | null} [vain] the draft that was sent in vain last
  * @property {Mark | null} over since when its time is over
  * @property {boolean} warned whether somebody was warned that it will be
  * @property {boolean} regain whether a farewell of ours may be on its way, which only a resume outruns
+ */
+
+/** @typedef {{ draft: string, error: IntrayError }} Refusal the draft as JSON */
+/**
+ * A draft, as JSON, that did not get through: it rests for `delay`. First an extend without it keeps the job (`owed`).
+ * @typedef {{
+ *   draft: string, at: Mark, delay: number, owed: boolean, isForeign: boolean, tries: Tries, times: number,
+ * }} Vain
  */
 
 /** @typedef {Entry & Shared & Own} Fields */
@@ -97,6 +109,12 @@ import { since } from './clock.js'
  * @property {object} [detail]
  * @property {number} at
  */
+
+/** What holds of a job that was just handed out. */
+/** @type {Partial<Entry & Shared>} */
+export const HELD = { state: 'held', doubtful: false, reason: undefined, again: true, aside: false, ending: undefined }
+/** @type {Record<Types.Action, 'completed' | 'abandoned' | 'failed'>} */
+export const DONE = { complete: 'completed', abandon: 'abandoned', fail: 'failed' }
 
 /**
  * Milliseconds left of the lease.
@@ -119,7 +137,23 @@ export function ours(r) {
  * @param {JobRecord} r
  */
 export function sendable(r) {
-  return Boolean(r.unsent) && r.other === undefined && r.refused !== JSON.stringify(r.draft)
+  return Boolean(r.unsent) && r.other === undefined && r.refused?.draft !== JSON.stringify(r.draft)
+}
+
+/**
+ * So long the draft is not tried again.
+ * @param {JobRecord} r
+ */
+export function rest({ vain, draft }) {
+  return vain?.draft === JSON.stringify(draft) ? Math.max(0, vain.delay - since(vain.at)) : 0
+}
+
+/**
+ * Whether a draft may go with a call that must get through.
+ * @param {JobRecord} r
+ */
+export function mayGoAlong(r) {
+  return sendable(r) && !r.vain?.isForeign
 }
 
 /**
@@ -136,6 +170,20 @@ export function mustBeOpen({ state }) {
  */
 export function reasonOf(said = 'unknown') {
   return /** @type {Types.LostReason} */ (said)
+}
+
+/**
+ * What becomes of a record when its ending is refused. What something else refused would be refused again.
+ * @param {Entry | JobRecord} r
+ * @param {IntrayError} error
+ * @returns {Partial<Entry>}
+ */
+export function refusedBy(r, error) {
+  const { body } = r.ending ?? {}
+  const typed = { ending: undefined, result: body?.result ?? r.result, words: body?.error ?? body?.reason ?? r.words }
+  if (error.lost) return { ...typed, state: 'lost', reason: reasonOf(error.reason) }
+  if (isForeign(error)) return { ...typed, state: 'lost', reason: 'refused', aside: true }
+  return { ...typed, state: 'job' in r ? 'held' : 'lost', again: true }
 }
 
 /**

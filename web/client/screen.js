@@ -3,6 +3,7 @@
  * round of taking the next job when one is over. `react.js` draws it.
  */
 import { Intray } from './client.js'
+import { IntrayError } from './http.js'
 import { reasonOf } from './record.js'
 
 /** @import * as Types from './client.d.ts' */
@@ -22,15 +23,17 @@ export class Screen {
   #round = 0 // of asking for a job: only the last may put one on the screen
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #leaving
   /** @type {Set<() => void>} */ #watchers = new Set()
-  /** @type {Pick<React.Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'next' | 'touch'>} */
+  /** @type {Pick<React.Desk, 'save' | 'complete' | 'abandon' | 'fail' | 'next' | 'forget' | 'touch'>} */
   #hands = {
     save: async (draft) => (await this.#act(['held', 'lost'], (job) => job.save(draft))) ?? false,
     complete: (result) => this.#act([], (job) => job.complete(result)),
     abandon: (how) => this.#act([], (job) => job.abandon(how)),
     fail: (error) => this.#act([], (job) => job.fail(error)),
     next: () => void this.#next(),
+    forget: (id) => this.#desk?.forget(id),
     touch: () => this.#desk?.touch(),
   }
+  /** @type {readonly Types.Kept[]} */ #kept = []
   #view = this.#draw()
 
   /** @param {() => void} watcher */
@@ -79,18 +82,20 @@ export class Screen {
     ours('extended', () => ({ warning: false, retrying: false, lost: null }))
     ours('saved', () => ({ retrying: false }))
     ours('lost', ({ reason, certain }) => ({ warning: false, lost: { reason, certain } }))
-    ours('refused', ({ problem }) => this.#refused(problem))
+    ours('refused', (refusal) => this.#refused(refusal))
     this.#next()
   }
 
   /**
    * Perhaps long after the call, of which nobody waits for an answer any more.
-   * @param {Types.Problem} problem
+   * @param {{ status: number, problem: Partial<Types.Problem> }} refusal
    * @returns {Partial<Signs>}
    */
-  #refused({ detail, reason }) {
-    const isLost = this.#job?.state === 'lost'
-    return { error: new Error(detail), lost: isLost ? { reason: reasonOf(reason), certain: true } : null }
+  #refused({ status, problem }) {
+    const error = new IntrayError(status, problem)
+    const reason = error.lost ? reasonOf(error.reason) : 'refused'
+    const lost = this.#job?.state === 'lost' ? { reason, certain: true } : null
+    return { error, retrying: false, lost }
   }
 
   #leave() {
@@ -150,8 +155,11 @@ export class Screen {
   #draw() {
     const [desk, job] = [this.#desk, this.#job]
     const { draft = null, otherDraft, state = null } = job ?? {}
+    const kept = desk?.kept() ?? []
+    if (JSON.stringify(kept) !== JSON.stringify(this.#kept)) this.#kept = kept
+    const remaining = desk?.remaining ?? null
     return Object.freeze({
-      ...this.#signs, ...this.#hands, desk, job, state, draft, otherDraft, remaining: desk?.remaining ?? null,
+      ...this.#signs, ...this.#hands, desk, job, state, draft, otherDraft, remaining, kept: this.#kept,
     })
   }
 }

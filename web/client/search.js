@@ -4,7 +4,7 @@
  */
 import { ASLEEP, aborted, jitter, mark, since } from './clock.js'
 import { RETRY_WITHIN } from './calls.js'
-import { isFinal } from './http.js'
+import { LONGEST, TokenFailure, Tries, TRIES, bounded, isFinal } from './http.js'
 
 /** @import * as Types from './client.d.ts' */
 /** @import { Calls, Handouts } from './calls.js' */
@@ -12,7 +12,7 @@ import { isFinal } from './http.js'
 /** @import { Endings } from './endings.js' */
 /** @import { Job } from './job.js' */
 /** @import { Ledger } from './ledger.js' */
-/** @import { Plan } from './record.js' */
+/** @import { Handout, Plan } from './record.js' */
 
 /** @typedef {{ key: string, wait: number, looked: boolean }} Round its idempotency key, and how long it waits */
 /** @typedef {{ callers: number, stop: AbortController, answer: Promise<Job> }} Asking */
@@ -28,6 +28,7 @@ export class Search {
   /** @type {() => boolean} */ #mayAsk
   /** @type {(why: { reason?: string, remaining: number }) => void} */ #tell
   /** @type {Asking | null} */ #asking = null
+  #vain = 0 // how often a job could not be given to others
 
   /**
    * @param {{
@@ -77,6 +78,7 @@ export class Search {
   /** @param {AbortSignal} stop */
   async #search(stop) {
     const round = { key: unique(), wait: 0, looked: false }
+    let tries = new Tries()
     for (let failures = 0; ; ) {
       const { job } = this.#ledger
       if (job) return job
@@ -86,14 +88,16 @@ export class Search {
         continue
       }
       try {
-        await this.#endings.carry() // or we would be given again what is done
+        await this.#endings.settled(stop) // or we would be given again what is done
+        stop.throwIfAborted()
         await this.#ask(round, stop)
+        tries = new Tries()
         failures = 0
         round.key = unique()
       } catch (error) {
         stop.throwIfAborted()
-        if (isFinal(error)) throw error
-        await this.#calls.pause(this.#calls.retry(error, failures++), stop)
+        if (tries.isOver(error)) throw error instanceof TokenFailure ? error.cause : error
+        await this.#calls.pauseAfter(error, failures++, stop)
       }
     }
   }
@@ -106,9 +110,11 @@ export class Search {
   async #ask(round, stop) {
     const asked = mark()
     const answer = await this.#reserve(round, stop)
-    const { jobs, reason, remaining, retry_after_ms = 1_000 } = answer
+    const { jobs, reason, remaining } = answer
     this.remaining = remaining
-    if (jobs.length) {
+    if (jobs.length && this.#isDone(jobs[0])) {
+      await this.#putAside(jobs[0])
+    } else if (jobs.length) {
       this.#ledger.take(jobs[0])
       const { current } = this.#ledger
       if (current && since(asked) > round.wait + ASLEEP) this.#ledger.note(current, { due: true }) // we slept over it
@@ -117,8 +123,33 @@ export class Search {
     } else {
       if (reason !== 'shutdown') this.#tell({ reason, remaining })
       const waited = round.wait >= 1_000 && since(asked) >= round.wait - 1_000
-      if (round.looked) await this.#calls.pause(jitter(waited ? 100 : retry_after_ms), stop)
+      const pause = waited ? 100 : (bounded(answer.retry_after_ms, LONGEST) ?? 1_000)
+      if (round.looked) await this.#calls.pause(jitter(pause), stop)
       Object.assign(round, { wait: this.#plan.wait, looked: true })
+    }
+  }
+
+  /**
+   * Whether its person has handed it in already, or tried to.
+   * @param {Handout} handout
+   */
+  #isDone({ id, resumed }) {
+    const { ending, aside } = this.#drawer.get(id) ?? {}
+    return Boolean(ending) || (Boolean(aside) && resumed)
+  }
+
+  /**
+   * Gives it to others; if that is not possible either, its person has it again.
+   * @param {Handout} handout
+   */
+  async #putAside(handout) {
+    try {
+      await this.#endings.putAside(handout)
+      this.#vain = 0
+    } catch (error) {
+      if (++this.#vain < TRIES) throw error
+      this.#vain = 0
+      this.#ledger.take(handout, { anyway: true })
     }
   }
 
@@ -134,8 +165,8 @@ export class Search {
       try {
         return await this.#calls.resume(held.id, stop)
       } catch (error) {
-        if (!isFinal(error) || error.status === 401) throw error
-        this.#drawer.letGo(held)
+        if (error instanceof TokenFailure || (isFinal(error) && error.status === 401)) throw error
+        if (isFinal(error)) this.#drawer.letGo(held) // or else it is not answered, which need not hold for others
       }
     }
     return this.#calls.reserve({ key, wait, stop })

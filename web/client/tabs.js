@@ -1,8 +1,8 @@
 /**
  * The tabs of a person: a channel for what one of them learns, and a lock that is held by the one that leads, which is
  * the one that was touched last. Whoever comes to the lock in line inherits from a tab that is gone; whoever takes
- * it hears the farewell of one that goes. Without Web Locks (a page over plain http) every tab leads, and none knows
- * itself to be the last.
+ * it hears the farewell of one that goes. Without Web Locks (a page over plain http), or where they throw, every tab
+ * leads, and none knows itself to be the last. Without a channel no tab hears of another.
  */
 import { aborted } from './clock.js'
 
@@ -22,6 +22,8 @@ export class Tabs {
   /** @type {string} */ #name
   /** @type {Ears} */ #on
   /** @type {BroadcastChannel | null} */ #channel = null
+  #isOpen = false
+  #locks = locksIfAllowed()
   /** @type {{ steal: boolean, end: () => void } | null} */ #claim = null // our place in line
 
   /**
@@ -34,22 +36,32 @@ export class Tabs {
   }
 
   get isOpen() {
-    return this.#channel !== null
+    return this.#isOpen
   }
 
   /** Whether the job goes back when this tab is closed. If there are others, one of them inherits, and keeps it. */
   get isLast() {
-    return this.leads && Boolean(navigator.locks)
+    return this.leads && this.#locks !== null
   }
 
   enter() {
-    this.#channel = new BroadcastChannel(this.#name)
-    this.#channel.onmessage = ({ data }) => this.#on.hears(data)
+    this.#isOpen = true
+    try {
+      this.#channel = new BroadcastChannel(this.#name)
+      this.#channel.onmessage = ({ data }) => this.#on.hears(data)
+    } catch {
+      this.#channel = null
+    }
     this.#line(shown())
   }
 
   leave() {
-    this.#channel?.close()
+    this.#isOpen = false
+    try {
+      this.#channel?.close()
+    } catch {
+      // It says nothing more in any case.
+    }
     this.#channel = null
     this.leads = false
     this.#claim?.end()
@@ -57,7 +69,11 @@ export class Tabs {
 
   /** @param {News} news */
   post(news) {
-    this.#channel?.postMessage(news)
+    try {
+      this.#channel?.postMessage(news)
+    } catch {
+      // The other tabs learn it from the service.
+    }
   }
 
   /** Takes the lead from whoever has it. */
@@ -79,12 +95,27 @@ export class Tabs {
       this.#on.leads(!steal)
       await aborted(place.signal)
     }
-    if (!navigator.locks) return lead()
-    await navigator.locks.request(this.#name, steal ? { steal } : { signal: place.signal }, lead).catch(() => {})
+    if (!this.#locks) return lead()
+    try {
+      await this.#locks.request(this.#name, steal ? { steal } : { signal: place.signal }, lead)
+    } catch (error) {
+      if (!(error instanceof DOMException && error.name === 'AbortError')) {
+        this.#locks = null // they do not work here
+        return this.#claim === claim ? lead() : undefined
+      }
+    }
     if (this.#claim !== claim || place.signal.aborted) return
     this.leads = false // it was taken from us
     this.#on.follows()
     this.#line(false)
+  }
+}
+
+function locksIfAllowed() {
+  try {
+    return navigator.locks ?? null
+  } catch {
+    return null
   }
 }
 

@@ -12,7 +12,7 @@ const MODES = ['development', 'production']
 const OLDEST = ['react@18.3.1', 'react-dom@18.3.1']
 
 /** Pages with scripts that are parts of a whole, each read by the compiler as a file. */
-const PRINTED = { 'readme.ts': 'README.md', 'browser.ts': 'docs/browser.md' }
+const PRINTED = { 'readme.ts': 'README.md', 'browser.ts': 'docs/browser.md', 'module.ts': 'web/client/README.md' }
 /** What such a part takes for granted. */
 const GRANTED = `
 declare const token: string, desk: Intray, done: HTMLElement, editor: HTMLTextAreaElement;
@@ -147,6 +147,66 @@ test('a component that is taken away gives its job back, and who returns in time
   await becomes(async () => (await counts()).waiting, 1)
   await page.getByRole('heading', { name: 'no job' }).waitFor()
   assert.equal(await page.evaluate(() => window.views.at(-1).desk), null)
+})
+
+test('token_that_throws_ends_in_error_until_next_asks_again', async (t) => {
+  on.wire.log.length = 0
+  for (const [token, message] of [['throws', 'log in'], ['rejects', 'log in'], ['gives nothing', 'missing']]) {
+    const { page, shows } = await stage(t, { token })
+    await page.getByText(message).waitFor()
+    const view = () => page.evaluate(() => {
+      const { error, retrying, job } = window.views.at(-1)
+      return { error: error instanceof Error, retrying, job }
+    })
+    await becomes(view, { error: true, retrying: false, job: null })
+    assert.equal(await page.evaluate(() => window.tokens), 1, token)
+    assert.deepEqual(on.wire.calls('reserve'), [], token)
+    await page.evaluate(() => {
+      window.isLoggedIn = true
+      window.views.at(-1).next()
+    })
+    await shows('first')
+    await becomes(view, { error: false, retrying: false, job: {} })
+    await show(page, { settings: null })
+    on.wire.log.length = 0
+  }
+})
+
+test('what_was_typed_into_a_lost_job_is_in_kept_after_a_reload', async (t) => {
+  const { page, queue, shows } = await stage(t)
+  await shows('first')
+  const id = await page.evaluate(() => window.views.at(-1).job.id)
+  await page.getByLabel('Text').pressSequentially('mine')
+  await on.saved('mine')
+  await on.service.call('POST', '/jobs/release', { id })
+  assert.equal((await on.service.reserve(queue, 'bob')).id, id)
+  await page.evaluate(() => window.views.at(-1).save('mine too'))
+  await becomes(() => page.evaluate(() => window.views.at(-1).state), 'lost')
+  await on.service.enqueue(queue, 'second')
+  await page.reload()
+  await shows('second')
+  const kept = () => page.evaluate(() => window.views.at(-1).kept.map(({ id, draft }) => [id, draft]))
+  await becomes(kept, [[id, 'mine too']])
+  await page.evaluate((id) => window.views.at(-1).forget(id), id)
+  await becomes(kept, [])
+})
+
+test('hand_in_that_a_proxy_refuses_is_an_error_with_its_status', async (t) => {
+  const { page, queue, shows } = await stage(t)
+  await shows('first')
+  await on.service.enqueue(queue, 'second')
+  on.wire.rule = ({ path }) => (path === '/jobs/complete' ? { status: 403, body: '<h1>No</h1>', type: 'text/html' } : null)
+  t.after(() => (on.wire.rule = null))
+  assert.equal((await page.evaluate(() => window.views.at(-1).complete('DROP TABLE'))).sent, false)
+  const view = () => page.evaluate(() => {
+    const { lost, error, state, kept } = window.views.at(-1)
+    return { lost, status: error?.status ?? null, state, kept: kept.map(({ result }) => result) }
+  })
+  await becomes(view, { lost: { reason: 'refused', certain: true }, status: 403, state: 'lost', kept: ['DROP TABLE'] }, 20_000)
+  await shows('first')
+  await page.evaluate(() => window.views.at(-1).next())
+  await shows('second')
+  for (const line of page.wrong.splice(0)) assert.match(line, /403/) // the browser's own, of each try
 })
 
 test('a component that is replaced by another keeps its job', async (t) => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { test } from 'node:test'
 import { startService } from '../world/service.js'
+import { ERROR_BYTES, REASON_BYTES } from '../../../web/client/words.js'
 
 const at = (name) => new URL(`../../../web/client/${name}`, import.meta.url)
 const read = (name) => readFileSync(at(name), 'utf8')
@@ -40,6 +41,22 @@ test('it is served as one file that imports nothing, and puts nothing into a pag
     source,
     /^\s*import\b|\bimport\(['"`](?!\.)|innerHTML|outerHTML|insertAdjacent|document\.write|\beval\b|new Function/m,
   )
+})
+
+test('problem_types_are_those_of_the_contract', () => {
+  const found = (text) => [...new Set(text.match(/\/problems\/[a-z]+(?:-[a-z]+)*/g))].sort()
+  const contract = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')
+  const declared = /type ProblemType =(.*?)\n\n/s.exec(read('client.d.ts'))[1]
+  assert.deepEqual(found(declared), found(contract))
+})
+
+test('limits_of_words_are_those_of_the_contract_and_documented', () => {
+  const contract = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')
+  const most = (name) => Number(new RegExp(`${name}: \\{ type: string, maxLength: (\\d+), description: '.*? in at most`).exec(contract)[1])
+  assert.deepEqual([most('error'), most('reason')], [ERROR_BYTES, REASON_BYTES])
+  for (const page of ['client.d.ts', 'README.md']) {
+    for (const limit of [ERROR_BYTES, REASON_BYTES]) assert.ok(read(page).replaceAll(/(\d),(\d)/g, '$1$2').includes(`${limit} bytes`), page)
+  }
 })
 
 test('the ledger alone writes a record, and each part is one thought', () => {

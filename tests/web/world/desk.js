@@ -10,8 +10,8 @@ Object.assign(window, { desk, heard, job: null })
 
 for (const name of ['waiting', 'warning', 'extended', 'saved', 'draft', 'lost', 'ended', 'refused', 'retrying']) {
   desk.addEventListener(name, ({ type, detail }) => {
-    const { id, reason, certain, late, action, expiresIn } = detail
-    heard.push({ type, id, reason, certain, late, action, expiresIn, at: Date.now() })
+    const { id, reason, certain, late, action, expiresIn, status, delay } = detail
+    heard.push({ type, id, reason, certain, late, action, expiresIn, status, delay, at: Date.now() })
     if (type === 'draft') draft.value = detail.draft?.text ?? ''
     if (type === 'lost') state.textContent = `You no longer have this job (${reason}). What you wrote is still here.`
     if (type === 'extended' || type === 'ended') state.textContent = window.job?.state ?? ''

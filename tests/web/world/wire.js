@@ -6,7 +6,7 @@ const isPage = (path) => /^\/(console|demo|docs)(\/|$)|^\/client\.(js|d\.ts)$/.t
 
 /**
  * `rule(call)` decides what becomes of a call: 'cut' nobody answers, 'lose' the service did it and the answer is lost,
- * `{status, body, type}` somebody else's answer; or nothing. `offline`: all are cut.
+ * `{status, body, type, more}` an answer of something else (`more`: headers); or nothing. `offline`: all are cut.
  */
 export async function startWire(service) {
   const log = []
@@ -75,8 +75,10 @@ function send(url, { method, path, headers: { connection: _, ...headers } }, tex
   })
 }
 
-function answer({ headers }, response, { status, body = '', type = 'application/problem+json' }) {
-  const allowed = headers.origin ? { 'access-control-allow-origin': headers.origin } : {}
-  response.writeHead(status, { 'content-type': type, ...allowed })
+const OPEN = { 'access-control-expose-headers': 'retry-after' }
+
+function answer({ headers }, response, { status, body = '', type = 'application/problem+json', more = {} }) {
+  const allowed = headers.origin ? { ...OPEN, 'access-control-allow-origin': headers.origin } : {}
+  response.writeHead(status, { 'content-type': type, ...allowed, ...more })
   response.end(typeof body === 'string' ? body : JSON.stringify(body))
 }

@@ -10,11 +10,26 @@ declare global {
     show(scene: Partial<Scene>): void
     views: View<string, string, string>[]
     version: string
+    tokens: number
+    isLoggedIn?: boolean
   }
 }
 
 const given: DeskSettings = JSON.parse(new URLSearchParams(location.search).get('settings') ?? '')
-Object.assign(window, { views: [], version })
+Object.assign(window, { views: [], version, tokens: 0 })
+
+/** Names of functions for tokens that a story asks for. */
+const TOKENS: Record<string, () => string | Promise<string>> = {
+  throws: () => { throw new Error('log in') },
+  rejects: () => Promise.reject(new Error('log in')),
+  'gives nothing': () => '',
+}
+
+function withToken(settings: DeskSettings): DeskSettings {
+  const token = typeof settings.token === 'string' ? TOKENS[settings.token] : undefined
+  if (!token) return settings
+  return { ...settings, token: () => (window.tokens++, window.isLoggedIn ? 'good' : token()) }
+}
 
 function Desk({ settings }: { settings: DeskSettings | null }) {
   const desk = useDesk<string, string, string>(settings)
@@ -33,7 +48,7 @@ function App() {
   const [scene, put] = useState<Scene>({ shown: true, key: 'first', settings: {} })
   window.show = (news) => put((now) => ({ ...now, ...news }))
   if (!scene.shown) return <p>nobody</p>
-  return <Desk key={scene.key} settings={scene.settings && { ...given, ...scene.settings }} />
+  return <Desk key={scene.key} settings={scene.settings && withToken({ ...given, ...scene.settings })} />
 }
 
 createRoot(document.getElementById('root')!).render(<StrictMode><App /></StrictMode>)

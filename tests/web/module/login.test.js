@@ -1,0 +1,121 @@
+// A page whose function for tokens gives none: the person is no longer logged in.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '../world/until.js'
+import { world } from '../world/world.js'
+
+/** What token() does: a script of the page, and what next() rejects with. */
+const ENDS = [
+  ['throws', "() => { throw new Error('log in') }", 'Error: log in'],
+  ['rejects', "async () => { throw new Error('log in') }", 'Error: log in'],
+  ['rejects with no error', "() => Promise.reject({ status: 401 })", '[object Object]'],
+  ['rejects with nothing', "() => Promise.reject()", 'undefined'],
+  ['rejects with a mistake', "() => Promise.reject(new RangeError('log in'))", 'RangeError: log in'],
+  ['reads a page as JSON', "async () => JSON.parse('<h1>Log in</h1>')", 'SyntaxError'],
+  ['gives undefined', '() => undefined', 'TypeError: intray: what token() gave is missing'],
+  ['gives an empty text', "async () => ''", 'TypeError: intray: what token() gave is missing'],
+  ['gives blanks', "async () => ' '", 'TypeError: intray: what token() gave is not a token'],
+  ['gives null', 'async () => null', 'TypeError: intray: what token() gave is missing'],
+  ['gives an object', "async () => ({ token: 'x' })", 'TypeError: intray: what token() gave is not a token'],
+  ['gives a page', "async () => '<h1>\\nLog in</h1>'", 'TypeError: intray: what token() gave is not a token'],
+  ['gives what no header carries', "async () => 'ключ'", 'TypeError: intray: what token() gave is not a token'],
+]
+
+/** A page on which `begin(token)` makes a desk and `next()` answers a payload, or why there is none. */
+async function page(w, how) {
+  const ann = await w.open({ url: 'http://127.0.0.1:1' }, how)
+  await ann.run(async (url) => {
+    window.desk.close()
+    const { Intray } = await import(`${url}/client.js`)
+    window.begin = (token) => {
+      window.asked = 0
+      window.token = (0, eval)(token)
+      const ask = (about) => (window.asked++, window.token(about))
+      const settings = { url, worker: 'ann', storage: null, grace: null, token: typeof window.token === 'string' ? window.token : ask }
+      window.desk = new Intray(settings)
+    }
+    window.next = () => window.desk.next().then((job) => job.payload, (error) => String(error))
+  }, w.wire.url)
+  ann.begin = (token) => ann.run((token) => window.begin(token), token)
+  ann.next = () => ann.run(() => window.next())
+  ann.asked = () => ann.run(() => window.asked)
+  return ann
+}
+
+const refuses = (token) => ({ path, method, headers }) =>
+  path === '/jobs/reserve' && method === 'POST' && headers.authorization === `Bearer ${token}`
+    ? { status: 401, body: { type: '/problems/unauthorized' } }
+    : null
+
+test('token_that_fails_ends_in_an_error_and_nothing_more_is_asked', async (t) => {
+  const w = await world(t)
+  const ann = await page(w)
+  for (const [what, script, message] of ENDS) {
+    await ann.begin(script)
+    assert.ok((await ann.next()).startsWith(message), what)
+    assert.equal(await ann.asked(), 1, what)
+  }
+  await sleep(1_200)
+  assert.equal(await ann.asked(), 1)
+  assert.equal(w.wire.calls('reserve').length, 0)
+  await w.enqueue('cat.png')
+  assert.equal(await ann.run(() => {
+    window.token = async () => 'good\n'
+    return window.next()
+  }), 'cat.png')
+  assert.equal(w.wire.calls('reserve')[0].headers.authorization, 'Bearer good')
+})
+
+test('token_that_cannot_be_renewed_ends_in_its_error', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const ann = await page(w)
+  w.wire.rule = refuses('old')
+  await ann.begin("({ refused }) => { if (refused) throw new Error(`log in after ${refused}`); return 'old' }")
+  assert.equal(await ann.next(), 'Error: log in after old')
+  assert.deepEqual([await ann.asked(), w.wire.calls('reserve').length], [2, 1])
+  assert.equal(await ann.next(), 'Error: log in after old')
+  assert.deepEqual([await ann.asked(), w.wire.calls('reserve').length], [3, 1])
+})
+
+test('token_that_meets_no_network_is_asked_for_five_times', async (t) => {
+  const w = await world(t)
+  await w.enqueue('cat.png')
+  const ann = await page(w, { before: () => {
+    const timeout = AbortSignal.timeout.bind(AbortSignal)
+    AbortSignal.timeout = (ms) => timeout(ms / 20)
+  } })
+  for (const thrown of ["new TypeError('Failed to fetch')", "new DOMException('', 'TimeoutError')", "new DOMException('', 'AbortError')"]) {
+    await ann.begin(`async () => { throw ${thrown} }`)
+    await ann.next()
+    assert.equal(await ann.asked(), 5, thrown)
+  }
+  await ann.begin("async () => { if (window.asked < 3) throw new TypeError('Failed to fetch'); return 'good' }")
+  assert.equal(await ann.next(), 'cat.png')
+  await ann.run(() => window.job?.abandon())
+  await ann.begin('async () => { if (window.asked < 2) await new Promise(() => {}); return `good` }')
+  assert.equal(await ann.next(), 'cat.png', 'one that never answers is asked again')
+})
+
+test('token_that_no_header_can_carry_ends_in_an_error', async (t) => {
+  const w = await world(t)
+  const ann = await page(w)
+  await ann.begin('`line one\\nline two`')
+  assert.match(await ann.next(), /is not a token/)
+  assert.equal(w.wire.calls('reserve').length, 0)
+})
+
+test('token_that_fails_after_a_reload_leaves_the_job_alive', async (t) => {
+  const w = await world(t)
+  const id = await w.enqueue('cat.png', { lease_ms: 2_000 })
+  const ann = await page(w)
+  await ann.begin("() => { if (window.asked > 1) throw new Error('log in'); return 'good' }")
+  assert.equal(await ann.next(), 'cat.png')
+  w.wire.rule = refuses('good')
+  const extended = () => w.wire.calls('extend').filter(({ status }) => status === 200).length
+  await ann.run(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })))
+  const before = extended()
+  await until('it is extended', () => extended() > before)
+  assert.equal(await w.state(id), 'reserved')
+})

@@ -1,0 +1,31 @@
+/**
+ * What a page wants of its desk, as the rest of it reads it.
+ */
+
+/** @import * as Types from './client.d.ts' */
+/** @import { Plan } from './record.js' */
+
+/**
+ * @param {Omit<Types.Settings, 'token' | 'storage' | 'signal'>} settings
+ * @returns {Plan}
+ */
+export function planOf({ url, worker, queues = ['default'], lease, wait = 25_000, ...times }) {
+  if (!worker) throw new TypeError('intray: a desk needs a worker, the name of the person')
+  const { heartbeat = 60_000, idleAfter = 300_000, grace = 15_000 } = times
+  return { url: addressOf(url), worker, queues: [...queues], lease, wait, heartbeat, idleAfter, grace }
+}
+
+/**
+ * Without a slash at its end. A name alone would be a path of the page, and nothing of intray is there.
+ * @param {unknown} given
+ */
+function addressOf(given) {
+  const text = String(given).trim()
+  const isAddress = /^(https?:\/\/|\/|\.{1,2}(\/|$))/i.test(text) && URL.canParse(text, location.href)
+  const url = isAddress ? new URL(text, location.href) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    const rule = "url must begin with 'https://', 'http://' or '/', and hold no password"
+    throw new TypeError(`intray: ${rule}; it is '${text.replace(/.*@/, '…@')}'`)
+  }
+  return (url.origin + url.pathname).replace(/\/+$/, '')
+}

@@ -1,0 +1,42 @@
+/**
+ * What is said about a job, cut to what the service takes, which is counted in bytes. The job must not stay with its
+ * person for it.
+ */
+
+/** Bytes of an error, and of a reason to give a job back. */
+export const ERROR_BYTES = 1_024
+export const REASON_BYTES = 256
+
+/**
+ * As text that can be sent; `undefined` where nothing is said.
+ * @param {unknown} words
+ * @param {number} most bytes
+ */
+export function cut(words, most) {
+  if (words === undefined || words === null) return undefined
+  const bytes = new TextEncoder().encode(spelt(words)) // which replaces half a character
+  // A character that the end cuts through waits for its rest, and is left out.
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, most), { stream: true })
+}
+
+/**
+ * @param {any} words
+ * @returns {string}
+ */
+function spelt(words) {
+  try {
+    if (typeof words === 'string') return words
+    if (isError(words)) return String(words.message || words.name)
+    return String((typeof words === 'object' && JSON.stringify(words)) || words)
+  } catch {
+    return Object.prototype.toString.call(words) // it runs in circles, or cannot be read
+  }
+}
+
+/**
+ * Of any frame.
+ * @param {any} words
+ */
+function isError(words) {
+  return words instanceof Error || typeof words.message === 'string'
+}
