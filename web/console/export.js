@@ -29,8 +29,8 @@ export function json(value) {
 export const ndjson = (jobs) => jobs.map((job) => `${json(job)}\n`).join('')
 
 /**
- * A cell by RFC 4180, as the service writes it: text as it is, a number too. A spreadsheet would run what begins like a formula, and what people send may: an apostrophe
- * before it makes it text. Who wants each byte takes NDJSON.
+ * A cell by RFC 4180, as the service writes it: text as it is, a number too. A spreadsheet would run what begins like a
+ * formula, and what people send may: an apostrophe before it makes it text. Who wants each byte takes NDJSON.
  */
 export function cell(value) {
   const known = value instanceof Exact && /^(?:"|null$)/.test(value.text) ? JSON.parse(value.text) : value ?? null

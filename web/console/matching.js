@@ -4,6 +4,7 @@ import { useAnswer, useEffect } from './html.js'
 import * as api from './api.js'
 import { isNarrowed } from './filters.js'
 import { many, number } from './format.js'
+import { STOPPED, patiently } from './patience.js'
 
 const PAGE = 100
 /** Calls that one count may take. */
@@ -14,7 +15,9 @@ const AGAIN = 5_000
 async function countPages(queue, query, signal) {
   let n = 0, after
   for (let calls = 0; calls < MOST_CALLS; calls += 1) {
-    const page = await api.jobs(queue, { ...query, after, limit: PAGE }, signal)
+    const next = () => api.jobs(queue, { ...query, after, limit: PAGE }, signal)
+    const page = await patiently(next, () => !signal.aborted)
+    if (page === STOPPED) break
     n += page.jobs.length
     if (!page.next) return { n, isAll: true }
     after = page.next
@@ -44,11 +47,9 @@ export function useMatching(queue, state, only, count, pages) {
   return { n: null, isAll: false, ...answer.data, isNarrowed: true, reload }
 }
 
-const some = ({ n, isAll }) => (isAll ? number(n) : `more than ${number(n)}`)
-
-/** "41 matching jobs"; of the whole state "all 300 jobs", or "all 300 dead jobs". */
-export const jobsOf = (matching, state = '') => {
-  const what = matching.isNarrowed ? 'matching job' : [state, 'job'].filter(Boolean).join(' ')
-  const all = matching.isNarrowed ? '' : 'all '
-  return matching.isAll ? `${all}${many(matching.n, what)}` : `${some(matching)} ${what}s`
+/** "41 matching jobs"; of the whole state "all 300 jobs", with `state` "all 300 dead jobs". */
+export function jobsOf({ n, isAll, isNarrowed: narrows }, state = '') {
+  const what = narrows ? 'matching job' : [state, 'job'].filter(Boolean).join(' ')
+  if (!isAll) return `more than ${number(n)} ${what}s`
+  return narrows || n === 1 ? many(n, what) : `all ${many(n, what)}`
 }

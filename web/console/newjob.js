@@ -123,7 +123,7 @@ function JobForm({ what, value, onChange }) {
         value=${value.payload} onInput=${set('payload')}
         onBlur=${() => setLeft(true)} /></label>
     <div class="pair">
-      <label>Priority, 0 is the most urgent
+      <label>Priority, 0 is first
         <input type="number" min="0" max="99" required value=${value.priority} onInput=${set('priority')} /></label>
       <label>Client, may be empty
         <input value=${value.client} autocomplete="off" spellcheck=${false} onInput=${set('client')} /></label></div>

@@ -35,11 +35,13 @@ async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
         "/queues/default/workers",
         "/queues/default/locks",
         "/workers/ann/reservations",
+        "/queues/default/events",
     ] {
         let (seen, all) = (wall.get(path).await, w.get(path).await);
         assert!(seen.status == 200 && !seen.text().contains(&secret), "{path}: {}", seen.text());
         assert_eq!(seen.is(200), all.is(200), "{path}");
     }
+    wall.get("/redis").await.is(200);
     let figures = wall.get("/metrics").await;
     assert!(figures.status == 200 && figures.text().contains("intray_jobs"), "{}", figures.text());
     let heard = told.hear(3).await;

@@ -46,6 +46,19 @@ const tab = (name) => async (page) => {
 const PAGES = {
   'all queues': (page) => page.locator('[data-row]').first().waitFor(),
   ...Object.fromEntries(TABS.map((name) => [name, tab(name)])),
+  async 'the dead by error'(page) {
+    await page.goto(`${on.url}/console/#/dead`)
+    await page.locator('[data-row]').first().waitFor()
+  },
+  async 'a job that is made'(page) {
+    await tab('waiting')(page)
+    await page.keyboard.press('A')
+    await page.getByRole('dialog').waitFor()
+  },
+  async 'no match'(page) {
+    await page.goto(`${on.url}/console/#/q/all/waiting?client=none&error=x`)
+    await page.getByText('No jobs match these filters.').waitFor()
+  },
   async 'a job and its story'(page) {
     await page.goto(`${on.url}/console/#/q/all/dead/${on.dead}`)
     await page.locator('.panel').getByText('it broke').first().waitFor()
@@ -56,6 +69,7 @@ const PAGES = {
     await tab('dead')(page)
     await page.getByRole('checkbox', { name: 'Pick job' }).first().click()
     await page.getByRole('button', { name: 'More filters' }).click()
+    await page.keyboard.press('Escape')
   },
   async 'a question'(page) {
     await page.keyboard.press('e')
@@ -66,13 +80,17 @@ const PAGES = {
     await page.keyboard.press('?')
     await page.getByRole('dialog').waitFor()
   },
+  async 'the root'(page) {
+    await page.goto(`${on.url}/`)
+    await page.locator('h1').waitFor()
+  },
 }
 
 /** In dark the colours are others, and on a phone a row is a card. */
 const WAYS = [
   ['in light', {}, Object.keys(PAGES)],
-  ['in dark', { dark: true }, ['all queues', 'dead', 'a job and its story', 'what is picked', 'a question']],
-  ['on a phone', { width: 360, height: 740, touch: true }, ['all queues', 'held', 'batches', 'a job and its story']],
+  ['in dark', { dark: true }, ['all queues', 'dead', 'the dead by error', 'activity', 'a job that is made', 'no match', 'a job and its story', 'what is picked', 'a question', 'the root']],
+  ['on a phone', { width: 360, height: 740, touch: true }, ['all queues', 'held', 'batches', 'activity', 'the dead by error', 'a job that is made', 'a job and its story', 'the root']],
 ]
 
 for (const [name, how, pages] of WAYS) {

@@ -86,7 +86,7 @@ test('dead jobs are shown with why, and requeued one by one, all, or removed', a
   await shown(page, '3 jobs in line again.')
   for (let n = 0; n < 4; n += 1) await on.service.fail(await on.service.reserve('poison', `w${n}`), 'again')
   await row(page, 'again').first().waitFor()
-  await page.getByRole('button', { name: 'Remove all 4 dead jobs' }).click()
+  await page.getByRole('button', { name: 'Remove all 4 jobs' }).click()
   const remove = page.getByRole('dialog').getByRole('button', { name: 'Remove all 4 jobs' })
   assert.equal(await remove.isDisabled(), true)
   await confirm(page, 'Remove all 4 jobs', 'poison')

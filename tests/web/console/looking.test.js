@@ -19,7 +19,7 @@ const me = (role, more) => ({
   body: { role, name: role, worker: null, queues: ['*'], until: null, ...more },
 })
 const here = (who) => ({ path }) => (path === '/me' ? who : null)
-const ACTS = /^(Release|Requeue|Withdraw|Reorder|Run now|Pause|Resume|Seal|Sweep|Remove|Save|Set)/
+const ACTS = /^(Add|Edit|Release|Requeue|Withdraw|Reorder|Run now|Pause|Resume|Seal|Sweep|Remove|Save|Set)/
 
 test('a viewer sees it all, and no button that changes anything', async () => {
   on.wire.rule = here(me('viewer'))
@@ -39,9 +39,12 @@ test('a viewer sees it all, and no button that changes anything', async () => {
     assert.deepEqual(names.filter((name) => ACTS.test(name.trim())), [], tab)
     const fields = await page.locator('form:not(.search) input, form select, form:not(.search) button').count()
     assert.equal(fields, 0, `${tab}: nothing can be filled in`)
-    for (const key of ['p', 'r', 'c', 'u', 'U', 'y']) await page.keyboard.press(key)
+    for (const key of ['p', 'r', 'c', 'u', 'U', 'y', 'A', 'E']) await page.keyboard.press(key)
     assert.equal(await page.getByRole('dialog').count(), 0, tab)
   }
+  await page.goto(`${on.url}/console/#/dead`)
+  await page.locator('[data-row]', { hasText: 'no answer' }).waitFor()
+  assert.equal(await page.getByRole('button', { name: 'Requeue' }).count(), 0)
   await page.goto(`${on.url}/console/#/workers`)
   await page.locator('[data-row]', { hasText: 'bob' }).waitFor()
   assert.equal(await page.getByRole('button', { name: 'Release' }).count(), 0)

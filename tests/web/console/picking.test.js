@@ -216,7 +216,7 @@ test('who must wait long is told so, and can stop', async () => {
   await page.keyboard.press('a')
   on.wire.rule = ({ method }) => (method === 'GET' ? null : tooMany(600_000))
   for (const [button, action] of [[picked(page).getByRole('button', { name: 'Withdraw them' }), 'Withdraw them'],
-    [page.getByRole('button', { name: 'Reorder all 3 waiting jobs' }), 'Set it']]) {
+    [page.getByRole('button', { name: 'Reorder all 3 jobs' }), 'Set it']]) {
     await button.click()
     await confirm(page, action)
     await shown(page, 'It goes on by itself.')

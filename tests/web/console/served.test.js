@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shown, stage } from '../world/stage.js'
+import { fits, shown, stage } from '../world/stage.js'
 import { becomes } from '../world/until.js'
 
 const on = stage()
@@ -17,6 +17,25 @@ test('the policy holds in a browser', async () => {
     document.querySelector('body > img').remove()
   })
   await assert.rejects(on.clear(), /Content Security Policy/, 'these stories notice what is refused')
+})
+
+test('the_page_at_the_root_has_the_look_of_the_rest', async () => {
+  const grounds = []
+  for (const how of [{}, { dark: true }, { width: 360, height: 740, touch: true }]) {
+    const page = await on.open('/', how)
+    const [body, card, link, font] = await page.evaluate(() => ['body', 'main', 'a', 'h1'].map((part) => {
+      const { backgroundColor, color, fontFamily } = getComputedStyle(document.querySelector(part))
+      return part === 'h1' ? fontFamily : part === 'a' ? color : backgroundColor
+    }))
+    assert.ok(new Set([body, card, link]).size === 3 && font.includes('Inter'), `${body} ${card} ${link} ${font}`)
+    grounds.push(body)
+    assert.ok(await fits(page))
+    for (const href of await page.locator('a').evaluateAll((all) => all.map((one) => one.getAttribute('href')))) {
+      assert.ok((await fetch(`${on.service.url}/${href}`)).ok, href)
+    }
+  }
+  assert.notEqual(grounds[0], grounds[1])
+  assert.equal(grounds[0], grounds[2])
 })
 
 test('the contract can be read in light and in dark, and asks nobody else', async () => {

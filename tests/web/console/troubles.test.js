@@ -90,6 +90,7 @@ test('a_phone_sorts_queues_and_shows_what_is_there', async () => {
   await page.goto(`${on.url}/console/#/dead`)
   await row(page, 'ink').first().waitFor()
   assert.ok(await fits(page), 'the dead')
+  assert.ok(await page.getByRole('button', { name: 'Requeue' }).first().isVisible())
 })
 
 test('redis_memory_and_persistence_are_shown', async () => {

@@ -48,7 +48,7 @@ function Group({ group, fresh, changed }) {
     <td class="queue"><a href=${link(queue, 'dead')}><bdi>${queue}</bdi></a></td>
     <td class="n jobs" data-title="jobs">${number(jobs.length)}</td>
     <td class="n age"><${Ago} at=${newest} /></td>
-    <td class="do"><${Act} kind="row" keys="u" label=${`Requeue ${many(jobs.length, 'job')} of ${queue}`}
+    <td class="do always"><${Act} kind="row" keys="u" label=${`Requeue ${many(jobs.length, 'job')} of ${queue}`}
       onClick=${() => bulk.requeueGroup(queue, titleOf(group), jobs, changed)}>Requeue ${number(jobs.length)}<//></td>
   <//>`
 }

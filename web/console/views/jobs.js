@@ -62,7 +62,7 @@ const LISTS = {
       onClick=${() => actions.requeue(job, changed)}>Requeue<//>`,
     rises: true,
     all: (queue, matching, only, changed) => html`<${Act} keys="U"
-      onClick=${() => actions.requeueAll(queue, matching, only, changed)}>Requeue ${jobsOf(matching)}<//>`,
+      onClick=${() => actions.requeueAll(queue, matching, only, changed)}>${`Requeue ${jobsOf(matching)}`}<//>`,
     empty: ['Nothing has died', 'A job lands here when it has failed as often as its queue allows.'],
   },
   completed: {
@@ -127,11 +127,11 @@ function All({ queue, state, matching, only, picks, changed }) {
   const list = LISTS[state]
   return html`<span class="acts">${!only.search && html`
       ${list.all?.(queue, matching, only, changed)}
-      ${list.moves && html`<${Act} kind="row" label=${`Reorder ${jobsOf(matching, state)}`}
-        onClick=${() => bulk.reprioritizeAll(queue, state, matching, only, changed)}>
-        Reorder ${jobsOf(matching)}…<//>`}
-      <${Act} kind="row" label=${`Remove ${jobsOf(matching, state)}`}
-        onClick=${() => actions.purge(queue, state, matching, only, changed)}>Remove ${jobsOf(matching)}…<//>`}
+      ${list.moves && html`<${Act} kind="row"
+        onClick=${() => bulk.reprioritizeAll(queue, state, matching, only, changed)}>${
+        `Reorder ${jobsOf(matching)}…`}<//>`}
+      <${Act} kind="row"
+        onClick=${() => actions.purge(queue, state, matching, only, changed)}>${`Remove ${jobsOf(matching)}…`}<//>`}
     <${Button} kind="row" keys="e" label="Export"
       onClick=${() => exportList(queue, state, only, picks.jobs)}>Export…<//></span>`
 }

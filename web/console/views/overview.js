@@ -41,9 +41,9 @@ const FIRST = `curl --json '{"queue":"reviews","payload":{"photo":17}}' ${locati
 export function Overview({ queues, at, theme, only }) {
   if (!queues) return html`<main class="page"><${Waiting} rows=${8} /></main>`
   if (queues.length === 0) {
-    return html`<main class="page"><${Empty} title="No queue yet">
-      A queue comes into being with its first job: <code>${FIRST}</code><//>
-      <p class="more"><${Act} kind="primary" keys="A" onClick=${() => addJob()}>Add a job…<//></p></main>`
+    return html`<main class="page"><div class="empty"><strong>No queue yet</strong>
+      <p>A queue comes into being with its first job: <code>${FIRST}</code></p>
+      <${Act} kind="primary" keys="A" onClick=${() => addJob()}>Add a job…<//></div></main>`
   }
   const find = only.find ?? ''
   const order = readOrder(only)

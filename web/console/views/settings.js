@@ -13,14 +13,14 @@ const KNOWN = {
   lease_ms: ['Lease', 'A worker has this long for a job, and may extend it'],
   max_hold_ms: ['Longest hold', 'No worker keeps a job longer, however often they extend it'],
   warn_ms: ['Warning', 'The worker is warned this long before the time is over'],
-  max_attempts: ['Attempts', 'A job is dead after so many attempts that failed or ran out of time'],
+  max_attempts: ['Attempts', 'A job is dead after this many attempts that failed or ran out of time'],
   backoff: ['Pause after a failure', 'A job that failed is not handed out again before this time is over'],
   dedupe: ['Add equal jobs once', 'A job that equals one that has not ended is not added a second time'],
-  worker_limit: ['Jobs per worker', 'A worker with a name holds at most so many jobs at once'],
+  worker_limit: ['Jobs per worker', 'A worker with a name holds at most this many jobs at once'],
   share_drafts: ['Share drafts', 'The next worker of a job sees what the last one had typed'],
   retention_ms: ['Keep finished jobs for', 'Then completed and cancelled jobs are deleted, with their results'],
   retention_max: ['Finished jobs to keep', 'When there are more completed and cancelled jobs, the oldest are deleted'],
-  max_jobs: ['Largest size', 'No job is added while the queue has so many that are dead or have not ended'],
+  max_jobs: ['Largest size', 'No job is added while this many are dead or have not ended'],
 }
 /** What 0 means of these. */
 const ZERO = {

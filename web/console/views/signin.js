@@ -28,7 +28,8 @@ export function SignIn({ refused, reason }) {
   const problem = odd ? 'A key has no blanks and no letters beyond ASCII.' : refusal
   return html`<main class="signin"><form onSubmit=${enter}>
     <h1>intray</h1>
-    <p>This service asks who you are. Sign in with an operator's key, or a viewer's, who may look.</p>
+    <p>This service asks who you are. Sign in with an operator's key; a viewer's key shows everything and changes
+      nothing.</p>
     <label for="key">Your key</label>
     <input id="key" ref=${field} class="secret" type="text" value=${text}
       autocomplete="off" autocapitalize="off" autocorrect=${false} spellcheck=${false}
@@ -38,6 +39,7 @@ export function SignIn({ refused, reason }) {
       ${busy ? 'Signing in …' : 'Sign in'}</button>
     <label class="keep"><input type="checkbox" checked=${isKept}
       onChange=${(event) => setKept(event.target.checked)} /> Keep the key while this tab is open</label>
+    <p class="dim"><code>intray key NAME operator</code> makes a key, on the machine of the service.</p>
     <p class="dim">${isKept
       ? 'A reload does not ask again. Signing out or closing the tab forgets it; a duplicate of the tab has it too.'
       : 'The key is kept in this page\'s memory only. Closing or reloading the page forgets it.'}</p>
