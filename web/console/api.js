@@ -35,8 +35,8 @@ export function url(path, query = {}) {
 export const headers = (more = {}) => (key === null ? more : { ...more, authorization: `Bearer ${key}` })
 
 /**
- * `body` is sent as JSON, `text` is JSON already; `more` are further headers. Refusals are IntrayErrors; whatever else
- * goes wrong, nobody has answered.
+ * `body` is sent as JSON, `text` is JSON already; `more` are further headers. A refusal is an IntrayError; any other
+ * error means that there was no answer of the service.
  */
 export async function call(method, path, { query, body, text, more, signal, parse = read } = {}) {
   const patience = AbortSignal.timeout(PATIENCE)

@@ -106,7 +106,7 @@ export function Chart({ queue, theme }) {
   </figure>`
 }
 
-/** What reads as nought is a point. */
+/** A rate that would read as 0 is a point. */
 const rated = (n) => (n < 0.05 ? '·' : rate(n))
 
 /** Of the hour this page has seen the end itself, to the second. */

@@ -25,8 +25,8 @@ function count() {
 }
 
 /**
- * Who leaves an element that is still there is not brought back, whatever the page draws anew because of it: with
- * Escape, by a press outside it, or in another way that the browser tells of.
+ * The focus is not brought back to an element that a person left while it was there, however much the page draws anew:
+ * they pressed Escape, or pressed outside it, or left it in another way that the browser reports.
  */
 export const letGo = () => { last = null }
 

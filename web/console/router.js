@@ -1,5 +1,5 @@
 // The address: #/ is all queues, #/q/NAME/TAB one of a queue's lists, #/q/NAME/TAB/ID a job or a batch beside it,
-// #/workers everybody who works, #/dead the dead jobs of all queues. What narrows or sorts a page follows a question
+// #/workers all who work, #/dead the dead jobs of all queues. What narrows or sorts a page follows a question
 // mark, so that a link and the browser's Back and Forward restore it.
 
 import { store } from './store.js'

@@ -14,7 +14,7 @@ export const troublesOf = (queue) => [
 
 /**
  * How bad it is, as one number, as there may be ten thousand queues: dead jobs count most, then overdue ones, then jobs
- * that wait for nobody. Among equals it is how many, and then how long the oldest has waited.
+ * that wait while no worker holds any. Among equals it is how many, and then how long the oldest has waited.
  */
 function rankOf(queue) {
   const { counts: { dead, waiting }, reservations: { overdue }, settings: { paused } } = queue

@@ -49,13 +49,13 @@ mod tests {
     fn memory_is_read_of_what_a_server_tells() {
         let full = "used_memory:950\r\nmem_not_counted_for_evict:50\r\nmaxmemory:1000\r\naof_enabled:1\r\naof_last_write_status:err\r\n";
         let expected = (900, Some(1_000), Some(true), Some(false));
-        let told = |info| {
+        let stated = |info| {
             let Memory { used_bytes, max_bytes, append_only, last_write_ok } = read(info);
             (used_bytes, max_bytes, append_only, last_write_ok)
         };
-        assert_eq!(told(full), expected);
+        assert_eq!(stated(full), expected);
         let without = "used_memory:900\r\nmaxmemory:0\r\naof_enabled:0\r\naof_last_write_status:ok\r\n";
-        assert_eq!(told(without), (900, None, Some(false), None));
-        assert_eq!(told("redis_version:7.2.0\r\n"), (0, None, None, None));
+        assert_eq!(stated(without), (900, None, Some(false), None));
+        assert_eq!(stated("redis_version:7.2.0\r\n"), (0, None, None, None));
     }
 }

@@ -31,7 +31,7 @@ async fn all(w: &World, limit: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn recent_events_are_told_newest_first() {
+async fn recent_events_come_newest_first() {
     let w = World::start().await;
     let id = w.enqueue("mine").await;
     let held = w.reserve_as("ann").await;
@@ -72,14 +72,14 @@ async fn recent_events_page_by_page_miss_none() {
 #[tokio::test]
 async fn redis_tells_how_full_it_is() {
     let w = World::start().await;
-    let nodes = |told: Value| told["nodes"].as_array().expect("nodes").clone();
-    let told = nodes(w.get("/redis").await.is(200));
-    assert!(told.iter().all(|node| node["used_bytes"].as_u64().expect("bytes") > 100_000), "{told:?}");
+    let nodes = |answer: Value| answer["nodes"].as_array().expect("nodes").clone();
+    let found = nodes(w.get("/redis").await.is(200));
+    assert!(found.iter().all(|node| node["used_bytes"].as_u64().expect("bytes") > 100_000), "{found:?}");
     let _: String = w.engine.run("CONFIG SET maxmemory 3gb").await;
-    let told = nodes(w.get("/redis").await.is(200));
-    assert!(told.iter().any(|node| node["max_bytes"] == 3_u64 << 30), "{told:?}");
+    let found = nodes(w.get("/redis").await.is(200));
+    assert!(found.iter().any(|node| node["max_bytes"] == 3_u64 << 30), "{found:?}");
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
-    let told = nodes(w.get("/redis").await.is(200));
-    assert!(told.iter().all(|node| node["max_bytes"].is_null()), "{told:?}");
+    let found = nodes(w.get("/redis").await.is(200));
+    assert!(found.iter().all(|node| node["max_bytes"].is_null()), "{found:?}");
     w.get("/redis?x=1").await.blames_by("parameter", &["x"]);
 }

@@ -8,7 +8,7 @@ import { Row, Table } from '../list.js'
 import { link } from '../router.js'
 import { Act, Ago, Button, Empty, Missing, Waiting } from '../ui.js'
 
-/** So many are read again by themselves when something has changed; of more somebody asks. */
+/** At most so many are read again after each change; beyond that a button reads them again. */
 const LITTLE = 1_000
 
 const COLUMNS = [

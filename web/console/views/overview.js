@@ -1,4 +1,4 @@
-// All queues: the sum of them, and a row for each, which prints no noughts.
+// All queues: the sum of them, and a row for each, which prints no zeros.
 
 import { html, classes, useBeat } from '../html.js'
 import * as actions from '../actions.js'
@@ -19,10 +19,10 @@ const sum = (queues, of) => queues.reduce((total, queue) => total + of(queue), 0
 const per = (name) => (queue) => ratesOf(queue.name)?.[name] ?? 0
 const count = (state) => (queue) => queue.counts[state]
 const counted = (queue, at, value) => value && number(value)
-/** So little that it reads as nought is nothing. */
+/** A rate that would read as 0 is not drawn. */
 const rated = (queue, at, value) => value >= 0.05 && rate(value)
 
-/** [class, title, value for sorting, tab, how it is drawn]; what is nought, or drawn as nothing, is an empty cell. */
+/** [class, title, value for sorting, tab, how it is drawn]; a number that is 0 is an empty cell. */
 const NUMBERS = [
   ['waiting', 'Waiting', count('waiting'), 'waiting', counted],
   ['oldest', 'Oldest', (queue) => queue.oldest_waiting_ms ?? -1, 'waiting', ({ oldest_waiting_ms: ms }, at) =>

@@ -22,9 +22,9 @@ export function Redis() {
 
 function Memory({ node: { used_bytes: used, max_bytes: most } }) {
   if (most === null) return html`<span>${bytes(used)} used, no limit set</span>`
-  const share = used / most
-  return html`<span class=${classes(share >= FULL && 'bad')}>${bytes(used)} of ${bytes(most)} used (${
-    Math.round(share * 100)} %)</span>`
+  const percent = Math.round((100 * used) / most)
+  return html`<span class=${classes(used / most >= FULL && 'bad')}>${bytes(used)} of ${bytes(most)} used${
+    percent > 0 && ` (${percent} %)`}</span>`
 }
 
 function Disk({ node: { append_only: isOn, last_write_ok: isWritten } }) {

@@ -28,7 +28,7 @@ export function SignIn({ refused, reason }) {
   const problem = odd ? 'A key has no blanks and no letters beyond ASCII.' : refusal
   return html`<main class="signin"><form onSubmit=${enter}>
     <h1>intray</h1>
-    <p>This service asks who you are. Sign in with an operator's key; a viewer's key shows everything and changes
+    <p>This service needs a key. Sign in with an operator's key; a viewer's key shows everything and changes
       nothing.</p>
     <label for="key">Your key</label>
     <input id="key" ref=${field} class="secret" type="text" value=${text}
