@@ -20,7 +20,7 @@ node_modules/.bin/openapi-typescript "$root/openapi.yaml" --default-non-nullable
 node_modules/.bin/tsc -p tsconfig.json
 
 # By the name that docs/clients.md gives it: the generator's own choice is that of the wheel.
-sed -n '/^```yaml$/,/^```$/{/^```/d;p}' "$root/docs/clients.md" >generated/config.yaml
+sed -n '/^```yaml$/,/^```$/{/^```/d;p;}' "$root/docs/clients.md" >generated/config.yaml
 (cd generated && python/bin/openapi-python-client generate --path "$root/openapi.yaml" --config config.yaml --meta none \
     --overwrite >python.log 2>&1)
 # It drops what it does not know, says so, and goes on. Only a file of YAML, a beacon's text, lines and tables may be

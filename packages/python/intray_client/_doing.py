@@ -20,8 +20,8 @@ Describe = Callable[[Exception], str]
 
 #: Seconds between two extensions, at least and at most; it is a third of the lease in between.
 SHORTEST_BEAT, LONGEST_BEAT = 0.1, 60.0
-#: Seconds for what is said while the program ends.
-LAST_WORDS = 1.0
+#: Seconds for which a hand-in that was interrupted is tried again while the program ends, and then for which the job is given back.
+LAST_HAND_IN, LAST_WORDS = 0.5, 1.0
 #: Bytes of a type's name, and of frames of a traceback the last so many.
 NAME, FRAMES = 128, 20
 
@@ -116,13 +116,13 @@ def _is_answered(job: Reserved) -> bool:
 
 def _say_last_words(job: Reserved) -> None:
     """What the work came to, if that was on its way; or the job is given back. Whatever becomes of it, nothing is raised."""
-    words = [] if job._ending is None else [job._ending]
-    words.append(("abandon", {"reason": "the worker was stopped"}))
-    for action, body in words:
+    words = [] if job._ending is None else [(*job._ending, LAST_HAND_IN)]
+    words.append(("abandon", {"reason": "the worker was stopped"}, LAST_WORDS))
+    for word in words:
         if job.is_settled:
             return
         try:
-            job._end_by(action, body, LAST_WORDS)
+            job._end_by(*word)
             return
         except Lost:
             return

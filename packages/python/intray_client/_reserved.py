@@ -10,10 +10,13 @@ from typing import Any
 from ._caller import Caller
 from ._errors import IntrayError, Lost, Refused
 from ._models import read
+from ._patience import DAY, number
 from ._text import cut
 
 #: Bytes of an error, and of a reason.
 ERROR, REASON = 1_024, 256
+#: Seconds of a lease of which nothing sensible is known.
+UNKNOWN_LEASE = 30.0
 
 
 @dataclass(frozen=True)
@@ -115,4 +118,5 @@ class Reserved:
             raise
 
     def _learn(self, said: Mapping[str, Any]) -> None:
-        self._end = time.monotonic() + int(said["expires_in_ms"]) / 1_000
+        left = number(said.get("expires_in_ms"), DAY * 1_000)
+        self._end = time.monotonic() + (UNKNOWN_LEASE if left is None else left / 1_000)

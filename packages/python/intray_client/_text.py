@@ -14,11 +14,12 @@ def written(body: Any) -> bytes:
 def value_of(body: bytes) -> Any:
     """`ValueError`: this is no JSON."""
     try:
-        return json.loads(body)
+        try:
+            return json.loads(body)
+        except ValueError:
+            return json.loads(body, parse_int=_number)  # Python refuses integers of more than 4,300 digits
     except RecursionError as error:
         raise ValueError("nested too deep") from error
-    except ValueError:
-        return json.loads(body, parse_int=_number)  # Python refuses integers of more than 4,300 digits
 
 
 def _number(digits: str) -> int | float:

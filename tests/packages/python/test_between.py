@@ -187,6 +187,24 @@ class Wishing(Story):
             self.intray.consume([self.queue], lambda job: stop.set(), stop=stop)
         self.assertEqual(nothing, [])
 
+    def test_absurd_leases_end_no_worker(self) -> None:
+        leases: list[Any] = [-1, 10**30, 1e308, float("nan"), float("inf"), "soon", [], None]
+
+        def rule(call: Call) -> Fate | None:
+            if not leases or call.path != "/jobs/reserve":
+                return None
+            answer = self.wire.ask(call)
+            for job in answer["jobs"]:
+                job["expires_in_ms"] = leases.pop()
+            return Fate(200, answer)
+
+        self.set(dedupe=False)
+        self.plain.enqueue_many(self.queue, range(len(leases)))
+        self.wire.rule = rule
+        stop = threading.Event()
+        self.intray.consume([self.queue], lambda job: stop.set() if job.payload == 7 else None, stop=stop)
+        self.assertEqual((leases, self.counts()["completed"]), ([], 8))
+
     def test_wish_of_a_proxy_ends_once_other_calls_succeed(self) -> None:
         self.set(dedupe=False)
         is_away = threading.Event()

@@ -136,7 +136,7 @@ class Wire:
 
     def pass_on(self, call: Call, text: bytes) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection(self._host, timeout=60)
-        own = {name: value for name, value in call.headers.items() if name not in ("host", "connection")}
+        own = {name: value for name, value in call.headers.items() if name not in ("host", "connection", "content-length")}
         connection.request(call.method, call.path, text or None, own)
         response = connection.getresponse()
         body = response.read()
