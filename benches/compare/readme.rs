@@ -21,7 +21,7 @@ const TELLING: [(Part, Row, &str); 6] = [
     (
         Part::Through,
         Row::Last,
-        "Of {jobs through} that went through in bulk, {jobs/s} a second, {bytes a job left} bytes each are left.",
+        "After {jobs through} jobs went through in bulk ({jobs/s} a second), Redis holds {bytes a job left} bytes per job.",
     ),
     (
         Part::Waiters,

@@ -1,24 +1,18 @@
 //! The pages under `docs/` as a browser shows them, with the README in front. What is written once is read in an editor, at
 //! a forge and here.
 
+mod links;
+mod nav;
+mod outline;
+mod page;
+mod search;
+
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 
 use bytes::Bytes;
-use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
-use rust_embed::RustEmbed;
 
+use self::links::Docs;
 use crate::sha256::{Hash, Sha256};
-
-/// A release carries them; a debug build reads them anew each time.
-#[derive(RustEmbed)]
-#[folder = "docs/"]
-#[include = "*.md"]
-#[include = "*.png"]
-#[include = "figures/*.svg"]
-struct Docs;
-
-/// What is beside the pages and served too, as the root names it and as a page here does.
-const BESIDE: [(&str, &str); 2] = [("openapi.yaml", "../openapi.yaml"), (MODULE, "module")];
 
 /// A page made of Markdown, or a picture, as it is sent.
 #[derive(Clone)]
@@ -32,7 +26,7 @@ pub struct Made {
 /// What a release carries stays as it is, so all of it is made once, when somebody first asks.
 static ALL: LazyLock<BTreeMap<String, Made>> = LazyLock::new(|| {
     let files = Docs::iter().map(|file| file.trim_end_matches(".md").to_owned());
-    let names = files.chain(["", "module"].map(str::to_owned));
+    let names = files.chain(["", "module", SEARCHED].map(str::to_owned));
     names.filter_map(|name| make(&name).map(|made| (name, made))).collect()
 });
 
@@ -43,8 +37,9 @@ pub fn find(name: &str) -> Option<Made> {
 
 fn make(name: &str) -> Option<Made> {
     let (data, kind) = match (name, markdown(name)) {
-        ("", _) => (shown(readme()), HTML),
-        (_, Some(page)) => (shown(&page), HTML),
+        ("", _) => (shown("", readme()), HTML),
+        (SEARCHED, _) => (search::index(&pages()).into(), "application/json"),
+        (_, Some(page)) => (shown(name, &page), HTML),
         (_, None) => (picture(name)?, if name.ends_with(".png") { "image/png" } else { "image/svg+xml" }),
     };
     let hash = Sha256::digest(&data);
@@ -59,14 +54,13 @@ fn picture(name: &str) -> Option<Bytes> {
     }
 }
 
+/// What a search looks through: every section of every page.
+const SEARCHED: &str = "search.json";
 const HTML: &str = "text/html; charset=utf-8";
 
 fn readme() -> &'static str {
     include_str!("../../README.md")
 }
-
-/// The page of the browser module stands beside its parts.
-const MODULE: &str = "web/client/README.md";
 
 fn markdown(name: &str) -> Option<String> {
     if name == "module" {
@@ -76,124 +70,41 @@ fn markdown(name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&file.data).into_owned())
 }
 
-fn shown(page: &str) -> Bytes {
-    let (title, body) = (page.lines().next().unwrap_or_default().trim_start_matches("# "), as_html(page));
+/// Each page by its name, with its Markdown, in the order of the README's list of them.
+fn pages() -> Vec<(String, String)> {
+    let listed = nav::listed(readme()).into_iter().flat_map(|group| group.pages).map(|(_, name)| name);
+    let all = std::iter::once(String::new()).chain(listed);
+    all.filter_map(|name| Some((name.clone(), if name.is_empty() { readme().to_owned() } else { markdown(&name)? })))
+        .collect()
+}
+
+fn shown(name: &str, page: &str) -> Bytes {
+    let (title, events) = (page::title(page), page::events(page));
+    let (pages, contents) = (nav::groups(readme(), name), nav::contents(&outline::of(&events)));
+    let body = page::as_html(events);
     let text = format!(
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  <title>{title}</title>\n  \
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n  <meta charset=\"utf-8\">\n  <title>{title} · intray</title>\n  \
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n  \
          <meta name=\"color-scheme\" content=\"light dark\">\n  <link rel=\"icon\" href=\"../console/icon.svg\">\n  \
-         <link rel=\"stylesheet\" href=\"../console/base.css\">\n  <link rel=\"stylesheet\" href=\"guide.css\">\n</head>\n\
-         <body>\n<nav>\n<a href=\"./\">intray</a>\n<a href=\"contract.html\">The contract</a>\n{}</nav>\n<main>\n{body}</main>\n\
-         </body>\n</html>\n",
-        contents()
+         <link rel=\"stylesheet\" href=\"../console/base.css\">\n  <link rel=\"stylesheet\" href=\"guide.css\">\n  \
+         {SCRIPT}\n</head>\n<body>\n<header>\n<a href=\"./\">intray</a>\n<a href=\"#pages\">All pages</a>\n</header>\n\
+         {contents}<main>\n{body}</main>\n{pages}</body>\n</html>\n"
     );
     text.into()
 }
 
-/// The pages that are served, in the order of the README's table of them.
-fn contents() -> String {
-    let rows = readme().lines().skip_while(|line| *line != "| page | for |").skip(2);
-    let links = rows.take_while(|line| line.starts_with('|')).filter_map(|row| {
-        let (said, link) = row.split_once('[')?.1.split_once("](")?;
-        Some(format!("<a href=\"{}\">{said}</a>\n", target(link.split_once(')')?.0)?))
-    });
-    links.collect()
-}
-
-fn as_html(page: &str) -> String {
-    let events = Parser::new_ext(page, Options::ENABLE_TABLES).filter(|event| !matches!(event, Event::Html(_)));
-    let mut text = String::new();
-    html::push_html(&mut text, anchored(led(events.collect())).into_iter());
-    // A page's policy lets no attribute style it.
-    text.replace(" style=\"text-align: right\"", " class=\"n\"").replace(" style=\"text-align: left\"", "")
-}
-
-/// Links lead to what is served; one that leads elsewhere in the checkout is text.
-fn led(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
-    let mut open = Vec::new();
-    let kept = events.into_iter().filter_map(|event| match event {
-        Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
-            let target = target(&dest_url);
-            open.push(target.is_some());
-            target.map(|url| Event::Start(Tag::Link { link_type, dest_url: url.into(), title, id }))
-        }
-        Event::End(TagEnd::Link) => open.pop().unwrap_or(true).then_some(event),
-        Event::Start(Tag::Image { link_type, dest_url, title, id }) => {
-            let url = target(&dest_url).unwrap_or_default().into();
-            Some(Event::Start(Tag::Image { link_type, dest_url: url, title, id }))
-        }
-        event => Some(event),
-    });
-    kept.collect()
-}
-
-/// Where a link of the README or of a page leads here.
-fn target(link: &str) -> Option<String> {
-    if link.contains("://") || link.starts_with('#') {
-        return Some(link.to_owned());
-    }
-    let name = link.trim_start_matches("../").trim_start_matches("docs/");
-    if let Some((_, here)) = BESIDE.iter().find(|(there, _)| *there == name) {
-        return Some((*here).to_owned());
-    }
-    let (file, heading) = name.split_once('#').map_or((name, None), |(file, heading)| (file, Some(heading)));
-    Docs::get(file)?;
-    let page = file.trim_end_matches(".md");
-    Some(heading.map_or_else(|| page.to_owned(), |heading| format!("{page}#{heading}")))
-}
-
-/// Headings have the names that links call them by.
-fn anchored(mut events: Vec<Event<'_>>) -> Vec<Event<'_>> {
-    for at in 0..events.len() {
-        let said = events[at..].iter().take_while(|event| !matches!(event, Event::End(TagEnd::Heading(_))));
-        let Event::Start(Tag::Heading { level, id: None, .. }) = &events[at] else { continue };
-        let (level, name): (HeadingLevel, _) = (*level, anchor(said));
-        events[at] =
-            Event::Start(Tag::Heading { level, id: Some(name.into()), classes: Vec::new(), attrs: Vec::new() });
-    }
-    events
-}
-
-fn anchor<'e>(said: impl Iterator<Item = &'e Event<'e>>) -> String {
-    let words: Vec<&CowStr> = said
-        .filter_map(|event| match event {
-            Event::Text(text) | Event::Code(text) => Some(text),
-            _ => None,
-        })
-        .collect();
-    let letters = words.into_iter().flat_map(|word| word.chars());
-    let kept =
-        |c: char| if c == ' ' { Some('-') } else { (c.is_alphanumeric() || c == '-').then(|| c.to_ascii_lowercase()) };
-    letters.filter_map(kept).collect()
-}
+/// Search and the buttons that copy. Without it a page can be read all the same.
+const SCRIPT: &str = "<script defer src=\"guide.js\"></script>";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_page_leads_to_what_is_served_and_to_nothing_else() {
-        assert_eq!(target("docs/tour.md").as_deref(), Some("tour"));
-        assert_eq!(target("scale.md#sentinel").as_deref(), Some("scale#sentinel"));
-        assert_eq!(target("docs/desk.png").as_deref(), Some("desk.png"));
-        assert_eq!(target("../openapi.yaml").as_deref(), Some("../openapi.yaml"));
-        assert_eq!(target("#access").as_deref(), Some("#access"));
-        assert_eq!(target("../lua"), None);
-        assert_eq!(target("CONTRIBUTING.md"), None);
-    }
-
-    #[test]
-    fn a_heading_has_the_name_that_links_call_it_by() {
-        let page = as_html("# T\n\n## When a `change` is acknowledged, then\n\n[x](../lua/README.md) <!-- y -->\n");
-        assert!(page.contains("<h2 id=\"when-a-change-is-acknowledged-then\">"), "{page}");
-        assert!(!page.contains("<a"), "{page}");
-    }
-
-    #[test]
     fn a_page_is_made_once_and_then_only_handed_out() {
         let tour = &ALL["tour"];
         assert_eq!(ALL["tour"].data.as_ptr(), tour.clone().data.as_ptr());
-        for name in ["", "module", "tour", "desk.png", "figures/clients.svg"] {
+        for name in ["", "module", SEARCHED, "tour", "desk.png", "figures/clients.svg"] {
             let now = make(name).expect("it is there");
             let kept = ALL.get(name).unwrap_or_else(|| panic!("nobody made {name:?}"));
             assert_eq!((&now.data, now.kind, now.hash), (&kept.data, kept.kind, kept.hash), "{name:?}");

@@ -10,6 +10,7 @@ const RUN: &[(&str, &str, &str)] = &[
     ("README.md", "js", "tests/packages/npm/frameworks.test.js"),
     ("docs/tour.md", "sh", "tests/service/program/printed.rs"),
     ("docs/start.md", "sh", "tests/service/program/printed.rs"),
+    ("docs/start.md", "python", "tests/service/program/printed.rs"),
     ("docs/start.md", "html", "tests/packages/npm/guarded.test.js"),
     ("docs/bulk.md", "sh", "tests/service/program/printed.rs"),
     ("docs/backup.md", "sh", "tests/service/program/backup.rs"),
@@ -36,9 +37,7 @@ const SINGLE: &[(&str, &str, &str)] = &[
         "intray export",
         "its flags are tried below; tests/service/program/carried_in.rs goes there and back",
     ),
-    ("docs/browser.md", "intray key", "tests/service/program/printed.rs"),
-    ("docs/browser.md", "intray serve", "tests/service/program/printed.rs starts it with these flags"),
-    ("docs/browser.md", "curl -sS", "tests/service/program/printed.rs"),
+    ("docs/browser.md", "npm create", "tests/packages/npm/ builds the same with versions that stand fast"),
     ("docs/browser.md", "npm init", "tests/packages/npm/ installs the same, in versions that stand fast"),
     ("docs/alerts.md", "ask()", "tests/service/program/printed.rs"),
     (

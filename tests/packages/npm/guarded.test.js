@@ -1,12 +1,11 @@
-// The pages that the documents print for people who log in, with a service that wants a token: by a backend's answer, and by a
-// file in its place.
+// The page that the documents print for people who log in, with a service that wants a token.
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { becomes } from '../../web/world/until.js'
 import { binary } from '../../web/world/service.js'
-import { example, examples, shop } from './shop.js'
+import { examples, shop } from './shop.js'
 
 const SECRET = 'token.secret'
 let key = ''
@@ -22,31 +21,27 @@ const on = shop(build, async ({ folder, run, write }) => {
 
 async function build({ folder, run, service, write }) {
   const here = (page) => page.replaceAll('http://127.0.0.1:7070', service.url)
-  await write('index.html', here(await example('html', 'With access control, from nothing', service.url)))
-  await write('start.html', here((await examples('html', 'docs/start.md'))[0]))
+  await write('index.html', here((await examples('html', 'docs/start.md'))[0]))
   const { stdout } = await run(binary(), 'token', '--worker', 'ann', '--queue', 'reviews', '--token-secret-file', join(folder, SECRET))
-  // A backend's answer, and the file that stands for it.
-  for (const name of ['token', 'my-token']) await write(name, stdout.trim())
+  await write('my-token', stdout.trim()) // a backend's answer
   return folder
 }
 
-for (const path of ['/', '/start.html']) {
-  test(`the page at ${path} works for whoever has logged in`, async (t) => {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const payload = { title: 'A cat', page: path }
-    const put = await fetch(`${on.service.url}/jobs`, { method: 'POST', headers, body: JSON.stringify({ queue: 'reviews', payload }) })
-    const { id } = await put.json()
-    const page = await on.open(t, path)
-    await page.getByText('A cat').waitFor()
-    await page.locator('#note').pressSequentially('it purrs')
-    await page.getByRole('button', { name: 'Done' }).click()
-    const job = async () => (await fetch(`${on.service.url}/jobs/${id}`, { headers })).json()
-    await becomes(async () => (await job()).result, { note: 'it purrs' })
-    assert.equal((await job()).completed.worker, 'ann')
-    assert.deepEqual(page.wrong, [])
-  })
-}
+test('the page of the start works for a person who has logged in', async (t) => {
+  const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
+  const payload = { title: 'A cat' }
+  const put = await fetch(`${on.service.url}/jobs`, { method: 'POST', headers, body: JSON.stringify({ queue: 'reviews', payload }) })
+  const { id } = await put.json()
+  const page = await on.open(t, '/')
+  await page.getByText('A cat').waitFor()
+  await page.locator('#note').pressSequentially('it purrs')
+  await page.getByRole('button', { name: 'Done' }).click()
+  const job = async () => (await fetch(`${on.service.url}/jobs/${id}`, { headers })).json()
+  await becomes(async () => (await job()).result, { note: 'it purrs' })
+  assert.equal((await job()).completed.worker, 'ann')
+  assert.deepEqual(page.wrong, [])
+})
 
 test('the key of the site is in no page', async () => {
-  for (const name of ['index.html', 'start.html']) assert.ok(!(await readFile(join(on.folder, name), 'utf8')).includes(key))
+  assert.ok(!(await readFile(join(on.folder, 'index.html'), 'utf8')).includes(key))
 })

@@ -116,7 +116,8 @@ async fn all_there_is_to_read_is_served_and_each_link_leads_to_what_it_names() {
         assert_eq!(answer.status(), 200, "/docs/{name}");
         assert!(header(&answer, "content-security-policy").contains("style-src 'self';"));
         let text = answer.text().await.expect("text");
-        assert!(!text.contains(" style=") && !text.contains("<script"), "{name} keeps to its policy");
+        let scripts = named(&text, "<script");
+        assert!(!text.contains(" style=") && scripts == [" defer src="], "{name} keeps to its policy: {scripts:?}");
         let links = named(&text, "<a href=\"").into_iter().filter(|link| !link.contains('.') && !link.contains(':'));
         let files = links.filter_map(|link| link.split('#').next()).filter(|file| !file.is_empty());
         let new: Vec<_> = files.filter(|file| !pages.contains_key(*file)).map(str::to_owned).collect();
@@ -135,6 +136,34 @@ async fn all_there_is_to_read_is_served_and_each_link_leads_to_what_it_names() {
         for (file, heading) in named(page, "<a href=\"").into_iter().filter_map(|link| link.split_once('#')) {
             let there = &pages[if file.is_empty() { name } else { file }];
             assert!(there.contains(&format!(" id=\"{heading}\"")), "{name} leads to {file}#{heading}");
+        }
+    }
+    w.check().await;
+}
+
+#[tokio::test]
+async fn doc_pages_are_in_groups_and_each_marks_itself() {
+    let w = World::start().await;
+    let first = fetch(&w, "GET", "/docs/", &[]).await.text().await.expect("text");
+    let nav =
+        first.split("<nav id=\"pages\"").nth(1).and_then(|rest| rest.split("</nav>").next()).expect("a list of pages");
+    let groups: Vec<_> = nav.split("<h2>").skip(1).filter_map(|rest| rest.split('<').next()).collect();
+    assert_eq!(groups, ["Begin", "Build", "Operate", "Understand"]);
+    assert!(!nav.contains("aria-current"), "the first page is named at the top");
+    let pages = named(nav, "<a href=\"");
+    let unique: std::collections::BTreeSet<_> = pages.iter().collect();
+    assert!(unique.len() == pages.len() && pages.contains(&"contract.html") && pages.contains(&"module"), "{pages:?}");
+    let index = fetch(&w, "GET", "/docs/search.json", &[]).await;
+    assert_eq!(header(&index, "content-type"), "application/json");
+    let index: Vec<[String; 5]> = serde_json::from_str(&index.text().await.expect("text")).expect("sections");
+    for page in pages.into_iter().filter(|page| !page.contains('.')) {
+        let text = fetch(&w, "GET", &format!("/docs/{page}"), &[]).await.text().await.expect("text");
+        let marked: Vec<_> = text.split(" aria-current=").collect();
+        let own = marked[0].rsplit("href=\"").next().map(|rest| rest.trim_end_matches('"'));
+        assert_eq!((marked.len(), own), (2, Some(page)), "it marks itself and nothing else");
+        // Every heading can be found, and leads to its place.
+        for heading in named(&text, "<h2 id=\"").into_iter().chain(named(&text, "<h3 id=\"")) {
+            assert!(index.iter().any(|[name, _, anchor, ..]| name == page && anchor == heading), "{page}#{heading}");
         }
     }
     w.check().await;

@@ -1,10 +1,13 @@
 //! The calls by curl that the README and the pages under `docs/` print, run as they are, line by line.
 
-use std::{path::Path, process::Command};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use serde_json::{Value, json};
 
-use crate::world::{World, access, json::lenient, missing};
+use crate::world::{Tied, World, access, eventually, free_port, json::lenient, missing};
 
 /// Where they say that the service is.
 const PRINTED: &str = "http://127.0.0.1:7070";
@@ -27,22 +30,12 @@ async fn the_lines_that_go_in_and_out_in_bulk_are_what_happens() {
     w.check().await;
 }
 
+/// In an empty folder, as printed: keys, the service, the console's sign-in, the backend, the page.
 #[tokio::test]
-async fn the_way_to_a_page_of_ones_own_is_what_happens() {
-    as_printed_around_a_start(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/start.md"))).await;
-}
-
-#[tokio::test]
-async fn the_way_to_a_page_with_access_control_is_what_happens() {
-    let guide = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/browser.md"));
-    // Below stands what npm is told, in a folder of each framework.
-    as_printed_around_a_start(guide.split("\n## Plain HTML").next().unwrap_or_default()).await;
-}
-
-/// A page that makes keys, serves with them, and then calls.
-async fn as_printed_around_a_start(page: &str) {
-    let (before, after) = page.split_once("\nintray serve ").expect("where it is served");
+async fn start_in_an_empty_folder_is_what_happens() {
+    let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/start.md"));
     let folder = tempfile::tempdir().expect("a folder");
+    let (before, after) = page.split_once("\nintray serve ").expect("where it is served");
     shell(&commands(before).0, folder.path()).await;
     let mut words = after.lines().next().expect("flags").split(' ');
     let mut plan = World::plan();
@@ -51,8 +44,47 @@ async fn as_printed_around_a_start(page: &str) {
         plan = plan.flag(flag, if file.exists() { file.to_str().expect("UTF-8") } else { value });
     }
     let w = plan.start().await;
-    // Nobody here is an operator, who could check the world.
-    as_printed(after, &w, folder.path()).await;
+    let (calls, by_hand) = after.split_once("\n## The backend\n").expect("a backend");
+    as_printed(calls, &w, folder.path()).await;
+    saved(by_hand, &w, folder.path());
+    let site = free_port();
+    let at = |text: &str| text.replace("8000", &site.to_string());
+    let backend = folder.path().join("backend.py");
+    std::fs::write(&backend, at(&std::fs::read_to_string(&backend).expect("it is saved"))).expect("written");
+    let mut python = Command::new("python3");
+    python.arg("backend.py").current_dir(folder.path()).stderr(Stdio::null());
+    let _backend = Tied::spawn(python);
+    let site = format!("http://localhost:{site}");
+    eventually("the backend serves", async || std::net::TcpStream::connect(&site[7..]).ok()).await;
+    let seen = shell(&format!("curl -sS {site}/; curl -sS {site}/../site.key {site}/site.key"), folder.path()).await;
+    let key = std::fs::read_to_string(folder.path().join("site.key")).expect("a key");
+    assert!(seen.contains("new Intray(") && !seen.contains(key.lines().next().expect("a line")), "{seen}");
+    as_printed(&at(by_hand), &w, folder.path()).await;
+    let operator = std::fs::read_to_string(folder.path().join("operator.key")).expect("a key");
+    let operator = format!("Bearer {}", operator.lines().next().expect("a line"));
+    let paused = w
+        .request("PATCH", "/queues/reviews")
+        .header("authorization", &operator)
+        .json(json!({ "paused": true }).to_string());
+    assert_eq!(
+        paused.send().await.is(200)["settings"]["paused"],
+        true,
+        "the operator's key is for all that the console does"
+    );
+}
+
+/// Each block that a page says to save, under the name that it gives.
+fn saved(page: &str, w: &World, folder: &Path) {
+    let (page, mut count) = (page.replace("Save\nthis as", "Save this as"), 0);
+    for part in page.split("Save this as `").skip(1) {
+        let (name, rest) = part.split_once("`:\n\n```").expect("a name, and a block");
+        let text = rest.split_once('\n').and_then(|(_, rest)| rest.split("\n```").next()).expect("a block");
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+        std::fs::write(file, text.replace(PRINTED, w.base())).expect("written");
+        count += 1;
+    }
+    assert!(count >= 2, "{count} files");
 }
 
 /// What somebody types who was woken: it is one call each, and none of them is refused.

@@ -1,0 +1,68 @@
+//! Where links lead: to what is served, and what is served beside the pages.
+
+use pulldown_cmark::{Event, Tag, TagEnd};
+use rust_embed::RustEmbed;
+
+/// A release carries them; a debug build reads them anew each time.
+#[derive(RustEmbed)]
+#[folder = "docs/"]
+#[include = "*.md"]
+#[include = "*.png"]
+#[include = "figures/*.svg"]
+pub(super) struct Docs;
+
+/// What is beside the pages and served too, as the root names it and as a page here does.
+const BESIDE: [(&str, &str); 2] = [("openapi.yaml", "../openapi.yaml"), (MODULE, "module")];
+
+/// The page of the browser module stands beside its parts.
+const MODULE: &str = "web/client/README.md";
+
+/// Links lead to what is served; one that leads elsewhere in the checkout is text.
+pub(super) fn led(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
+    let mut open = Vec::new();
+    let kept = events.into_iter().filter_map(|event| match event {
+        Event::Start(Tag::Link { link_type, dest_url, title, id }) => {
+            let target = target(&dest_url);
+            open.push(target.is_some());
+            target.map(|url| Event::Start(Tag::Link { link_type, dest_url: url.into(), title, id }))
+        }
+        Event::End(TagEnd::Link) => open.pop().unwrap_or(true).then_some(event),
+        Event::Start(Tag::Image { link_type, dest_url, title, id }) => {
+            let url = target(&dest_url).unwrap_or_default().into();
+            Some(Event::Start(Tag::Image { link_type, dest_url: url, title, id }))
+        }
+        event => Some(event),
+    });
+    kept.collect()
+}
+
+/// Where a link of the README or of a page leads here.
+pub(super) fn target(link: &str) -> Option<String> {
+    if link.contains("://") || link.starts_with('#') {
+        return Some(link.to_owned());
+    }
+    let name = link.trim_start_matches("../").trim_start_matches("docs/");
+    if let Some((_, here)) = BESIDE.iter().find(|(there, _)| *there == name) {
+        return Some((*here).to_owned());
+    }
+    let (file, heading) = name.split_once('#').map_or((name, None), |(file, heading)| (file, Some(heading)));
+    Docs::get(file)?;
+    let page = file.trim_end_matches(".md");
+    Some(heading.map_or_else(|| page.to_owned(), |heading| format!("{page}#{heading}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_leads_to_what_is_served_and_to_nothing_else() {
+        assert_eq!(target("docs/tour.md").as_deref(), Some("tour"));
+        assert_eq!(target("scale.md#sentinel").as_deref(), Some("scale#sentinel"));
+        assert_eq!(target("docs/desk.png").as_deref(), Some("desk.png"));
+        assert_eq!(target("../openapi.yaml").as_deref(), Some("../openapi.yaml"));
+        assert_eq!(target("#access").as_deref(), Some("#access"));
+        assert_eq!(target("../lua"), None);
+        assert_eq!(target("CONTRIBUTING.md"), None);
+    }
+}
