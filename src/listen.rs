@@ -2,6 +2,7 @@
 
 mod arriving;
 mod files;
+mod goodbye;
 mod impatient;
 mod places;
 mod streams;

@@ -80,8 +80,10 @@ struct Intake {
 }
 
 impl Intake {
-    /// The next answers, in the order of the lines; none at the end.
+    /// The next answers, in the order of the lines; none at the end. The caller may have been kept waiting by the reader of
+    /// those before.
     async fn step(&mut self) -> Option<Vec<Answer>> {
+        self.lines.is_kept_waiting();
         loop {
             let wants_more = !self.is_read && self.on_their_way.len() < MOST_LINES && self.in_hand < MOST_BYTES;
             if self.on_their_way.is_empty() && !wants_more {

@@ -16,7 +16,7 @@ use crate::text::{MARK, UTF16_RULE, is_utf16};
 
 pub const NDJSON: &str = "application/x-ndjson";
 /// For the next piece of a body, however many there are.
-const PIECE_TIME: Duration = Duration::from_secs(30);
+const PIECE_TIME: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 30_000 });
 /// What is handed on at a time, if so much is there.
 const MOST_LINES: usize = 256;
 const MOST_BYTES: usize = 256 << 10;

@@ -1,11 +1,14 @@
 //! What lies around the routes, seen from outside, without a store behind them.
 
+use std::time::Duration;
+
 use axum::{
     body::Body,
     extract::Request,
     http::{HeaderMap, StatusCode, header},
     response::Response,
 };
+use http_body_util::BodyExt;
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::Value;
 use tower::ServiceExt;
@@ -118,4 +121,30 @@ async fn a_request_keeps_its_id_if_it_is_fit_to_be_repeated() {
     for odd in ["", "é", &"x".repeat(129)] {
         assert_eq!(ask("GET", "/fine", &[("x-request-id", odd)]).await.headers["x-request-id"].len(), 26, "{odd}");
     }
+}
+
+/// Whatever serves an answer asks for more of it when its reader has room: nobody has waited for the body meanwhile.
+#[tokio::test]
+async fn lines_have_time_anew_after_a_slow_reader() {
+    let (lines, body) = tokio::sync::mpsc::unbounded_channel::<Result<&str, std::io::Error>>();
+    let body = futures_util::stream::unfold(body, async |mut body| body.recv().await.map(|line| (line, body)));
+    let service =
+        service(whole(Router::new().route("/jobs", post(producers(producer::enqueue)))), Origins::Listed(vec![]));
+    let request = Request::post("/jobs?answers=all")
+        .header(header::HOST, "localhost:7070")
+        .header(header::CONTENT_TYPE, "application/x-ndjson")
+        .body(Body::from_stream(body))
+        .expect("a request");
+    lines.send(Ok("no JSON\n")).expect("it is read");
+    let mut said = service.oneshot(request).await.expect("infallible").into_body();
+    let first = said.frame().await.expect("a line").expect("a line");
+    assert!(first.into_data().expect("data").starts_with(b"{\"line\":1,"));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let soon = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        lines.send(Ok("nor this\n")).expect("it is still read");
+    };
+    let (second, ()) = tokio::join!(said.frame(), soon);
+    let second = second.expect("a line").expect("a line").into_data().expect("data");
+    assert!(second.starts_with(b"{\"line\":2,"), "{second:?}");
 }

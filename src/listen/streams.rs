@@ -23,12 +23,16 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use hyper::{body::Incoming, server::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::time::{Instant, sleep};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
 use tower::Service;
 
 use super::{
     HEAD,
     arriving::{Arriving, Rest, is_soon_over},
+    goodbye::Frames,
     impatient::STALL_TIME,
     places::Place,
     written::{Hears, Outbox, Piece, Writes},
@@ -53,6 +57,8 @@ const ASK: Duration = Duration::from_secs(30);
 const REPLY: Duration = Duration::from_secs(10);
 /// How often it is looked whether a peer takes its answers.
 const LOOK: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 });
+/// A peer that has said goodbye takes what is still there for it, or is gone after so long.
+const FAREWELL: Duration = Duration::from_secs(1);
 
 pub(super) fn http2() -> http2::Builder<TokioExecutor> {
     let mut http2 = http2::Builder::new(TokioExecutor::new());
@@ -75,6 +81,8 @@ pub(super) struct Streams {
     pub router: Router,
     open: Mutex<Open>,
     outbox: Outbox,
+    frames: Mutex<Frames>,
+    goodbye: Notify,
 }
 
 #[derive(Default)]
@@ -82,6 +90,7 @@ struct Open {
     next: u64,
     unsent: BTreeMap<u64, Unsent>,
     resets: usize,
+    is_goodbye: bool,
 }
 
 /// What was handed over of an answer, and the peer has had no room for yet.
@@ -93,7 +102,8 @@ struct Unsent {
 
 impl Streams {
     pub(super) fn new(place: Place, peer: SocketAddr, router: Router) -> Self {
-        Self { place, peer, router, open: Mutex::default(), outbox: Outbox::default() }
+        let (open, outbox, frames, goodbye) = Default::default();
+        Self { place, peer, router, open, outbox, frames, goodbye }
     }
 
     fn open(&self) -> MutexGuard<'_, Open> {
@@ -127,13 +137,23 @@ impl Streams {
 
     /// Resolves when a peer takes nothing of an answer, though it is there.
     pub(super) async fn stalled(&self) {
-        let is_stalled = |unsent: &Unsent| unsent.bytes > 0 && unsent.since.elapsed() >= STALL_TIME;
         loop {
-            sleep(LOOK).await;
-            if self.open().unsent.values().any(is_stalled) {
+            let look = if self.open().is_goodbye { LOOK.min(FAREWELL / 4) } else { LOOK };
+            let _ = timeout(look, self.goodbye.notified()).await;
+            if self.open().is_stalled() {
                 return;
             }
         }
+    }
+}
+
+impl Open {
+    /// Any of the answers; of a peer that has said goodbye all that there are.
+    fn is_stalled(&self) -> bool {
+        let longer = |unsent: &&Unsent, time| unsent.since.elapsed() >= time;
+        let mut unsent = self.unsent.values().filter(|unsent| unsent.bytes > 0).peekable();
+        let is_gone = self.is_goodbye && unsent.peek().is_some() && unsent.clone().all(|some| longer(&some, FAREWELL));
+        is_gone || unsent.any(|some| longer(&some, STALL_TIME))
     }
 }
 
@@ -206,6 +226,13 @@ impl Drop for Stream {
 impl Writes for Streams {
     fn outbox(&self) -> &Outbox {
         &self.outbox
+    }
+
+    fn hears(&self, bytes: &[u8]) {
+        if self.frames.lock().unwrap_or_else(PoisonError::into_inner).say_goodbye(bytes) {
+            self.open().is_goodbye = true;
+            self.goodbye.notify_one();
+        }
     }
 }
 

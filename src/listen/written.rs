@@ -86,6 +86,8 @@ impl<H: Hears> Buf for Piece<H> {
 /// A connection whose answers are told when they are written.
 pub(super) trait Writes {
     fn outbox(&self) -> &Outbox;
+    /// These bytes have come.
+    fn hears(&self, _bytes: &[u8]) {}
     /// A flush has ended.
     fn is_written(&self) {
         self.outbox().is_written();
@@ -112,7 +114,10 @@ impl<S, W: Writes> Drop for Outlet<S, W> {
 
 impl<S: AsyncRead + Unpin, W: Writes> AsyncRead for Outlet<S, W> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, into)
+        let before = into.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
+        self.writes.hears(&into.filled()[before..]);
+        Poll::Ready(Ok(()))
     }
 }
 

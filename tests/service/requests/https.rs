@@ -214,6 +214,9 @@ async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
     let full = Page::open_as(desk.service.url(), &desk.ca.file(), &narrow).await;
     let answer = full.ask("GET", "/openapi.yaml", "").await.head().await;
     assert_eq!(answer.status(), 200, "and its body is not taken");
+    desk.page().await.post("/jobs", json!({ "queue": "q", "payload": "x".repeat(2_000) })).await;
+    let head = full.ask("POST", "/jobs/reserve", r#"{ "queues": ["q"] }"#).await.head().await;
+    assert_eq!(head.status(), 200, "and what it reserved is not delivered");
     let hello = async {
         let begin = Instant::now();
         let mut heard = Vec::new();
@@ -237,6 +240,8 @@ async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
     let all = async { tokio::join!(hello, busy, gone) };
     tokio::time::timeout(Duration::from_secs(75), all).await.expect("all of them are sent away");
     assert_eq!(desk.page().await.ask("GET", "/readyz", "").await.answer().await.0, 200);
+    let (_, job) = desk.page().await.post("/jobs/reserve", json!({ "queues": ["q"], "wait_ms": 10_000 })).await;
+    assert_eq!(job["jobs"].as_array().map(Vec::len), Some(1), "it is back: {job}");
 }
 
 #[tokio::test]

@@ -56,7 +56,7 @@ pub struct Peer {
 pub enum Leave {
     /// Resets each stream that it has, and stays connected.
     ResetStreams,
-    /// Says goodbye and closes.
+    /// Says goodbye, and stays connected.
     GoAway,
     Close,
     ResetConnection,
@@ -178,7 +178,10 @@ impl Peer {
                 self.sends(&resets.concat()).await;
                 return Some(self);
             }
-            Leave::GoAway => self.sends(&frame(GOAWAY, 0, 0, &[0; 8])).await,
+            Leave::GoAway => {
+                self.sends(&frame(GOAWAY, 0, 0, &[0; 8])).await;
+                return Some(self);
+            }
             Leave::Close => {}
             Leave::ResetConnection => self.socket.get_ref().0.set_zero_linger().expect("a socket"),
         }
