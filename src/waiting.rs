@@ -2,6 +2,7 @@
 //! or their own deadline. Nobody who waits has a connection of their own.
 
 mod feed;
+mod looks;
 mod reads;
 mod table;
 mod tail;
@@ -16,18 +17,24 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     feed::Feed,
-    reads::{Busy, Reads, Turn as ReadTurn},
+    looks::Refused,
+    reads::Turn,
     table::Waits,
     tail::{Following, TooSlow, Update},
+    until::{List, Seen},
 };
 use self::{
+    looks::Looks,
+    reads::{Bounds, Reads},
     table::{Seat, Table},
     tail::Tails,
     turns::Turns,
 };
 use crate::{
-    job::{QueueName, chance::between, limits},
-    queue::{Applied, Fault, Hint, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted},
+    job::{BatchId, JobId, QueueName, chance::between},
+    queue::{
+        Applied, Batch, Fault, Hint, Job, JobFilter, JobPage, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted,
+    },
 };
 
 /// A cheap handle on all who wait at this instance.
@@ -43,7 +50,15 @@ struct Inner {
     wanted: Wanted,
     turns: Turns,
     watches: TaskTracker,
+    /// Large reads and small ones, looks for several who wait for the same, and streams that read the past.
+    pages: Reads,
+    looks: Reads,
+    shared_pages: Reads,
+    shared_looks: Reads,
     catch_ups: Reads,
+    jobs: Looks<JobId, Option<Job>>,
+    batches: Looks<BatchId, Option<Batch>>,
+    lists: Looks<(QueueName, JobFilter), JobPage>,
     stop: CancellationToken,
 }
 
@@ -51,9 +66,25 @@ impl Waiting {
     /// `stop` answers everybody who waits.
     pub fn new(queues: Queues, stop: CancellationToken) -> Self {
         let (table, tails, wanted, turns, watches) = Default::default();
-        let longest = Duration::from_millis(limits::CATCH_UP_MS);
-        let catch_ups = Reads::new(limits::CATCH_UPS, limits::CATCH_UPS_OF_CALLER, Some(longest));
-        Self { inner: Arc::new(Inner { queues, table, tails, wanted, turns, watches, catch_ups, stop }) }
+        let (jobs, batches, lists) = Default::default();
+        let inner = Inner {
+            queues,
+            table,
+            tails,
+            wanted,
+            turns,
+            watches,
+            pages: Reads::new(Bounds::PAGES),
+            looks: Reads::new(Bounds::LOOKS),
+            shared_pages: Reads::new(Bounds::SHARED_PAGES),
+            shared_looks: Reads::new(Bounds::LOOKS),
+            catch_ups: Reads::new(Bounds::CATCH_UPS),
+            jobs,
+            batches,
+            lists,
+            stop,
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Calls that wait for a job, each once however many queues it names.
@@ -66,9 +97,20 @@ impl Waiting {
         self.inner.table.waiters(most, sees)
     }
 
-    /// The turns of event streams to read the past.
-    fn catch_ups(&self) -> &Reads {
-        &self.inner.catch_ups
+    /// A turn for a large read.
+    ///
+    /// # Errors
+    /// When there is none soon.
+    pub async fn page_turn(&self, who: &Arc<str>) -> Result<Turn, Refused> {
+        Ok(self.inner.pages.enter_soon(who).await?)
+    }
+
+    /// A turn for a small read.
+    ///
+    /// # Errors
+    /// When there is none soon.
+    pub async fn look_turn(&self, who: &Arc<str>) -> Result<Turn, Refused> {
+        Ok(self.inner.looks.enter_soon(who).await?)
     }
 
     /// Hears hints and passes them on until it is stopped.

@@ -17,6 +17,7 @@ use super::{
     path::InPath,
     problem::{Failure, Problem},
     query::{NoQuery, Query, read_page, read_wait},
+    reading::{self, Reader},
     rules, shapes,
     task::{Bringing, Repeat, check_size, read_task},
 };
@@ -24,7 +25,7 @@ use crate::{
     access::{Caller, Pass},
     job::{BatchId, Name, QueueName, limits},
     queue::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
-    waiting::Waiting,
+    waiting::{Seen, Waiting},
 };
 
 /// Results on a page that does not say how many.
@@ -48,15 +49,21 @@ pub async fn create(
 }
 
 /// `GET /batches`
-pub async fn list(State(queues): State<Queues>, caller: Caller, mut query: Query) -> Result<Response, Problem> {
+pub async fn list(
+    State(queues): State<Queues>,
+    caller: Caller,
+    reader: Reader,
+    mut query: Query,
+) -> Result<Response, Problem> {
     let queue = query.take("queue", QueueName::parse).unwrap_or_default();
     let (after, limit) = read_page(&mut query, Cursor::of_batches);
     query.finish(Some(()))?;
     guard::queue(&caller, &queue)?;
+    let turn = reader.look().await?;
     known(&queues, &queue).await?;
     let page = queues.batches(&queue, after, limit).await.map_err(Problem::of_a_look)?;
     let batches = page.batches.iter().map(shapes::Batch::new).collect();
-    Ok(Json(shapes::BatchPage { batches, next: page.next.map(shapes::Text) }).into_response())
+    Ok(reading::answer(turn, &shapes::BatchPage { batches, next: page.next.map(shapes::Text) }))
 }
 
 /// `GET /batches/{id}`
@@ -68,10 +75,11 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let batch = waiting.batch(&id, wait).await;
+    let seen = waiting.batch(&id, wait, &pass.caller.account()).await;
     guard::still(&pass, wait)?;
-    let batch = batch.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_batch)?;
-    Ok(answer(&batch))
+    let Seen { what, turn } = seen.map_err(reading::refused)?;
+    let batch = (*what).as_ref().ok_or_else(Problem::unknown_batch)?;
+    Ok(reading::answer(turn, &shapes::Batch::new(batch)))
 }
 
 /// `DELETE /batches/{id}`
@@ -131,14 +139,16 @@ pub async fn seal(
 pub async fn results(
     State(queues): State<Queues>,
     InPath(id): InPath<BatchId>,
+    reader: Reader,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let after = query.take("after", rules::whole_text(0..=limits::BATCH_TOTAL));
     let limit = query.take("limit", rules::whole_text(1..=limits::RESULTS)).unwrap_or(RESULTS);
     query.finish(Some(()))?;
     let from = after.map_or(0, |index| index + 1);
+    let turn = reader.page().await?;
     let page = queues.results(&id, from, limit).await.map_err(Problem::of_a_look)?;
-    Ok(Json(shapes::ResultPage::new(&page.ok_or_else(Problem::unknown_batch)?)).into_response())
+    Ok(reading::answer(turn, &shapes::ResultPage::new(&page.ok_or_else(Problem::unknown_batch)?)))
 }
 
 fn answer(batch: &queue::Batch) -> Response {

@@ -15,13 +15,12 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    answer::Json,
     guard,
     headers::LastEventId,
     path::InPath,
     problem::Problem,
     query::{Query, read_queues},
-    shapes,
+    reading, shapes,
 };
 use crate::{
     access::Pass,
@@ -61,14 +60,17 @@ pub async fn events(
 pub async fn of_job(
     State(queues): State<Queues>,
     InPath(id): InPath<JobId>,
+    reader: reading::Reader,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let position = |text: &str| Position::parse(text).ok_or(Invalid("must be the `next` of a page"));
     let after = query.take("after", position);
     query.finish(Some(()))?;
+    let turn = reader.page().await?;
     let story = queues.story(&id, after).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
     let events = story.events.iter().map(shapes::Event::new).collect();
-    Ok(Json(shapes::Story { events, next: story.next.map(shapes::Text), whole: story.whole }).into_response())
+    let story = shapes::Story { events, next: story.next.map(shapes::Text), whole: story.whole };
+    Ok(reading::answer(turn, &story))
 }
 
 /// Which events are wanted.

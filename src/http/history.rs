@@ -1,11 +1,15 @@
 //! What was counted in a queue, minute by minute and hour by hour.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 
-use super::{answer::Json, operator::known, path::InPath, problem::Problem, query::Query, rules, shapes, time};
+use super::{
+    operator::known,
+    path::InPath,
+    problem::Problem,
+    query::Query,
+    reading::{self, Reader},
+    rules, shapes, time,
+};
 use crate::{
     job::{Millis, QueueName, limits},
     queue::{Queues, Step},
@@ -15,16 +19,18 @@ use crate::{
 pub async fn history(
     State(queues): State<Queues>,
     InPath(queue): InPath<QueueName>,
+    reader: Reader,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let step = query.take("step", read_step).unwrap_or(Step::Minute);
     let after = query.take("after", time::of_text);
     let limit = query.take("limit", rules::whole_text(1..=limits::HISTORY_HOURS)).unwrap_or(limits::HISTORY_MINUTES);
     query.finish(Some(()))?;
+    let turn = reader.look().await?;
     known(&queues, &queue).await?;
     let from = after.map_or(Millis(0), |after| Millis(after.0.saturating_add(1)));
     let found = queues.history(&queue, step, from).await.map_err(Problem::of_a_look)?;
-    Ok(Json(shapes::History::new(&found, step, limit as usize)).into_response())
+    Ok(reading::answer(turn, &shapes::History::new(&found, step, limit as usize)))
 }
 
 fn read_step(word: &str) -> Result<Step, &'static str> {

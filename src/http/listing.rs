@@ -2,15 +2,11 @@
 
 use std::time::Instant;
 
-use axum::{
-    extract::State,
-    http::HeaderMap,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, http::HeaderMap, response::Response};
+use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    answer::Json,
     guard,
     lasting::Lasting,
     meant::meant,
@@ -19,13 +15,13 @@ use super::{
     path::InPath,
     problem::Problem,
     query::{MOST_ON_A_PAGE, Query, read_page, read_wait},
-    rules, shapes,
+    reading, rules, shapes,
 };
 use crate::{
     access::{Pass, Role},
     job::{Name, QueueName, State as JobState},
     queue::{Cursor, JobFilter, Queues},
-    waiting::Waiting,
+    waiting::{Seen, Waiting},
 };
 
 /// `GET /queues/{queue}/jobs`
@@ -38,26 +34,29 @@ pub async fn jobs(
     headers: HeaderMap,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let kind = Kind::wanted(&headers);
+    let (kind, who) = (Kind::wanted(&headers), pass.caller.account());
     if kind != Kind::Page {
         let (form, filter, follows) = read_walk(kind, query, &queue)?;
         may_see(&pass, filter.state)?;
         known(&queues, &queue).await?;
         let lasting = Lasting::new(pass, leaving);
         let quiet = Quiet::since(Instant::now());
-        return Walk { waiting, queue, filter, form, follows, lasting, quiet }.answer().await;
+        let (who, list) = (who.clone(), waiting.list(queue.clone(), who));
+        return Walk { waiting, list, queue, who, filter, form, follows, lasting, quiet, rest: Bytes::new() }
+            .answer()
+            .await;
     }
     let asked = (read_filter(&mut query, &queue), read_wait(&mut query));
     let (filter, wait) = query.finish(Some(asked))?;
     may_see(&pass, filter.state)?;
     known(&queues, &queue).await?;
-    let page = waiting.jobs(&queue, filter, wait).await;
+    let seen = waiting.jobs(&queue, filter, wait, &who).await;
     guard::still(&pass, wait)?;
-    let page = page.map_err(Problem::of_a_look)?;
+    let Seen { what: page, turn } = seen.map_err(reading::refused)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
-    let (next, resume) = (page.next.map(shapes::Text), page.resume.map(shapes::Text));
+    let (next, resume) = (page.next.clone().map(shapes::Text), page.resume.clone().map(shapes::Text));
     let forgotten = shapes::Forgotten::new(page.forgotten);
-    Ok(Json(shapes::JobPage { jobs, next, resume, looked: page.looked, forgotten }).into_response())
+    Ok(reading::answer(turn, &shapes::JobPage { jobs, next, resume, looked: page.looked, forgotten }))
 }
 
 fn may_see(pass: &Pass, state: JobState) -> Result<(), Problem> {

@@ -1,15 +1,18 @@
 //! How full Redis is, and whether it writes down what it holds.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 
-use super::{answer::Json, problem::Problem, query::NoQuery, shapes};
+use super::{
+    problem::Problem,
+    query::NoQuery,
+    reading::{self, Reader},
+    shapes,
+};
 use crate::queue::Queues;
 
 /// `GET /redis`
-pub async fn redis(State(queues): State<Queues>, _: NoQuery) -> Result<Response, Problem> {
+pub async fn redis(State(queues): State<Queues>, reader: Reader, _: NoQuery) -> Result<Response, Problem> {
+    let turn = reader.look().await?;
     let nodes = queues.memory().await.map_err(Problem::of_a_look)?;
-    Ok(Json(shapes::Redis::new(&nodes)).into_response())
+    Ok(reading::answer(turn, &shapes::Redis::new(&nodes)))
 }

@@ -41,6 +41,7 @@ mod problem;
 mod producer;
 mod purse;
 mod query;
+mod reading;
 mod recent;
 mod rules;
 mod scrape;

@@ -7,6 +7,7 @@ mod table;
 
 use std::{
     io,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -20,11 +21,11 @@ use futures_util::{StreamExt, stream};
 use serde::Serialize;
 
 pub use self::{form::Kind, formula::pattern as formula_pattern, quiet::Quiet, table::Columns};
-use super::{lasting::Lasting, ndjson::NDJSON, problem::Problem, shapes};
+use super::{lasting::Lasting, ndjson::NDJSON, problem::Problem, reading, shapes};
 use crate::{
     job::QueueName,
-    queue::{Cursor, Fault, JobFilter, JobPage},
-    waiting::Waiting,
+    queue::{Cursor, JobFilter, JobPage},
+    waiting::{List, Seen, Waiting},
 };
 
 /// A blank line is said so often while there is nothing to say, so that nobody takes the connection for dead.
@@ -39,7 +40,9 @@ pub enum Form {
 /// One reader.
 pub struct Walk {
     pub waiting: Waiting,
+    pub list: List,
     pub queue: QueueName,
+    pub who: Arc<str>,
     /// Behind what the reader has.
     pub filter: JobFilter,
     pub form: Form,
@@ -47,6 +50,8 @@ pub struct Walk {
     pub follows: bool,
     pub lasting: Lasting,
     pub quiet: Quiet,
+    /// Of what was said last, what has not gone out yet.
+    pub rest: Bytes,
 }
 
 /// A job on a line, and where a list goes on behind it.
@@ -72,7 +77,7 @@ struct Cut<'a> {
 
 /// What is to be said next.
 enum Next {
-    Page(JobPage),
+    Page(Seen<JobPage>),
     Look,
     Nothing,
 }
@@ -83,8 +88,8 @@ impl Walk {
     /// # Errors
     /// A problem with the first page.
     pub async fn answer(self) -> Result<Response, Problem> {
-        let first = self.waiting.jobs(&self.queue, self.filter.clone(), Duration::ZERO).await;
-        let first = first.map_err(Problem::of_a_look)?;
+        let first = self.waiting.jobs(&self.queue, self.filter.clone(), Duration::ZERO, &self.who).await;
+        let first = first.map_err(reading::refused)?;
         let (kind, head) = match &self.form {
             Form::Lines => (NDJSON, None),
             Form::Table(columns) => ("text/csv; charset=utf-8", Some(Ok(columns.head()))),
@@ -103,34 +108,37 @@ impl Walk {
     }
 
     async fn step(&mut self, next: Next) -> Option<(io::Result<Bytes>, Next)> {
+        if !self.rest.is_empty() {
+            return Some((Ok(reading::piece(&mut self.rest)), next));
+        }
         match next {
             Next::Nothing => None,
-            Next::Page(page) => Some(self.say(&page)),
+            Next::Page(page) => Some(self.say(page)),
             Next::Look => match self.look().await {
-                Ok(page) if page.is_empty() && self.follows => Some((Ok(Bytes::from_static(b"\n")), Next::Look)),
-                Ok(page) => Some(self.say(&page)),
+                Ok(None) => Some((Ok(Bytes::from_static(b"\n")), Next::Look)),
+                Ok(Some(page)) => Some(self.say(page)),
                 Err(problem) => Some((self.cut(&problem), Next::Nothing)),
             },
         }
     }
 
     /// The next page, while the reader may have it.
-    async fn look(&mut self) -> Result<JobPage, Problem> {
+    async fn look(&mut self) -> Result<Option<Seen<JobPage>>, Problem> {
         let wait = if self.follows { HEARTBEAT } else { Duration::ZERO };
         let turn = self.lasting.turn();
         let looking = async {
             turn.await;
-            self.waiting.jobs(&self.queue, self.filter.clone(), wait).await
+            self.list.next(&self.filter, wait).await
         };
-        let page: Result<JobPage, Fault> = tokio::select! {
+        let page = tokio::select! {
             page = looking => page,
             problem = self.lasting.is_over() => return Err(problem),
         };
-        page.map_err(Problem::of_a_look)
+        page.map_err(reading::refused)
     }
 
-    fn say(&mut self, page: &JobPage) -> (io::Result<Bytes>, Next) {
-        let mut text = self.gap(page);
+    fn say(&mut self, Seen { what: page, turn }: Seen<JobPage>) -> (io::Result<Bytes>, Next) {
+        let mut text = self.gap(&page);
         for (job, place) in page.jobs.iter().zip(&page.places) {
             let written = match &self.form {
                 Form::Lines => {
@@ -153,7 +161,9 @@ impl Walk {
         if matches!(self.form, Form::Lines) {
             self.quiet.is_broken_by(&mut text, Instant::now());
         }
-        (Ok(text.into()), next)
+        text.shrink_to_fit();
+        self.rest = reading::counted(turn, text);
+        (Ok(reading::piece(&mut self.rest)), next)
     }
 
     fn gap(&self, page: &JobPage) -> Vec<u8> {

@@ -1,14 +1,11 @@
 //! Who is at work, and who waits for some.
 
-use axum::{
-    extract::State,
-    response::{IntoResponse, Response},
-};
+use axum::{extract::State, response::Response};
 
 use super::{
-    answer::Json,
     problem::Problem,
     query::{Query, read_limit},
+    reading::{self, Reader},
     shapes,
 };
 use crate::{
@@ -23,12 +20,14 @@ pub async fn people(
     State(queues): State<Queues>,
     State(waiting): State<Waiting>,
     caller: Caller,
+    reader: Reader,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let (after, limit) = (query.take("after", HeldUntil::parse), read_limit(&mut query));
     query.finish(Some(()))?;
     let sees = |queue: &QueueName| caller.sees(queue);
+    let turn = reader.page().await?;
     let page = queues.deadlines(after.as_ref(), limit, sees).await.map_err(Problem::of_a_look)?;
     let (waiters, waiting_total) = waiting.waiters(limits::WAITERS, sees);
-    Ok(Json(shapes::People::new(&page, &waiters, waiting_total)).into_response())
+    Ok(reading::answer(turn, &shapes::People::new(&page, &waiters, waiting_total)))
 }

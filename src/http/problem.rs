@@ -132,6 +132,12 @@ impl Problem {
         Self { retry_after_ms: Some(retry_after_ms), ..limited }
     }
 
+    /// More is read at once than may be.
+    pub fn too_many_reads() -> Self {
+        let detail = "too much is being read at once by this key or token, or by all: wait for what is on its way";
+        Self { retry_after_ms: Some(RETRY_AFTER_MS), ..Self::new(Failure::RateLimited, detail) }
+    }
+
     /// More bytes of bodies than there is room for.
     pub fn too_much_in_hand() -> Self {
         let busy = Self::new(Failure::Unavailable, "too many bytes of bodies are in hand; the call had no effect");

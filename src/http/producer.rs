@@ -7,7 +7,7 @@ use axum::{
 
 use super::{
     act::{Act, Done, key_of},
-    answer::{Json, created},
+    answer::created,
     app::PayloadLimit,
     extract::JsonBody,
     guard, incoming,
@@ -16,14 +16,14 @@ use super::{
     path::InPath,
     problem::Problem,
     query::{NoQuery, Query, read_wait},
-    rules, shapes,
+    reading, rules, shapes,
     task::{Bringing, Brought},
 };
 use crate::{
     access::{Caller, Pass},
     job::{JobId, State as JobState, limits},
     queue::{Cancellation, Queues, Reprioritized},
-    waiting::Waiting,
+    waiting::{Seen, Waiting},
 };
 
 /// `POST /jobs`
@@ -65,10 +65,11 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let job = waiting.job(&id, wait).await;
+    let seen = waiting.job(&id, wait, &pass.caller.account()).await;
     guard::still(&pass, wait)?;
-    let job = job.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
-    Ok(Json(shapes::Job::new(&job)).into_response())
+    let Seen { what, turn } = seen.map_err(reading::refused)?;
+    let job = (*what).as_ref().ok_or_else(Problem::unknown_job)?;
+    Ok(reading::answer(turn, &shapes::Job::new(job)))
 }
 
 /// `DELETE /jobs/{id}`

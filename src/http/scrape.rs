@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeSet, HashSet},
     sync::{Arc, PoisonError},
+    time::{Duration, Instant},
 };
 
 use axum::{
@@ -13,7 +14,12 @@ use axum::{
 use metrics_exporter_prometheus::PrometheusHandle;
 use metrics_process::Collector;
 use prometheus::GaugeVec;
+use tokio::sync::Mutex;
 
+use super::{
+    problem::Problem,
+    reading::{self, Reader},
+};
 use crate::{
     access::{Caller, Pattern},
     figures::{OTHER, family},
@@ -25,14 +31,19 @@ use crate::{
 /// How the label of a queue begins.
 const QUEUE: &str = "queue=\"";
 
+/// From when on a look is long, and how many times its length it is good for.
+const LONG: Duration = Duration::from_millis(200);
+const LASTS: u32 = 5;
+
 /// `GET /metrics`
-pub async fn metrics(State(figures): State<Figures>, caller: Caller) -> Response {
+pub async fn metrics(State(figures): State<Figures>, caller: Caller, reader: Reader) -> Result<Response, Problem> {
+    let turn = reader.look().await?;
     let of_queues = figures.look().await;
     let mut all = figures.metrics.render();
     all.push_str(&of_queues);
     let seen = if caller.covers(&Pattern::all()) { all } else { of_callers_queues(&all, &caller) };
     let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
-    ([(header::CONTENT_TYPE, text)], seen).into_response()
+    Ok(([(header::CONTENT_TYPE, text)], reading::body(turn, seen.into())).into_response())
 }
 
 /// The figures without those of queues that are none of the caller's business, and of those summed with them.
@@ -55,15 +66,44 @@ pub struct Figures {
     process: Collector,
     /// The queues that were there when Redis last answered.
     known: Arc<std::sync::Mutex<BTreeSet<QueueName>>>,
+    /// Held while the queues are looked at: a crowd that scrapes waits for one look.
+    looked: Arc<Mutex<Option<Looked>>>,
+}
+
+/// What was seen of queues last.
+struct Looked {
+    begun: Instant,
+    took: Duration,
+    text: String,
+}
+
+impl Looked {
+    /// A look that was long is good for some of its length: scrapes take a part of Redis's time, however many there are.
+    fn is_good_since(&self, since: Instant) -> bool {
+        self.begun >= since || self.took >= LONG && self.begun.elapsed() < self.took * LASTS
+    }
 }
 
 impl Figures {
     pub fn new(queues: Queues, waiting: Waiting, metrics: PrometheusHandle) -> Self {
-        Self { queues, waiting, metrics, process: Collector::default(), known: Arc::default() }
+        Self { queues, waiting, metrics, process: Collector::default(), known: Arc::default(), looked: Arc::default() }
+    }
+
+    /// What is of queues, as it was seen since this was asked.
+    async fn look(&self) -> String {
+        let since = Instant::now();
+        let mut looked = self.looked.lock().await;
+        if let Some(looked) = looked.as_ref().filter(|looked| looked.is_good_since(since)) {
+            return looked.text.clone();
+        }
+        let begun = Instant::now();
+        let text = self.look_up().await;
+        *looked = Some(Looked { begun, took: begun.elapsed(), text: text.clone() });
+        text
     }
 
     /// Looks up what nobody counts, and renders what is of queues.
-    async fn look(&self) -> String {
+    async fn look_up(&self) -> String {
         self.process.collect();
         let (open, most) = self.queues.connections();
         metrics::gauge!("intray_redis_connections").set(open as f64);

@@ -17,6 +17,7 @@ use super::{
     path::InPath,
     problem::{Failure, Problem},
     query::{NoQuery, Query, read_queues, usual_queues},
+    reading::{self, Reader},
     rules, shapes,
 };
 use crate::{
@@ -72,17 +73,19 @@ pub async fn reservations(
     State(queues): State<Queues>,
     caller: Caller,
     InPath(worker): InPath<Name>,
+    reader: Reader,
     mut query: Query,
 ) -> Result<Response, Problem> {
     let names = read_queues(&mut query, &caller);
     let names = query.finish(Some(names))?;
     guard::worker(&caller, Some(&worker))?;
     names.iter().try_for_each(|queue| guard::queue(&caller, queue))?;
+    let turn = reader.look().await?;
     let (held, now, unavailable) = queues.reservations(&names, &worker).await.map_err(Problem::of_a_look)?;
     let is_own = caller.worker.as_ref() == Some(&worker);
     let reservations = held.iter().map(|held| shapes::Reservation::new(held, now, is_own)).collect();
     let unavailable = shapes::named(&unavailable);
-    Ok(Json(shapes::Reservations { reservations, server_time: now.into(), unavailable }).into_response())
+    Ok(reading::answer(turn, &shapes::Reservations { reservations, server_time: now.into(), unavailable }))
 }
 
 fn read_reserve(

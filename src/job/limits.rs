@@ -87,6 +87,15 @@ pub const CATCH_UPS: usize = 4;
 pub const CATCH_UPS_OF_CALLER: usize = 2;
 pub const CATCH_UP_MS: u64 = 50;
 pub const CATCH_UP_EVENTS: usize = 64;
+/// Bytes of answers of large reads that are in memory, in all and of one caller, and as how many a read counts until its
+/// answer is there. The same of smaller reads.
+pub const ANSWERS: usize = 32 << 20;
+pub const ANSWERS_OF_CALLER: usize = ANSWERS / 4 * 3;
+pub const ANSWER: usize = 2 << 20;
+pub const SMALL_ANSWERS: usize = 16 << 20;
+pub const SMALL_ANSWERS_OF_CALLER: usize = SMALL_ANSWERS / 4 * 3;
+/// An answer up to this costs nothing: its connection has as much in hand anyway.
+pub const SMALL_ANSWER: usize = 16 << 10;
 /// Reads of one caller that wait for their turn, and how long one waits before it is refused.
 pub const READS_WAITING: usize = 512;
 pub const READ_WAIT_MS: u64 = 2_000;

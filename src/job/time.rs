@@ -1,7 +1,7 @@
 //! Instants, and how long a job rests.
 
 /// Milliseconds since 1970 by Redis's clock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Millis(pub u64);
 
 impl Millis {

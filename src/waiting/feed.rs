@@ -152,7 +152,7 @@ impl Feed {
         if self.turn.is_none() {
             let (waiting, who) = (self.waiting.clone(), self.who.clone());
             let asked =
-                self.asked.get_or_insert_with(|| Box::pin(async move { waiting.catch_ups().enter(&who).await }));
+                self.asked.get_or_insert_with(|| Box::pin(async move { waiting.inner.catch_ups.enter(&who).await }));
             self.turn = Some(asked.await);
             self.asked = None;
         }

@@ -1,5 +1,8 @@
-//! How many costly reads are done at once, in all and for one caller. Callers take turns: a caller who asks for many waits
-//! behind its own calls, and takes no turn of another caller.
+//! How many costly reads are done at once, and how many bytes of their answers are in memory, in all and for one caller.
+//! Callers take turns: a caller who asks for many waits behind its own calls, and takes no turn of another caller.
+
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -16,34 +19,52 @@ use crate::job::limits;
 pub struct Reads(Arc<Shared>);
 
 struct Shared {
-    at_once: usize,
-    of_caller: usize,
-    /// A turn ends after so long, whether or not its holder has given it back.
-    longest: Option<Duration>,
+    bounds: Bounds,
     state: Mutex<State>,
+}
+
+/// How much is read at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    pub at_once: usize,
+    pub of_caller: usize,
+    /// A turn ends after so long, whether or not its holder has given it back.
+    pub longest: Option<Duration>,
+    /// Bytes of answers in memory, in all and of one caller; a read counts as so many until its answer is there.
+    pub bytes: usize,
+    pub bytes_of_caller: usize,
+    pub bytes_of_read: usize,
 }
 
 #[derive(Default)]
 struct State {
-    inside: usize,
+    taken: Taken,
     callers: HashMap<Arc<str>, Calls>,
     /// The callers who wait, in their turn.
     line: VecDeque<Arc<str>>,
 }
 
+/// Reads that are being done, and bytes of answers that are in memory.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Taken {
+    reads: usize,
+    bytes: usize,
+}
+
 /// Of one caller.
 #[derive(Default)]
 struct Calls {
-    inside: usize,
+    taken: Taken,
     waiting: VecDeque<oneshot::Sender<Turn>>,
 }
 
-/// The right to read now; given back when it is dropped.
+/// The right to read now, and then the room that the answer takes; given back when it is dropped.
 pub struct Turn(Arc<Mutex<Option<Permit>>>);
 
 struct Permit {
     reads: Reads,
     who: Arc<str>,
+    taken: Taken,
 }
 
 /// There was no turn in time.
@@ -51,8 +72,8 @@ struct Permit {
 pub struct Busy;
 
 impl Reads {
-    pub fn new(at_once: usize, of_caller: usize, longest: Option<Duration>) -> Self {
-        Self(Arc::new(Shared { at_once, of_caller, longest, state: Mutex::default() }))
+    pub fn new(bounds: Bounds) -> Self {
+        Self(Arc::new(Shared { bounds, state: Mutex::default() }))
     }
 
     /// Waits for a turn, however long that takes.
@@ -87,11 +108,10 @@ impl Reads {
     /// A turn at once, or where one will be handed over.
     fn ask(&self, who: &Arc<str>, most: usize) -> Result<Result<Turn, oneshot::Receiver<Turn>>, Busy> {
         let mut state = self.state();
-        let is_room = state.inside < self.0.at_once;
-        let calls = state.callers.entry(who.clone()).or_default();
-        if is_room && calls.inside < self.0.of_caller && calls.waiting.is_empty() {
-            calls.inside += 1;
-            state.inside += 1;
+        let State { taken, callers, line } = &mut *state;
+        let calls = callers.entry(who.clone()).or_default();
+        if calls.waiting.is_empty() && self.0.bounds.allow(taken, &calls.taken) {
+            self.0.bounds.take(taken, &mut calls.taken);
             drop(state);
             return Ok(Ok(self.turn(who.clone())));
         }
@@ -105,14 +125,15 @@ impl Reads {
         let is_first = calls.waiting.is_empty();
         calls.waiting.push_back(sender);
         if is_first {
-            state.line.push_back(who.clone());
+            line.push_back(who.clone());
         }
         Ok(Err(granted))
     }
 
     fn turn(&self, who: Arc<str>) -> Turn {
-        let held = Arc::new(Mutex::new(Some(Permit { reads: self.clone(), who })));
-        if let Some(longest) = self.0.longest {
+        let taken = Taken { reads: 1, bytes: self.0.bounds.bytes_of_read };
+        let held = Arc::new(Mutex::new(Some(Permit { reads: self.clone(), who, taken })));
+        if let Some(longest) = self.0.bounds.longest {
             let lent = Arc::downgrade(&held);
             tokio::spawn(async move {
                 time::sleep(longest).await;
@@ -129,7 +150,7 @@ impl Reads {
     /// Hands on what has become free.
     fn hand_on(&self) {
         loop {
-            let next = self.state().next(self.0.at_once, self.0.of_caller);
+            let next = self.state().next(&self.0.bounds);
             let Some((who, waiter)) = next else { return };
             // Of a waiter who has just left, it comes back here.
             drop(waiter.send(self.turn(who)));
@@ -137,125 +158,116 @@ impl Reads {
     }
 }
 
-impl State {
-    /// The next who waits and may go in: it is counted as inside.
-    fn next(&mut self, at_once: usize, of_caller: usize) -> Option<(Arc<str>, oneshot::Sender<Turn>)> {
-        if self.inside >= at_once {
-            return None;
+impl Bounds {
+    pub(super) const PAGES: Self = Self {
+        at_once: limits::READS,
+        of_caller: limits::READS_OF_CALLER,
+        longest: None,
+        bytes: limits::ANSWERS,
+        bytes_of_caller: limits::ANSWERS_OF_CALLER,
+        bytes_of_read: limits::ANSWER,
+    };
+    pub(super) const LOOKS: Self = Self {
+        at_once: limits::LOOKS,
+        of_caller: limits::LOOKS_OF_CALLER,
+        longest: None,
+        bytes: limits::SMALL_ANSWERS,
+        bytes_of_caller: limits::SMALL_ANSWERS_OF_CALLER,
+        bytes_of_read: limits::SMALL_ANSWER,
+    };
+    /// What is seen is kept until all have taken it, and those wait for turns of the others.
+    pub(super) const SHARED_PAGES: Self =
+        Self { bytes: limits::SMALL_ANSWERS, bytes_of_caller: limits::SMALL_ANSWERS_OF_CALLER, ..Self::PAGES };
+    pub(super) const CATCH_UPS: Self = Self {
+        at_once: limits::CATCH_UPS,
+        of_caller: limits::CATCH_UPS_OF_CALLER,
+        longest: Some(Duration::from_millis(limits::CATCH_UP_MS)),
+        bytes: 0,
+        bytes_of_caller: 0,
+        bytes_of_read: 0,
+    };
+
+    fn allow(&self, all: &Taken, own: &Taken) -> bool {
+        all.reads < self.at_once
+            && own.reads < self.of_caller
+            && all.bytes + self.bytes_of_read <= self.bytes
+            && own.bytes + self.bytes_of_read <= self.bytes_of_caller
+    }
+
+    fn take(&self, all: &mut Taken, own: &mut Taken) {
+        for taken in [all, own] {
+            taken.reads += 1;
+            taken.bytes += self.bytes_of_read;
         }
+    }
+}
+
+impl State {
+    /// The next who waits and may go in: what that takes is counted.
+    fn next(&mut self, bounds: &Bounds) -> Option<(Arc<str>, oneshot::Sender<Turn>)> {
         for _ in 0..self.line.len() {
             let who = self.line.pop_front()?;
             let Some(calls) = self.callers.get_mut(&who) else { continue };
-            let may = calls.inside < of_caller;
             let mut waiter = None;
-            while may && waiter.is_none() && !calls.waiting.is_empty() {
+            while waiter.is_none() && !calls.waiting.is_empty() && bounds.allow(&self.taken, &calls.taken) {
                 waiter = calls.waiting.pop_front().filter(|waiter| !waiter.is_closed());
             }
-            if calls.waiting.is_empty() {
-                if waiter.is_none() && calls.inside == 0 {
-                    self.callers.remove(&who);
-                }
-            } else {
+            if waiter.is_some() {
+                bounds.take(&mut self.taken, &mut calls.taken);
+            }
+            if !calls.waiting.is_empty() {
                 self.line.push_back(who.clone());
+            } else if calls.taken == Taken::default() {
+                self.callers.remove(&who);
             }
             if let Some(waiter) = waiter {
-                self.inside += 1;
-                self.callers.entry(who.clone()).or_default().inside += 1;
                 return Some((who, waiter));
             }
         }
         None
     }
 
-    fn leave(&mut self, who: &Arc<str>) {
-        self.inside -= 1;
-        if let Some(calls) = self.callers.get_mut(who) {
-            calls.inside -= 1;
-            if calls.inside == 0 && calls.waiting.is_empty() {
-                self.callers.remove(who);
-            }
+    /// So much less is taken.
+    fn give_back(&mut self, who: &Arc<str>, less: Taken) {
+        let own = self.callers.get_mut(who);
+        let (own, is_alone) = own.map_or((None, false), |calls| (Some(&mut calls.taken), calls.waiting.is_empty()));
+        for taken in [Some(&mut self.taken), own].into_iter().flatten() {
+            taken.reads -= less.reads;
+            taken.bytes -= less.bytes;
         }
+        if is_alone && self.callers.get(who).is_some_and(|calls| calls.taken == Taken::default()) {
+            self.callers.remove(who);
+        }
+    }
+}
+
+impl Turn {
+    /// The read is done, and its answer takes so many bytes from now on. A small one costs nothing.
+    pub fn is_over(&self, bytes: usize) {
+        let bytes = if bytes <= limits::SMALL_ANSWER { 0 } else { bytes };
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(permit) = held.as_mut() else { return };
+        let (reads, who) = (permit.reads.clone(), permit.who.clone());
+        {
+            let mut state = reads.state();
+            let more = Taken { reads: 0, bytes };
+            state.taken.bytes += more.bytes;
+            if let Some(calls) = state.callers.get_mut(&who) {
+                calls.taken.bytes += more.bytes;
+            }
+            state.give_back(&who, std::mem::replace(&mut permit.taken, more));
+        }
+        drop(held);
+        reads.hand_on();
     }
 }
 
 impl Drop for Turn {
     fn drop(&mut self) {
         let permit = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Permit { reads, who }) = permit {
-            reads.state().leave(&who);
+        if let Some(Permit { reads, who, taken }) = permit {
+            reads.state().give_back(&who, taken);
             reads.hand_on();
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn who(name: &str) -> Arc<str> {
-        name.into()
-    }
-
-    /// Tries once.
-    async fn now(reads: &Reads, name: &str) -> Option<Turn> {
-        time::timeout(Duration::from_millis(20), reads.enter(&who(name))).await.ok()
-    }
-
-    #[tokio::test]
-    async fn reads_are_bounded_in_all_and_for_each_caller() {
-        let reads = Reads::new(3, 2, None);
-        let ann = [now(&reads, "ann").await, now(&reads, "ann").await];
-        assert!(ann.iter().all(Option::is_some) && now(&reads, "ann").await.is_none(), "two of one caller");
-        let bob = now(&reads, "bob").await;
-        assert!(bob.is_some() && now(&reads, "bob").await.is_none(), "three in all");
-        drop(ann);
-        assert!(now(&reads, "bob").await.is_some(), "what is given back is there for others");
-        drop(bob);
-        assert!(reads.state().callers.is_empty() && reads.state().inside == 0, "who has gone is forgotten");
-    }
-
-    #[tokio::test]
-    async fn callers_take_turns_and_a_crowd_waits_behind_itself() {
-        let reads = Reads::new(1, 1, None);
-        let first = reads.enter(&who("crowd")).await;
-        let (sender, mut served) = tokio::sync::mpsc::unbounded_channel();
-        for name in ["crowd"; 50].into_iter().chain(["ann"]) {
-            let (reads, sender) = (reads.clone(), sender.clone());
-            tokio::spawn(async move {
-                let turn = reads.enter(&who(name)).await;
-                sender.send(name).expect("heard");
-                drop(turn);
-            });
-            tokio::task::yield_now().await;
-        }
-        drop((first, sender));
-        let mut order = Vec::new();
-        while let Some(name) = served.recv().await {
-            order.push(name);
-        }
-        assert_eq!(order.len(), 51);
-        assert!(order[..2].contains(&"ann"), "{order:?}");
-    }
-
-    #[tokio::test]
-    async fn waiters_who_leave_take_no_turn() {
-        let reads = Reads::new(1, 1, None);
-        let first = reads.enter(&who("ann")).await;
-        for _ in 0..3 {
-            assert!(now(&reads, "ann").await.is_none());
-        }
-        drop(first);
-        assert!(now(&reads, "ann").await.is_some());
-        assert!(reads.state().line.is_empty() && reads.state().callers.is_empty());
-    }
-
-    #[tokio::test]
-    async fn a_turn_that_is_not_given_back_ends() {
-        let reads = Reads::new(1, 1, Some(Duration::from_millis(30)));
-        let kept = reads.enter(&who("ann")).await;
-        let next = time::timeout(Duration::from_secs(10), reads.enter(&who("bob"))).await.expect("a turn");
-        drop(kept);
-        assert_eq!(reads.state().inside, 1, "it was given back once");
-        drop(next);
     }
 }

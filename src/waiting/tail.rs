@@ -35,10 +35,15 @@ struct Tail {
     news: Notify,
     /// It knows where the stream ended when it began.
     begun: watch::Sender<bool>,
+    /// When it last told of anything: whoever looks later sees that.
+    told: Mutex<Option<Instant>>,
 }
 
 /// What happens in a queue from now on.
-pub struct Following(broadcast::Receiver<Update>);
+pub struct Following {
+    updates: broadcast::Receiver<Update>,
+    tail: Arc<Tail>,
+}
 
 /// What who follows a queue is told.
 #[derive(Debug, Clone)]
@@ -62,14 +67,26 @@ impl Following {
     /// # Errors
     /// When some were missed.
     pub async fn next(&mut self) -> Result<Update, TooSlow> {
-        self.0.recv().await.map_err(|_| TooSlow)
+        self.updates.recv().await.map_err(|_| TooSlow)
     }
 
-    /// Until something happens that matters. What happened with it is passed over: one look sees it all.
-    async fn something(&mut self, matters: impl Fn(&Event) -> bool) {
+    /// Until something happens that matters, and answers since when a look sees it. What happened with it is passed over:
+    /// one look sees it all.
+    pub(super) async fn something(&mut self, matters: impl Fn(&Event) -> bool) -> Instant {
         while self.next().await.is_ok_and(|update| matches!(update, Update::Event(event) if !matters(&event))) {}
         tokio::time::sleep(BREATH).await;
-        self.0 = self.0.resubscribe();
+        self.updates = self.updates.resubscribe();
+        self.tail.told().unwrap_or_else(Instant::now)
+    }
+}
+
+impl Tail {
+    fn told(&self) -> Option<Instant> {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tells(&self) {
+        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 }
 
@@ -112,55 +129,14 @@ impl Waiting {
                 updates: broadcast::Sender::new(KEPT),
                 news: Notify::new(),
                 begun: watch::Sender::new(false),
+                told: Mutex::default(),
             });
             self.inner.wanted.add(queue);
             let (inner, tail_of, queue) = (self.inner.clone(), tail.clone(), queue.clone());
             self.inner.watches.spawn(async move { read(&inner, &tail_of, queue).await });
             tail
         });
-        (Following(tail.updates.subscribe()), tail.begun.subscribe())
-    }
-
-    /// Looks, and looks again when something happened that matters, until it is enough or the time is up.
-    ///
-    /// # Errors
-    /// When Redis is not well at the end.
-    pub async fn until<T, F: Future<Output = Result<T, Fault>>>(
-        &self,
-        queue: &QueueName,
-        wait: Duration,
-        look: impl Fn() -> F,
-        enough: impl Fn(&T) -> bool,
-        matters: impl Fn(&Event) -> bool,
-    ) -> Result<T, Fault> {
-        let deadline = Instant::now() + wait;
-        let mut seen = look().await;
-        if wait.is_zero() || seen.as_ref().is_ok_and(&enough) {
-            return seen;
-        }
-        let mut following = None;
-        loop {
-            if following.is_none() {
-                following = self.follow(queue).await.ok();
-            }
-            // It may have happened before it was followed.
-            seen = look().await;
-            if seen.as_ref().is_ok_and(&enough) {
-                return seen;
-            }
-            let something = async {
-                match (&seen, &mut following) {
-                    (Ok(_), Some(following)) => following.something(&matters).await,
-                    _ => tokio::time::sleep(PAUSE).await,
-                }
-            };
-            tokio::select! {
-                () = something => {}
-                // What Redis did not answer until now is not asked once more.
-                () = tokio::time::sleep_until(deadline) => return if seen.is_ok() { look().await } else { seen },
-                () = self.inner.stop.cancelled() => return seen,
-            }
-        }
+        (Following { updates: tail.updates.subscribe(), tail: tail.clone() }, tail.begun.subscribe())
     }
 }
 
@@ -195,6 +171,9 @@ async fn catch_up(inner: &Inner, tail: &Tail, queue: &QueueName, last: &mut Opti
     tail.begun.send_replace(true);
     loop {
         let passage = inner.queues.events_after(queue, position, Part::LARGE).await?;
+        if !passage.whole || !passage.events.is_empty() {
+            tail.tells();
+        }
         if !passage.whole {
             if passage.events.is_empty() {
                 // Ahead of all there is: it goes on from here, and whoever listens looks for themselves at what is kept.

@@ -1,44 +1,246 @@
 //! Waiting for what becomes of one job or batch, or for the next one of a list.
 
-use std::time::Duration;
+use std::{hash::Hash, sync::Arc, time::Duration};
 
-use super::Waiting;
-use crate::{
-    job::{BatchId, JobId, QueueName},
-    queue::{Batch, Fault, Job, JobFilter, JobPage, Subject},
+use tokio::time::{self, Instant};
+
+use super::{
+    Waiting,
+    looks::{Look, Looks, Refused},
+    reads::{Reads, Turn},
+    tail::{Following, PAUSE},
 };
+use crate::{
+    job::{BatchId, Concern, JobId, QueueName, State},
+    queue::{Batch, Event, Fault, Job, JobFilter, JobPage, Subject},
+};
+
+/// What was seen, and the turn to say it in.
+pub struct Seen<T> {
+    pub what: Arc<T>,
+    pub turn: Turn,
+}
+
+/// What is looked at, and on whose account.
+struct Question<'q, K, T> {
+    queue: &'q QueueName,
+    key: K,
+    looks: &'q Looks<K, T>,
+    /// Whose turns a look for all takes, and one that is answered.
+    shared: &'q Reads,
+    reads: &'q Reads,
+    who: &'q Arc<str>,
+    size: fn(&T) -> usize,
+}
+
+/// A reader who goes through a list to its end, and beyond.
+pub struct List {
+    waiting: Waiting,
+    queue: QueueName,
+    who: Arc<str>,
+    watch: Watch,
+}
+
+/// How one who waits hears of what happens.
+#[derive(Default)]
+struct Watch {
+    following: Option<Following>,
+    /// It wants a look that began no earlier; none if it has seen all that has happened.
+    needed: Option<Instant>,
+}
 
 impl Waiting {
     /// The job, as soon as it has ended or the time is up. `None`: there is no such job.
     ///
     /// # Errors
-    /// When Redis is not well at the end.
-    pub async fn job(&self, id: &JobId, wait: Duration) -> Result<Option<Job>, Fault> {
-        let look = || self.inner.queues.job(id.clone());
+    /// When too much is read already, or Redis is not well at the end.
+    pub async fn job(&self, id: &JobId, wait: Duration, who: &Arc<str>) -> Result<Seen<Option<Job>>, Refused> {
+        let inner = &self.inner;
+        let size = |job: &Option<Job>| job.as_ref().map_or(0, size_of);
+        let (queue, key, looks) = (&id.queue, id.clone(), &inner.jobs);
+        let question = Question { queue, key, looks, shared: &inner.shared_looks, reads: &inner.looks, who, size };
+        let look = || inner.queues.job(id.clone());
         let ended = |job: &Option<Job>| job.as_ref().is_none_or(|job| job.state.is_ended());
         let own = |subject: &Subject| matches!(subject, Subject::Job(job) | Subject::Member(job) if job == id);
-        self.until(&id.queue, wait, look, ended, |event| own(&event.subject)).await
+        self.once(&question, wait, look, ended, |event| own(&event.subject)).await
     }
 
     /// The batch, as soon as it is over or the time is up. `None`: there is no such batch.
     ///
     /// # Errors
-    /// When Redis is not well at the end.
-    pub async fn batch(&self, id: &BatchId, wait: Duration) -> Result<Option<Batch>, Fault> {
-        let look = || self.inner.queues.batch(id);
+    /// When too much is read already, or Redis is not well at the end.
+    pub async fn batch(&self, id: &BatchId, wait: Duration, who: &Arc<str>) -> Result<Seen<Option<Batch>>, Refused> {
+        let inner = &self.inner;
+        let (queue, key, looks, size) = (&id.queue, id.clone(), &inner.batches, |_: &_| 0);
+        let question = Question { queue, key, looks, shared: &inner.shared_looks, reads: &inner.looks, who, size };
+        let look = || inner.queues.batch(id);
         let over = |batch: &Option<Batch>| batch.as_ref().is_none_or(|batch| batch.state.is_over());
         let own = |subject: &Subject| matches!(subject, Subject::Batch(batch) if batch == id);
-        self.until(&id.queue, wait, look, over, |event| own(&event.subject)).await
+        self.once(&question, wait, look, over, |event| own(&event.subject)).await
     }
 
     /// A page of jobs, as soon as there is one on it or the time is up.
     ///
     /// # Errors
-    /// When Redis is not well at the end.
-    pub async fn jobs(&self, queue: &QueueName, filter: JobFilter, wait: Duration) -> Result<JobPage, Fault> {
+    /// When too much is read already, or Redis is not well at the end.
+    pub async fn jobs(
+        &self,
+        queue: &QueueName,
+        filter: JobFilter,
+        wait: Duration,
+        who: &Arc<str>,
+    ) -> Result<Seen<JobPage>, Refused> {
+        let question = self.page(queue, &filter, who);
         let look = || self.inner.queues.jobs(queue, filter.clone());
-        // A page that looked at as many as it may goes on behind them.
-        let some = |page: &JobPage| !page.is_empty();
-        self.until(queue, wait, look, some, |_| true).await
+        self.once(&question, wait, look, has_some, matters_to(filter.state)).await
     }
+
+    /// A reader's way through a list.
+    pub fn list(&self, queue: QueueName, who: Arc<str>) -> List {
+        List { waiting: self.clone(), queue, who, watch: Watch::default() }
+    }
+
+    fn page<'q>(
+        &'q self,
+        queue: &'q QueueName,
+        filter: &JobFilter,
+        who: &'q Arc<str>,
+    ) -> Question<'q, (QueueName, JobFilter), JobPage> {
+        let size = |page: &JobPage| page.jobs.iter().map(size_of).sum();
+        let key = (queue.clone(), filter.clone());
+        let inner = &self.inner;
+        Question { queue, key, looks: &inner.lists, shared: &inner.shared_pages, reads: &inner.pages, who, size }
+    }
+
+    /// Looks, and waits until it is enough or the time is up, as it is then.
+    async fn once<K: Eq + Hash + Clone, T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        question: &Question<'_, K, T>,
+        wait: Duration,
+        look: impl Fn() -> F,
+        enough: impl Fn(&T) -> bool,
+        matters: impl Fn(&Event) -> bool,
+    ) -> Result<Seen<T>, Refused> {
+        let Question { reads, who, .. } = question;
+        if !wait.is_zero() {
+            let mut watch = Watch { needed: Some(Instant::now()), ..Watch::default() };
+            if let Some(what) = self.until(question, wait, &mut watch, &look, enough, matters).await? {
+                return Ok(Seen { what, turn: reads.enter_soon(who).await? });
+            }
+        }
+        let turn = reads.enter_soon(who).await?;
+        Ok(Seen { what: Arc::new(look().await?), turn })
+    }
+
+    /// Looks, and looks again when something happened that matters, until it is enough. `None`: the time is up, or the
+    /// service ends.
+    async fn until<K: Eq + Hash + Clone, T, F: Future<Output = Result<T, Fault>>>(
+        &self,
+        question: &Question<'_, K, T>,
+        wait: Duration,
+        watch: &mut Watch,
+        look: impl Fn() -> F,
+        enough: impl Fn(&T) -> bool,
+        matters: impl Fn(&Event) -> bool,
+    ) -> Result<Option<Arc<T>>, Refused> {
+        let deadline = Instant::now() + wait;
+        let place = question.looks.of(question.key.clone());
+        let mut refused = None;
+        loop {
+            if let Some(since) = watch.needed {
+                let (begun, seen) = place.since(since, Self::look(question, &look)).await;
+                match seen {
+                    Ok(what) if enough(&what) => {
+                        watch.needed = Some(begun);
+                        return Ok(Some(what));
+                    }
+                    Ok(_) => (refused, watch.needed) = (None, None),
+                    Err(why) => refused = Some(why),
+                }
+            }
+            if watch.following.is_none()
+                && let Ok(following) = self.follow(question.queue).await
+            {
+                // It may have happened before it was followed.
+                (watch.following, watch.needed) = (Some(following), Some(Instant::now()));
+                continue;
+            }
+            let something = async {
+                match (&refused, &mut watch.following) {
+                    (None, Some(following)) => following.something(&matters).await,
+                    _ => {
+                        time::sleep(PAUSE).await;
+                        Instant::now()
+                    }
+                }
+            };
+            tokio::select! {
+                since = something => watch.needed = Some(since),
+                () = time::sleep_until(deadline) => return refused.map_or(Ok(None), Err),
+                () = self.inner.stop.cancelled() => return refused.map_or(Ok(None), Err),
+            }
+        }
+    }
+
+    /// A look for all who look at the same.
+    async fn look<K, T, F: Future<Output = Result<T, Fault>>>(
+        question: &Question<'_, K, T>,
+        look: impl Fn() -> F,
+    ) -> Look<T> {
+        let turn = match question.shared.enter_soon(question.who).await {
+            Ok(turn) => turn,
+            Err(busy) => return Look::refused(busy),
+        };
+        let begun = Instant::now();
+        match look().await {
+            Ok(what) => {
+                turn.is_over((question.size)(&what));
+                Look::at(begun, what, turn)
+            }
+            Err(fault) => Look::refused(fault),
+        }
+    }
+}
+
+impl List {
+    /// The next page, if there is one on it before the time is up; without a wait as it is now.
+    ///
+    /// # Errors
+    /// When Redis is not well at the end.
+    pub async fn next(&mut self, filter: &JobFilter, wait: Duration) -> Result<Option<Seen<JobPage>>, Refused> {
+        let Self { waiting, queue, who, watch } = self;
+        let (pages, look) = (&waiting.inner.pages, || waiting.inner.queues.jobs(queue, filter.clone()));
+        if wait.is_zero() {
+            let turn = pages.enter(who).await;
+            return Ok(Some(Seen { what: Arc::new(look().await?), turn }));
+        }
+        if watch.following.is_none() {
+            watch.needed = Some(Instant::now());
+        }
+        let question = waiting.page(queue, filter, who);
+        let Some(what) = waiting.until(&question, wait, watch, look, has_some, matters_to(filter.state)).await? else {
+            return Ok(None);
+        };
+        if what.next.is_none() {
+            // All that has happened until that look is on it: the rest will be heard.
+            watch.needed = None;
+        }
+        Ok(Some(Seen { what, turn: pages.enter(who).await }))
+    }
+}
+
+/// A page that looked at as many as it may goes on behind them.
+fn has_some(page: &JobPage) -> bool {
+    !page.is_empty()
+}
+
+/// Jobs come into the lists of what has ended by one kind of event each.
+fn matters_to(state: State) -> impl Fn(&Event) -> bool {
+    let is_end = matches!(state, State::Completed | State::Cancelled | State::Dead);
+    move |event| !is_end || event.kind.concerns() == Concern::Job(state)
+}
+
+fn size_of(job: &Job) -> usize {
+    let late = job.late_results.iter().filter_map(|late| late.result.as_ref());
+    job.payload.iter().chain(&job.result).chain(late).map(|json| json.len()).sum()
 }

@@ -100,6 +100,7 @@ mod queues {
     mod operating; // What operators do and see: requeue, priorities, pause, settings, lists.
     mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
     mod priorities; // Another priority for many jobs at once: of whom, in which order, and where the next call goes on.
+    mod reading; // Many who read as much as they can: they wait for each other, and nobody else notices.
     mod registry; // The registry of queues: what it lost is put back.
     mod retention; // How long ended jobs are kept, and what readers learn of those that are gone.
     mod searching; // What payloads and errors contain: found page by page, in bounded looks.

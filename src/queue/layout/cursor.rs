@@ -5,7 +5,7 @@ use std::fmt;
 use crate::job::{Code, Invalid};
 
 /// Where a page ended. Opaque: hex of what the list goes on from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Cursor(Vec<u8>);
 
 impl Cursor {

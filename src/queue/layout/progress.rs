@@ -62,7 +62,7 @@ impl fmt::Display for Progress {
 }
 
 /// Which of the jobs of one state an operator means, to see or to change.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Meant {
     pub client: Option<Name>,
     pub batch: Option<BatchId>,

@@ -12,7 +12,7 @@ use crate::queue::{
 };
 
 /// Which jobs of a queue to list.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobFilter {
     pub state: State,
     pub meant: Meant,

@@ -1,0 +1,158 @@
+//! Looks that are shared: of those who wait for the same thing one looks, and the others take what that one has seen, as long
+//! as it is new enough for them. So what one change costs Redis does not grow with how many wait for it.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::{sync::Mutex as Turns, time::Instant};
+
+use super::reads::{Busy, Turn};
+use crate::queue::Fault;
+
+/// What is looked at now, by whomever.
+pub(super) struct Looks<K, T>(Mutex<HashMap<K, Arc<Last<T>>>>);
+
+/// Held while somebody looks: the others wait for what is seen.
+type Last<T> = Turns<Option<Look<T>>>;
+
+/// Why a read came to nothing.
+#[derive(Debug, Clone)]
+pub enum Refused {
+    /// Too much is read already.
+    Busy,
+    Fault(Fault),
+}
+
+/// What was seen, and when that look began. A fault counts as seen when it was found: nobody tries again who has waited for it.
+pub(super) struct Look<T> {
+    pub(super) begun: Instant,
+    pub(super) seen: Result<Arc<T>, Refused>,
+    /// The room that it takes, as long as somebody uses it.
+    _room: Option<Turn>,
+}
+
+/// The place of one who looks at something.
+pub(super) struct Place<'l, K: Eq + Hash, T> {
+    looks: &'l Looks<K, T>,
+    key: K,
+    last: Option<Arc<Last<T>>>,
+}
+
+impl From<Busy> for Refused {
+    fn from(_: Busy) -> Self {
+        Self::Busy
+    }
+}
+
+impl From<Fault> for Refused {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl<T> Look<T> {
+    pub(super) fn at(begun: Instant, what: T, room: Turn) -> Self {
+        Self { begun, seen: Ok(Arc::new(what)), _room: Some(room) }
+    }
+
+    pub(super) fn refused(why: impl Into<Refused>) -> Self {
+        Self { begun: Instant::now(), seen: Err(why.into()), _room: None }
+    }
+}
+
+impl<K, T> Default for Looks<K, T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Eq + Hash + Clone, T> Looks<K, T> {
+    pub(super) fn of(&self, key: K) -> Place<'_, K, T> {
+        let last = self.all().entry(key.clone()).or_default().clone();
+        Place { looks: self, key, last: Some(last) }
+    }
+}
+
+impl<K, T> Looks<K, T> {
+    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<Last<T>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Eq + Hash, T> Place<'_, K, T> {
+    /// What a look has seen that began no earlier than this, and when it began; if there is none yet, one is made.
+    pub(super) async fn since(
+        &self,
+        since: Instant,
+        look: impl Future<Output = Look<T>>,
+    ) -> (Instant, Result<Arc<T>, Refused>) {
+        let Some(last) = &self.last else { return (since, Err(Refused::Busy)) };
+        let mut last = last.lock().await;
+        if let Some(look) = last.as_ref().filter(|look| look.begun >= since) {
+            return (look.begun, look.seen.clone());
+        }
+        // What was seen before is not kept beside what is seen now.
+        *last = None;
+        let look = look.await;
+        let answer = (look.begun, look.seen.clone());
+        *last = Some(look);
+        answer
+    }
+}
+
+impl<K: Eq + Hash, T> Drop for Place<'_, K, T> {
+    fn drop(&mut self) {
+        let mut all = self.looks.all();
+        self.last = None;
+        if all.get(&self.key).is_some_and(|last| Arc::strong_count(last) == 1) {
+            all.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicU32, Ordering},
+        time::Duration,
+    };
+
+    use super::*;
+
+    #[tokio::test]
+    async fn waiters_for_one_thing_share_a_look() {
+        let (looks, made) = (Looks::<&str, u32>::default(), AtomicU32::new(0));
+        let look = async || {
+            let begun = Instant::now();
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            let seen = Ok(Arc::new(made.fetch_add(1, Ordering::Relaxed)));
+            Look { begun, seen, _room: None }
+        };
+        let before = Instant::now();
+        let see = async |since: Instant| looks.of("list").since(since, look()).await.1.expect("seen");
+        let kept = looks.of("list");
+        let seen = futures_util::future::join_all((0..50).map(|_| see(before))).await;
+        assert!(seen.iter().all(|seen| **seen == 0), "one look for all: {seen:?}");
+        assert_eq!(*see(Instant::now()).await, 1, "what is old is looked at again");
+        drop(kept);
+        assert!(looks.all().is_empty(), "nothing is kept of what nobody looks at");
+    }
+
+    #[tokio::test]
+    async fn waiters_for_a_look_that_fails_take_its_fault() {
+        let looks = Looks::<&str, u32>::default();
+        let made = AtomicU32::new(0);
+        let look = async || {
+            made.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            Look::refused(Busy)
+        };
+        let see = async |since: Instant| looks.of("list").since(since, look()).await.1;
+        let seen = futures_util::future::join_all((0..20).map(|_| see(Instant::now()))).await;
+        assert!(seen.iter().all(Result::is_err));
+        assert_eq!(made.load(Ordering::Relaxed), 1);
+    }
+}

@@ -1,0 +1,92 @@
+use super::*;
+
+fn who(name: &str) -> Arc<str> {
+    name.into()
+}
+
+fn reads(at_once: usize, of_caller: usize, longest: Option<Duration>) -> Reads {
+    Reads::new(Bounds { at_once, of_caller, longest, bytes: 100_000, bytes_of_caller: 50_000, bytes_of_read: 10_000 })
+}
+
+/// Tries once.
+async fn now(reads: &Reads, name: &str) -> Option<Turn> {
+    time::timeout(Duration::from_millis(20), reads.enter(&who(name))).await.ok()
+}
+
+#[tokio::test]
+async fn reads_are_bounded_in_all_and_for_each_caller() {
+    let reads = reads(3, 2, None);
+    let ann = [now(&reads, "ann").await, now(&reads, "ann").await];
+    assert!(ann.iter().all(Option::is_some) && now(&reads, "ann").await.is_none(), "two of one caller");
+    let bob = now(&reads, "bob").await;
+    assert!(bob.is_some() && now(&reads, "bob").await.is_none(), "three in all");
+    drop(ann);
+    assert!(now(&reads, "bob").await.is_some(), "what is given back is there for others");
+    drop(bob);
+    assert!(is_empty(&reads), "who has gone is forgotten");
+}
+
+fn is_empty(reads: &Reads) -> bool {
+    let state = reads.state();
+    state.callers.is_empty() && state.line.is_empty() && state.taken == Taken::default()
+}
+
+#[tokio::test]
+async fn answers_in_memory_leave_no_room_for_reads() {
+    let reads = reads(9, 9, None);
+    let large = now(&reads, "ann").await.expect("a turn");
+    large.is_over(41_000);
+    assert!(now(&reads, "ann").await.is_none(), "no room for what another read may take");
+    let bob = [now(&reads, "bob").await.expect("a turn"), now(&reads, "bob").await.expect("a turn")];
+    bob[0].is_over(45_000);
+    assert!(now(&reads, "cid").await.is_none(), "nor in all");
+    bob[1].is_over(20);
+    assert!(now(&reads, "cid").await.is_some(), "what is small costs nothing");
+    drop((large, bob));
+    assert!(is_empty(&reads));
+}
+
+#[tokio::test]
+async fn callers_take_turns_and_a_crowd_waits_behind_itself() {
+    let reads = reads(1, 1, None);
+    let first = reads.enter(&who("crowd")).await;
+    let (sender, mut served) = tokio::sync::mpsc::unbounded_channel();
+    for name in ["crowd"; 50].into_iter().chain(["ann"]) {
+        let (reads, sender) = (reads.clone(), sender.clone());
+        tokio::spawn(async move {
+            let turn = reads.enter(&who(name)).await;
+            sender.send(name).expect("heard");
+            drop(turn);
+        });
+        tokio::task::yield_now().await;
+    }
+    drop((first, sender));
+    let mut order = Vec::new();
+    while let Some(name) = served.recv().await {
+        order.push(name);
+    }
+    assert_eq!(order.len(), 51);
+    assert!(order[..2].contains(&"ann"), "{order:?}");
+}
+
+#[tokio::test]
+async fn waiters_who_leave_take_no_turn() {
+    let reads = reads(1, 1, None);
+    let first = reads.enter(&who("ann")).await;
+    for _ in 0..3 {
+        assert!(now(&reads, "ann").await.is_none());
+    }
+    drop(first);
+    assert!(now(&reads, "ann").await.is_some());
+    assert!(is_empty(&reads));
+}
+
+#[tokio::test]
+async fn a_turn_that_is_not_given_back_ends() {
+    let reads = reads(1, 1, Some(Duration::from_millis(30)));
+    let kept = reads.enter(&who("ann")).await;
+    let next = time::timeout(Duration::from_secs(10), reads.enter(&who("bob"))).await.expect("a turn");
+    drop(kept);
+    assert_eq!(reads.state().taken.reads, 1, "it was given back once");
+    drop(next);
+}
