@@ -30,6 +30,7 @@ pub use self::{
 };
 use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens};
 use crate::files::{self, Watched};
+use crate::job::QueueName;
 pub use crate::job::Role;
 
 /// Who was let in, and by what: it can be asked again whether that still holds. Never printed.
@@ -150,9 +151,34 @@ impl Access {
         Ok(Pass { caller, control: self.control.clone(), credential: credential.into() })
     }
 
-    /// Whether a key or token is one, for calls that nobody needs one for. It does not count as a call.
-    pub fn knows(&self, credential: &str) -> bool {
-        self.control.as_ref().is_some_and(|control| control.identify(credential).is_ok())
+    /// Whose key or token it is, for calls that need none. It does not count as a call.
+    pub fn known(&self, credential: &str) -> Option<Caller> {
+        self.control.as_ref()?.identify(credential).ok()
+    }
+
+    /// Whether there are keys for different queues, so that callers have shares of what all need.
+    pub fn has_parts(&self) -> bool {
+        self.keys().is_some_and(|keys| keys.has_parts())
+    }
+
+    /// Which of different keys' patterns a queue belongs to.
+    pub fn part(&self, queue: &QueueName) -> Option<usize> {
+        self.keys()?.part(queue)
+    }
+
+    /// Who pays for what a caller takes: a key for itself. Tokens are many and made at will, so those that one pattern of the keys
+    /// covers pay together, and so do the others of one issuer.
+    pub fn payer(&self, caller: &Caller) -> Arc<str> {
+        if caller.key_name().is_some() {
+            return caller.credential.clone();
+        }
+        let pattern =
+            self.keys().and_then(|keys| keys.covering(caller.patterns()).map(|p| ["pattern\n", p.as_str()].concat()));
+        pattern.map_or_else(|| caller.issuer().into(), Into::into)
+    }
+
+    fn keys(&self) -> Option<Arc<Keys>> {
+        self.control.as_ref()?.keys.as_ref().map(Watched::now)
     }
 
     /// What signs tokens. `None`: there is no secret to do it with.

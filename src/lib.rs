@@ -35,6 +35,8 @@ pub mod queue;
 pub mod service;
 /// Digests.
 mod sha256;
+/// Limits that all callers share.
+pub mod shares;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
 /// Byte order marks.

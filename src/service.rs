@@ -3,7 +3,7 @@
 mod backend;
 mod signals;
 
-use std::{future::Future, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
@@ -15,8 +15,9 @@ use crate::{
     access::{Access, Sources},
     config::{LogFormat, Origin, Serve},
     figures, http,
+    job::QueueName,
     listen::{self, Certificate, End},
-    queue::{Check, Queues},
+    queue::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
 };
@@ -49,7 +50,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let address = listener.local_addr().context("the listening address")?;
     let metrics = install_metrics()?;
     let backend = Backend::open(&options.store).await?;
-    backend.queues.bound(options.max_queues);
+    backend.queues.bound(options.max_queues, Arc::new(Parts(access.clone())));
     backend.queues.figures().label(options.metrics_queues);
     if let Err(wrong) = fit(&backend.queues).await {
         backend.close().await;
@@ -138,6 +139,15 @@ pub async fn fit(queues: &Queues) -> anyhow::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Queues belong to the patterns of the keys.
+struct Parts(Access);
+
+impl Owners for Parts {
+    fn owner(&self, queue: &QueueName) -> Option<usize> {
+        self.0.part(queue)
+    }
 }
 
 fn install_metrics() -> anyhow::Result<PrometheusHandle> {

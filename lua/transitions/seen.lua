@@ -8,9 +8,11 @@ local clock = require 'base/clock'
 return function(q, args)
   local most, new = tonumber(args[1]), 0
   for i = 2, #args do
-    if most > 0 and not redis.call('ZSCORE', q.registry, args[i]) then new = new + 1 end
+    -- One that was vacated has a score below 0, and no place.
+    local seen = most > 0 and redis.call('ZSCORE', q.registry, args[i])
+    if most > 0 and not (seen and tonumber(seen) >= 0) then new = new + 1 end
   end
-  if new > 0 and redis.call('ZCARD', q.registry) + new > most then return {'many'} end
+  if new > 0 and redis.call('ZCOUNT', q.registry, 0, '+inf') + new > most then return {'many'} end
 
   local told = {'ZADD', q.registry}
   for i = 2, #args do told[#told + 1], told[#told + 2] = clock.now(q), args[i] end

@@ -107,6 +107,11 @@ impl Caller {
         self.credential.clone()
     }
 
+    /// Who signed their token: what stands before its worker.
+    pub(super) fn issuer(&self) -> &str {
+        self.credential.rsplit_once('\n').map_or(&*self.credential, |(issuer, _)| issuer)
+    }
+
     /// The name of their key. A token has none, and nor has anybody without access control.
     pub fn key_name(&self) -> Option<&str> {
         self.credential.strip_prefix(KEY)

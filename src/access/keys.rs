@@ -5,7 +5,7 @@ use subtle::ConstantTimeEq;
 use super::{Bad, Caller, Pattern, Role, Until};
 use crate::{
     files::Described,
-    job::Invalid,
+    job::{Invalid, QueueName},
     sha256::{Sha256, hex},
 };
 
@@ -50,7 +50,11 @@ impl std::str::FromStr for HashStart {
 }
 
 /// The file's content.
-pub(super) struct Keys(Vec<Key>);
+pub(super) struct Keys {
+    keys: Vec<Key>,
+    /// Their patterns, each once, the narrowest first.
+    patterns: Vec<Pattern>,
+}
 
 pub(super) struct Key {
     hash: Hash,
@@ -73,18 +77,37 @@ impl Keys {
             }
             keys.push(key);
         }
-        Ok(Self(keys))
+        let mut patterns: Vec<_> = keys.iter().flat_map(|key| key.caller.patterns()).cloned().collect();
+        patterns.sort_by(|a, b| (b.letters(), a.as_str()).cmp(&(a.letters(), b.as_str())));
+        patterns.dedup();
+        Ok(Self { keys, patterns })
+    }
+
+    /// Whether there are keys for different queues.
+    pub(super) fn has_parts(&self) -> bool {
+        self.patterns.len() > 1
+    }
+
+    /// Which pattern a queue belongs to, of different ones: the narrowest that matches.
+    pub(super) fn part(&self, queue: &QueueName) -> Option<usize> {
+        let nth = || self.patterns.iter().position(|pattern| pattern.matches(queue)).unwrap_or(self.patterns.len());
+        self.has_parts().then(nth)
+    }
+
+    /// The narrowest pattern of a key that covers all these.
+    pub(super) fn covering(&self, queues: &[Pattern]) -> Option<&Pattern> {
+        self.patterns.iter().find(|pattern| queues.iter().all(|queue| pattern.covers(queue)))
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.keys.is_empty()
     }
 
     /// Every hash is compared, and each in constant time. A key that has ended is told from one that there is not.
     pub(super) fn find(&self, key: &str) -> Option<Result<Caller, Bad>> {
         let hash = Sha256::digest(key);
         let mut found = None;
-        for key in &self.0 {
+        for key in &self.keys {
             if bool::from(key.hash.ct_eq(&hash)) {
                 found = Some(&key.caller);
             }
@@ -95,9 +118,9 @@ impl Keys {
 
 impl Described for Keys {
     fn described(&self) -> String {
-        match self.0.iter().filter(|key| key.caller.has_ended()).count() {
-            0 => format!("{} keys", self.0.len()),
-            ended => format!("{} keys, {ended} of them past their end", self.0.len()),
+        match self.keys.iter().filter(|key| key.caller.has_ended()).count() {
+            0 => format!("{} keys", self.keys.len()),
+            ended => format!("{} keys, {ended} of them past their end", self.keys.len()),
         }
     }
 }
@@ -153,7 +176,6 @@ pub fn make(name: &KeyName, role: Role, pattern: &Pattern, until: Option<Until>)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::QueueName;
 
     fn made(name: &str, role: Role, pattern: &str) -> MadeKey {
         make(&name.parse().expect("a name"), role, &Pattern::parse(pattern).expect("a pattern"), None)
@@ -183,6 +205,28 @@ mod tests {
             assert!(keys.find(wrong).is_none(), "{wrong}");
         }
         assert!(Keys::parse("# nobody\n").expect("a file").find(&web.key).is_none());
+    }
+
+    #[test]
+    fn queues_belong_to_the_narrowest_pattern() {
+        let file = |lines: &[(&str, &str)]| {
+            let lines: Vec<_> = lines.iter().map(|(name, pattern)| made(name, Role::Producer, pattern).line).collect();
+            Keys::parse(&lines.join("\n")).expect("a file")
+        };
+        let keys = file(&[("root", "*"), ("a", "a-*"), ("more", "a-*"), ("b", "b-*"), ("one", "a-1")]);
+        let part = |queue: &str| keys.part(&QueueName::parse(queue).expect("a queue"));
+        assert!(keys.has_parts() && part("a-2") == part("a-3") && part("c") == part("d"));
+        for (one, other) in [("a-1", "a-2"), ("a-2", "b-2"), ("b-2", "c"), ("a-2", "c")] {
+            assert_ne!(part(one), part(other), "{one} {other}");
+        }
+        let covering = |texts: &[&str]| {
+            let patterns: Vec<_> = texts.iter().map(|text| Pattern::parse(text).expect("a pattern")).collect();
+            keys.covering(&patterns).map(|pattern| pattern.as_str().to_owned())
+        };
+        assert_eq!(covering(&["a-7", "a-8"]).as_deref(), Some("a-*"));
+        assert_eq!(covering(&["a-7", "b-8"]).as_deref(), Some("*"));
+        let alike = file(&[("a", "a-*"), ("more", "a-*")]);
+        assert!(!alike.has_parts() && alike.part(&QueueName::parse("a-1").expect("a queue")).is_none());
     }
 
     #[test]

@@ -36,6 +36,11 @@ impl Pattern {
         glob(self.0.as_bytes(), other.0.as_bytes())
     }
 
+    /// How many characters a queue must share with it: of two that cover the same, the narrower one has more.
+    pub(super) fn letters(&self) -> usize {
+        self.0.bytes().filter(|byte| *byte != b'*').count()
+    }
+
     /// The queue, if it is only one.
     pub fn exact(&self) -> Option<QueueName> {
         QueueName::parse(&self.0).ok()

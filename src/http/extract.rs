@@ -110,11 +110,13 @@ mod tests {
     use axum::{body::Body, http::header};
 
     use super::{super::purse::Bodies, *};
-    use crate::job::limits;
+    use crate::{access::Access, job::limits};
 
     fn paid(request: Request) -> Request {
         let mut request = request;
-        request.extensions_mut().insert(Admission { pass: None, purse: Purse::of_known(&Bodies::default()) });
+        request
+            .extensions_mut()
+            .insert(Admission { pass: None, purse: Purse::of_known(&Bodies::new(Access::off()), None) });
         request
     }
 

@@ -1,12 +1,9 @@
 //! Who is let in, and what handlers ask when the queue is in the body.
 
-use std::{
-    net::SocketAddr,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use axum::{
-    extract::{ConnectInfo, FromRequestParts, Request},
+    extract::{FromRequestParts, Request},
     http::{HeaderMap, header, request::Parts},
     response::Response,
 };
@@ -19,6 +16,7 @@ use super::{
 use crate::{
     access::{Access, Bad, Caller, Pass, Refusal, Who},
     job::{BatchId, JobId, Name, QueueName, limits},
+    shares::By,
 };
 
 const NOT_VALID: &str = "the key or token is not valid, or not any more";
@@ -45,20 +43,26 @@ pub struct Admission {
 /// # Errors
 /// A problem, when the caller may not do this.
 pub fn check(door: &Door, who: Who, request: &mut Request) -> Result<Option<Peer>, Problem> {
-    let is_stranger = who == Who::Anyone && !knows(&door.access, request.headers());
-    let stranger = is_stranger.then(|| door.peers.of(request));
+    let known = if who == Who::Anyone { known(&door.access, request.headers()) } else { Some(None) };
+    let stranger = known.is_none().then(|| door.peers.of(request));
     let pass = match who {
         Who::Anyone => None,
         Who::Somebody | Who::Worker | Who::Holdings | Who::Producer | Who::Reader | Who::Viewer | Who::Operator => {
             Some(admit(&door.access, request.headers(), who)?)
         }
     };
+    // The connection is asked for here alone, and with one thing more the map of them would grow for each request.
+    let connection = request.extensions_mut().remove::<By>();
+    let caller = pass.as_ref().map(|pass| &pass.caller);
+    if let (Some(By(connection)), Some(caller), true) = (connection, caller, door.access.is_on())
+        && !connection.charge(&door.access.payer(caller), &|| door.access.has_parts())
+    {
+        return Err(Problem::too_many_connections());
+    }
     let purse = match stranger {
         Some(peer) => Purse::of_stranger(&door.bodies, peer, &door.peers),
-        None => Purse::of_known(&door.bodies),
+        None => Purse::of_known(&door.bodies, caller.cloned().or(known.flatten()).filter(|_| door.access.is_on())),
     };
-    // Nobody further in asks who is connected, and with one thing more the map of them would grow for each request.
-    request.extensions_mut().remove::<ConnectInfo<SocketAddr>>();
     request.extensions_mut().insert(Admission { pass, purse });
     Ok(stranger)
 }
@@ -75,9 +79,12 @@ pub fn judge(door: &Door, peer: Peer, response: Response) -> Result<Response, Pr
     }
 }
 
-/// Whether a credential was shown that is one. Without access control nobody needs to.
-fn knows(access: &Access, headers: &HeaderMap) -> bool {
-    !access.is_on() || bearer(headers).is_ok_and(|credential| access.knows(credential))
+/// Whose credential was shown, if it is one. Without access control there are none, and all are known.
+fn known(access: &Access, headers: &HeaderMap) -> Option<Option<Caller>> {
+    if !access.is_on() {
+        return Some(None);
+    }
+    bearer(headers).ok().and_then(|credential| access.known(credential)).map(Some)
 }
 
 /// A refusal is counted by a word, never with what was sent.

@@ -118,7 +118,8 @@ pub fn router(
     let pages = if policy.demo { pages().merge(folder("/demo")) } else { pages() };
     let routes =
         for_producers().merge(for_workers()).merge(for_operators()).merge(pages).route("/me", get(somebody(me::me)));
-    whole(routes).with_state(Front::new(app, Door { access, peers, bodies: Bodies::default() }, policy))
+    let bodies = Bodies::new(access.clone());
+    whole(routes).with_state(Front::new(app, Door { access, peers, bodies }, policy))
 }
 
 /// What a path that is no route is told, and a method that a route does not have: the one is nobody's secret, the other an

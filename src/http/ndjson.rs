@@ -171,11 +171,12 @@ mod tests {
     use futures_util::stream;
 
     use super::{super::purse::Bodies, *};
+    use crate::access::Access;
 
     /// What is read of a body that comes in such pieces; a line has at most eight bytes.
     async fn read(pieces: &[&str]) -> (Vec<(u64, Option<String>)>, u64) {
         let pieces: Vec<_> = pieces.iter().map(|piece| Ok::<_, Infallible>(piece.to_string())).collect();
-        let purse = Purse::of_known(&Bodies::default());
+        let purse = Purse::of_known(&Bodies::new(Access::off()), None);
         let mut lines = Lines::new(Body::from_stream(stream::iter(pieces)), &purse, 8);
         let mut all = Vec::new();
         loop {
@@ -221,7 +222,7 @@ mod tests {
     #[tokio::test]
     async fn what_breaks_off_has_no_last_line() {
         let pieces = [Ok("1\n2"), Err(std::io::Error::other("cut"))];
-        let purse = Purse::of_known(&Bodies::default());
+        let purse = Purse::of_known(&Bodies::new(Access::off()), None);
         let mut lines = Lines::new(Body::from_stream(stream::iter(pieces)), &purse, 8);
         let (mut whole, mut problem) = (Vec::new(), None);
         while problem.is_none() {

@@ -5,17 +5,16 @@ mod forwarded;
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, Ipv6Addr, SocketAddr},
+    net::{IpAddr, Ipv6Addr},
     sync::{Arc, Mutex, Once, PoisonError},
     time::Instant,
 };
 
-use axum::{
-    extract::{ConnectInfo, Request},
-    http::HeaderMap,
-};
+use axum::{extract::Request, http::HeaderMap};
 use ipnet::IpNet;
 use tokio::sync::{Mutex as Turn, OwnedMutexGuard};
+
+use crate::shares::By;
 
 /// Misses a second of one peer, and at once: an office whose laptops all wake at a time misses once each, a guesser of
 /// reservations of 256 bits misses always.
@@ -63,7 +62,7 @@ impl Peers {
 
     /// Who makes a request: the connection's other end, or whom a trusted proxy names.
     pub fn of(&self, request: &Request) -> Peer {
-        let end = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|ConnectInfo(end)| end.ip());
+        let end = request.extensions().get::<By>().map(|By(connection)| connection.peer().ip());
         end.map_or(Peer::Crowd, |end| Peer::At(network(self.client(end, request.headers()))))
     }
 
@@ -141,16 +140,31 @@ fn network(address: IpAddr) -> IpAddr {
 mod tests {
     use std::time::Duration;
 
+    use std::net::SocketAddr;
+
     use axum::body::Body;
 
     use super::*;
+    use crate::shares::Connection;
+
+    struct At(SocketAddr);
+
+    impl Connection for At {
+        fn peer(&self) -> SocketAddr {
+            self.0
+        }
+
+        fn charge(&self, _: &Arc<str>, _: &dyn Fn() -> bool) -> bool {
+            true
+        }
+    }
 
     fn peer(trusted: &[&str], end: &str, forwarded: &[&str]) -> String {
         let peers = Peers::new(trusted.iter().map(|net| net.parse().expect("a network")).collect());
         let request = forwarded.iter().fold(Request::builder(), |r, value| r.header("x-forwarded-for", *value));
         let mut request = request.body(Body::empty()).expect("a request");
         let end = SocketAddr::new(end.parse().expect("an address"), 1);
-        request.extensions_mut().insert(ConnectInfo(end));
+        request.extensions_mut().insert(By(Arc::new(At(end))));
         match peers.of(&request) {
             Peer::At(address) => address.to_string(),
             Peer::Crowd => "crowd".to_owned(),

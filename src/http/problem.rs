@@ -113,8 +113,10 @@ impl Problem {
     }
 
     pub fn too_many_queues() -> Self {
-        let full =
-            Self::new(Failure::TooManyQueues, "the queue would be new, and there are as many as --max-queues allows");
+        let full = Self::new(
+            Failure::TooManyQueues,
+            "the queue would be new, and there are as many as --max-queues allows, in all or for its key",
+        );
         Self { retry_after_ms: Some(QUEUES_AGAIN_MS), ..full }
     }
 
@@ -138,9 +140,20 @@ impl Problem {
         Self { retry_after_ms: Some(RETRY_AFTER_MS), ..Self::new(Failure::RateLimited, detail) }
     }
 
+    /// A caller has many connections, and the rest of what there may be is kept for others.
+    pub fn too_many_connections() -> Self {
+        let limited = Self::new(
+            Failure::RateLimited,
+            "this key or token has too many of the connections that --max-connections allows to all; the call had no effect",
+        );
+        Self { retry_after_ms: Some(RETRY_AFTER_MS), ..limited }
+    }
+
     /// More bytes of bodies than there is room for.
     pub fn too_much_in_hand() -> Self {
-        let busy = Self::new(Failure::Unavailable, "too many bytes of bodies are in hand; the call had no effect");
+        let rule =
+            "too many bytes of bodies are in hand, here or of this caller, of 128 MiB in all; the call had no effect";
+        let busy = Self::new(Failure::Unavailable, rule);
         Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..busy }
     }
 

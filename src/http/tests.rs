@@ -43,7 +43,7 @@ fn service(routes: Router<Front>, cors: Origins) -> Router {
         queues,
         leaving,
     };
-    let door = Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::default() };
+    let door = Door { access: Access::off(), peers: Peers::new(Vec::new()), bodies: Bodies::new(Access::off()) };
     let policy = Policy { allowed_hosts: vec![], cors, cors_headers: vec![], max_payload: 1, demo: false };
     routes.with_state(Front::new(App(app.into()), door, policy))
 }

@@ -16,7 +16,6 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    extract::ConnectInfo,
     http::{Request, Response, header},
 };
 use bytes::Bytes;
@@ -37,6 +36,7 @@ use super::{
     places::Place,
     written::{Hears, Outbox, Piece, Writes},
 };
+use crate::shares::{By, Connection};
 
 /// Open at a time: the waits and streams of a person's tabs, and whatever else these do meanwhile.
 const MOST_STREAMS: u32 = 100;
@@ -157,12 +157,22 @@ impl Open {
     }
 }
 
+impl Connection for Streams {
+    fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
+        self.place.charge(payer, has_parts)
+    }
+}
+
 pub(super) async fn answer(
     streams: Arc<Streams>,
     mut request: Request<Incoming>,
 ) -> Result<Response<Sending>, Infallible> {
     let stream = streams.begin();
-    request.extensions_mut().insert(ConnectInfo(streams.peer));
+    request.extensions_mut().insert(By(streams.clone()));
     // Who asks whether to send sends nothing before the answer.
     let is_asked_for = request.headers().contains_key(header::EXPECT);
     let rest = Arc::new(Rest::default());

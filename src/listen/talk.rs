@@ -14,7 +14,6 @@ use std::{
 use axum::{
     Router,
     body::Body,
-    extract::ConnectInfo,
     http::{HeaderValue, Request, Response, header},
 };
 use http_body::{Frame, SizeHint};
@@ -27,6 +26,7 @@ use super::{
     places::Place,
     written::{self, Outbox, Piece, Writes},
 };
+use crate::shares::{By, Connection};
 
 /// What is left of a body that nobody wants is thrown away up to this, so that the connection can go on. Beyond it the answer
 /// says that the connection is closed.
@@ -75,6 +75,16 @@ impl Writes for Talk {
     }
 }
 
+impl Connection for Talk {
+    fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
+        self.place.charge(payer, has_parts)
+    }
+}
+
 /// Until a body is there, nothing is in hand yet.
 impl Hears for Talk {
     fn rest(&self) -> &Rest {
@@ -91,7 +101,7 @@ impl Hears for Talk {
 }
 
 pub(super) async fn answer(talk: Arc<Talk>, mut request: Request<Incoming>) -> Result<Response<Leaving>, Infallible> {
-    request.extensions_mut().insert(ConnectInfo(talk.peer));
+    request.extensions_mut().insert(By(talk.clone()));
     let is_asked_for = request.headers().contains_key(header::EXPECT);
     talk.is_asked.store(true, Ordering::Relaxed);
     talk.place.has_head();
@@ -106,7 +116,7 @@ pub(super) async fn answer(talk: Arc<Talk>, mut request: Request<Incoming>) -> R
         Some(rest) => is_asked_for || !Box::pin(is_soon_over(rest, MOST_REST)).await,
         None => false,
     };
-    if is_left || talk.near.is_cancelled() {
+    if is_left || talk.near.is_cancelled() || talk.place.is_refused() {
         response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     Ok(response.map(|body| Leaving { body: Some(body), talk }))

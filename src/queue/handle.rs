@@ -10,7 +10,10 @@ use super::{
     fault::Fault,
     keys::Keys,
     lanes::{Lanes, Sweep},
-    layout::{epoch::Epoch, registry::Registry},
+    layout::{
+        epoch::Epoch,
+        registry::{Owners, Registry},
+    },
     redis::{
         args::Args,
         hints::{Hint, Source, Wanted},
@@ -96,9 +99,9 @@ impl Queues {
         &self.parts.runner.meter.queues
     }
 
-    /// From now on no call brings more queues than this into being.
-    pub fn bound(&self, queues: u32) {
-        self.parts.registry.bound(queues);
+    /// From now on no call brings more queues than this into being, and the last of them are kept for owners of few.
+    pub fn bound(&self, queues: u32, owners: Arc<dyn Owners>) {
+        self.parts.registry.bound(queues, owners);
     }
 
     /// The queues that this instance has moved jobs of since it was last asked.

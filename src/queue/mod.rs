@@ -28,6 +28,7 @@ pub use layout::{
     ended::{AbandonReason, Completed},
     member::NewMember,
     progress::{Meant, Progress},
+    registry::Owners,
     reservation::{Lost, Return},
     task::{Delay, Task},
 };

@@ -119,6 +119,7 @@ mod access {
     mod hosts; // Names that somebody points at this machine, and pages of other sites.
     mod roles; // Viewers, who read and change nothing; and what callers are told of themselves.
     mod routes; // Who may call what: every route with every credential, and what is nobody else's business.
+    mod shares; // Limits that all share: what one key fills, and what is kept for the others.
     mod strangers; // Callers without a credential: what they may say, and what it may cost.
     mod tokens; // Keys that are replaced, and tokens: who makes them, what they fix, how they end.
 }

@@ -1,10 +1,12 @@
 //! The registry knows which queues there are. It is told before the first key of a queue is written, and each minute of
 //! those in use; reading never brings a queue into being.
 
+mod room;
+
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     time::{Duration, Instant},
@@ -23,6 +25,9 @@ use crate::{
         runner::Runner,
     },
 };
+
+use self::room::Counted;
+pub use self::room::Owners;
 
 const TELL_AGAIN: Duration = Duration::from_secs(60);
 /// Queues in one script.
@@ -43,12 +48,15 @@ pub(crate) struct Registry {
     listed: Mutex<Option<Vec<QueueName>>>,
     /// How many queues there may be; 0 = however many.
     most: AtomicU32,
+    /// Whose queues are whose.
+    owners: OnceLock<Arc<dyn Owners>>,
+    counted: Mutex<Option<Counted>>,
 }
 
 impl Registry {
     pub(crate) fn new(runner: Arc<Runner>) -> Self {
-        let (registered, known, listed) = Default::default();
-        Self { runner, registered, known, listed, most: AtomicU32::new(0) }
+        let (registered, known, listed, counted) = Default::default();
+        Self { runner, registered, known, listed, most: AtomicU32::new(0), owners: OnceLock::new(), counted }
     }
 
     fn listed(&self) -> MutexGuard<'_, Option<Vec<QueueName>>> {
@@ -63,9 +71,10 @@ impl Registry {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// From now on no call brings more queues than this into being.
-    pub(crate) fn bound(&self, queues: u32) {
+    /// From now on no call brings more queues than this into being, and the last of them are kept for owners of few.
+    pub(crate) fn bound(&self, queues: u32, owners: Arc<dyn Owners>) {
         self.most.store(queues, Ordering::Relaxed);
+        drop(self.owners.set(owners));
     }
 
     /// Sees to it that the registry knows a queue that is about to be used. False: there are as many as may be.
@@ -78,8 +87,7 @@ impl Registry {
     }
 
     async fn tell_of(&self, queue: &QueueName) -> Result<bool, Fault> {
-        let most = self.most.load(Ordering::Relaxed);
-        let told = match self.tell_if_there(std::slice::from_ref(queue), most).await {
+        let told = match self.tell_if_there_is_room(queue).await {
             Err(fault) if self.may_go_without(&fault) => {
                 // It was told of it before, or is told when it is back.
                 let is_known = self.registered().contains_key(queue) || self.has_keys(queue).await?;

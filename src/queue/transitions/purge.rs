@@ -67,6 +67,9 @@ impl Queues {
                 at = next;
             }
         }
+        if purge.state.is_none() {
+            self.parts.registry.vacate(&purge.queue).await?;
+        }
         Ok(Purged { removed, next: None })
     }
 }
