@@ -5,6 +5,7 @@ mod bulk;
 mod durability;
 mod environment;
 mod exposure;
+mod followed;
 mod key;
 mod manual;
 mod moving;
@@ -34,6 +35,7 @@ pub use self::{
     bulk::{Export, Import},
     durability::Durability,
     environment::{levels, strangers},
+    followed::FollowedUrl,
     key::{Key, KeyTask},
     manual::{completions, manual},
     moving::Move,

@@ -5,6 +5,7 @@ mod backup;
 mod engine;
 mod entries;
 mod folder;
+mod guard;
 mod keeper;
 mod memory;
 mod mend;

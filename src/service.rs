@@ -48,6 +48,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let listener =
         listen::bind(options.listen.address()).await.with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr().context("the listening address")?;
+    let followed = options.store.followed_url().map_err(|line| anyhow!(line))?;
     let metrics = install_metrics()?;
     let backend = Backend::open(&options.store).await?;
     backend.queues.bound(options.max_queues, Arc::new(Parts(access.clone())));
@@ -62,6 +63,9 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
     parts.spawn(backend.queues.clone().mind_redis(closing.clone()));
+    if let Some(url) = followed {
+        parts.spawn(backend.follow(url, closing.clone()));
+    }
     parts.spawn(fold(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());

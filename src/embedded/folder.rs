@@ -13,7 +13,7 @@ use std::{
 
 use tracing::warn;
 
-use super::StartError;
+use super::{StartError, guard::Guard};
 use crate::sha256::{Sha256, hex};
 
 pub(super) const LOCK: &str = "intray.lock";
@@ -25,8 +25,8 @@ const SOCKET_PATH: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 pub(super) struct Folder {
     data: PathBuf,
     socket: PathBuf,
-    /// Holds the lock, and is closed in every program that we start.
-    _lock: File,
+    /// Hold the locks, and are closed in every program that we start.
+    _locks: (Option<File>, File),
 }
 
 impl Folder {
@@ -48,9 +48,13 @@ impl Folder {
             let closed = fs::set_permissions(&data, Permissions::from_mode(0o700));
             closed.or_else(forgive_foreign_owner).map_err(broken)?;
         }
-        let lock = lock(&data)?;
+        let locks = (lock_folder(&data)?, lock(&data)?);
         let socket = socket_path(&data).map_err(broken)?;
-        Ok(Self { data, socket, _lock: lock })
+        Ok(Self { data, socket, _locks: locks })
+    }
+
+    pub(super) fn guard(&self) -> Guard {
+        Guard::new(&self.data, &self.data.join(LOCK), &self.socket)
     }
 
     pub(super) fn data(&self) -> &Path {
@@ -90,6 +94,18 @@ fn forgive_foreign_owner(error: io::Error) -> io::Result<()> {
     if error.kind() == io::ErrorKind::PermissionDenied { Ok(()) } else { Err(error) }
 }
 
+/// The folder itself: a lock that is removed, renamed or replaced leaves it claimed. Where folders cannot be locked, as by some
+/// file systems of a network, the lock in it has to do.
+fn lock_folder(data: &Path) -> Result<Option<File>, StartError> {
+    let folder = File::open(data).map_err(|source| StartError::Folder { path: data.to_owned(), source })?;
+    match folder.try_lock() {
+        Ok(()) => Ok(Some(folder)),
+        Err(TryLockError::WouldBlock) => Err(StartError::InUse(data.to_owned())),
+        Err(TryLockError::Error(_)) => Ok(None),
+    }
+}
+
+/// The lock that earlier versions know.
 fn lock(data: &Path) -> Result<File, StartError> {
     let broken = |source| StartError::Folder { path: data.to_owned(), source };
     let mut options = OpenOptions::new();

@@ -66,10 +66,11 @@ impl Keeper {
             syncer::run(Syncer::new(&data, wants_rewrite), &asked, || syncing.state().stopping);
         })?;
         // Beside the other: a sync can take as long as it wants.
-        let watching = Arc::clone(&control);
+        let (watching, mut guard) = (Arc::clone(&control), folder.guard());
         thread::Builder::new().name("engine-space".to_owned()).spawn(move || {
             let mut next = space.look();
             while watching.pause(next) {
+                guard.look();
                 next = space.look();
             }
         })?;

@@ -16,8 +16,14 @@ use super::read;
 /// # Errors
 /// When it cannot be done, or the file is not `before` any more: then it is as it was.
 pub fn replace(path: &Path, before: &str, after: &str) -> io::Result<()> {
-    let is_link = fs::symlink_metadata(path)?.is_symlink();
-    if is_link {
+    let about = fs::symlink_metadata(path)?;
+    if about.nlink() > 1 {
+        // What it had before would still be there by the other name, and a service may read that one.
+        return Err(io::Error::other(
+            "it has a second name (a hard link), which would keep what it was: remove that one",
+        ));
+    }
+    if about.is_symlink() {
         // So is a file of a mounted ConfigMap or Secret: what is put into its place there is gone with the next change.
         return Err(io::Error::other("it is a symbolic link, as a mounted ConfigMap has: change it where it leads"));
     }
@@ -72,5 +78,21 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
         replace(&path, "theirs", "after").expect("replaced");
         assert_eq!(fs::read_to_string(&path).expect("a file"), "after");
+    }
+
+    #[test]
+    fn a_file_with_a_second_name_is_not_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, other] = ["keys", "other"].map(|name| folder.path().join(name));
+        fs::write(&path, "before").expect("written");
+        fs::hard_link(&path, &other).expect("linked");
+        for name in [&path, &other] {
+            assert!(replace(name, "before", "after").expect_err("two names").to_string().contains("second name"));
+        }
+        assert_eq!(fs::read_to_string(&path).expect("a file"), "before");
+        fs::remove_file(&other).expect("removed");
+        replace(&path, "before", "after").expect("replaced");
+        std::os::unix::fs::symlink(&path, &other).expect("linked");
+        assert!(replace(&other, "after", "x").expect_err("a link").to_string().contains("symbolic link"));
     }
 }

@@ -212,4 +212,37 @@ mod tests {
             assert_eq!(*watched.now(), now, "{text}");
         }
     }
+
+    /// Whatever the name leads to now is what counts, and what is no file changes nothing.
+    #[test]
+    fn a_file_that_is_moved_linked_or_replaced_is_noticed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let [path, other] = ["n", "other"].map(|name| folder.path().join(name));
+        fs::write(&path, "1").expect("written");
+        let watched = Watched::open(vec![path.clone()], sum).expect("a number");
+        let now = || {
+            looks_twice(&watched);
+            *watched.now()
+        };
+        let put = |text: &str| fs::write(&other, text).expect("written");
+        put("2");
+        fs::rename(&other, &path).expect("renamed");
+        assert_eq!(now(), 2, "another file by its name");
+        fs::rename(&path, &other).expect("renamed");
+        assert_eq!(now(), 2, "none by its name");
+        std::os::unix::fs::symlink(&other, &path).expect("linked");
+        put("3");
+        assert_eq!(now(), 3, "a symbolic link, and what it leads to");
+        fs::remove_file(&other).expect("removed");
+        assert_eq!(now(), 3, "a link to nothing");
+        fs::remove_file(&path).expect("removed");
+        fs::create_dir(&path).expect("a folder");
+        assert_eq!(now(), 3, "a folder by its name");
+        fs::remove_dir(&path).expect("removed");
+        put("4");
+        fs::hard_link(&other, &path).expect("linked");
+        assert_eq!(now(), 4, "a hard link");
+        put("5");
+        assert_eq!(now(), 5, "changed by its other name");
+    }
 }

@@ -36,6 +36,7 @@ pub use redis::{
     address::Certificates,
     hints::{Hint, Wanted},
     link::{Disk, Durability, Room},
+    login::Login,
     sentinel::Wanted as WantedPrimary,
     server::{Server, Servers},
 };

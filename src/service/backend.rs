@@ -3,17 +3,19 @@
 use std::future::Future;
 
 use anyhow::{anyhow, bail};
+use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{self, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, Store},
+    config::{self, FollowedUrl, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, Store},
     embedded::{self, GaveUp, PrivateServer},
-    queue::{Certificates, Durability, Queues, Server, Servers, WantedPrimary},
+    queue::{Certificates, Durability, Login, Queues, Server, Servers, WantedPrimary},
 };
 
 /// The Redis of a command: somebody's, or a private one.
 pub struct Backend {
     pub queues: Queues,
     private: Option<PrivateServer>,
+    login: Login,
 }
 
 impl Backend {
@@ -81,7 +83,27 @@ impl Backend {
             (config::Durability::Synced, None) => Durability::Synced,
             (config::Durability::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
         };
-        Self { queues: Queues::on(servers, store.prefix.as_str(), room, durability), private }
+        let login = Login::default();
+        let servers = servers.asked_by(&login);
+        Self { queues: Queues::on(servers, store.prefix.as_str(), room, durability), private, login }
+    }
+
+    /// Takes the user and the password out of the file of the URL whenever it changes.
+    pub(super) fn follow(&self, url: FollowedUrl, stop: CancellationToken) -> impl Future<Output = ()> + use<> {
+        let login = self.login.clone();
+        let changed = move |url: &RedisUrl| {
+            let url = match url {
+                RedisUrl::Embedded => return,
+                RedisUrl::Url(url) => url.expose().to_owned(),
+                RedisUrl::Sentinels(url) => format!("redis://{}localhost", url.who),
+            };
+            match Servers::at(&url, Certificates::default()) {
+                Ok(servers) => servers.lend(&login),
+                // The error might repeat the URL.
+                Err(_) => tracing::warn!("the Redis URL changed and cannot be used, what was read before stays"),
+            }
+        };
+        url.run(changed, stop)
     }
 
     pub async fn close(self) {

@@ -187,6 +187,7 @@ mod program {
     mod bulk; // `intray import` and `intray export`: what breaks is gone on with, what is refused is said.
     mod carried_in; // What `intray import` reads, and what it makes of a line.
     mod carried_out; // What `intray export` writes, and where.
+    mod claimed; // What a running service goes by is removed, renamed or linked: nobody else gets in, and it is said.
     mod counted; // What the metrics of an instance say of what it did.
     pub mod crash; // The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
     mod demo; // `make demo`: a service of its own, and never anybody else's.

@@ -7,6 +7,7 @@ pub(crate) mod complaints;
 pub(crate) mod hints;
 pub(crate) mod link;
 pub(crate) mod links;
+pub(crate) mod login;
 pub(crate) mod mark;
 pub(crate) mod meter;
 pub(crate) mod read;

@@ -6,12 +6,13 @@ use redis::{ConnectionAddr, ConnectionInfo, ErrorKind, RedisError};
 
 use super::{
     address::{Certificates, fixed},
+    login::Login,
     sentinel::{Sentinels, Wanted, error},
 };
 
 /// A Redis to connect to.
 #[derive(Clone)]
-pub struct Server(pub(super) Place);
+pub struct Server(pub(super) Place, Login);
 
 #[derive(Clone)]
 pub(super) enum Place {
@@ -20,6 +21,9 @@ pub(super) enum Place {
     /// Where sentinels say.
     Moving(Arc<Sentinels>),
 }
+
+/// Where it is moves less often.
+const OF_A_LOGIN: u64 = 1 << 32;
 
 /// What a URL leads to.
 #[derive(Clone)]
@@ -48,6 +52,27 @@ impl Servers {
         }
         Ok(Self::Cluster(seeds))
     }
+
+    /// The same, asked by whom `login` says.
+    #[must_use]
+    pub fn asked_by(self, login: &Login) -> Self {
+        let ask = |server: Server| Server(server.0, login.clone());
+        match self {
+            Self::One(server) => Self::One(Box::new(ask(*server))),
+            Self::Cluster(seeds) => Self::Cluster(seeds.into_iter().map(ask).collect()),
+        }
+    }
+
+    /// Has `login` name the user of these from now on.
+    pub fn lend(&self, login: &Login) {
+        let first = match self {
+            Self::One(server) => Some(&**server),
+            Self::Cluster(seeds) => seeds.first(),
+        };
+        if let Some(Server(Place::Fixed(info), _)) = first {
+            login.set(info.redis_settings());
+        }
+    }
 }
 
 impl Server {
@@ -56,7 +81,7 @@ impl Server {
     /// # Errors
     /// When the URL is not one, or a certificate is none.
     pub fn at(url: &str, certificates: Certificates) -> Result<Self, RedisError> {
-        Ok(Self(Place::Fixed(Box::new(fixed(url, certificates)?))))
+        Ok(Self(Place::Fixed(Box::new(fixed(url, certificates)?)), Login::default()))
     }
 
     /// Whichever the sentinels name as primary.
@@ -64,7 +89,7 @@ impl Server {
     /// # Errors
     /// When what is wanted makes no URL, or a certificate is none.
     pub fn by_sentinels(wanted: Wanted) -> Result<Self, RedisError> {
-        Ok(Self(Place::Moving(Arc::new(Sentinels::new(wanted)?))))
+        Ok(Self(Place::Moving(Arc::new(Sentinels::new(wanted)?)), Login::default()))
     }
 
     /// Host and port, the socket, or what the sentinels call it: never who asks, nor their password.
@@ -75,19 +100,21 @@ impl Server {
         }
     }
 
-    /// Where it is now, and a number that is another when it has moved.
+    /// Where it is now, and a number that is another when it has moved or is asked by another user.
     pub(super) async fn now(&self) -> Result<(ConnectionInfo, u64), RedisError> {
-        match &self.0 {
-            Place::Fixed(info) => Ok(((**info).clone(), 0)),
-            Place::Moving(sentinels) => sentinels.primary().await.map_err(error),
-        }
+        let (info, number) = match &self.0 {
+            Place::Fixed(info) => ((**info).clone(), 0),
+            Place::Moving(sentinels) => sentinels.primary().await.map_err(error)?,
+        };
+        let (info, changes) = self.1.apply(info);
+        Ok((info, number + changes * OF_A_LOGIN))
     }
 
     /// Resolves when it has moved from where it was with that number, which most never do.
     pub(super) async fn moved_from(&self, number: u64) {
         match &self.0 {
             Place::Fixed(_) => std::future::pending().await,
-            Place::Moving(sentinels) => sentinels.moved_from(number).await,
+            Place::Moving(sentinels) => sentinels.moved_from(number % OF_A_LOGIN).await,
         }
     }
 
@@ -121,7 +148,7 @@ impl Server {
             },
             _ => ConnectionAddr::Tcp(host.to_owned(), port),
         };
-        Self(Place::Fixed(Box::new((**info).clone().set_addr(addr))))
+        Self(Place::Fixed(Box::new((**info).clone().set_addr(addr))), self.1.clone())
     }
 }
 

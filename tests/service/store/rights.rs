@@ -192,3 +192,32 @@ async fn a_redis_that_no_longer_lets_the_service_in_is_unavailable_and_nothing_h
     assert_eq!(w.queue().await["counts"]["waiting"], 1);
     w.check().await;
 }
+
+/// A password that is rotated in Redis and in the file: a service that runs goes on, whoever is cut off meanwhile.
+#[tokio::test]
+async fn a_rotated_password_is_read_again_from_its_file() {
+    let w = World::start().await;
+    let file = w.folder().join("url");
+    let write = |password: &str| {
+        let url = format!("unix://{}?user=rotated&pass={password}", w.engine.socket().display());
+        std::fs::write(&file, url).expect("written");
+    };
+    let _: String = w.engine.run("ACL SETUSER rotated on >one ~* &* +@all").await;
+    write("one");
+    let path = file.to_str().expect("UTF-8").to_owned();
+    let service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--redis-url-file", &path])).await;
+    let client = Client::new(service.url());
+    client.enqueue(1).await;
+    for password in ["two", "three"] {
+        let _: String = w.engine.run(&format!("ACL SETUSER rotated resetpass >{password}")).await;
+        let _: i64 = w.engine.run("CLIENT KILL USER rotated").await;
+        eventually("it is refused", async || (client.get("/readyz").await.status == 503).then_some(())).await;
+        write(password);
+        let put = async || client.put(json!({ "payload": password })).await;
+        eventually("it is let in again", async || (put().await.status < 300).then_some(())).await;
+        eventually("it is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
+    }
+    let said = service.said();
+    assert!(said.contains("url changed: unix://") && !said.contains("three"), "{said}");
+    w.check().await;
+}

@@ -1,0 +1,60 @@
+//! The file of the Redis URL under a running service: a password that is rotated is another one there.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{RedisUrl, Store};
+use crate::files::{Described, Watched, keep_looking};
+
+/// A URL that is read again when its file changes.
+pub struct FollowedUrl(Arc<Watched<RedisUrl>>);
+
+impl Store {
+    /// Nothing when there is no such file, or it does not matter.
+    ///
+    /// # Errors
+    /// One line for the operator.
+    pub fn followed_url(&self) -> Result<Option<FollowedUrl>, String> {
+        let file = self.redis_url_file.as_ref().filter(|_| self.redis_url.is_none());
+        file.map(|file| Watched::open(vec![file.path.clone()], read).map(|url| FollowedUrl(Arc::new(url)))).transpose()
+    }
+}
+
+impl FollowedUrl {
+    /// Until `stop`; `changed` is given each URL that is another one.
+    pub async fn run(self, changed: impl Fn(&RedisUrl) + Send + Sync + 'static, stop: CancellationToken) {
+        let last = Arc::new((Mutex::new(self.0.now()), changed));
+        let look = move || {
+            let wait = self.0.look();
+            let (now, (last, changed)) = (self.0.now(), &*last);
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            if **last != *now {
+                warn_of_another_place(&last, &now);
+                changed(&now);
+                *last = now;
+            }
+            wait
+        };
+        let look = Arc::new(look);
+        keep_looking("the Redis URL", move || look(), stop).await;
+    }
+}
+
+fn warn_of_another_place(before: &RedisUrl, now: &RedisUrl) {
+    if before.to_string() != now.to_string() {
+        tracing::warn!(
+            "the Redis URL leads to {now} now: only its user and password are taken, start again to go there"
+        );
+    }
+}
+
+fn read(texts: &[String]) -> Result<RedisUrl, String> {
+    RedisUrl::parse(&texts.concat()).map_err(|rule| rule.to_string())
+}
+
+impl Described for RedisUrl {
+    fn described(&self) -> String {
+        self.to_string()
+    }
+}
