@@ -231,7 +231,7 @@ fn strip(q: &str, said: &mut Value) {
     match said {
         Value::Object(fields) => {
             fields.retain(|name, _| {
-                !(["id", "reservation", "next", "server_time", "batch"].contains(&name.as_str())
+                !(["id", "reservation", "next", "resume", "server_time", "batch"].contains(&name.as_str())
                     || name.ends_with("_at"))
             });
             fields.values_mut().for_each(|value| strip(q, value));

@@ -3,7 +3,7 @@
 use intray::{job::QueueName, queue::Queues};
 use serde_json::json;
 
-use crate::world::{Fate, World, eventually, page::Page};
+use crate::world::{Fate, RETENTION_MS, World, eventually, page::Page};
 
 /// The transitions of this file.
 pub const TOLD: [&str; 4] = ["record", "retire", "undo", "unseen"];
@@ -33,7 +33,7 @@ async fn lets_go(script: &str, nth: usize) {
             w.enqueue_as(json!({ "queue": q, "payload": 1 })).await;
         }
         w.complete(&w.reserve_by(json!({ "queues": [gone] })).await).await.is(200);
-        w.pass(DAY_MS + 3_600_001);
+        w.pass(DAY_MS + RETENTION_MS);
         w.post(&format!("/queues/{gone}/sweep"), json!({})).await.is(200);
         assert!(left_of(&w, &gone).await.0 >= 2, "its totals and its history are there");
         w.proxy().catch(script, nth, fate);
