@@ -63,9 +63,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
     parts.spawn(backend.queues.clone().mind_redis(closing.clone()));
-    if let Some(url) = followed {
-        parts.spawn(backend.follow(url, closing.clone()));
-    }
+    parts.spawn(backend.follow(followed, closing.clone()));
     parts.spawn(fold(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
     parts.spawn(waiting.clone().run());

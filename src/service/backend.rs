@@ -88,8 +88,8 @@ impl Backend {
         Self { queues: Queues::on(servers, store.prefix.as_str(), room, durability), private, login }
     }
 
-    /// Takes the user and the password out of the file of the URL whenever it changes.
-    pub(super) fn follow(&self, url: FollowedUrl, stop: CancellationToken) -> impl Future<Output = ()> + use<> {
+    /// Takes the user and the password out of the file of the URL, if there is one, whenever it changes.
+    pub(super) fn follow(&self, url: Option<FollowedUrl>, stop: CancellationToken) -> impl Future<Output = ()> + use<> {
         let login = self.login.clone();
         let changed = move |url: &RedisUrl| {
             let url = match url {
@@ -103,7 +103,11 @@ impl Backend {
                 Err(_) => tracing::warn!("the Redis URL changed and cannot be used, what was read before stays"),
             }
         };
-        url.run(changed, stop)
+        async move {
+            if let Some(url) = url {
+                url.run(changed, stop).await;
+            }
+        }
     }
 
     pub async fn close(self) {

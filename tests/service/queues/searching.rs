@@ -77,8 +77,8 @@ fn spellings(text: &str) -> Vec<String> {
         };
         text.chars().map(spell).collect::<String>()
     };
-    let small: fn(u16) -> String = |unit| format!("\\u{unit:04x}");
-    let capital: fn(u16) -> String = |unit| format!("\\u{unit:04X}");
+    let small = |unit: u16| format!("\\u{unit:04x}");
+    let capital = |unit: u16| format!("\\u{unit:04X}");
     let quoted = serde_json::to_string(text).expect("JSON");
     let plain = quoted[1..quoted.len() - 1].to_owned();
     vec![
