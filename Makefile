@@ -21,7 +21,7 @@ test: rust engine curl
 moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
-	INTRAY_READERS=full cargo test --locked --test service -- --nocapture --test-threads 1 events::resuming queues::reading
+	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::resuming queues::reading
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
 	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest

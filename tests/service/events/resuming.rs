@@ -1,7 +1,10 @@
 //! Many streams that resume at once from long ago, as when the laptops of an office wake: they share what can be read, wait
 //! for each other, and hear everything; nobody else notices.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    hash::{DefaultHasher, Hash, Hasher},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tokio::{
@@ -15,7 +18,7 @@ use crate::{
     events::stream::assert_all_told,
     world::{
         Client, World,
-        honest::{Honest, is_full_size},
+        honest::{Honest, full_size},
     },
 };
 
@@ -51,7 +54,7 @@ impl Stream {
         }
     }
 
-    async fn hear(&mut self, n: usize) -> Vec<String> {
+    async fn hear(mut self, n: usize) -> Vec<String> {
         let mut heard = Vec::with_capacity(n);
         while heard.len() < n {
             heard.push(self.next().await);
@@ -74,34 +77,33 @@ async fn fill(w: &World, jobs: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn resuming_streams_hear_all_and_nobody_else_notices() {
-    let (streams, jobs) = if is_full_size() { (1_500, 3_400) } else { (300, 100) };
+    let (streams, jobs) = full_size().map_or((300, 100), |jobs| (1_500, jobs));
     let w = World::start().await;
     fill(&w, jobs).await;
-    let past = crate::world::keyspace::events(&w.engine, QUEUE).await.len();
+    let events = crate::world::keyspace::events(&w.engine, QUEUE).await.len() + 20;
     let quiet = Honest::quiet(&w).await;
-    let honest = Honest::begin(&w);
-    let mut open = Vec::new();
-    for _ in 0..streams {
-        open.push(Stream::open(&w).await);
-    }
-    let mut first = open.pop().expect("one");
-    let mut expected = first.hear(past / 2).await;
-    // What happens meanwhile comes behind what has happened.
-    w.enqueue_many((0..20).map(|n| json!({ "queue": QUEUE, "payload": ["new", n] }))).await;
-    expected.extend(first.hear(past + 20 - past / 2).await);
-    let told: Vec<Value> = expected.iter().map(|data| serde_json::from_str(data).expect("JSON")).collect();
-    assert_all_told(&w, QUEUE, &told).await;
-    let (expected, mut readers) = (Arc::new(expected), JoinSet::new());
-    for mut stream in open {
-        let expected = expected.clone();
+    let (honest, mut readers) = (Honest::begin(&w), JoinSet::new());
+    let first = Stream::open(&w).await;
+    for _ in 1..streams {
+        let mut stream = Stream::open(&w).await;
         readers.spawn(async move {
-            for (n, expected) in expected.iter().enumerate() {
-                assert_eq!(stream.next().await, *expected, "the {n}th");
+            let mut heard = DefaultHasher::new();
+            for _ in 0..events {
+                stream.next().await.hash(&mut heard);
             }
-            stream
+            (heard.finish(), stream)
         });
     }
+    let first = tokio::spawn(first.hear(events));
+    // What happens meanwhile comes behind what has happened.
+    w.enqueue_many((0..20).map(|n| json!({ "queue": QUEUE, "payload": ["new", n] }))).await;
+    let first = first.await.expect("heard");
+    let told: Vec<Value> = first.iter().map(|data| serde_json::from_str(data).expect("JSON")).collect();
+    assert_all_told(&w, QUEUE, &told).await;
+    let mut expected = DefaultHasher::new();
+    first.iter().for_each(|event| event.hash(&mut expected));
     let heard = readers.join_all().await;
-    quiet.hold_for(&format!("{} streams of {} events", heard.len() + 1, past + 20), &honest.end().await);
+    assert!(heard.iter().all(|(heard, _)| *heard == expected.finish()), "each hears the same in the same order");
+    quiet.hold_for(&format!("{streams} streams of {events} events"), &honest.end().await);
     w.check().await;
 }

@@ -23,7 +23,7 @@ use crate::world::{
     batch_verbs::items,
     contract::NDJSON,
     eventually,
-    honest::{Honest, is_full_size},
+    honest::{Honest, full_size},
     id_of,
     waiters::AT_ONCE,
 };
@@ -78,7 +78,7 @@ async fn reads_on(client: Client, path: String, accept: &'static str, tally: Arc
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_of_every_kind_at_once_leave_others_alone() {
-    let (readers, time) = if is_full_size() { (400, 20) } else { (200, 3) };
+    let (readers, time) = if full_size().is_some() { (400, 20) } else { (200, 3) };
     let w = World::start().await;
     let paths = fill(&w).await;
     let quiet = Honest::quiet(&w).await;
@@ -248,7 +248,7 @@ async fn cost_of_an_end(w: &World, waiters: usize) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_change_costs_the_same_for_one_and_for_many_followers() {
-    let many = if is_full_size() { 500 } else { 150 };
+    let many = if full_size().is_some() { 500 } else { 150 };
     let w = World::start().await;
     w.enqueue("first").await;
     w.complete(&w.reserve().await).await.is(200);
@@ -262,7 +262,7 @@ async fn one_change_costs_the_same_for_one_and_for_many_followers() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_end_costs_the_same_for_one_and_for_many_waiters() {
-    let many = if is_full_size() { 500 } else { 100 };
+    let many = if full_size().is_some() { 500 } else { 100 };
     let w = World::start().await;
     let alone = cost_of_an_end(&w, 1).await;
     assert_eq!(cost_of_an_end(&w, many).await, alone);

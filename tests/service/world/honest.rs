@@ -20,9 +20,9 @@ const QUICK: Duration = Duration::from_millis(1_000);
 /// What the service may take more meanwhile.
 const MEMORY: f64 = 64.0 * 1024.0 * 1024.0;
 
-/// Whether the crowds are as large as an attacker's.
-pub fn is_full_size() -> bool {
-    std::env::var_os("INTRAY_READERS").is_some()
+/// Whether the crowds are as large as an attacker's, and how many jobs there are in the past that they read.
+pub fn full_size() -> Option<usize> {
+    Some(std::env::var("INTRAY_READERS").ok()?.parse().expect("a number of jobs"))
 }
 
 /// A caller who enqueues and probes until it is stopped.
