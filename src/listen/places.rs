@@ -2,6 +2,8 @@
 //! never finished one, then those who are quiet since their last answer, of each the longest quiet. So sockets that say
 //! nothing shut nobody out, and nobody who waits for an answer is cut. Who is quiet for too long goes anyway.
 
+mod payers;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
@@ -17,8 +19,6 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::shares;
-
 /// So long everybody may be quiet, however many wait: a caller who has just come needs a while to say something.
 pub(super) const GRACE: Duration = Duration::from_secs(1);
 /// For the first request's head.
@@ -28,9 +28,6 @@ const HEAD_TIME: Duration = Duration::from_secs(30);
 const IDLE_TIME: Duration = Duration::from_secs(90);
 /// How often it is looked who has been quiet for that long: one clock for all, where hyper would set one for each request.
 const LOOK: Duration = Duration::from_secs(1);
-
-/// So many quiet ones are looked at for one of a certain caller.
-const LOOKED_AT: usize = 256;
 
 pub(super) struct Places {
     most: usize,
@@ -149,30 +146,6 @@ impl Places {
     }
 }
 
-impl State {
-    /// One connection less of somebody.
-    fn forget(&mut self, payer: Option<Arc<str>>) {
-        if let Some(payer) = payer
-            && let Some(own) = self.by_payer.get_mut(&payer)
-        {
-            *own -= 1;
-            self.paid -= 1;
-            if *own == 0 {
-                self.by_payer.remove(&payer);
-            }
-        }
-    }
-
-    /// Sends away one of a caller's own that is quiet, if there is one among those that are quiet the longest.
-    fn make_room_of(&self, payer: &Arc<str>) -> bool {
-        let idle = |(rank, seat): &(&Rank, &Arc<Seat>)| {
-            rank.since.elapsed() >= GRACE && !seat.cut.is_cancelled() && seat.payer().as_ref() == Some(payer)
-        };
-        let seat = self.quiet.iter().take(LOOKED_AT).find(idle);
-        seat.inspect(|(_, seat)| seat.cut.cancel()).is_some()
-    }
-}
-
 impl Place {
     /// When this one is to make room, or everybody is to go.
     pub(super) async fn is_cut(&self) {
@@ -182,33 +155,6 @@ impl Place {
     /// This one is to go, whatever it has in hand.
     pub(super) fn leave(&self) {
         self.seat.cut.cancel();
-    }
-
-    /// From now on it is this caller's. False: they hold many, the rest is kept for others, and none of theirs can go.
-    pub(super) fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
-        if self.seat.payer().as_ref() == Some(payer) {
-            return true;
-        }
-        let mut state = self.places.state();
-        let own = state.by_payer.get(payer).copied().unwrap_or(0);
-        // One that was another's before is none more.
-        let paid = state.paid - usize::from(self.seat.payer().is_some());
-        let is_open = shares::is_open(paid, own, 1, self.places.most, has_parts);
-        self.seat.is_refused.store(false, Ordering::Relaxed);
-        if !is_open && !state.make_room_of(payer) {
-            self.seat.is_refused.store(true, Ordering::Relaxed);
-            return false;
-        }
-        *state.by_payer.entry(payer.clone()).or_default() += 1;
-        state.paid += 1;
-        let before = self.seat.payer().replace(payer.clone());
-        state.forget(before);
-        true
-    }
-
-    /// Whether its last call was refused for that.
-    pub(super) fn is_refused(&self) -> bool {
-        self.seat.is_refused.load(Ordering::Relaxed)
     }
 
     /// The head of a request is there.
