@@ -37,21 +37,6 @@ async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
 }
 
 #[tokio::test]
-async fn a_requeued_job_whose_key_is_taken_lives_without_one() {
-    let w = World::start().await;
-    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 1 })).await;
-    w.fail(&w.reserve().await).await.is(200);
-    let successor = w.enqueue(1).await;
-    assert_eq!(w.requeue(&id).await, 1);
-    assert!(!w.has_key(&id).await && w.has_key(&successor).await);
-    assert_eq!(id_of(&w.put(json!({ "payload": 1 })).await.is(200)), successor);
-    for _ in 0..2 {
-        w.complete(&w.reserve().await).await.is(200);
-    }
-    w.check().await;
-}
-
-#[tokio::test]
 async fn all_the_dead_of_a_queue_rise_at_once() {
     let w = World::start().await;
     w.set(json!({ "max_attempts": 1 })).await;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{Client, Engine, Service, World, assert_holds, eventually, program, run};
+use crate::world::{Client, Engine, RETENTION_MS, Service, World, assert_holds, eventually, program, run};
 
 /// The line that the documents have.
 fn needed() -> Vec<String> {
@@ -67,7 +67,7 @@ async fn a_user_with_the_rights_that_the_documents_name_can_do_everything() {
     client.post("/jobs/release", json!({ "queue": "pages", "worker": "nobody" })).await.is(200);
     client.post("/jobs/requeue", json!({ "queue": "default" })).await.is(200);
     client.post("/queues/default/sweep", json!({})).await.is(200);
-    w.pass(7_200_000);
+    w.pass(RETENTION_MS + 3_600_000);
     eventually("the background task forgets", async || {
         (client.get(&format!("/jobs/{id}")).await.status == 404).then_some(())
     })

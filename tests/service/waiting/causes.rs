@@ -5,10 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::world::{Client, Held, World, waiters::AT_ONCE};
-
-/// How long what has ended is kept.
-const HOUR: u64 = 3_600_000;
+use crate::world::{Client, Held, RETENTION_MS, World, waiters::AT_ONCE};
 
 /// What may happen in the queue `default`.
 enum Step {
@@ -113,7 +110,7 @@ async fn wakes(what: &str, before: &[Step], cause: &Step) {
         }
         w.set(json!({ "paused": null, "backoff": null, "max_attempts": null })).await;
         while w.delete("/queues/default?state=all&force=true").await.is(200)["more"] == true {}
-        w.pass(HOUR + 60_000);
+        w.pass(RETENTION_MS + 60_000);
         w.sweep_until("nothing is left", async || w.records().await == 0).await;
     }
 }
