@@ -31,7 +31,7 @@ const LOOKS: usize = 64;
 /// Sweeps once a period, jittered, and as long as there is more to do, until it is stopped.
 pub async fn run(queues: Queues, period: Duration, stop: CancellationToken) {
     let (mut sweeper, mut pause) = (Sweeper::new(queues, period), jittered(period));
-    while stop.run_until_cancelled(until_next(&sweeper.queues, pause)).await.is_some() {
+    while stop.run_until_cancelled(until_next(&mut sweeper, pause)).await.is_some() {
         // A round that is under way is finished: it is bounded, and half of it would be done anyway.
         pause = match sweeper.round().await {
             Ok(true) => Duration::ZERO,
@@ -44,11 +44,19 @@ pub async fn run(queues: Queues, period: Duration, stop: CancellationToken) {
     }
 }
 
-/// A pause, which a call that meets a full Redis cuts short.
-async fn until_next(queues: &Queues, pause: Duration) {
-    tokio::select! {
-        () = tokio::time::sleep(pause) => {}
-        () = queues.room_is_wanted() => {}
+/// A pause. A call that meets a full Redis cuts it short, if memory is what is short.
+async fn until_next(sweeper: &mut Sweeper, pause: Duration) {
+    let end = tokio::time::Instant::now() + pause;
+    loop {
+        tokio::select! {
+            () = tokio::time::sleep_until(end) => return,
+            () = sweeper.queues.room_is_wanted() => {}
+        }
+        sweeper.scales.weigh(&sweeper.queues, true).await;
+        if sweeper.queues.is_memory_short() {
+            return;
+        }
+        sweeper.queues.end_round(true, |_| false);
     }
 }
 

@@ -25,7 +25,7 @@ pub use self::{
 };
 use self::{
     looks::Looks,
-    reads::{Bounds, Reads},
+    reads::{Bounds, Busy, Reads},
     table::{Seat, Table},
     tail::Tails,
     turns::Turns,
@@ -102,7 +102,7 @@ impl Waiting {
     /// # Errors
     /// When there is none soon.
     pub async fn page_turn(&self, who: &Arc<str>) -> Result<Turn, Refused> {
-        Ok(self.inner.pages.enter_soon(who).await?)
+        self.inner.pages.enter_soon(who).await.map_err(|busy| self.inner.why(busy))
     }
 
     /// A turn for a small read.
@@ -110,7 +110,7 @@ impl Waiting {
     /// # Errors
     /// When there is none soon.
     pub async fn look_turn(&self, who: &Arc<str>) -> Result<Turn, Refused> {
-        Ok(self.inner.looks.enter_soon(who).await?)
+        self.inner.looks.enter_soon(who).await.map_err(|busy| self.inner.why(busy))
     }
 
     /// Hears hints and passes them on until it is stopped.
@@ -253,6 +253,13 @@ impl Waiting {
             Some(snapshots) => self.nothing_in(queues, snapshots),
             None => seen,
         }
+    }
+}
+
+impl Inner {
+    /// Why there was no turn to read in: others read, or they wait for a Redis that is away.
+    fn why(&self, _: Busy) -> Refused {
+        self.queues.lately_away().map_or(Refused::Busy, Refused::Fault)
     }
 }
 

@@ -87,9 +87,7 @@ fn words(part: Part) -> (&'static str, &'static str) {
             "One call at a time. A ratio is to the smallest. Bytes are those of Redis's `used_memory`: records, places, keys of\n\
              deduplication, events.",
         ),
-        Part::Kept => {
-            ("Cost against jobs that have ended and are kept", "One call at a time, in a queue in which nothing waits.")
-        }
+        Part::Kept => ("Cost against kept jobs", "So many jobs have ended and are kept; nothing waits."),
         Part::Clients => {
             ("Cost against clients", "As many jobs wait in each row, as many as there are clients in the last.")
         }

@@ -114,6 +114,11 @@ impl Queues {
         self.parts.runner.shard(queue)
     }
 
+    /// Why Redis was away a moment ago, if it was: what waits behind such calls waits for that.
+    pub fn lately_away(&self) -> Option<Fault> {
+        self.parts.runner.lately_away()
+    }
+
     /// Some of the queues may be away while others are not.
     pub fn has_several_servers(&self) -> bool {
         self.parts.runner.link.is_cluster()

@@ -3,7 +3,7 @@
 use std::{
     mem,
     sync::{Mutex, PoisonError},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use foldhash::HashMap;
@@ -11,7 +11,7 @@ use redis::Value;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    fault::Fault,
+    fault::{Applied, Fault},
     keys::Keys,
     redis::{args::Args, complaints::Complaints, links::Links, meter::Meter},
     retention::Retention,
@@ -21,6 +21,8 @@ use crate::job::QueueName;
 
 /// Bytes of a key beside the prefix and the queue, at most: room is made for so many.
 const KEY: usize = 16;
+/// So long a fault is the reason for which others wait.
+const LATELY: Duration = Duration::from_millis(2_500);
 /// How often a call is run again after room was made for it: others may take it first.
 const RELIEFS: u32 = 3;
 
@@ -32,6 +34,8 @@ pub(crate) struct Runner {
     pub(crate) complaints: Complaints,
     pub(crate) meter: Meter,
     pub(crate) retention: Retention,
+    /// When Redis was last found to be away, and why.
+    away: Mutex<Option<(Instant, Fault)>>,
     /// What was begun and is to be finished before the end.
     pub(crate) tasks: TaskTracker,
     /// How many calls of this instance have moved jobs, by queue, since its sweeper last asked.
@@ -47,6 +51,7 @@ impl Runner {
             complaints: Complaints::default(),
             meter: Meter::default(),
             retention: Retention::default(),
+            away: Mutex::default(),
             tasks: TaskTracker::new(),
             active: Mutex::default(),
         }
@@ -105,8 +110,17 @@ impl Runner {
         if let Err(fault) = &answer {
             self.complaints.about(script_failed, script.name, fault.to_string());
             metrics::counter!("intray_script_faults_total", "script" => script.name).increment(1);
+            if matches!(fault, Fault::Unavailable { .. }) {
+                *self.away.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), fault.clone()));
+            }
         }
         answer
+    }
+
+    /// Why Redis was away a moment ago, if it was.
+    pub(crate) fn lately_away(&self) -> Option<Fault> {
+        let away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
+        away.as_ref().filter(|(at, _)| at.elapsed() < LATELY).map(|(_, fault)| fault.clone().with(Applied::No))
     }
 
     /// A plain command on what scripts keep: where a key is not what it should be, it may be that all queues are elsewhere.

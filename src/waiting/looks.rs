@@ -9,7 +9,7 @@ use std::{
 
 use tokio::{sync::Mutex as Turns, time::Instant};
 
-use super::reads::{Busy, Turn};
+use super::reads::Turn;
 use crate::queue::Fault;
 
 /// What is looked at now, by whomever.
@@ -39,12 +39,6 @@ pub(super) struct Place<'l, K: Eq + Hash, T> {
     looks: &'l Looks<K, T>,
     key: K,
     last: Option<Arc<Last<T>>>,
-}
-
-impl From<Busy> for Refused {
-    fn from(_: Busy) -> Self {
-        Self::Busy
-    }
 }
 
 impl From<Fault> for Refused {
@@ -148,7 +142,7 @@ mod tests {
         let look = async || {
             made.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(20)).await;
-            Look::refused(Busy)
+            Look::refused(Refused::Busy)
         };
         let see = async |since: Instant| looks.of("list").since(since, look()).await.1;
         let seen = futures_util::future::join_all((0..20).map(|_| see(Instant::now()))).await;

@@ -125,10 +125,11 @@ impl Waiting {
         if !wait.is_zero() {
             let mut watch = Watch { needed: Some(Instant::now()), ..Watch::default() };
             if let Some(what) = self.until(question, wait, &mut watch, &look, enough, matters).await? {
-                return Ok(Seen { what, turn: reads.enter_soon(who).await? });
+                let turn = reads.enter_soon(who).await.map_err(|busy| self.inner.why(busy))?;
+                return Ok(Seen { what, turn });
             }
         }
-        let turn = reads.enter_soon(who).await?;
+        let turn = reads.enter_soon(who).await.map_err(|busy| self.inner.why(busy))?;
         Ok(Seen { what: Arc::new(look().await?), turn })
     }
 
@@ -148,7 +149,7 @@ impl Waiting {
         let mut refused = None;
         loop {
             if let Some(since) = watch.needed {
-                let (begun, seen) = place.since(since, Self::look(question, &look)).await;
+                let (begun, seen) = place.since(since, self.look(question, &look)).await;
                 match seen {
                     Ok(what) if enough(&what) => {
                         watch.needed = Some(begun);
@@ -184,12 +185,13 @@ impl Waiting {
 
     /// A look for all who look at the same.
     async fn look<K, T, F: Future<Output = Result<T, Fault>>>(
+        &self,
         question: &Question<'_, K, T>,
         look: impl Fn() -> F,
     ) -> Look<T> {
         let turn = match question.shared.enter_soon(question.who).await {
             Ok(turn) => turn,
-            Err(busy) => return Look::refused(busy),
+            Err(busy) => return Look::refused(self.inner.why(busy)),
         };
         let begun = Instant::now();
         match look().await {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{RETENTION_MS, World, assert_holds, assert_told, id_of, keyspace};
+use crate::world::{RETENTION_MS, World, assert_holds, assert_told, keyspace};
 
 #[tokio::test]
 async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {

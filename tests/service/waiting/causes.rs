@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::world::{Client, Held, RETENTION_MS, World, waiters::AT_ONCE};
+use crate::world::{Client, Held, World, waiters::AT_ONCE};
+
+/// How long ended jobs are kept between two rounds.
+const HOUR: u64 = 3_600_000;
 
 /// What may happen in the queue `default`.
 enum Step {
@@ -108,9 +111,9 @@ async fn wakes(what: &str, before: &[Step], cause: &Step) {
         if !story.batch.is_empty() {
             w.cancel_batch(&story.batch).await;
         }
-        w.set(json!({ "paused": null, "backoff": null, "max_attempts": null })).await;
+        w.set(json!({ "paused": null, "backoff": null, "max_attempts": null, "retention_ms": HOUR })).await;
         while w.delete("/queues/default?state=all&force=true").await.is(200)["more"] == true {}
-        w.pass(RETENTION_MS + 60_000);
+        w.pass(HOUR + 60_000);
         w.sweep_until("nothing is left", async || w.records().await == 0).await;
     }
 }
