@@ -35,7 +35,7 @@ pub struct Key {
     #[arg(long, value_name = "DIGITS", requires = "change", conflicts_with_all = ["name", "role"])]
     hash: Option<HashStart>,
     /// How long the old key is good beside the new one; 0: it ends now
-    #[arg(long, value_name = "MS", default_value_t = 86_400_000, requires = "rotate")]
+    #[arg(long, value_name = "MS", default_value_t = 86_400_000, requires = "rotate", conflicts_with = "revoke")]
     #[arg(value_parser = value_parser!(u64).range(0..=31_536_000_000))]
     overlap_ms: u64,
 }

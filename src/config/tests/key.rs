@@ -44,7 +44,7 @@ fn a_key_is_asked_for_in_words_and_taken_away_too() {
         ("key --rotate web --revoke web --keys-file f", "cannot be used with"),
         ("key web viewer --hash 0abc", "cannot be used with"),
         ("key --revoke web --keys-file f --hash xyz", "hex digits"),
-        ("key --revoke web --keys-file f --overlap-ms 1", "--rotate"),
+        ("key --revoke web --keys-file f --overlap-ms 1", "cannot be used with"),
         ("key --revoke web --keys-file f --until 2999-12-31", "cannot be used with"),
     ] {
         let said = refusal(line);
