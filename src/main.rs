@@ -29,6 +29,15 @@ fn main() -> ExitCode {
     if !matches!(command, Command::Serve(_) | Command::Healthcheck(_)) {
         config::strangers().iter().for_each(|line| eprintln!("intray: {line}"));
     }
+    if matches!(command, Command::Serve(_)) {
+        match service::reap_as_first_process() {
+            Ok(None) => {}
+            Ok(Some(status)) => return ExitCode::from(status),
+            Err(error) => {
+                eprintln!("intray: cannot start a child, so processes without a parent are not reaped: {error}")
+            }
+        }
+    }
     let outcome = match command {
         Command::Healthcheck(options) => {
             healthcheck::run(&options.listen, options.tls.files().is_some()).map_err(anyhow::Error::msg)

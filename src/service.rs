@@ -1,6 +1,7 @@
 //! Starts the parts, and stops them in order, with a deadline.
 
 mod backend;
+mod init;
 mod signals;
 
 use std::{future::Future, sync::Arc, time::Duration};
@@ -10,7 +11,7 @@ use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::{backend::Backend, signals::told_to_end};
+pub use self::{backend::Backend, init::reap_as_first_process, signals::told_to_end};
 use crate::{
     access::{Access, Sources},
     config::{LogFormat, Origin, Serve},

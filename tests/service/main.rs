@@ -193,6 +193,7 @@ mod program {
     mod demo; // `make demo`: a service of its own, and never anybody else's.
     mod examples; // The examples, each run as it is printed: what it shows does happen, and happens again.
     mod figures; // What the page of the metrics says of them, and what they say of people's work.
+    mod first; // The first process of a container reaps what is left to it.
     mod full_disk; // The private server's disk runs full: what was acknowledged is there.
     mod guards; // What guards the service and is empty or garbled, and byte order marks.
     mod leaving; // A service that is told to end.

@@ -42,8 +42,12 @@ impl Tied {
         &mut self.0
     }
 
+    pub fn pid(&self) -> u32 {
+        self.0.id()
+    }
+
     pub fn signal(&self, signal: i32) {
-        signal_process(self.0.id(), signal);
+        signal_process(self.pid(), signal);
     }
 
     pub fn kill(&mut self) {

@@ -88,6 +88,10 @@ impl Service {
         self.said.text()
     }
 
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
     pub fn signal(&self, signal: i32) {
         self.process.signal(signal);
     }

@@ -1,0 +1,148 @@
+//! The service as the first process of a container: whatever is left to it when its parent ends is reaped.
+
+use std::{fs, os::unix::process::ExitStatusExt, path::Path, process::Command};
+
+use crate::world::{Client, Service, eventually, program, run, signal_process};
+
+/// A program in namespaces of its own, as the first process there. It ends with its `unshare`.
+fn contained(script: &str, data: &Path) -> Command {
+    let mut command = Command::new("unshare");
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    command.args(["--pid", "--fork", "--mount-proc", "--kill-child", "/bin/sh", "-c", script]);
+    command.arg(env!("CARGO_BIN_EXE_intray")).arg(data);
+    let like = program([] as [&str; 0]);
+    command.env_clear().envs(like.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    command
+}
+
+/// Nothing where the system permits no namespaces.
+async fn start(first: &str, data: &Path) -> Option<(Service, Client)> {
+    let allowed = run(contained("exit 0", data)).await;
+    if !allowed.status.success() {
+        println!("left out, as no namespaces are permitted here: {}", allowed.stderr.trim());
+        return None;
+    }
+    let script = format!("{first} exec \"$0\" serve --listen 127.0.0.1:0 --data-dir \"$1\"");
+    let service = Service::start(contained(&script, data)).await;
+    let client = Client::new(service.url());
+    Some((service, client))
+}
+
+struct Process {
+    pid: u32,
+    state: char,
+    /// As it calls itself.
+    title: String,
+}
+
+/// The processes below this one and their children, as this machine numbers them.
+fn below(parent: u32) -> Vec<Process> {
+    let entries = fs::read_dir("/proc").expect("/proc").filter_map(Result::ok);
+    let stats = entries.filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok());
+    let mut all: Vec<(u32, Process)> = stats.filter_map(|stat| parsed(&stat)).collect();
+    let (mut parents, mut found) = (vec![parent], Vec::new());
+    while let Some(parent) = parents.pop() {
+        let (children, others) = all.into_iter().partition(|(above, _)| *above == parent);
+        all = others;
+        let children: Vec<(u32, Process)> = children;
+        parents.extend(children.iter().map(|(_, child)| child.pid));
+        found.extend(children.into_iter().map(|(_, child)| child));
+    }
+    found
+}
+
+/// `pid (name) state parent …`, with the parent before the rest.
+fn parsed(stat: &str) -> Option<(u32, Process)> {
+    let pid = stat.split(' ').next()?.parse().ok()?;
+    let mut rest = stat.rsplit_once(") ")?.1.split(' ');
+    let (state, parent) = (rest.next()?.chars().next()?, rest.next()?.parse().ok()?);
+    let title = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    Some((parent, Process { pid, state, title: String::from_utf8_lossy(&title).into_owned() }))
+}
+
+fn find(service: &Service, title: &str) -> Option<u32> {
+    below(service.pid()).into_iter().find(|process| process.title.contains(title)).map(|process| process.pid)
+}
+
+/// The first process of the namespace, and the one that serves.
+fn both(service: &Service) -> (u32, u32) {
+    let found = below(service.pid());
+    let mut intrays = found.iter().filter(|process| process.title.contains("--data-dir\0")).map(|process| process.pid);
+    let first = intrays.next().expect("the first process");
+    (first, intrays.next().unwrap_or(first))
+}
+
+async fn no_zombie_stays(service: &Service) {
+    eventually("every zombie is reaped", async || {
+        below(service.pid()).iter().all(|process| process.state != 'Z').then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn orphans_of_a_shell_are_reaped_by_the_first_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    // One that the shell leaves as it becomes the service, and one whose parent ends while the service runs.
+    let first = "(: > \"$1.early\") & (sleep 0.5; (sleep 0.2; : > \"$1.late\") & ) &";
+    let Some((mut service, client)) = start(first, &data).await else { return };
+    for orphan in ["early", "late"] {
+        eventually(orphan, async || data.with_extension(orphan).exists().then_some(())).await;
+    }
+    no_zombie_stays(&service).await;
+    client.enqueue(1).await;
+    signal_process(both(&service).0, libc::SIGTERM);
+    assert!(service.ended().await.success(), "{}", service.said());
+    assert!(service.said().contains("leaving"), "{}", service.said());
+}
+
+#[tokio::test]
+async fn a_killed_server_leaves_no_zombie_and_its_status_is_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let data = folder.path().join("data");
+    let Some((mut service, client)) = start("", &data).await else { return };
+    let id = client.enqueue(1).await;
+    let redis = redis::Client::open(format!("unix://{}", data.join("redis.sock").display())).expect("a URL");
+    let mut redis = redis.get_multiplexed_async_connection().await.expect("it listens");
+    let mut say = async |words: &[&str]| {
+        let _: redis::Value = redis::cmd(words[0]).arg(&words[1..]).query_async(&mut redis).await.expect("done");
+    };
+    // Ten seconds a key: it is killed in the middle of its rewrite.
+    say(&["CONFIG", "SET", "rdb-key-save-delay", "10000000"]).await;
+    say(&["BGREWRITEAOF"]).await;
+    eventually("a rewrite", async || find(&service, "-aof-rewrite").map(drop)).await;
+    let server = find(&service, "-server").expect("the private server");
+    signal_process(server, libc::SIGKILL);
+    eventually("another server", async || find(&service, "-server").filter(|pid| *pid != server)).await;
+    eventually("it serves", async || (client.get(&format!("/jobs/{id}")).await.status == 200).then_some(())).await;
+    // What is left of the rewrite has no parent and may take its time.
+    if let Some(rewrite) = find(&service, "-aof-rewrite") {
+        signal_process(rewrite, libc::SIGKILL);
+    }
+    no_zombie_stays(&service).await;
+    assert!(service.said().contains("signal: 9"), "{}", service.said());
+    let (first, serving) = both(&service);
+    assert_ne!(first, serving, "the first process only reaps");
+    signal_process(serving, libc::SIGKILL);
+    let end = service.ended().await;
+    assert_eq!(end.code().or(end.signal()), Some(128 + libc::SIGKILL), "{end:?}");
+}
+
+#[tokio::test]
+async fn ignored_and_repeated_signals_pass_the_first_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let Some((mut service, client)) = start("trap '' HUP;", &folder.path().join("data")).await else { return };
+    let first = both(&service).0;
+    signal_process(first, libc::SIGHUP);
+    client.enqueue(1).await;
+    signal_process(first, libc::SIGINT);
+    signal_process(first, libc::SIGQUIT);
+    assert!(service.ended().await.success(), "{}", service.said());
+    assert_eq!(service.said().matches("leaving").count(), 1, "{}", service.said());
+}
