@@ -54,15 +54,17 @@ pub struct Name(Arc<str>);
 
 impl Name {
     pub const RULE: Invalid = Invalid("must be 1 to 128 bytes of text without control characters");
-    pub const WORKERS_RULE: Invalid =
-        Invalid("must be 1 to 128 bytes of text without control characters, and neither '.' nor '..'");
+    pub const WORKERS_RULE: Invalid = Invalid(
+        "must be 1 to 128 bytes of text without control characters, with white space at neither end, and neither '.' nor '..'",
+    );
 
-    /// A name that can stand in a path.
+    /// A name that can stand in a path, and looks like no other name for the blanks around it. Names in Redis from before this
+    /// rule are read by [`Self::parse`].
     ///
     /// # Errors
     /// [`Self::WORKERS_RULE`].
     pub fn of_worker(text: &str) -> Result<Self, Invalid> {
-        let name = Self::parse(text).ok().filter(|_| !is_a_way(text));
+        let name = Self::parse(text).ok().filter(|_| !is_a_way(text) && text.trim() == text);
         name.ok_or(Self::WORKERS_RULE)
     }
 
@@ -100,6 +102,26 @@ impl LockName {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of white space as Unicode has it: Tab and line feed are control characters anyway.
+    const BLANK: [&str; 7] = [" ann", "ann ", " ", "\u{a0}ann", "ann\u{3000}", "ann\u{2028}", "\u{2003}ann\u{202f}"];
+
+    #[test]
+    fn worker_names_with_outer_blanks_are_refused() {
+        for wrong in BLANK {
+            assert_eq!(Name::of_worker(wrong), Err(Name::WORKERS_RULE), "{wrong:?}");
+        }
+        for fine in ["ann", "Ann Smith", "ann\u{a0}smith", "Jos\u{e9}", "Jose\u{301}"] {
+            assert_eq!(Name::of_worker(fine).map(|name| name.as_str() == fine), Ok(true), "{fine:?}");
+        }
+    }
+
+    #[test]
+    fn kept_names_with_outer_blanks_are_still_read() {
+        for kept in BLANK {
+            assert_eq!(Name::parse(kept).map(|name| name.as_str() == kept), Ok(true), "{kept:?}");
+        }
+    }
 
     #[test]
     fn names_hold_no_control_characters() {

@@ -101,6 +101,8 @@ fn a_claim_that_is_missing_or_wrong_is_enough() {
         json!({ "aud": 1 }),
         json!({ "sub": null }),
         json!({ "sub": "" }),
+        json!({ "sub": "ann " }),
+        json!({ "sub": "\u{a0}ann" }),
         json!({ "sub": "a\nb" }),
         json!({ "sub": "x".repeat(129) }),
         json!({ "sub": 1 }),

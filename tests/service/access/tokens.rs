@@ -165,6 +165,7 @@ async fn an_issuer_outside_is_known_by_its_public_keys() {
             json!({ "aud": null }),
             json!({ "iss": "intray" }),
             json!({ "sub": null }),
+            json!({ "sub": "ann " }),
             json!({ "queues": null }),
         ] {
             let answer = w.bearing(&token(wrong.clone())).post("/jobs/reserve", json!({})).await;

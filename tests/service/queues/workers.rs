@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, Held, World, access::key, eventually, id_of};
+use crate::world::{Client, Held, World, access::key, eventually, id_of, program, run};
 
 async fn held_by(w: &World, queue: &str, worker: &str, lease_ms: u64) -> String {
     w.enqueue_as(json!({ "queue": queue, "payload": worker })).await;
@@ -125,5 +125,30 @@ async fn who_waits_is_there_for_whoever_may_see_the_queue() {
         wait.abort();
     }
     eventually("nobody waits", async || (w.get("/workers").await.is(200)["waiting_total"] == 0).then_some(())).await;
+    w.check().await;
+}
+
+#[tokio::test]
+async fn worker_names_with_outer_blanks_are_refused_everywhere() {
+    let secret = "0123456789abcdef0123456789abcdef";
+    let w = World::plan().with_keys(&[("web", "producer", "*")]).flag("--token-secret", secret).start().await;
+    let web = w.bearing(&key("web"));
+    for name in [" ann", "ann ", " ", "\u{a0}ann", "ann\u{3000}", "\u{2003}ann\u{2028}"] {
+        w.post("/jobs/reserve", json!({ "worker": name })).await.blames(&["/worker"]);
+        w.post("/jobs/release", json!({ "queue": "default", "worker": name })).await.blames(&["/worker"]);
+        web.post("/tokens", json!({ "worker": name, "queues": ["default"] })).await.blames(&["/worker"]);
+        let encoded: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        for path in ["/queues/default/jobs", "/events"] {
+            w.get(&format!("{path}?worker={encoded}")).await.blames_by("parameter", &["worker"]);
+        }
+        w.get(&format!("/workers/{encoded}/reservations?queue=default")).await.blames_by("parameter", &["worker"]);
+        let end = run(program(["token", "--worker", name, "--queue", "default", "--token-secret", secret])).await;
+        assert!(!end.status.success() && end.stderr.contains("white space at neither end"), "{name:?}: {end:?}");
+    }
+    // What stands within a name is part of it, and what looks the same need not be the same.
+    for (n, name) in ["Ann Smith", "Jos\u{e9}", "Jose\u{301}"].iter().enumerate() {
+        w.enqueue(n).await;
+        assert_eq!(w.reserve_as(name).await.said["worker"], *name);
+    }
     w.check().await;
 }
