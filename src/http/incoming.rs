@@ -71,7 +71,7 @@ struct Intake {
     on_their_way: FuturesOrdered<OnItsWay>,
     /// Bytes of those.
     in_hand: usize,
-    /// So many lines the call is good for; more are as good as another call.
+    /// So many lines, or bytes that cost as much, the call is good for; more are as good as another call.
     paid: u64,
     lasting: Lasting,
     /// Nothing more is read, because nothing more comes or something is wrong.
@@ -89,7 +89,7 @@ impl Intake {
             if self.on_their_way.is_empty() && !wants_more {
                 return None;
             }
-            let owes = self.lines.read >= self.paid;
+            let owes = self.lines.cost() >= self.paid;
             let turn = self.lasting.turn();
             tokio::select! {
                 Some(done) = self.on_their_way.next() => return Some(self.answers(done)),
@@ -98,7 +98,7 @@ impl Intake {
                     self.lines.is_kept_waiting();
                 }
                 lines = self.lines.next(self.in_hand), if wants_more && !owes => match lines {
-                    Ok(lines) if lines.is_empty() => self.is_read = true,
+                    Ok(lines) if lines.is_empty() => self.is_read = self.lines.is_over(),
                     Ok(lines) => lines.into_iter().for_each(|(number, line)| self.send(self.before + number, line)),
                     Err(problem) => self.stop(problem),
                 },

@@ -20,6 +20,8 @@ const PIECE_TIME: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 
 /// What is handed on at a time, if so much is there.
 const MOST_LINES: usize = 256;
 const MOST_BYTES: usize = 256 << 10;
+/// So many bytes cost as much as a line does, beside the lines that they are.
+const BYTES_PER_COST: u64 = 64 << 10;
 
 #[derive(Debug, PartialEq, Eq)]
 pub enum Line {
@@ -37,6 +39,8 @@ pub struct Lines {
     most: usize,
     /// Of the line that was read last, blank ones included.
     pub read: u64,
+    /// Bytes of the lines that were read, and of what was given up.
+    bytes: u64,
     /// The rest of a line that was too long is on its way.
     is_skipping: bool,
     is_whole: bool,
@@ -52,14 +56,15 @@ impl Lines {
             looked_at: 0,
             most,
             read: 0,
+            bytes: 0,
             is_skipping: false,
             is_whole: false,
             patience: Instant::now() + PIECE_TIME,
         }
     }
 
-    /// The next lines, each with its number, as soon as there are some: none when there are no more. `in_hand` bytes of those
-    /// before are not done yet. It may be dropped while it waits, and nothing is lost.
+    /// The next lines, each with its number, as soon as there are some; none when only what costs and is no job was read, or
+    /// when it is over. `in_hand` bytes of those before are not done yet. It may be dropped while it waits, and nothing is lost.
     ///
     /// # Errors
     /// The problem that ends a body before its time.
@@ -70,8 +75,9 @@ impl Lines {
                 let Some(frame) = self.body.frame().now_or_never() else { break };
                 self.hear(frame, in_hand)?;
             }
+            let before = self.cost();
             let lines = self.cut();
-            if !lines.is_empty() || self.is_whole && self.rest.is_empty() {
+            if self.cost() > before || self.is_over() {
                 return Ok(lines);
             }
             if !self.is_whole {
@@ -80,6 +86,16 @@ impl Lines {
                 self.hear(frame, in_hand)?;
             }
         }
+    }
+
+    /// What was read so far, in lines: blank ones cost too, and so do bytes, also those of a line that is too long.
+    pub fn cost(&self) -> u64 {
+        self.read + self.bytes / BYTES_PER_COST
+    }
+
+    /// Nothing more comes.
+    pub fn is_over(&self) -> bool {
+        self.is_whole && self.rest.is_empty()
     }
 
     /// Whoever was kept waiting is given time anew.
@@ -110,7 +126,8 @@ impl Lines {
     /// The whole lines that are there, up to as many as go together; at the end of the body what is left is one too.
     fn cut(&mut self) -> Vec<(u64, Line)> {
         let (mut lines, mut bytes) = (Vec::new(), 0);
-        while lines.len() < MOST_LINES && bytes < MOST_BYTES {
+        let last = self.read + MOST_LINES as u64;
+        while self.read < last && bytes < MOST_BYTES {
             let end = self.rest[self.looked_at..].iter().position(|byte| *byte == b'\n');
             let line = match end {
                 Some(end) => {
@@ -127,6 +144,7 @@ impl Lines {
             };
             self.looked_at = 0;
             bytes += line.len();
+            self.bytes += line.len() as u64;
             lines.extend(self.numbered(line));
         }
         lines
@@ -137,6 +155,7 @@ impl Lines {
         if self.rest.len() <= self.most && !self.is_skipping {
             return None;
         }
+        self.bytes += self.rest.len() as u64;
         self.rest = BytesMut::new();
         self.looked_at = 0;
         if std::mem::replace(&mut self.is_skipping, true) {
@@ -181,7 +200,7 @@ mod tests {
         let mut all = Vec::new();
         loop {
             let some = lines.next(0).await.expect("it comes to its end");
-            if some.is_empty() {
+            if some.is_empty() && lines.is_over() {
                 return (all, lines.read);
             }
             all.extend(some.into_iter().map(|(number, line)| match line {
@@ -217,6 +236,36 @@ mod tests {
     async fn of_nothing_there_are_no_lines() {
         assert_eq!(read(&[]).await, (vec![], 0));
         assert_eq!(read(&["\n\n"]).await, (vec![], 2));
+    }
+
+    /// What is read of the pieces costs in all, and at most at once.
+    async fn cost(pieces: Vec<String>) -> (u64, u64) {
+        let purse = Purse::of_known(&Bodies::new(Access::off()), None);
+        let pieces = pieces.into_iter().map(Ok::<_, Infallible>);
+        let mut lines = Lines::new(Body::from_stream(stream::iter(pieces)), &purse, 8);
+        let (mut before, mut most) = (0, 0);
+        while !lines.is_over() {
+            lines.next(0).await.expect("it comes to its end");
+            most = most.max(lines.cost() - before);
+            before = lines.cost();
+        }
+        (before, most)
+    }
+
+    #[tokio::test]
+    async fn blank_lines_and_the_rest_of_a_long_one_cost() {
+        let at_once = (MOST_LINES + 2 * MOST_BYTES / BYTES_PER_COST as usize) as u64;
+        for (piece, pieces, expected) in [
+            ("\n".repeat(20_000), 5, 100_000),
+            (" \r\n".repeat(1_000), 5, 5_000),
+            ("x".repeat(64 << 10), 40, 41),
+            ("x".repeat(1 << 10), 40 * 64, 41),
+            ("1\n".repeat(1_000), 2, 2_000),
+        ] {
+            let (all, most) = cost(vec![piece.clone(); pieces]).await;
+            assert!((expected..expected + 5).contains(&all), "{all} for {pieces} of {:?}", &piece[..2]);
+            assert!(most <= at_once, "{most} at once of {:?}", &piece[..2]);
+        }
     }
 
     #[tokio::test]

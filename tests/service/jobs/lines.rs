@@ -240,3 +240,13 @@ async fn a_service_that_is_told_to_end_says_how_far_it_came() {
     assert!(other.ended().await.success());
     w.check().await;
 }
+
+/// Nine thousand lines are nine calls, of which four may be made at once.
+#[tokio::test]
+async fn blank_lines_count_for_the_rate_limit() {
+    let w = World::plan().with_keys(&[("web", "producer", "*")]).flag("--rate-limit", "4").start().await;
+    let web = w.bearing(&key("web"));
+    let begin = std::time::Instant::now();
+    assert_eq!(told(&sent(&web, "", None, " \n".repeat(9_000)).await), counted(9_000, 0, 0, 0));
+    assert!(begin.elapsed() >= std::time::Duration::from_secs(1), "{:?}", begin.elapsed());
+}

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{Fault, World, assert_holds, assert_told, eventually, number};
+use crate::world::{Fault, World, assert_holds, assert_told, eventually, id_of, number};
 
 #[tokio::test]
 async fn a_release_finds_nobody_to_take_an_overdue_job_from() {
@@ -150,5 +150,30 @@ async fn however_much_is_overdue_whoever_asks_is_given_what_is_back_and_nothing_
     w.complete(&held).await.is(200);
     assert_eq!(w.sweep().await["expired"], overdue);
     w.complete(&before).await.is(200);
+    w.check().await;
+}
+
+/// As docs/guarantees.md says: all that time passes at once, and does not come back.
+#[tokio::test]
+async fn a_jump_forward_ends_leases_delays_and_retention() {
+    const DAYS: i64 = 400 * 86_400_000;
+    let w = World::start().await;
+    let keyed = async || w.request("POST", "/jobs").header("idempotency-key", "k").json("{\"payload\":1}").send().await;
+    let ended = id_of(&keyed().await.is(201));
+    w.complete(&w.reserve().await).await.is(200);
+    let held = w.enqueue(2).await;
+    let lost = w.reserve_as("ann").await;
+    let delayed = w.enqueue_as(json!({ "payload": 3, "delay_ms": 3_600_000 })).await;
+    w.engine.clock.advance(DAYS);
+    for id in [&held, &delayed] {
+        let again = w.reserve_as("bob").await;
+        assert_eq!(again.id, **id);
+        w.complete(&again).await.is(200);
+    }
+    w.post("/queues/default/sweep", json!({})).await.is(200);
+    w.get(&format!("/jobs/{ended}")).await.refused("unknown-job");
+    w.engine.clock.advance(-DAYS);
+    w.complete(&lost).await.lost("expired", "completed");
+    assert_holds(&keyed().await.is(201), json!({ "state": "waiting", "duplicate": false }));
     w.check().await;
 }
