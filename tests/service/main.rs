@@ -150,6 +150,7 @@ mod store {
         mod older; // What an older program or an older design has left on a cluster.
         mod several; // Calls over queues of several nodes, while one is away: the others answer, and it is said who does not.
         mod starting; // What the start and `intray check` say of a cluster.
+        mod unserved; // A slot without a node, or a node that is full: an upload goes on with the other queues.
     }
     mod failovers; // What a failover behind sentinels costs of what was acknowledged, and for how long nobody is served.
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
