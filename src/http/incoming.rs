@@ -115,6 +115,9 @@ impl Intake {
             let owes = self.lines.read >= self.paid;
             let turn = self.lasting.turn();
             tokio::select! {
+                // No line of a sender who stood still is sent before the key is looked at.
+                biased;
+                problem = self.lasting.is_over(), if !self.is_read => self.stop(problem),
                 Some(done) = self.on_their_way.next() => return Some(self.answers(done)),
                 () = turn, if wants_more && owes => {
                     self.paid += limits::ENQUEUE_ITEMS as u64;
@@ -125,7 +128,6 @@ impl Intake {
                     Ok(lines) => lines.into_iter().for_each(|(number, line)| self.send(self.before + number, line)),
                     Err(problem) => self.stop(problem),
                 },
-                problem = self.lasting.is_over(), if !self.is_read => self.stop(problem),
             }
         }
     }

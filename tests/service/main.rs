@@ -86,6 +86,7 @@ mod events {
     mod recent; // What happened last in a queue, newest first, page by page.
     mod resumed; // A reader who comes back: behind what they heard last, at any instance.
     mod resuming; // Many streams that resume at once: they wait for each other, and hear everything.
+    mod stalled; // A stream whose reader stands still while their key is taken away.
     mod story; // What happened to one job, as far as the stream is kept.
     mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it.
 }
