@@ -5,6 +5,8 @@ mod again;
 mod form;
 mod job;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use anyhow::{Context, anyhow};
 use bytes::Bytes;
@@ -30,6 +32,9 @@ struct Told {
     created: u64,
     duplicates: u64,
     errors: u64,
+    /// Of the errors, those that may be none when the same lines are sent again.
+    #[serde(default)]
+    retryable: u64,
     complete: bool,
     error: Option<Refusal>,
 }
@@ -37,6 +42,8 @@ struct Told {
 #[derive(Deserialize)]
 struct Refused {
     line: u64,
+    /// Whose server is the reason.
+    queue: Option<String>,
     error: Refusal,
 }
 
@@ -58,25 +65,38 @@ pub async fn import(options: &Import) -> anyhow::Result<u64> {
     let key = options.idempotency_key.as_ref().unwrap_or(&source.key).clone();
     let bar = Bar::new(source.size);
     let (mut sum, mut bytes) = (Told::default(), source.pass_over(options.first_line - 1)?);
+    let mut away = Patience::new();
     loop {
         let some = next(&mut source, options)?;
         if some.lines == 0 {
             break;
         }
         let before = options.first_line - 1 + sum.lines;
-        let told = deliver(&service, &key, before + 1, some.text.into(), &bar).await;
+        let told = deliver(&service, &key, before + 1, some.text.into(), (&bar, &mut away)).await;
         let told = told.with_context(|| format!("stopped behind line {before}"))?;
         bytes += some.read;
         sum.lines += some.lines;
         sum.created += told.created;
         sum.duplicates += told.duplicates;
         sum.errors += told.errors;
+        sum.retryable += told.retryable;
         bar.is_at(bytes, sum.created + sum.duplicates);
     }
     drop(bar);
     let Told { lines, created, duplicates, errors, .. } = sum;
     println!("{lines} lines: {created} jobs, {duplicates} equal to one that is there, {errors} refused");
-    Ok(errors)
+    finished(&sum, &key)
+}
+
+/// An import of which lines were refused that would be taken at another time has not come to its end.
+fn finished(sum: &Told, key: &str) -> anyhow::Result<u64> {
+    match sum.retryable {
+        0 => Ok(sum.errors),
+        lines => Err(anyhow!(
+            "not finished: {lines} of the lines were refused because the servers of their queues are away or full; \
+             the same import with --idempotency-key {key} puts in what is missing"
+        )),
+    }
 }
 
 fn next(source: &mut Source, options: &Import) -> anyhow::Result<Batch> {
@@ -91,22 +111,42 @@ fn next(source: &mut Source, options: &Import) -> anyhow::Result<Batch> {
     Ok(some)
 }
 
-/// Sends them until they are there.
-async fn deliver(service: &Service, key: &str, first: u64, some: Bytes, bar: &Bar) -> anyhow::Result<Told> {
-    let mut patience = Patience::new();
+/// Sends them until they are there. Where only some queues are away it waits for these too, once and not for each batch: the
+/// lines behind them go on.
+async fn deliver(
+    service: &Service,
+    key: &str,
+    first: u64,
+    some: Bytes,
+    (bar, away): (&Bar, &mut Patience),
+) -> anyhow::Result<Told> {
+    let (mut patience, mut has_waited) = (Patience::new(), false);
     loop {
         match tell(service, key, first, some.clone()).await {
+            Ok((_, told)) if told.retryable > 0 && away.after(anyhow!("queues are away")).await.is_ok() => {
+                has_waited = true;
+            }
             Ok((refused, told)) => {
-                let listed = refused.len() as u64;
-                refused.iter().for_each(|one| bar.says(&format!("line {}: {}", one.line, one.error.detail)));
-                if told.errors > listed {
-                    bar.says(&format!("and {} more up to line {}", told.errors - listed, first + told.lines - 1));
+                if has_waited && told.retryable == 0 {
+                    away.is_restored();
                 }
+                say(bar, first, &refused, &told);
                 return Ok(told);
             }
             Err(Failure::Passing(error)) => patience.after(error).await?,
             Err(Failure::Final(error)) => return Err(error),
         }
+    }
+}
+
+fn say(bar: &Bar, first: u64, refused: &[Refused], told: &Told) {
+    let listed = refused.len() as u64;
+    for Refused { line, queue, error } in refused {
+        let of = queue.as_ref().map(|queue| format!(" of queue {queue}")).unwrap_or_default();
+        bar.says(&format!("line {line}{of}: {}", error.detail));
+    }
+    if told.errors > listed {
+        bar.says(&format!("and {} more up to line {}", told.errors - listed, first + told.lines - 1));
     }
 }
 

@@ -13,16 +13,21 @@ const MOST: Duration = Duration::from_secs(5);
 pub struct Patience {
     since: Option<Instant>,
     pause: Duration,
+    longest: Duration,
 }
 
 impl Patience {
     pub fn new() -> Self {
-        Self { since: None, pause: FIRST }
+        Self::lasting(LONGEST)
+    }
+
+    pub(super) fn lasting(longest: Duration) -> Self {
+        Self { since: None, pause: FIRST, longest }
     }
 
     /// Something works.
     pub fn is_restored(&mut self) {
-        *self = Self::new();
+        *self = Self::lasting(self.longest);
     }
 
     /// Waits before it is tried again.
@@ -38,7 +43,7 @@ impl Patience {
     /// How long to wait after something has failed now; `None` when that went on for too long.
     pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
         let since = *self.since.get_or_insert(now);
-        if now.saturating_duration_since(since) >= LONGEST {
+        if now.saturating_duration_since(since) >= self.longest {
             return None;
         }
         let pause = self.pause;

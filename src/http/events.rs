@@ -137,6 +137,15 @@ impl Reader {
     async fn next(&mut self) -> Option<Message> {
         while !self.is_over {
             tokio::select! {
+                // Events that wait for a reader who stood still are not told before the key is looked at.
+                biased;
+                () = self.leaving.cancelled() => {
+                    self.is_over = true;
+                    return Some(Message::default().retry(Duration::from_millis(between(500, 2_000))));
+                }
+                // Whose key was taken away, or whose token is over, learns no more, and why when they come back.
+                _ = self.doubt.tick() => self.is_over = !self.pass.is_valid(),
+                _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::Nothing {})),
                 told = self.feed.next() => match told {
                     Ok(Update::Event(event)) if self.filter.wants(&event) => {
                         return Some(self.message(event.kind.word(), &shapes::Event::new(&event)));
@@ -148,13 +157,6 @@ impl Reader {
                     // Who is cut comes back with the last id, and misses nothing that is kept.
                     Err(_) => self.is_over = true,
                 },
-                // Whose key was taken away, or whose token is over, learns no more, and why when they come back.
-                _ = self.doubt.tick() => self.is_over = !self.pass.is_valid(),
-                _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::Nothing {})),
-                () = self.leaving.cancelled() => {
-                    self.is_over = true;
-                    return Some(Message::default().retry(Duration::from_millis(between(500, 2_000))));
-                }
             }
         }
         None

@@ -1,6 +1,7 @@
 //! Jobs that come as lines, as many as there are: they go into their queues while they are read, in their order, and no
 //! more of them is in hand than what is on its way.
 
+mod away;
 mod told;
 
 use std::pin::Pin;
@@ -9,7 +10,10 @@ use axum::response::Response;
 use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt, future::ready, stream::FuturesOrdered};
 
-use self::told::{Tally, Told};
+use self::{
+    away::Away,
+    told::{Tally, Told},
+};
 use super::{
     lasting::Lasting,
     ndjson::{Line, Lines},
@@ -18,7 +22,10 @@ use super::{
     rules, shapes,
     task::Lined,
 };
-use crate::{job::limits, queue::Queues};
+use crate::{
+    job::{QueueName, limits},
+    queue::{Applied, NewJob, Queues},
+};
 
 /// Lines on their way, and bytes of them, before more are read.
 const MOST_LINES: usize = 512;
@@ -27,10 +34,23 @@ const MOST_BYTES: usize = 1 << 20;
 const ENVELOPE: usize = 16 << 10;
 
 type Outcome = Result<shapes::Enqueued, Problem>;
-type OnItsWay = Pin<Box<dyn Future<Output = (u64, usize, Outcome)> + Send>>;
+type OnItsWay = Pin<Box<dyn Future<Output = (usize, Answer)> + Send>>;
 
 /// What becomes of a line, by its number.
-type Answer = (u64, Outcome);
+struct Answer {
+    line: u64,
+    outcome: Outcome,
+    trouble: Option<Trouble>,
+}
+
+/// Not the line is wrong: a server is away, full or broken.
+struct Trouble {
+    queue: QueueName,
+    /// What is said of lines of the queue that are not tried; none if trying would help as little later.
+    untried: Option<Problem>,
+    /// No queue can be served.
+    is_of_all: bool,
+}
 
 /// `POST /jobs` of lines
 ///
@@ -56,6 +76,7 @@ pub async fn take(queues: Queues, max_payload: usize, lined: Lined) -> Result<Re
         paid: limits::ENQUEUE_ITEMS as u64,
         lasting: Lasting::new(pass, leaving),
         is_read: false,
+        away: Away::default(),
         tally: Tally::default(),
     };
     if all { Ok(told::each(intake).await) } else { Ok(told::errors(intake).await) }
@@ -76,6 +97,8 @@ struct Intake {
     lasting: Lasting,
     /// Nothing more is read, because nothing more comes or something is wrong.
     is_read: bool,
+    /// Queues whose server was away a moment ago.
+    away: Away,
     tally: Tally,
 }
 
@@ -92,6 +115,9 @@ impl Intake {
             let owes = self.lines.cost() >= self.paid;
             let turn = self.lasting.turn();
             tokio::select! {
+                // No line of a sender who stood still is sent before the key is looked at.
+                biased;
+                problem = self.lasting.is_over(), if !self.is_read => self.stop(problem),
                 Some(done) = self.on_their_way.next() => return Some(self.answers(done)),
                 () = turn, if wants_more && owes => {
                     self.paid += limits::ENQUEUE_ITEMS as u64;
@@ -102,22 +128,23 @@ impl Intake {
                     Ok(lines) => lines.into_iter().for_each(|(number, line)| self.send(self.before + number, line)),
                     Err(problem) => self.stop(problem),
                 },
-                problem = self.lasting.is_over(), if !self.is_read => self.stop(problem),
             }
         }
     }
 
     /// Whoever comes with the first that is done.
-    fn answers(&mut self, first: (u64, usize, Outcome)) -> Vec<Answer> {
+    fn answers(&mut self, first: (usize, Answer)) -> Vec<Answer> {
         let mut answers = Vec::new();
         let mut next = Some(first);
-        while let Some((line, bytes, outcome)) = next {
+        while let Some((bytes, answer)) = next {
             self.in_hand -= bytes;
-            self.tally.count(&outcome);
-            if let Some(problem) = outcome.as_ref().err().filter(|problem| problem.is_of_the_machine()) {
-                self.stop(problem.clone());
+            self.tally.count(&answer);
+            match (&answer.outcome, &answer.trouble) {
+                (Err(problem), Some(Trouble { is_of_all: true, .. })) => self.stop(problem.clone()),
+                (_, Some(trouble)) => self.away.note(trouble),
+                (_, None) => {}
             }
-            answers.push((line, outcome));
+            answers.push(answer);
             next = self.on_their_way.next().now_or_never().flatten();
         }
         self.lines.is_kept_waiting();
@@ -133,21 +160,19 @@ impl Intake {
             }
         };
         self.in_hand += bytes;
+        let refused = |problem, trouble| Answer { line: number, outcome: Err(problem), trouble };
         let sent: OnItsWay = match job {
-            Err(problem) => Box::pin(ready((number, bytes, Err(problem)))),
-            Ok(job) => {
-                let queues = self.queues.clone();
-                Box::pin(async move {
-                    let outcome = queues.enqueue(job).await.map_err(Problem::from).and_then(enqueued);
-                    (number, bytes, outcome)
-                })
-            }
+            Err(problem) => Box::pin(ready((bytes, refused(problem, None)))),
+            Ok(job) => match self.away.of(&job.id.queue) {
+                Some((problem, trouble)) => Box::pin(ready((bytes, refused(problem, Some(trouble))))),
+                None => Box::pin(put(self.queues.clone(), number, job).map(move |answer| (bytes, answer))),
+            },
         };
         self.on_their_way.push_back(sent);
     }
 
     /// A line is told from others in its place as a body is.
-    fn read(&mut self, number: u64, text: &Bytes) -> Result<crate::queue::NewJob, Problem> {
+    fn read(&mut self, number: u64, text: &Bytes) -> Result<NewJob, Problem> {
         let text = std::str::from_utf8(text)
             .map_err(|error| Problem::new(Failure::NotJson, format!("not UTF-8: {error}")))?
             .trim_ascii();
@@ -169,5 +194,17 @@ impl Intake {
 
     fn told(&self) -> Told<'_> {
         self.tally.told(self.lines.read)
+    }
+}
+
+async fn put(queues: Queues, line: u64, job: NewJob) -> Answer {
+    let queue = job.id.queue.clone();
+    match queues.enqueue(job).await {
+        Ok(outcome) => Answer { line, outcome: enqueued(outcome), trouble: None },
+        Err(fault) => {
+            let is_of_all = queues.is_of_all(&fault).await;
+            let untried = fault.is_passing().then(|| fault.clone().with(Applied::No).into());
+            Answer { line, outcome: Err(fault.into()), trouble: Some(Trouble { queue, untried, is_of_all }) }
+        }
     }
 }

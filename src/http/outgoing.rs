@@ -131,8 +131,10 @@ impl Walk {
             self.list.next(&self.filter, wait).await
         };
         let page = tokio::select! {
-            page = looking => page,
+            // No page is read for a reader who stood still before the key is looked at.
+            biased;
             problem = self.lasting.is_over() => return Err(problem),
+            page = looking => page,
         };
         page.map_err(reading::refused)
     }

@@ -12,7 +12,7 @@ pub use self::{aim::Aim, failure::Failure};
 use super::place::{Place, Rule};
 use crate::{
     job::{BatchState, Ending, State},
-    queue::{Applied, Fault, Lost, MOVED, MOVING, UNCONFIRMED, UNSYNCED, UNWRITABLE},
+    queue::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE},
 };
 
 /// When a caller may hope that what was full or away is not any more.
@@ -163,11 +163,6 @@ impl Problem {
         Self { applied: Some(Applied::No), retry_after_ms: Some(RETRY_AFTER_MS), ..leaving }
     }
 
-    /// Not what was asked for is wrong: the next call would not fare better.
-    pub fn is_of_the_machine(&self) -> bool {
-        matches!(self.failure, Failure::Unavailable | Failure::StorageFull | Failure::Internal)
-    }
-
     /// Looking changes nothing, whether or not Redis has looked.
     pub fn of_a_look(fault: Fault) -> Self {
         match fault {
@@ -196,9 +191,9 @@ impl From<Lost> for Problem {
 
 impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
+        let is_elsewhere = fault.is_elsewhere();
         match fault {
             Fault::Unavailable { applied, why } => {
-                let is_elsewhere = [MOVED, MOVING].iter().any(|begin| why.starts_with(begin));
                 let known = [UNWRITABLE, UNCONFIRMED, UNSYNCED].into_iter().find(|known| why == *known);
                 let (what, effect) = match applied {
                     Applied::No => ("Redis does not answer", "the call had no effect"),

@@ -58,6 +58,17 @@ impl Fault {
         }
     }
 
+    /// The queues are in another Redis, or on their way there.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        let begins = |why: &str| [MOVED, MOVING].iter().any(|begin| why.starts_with(begin));
+        matches!(self, Self::Unavailable { why, .. } if begins(why))
+    }
+
+    /// It may be over when the same call is made again.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Full)
+    }
+
     /// Whether the call had an effect, as far as it is known.
     pub(crate) fn applied(&self) -> Applied {
         match self {

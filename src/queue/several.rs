@@ -42,6 +42,13 @@ impl Queues {
         tokio::time::timeout(GLANCE, ask).await.unwrap_or_else(|_| Err(Fault::late(Applied::No)))
     }
 
+    /// A fault of one queue is one of all queues: what comes next would not fare better. Of several servers one may be away, or
+    /// full, while others serve.
+    pub async fn is_of_all(&self, fault: &Fault) -> bool {
+        let runner = &self.parts.runner;
+        fault.is_elsewhere() || !runner.link.any_serves(&runner.keys.registry()).await
+    }
+
     /// A node of several is away: that is no answer for the others.
     pub(crate) fn is_of_one_node(&self, fault: &Fault) -> bool {
         self.has_several_servers() && matches!(fault, Fault::Unavailable { .. })

@@ -13,6 +13,8 @@ from places import run
 READ_ONLY = 'mount -o remount,bind,ro / && exec "$@"'
 
 
+OWN_WARNINGS = ("open files", "nothing guards the service")
+
 class Stage:
     """Needs a network and mounts that are nobody else's."""
 
@@ -73,9 +75,9 @@ class Stage:
         return (self.work / f"{name}.log").read_text(errors="replace")
 
     def has_no_warning(self, name):
-        """How many files may be open is this machine's affair."""
+        """How many files may be open is this machine's affair; that an open service is open is what its file says."""
         lines = self.log(name).splitlines()
-        odd = [line for line in lines if "WARN" in line and "open files" not in line]
+        odd = [line for line in lines if "WARN" in line and not any(own in line for own in OWN_WARNINGS)]
         assert not odd, f"{name} warns: {odd}"
 
     def stop(self, name):

@@ -86,6 +86,7 @@ mod events {
     mod recent; // What happened last in a queue, newest first, page by page.
     mod resumed; // A reader who comes back: behind what they heard last, at any instance.
     mod resuming; // Many streams that resume at once: they wait for each other, and hear everything.
+    mod stalled; // A stream whose reader stands still while their key is taken away.
     mod story; // What happened to one job, as far as the stream is kept.
     mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it.
 }
@@ -150,6 +151,7 @@ mod store {
         mod older; // What an older program or an older design has left on a cluster.
         mod several; // Calls over queues of several nodes, while one is away: the others answer, and it is said who does not.
         mod starting; // What the start and `intray check` say of a cluster.
+        mod unserved; // A slot without a node, or a node that is full: an upload goes on with the other queues.
     }
     mod failovers; // What a failover behind sentinels costs of what was acknowledged, and for how long nobody is served.
     mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.

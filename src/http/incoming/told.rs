@@ -11,8 +11,11 @@ use bytes::Bytes;
 use futures_util::stream;
 use serde::Serialize;
 
-use super::{Answer, Intake, Outcome};
-use crate::http::{ndjson::NDJSON, problem::Problem, shapes};
+use super::{Answer, Intake};
+use crate::{
+    http::{ndjson::NDJSON, problem::Problem, shapes},
+    job::QueueName,
+};
 
 /// Bytes of refusals that are listed; the others are counted.
 const LISTED: usize = 64 << 10;
@@ -23,6 +26,8 @@ pub struct Tally {
     created: u64,
     duplicates: u64,
     errors: u64,
+    /// Of the errors, those that may be none when the same line is sent again.
+    retryable: u64,
     /// Why nothing more was read.
     pub stopped: Option<Problem>,
 }
@@ -34,6 +39,8 @@ pub struct Told<'a> {
     created: u64,
     duplicates: u64,
     errors: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    retryable: u64,
     complete: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a Problem>,
@@ -42,6 +49,9 @@ pub struct Told<'a> {
 #[derive(Serialize)]
 struct Refused<'a> {
     line: u64,
+    /// Whose server is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<shapes::Text<&'a QueueName>>,
     error: &'a Problem,
 }
 
@@ -53,8 +63,10 @@ struct Done<'a> {
 }
 
 impl Tally {
-    pub fn count(&mut self, outcome: &Outcome) {
-        *match outcome {
+    pub fn count(&mut self, answer: &Answer) {
+        let may_pass = answer.trouble.as_ref().is_some_and(|trouble| trouble.untried.is_some());
+        self.retryable += u64::from(may_pass);
+        *match &answer.outcome {
             Ok(job) if job.duplicate => &mut self.duplicates,
             Ok(_) => &mut self.created,
             Err(_) => &mut self.errors,
@@ -62,8 +74,8 @@ impl Tally {
     }
 
     pub fn told(&self, lines: u64) -> Told<'_> {
-        let Self { created, duplicates, errors, ref stopped } = *self;
-        Told { lines, created, duplicates, errors, complete: stopped.is_none(), error: stopped.as_ref() }
+        let Self { created, duplicates, errors, retryable, ref stopped } = *self;
+        Told { lines, created, duplicates, errors, retryable, complete: stopped.is_none(), error: stopped.as_ref() }
     }
 }
 
@@ -71,11 +83,9 @@ impl Tally {
 pub async fn errors(mut intake: Intake) -> Response {
     let mut text = Vec::new();
     while let Some(answers) = intake.step().await {
-        for (line, outcome) in answers {
-            if let Err(error) = outcome
-                && text.len() < LISTED
-            {
-                write(&mut text, &Refused { line, error: &error });
+        for answer in answers.iter().filter(|answer| answer.outcome.is_err()) {
+            if text.len() < LISTED {
+                said(&mut text, answer);
             }
         }
     }
@@ -112,11 +122,17 @@ pub async fn each(mut intake: Intake) -> Response {
     answer
 }
 
-fn said(text: &mut Vec<u8>, (line, outcome): &Answer) {
-    match outcome {
-        Ok(job) => write(text, &Done { line: *line, job }),
-        Err(error) => write(text, &Refused { line: *line, error }),
+fn said(text: &mut Vec<u8>, answer: &Answer) {
+    let line = answer.line;
+    let queue = answer.trouble.as_ref().map(|trouble| shapes::Text(&trouble.queue));
+    match &answer.outcome {
+        Ok(job) => write(text, &Done { line, job }),
+        Err(error) => write(text, &Refused { line, queue, error }),
     }
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 fn write(text: &mut Vec<u8>, line: &impl Serialize) {

@@ -2,6 +2,7 @@
 //! what nodes say against that corrects the map.
 
 mod call;
+mod coverage;
 mod map;
 mod mind;
 pub(crate) mod slot;
@@ -43,6 +44,8 @@ pub(crate) struct Cluster {
     map: RwLock<Map>,
     /// When the map was last told. Held while it is asked for, so that a crowd asks once.
     told: Mutex<Option<Instant>>,
+    /// Whether any node served when that was last asked. Held while they are asked.
+    serves: Mutex<Option<(Instant, bool)>>,
     /// Whoever was asked first is asked last the next time.
     turn: AtomicUsize,
     /// The map may be old.
@@ -64,6 +67,7 @@ impl Cluster {
             seeds: seeds.into_iter().map(link).collect(),
             map: RwLock::new(Map { nodes: Vec::new(), owners: vec![NOBODY; SLOTS] }),
             told: Mutex::default(),
+            serves: Mutex::default(),
             turn: AtomicUsize::new(0),
             doubted: Notify::new(),
             changed: Notify::new(),

@@ -104,6 +104,26 @@ impl Links {
         matches!(self, Self::Cluster(_))
     }
 
+    /// Slots of a cluster that no node serves, and how many slots there are.
+    pub(crate) async fn unserved(&self) -> Result<(Vec<u16>, usize), Fault> {
+        match self {
+            Self::One(_) => Ok((Vec::new(), slot::SLOTS)),
+            Self::Cluster(cluster) => Ok((apart(cluster.unserved()).await?, slot::SLOTS)),
+        }
+    }
+
+    /// Whether any of several servers serves its queues; of one server alone a fault says that it does not.
+    pub(crate) async fn any_serves(&self, registry: &str) -> bool {
+        match self {
+            Self::One(_) => false,
+            Self::Cluster(cluster) => apart(cluster.serves(redis::cmd("ZCARD").arg(registry))).await,
+        }
+    }
+
+    pub(crate) fn slot(&self, key: &str) -> u16 {
+        slot::of_key(key.as_bytes())
+    }
+
     /// Which of the servers has a key; one that nobody has says so by a number of its own.
     pub(crate) fn shard(&self, key: &str) -> u16 {
         match self {

@@ -45,6 +45,7 @@ impl Queues {
         }
         if self.parts.runner.link.is_cluster() {
             checks.push(warn("nodes", (!silent.is_empty()).then_some(silent)));
+            checks.push(warn("slots", self.unserved().await));
         }
         if self.parts.runner.link.knows_its_room() {
             checks.push(warn("room", self.parts.runner.link.shortage()));

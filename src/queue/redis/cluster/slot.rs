@@ -4,7 +4,7 @@ use crc::{CRC_16_XMODEM, Crc};
 use redis::{Arg, Cmd};
 
 /// So many there are.
-pub(super) const SLOTS: usize = 16_384;
+pub(crate) const SLOTS: usize = 16_384;
 const CRC: Crc<u16> = Crc::<u16>::new(&CRC_16_XMODEM);
 
 /// The slot of a key: of what stands in its first braces, if anything does.
