@@ -23,7 +23,7 @@ async fn stalled_stream_tells_no_event_after_its_key_is_gone() {
     let root = access::line("root", "operator", "*");
     fs::write(&keys, format!("{root}\n{}\n", access::line("old", "viewer", "*"))).expect("written");
     let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url"]);
-    command.arg(format!("unix://{}", engine.socket().display())).arg("--keys-file").arg(&keys);
+    command.arg(engine.url()).arg("--keys-file").arg(&keys);
     command.arg("--tls-cert-file").arg(&pair.certificate).arg("--tls-key-file").arg(&pair.key);
     let service = Service::start(command).await;
     let [root_key, old] = ["root", "old"].map(|name| format!("Bearer {}", access::key(name)));
