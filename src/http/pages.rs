@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::host::Stranger;
-use crate::queue::{Check, Queues};
+use crate::queue::{Check, OF_QUEUES, Queues};
 
 /// However many probes ask, Redis is asked once in this time.
 const FRESH: Duration = Duration::from_secs(1);
@@ -87,9 +87,13 @@ impl Readiness {
     }
 }
 
-/// Anybody may probe, and learns that Redis is away; where it should be stands in the log.
+/// Every caller may probe, and learns that Redis is away and which slots are; where it should be stands in the log, and `intray
+/// check` names the queues.
 fn hide_place(check: &mut Check) {
-    if check.name == "redis" && check.problem.is_some() {
-        check.problem = Some("Redis does not answer".to_owned());
+    let Some(problem) = &mut check.problem else { return };
+    match check.name {
+        "redis" => *problem = "Redis does not answer".to_owned(),
+        "slots" => problem.truncate(problem.find(OF_QUEUES).unwrap_or(problem.len())),
+        _ => {}
     }
 }

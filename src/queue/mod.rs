@@ -43,6 +43,7 @@ pub use redis::{
 pub use transitions::*;
 pub use upkeep::{
     adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::Memory,
+    slots::OF_QUEUES,
 };
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},

@@ -11,4 +11,4 @@ pub(crate) mod migrate;
 pub(crate) mod moving;
 pub(crate) mod rights;
 pub(crate) mod servers;
-mod slots;
+pub(crate) mod slots;

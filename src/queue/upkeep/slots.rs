@@ -24,6 +24,9 @@ impl Queues {
     }
 }
 
+/// Stands before the names of the queues in what is said of their slots.
+pub const OF_QUEUES: &str = ", of the queues ";
+
 fn sentence(slots: &[u16], of: usize, queues: &BTreeSet<QueueName>) -> String {
     let ranges = slots.chunk_by(|one, next| one + 1 == *next).map(|run| match run {
         [first, .., last] => format!("{first}-{last}"),
@@ -31,11 +34,7 @@ fn sentence(slots: &[u16], of: usize, queues: &BTreeSet<QueueName>) -> String {
         [] => String::new(),
     });
     let said = format!("no node serves {} of {of} slots ({})", slots.len(), some(ranges));
-    if queues.is_empty() {
-        said
-    } else {
-        format!("{said}, of the queues {}", some(queues.iter().map(ToString::to_string)))
-    }
+    if queues.is_empty() { said } else { format!("{said}{OF_QUEUES}{}", some(queues.iter().map(ToString::to_string))) }
 }
 
 /// The first of them, and how many more there are.

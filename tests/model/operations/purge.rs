@@ -49,6 +49,9 @@ impl Queue {
             stubs.into_iter().for_each(|id| self.forget_kept(id));
             removed += if force { self.remove_all(State::Reserved) } else { 0 };
         }
+        if states.is_none() {
+            self.vacate();
+        }
         Purged { removed, next: None }
     }
 

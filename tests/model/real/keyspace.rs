@@ -54,7 +54,7 @@ impl Keyspace {
         let mut found = Self {
             sets: SETS.into_iter().map(|set| (set, scores(next()))).collect(),
             hashes: HASHES.into_iter().map(|hash| (hash, pairs(next()).collect())).collect(),
-            registry: scores(next()).into_iter().map(|(name, at)| (plain(&name), at)).collect(),
+            registry: numbers(next(), f64::abs).map(|(name, at)| (plain(&name), at)).collect(),
             keys: Vec::new(),
             events: Vec::new(),
             last_event: last_event.to_owned(),
@@ -186,7 +186,11 @@ fn pairs(values: Vec<Value>) -> impl Iterator<Item = (Vec<u8>, Vec<u8>)> {
 const OVER: f64 = (1_u64 << 50) as f64;
 
 fn scores(values: Vec<Value>) -> BTreeMap<Vec<u8>, u64> {
-    let whole = |score: f64| if score < 0.0 { score + OVER } else { score } as u64;
-    let score = |text: Vec<u8>| plain(&text).parse::<f64>().map_or(u64::MAX, whole);
-    pairs(values).map(|(member, text)| (member, score(text))).collect()
+    numbers(values, |score| if score < 0.0 { score + OVER } else { score }).collect()
+}
+
+/// Members with their scores as whole numbers. In the registry, a queue whose place is free has a score below 0.
+fn numbers(values: Vec<Value>, whole: fn(f64) -> f64) -> impl Iterator<Item = (Vec<u8>, u64)> {
+    let score = move |text: Vec<u8>| plain(&text).parse::<f64>().map_or(u64::MAX, |score| whole(score) as u64);
+    pairs(values).map(move |(member, text)| (member, score(text)))
 }

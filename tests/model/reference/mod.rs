@@ -72,6 +72,8 @@ pub struct Queue {
     pub told: Vec<Event>,
     /// Since when the registry knows the queue.
     pub registered: Option<u64>,
+    /// All was removed since: another queue may have its place.
+    pub is_vacated: bool,
     /// A promise that the model itself broke: then it is the contract that is wrong.
     pub broken: Option<String>,
 }
@@ -103,12 +105,24 @@ impl Queue {
             ever: BTreeMap::new(),
             told: Vec::new(),
             registered: None,
+            is_vacated: false,
             broken: None,
         }
     }
 
     pub fn be_known(&mut self) {
+        if std::mem::take(&mut self.is_vacated) {
+            self.registered = None;
+        }
         self.registered.get_or_insert(self.now);
+    }
+
+    /// All jobs were removed: a queue in which nothing is left to do, and that has no settings, gives its place back.
+    pub fn vacate(&mut self) {
+        let is_ended = |job: &Job| matches!(job.state, State::Completed | State::Cancelled);
+        if self.registered.is_some() && self.chosen.is_empty() && self.jobs.values().all(is_ended) {
+            (self.registered, self.is_vacated) = (Some(self.now), true);
+        }
     }
 
     pub fn job(&mut self, id: Code) -> &mut Job {
