@@ -61,7 +61,8 @@ pub async fn kept(size: Size) -> Found {
         while done < count {
             done += settle(&mut client, &queue).await;
         }
-        bytes.push(rig.engine.used_memory().saturating_sub(before) as f64 / count.max(1) as f64);
+        let grown = rig.engine.used_memory().saturating_sub(before);
+        bytes.push(grown.checked_div(count).unwrap_or(0) as f64);
         places.push(Place { size: count, rig: &rig, queue, also: Box::new(nothing) });
     }
     let mut table = grow("jobs kept", &places, size).await;
