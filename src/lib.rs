@@ -30,7 +30,7 @@ pub mod memory;
 /// JSON that is carried and not read.
 pub mod payload;
 /// The store: a method a transition, each with its twin in `lua/`.
-pub mod queue;
+pub mod store;
 /// Starts the parts, and stops them in order.
 pub mod service;
 /// Digests.

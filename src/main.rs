@@ -13,7 +13,7 @@ use intray::{
     config::{self, Backup, Checking, Cli, Command, Key, KeyTask, LogFormat, Migrate, Move, Restore, Serve, Token},
     embedded::{self, Copied},
     healthcheck,
-    queue::{self, Check, Moved, Queues},
+    store::{self, Check, Moved, Queues},
     service::{self, Backend},
     top,
 };
@@ -62,7 +62,7 @@ fn main() -> ExitCode {
         Command::Check(Checking { serve, acl: true }) => {
             println!(
                 "{}",
-                queue::needed_rights(serve.store.prefix.as_str(), serve.store.redis_url().is_of_a_cluster())
+                store::needed_rights(serve.store.prefix.as_str(), serve.store.redis_url().is_of_a_cluster())
             );
             Ok(())
         }

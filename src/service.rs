@@ -18,7 +18,7 @@ use crate::{
     figures, http,
     job::QueueName,
     listen::{self, Certificate, End},
-    queue::{Check, Owners, Queues},
+    store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
 };

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use self::{minute::Minute, scales::Scales};
 use crate::{
     job::{QueueName, chance::between},
-    queue::{Entered, Fault, Queues, Swept},
+    store::{Entered, Fault, Queues, Swept},
 };
 
 /// The longest that a queue goes without a look, whoever uses it.

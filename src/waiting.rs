@@ -32,7 +32,7 @@ use self::{
 };
 use crate::{
     job::{BatchId, JobId, QueueName, chance::between},
-    queue::{
+    store::{
         Applied, Batch, Fault, Hint, Job, JobFilter, JobPage, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted,
     },
 };

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use intray::{
     job::{QueueName, Reservation},
     payload::Json,
-    queue::{Complete, NewJob, Nonce, Queues, Reserve, ReserveOutcome, random_id},
+    store::{Complete, NewJob, Nonce, Queues, Reserve, ReserveOutcome, random_id},
     sweeper,
 };
 use tokio::{sync::mpsc, task::JoinSet};

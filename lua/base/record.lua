@@ -1,5 +1,5 @@
 -- record: the two records of a job. `jobs` holds what enqueue said and is written once; `live` holds all that changes.
--- Both begin with the layout's number. The twin of both is src/queue/layout/record.rs.
+-- Both begin with the layout's number. The twin of both is src/store/layout/record.rs.
 local LAYOUT = 2
 local record = {
   LAYOUT = LAYOUT,

@@ -1,4 +1,4 @@
--- ask: one call of reserve, which its one argument packs. The twin is src/queue/transitions/reserve/ask.rs.
+-- ask: one call of reserve, which its one argument packs. The twin is src/store/transitions/reserve/ask.rs.
 local ask = {
   -- Mode, limit, lease ms, nonce, worker behind its length; then so many claims, a secret and its digest each.
   FORMAT = '>BI2I4c16Bc0', CLAIM = $ID_LEN + 8,

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     access::Caller,
     job::{JobId, Name, QueueName, limits},
-    queue::{Queues, Release, Released, SettingsPatch, Swept},
+    store::{Queues, Release, Released, SettingsPatch, Swept},
 };
 
 /// `POST /jobs/release`

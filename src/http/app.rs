@@ -6,7 +6,7 @@ use axum::extract::FromRef;
 use tokio_util::sync::CancellationToken;
 
 use super::{pages::Readiness, scrape::Figures};
-use crate::{access::Access, queue::Queues, waiting::Waiting};
+use crate::{access::Access, store::Queues, waiting::Waiting};
 
 macro_rules! parts {
     ($($name:ident: $part:ty,)*) => {

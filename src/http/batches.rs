@@ -24,7 +24,7 @@ use super::{
 use crate::{
     access::{Caller, Pass},
     job::{BatchId, Name, QueueName, limits},
-    queue::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
+    store::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
     waiting::{Seen, Waiting},
 };
 
@@ -151,7 +151,7 @@ pub async fn results(
     Ok(reading::answer(turn, &shapes::ResultPage::new(&page.ok_or_else(Problem::unknown_batch)?)))
 }
 
-fn answer(batch: &queue::Batch) -> Response {
+fn answer(batch: &store::Batch) -> Response {
     Json(shapes::Batch::new(batch)).into_response()
 }
 
@@ -168,7 +168,7 @@ fn read_batch(mut fields: Fields<'_>, repeat: Option<&Repeat>, trace: Option<&St
     fields.finish(Some(()))?;
     let id = match repeat {
         Some(repeat) => repeat.batch(queue),
-        None => queue::random_batch(queue),
+        None => store::random_batch(queue),
     };
     let fingerprint = repeat.map(|repeat| repeat.fingerprint);
     Ok(NewBatch { id, concurrency, priority, client, sealed, jobs, fingerprint })

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     access::Caller,
     job::{Invalid, JobId, QueueName, State as JobState},
-    queue::{Progress, Purge, Purged, Queues, ReprioritizeAll, ReprioritizedAll, Requeue, Requeued},
+    store::{Progress, Purge, Purged, Queues, ReprioritizeAll, ReprioritizedAll, Requeue, Requeued},
 };
 
 /// `POST /jobs/requeue`

@@ -16,7 +16,7 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 
 use super::answer::JSON;
-use crate::queue::Undo;
+use crate::store::Undo;
 
 /// What is to be done if the answer is dropped before it is written.
 pub trait Guard: Send + Unpin + 'static {

@@ -25,7 +25,7 @@ use super::{
 use crate::{
     access::Pass,
     job::{BatchId, Invalid, JobId, Kind, Name, QueueName, chance::between},
-    queue::{Event, Position, Queues, Subject},
+    store::{Event, Position, Queues, Subject},
     waiting::{Feed, Update, Waiting},
 };
 

@@ -6,7 +6,7 @@ use axum::{
 };
 
 use super::{place::Place, problem::Problem, rules};
-use crate::{job::QueueName, queue::Position};
+use crate::{job::QueueName, store::Position};
 
 pub const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");

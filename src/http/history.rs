@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     job::{Millis, QueueName, limits},
-    queue::{Queues, Step},
+    store::{Queues, Step},
 };
 
 /// `GET /queues/{queue}/history`

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     job::{QueueName, limits},
-    queue::{Applied, NewJob, Queues},
+    store::{Applied, NewJob, Queues},
 };
 
 /// Lines on their way, and bytes of them, before more are read.

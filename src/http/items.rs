@@ -11,7 +11,7 @@ use super::{
     place::Place,
     problem::{Aim, Problem},
 };
-use crate::queue::Fault;
+use crate::store::Fault;
 
 /// What a call brings.
 pub enum Items<'b> {

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     access::{Pass, Role},
     job::{Name, QueueName, State as JobState},
-    queue::{Cursor, JobFilter, Queues},
+    store::{Cursor, JobFilter, Queues},
     waiting::{Seen, Waiting},
 };
 

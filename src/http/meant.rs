@@ -3,7 +3,7 @@
 use super::{fields::Fields, query::Query, rules, time};
 use crate::{
     job::{BatchId, Invalid, Name, QueueName},
-    queue::Meant,
+    store::Meant,
 };
 
 /// Where such words stand.

@@ -8,7 +8,7 @@ use super::{
     reading::{self, Reader},
     shapes,
 };
-use crate::queue::Queues;
+use crate::store::Queues;
 
 /// `GET /redis`
 pub async fn redis(State(queues): State<Queues>, reader: Reader, _: NoQuery) -> Result<Response, Problem> {

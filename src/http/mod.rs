@@ -76,7 +76,7 @@ use self::{
 pub use self::{origin::Origins, peers::Peers};
 use crate::{
     access::Access,
-    queue::{Abandon, Complete, Extend, Fail, Queues},
+    store::{Abandon, Complete, Extend, Fail, Queues},
     waiting::Waiting,
 };
 

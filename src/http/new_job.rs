@@ -10,7 +10,7 @@ use super::{
 use crate::{
     access::Caller,
     job::{JobId, Name, QueueName},
-    queue::{self, Dedupe, Enqueued, NewJob},
+    store::{self, Dedupe, Enqueued, NewJob},
 };
 
 /// What the jobs of one call have in common.
@@ -39,7 +39,7 @@ impl Call {
                 self.derived.push(id.clone());
                 id
             }
-            None => queue::random_id(queue),
+            None => store::random_id(queue),
         };
         let task = read_task(&mut fields, self.traceparent.clone());
         let priority = fields.take("priority", rules::priority).unwrap_or_default();

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     access::Caller,
     job::{LockName, QueueName, State as JobState, limits},
-    queue::{Cursor, Queues},
+    store::{Cursor, Queues},
 };
 
 /// `GET /queues`

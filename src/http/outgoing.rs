@@ -24,7 +24,7 @@ pub use self::{form::Kind, formula::pattern as formula_pattern, quiet::Quiet, ta
 use super::{lasting::Lasting, ndjson::NDJSON, problem::Problem, reading, shapes};
 use crate::{
     job::QueueName,
-    queue::{Cursor, JobFilter, JobPage},
+    store::{Cursor, JobFilter, JobPage},
     waiting::{List, Seen, Waiting},
 };
 

@@ -15,7 +15,7 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::host::Stranger;
-use crate::queue::{Check, OF_QUEUES, Queues};
+use crate::store::{Check, OF_QUEUES, Queues};
 
 /// However many probes ask, Redis is asked once in this time.
 const FRESH: Duration = Duration::from_secs(1);

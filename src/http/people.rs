@@ -11,7 +11,7 @@ use super::{
 use crate::{
     access::Caller,
     job::{QueueName, limits},
-    queue::{HeldUntil, Queues},
+    store::{HeldUntil, Queues},
     waiting::Waiting,
 };
 

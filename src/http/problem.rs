@@ -12,7 +12,7 @@ pub use self::{aim::Aim, failure::Failure};
 use super::place::{Place, Rule};
 use crate::{
     job::{BatchState, Ending, State},
-    queue::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE},
+    store::{Applied, Fault, Lost, UNCONFIRMED, UNSYNCED, UNWRITABLE},
 };
 
 /// When a caller may hope that what was full or away is not any more.

@@ -22,7 +22,7 @@ use super::{
 use crate::{
     access::{Caller, Pass},
     job::{JobId, State as JobState, limits},
-    queue::{Cancellation, Queues, Reprioritized},
+    store::{Cancellation, Queues, Reprioritized},
     waiting::{Seen, Waiting},
 };
 

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     access::Caller,
     job::{Invalid, QueueName, limits},
-    queue::Cursor,
+    store::Cursor,
 };
 
 /// The rule that a percent-encoded text breaks whose bytes are none.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     job::{Invalid, QueueName},
-    queue::{Position, Queues},
+    store::{Position, Queues},
 };
 
 /// `GET /queues/{queue}/events`

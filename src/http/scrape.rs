@@ -24,7 +24,7 @@ use crate::{
     access::{Caller, Pattern},
     figures::{OTHER, family},
     job::{QueueName, State as JobState, Total},
-    queue::{QueueInfo, QueuePage, Queues, StateCounts},
+    store::{QueueInfo, QueuePage, Queues, StateCounts},
     waiting::Waiting,
 };
 

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     job::{JobId, Reservation, State as JobState, limits},
     payload::Json,
-    queue::{Abandon, Complete, Completion, Extend, Extension, Fail, Fault, Queues, Return},
+    store::{Abandon, Complete, Completion, Extend, Extension, Fail, Fault, Queues, Return},
 };
 
 /// `POST /jobs/extend`, `/jobs/complete`, `/jobs/abandon`, `/jobs/fail`

@@ -25,7 +25,7 @@ pub use self::{
 use crate::{
     access::{Caller, Pattern},
     job::{Backoff as Pause, JobId, Millis, Name, Priority, QueueName, Role, State},
-    queue::Progress,
+    store::Progress,
 };
 
 /// A value that is written as it is displayed.

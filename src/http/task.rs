@@ -22,7 +22,7 @@ use crate::{
     access::{Caller, Pass},
     job::{BatchId, JobId, LockName, QueueName, limits},
     payload::{Json, meaning},
-    queue::{self, Delay, Task},
+    store::{self, Delay, Task},
     sha256::Sha256,
 };
 
@@ -129,13 +129,13 @@ impl Repeat {
     /// The id of a job of the call.
     pub fn job(&self, queue: QueueName, index: usize) -> JobId {
         let (name, index) = (queue.to_string(), index.to_string());
-        queue::derived_id(queue, &[&self.credential, "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
+        store::derived_id(queue, &[&self.credential, "POST /jobs", &name, &self.key, &index].map(str::as_bytes))
     }
 
     /// The id of the batch that the call makes.
     pub fn batch(&self, queue: QueueName) -> BatchId {
         let name = queue.to_string();
-        queue::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key].map(str::as_bytes))
+        store::derived_batch(queue, &[&self.credential, "POST /batches", &name, &self.key].map(str::as_bytes))
     }
 }
 

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     access::{Caller, Pass},
     job::{Invalid, JobId, Name, QueueName, limits},
-    queue::{Nonce, Queues, Reserve, ReserveOutcome},
+    store::{Nonce, Queues, Reserve, ReserveOutcome},
     waiting::Waiting,
 };
 

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     config::{self, FollowedUrl, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, Store},
     embedded::{self, GaveUp, PrivateServer},
-    queue::{Certificates, Durability, Login, Queues, Server, Servers, WantedPrimary},
+    store::{Certificates, Durability, Login, Queues, Server, Servers, WantedPrimary},
 };
 
 /// The Redis of a command: somebody's, or a private one.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::queue::Queues;
+use crate::store::Queues;
 
 const PACE: Duration = Duration::from_secs(1);
 /// While less than half of it is in use.

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use super::{Following, TooSlow, Update, Waiting, reads::Turn, tail::PAUSE};
 use crate::{
     job::{QueueName, limits},
-    queue::{Fault, Part, Passage, Position, Queues},
+    store::{Fault, Part, Passage, Position, Queues},
 };
 
 type Live = Pin<Box<dyn Stream<Item = Result<Update, TooSlow>> + Send>>;

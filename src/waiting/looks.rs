@@ -10,7 +10,7 @@ use std::{
 use tokio::{sync::Mutex as Turns, time::Instant};
 
 use super::reads::Turn;
-use crate::queue::Fault;
+use crate::store::Fault;
 
 /// What is looked at now, by whomever.
 pub(super) struct Looks<K, T>(Mutex<HashMap<K, Arc<Last<T>>>>);

@@ -15,7 +15,7 @@ use tokio::{sync::Notify, time::Instant};
 use self::state::{Bell, Line, State, Waiter, sorted};
 use crate::{
     job::{Name, QueueName, chance::between},
-    queue::{Fault, ReserveOutcome, Snapshot},
+    store::{Fault, ReserveOutcome, Snapshot},
 };
 
 /// How long a line rests after Redis did not answer, or refused a write: between these.

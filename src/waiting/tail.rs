@@ -17,7 +17,7 @@ use crate::{
         QueueName,
         budget::{ANSWER, LINGER, TICK},
     },
-    queue::{Applied, Event, Fault, Part, Position},
+    store::{Applied, Event, Fault, Part, Position},
 };
 
 /// Who is further behind than this does not catch up.

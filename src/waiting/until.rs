@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     job::{BatchId, Concern, JobId, QueueName, State},
-    queue::{Batch, Event, Fault, Job, JobFilter, JobPage, Subject},
+    store::{Batch, Event, Fault, Job, JobFilter, JobPage, Subject},
 };
 
 /// What was seen, and the turn to say it in.

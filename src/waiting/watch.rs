@@ -12,7 +12,7 @@ use crate::{
         budget::{LINGER, TICK},
         chance::between,
     },
-    queue::Snapshot,
+    store::Snapshot,
 };
 
 /// At least this lies between two looks that nobody asked for.

@@ -40,7 +40,7 @@ pub fn lua() -> Graph {
     tree::files("lua", &["lua"]).iter().map(|(path, text)| (name(path), required(text))).collect()
 }
 
-/// `src/queue/redis/link.rs` is `queue::redis::link`; the roof of the crate is `lib`.
+/// `src/store/redis/link.rs` is `store::redis::link`; the roof of the crate is `lib`.
 pub fn module(path: &str) -> String {
     let path = path.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
     path.replace('/', "::")

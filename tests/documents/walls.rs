@@ -10,17 +10,17 @@ use super::{
 /// Each module and those it may use, all of which stand below it: so there is no circle. A new module has no arrows until
 /// somebody grants them here.
 const GRANTED: &[(&str, &[&str])] = &[
-    ("main", &["access", "bulk", "config", "embedded", "healthcheck", "queue", "service", "top"]),
+    ("main", &["access", "bulk", "config", "embedded", "healthcheck", "store", "service", "top"]),
     ("healthcheck", &["config"]),
     ("bulk", &["client", "config", "job", "sha256", "text"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
-    ("service", &["access", "config", "embedded", "figures", "http", "job", "listen", "queue", "sweeper", "waiting"]),
+    ("service", &["access", "config", "embedded", "figures", "http", "job", "listen", "store", "sweeper", "waiting"]),
     ("config", &["access", "files", "job"]),
-    ("http", &["access", "figures", "job", "memory", "payload", "queue", "sha256", "shares", "text", "waiting"]),
-    ("sweeper", &["job", "queue"]),
-    ("waiting", &["job", "queue"]),
-    ("queue", &["figures", "job", "payload", "sha256", "shares"]),
+    ("http", &["access", "figures", "job", "memory", "payload", "store", "sha256", "shares", "text", "waiting"]),
+    ("sweeper", &["job", "store"]),
+    ("waiting", &["job", "store"]),
+    ("store", &["figures", "job", "payload", "sha256", "shares"]),
     ("payload", &["job", "sha256"]),
     ("access", &["files", "job", "sha256"]),
     ("listen", &["files", "shares"]),
@@ -35,8 +35,8 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("lib", &[]),
 ];
 
-/// The same for the rooms of `queue`. What is sideways in a room, one transition using another, is no arrow of these: see below.
-const GRANTED_IN_QUEUE: &[(&str, &[&str])] = &[
+/// The same for the rooms of `store`. What is sideways in a room, one transition using another, is no arrow of these: see below.
+const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("upkeep", &["fault", "handle", "keys", "redis", "retention", "script", "transitions"]),
     ("transitions", &["fault", "handle", "layout", "redis", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
@@ -71,7 +71,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
 const UNSPOKEN: &[(&str, &[&str])] = &[
     ("job", &["redis::", "axum::", "tokio::", "SystemTime", "env::var"]),
     ("payload", &["redis::", "axum::", "tokio::"]),
-    ("queue", &["axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
+    ("store", &["axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
     ("waiting", &["redis::", "axum::", "hyper::", "StatusCode", "SystemTime", "env::var"]),
     ("sweeper", &["redis::", "axum::", "hyper::", "SystemTime", "env::var"]),
     ("http", &["redis::", "deadpool", "env::var"]),
@@ -93,17 +93,17 @@ fn modules_use_only_what_is_granted_to_them() {
 }
 
 #[test]
-fn rooms_of_the_queue_use_only_what_is_granted_to_them() {
-    let room = |module: &str| Some(top(module.strip_prefix("queue::")?));
+fn rooms_of_the_store_use_only_what_is_granted_to_them() {
+    let room = |module: &str| Some(top(module.strip_prefix("store::")?));
     let graph = imports::rooms(&imports::rust(), room);
-    println!("{}", picture("queue", &graph));
-    check(&graph, GRANTED_IN_QUEUE);
+    println!("{}", picture("store", &graph));
+    check(&graph, GRANTED_IN_STORE);
 }
 
 #[test]
 fn transitions_and_views_use_no_neighbour_but_those_named() {
     let file = |module: &str| {
-        let (room, rest) = module.strip_prefix("queue::")?.split_once("::")?;
+        let (room, rest) = module.strip_prefix("store::")?.split_once("::")?;
         ["transitions", "views"].contains(&room).then(|| format!("{room}::{}", top(rest)))
     };
     let graph = imports::rooms(&imports::rust(), file);

@@ -3,7 +3,7 @@
 
 use intray::{
     job::{BatchId, BatchState, Code, JobId, Reservation, State},
-    queue::{derived_batch, derived_id},
+    store::{derived_batch, derived_id},
 };
 use proptest::{prelude::*, sample::select};
 

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use intray::{
     job::{Code, LockName, Name, Priority, State},
     payload::Json,
-    queue::StateCounts,
+    store::StateCounts,
 };
 use proptest::{option::weighted, prelude::*};
 use sha2::{Digest, Sha256};

@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Backoff, BatchId, Millis},
-    queue::{Delay, NewMember, Task},
+    store::{Delay, NewMember, Task},
 };
 use proptest::{
     collection::{SizeRange, vec},

@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 use intray::{
     job::{Name, QueueName, Reservation},
     payload::Json,
-    queue::{Complete, Completion, Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, Swept, random_id},
+    store::{Complete, Completion, Enqueued, Fault, NewJob, Nonce, Queues, Reserve, ReserveOutcome, Swept, random_id},
 };
 
 use super::super::client::payload;

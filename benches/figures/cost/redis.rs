@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use intray::queue::Fault;
+use intray::store::Fault;
 
 use super::{
     callgrind::{Callgrind, Profile},

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use intray::queue::Queues;
+use intray::store::Queues;
 use tempfile::TempDir;
 
 use super::kept::Parts;

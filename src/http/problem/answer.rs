@@ -7,7 +7,7 @@ use axum::{
 use serde::{Serialize, Serializer, ser::SerializeMap};
 
 use super::{super::answer::Json, Aim, Failure, Problem};
-use crate::queue::Applied;
+use crate::store::Applied;
 
 impl Serialize for Problem {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,7 +6,7 @@ use super::{CompletedBy, Text, Time, name};
 use crate::{
     job::{BatchId, BatchState, JobId, Priority, State},
     payload::Json,
-    queue,
+    store,
 };
 
 #[derive(Serialize)]
@@ -27,12 +27,12 @@ pub struct Batch<'a> {
 #[derive(Serialize)]
 struct Counts<'a> {
     #[serde(flatten)]
-    states: &'a queue::StateCounts,
+    states: &'a store::StateCounts,
     total: u64,
 }
 
 impl<'a> Batch<'a> {
-    pub fn new(batch: &'a queue::Batch) -> Self {
+    pub fn new(batch: &'a store::Batch) -> Self {
         Self {
             id: Text(&batch.id),
             queue: batch.id.queue.as_str(),
@@ -51,7 +51,7 @@ impl<'a> Batch<'a> {
 #[derive(Serialize)]
 pub struct BatchPage<'a> {
     pub batches: Vec<Batch<'a>>,
-    pub next: Option<Text<queue::Cursor>>,
+    pub next: Option<Text<store::Cursor>>,
 }
 
 #[derive(Serialize)]
@@ -71,14 +71,14 @@ pub struct MemberResult<'a> {
 }
 
 impl<'a> ResultPage<'a> {
-    pub fn new(page: &'a queue::ResultPage) -> Self {
+    pub fn new(page: &'a store::ResultPage) -> Self {
         let next = page.next.and(page.results.last()).map(|last| Text(last.index));
         Self { results: page.results.iter().map(MemberResult::new).collect(), next }
     }
 }
 
 impl<'a> MemberResult<'a> {
-    fn new(member: &'a queue::MemberResult) -> Self {
+    fn new(member: &'a store::MemberResult) -> Self {
         let completed = member.completed.as_ref().map(CompletedBy::new);
         let (index, state, result) = (member.index, member.state, member.result.as_ref());
         Self { id: Text(&member.id), index, state, result, completed }

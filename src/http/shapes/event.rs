@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{CompletedBy, Text, Time, name};
 use crate::{
     job::{BatchId, JobId, Kind, QueueName},
-    queue::{self, Position, Subject},
+    store::{self, Position, Subject},
 };
 
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ pub struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    pub fn new(event: &'a queue::Event) -> Self {
+    pub fn new(event: &'a store::Event) -> Self {
         let (job, batch) = match &event.subject {
             Subject::Job(job) => (Some(job), None),
             Subject::Member(job) => (Some(job), Some(job.batch())),
@@ -60,7 +60,7 @@ pub struct Recent<'a> {
 }
 
 impl<'a> Recent<'a> {
-    pub fn new(recent: &'a queue::Recent) -> Self {
+    pub fn new(recent: &'a store::Recent) -> Self {
         Self { events: recent.events.iter().map(Event::new).collect(), next: recent.next.map(Text) }
     }
 }

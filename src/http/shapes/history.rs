@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::Time;
-use crate::queue;
+use crate::store;
 
 #[derive(Serialize)]
 pub struct History<'a> {
@@ -19,15 +19,15 @@ struct Span<'a> {
     at: Time,
     waiting: u64,
     reserved: u64,
-    gained: &'a queue::Totals,
+    gained: &'a store::Totals,
 }
 
 impl<'a> History<'a> {
     /// The first so many of what was found.
-    pub fn new(found: &'a queue::History, step: queue::Step, limit: usize) -> Self {
+    pub fn new(found: &'a store::History, step: store::Step, limit: usize) -> Self {
         let page = &found.spans[..found.spans.len().min(limit)];
-        let span = |span: &'a queue::Span| {
-            let queue::Span { at, waiting, reserved, gained } = span;
+        let span = |span: &'a store::Span| {
+            let store::Span { at, waiting, reserved, gained } = span;
             Span { at: (*at).into(), waiting: *waiting, reserved: *reserved, gained }
         };
         let next = page.last().filter(|_| page.len() < found.spans.len()).map(|last| last.at.into());

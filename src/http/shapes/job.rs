@@ -6,7 +6,7 @@ use super::{Backoff, Text, Time, name};
 use crate::{
     job::{BatchId, JobId, LockName, Millis, Priority, State},
     payload::Json,
-    queue,
+    store,
 };
 
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ pub struct Handout<'a> {
 }
 
 impl<'a> Handout<'a> {
-    pub fn new(handout: &'a queue::Handout, now: Millis) -> Self {
+    pub fn new(handout: &'a store::Handout, now: Millis) -> Self {
         let id = &handout.reservation.job;
         let expires_in_ms = handout.deadline.since(now);
         Self {
@@ -95,7 +95,7 @@ pub struct Job<'a> {
     locks: Vec<&'a str>,
     batch: Option<Text<&'a BatchId>>,
     attempts: u32,
-    counts: &'a queue::Counts,
+    counts: &'a store::Counts,
     reserved: Option<Holder<'a>>,
     completed: Option<Completed<'a>>,
     errors: Vec<JobError<'a>>,
@@ -147,7 +147,7 @@ struct LateResult<'a> {
 }
 
 impl<'a> Job<'a> {
-    pub fn new(job: &'a queue::Job) -> Self {
+    pub fn new(job: &'a store::Job) -> Self {
         Self {
             id: Text(&job.id),
             queue: job.id.queue.as_str(),
@@ -177,7 +177,7 @@ impl<'a> Job<'a> {
 }
 
 impl<'a> Holder<'a> {
-    fn new(held: &'a queue::Held) -> Self {
+    fn new(held: &'a store::Held) -> Self {
         Self {
             worker: name(held.worker.as_ref()),
             reserved_at: held.reserved_at.into(),
@@ -188,7 +188,7 @@ impl<'a> Holder<'a> {
 }
 
 impl<'a> Completed<'a> {
-    pub fn new(completed: &'a queue::Completed) -> Self {
+    pub fn new(completed: &'a store::Completed) -> Self {
         Self {
             worker: name(completed.worker.as_ref()),
             reserved_at: completed.reserved_at.into(),
@@ -200,19 +200,19 @@ impl<'a> Completed<'a> {
 }
 
 impl<'a> AbandonReason<'a> {
-    fn new(said: &'a queue::AbandonReason) -> Self {
+    fn new(said: &'a store::AbandonReason) -> Self {
         Self { at: said.at.into(), worker: name(said.worker.as_ref()), reason: &said.reason }
     }
 }
 
 impl<'a> JobError<'a> {
-    fn new(error: &'a queue::JobError) -> Self {
+    fn new(error: &'a store::JobError) -> Self {
         Self { at: error.at.into(), worker: name(error.worker.as_ref()), error: &error.error }
     }
 }
 
 impl<'a> LateResult<'a> {
-    fn new(late: &'a queue::LateResult) -> Self {
+    fn new(late: &'a store::LateResult) -> Self {
         Self { at: late.at.into(), worker: name(late.worker.as_ref()), result: late.result.as_ref() }
     }
 }
@@ -220,9 +220,9 @@ impl<'a> LateResult<'a> {
 #[derive(Serialize)]
 pub struct JobPage<'a> {
     pub jobs: Vec<Job<'a>>,
-    pub next: Option<Text<queue::Cursor>>,
+    pub next: Option<Text<store::Cursor>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub resume: Option<Text<queue::Cursor>>,
+    pub resume: Option<Text<store::Cursor>>,
     pub looked: u64,
     #[serde(skip_serializing_if = "Forgotten::is_none")]
     pub forgotten: Forgotten,
@@ -234,11 +234,11 @@ pub struct JobPage<'a> {
 pub struct Forgotten(Option<u64>);
 
 impl Forgotten {
-    pub fn new(forgotten: queue::Forgotten) -> Self {
+    pub fn new(forgotten: store::Forgotten) -> Self {
         match forgotten {
-            queue::Forgotten::None => Self(Some(0)),
-            queue::Forgotten::Some(jobs) => Self(Some(jobs)),
-            queue::Forgotten::Unknown => Self(None),
+            store::Forgotten::None => Self(Some(0)),
+            store::Forgotten::Some(jobs) => Self(Some(jobs)),
+            store::Forgotten::Unknown => Self(None),
         }
     }
 

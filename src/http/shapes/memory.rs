@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::queue;
+use crate::store;
 
 #[derive(Serialize)]
 pub struct Redis {
@@ -18,8 +18,8 @@ struct Node {
 }
 
 impl Redis {
-    pub fn new(nodes: &[queue::Memory]) -> Self {
-        let node = |node: &queue::Memory| Node {
+    pub fn new(nodes: &[store::Memory]) -> Self {
+        let node = |node: &store::Memory| Node {
             used_bytes: node.used_bytes,
             max_bytes: node.max_bytes,
             append_only: node.append_only,

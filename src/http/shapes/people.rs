@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::{HeldJob, Text, Time, name, named};
-use crate::{job::Millis, queue, waiting::Waits};
+use crate::{job::Millis, store, waiting::Waits};
 
 #[derive(Serialize)]
 pub struct People<'a> {
     held: Vec<Held<'a>>,
-    next: Option<Text<&'a queue::Cursor>>,
+    next: Option<Text<&'a store::Cursor>>,
     waiting: Vec<Waiter<'a>>,
     waiting_total: usize,
     /// `null` where there is no queue to ask.
@@ -33,14 +33,14 @@ struct Waiter<'a> {
 }
 
 impl<'a> People<'a> {
-    pub fn new(page: &'a queue::DeadlinePage, waiters: &'a [Waits], waiting_total: usize) -> Self {
+    pub fn new(page: &'a store::DeadlinePage, waiters: &'a [Waits], waiting_total: usize) -> Self {
         let waiter = |waits: &'a Waits| Waiter {
             worker: name(waits.worker.as_ref()),
             queues: named(&waits.queues),
             waited_ms: u64::try_from(waits.waited.as_millis()).unwrap_or(u64::MAX),
         };
         let now = page.now.unwrap_or(Millis(0));
-        let held = |held: &'a queue::Held| Held {
+        let held = |held: &'a store::Held| Held {
             worker: name(held.worker.as_ref()),
             queue: held.id.queue.as_str(),
             job: HeldJob::new(held, now),

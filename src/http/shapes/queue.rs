@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{Backoff, Text, Time, name};
 use crate::{
     job::{JobId, Millis, QueueName},
-    queue,
+    store,
 };
 
 #[derive(Serialize)]
@@ -19,11 +19,11 @@ pub struct QueueList<'a> {
 #[derive(Serialize)]
 pub struct Queue<'a> {
     name: &'a str,
-    counts: &'a queue::StateCounts,
+    counts: &'a store::StateCounts,
     oldest_waiting_ms: Option<u64>,
     reservations: LiveAndOverdue,
     settings: Settings,
-    totals: &'a queue::Totals,
+    totals: &'a store::Totals,
 }
 
 #[derive(Serialize)]
@@ -50,7 +50,7 @@ pub struct Settings {
 }
 
 impl<'a> Queue<'a> {
-    pub fn new(info: &'a queue::QueueInfo) -> Self {
+    pub fn new(info: &'a store::QueueInfo) -> Self {
         Self {
             name: info.name.as_str(),
             counts: &info.counts,
@@ -67,7 +67,7 @@ impl<'a> Queue<'a> {
 }
 
 impl Settings {
-    pub fn new(set: &queue::Settings) -> Self {
+    pub fn new(set: &store::Settings) -> Self {
         Self {
             paused: set.paused,
             lease_ms: set.lease_ms,
@@ -108,7 +108,7 @@ pub struct Reservation<'a> {
 }
 
 impl<'a> Reservation<'a> {
-    pub fn new(held: &'a queue::Held, now: Millis, is_own: bool) -> Self {
+    pub fn new(held: &'a store::Held, now: Millis, is_own: bool) -> Self {
         Self {
             id: Text(&held.id),
             reservation: is_own.then(|| held.reservation.reveal()),
@@ -125,7 +125,7 @@ impl<'a> Reservation<'a> {
 #[derive(Serialize)]
 pub struct WorkerPage<'a> {
     pub workers: Vec<Worker<'a>>,
-    pub next: Option<Text<queue::Cursor>>,
+    pub next: Option<Text<store::Cursor>>,
     pub server_time: Time,
 }
 
@@ -145,7 +145,7 @@ pub struct HeldJob<'a> {
 }
 
 impl<'a> HeldJob<'a> {
-    pub fn new(held: &'a queue::Held, now: Millis) -> Self {
+    pub fn new(held: &'a store::Held, now: Millis) -> Self {
         Self {
             id: Text(&held.id),
             reserved_at: held.reserved_at.into(),
@@ -158,8 +158,8 @@ impl<'a> HeldJob<'a> {
 
 impl<'a> Worker<'a> {
     /// What lies together by worker already, an entry per worker.
-    pub fn each(held: &'a [queue::Held], now: Millis) -> Vec<Self> {
-        let job = |held: &'a queue::Held| HeldJob::new(held, now);
+    pub fn each(held: &'a [store::Held], now: Millis) -> Vec<Self> {
+        let job = |held: &'a store::Held| HeldJob::new(held, now);
         let same = held.chunk_by(|one, next| one.worker == next.worker);
         same.map(|held| Self { worker: name(held[0].worker.as_ref()), jobs: held.iter().map(job).collect() }).collect()
     }
@@ -168,7 +168,7 @@ impl<'a> Worker<'a> {
 #[derive(Serialize)]
 pub struct LockPage<'a> {
     pub locks: Vec<Lock<'a>>,
-    pub next: Option<Text<queue::Cursor>>,
+    pub next: Option<Text<store::Cursor>>,
     pub server_time: Time,
 }
 
@@ -185,7 +185,7 @@ pub struct Lock<'a> {
 }
 
 impl<'a> Lock<'a> {
-    pub fn new(lock: &'a queue::HeldLock, now: Millis) -> Self {
+    pub fn new(lock: &'a store::HeldLock, now: Millis) -> Self {
         let held = &lock.held;
         Self {
             lock: lock.lock.as_str(),

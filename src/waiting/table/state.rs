@@ -10,7 +10,7 @@ use tokio::{sync::Notify, time::Instant};
 
 use crate::{
     job::{Name, QueueName},
-    queue::{Fault, Snapshot},
+    store::{Fault, Snapshot},
 };
 
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! abandon: a holder gives the job back, at once, after a delay, or unless they come back within a grace.
 
-use intray::queue::Return;
+use intray::store::Return;
 
 use super::prelude::*;
 use crate::{
@@ -50,11 +50,11 @@ impl Operation for Abandon {
 }
 
 impl Leaving {
-    fn told(self, walk: &Walk<'_>, handle: Handle) -> queue::Abandon {
+    fn told(self, walk: &Walk<'_>, handle: Handle) -> store::Abandon {
         let reservation = walk.handle(handle);
         let job = walk.model.jobs.get(&reservation.job.code);
         let known = job.and_then(|job| job.hold.as_ref()).map_or(0, |hold| hold.resumes);
-        queue::Abandon {
+        store::Abandon {
             reservation,
             reason: Some(REASON.to_owned()),
             delay_ms: self.delay_ms,
@@ -67,7 +67,7 @@ impl Leaving {
 }
 
 impl Queue {
-    fn abandon(&mut self, call: &queue::Abandon) -> Return {
+    fn abandon(&mut self, call: &store::Abandon) -> Return {
         let id = call.reservation.job.code;
         let worker = match self.live_holder(&call.reservation) {
             Ok(worker) => worker,

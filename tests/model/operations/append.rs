@@ -1,6 +1,6 @@
 //! append: more jobs for a batch, from where it ends; the same call again, or one that does not fit, says so.
 
-use intray::queue::{Appended, NewMember, Task};
+use intray::store::{Appended, NewMember, Task};
 
 use super::prelude::*;
 use crate::{

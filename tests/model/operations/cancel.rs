@@ -1,6 +1,6 @@
 //! cancel: a producer takes a job back.
 
-use intray::queue::Cancellation;
+use intray::store::Cancellation;
 
 use super::prelude::*;
 

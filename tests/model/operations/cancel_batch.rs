@@ -1,6 +1,6 @@
 //! cancel of a batch: what nobody holds is cancelled, and what is held does not come back.
 
-use intray::queue::BatchCancellation;
+use intray::store::BatchCancellation;
 
 use super::prelude::*;
 

@@ -1,6 +1,6 @@
 //! complete: a holder reports success, in time or late.
 
-use intray::queue::{Completion, Lost};
+use intray::store::{Completion, Lost};
 
 use super::prelude::*;
 use crate::{
@@ -30,7 +30,7 @@ impl Operation for Complete {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let call = |&(handle, result): &(Handle, &str)| queue::Complete {
+        let call = |&(handle, result): &(Handle, &str)| store::Complete {
             reservation: walk.handle(handle),
             result: (!result.is_empty()).then(|| json(result)),
         };
@@ -40,7 +40,7 @@ impl Operation for Complete {
 }
 
 impl Queue {
-    fn complete(&mut self, call: &queue::Complete) -> Completion {
+    fn complete(&mut self, call: &store::Complete) -> Completion {
         let (id, secret) = (call.reservation.job.code, &call.reservation.secret);
         let result = call.result.as_ref().map_or("", |result| known(&RESULTS, result.as_str()));
         let Some(job) = self.jobs.get(&id) else { return Completion::Lost(UNKNOWN) };

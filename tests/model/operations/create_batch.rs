@@ -2,7 +2,7 @@
 
 use std::iter::repeat_n;
 
-use intray::queue::{BatchCreation, derived_batch};
+use intray::store::{BatchCreation, derived_batch};
 
 use super::prelude::*;
 use crate::{
@@ -36,7 +36,7 @@ impl Operation for CreateBatch {
         let fresh = walk.fresh().to_be_bytes();
         let key = self.idempotency.map(|with| [b'b', with.key]);
         let id = derived_batch(walk.real.queue.clone(), &[key.as_ref().map_or(&fresh[..], |key| key)]);
-        let new = queue::NewBatch {
+        let new = store::NewBatch {
             id: id.clone(),
             concurrency: self.concurrency,
             priority: words::priority(self.priority),
@@ -84,7 +84,7 @@ impl CreateBatch {
 }
 
 impl Queue {
-    fn create(&mut self, new: &queue::NewBatch) -> BatchCreation {
+    fn create(&mut self, new: &store::NewBatch) -> BatchCreation {
         self.be_known();
         if let Some(batch) = self.batches.get(&new.id.code) {
             if batch.fingerprint != new.fingerprint {
@@ -98,7 +98,7 @@ impl Queue {
         BatchCreation::Created(self.batch_shown(&new.id).expect("it is there"))
     }
 
-    fn make(&mut self, new: &queue::NewBatch) {
+    fn make(&mut self, new: &store::NewBatch) {
         let (code, total) = (new.id.code, new.jobs.len() as u32);
         let batch = Batch {
             state: BatchState::Open,

@@ -2,7 +2,7 @@
 
 use intray::{
     job::JobId,
-    queue::{Dedupe, Enqueued, NewJob, derived_id},
+    store::{Dedupe, Enqueued, NewJob, derived_id},
 };
 use proptest::collection::{SizeRange, vec};
 

@@ -1,6 +1,6 @@
 //! extend: somebody goes on working.
 
-use intray::queue::Extension;
+use intray::store::Extension;
 
 use super::prelude::*;
 use crate::words::{draft, json};
@@ -16,7 +16,7 @@ impl Operation for Extend {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let call = |&(handle, lease_ms, draft): &(Handle, _, Option<&str>)| queue::Extend {
+        let call = |&(handle, lease_ms, draft): &(Handle, _, Option<&str>)| store::Extend {
             reservation: walk.handle(handle),
             lease_ms,
             draft: draft.map(json),
@@ -27,7 +27,7 @@ impl Operation for Extend {
 }
 
 impl Queue {
-    fn extend(&mut self, call: &queue::Extend) -> Extension {
+    fn extend(&mut self, call: &store::Extend) -> Extension {
         let id = call.reservation.job.code;
         if let Err(lost) = self.live_holder(&call.reservation) {
             return Extension::Lost(lost);

@@ -1,6 +1,6 @@
 //! fail: a holder reports that it could not be done.
 
-use intray::{job::Backoff, queue::Return};
+use intray::{job::Backoff, store::Return};
 
 use super::prelude::*;
 use crate::reference::{Job, Note};
@@ -21,14 +21,14 @@ impl Operation for Fail {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let call = |&handle| queue::Fail { reservation: walk.handle(handle), error: Some(ERROR.to_owned()) };
+        let call = |&handle| store::Fail { reservation: walk.handle(handle), error: Some(ERROR.to_owned()) };
         let calls = self.0.iter().map(call).collect();
         walk.together("fail", calls, Queues::fail, Queue::fail).await
     }
 }
 
 impl Queue {
-    fn fail(&mut self, call: &queue::Fail) -> Return {
+    fn fail(&mut self, call: &store::Fail) -> Return {
         let id = call.reservation.job.code;
         let worker = match self.live_holder(&call.reservation) {
             Ok(worker) => worker,

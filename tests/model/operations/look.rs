@@ -2,7 +2,7 @@
 
 use intray::{
     job::JobId,
-    queue::{Cursor, Fault, Held, HeldLock, JobFilter, Meant},
+    store::{Cursor, Fault, Held, HeldLock, JobFilter, Meant},
 };
 
 use super::prelude::*;

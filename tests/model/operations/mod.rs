@@ -42,7 +42,7 @@ use crate::{
 mod prelude {
     pub use intray::{
         job::{BatchId, BatchState, Code, Ending, Millis, State},
-        queue::{self, Queues},
+        store::{self, Queues},
     };
     pub use proptest::{option::weighted, prelude::*, sample::select};
 

@@ -1,6 +1,6 @@
 //! record: what was counted is entered into the history, each once, whenever that is asked for.
 
-use intray::{job::Total, queue::Step};
+use intray::{job::Total, store::Step};
 
 use super::prelude::*;
 

@@ -1,6 +1,6 @@
 //! release: an operator takes a job from its holder, or all that a worker holds.
 
-use intray::queue::Released;
+use intray::store::Released;
 
 use super::prelude::*;
 use crate::words::{WORKERS, name};
@@ -32,11 +32,11 @@ impl Operation for Release {
         match *self {
             Self::Job(job) => {
                 let id = walk.which(job);
-                let answer = walk.real.handle.release(&queue::Release::Job(id.clone()), None).await;
+                let answer = walk.real.handle.release(&store::Release::Job(id.clone()), None).await;
                 walk.answered("release", answer, |model| model.release(id.code).map(all))
             }
             Self::Worker(n) => {
-                let release = queue::Release::Worker(walk.real.queue.clone(), name(WORKERS[n]).ok_or("a worker")?);
+                let release = store::Release::Worker(walk.real.queue.clone(), name(WORKERS[n]).ok_or("a worker")?);
                 let answer = walk.real.handle.release(&release, None).await;
                 walk.answered("release of a worker", answer, |model| Some(all(model.release_worker(WORKERS[n]))))
             }

@@ -1,6 +1,6 @@
 //! reprioritize: an operator gives a job another priority, or all of one state.
 
-use intray::queue::{Meant, ReprioritizeAll, Reprioritized, ReprioritizedAll};
+use intray::store::{Meant, ReprioritizeAll, Reprioritized, ReprioritizedAll};
 
 use super::prelude::*;
 use crate::words::{PRIORITIES, priority};

@@ -2,7 +2,7 @@
 
 use intray::{
     job::QueueName,
-    queue::{Handout, Nonce, Reason, ReserveOutcome},
+    store::{Handout, Nonce, Reason, ReserveOutcome},
 };
 
 use super::{Unclear, prelude::*};
@@ -129,7 +129,7 @@ async fn together(walk: &mut Walk<'_>, asks: &[Ask]) -> Verdict {
 }
 
 impl Ask {
-    fn told(&self, walk: &mut Walk<'_>) -> (queue::Reserve, Asked) {
+    fn told(&self, walk: &mut Walk<'_>) -> (store::Reserve, Asked) {
         let mut worker = self.worker.map_or("", |n| WORKERS[n]);
         let mut number = walk.fresh();
         if let Call::Again(nth) = self.call
@@ -149,7 +149,7 @@ impl Ask {
             id: code,
         };
         let queues = vec![walk.real.queue.clone()];
-        (queue::Reserve { queues, worker: name(worker), limit, lease_ms, nonce, id }, asked)
+        (store::Reserve { queues, worker: name(worker), limit, lease_ms, nonce, id }, asked)
     }
 }
 

@@ -1,6 +1,6 @@
 //! seal: nothing more is appended to a batch.
 
-use intray::queue::Batch;
+use intray::store::Batch;
 
 use super::prelude::*;
 

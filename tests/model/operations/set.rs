@@ -1,6 +1,6 @@
 //! set: an operator changes a setting, or leaves it to its default.
 
-use intray::{job::Backoff, queue::SettingsPatch};
+use intray::{job::Backoff, store::SettingsPatch};
 
 use super::prelude::*;
 use crate::{

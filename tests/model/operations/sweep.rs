@@ -1,6 +1,6 @@
 //! sweep: the background task does what time has brought about.
 
-use intray::queue::Swept;
+use intray::store::Swept;
 
 use super::prelude::*;
 use crate::{reference::YOUNG_MS, words::STAMPS};

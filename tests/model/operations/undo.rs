@@ -4,7 +4,7 @@ use super::prelude::*;
 use crate::reference::Hold;
 
 /// A reserve whose caller may turn out to be gone: job and secret of each that it was given, and what gives them back.
-pub type Unclear = (Vec<(Code, Code)>, queue::Undo);
+pub type Unclear = (Vec<(Code, Code)>, store::Undo);
 
 #[derive(Debug, Clone)]
 pub struct Undo(Nth);

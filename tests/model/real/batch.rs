@@ -1,6 +1,6 @@
 //! The record of a batch, read as the scripts pack it.
 
-use intray::{job::BatchState, queue::StateCounts};
+use intray::{job::BatchState, store::StateCounts};
 
 use super::record::Bytes;
 

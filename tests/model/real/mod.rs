@@ -6,7 +6,7 @@ pub mod record;
 
 use std::{collections::BTreeMap, env, path::Path};
 
-use intray::{job::QueueName, queue::Queues};
+use intray::{job::QueueName, store::Queues};
 use tempfile::TempDir;
 
 use self::keyspace::Keyspace;

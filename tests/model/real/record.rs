@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Backoff, Code, State},
-    queue::Counts,
+    store::Counts,
 };
 
 use crate::words::SPAN;

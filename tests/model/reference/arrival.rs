@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Code, State},
-    queue::{Counts, Task},
+    store::{Counts, Task},
 };
 
 use super::{Job, Queue, Said};

@@ -2,7 +2,7 @@
 
 use intray::{
     job::{BatchId, BatchState, Code, Priority, State},
-    queue::NewMember,
+    store::NewMember,
 };
 
 use super::{Event, Queue};

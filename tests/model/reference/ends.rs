@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Code, Ending, Reservation, State},
-    queue::{Lost, Return},
+    store::{Lost, Return},
 };
 
 use super::{Ended, Grace, How, Queue};

@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Backoff, Code, Ending, State},
-    queue::{Counts, Delay, Task},
+    store::{Counts, Delay, Task},
 };
 
 use crate::words::{LOCKS, PAYLOADS, SPAN, known};

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use intray::{
     job::{Backoff, Code, State},
-    queue::Settings,
+    store::Settings,
 };
 
 pub use self::{

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use intray::{
     job::{BatchId, JobId, Millis, Reservation, State},
-    queue::{
+    store::{
         self, AbandonReason, Completed, Handout, Held, JobError, LateResult, QueueInfo, Reason, StateCounts, Totals,
     },
 };
@@ -48,13 +48,13 @@ impl Queue {
         }
     }
 
-    pub fn job_shown(&self, id: &JobId) -> Option<queue::Job> {
+    pub fn job_shown(&self, id: &JobId) -> Option<store::Job> {
         let job = self.jobs.get(&id.code)?;
         let is = |states: &[State], at| states.contains(&job.state).then_some(Millis(at));
         let done = job.ring.first().filter(|_| job.state == State::Completed);
         let late = job.late.iter().skip(job.late.len().saturating_sub(LATE_RESULTS));
         let given_back = job.ring.iter().filter(|ended| ended.how == How::ABANDONED && !ended.reason.is_empty());
-        Some(queue::Job {
+        Some(store::Job {
             id: id.clone(),
             state: job.state,
             payload: job.has_payload.then(|| json(job.said.payload)),
@@ -102,9 +102,9 @@ impl Queue {
     }
 
     /// As it is shown.
-    pub fn batch_shown(&self, id: &BatchId) -> Option<queue::Batch> {
+    pub fn batch_shown(&self, id: &BatchId) -> Option<store::Batch> {
         let batch = self.batches.get(&id.code)?;
-        Some(queue::Batch {
+        Some(store::Batch {
             id: id.clone(),
             state: batch.state,
             concurrency: batch.concurrency,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use intray::{
     job::{Code, State},
-    queue::StateCounts,
+    store::StateCounts,
 };
 
 use super::{Batch, Gate, Hold, Job, Queue, Stub};

@@ -8,7 +8,7 @@ use std::{cell::RefCell, collections::BTreeMap, fmt::Debug};
 use futures_util::future::join_all;
 use intray::{
     job::{BatchId, Code},
-    queue::{Fault, Queues},
+    store::{Fault, Queues},
 };
 
 use crate::{

@@ -1,6 +1,6 @@
 //! The same of what the service does by itself: nothing is lost and nothing done twice, and it comes to it again.
 
-use intray::{job::QueueName, queue::Queues};
+use intray::{job::QueueName, store::Queues};
 use serde_json::json;
 
 use crate::world::{Fate, RETENTION_MS, World, eventually, page::Page};

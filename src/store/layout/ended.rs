@@ -1,0 +1,33 @@
+//! What is known of a job's last reservations: who completed it, and why others gave it back.
+
+use crate::job::{Millis, Name, State};
+use crate::store::layout::record::{Ended, Live};
+
+#[derive(Debug, Clone)]
+pub struct AbandonReason {
+    pub at: Millis,
+    pub worker: Option<Name>,
+    pub reason: String,
+}
+
+/// Who completed a job, and when they had been given it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completed {
+    pub worker: Option<Name>,
+    pub reserved_at: Millis,
+    pub at: Millis,
+    pub late: bool,
+}
+
+/// A job that is completed was so by its latest reservation.
+pub(crate) fn completed(live: &Live) -> Option<Completed> {
+    let ended = live.ended.first().filter(|ended| live.state == State::Completed && ended.is_completion())?;
+    let (worker, late) = (ended.worker.clone(), ended.is_late());
+    Some(Completed { worker, reserved_at: ended.reserved_at, at: ended.at, late })
+}
+
+pub(crate) fn reasons(live: &Live) -> Vec<AbandonReason> {
+    let said = live.ended.iter().filter(|ended| ended.is_abandon() && !ended.note.is_empty());
+    said.map(|Ended { at, worker, note, .. }| AbandonReason { at: *at, worker: worker.clone(), reason: note.clone() })
+        .collect()
+}

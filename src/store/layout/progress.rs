@@ -1,0 +1,105 @@
+//! What an operator means who acts on many jobs, and how far that has come, for the next call.
+
+use std::fmt;
+
+use super::cursor::Cursor;
+use crate::{
+    job::{BatchId, Invalid, Millis, Name},
+    store::redis::args::Args,
+};
+
+/// Behind a job that stays where it is. Opaque: hex of what the next step goes on from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress {
+    /// Of a requeue: until when its jobs have died. Of a purge or a change of priority: the state of its jobs.
+    pub(crate) stage: String,
+    /// `None`: from the front.
+    pub(crate) after: Option<Cursor>,
+}
+
+impl Progress {
+    pub const RULE: Invalid = Invalid("must be the `next` of the call before");
+
+    /// At the front.
+    pub(crate) fn begin(stage: &str) -> Self {
+        Self { stage: stage.to_owned(), after: None }
+    }
+
+    /// Score and member to go on behind, empty at the front.
+    pub(crate) fn place(&self) -> (&str, &[u8]) {
+        self.after.as_ref().and_then(Cursor::place).unwrap_or_default()
+    }
+
+    /// Of a purge, or a change of priority.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_state(text: &str) -> Result<Self, Invalid> {
+        Self::parse(text).filter(|at| at.stage.bytes().all(|byte| byte.is_ascii_lowercase())).ok_or(Self::RULE)
+    }
+
+    /// Of a requeue.
+    ///
+    /// # Errors
+    /// [`Self::RULE`].
+    pub fn of_requeue(text: &str) -> Result<Self, Invalid> {
+        Self::parse(text).filter(|at| at.stage.parse::<u64>().is_ok_and(|until| until > 0)).ok_or(Self::RULE)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let cursor = Cursor::parse(text).ok()?;
+        let (stage, rest) = cursor.split()?;
+        let after = if rest.is_empty() { None } else { Some(Cursor::of_place(rest)?) };
+        Some(Self { stage: stage.to_owned(), after })
+    }
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stage.bytes().chain([b' ']).try_for_each(|byte| write!(f, "{byte:02x}"))?;
+        self.after.iter().try_for_each(|cursor| write!(f, "{cursor}"))
+    }
+}
+
+/// Which of the jobs of one state an operator means, to see or to change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Meant {
+    pub client: Option<Name>,
+    pub batch: Option<BatchId>,
+    /// One of the errors that are kept with the job contains it.
+    pub error: Option<String>,
+    /// They were there before, by the queue's own clock.
+    pub enqueued_before: Option<Millis>,
+}
+
+impl Meant {
+    pub(crate) fn push(&self, args: &mut Args) {
+        args.push(self.client.as_ref().map_or("", Name::as_str));
+        args.push(self.batch.as_ref().map_or("", |batch| batch.code.as_str()));
+        args.push(self.error.as_deref().unwrap_or_default());
+        args.push(self.enqueued_before.map_or_else(String::new, |time| time.0.to_string()));
+    }
+}
+
+/// What acts on many jobs moves about so many of them a call, in small steps.
+pub(crate) const MOST: u64 = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_told_is_read_again_and_nothing_else_is() {
+        let code = b"\x01\xff\x20\x00\x07\x417ZZZZZZZZZZZZZZZZZZZZZZZZZ";
+        for (stage, score) in [("dead", ""), ("blocked", "0"), ("waiting", "17")] {
+            let at = Progress { stage: stage.into(), after: Cursor::after(score, code) };
+            assert_eq!(Progress::of_state(&at.to_string()), Ok(at.clone()));
+            assert!(Progress::of_requeue(&at.to_string()).is_err());
+        }
+        let at = Progress::begin("1763");
+        assert_eq!(Progress::of_requeue(&at.to_string()), Ok(at));
+        for text in ["", "7", "zz", "64656164", "64656164202061"] {
+            assert!(Progress::of_state(text).is_err(), "{text}");
+        }
+    }
+}

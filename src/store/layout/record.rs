@@ -1,0 +1,292 @@
+//! The two records of a job, as `lua/base/record.lua` writes them: big-endian, lengths before texts.
+
+use crate::store::{fault::Fault, redis::read::broken};
+use crate::{
+    job::{Backoff, Code, How, LockName, Millis, Name, State},
+    payload::Json,
+};
+
+/// Which optional parts a header has.
+pub(crate) mod flags {
+    /// Its payload has a field of its own.
+    pub(crate) const EXTERNAL: u16 = 1;
+    pub(crate) const CLIENT: u16 = 2;
+    pub(crate) const DIGEST: u16 = 4;
+    pub(crate) const FINGERPRINT: u16 = 8;
+    pub(crate) const LEASE: u16 = 16;
+    pub(crate) const ATTEMPTS: u16 = 32;
+    pub(crate) const BACKOFF: u16 = 64;
+    pub(crate) const TRACE: u16 = 128;
+    pub(crate) const LOCKS: u16 = 512;
+    pub(crate) const MEMBER: u16 = 1024;
+}
+
+/// The layout of both records, which their first byte says.
+const LAYOUT: u64 = 2;
+/// The queue's own clock has so many stamps to a ms.
+const STAMPS_PER_MS: u64 = 64;
+/// Beside the priority: nobody has had the job since it got its place.
+const UNSERVED: u64 = 128;
+
+/// When a stamp of the queue's own clock was given.
+pub(crate) fn at_stamp(stamp: u64) -> Millis {
+    Millis(stamp / STAMPS_PER_MS)
+}
+
+/// Length of a `traceparent`, by W3C Trace Context.
+pub(crate) const TRACE_LEN: usize = 55;
+
+/// What the enqueue said.
+pub(crate) struct Header {
+    pub(crate) enqueued_at: Millis,
+    pub(crate) priority: u8,
+    pub(crate) client: Option<Name>,
+    pub(crate) lease_ms: Option<u32>,
+    pub(crate) max_attempts: Option<u32>,
+    pub(crate) backoff: Option<Backoff>,
+    pub(crate) traceparent: Option<String>,
+    pub(crate) locks: Vec<LockName>,
+    /// Of a batch, which its id tells.
+    pub(crate) is_member: bool,
+    /// `None` when it lives apart, or is gone because the job was cancelled.
+    pub(crate) payload: Option<Json>,
+}
+
+impl Header {
+    pub(crate) fn parse(raw: &[u8]) -> Result<Self, Fault> {
+        let mut bytes = Bytes(raw);
+        bytes.layout()?;
+        let enqueued_at = at_stamp(bytes.uint(6)?);
+        let has = bytes.uint(2)? as u16;
+        let priority = bytes.uint(1)? as u8;
+        let when = |flag: u16| has & flag != 0;
+        let client = if when(flags::CLIENT) { bytes.name()? } else { None };
+        if when(flags::DIGEST) {
+            bytes.take(16)?;
+        }
+        if when(flags::FINGERPRINT) {
+            bytes.take(8)?;
+        }
+        let lease_ms = if when(flags::LEASE) { Some(bytes.uint(4)? as u32) } else { None };
+        let max_attempts = if when(flags::ATTEMPTS) { Some(bytes.uint(4)? as u32) } else { None };
+        let backoff = if when(flags::BACKOFF) { Some(bytes.backoff()?) } else { None };
+        let traceparent = if when(flags::TRACE) { Some(bytes.text(TRACE_LEN)?) } else { None };
+        let locks = if when(flags::LOCKS) { bytes.locks()? } else { Vec::new() };
+        let is_member = when(flags::MEMBER);
+        let payload = if bytes.0.is_empty() { None } else { Some(json(bytes.0.to_vec())?) };
+        Ok(Self {
+            enqueued_at,
+            priority,
+            client,
+            lease_ms,
+            max_attempts,
+            backoff,
+            traceparent,
+            locks,
+            is_member,
+            payload,
+        })
+    }
+}
+
+/// A reservation that is out.
+pub(crate) struct Hold {
+    pub(crate) secret: Code,
+    pub(crate) reserved_at: Millis,
+    pub(crate) resumes: u32,
+    pub(crate) worker: Option<Name>,
+}
+
+/// All of a job that changes.
+pub(crate) struct Live {
+    pub(crate) state: State,
+    pub(crate) score: Option<u64>,
+    /// When it first came into line.
+    pub(crate) arrived_at: Millis,
+    pub(crate) priority: u8,
+    /// handed out, expired, failed, abandoned, released
+    pub(crate) counters: [u32; 5],
+    pub(crate) attempts: u32,
+    pub(crate) hold: Option<Hold>,
+    /// The newest first.
+    pub(crate) ended: Vec<Ended>,
+    pub(crate) errors: Vec<(Millis, Option<Name>, String)>,
+}
+
+/// A reservation that is over.
+pub(crate) struct Ended {
+    /// `None`: a newer program knows.
+    how: Option<How>,
+    pub(crate) at: Millis,
+    pub(crate) reserved_at: Millis,
+    pub(crate) worker: Option<Name>,
+    /// Why it was given back.
+    pub(crate) note: String,
+}
+
+impl Live {
+    pub(crate) fn parse(raw: &[u8]) -> Result<Self, Fault> {
+        let mut bytes = Bytes(raw);
+        bytes.layout()?;
+        let state = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| State::ALL.get(n).copied());
+        let state = state.ok_or_else(|| broken("a state"))?;
+        let score = f64::from_bits(bytes.uint(8)?);
+        let arrived_at = at_stamp(bytes.uint(6)?);
+        let priority = (bytes.uint(1)? % UNSERVED) as u8;
+        let mut counters = [0; 5];
+        for counter in &mut counters {
+            *counter = bytes.uint(4)? as u32;
+        }
+        let attempts = bytes.uint(4)? as u32;
+        let _late = bytes.uint(2)?;
+        let hold = bytes.blob(1)?;
+        let hold = if hold.is_empty() { None } else { Some(Hold::parse(hold)?) };
+        let mut ring = Bytes(bytes.blob(2)?);
+        let mut ended = Vec::new();
+        while !ring.0.is_empty() {
+            ended.push(Ended::parse(&mut ring)?);
+        }
+        let mut text = Bytes(bytes.blob(2)?);
+        let mut errors = Vec::new();
+        while !text.0.is_empty() {
+            let at = Millis(text.uint(6)?);
+            let worker = text.name()?;
+            let length = text.uint(2)? as usize;
+            errors.push((at, worker, text.text(length)?));
+        }
+        Ok(Self {
+            state,
+            score: (score >= 0.0).then_some(score as u64),
+            arrived_at,
+            priority,
+            counters,
+            attempts,
+            hold,
+            ended,
+            errors,
+        })
+    }
+}
+
+impl Ended {
+    fn parse(bytes: &mut Bytes) -> Result<Self, Fault> {
+        bytes.take(8)?; // the digest of the secret
+        let how = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| How::ALL.get(n).copied());
+        let (at, reserved_at) = (Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
+        let worker = bytes.name()?;
+        let length = bytes.uint(2)? as usize;
+        Ok(Self { how, at, reserved_at, worker, note: bytes.text(length)? })
+    }
+
+    pub(crate) fn is_completion(&self) -> bool {
+        self.how == Some(How::Done) || self.is_late()
+    }
+
+    pub(crate) fn is_late(&self) -> bool {
+        self.how == Some(How::DoneLate)
+    }
+
+    pub(crate) fn is_abandon(&self) -> bool {
+        self.how == Some(How::Abandoned)
+    }
+}
+
+impl Hold {
+    fn parse(raw: &[u8]) -> Result<Self, Fault> {
+        let mut bytes = Bytes(raw);
+        let secret = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a secret"))?;
+        bytes.take(8)?;
+        bytes.take(16)?; // the nonce
+        let reserved_at = Millis(bytes.uint(6)?);
+        let _lease = bytes.uint(4)?;
+        let resumes = bytes.uint(4)? as u32;
+        let _marks = bytes.uint(1)?;
+        Ok(Self { secret, reserved_at, resumes, worker: bytes.name()? })
+    }
+}
+
+/// A result that came too late: when, from whom, what.
+pub(crate) fn late_result(raw: &[u8]) -> Result<(Millis, Option<Name>, Option<Json>), Fault> {
+    let mut bytes = Bytes(raw);
+    bytes.take(8)?;
+    let at = Millis(bytes.uint(6)?);
+    let worker = bytes.name()?;
+    let result = if bytes.0.is_empty() { None } else { Some(json(bytes.0.to_vec())?) };
+    Ok((at, worker, result))
+}
+
+/// How many, then each with its length.
+pub(crate) fn pack_locks(locks: &[LockName], into: &mut Vec<u8>) {
+    into.push(locks.len() as u8);
+    for lock in locks {
+        into.extend((lock.as_str().len() as u16).to_be_bytes());
+        into.extend(lock.as_str().as_bytes());
+    }
+}
+
+pub(crate) fn json(text: Vec<u8>) -> Result<Json, Fault> {
+    String::from_utf8(text).ok().and_then(Json::from_text).ok_or_else(|| broken("JSON"))
+}
+
+pub(crate) fn backoff_parts(backoff: Backoff) -> (u8, u32, u32) {
+    match backoff {
+        Backoff::None => (0, 0, 0),
+        Backoff::Fixed { delay_ms } => (1, delay_ms, delay_ms),
+        Backoff::Exponential { delay_ms, max_ms } => (2, delay_ms, max_ms),
+    }
+}
+
+pub(crate) fn backoff_of((kind, delay_ms, max_ms): (u8, u32, u32)) -> Backoff {
+    match kind {
+        1 => Backoff::Fixed { delay_ms },
+        2 => Backoff::Exponential { delay_ms, max_ms },
+        _ => Backoff::None,
+    }
+}
+
+/// A record, read from its start.
+pub(crate) struct Bytes<'b>(pub(crate) &'b [u8]);
+
+impl<'b> Bytes<'b> {
+    fn take(&mut self, n: usize) -> Result<&'b [u8], Fault> {
+        let (head, rest) = self.0.split_at_checked(n).ok_or_else(|| broken("a longer record"))?;
+        self.0 = rest;
+        Ok(head)
+    }
+
+    fn layout(&mut self) -> Result<(), Fault> {
+        if self.uint(1)? == LAYOUT { Ok(()) } else { Err(broken("a record of this layout")) }
+    }
+
+    pub(crate) fn uint(&mut self, width: usize) -> Result<u64, Fault> {
+        Ok(self.take(width)?.iter().fold(0, |n, &byte| n << 8 | u64::from(byte)))
+    }
+
+    fn blob(&mut self, width: usize) -> Result<&'b [u8], Fault> {
+        let length = self.uint(width)? as usize;
+        self.take(length)
+    }
+
+    pub(crate) fn text(&mut self, length: usize) -> Result<String, Fault> {
+        String::from_utf8(self.take(length)?.to_vec()).map_err(|_| broken("UTF-8"))
+    }
+
+    pub(crate) fn name(&mut self) -> Result<Option<Name>, Fault> {
+        let length = self.uint(1)? as usize;
+        let text = self.text(length)?;
+        if text.is_empty() { Ok(None) } else { Name::parse(&text).map(Some).map_err(|_| broken("a name")) }
+    }
+
+    fn locks(&mut self) -> Result<Vec<LockName>, Fault> {
+        let count = self.uint(1)?;
+        let lock = |_| {
+            let length = self.uint(2)? as usize;
+            LockName::parse(&self.text(length)?).map_err(|_| broken("a lock"))
+        };
+        (0..count).map(lock).collect()
+    }
+
+    fn backoff(&mut self) -> Result<Backoff, Fault> {
+        Ok(backoff_of((self.uint(1)? as u8, self.uint(4)? as u32, self.uint(4)? as u32)))
+    }
+}

@@ -1,0 +1,187 @@
+//! Reading what scripts answer. Whatever does not fit is a [`Fault::Broken`], never a panic.
+
+use redis::Value;
+
+use crate::job::{Code, Millis, State};
+use crate::store::fault::Fault;
+
+pub(crate) fn broken(what: &str) -> Fault {
+    Fault::Broken(format!("{what} was expected"))
+}
+
+/// The first word of an answer.
+pub(crate) fn word(value: &Value) -> Option<&str> {
+    Fields::of(value).ok()?.word().ok()
+}
+
+/// One field of an answer, where it lies.
+#[derive(Clone, Copy)]
+enum Field<'v> {
+    Text(&'v [u8]),
+    Number(i64),
+    List(&'v [Value]),
+    Other,
+}
+
+impl<'v> Field<'v> {
+    fn of(value: &'v Value) -> Self {
+        match value {
+            Value::BulkString(bytes) => Self::Text(bytes),
+            Value::SimpleString(text) => Self::Text(text.as_bytes()),
+            Value::Int(n) => Self::Number(*n),
+            Value::Array(items) => Self::List(items),
+            _ => Self::Other,
+        }
+    }
+}
+
+/// The fields of an answer, taken one after the other, none of them copied.
+#[derive(Clone)]
+pub(crate) struct Fields<'v>(Form<'v>);
+
+#[derive(Clone)]
+enum Form<'v> {
+    List(std::slice::Iter<'v, Value>),
+    /// The words of one text; `None` behind the last.
+    Words(Option<&'v [u8]>),
+    /// Packed into one text: NUL, how many there are in two bytes, the length of each in four, and they.
+    Packed {
+        lengths: std::slice::Iter<'v, [u8; 4]>,
+        rest: &'v [u8],
+    },
+}
+
+impl<'v> Fields<'v> {
+    pub(crate) fn of(value: &'v Value) -> Result<Self, Fault> {
+        Self::within(Field::of(value))
+    }
+
+    fn within(field: Field<'v>) -> Result<Self, Fault> {
+        let form = match field {
+            Field::List(items) => Form::List(items.iter()),
+            Field::Text([0, high, low, rest @ ..]) => {
+                let count = usize::from(u16::from_be_bytes([*high, *low]));
+                let (lengths, rest) = rest.split_at_checked(count * 4).ok_or_else(|| broken("fields"))?;
+                Form::Packed { lengths: lengths.as_chunks().0.iter(), rest }
+            }
+            Field::Text(words) => Form::Words(Some(words)),
+            Field::Number(_) | Field::Other => return Err(broken("a list")),
+        };
+        Ok(Self(form))
+    }
+
+    fn next(&mut self) -> Option<Field<'v>> {
+        match &mut self.0 {
+            Form::List(items) => items.next().map(Field::of),
+            Form::Words(words) => {
+                let text = words.take()?;
+                let Some(end) = text.iter().position(|&byte| byte == b' ') else { return Some(Field::Text(text)) };
+                *words = Some(&text[end + 1..]);
+                Some(Field::Text(&text[..end]))
+            }
+            Form::Packed { lengths, rest } => {
+                let (field, behind) = rest.split_at_checked(u32::from_be_bytes(*lengths.next()?) as usize)?;
+                *rest = behind;
+                Some(Field::Text(field))
+            }
+        }
+    }
+
+    pub(crate) fn slice(&mut self) -> Result<&'v [u8], Fault> {
+        match self.next() {
+            Some(Field::Text(bytes)) => Ok(bytes),
+            Some(Field::Number(_) | Field::List(_) | Field::Other) | None => Err(broken("text")),
+        }
+    }
+
+    pub(crate) fn word(&mut self) -> Result<&'v str, Fault> {
+        std::str::from_utf8(self.slice()?).map_err(|_| broken("UTF-8"))
+    }
+
+    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>, Fault> {
+        self.slice().map(<[u8]>::to_vec)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<String, Fault> {
+        self.word().map(str::to_owned)
+    }
+
+    pub(crate) fn code(&mut self) -> Result<Code, Fault> {
+        Code::parse(self.word()?).ok_or_else(|| broken("a job's code"))
+    }
+
+    pub(crate) fn state(&mut self) -> Result<State, Fault> {
+        State::parse(self.word()?).ok_or_else(|| broken("a state"))
+    }
+
+    pub(crate) fn integer(&mut self) -> Result<i64, Fault> {
+        let n = match self.next() {
+            Some(Field::Number(n)) => Some(n),
+            Some(Field::Text(digits)) => std::str::from_utf8(digits).ok().and_then(|digits| digits.parse().ok()),
+            Some(Field::List(_) | Field::Other) | None => None,
+        };
+        n.ok_or_else(|| broken("a number"))
+    }
+
+    pub(crate) fn count(&mut self) -> Result<u64, Fault> {
+        u64::try_from(self.integer()?).map_err(|_| broken("a count"))
+    }
+
+    /// A count, or a negative number for none.
+    pub(crate) fn maybe(&mut self) -> Result<Option<u64>, Fault> {
+        Ok(u64::try_from(self.integer()?).ok())
+    }
+
+    /// A count, or an empty text for none.
+    pub(crate) fn maybe_empty(&mut self) -> Result<Option<u64>, Fault> {
+        let mut same = self.clone();
+        if same.slice().is_ok_and(<[u8]>::is_empty) {
+            *self = same;
+            return Ok(None);
+        }
+        self.count().map(Some)
+    }
+
+    pub(crate) fn flag(&mut self) -> Result<bool, Fault> {
+        Ok(self.integer()? != 0)
+    }
+
+    pub(crate) fn time(&mut self) -> Result<Millis, Fault> {
+        Ok(Millis(self.count()?))
+    }
+
+    pub(crate) fn list(&mut self) -> Result<Self, Fault> {
+        Self::within(self.next().unwrap_or(Field::Other))
+    }
+
+    pub(crate) fn skip(&mut self) {
+        self.next();
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        match &self.0 {
+            Form::List(items) => items.len() == 0,
+            Form::Words(words) => words.is_none(),
+            Form::Packed { lengths, .. } => lengths.len() == 0,
+        }
+    }
+
+    /// The rest, as lists.
+    pub(crate) fn lists(mut self) -> impl Iterator<Item = Result<Self, Fault>> {
+        std::iter::from_fn(move || self.next().map(Self::within))
+    }
+
+    /// The rest, each of its own.
+    pub(crate) fn values(mut self) -> impl Iterator<Item = Value> {
+        std::iter::from_fn(move || self.slice().ok().map(|bytes| Value::BulkString(bytes.to_vec())))
+    }
+
+    /// The rest, as pairs of texts.
+    pub(crate) fn pairs(mut self) -> Result<Vec<(String, String)>, Fault> {
+        let mut pairs = Vec::new();
+        while !self.is_done() {
+            pairs.push((self.text()?, self.text()?));
+        }
+        Ok(pairs)
+    }
+}

@@ -1,0 +1,84 @@
+//! abandon: the holder gives the job back.
+
+use crate::{
+    job::{Reservation, limits},
+    payload::Json,
+    store::{
+        fault::Fault,
+        handle::Queues,
+        layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
+        redis::args::Args,
+        transition::{Effect, Grouped, Reply, Ride, Transition},
+    },
+};
+
+/// The holder gives the job back.
+#[derive(Debug, Clone)]
+pub struct Abandon {
+    pub reservation: Reservation,
+    pub reason: Option<String>,
+    pub delay_ms: Option<u32>,
+    /// It is not offered to this worker again.
+    pub skip: bool,
+    /// Not now, but when the holder has not come back for so long.
+    pub grace_ms: Option<u32>,
+    /// Only if the holder has not come back more often than this.
+    pub resumes: Option<u32>,
+    /// What was typed so far; JSON's null takes it away.
+    pub draft: Option<Json>,
+}
+
+impl Queues {
+    /// Gives a job back to its place; it is not an attempt.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn abandon(&self, call: Abandon) -> Result<Return, Fault> {
+        let queue = call.reservation.job.queue.clone();
+        self.go(&queue, call).await
+    }
+}
+
+impl Abandon {
+    fn draft(&self) -> &str {
+        self.draft.as_ref().map_or("", Json::as_str)
+    }
+}
+
+impl Transition for Abandon {
+    type Outcome = Return;
+    const SCRIPT: &'static str = "abandon";
+
+    fn args(&self) -> Args {
+        let reason = self.reason.as_deref().unwrap_or_default();
+        let mut args = handle(&self.reservation, 6, reason.len() + self.draft().len() + 32);
+        args.push(reason).number(self.delay_ms.unwrap_or(0).into());
+        args.number(self.skip.into()).number(self.grace_ms.unwrap_or(0).into());
+        match self.resumes {
+            Some(resumes) => args.number(resumes.into()),
+            None => args.push("-1"),
+        };
+        args.push(self.draft());
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Return, Fault> {
+        Return::read(reply.words()?)
+    }
+
+    fn effect(&self, outcome: &Return) -> Effect {
+        outcome.effect()
+    }
+}
+
+impl Grouped for Abandon {
+    const RIDE: Ride = OF_A_RESERVATION;
+
+    fn needs_memory(&self) -> bool {
+        self.draft().len() > limits::SMALL_RESULT
+    }
+
+    fn turned_away(&self) -> Result<Return, Fault> {
+        Ok(Return::Lost(Lost::UNKNOWN))
+    }
+}

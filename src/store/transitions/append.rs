@@ -1,0 +1,131 @@
+//! append: jobs come into a batch, all or none.   - -> waiting | blocked | delayed, once the batch is open
+
+use crate::{
+    job::{BatchId, BatchState, chance},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        layout::{
+            batch::Batch,
+            member::{NewMember, marks},
+            record::flags,
+        },
+        redis::{args::Args, read::broken},
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+#[derive(Debug)]
+pub enum Appended {
+    Batch(Batch),
+    UnknownBatch,
+    /// It does not go on from there, or other jobs stand there: the batch has so many.
+    Misfit {
+        total: u32,
+    },
+    NotOpen(BatchState),
+    QueueFull,
+    /// No batch has as many jobs.
+    TooLong,
+}
+
+/// All or none of these.
+pub(crate) struct Append<'a> {
+    pub(crate) id: &'a BatchId,
+    pub(crate) purpose: Purpose,
+    pub(crate) offset: usize,
+    pub(crate) jobs: &'a [NewMember],
+    pub(crate) marks: &'a [[u8; 8]],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// To a batch that is being made.
+    Make,
+    /// To an open one.
+    Add,
+}
+
+/// What the script says of it.
+pub(crate) enum Placed {
+    Appended(Batch),
+    /// The batch was whole before.
+    Made,
+    UnknownBatch,
+    Misfit(u32),
+    NotOpen(BatchState),
+    QueueFull,
+    TooLong,
+}
+
+impl Queues {
+    /// Puts a few jobs behind those that the batch has, all or none. With an offset, the same call again changes nothing.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn append(&self, id: &BatchId, jobs: &[NewMember], offset: Option<u32>) -> Result<Appended, Fault> {
+        let salt = offset.map_or_else(chance::random, |_| [0; 8]);
+        let marks = marks(jobs, &salt);
+        loop {
+            let at = match offset {
+                Some(offset) => offset,
+                None => match self.batch(id).await? {
+                    None => return Ok(Appended::UnknownBatch),
+                    Some(batch) if batch.state != BatchState::Open => return Ok(Appended::NotOpen(batch.state)),
+                    Some(batch) => batch.total as u32,
+                },
+            };
+            let append = Append { id, purpose: Purpose::Add, offset: at as usize, jobs, marks: &marks };
+            return match self.go_alone(&id.queue, &append).await? {
+                Placed::Appended(batch) => Ok(Appended::Batch(batch)),
+                // Somebody else appended meanwhile.
+                Placed::Misfit(_) if offset.is_none() => continue,
+                Placed::Misfit(total) => Ok(Appended::Misfit { total }),
+                Placed::NotOpen(state) => Ok(Appended::NotOpen(state)),
+                Placed::UnknownBatch => Ok(Appended::UnknownBatch),
+                Placed::QueueFull => Ok(Appended::QueueFull),
+                Placed::TooLong => Ok(Appended::TooLong),
+                Placed::Made => Err(broken("what became of an append")),
+            };
+        }
+    }
+}
+
+impl Transition for Append<'_> {
+    type Outcome = Placed;
+    const SCRIPT: &'static str = "append";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        let purpose = match self.purpose {
+            Purpose::Make => "make",
+            Purpose::Add => "add",
+        };
+        args.push(self.id.code.as_str()).number(self.offset as u64).push(purpose);
+        for (job, mark) in self.jobs.iter().zip(self.marks) {
+            let (has, rest) = job.task.pack();
+            args.number((has | flags::MEMBER).into());
+            args.push(job.priority.map(|priority| priority.get().to_string()).unwrap_or_default()).push(mark);
+            job.task.push_end(rest, &mut args);
+        }
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Placed, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word {
+            "appended" => Batch::parse(self.id.clone(), &fields.bytes()?).map(Placed::Appended),
+            "made" => Ok(Placed::Made),
+            "misfit" => Ok(Placed::Misfit(fields.count()? as u32)),
+            "sealed" => Ok(Placed::NotOpen(Batch::parse(self.id.clone(), &fields.bytes()?)?.state)),
+            "unknown" => Ok(Placed::UnknownBatch),
+            "full" => Ok(Placed::QueueFull),
+            "long" => Ok(Placed::TooLong),
+            _ => Err(broken("what became of an append")),
+        }
+    }
+
+    fn effect(&self, outcome: &Placed) -> Effect {
+        Effect::moved_if(matches!(outcome, Placed::Appended(_)))
+    }
+}

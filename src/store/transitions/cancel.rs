@@ -1,0 +1,65 @@
+//! cancel: the producer takes a job back.
+
+use crate::{
+    job::{JobId, Name, State},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        redis::{args::Args, read::broken},
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+/// What the producer takes back, from its holder only by force.
+struct Cancel<'c> {
+    id: JobId,
+    force: bool,
+    by: Option<&'c Name>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cancellation {
+    Cancelled,
+    UnknownJob,
+    /// Completed, or reserved without force.
+    WrongState(State),
+}
+
+impl Queues {
+    /// `by`: whose key it is that somebody comes with.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn cancel(&self, id: JobId, force: bool, by: Option<&Name>) -> Result<Cancellation, Fault> {
+        let queue = id.queue.clone();
+        self.go_alone(&queue, &Cancel { id, force, by }).await
+    }
+}
+
+impl Transition for Cancel<'_> {
+    type Outcome = Cancellation;
+    const SCRIPT: &'static str = "cancel";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push(self.id.code.as_str()).number(self.force.into()).push(self.by.map_or("", Name::as_str));
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Cancellation, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word {
+            "cancelled" => Ok(Cancellation::Cancelled),
+            "unknown" => Ok(Cancellation::UnknownJob),
+            "state" => Ok(Cancellation::WrongState(fields.state()?)),
+            _ => Err(broken("cancelled, unknown or state")),
+        }
+    }
+
+    fn effect(&self, outcome: &Cancellation) -> Effect {
+        match outcome {
+            Cancellation::Cancelled => Effect::Moved,
+            Cancellation::UnknownJob | Cancellation::WrongState(_) => Effect::None,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! create: a batch comes into being: closed, filled in bounded steps, and opened when it is whole.
+
+use super::append::{Append, Placed, Purpose};
+use crate::{
+    job::{BatchId, Name, Priority, chance},
+    store::{
+        fault::{Applied, Fault},
+        handle::Queues,
+        layout::{
+            batch::Batch,
+            member::{NewMember, marks},
+        },
+        redis::{args::Args, read::broken},
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+/// Jobs and bytes in one step of a creation.
+const STEP: usize = 100;
+const STEP_BYTES: usize = 1 << 20;
+
+/// A batch as its producer describes it.
+#[derive(Debug, Clone)]
+pub struct NewBatch {
+    pub id: BatchId,
+    pub concurrency: Option<u32>,
+    /// Of jobs that do not say their own.
+    pub priority: Priority,
+    pub client: Option<Name>,
+    /// Nothing is appended later.
+    pub sealed: bool,
+    pub jobs: Vec<NewMember>,
+    /// With an idempotency key: tells the same call from another under the same key.
+    pub fingerprint: Option<[u8; 8]>,
+}
+
+#[derive(Debug)]
+pub enum BatchCreation {
+    Created(Batch),
+    /// Another call had the same idempotency key.
+    KeyReused,
+    QueueFull,
+    /// The queue would be new, and there are as many as may be.
+    TooManyQueues,
+}
+
+struct Create<'b>(&'b NewBatch);
+
+/// What the script says of it.
+enum Beginning {
+    /// It is to be filled.
+    Making,
+    Made,
+    /// A batch of this name is on its way out.
+    Removing,
+    KeyReused,
+    QueueFull,
+}
+
+impl Queues {
+    /// All of it or nothing: nobody is given a job of it before the last one is there.
+    ///
+    /// # Errors
+    /// When Redis is not well. What was begun goes after a minute, or is whole.
+    pub async fn create_batch(&self, new: NewBatch) -> Result<BatchCreation, Fault> {
+        if !self.parts.registry.register(&new.id.queue).await? {
+            return Ok(BatchCreation::TooManyQueues);
+        }
+        // A repeat of the same call finds the jobs that the first one has put there.
+        let marks = marks(&new.jobs, &new.fingerprint.unwrap_or_else(chance::random));
+        let unknown = |fault: Fault| fault.with(Applied::Unknown);
+        loop {
+            match self.go_alone(&new.id.queue, &Create(&new)).await? {
+                Beginning::Making => match self.fill(&new, &marks).await {
+                    Ok(true) => self.go_on(&new.id).await.map_err(unknown)?,
+                    // The same call, sent twice, was given up by the other.
+                    Ok(false) => continue,
+                    Err(fault) => return Err(self.made_nothing(&new.id, fault).await),
+                },
+                Beginning::Made => {}
+                Beginning::Removing => {
+                    self.go_on(&new.id).await?;
+                    continue;
+                }
+                Beginning::KeyReused => return Ok(BatchCreation::KeyReused),
+                Beginning::QueueFull => return Ok(BatchCreation::QueueFull),
+            }
+            let batch = self.batch(&new.id).await.map_err(unknown)?;
+            return batch.map(BatchCreation::Created).ok_or_else(|| broken("the batch that was just made"));
+        }
+    }
+
+    /// Step by step. False: the batch is gone.
+    async fn fill(&self, new: &NewBatch, marks: &[[u8; 8]]) -> Result<bool, Fault> {
+        let mut done = 0;
+        while done < new.jobs.len() {
+            let end = done + step(&new.jobs[done..]);
+            let (jobs, marks) = (&new.jobs[done..end], &marks[done..end]);
+            let append = Append { id: &new.id, purpose: Purpose::Make, offset: done, jobs, marks };
+            let placed = self.go_alone(&new.id.queue, &append).await;
+            match placed.map_err(|fault| if done > 0 { fault.with(Applied::Unknown) } else { fault })? {
+                Placed::Appended(_) => done = end,
+                Placed::Made => break,
+                Placed::UnknownBatch => return Ok(false),
+                Placed::Misfit(_) | Placed::NotOpen(_) | Placed::QueueFull | Placed::TooLong => {
+                    return Err(broken("appended, made or unknown"));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// What cannot be finished goes at once if it can, and else when the sweep finds it stalled.
+    async fn made_nothing(&self, id: &BatchId, fault: Fault) -> Fault {
+        match self.give_up(id).await {
+            Ok(()) if matches!(fault, Fault::Full) => fault,
+            _ => fault.with(Applied::Unknown),
+        }
+    }
+}
+
+impl Transition for Create<'_> {
+    type Outcome = Beginning;
+    const SCRIPT: &'static str = "create";
+
+    fn args(&self) -> Args {
+        let new = self.0;
+        let mut args = Args::default();
+        args.push(new.id.code.as_str()).number(new.concurrency.unwrap_or(0).into()).number(new.priority.get().into());
+        args.push(new.client.as_ref().map_or("", Name::as_str)).number(new.jobs.len() as u64);
+        args.number(new.sealed.into()).push(new.fingerprint.unwrap_or_default());
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Beginning, Fault> {
+        match reply.words()?.0 {
+            "making" => Ok(Beginning::Making),
+            "made" => Ok(Beginning::Made),
+            "removing" => Ok(Beginning::Removing),
+            "reused" => Ok(Beginning::KeyReused),
+            "full" => Ok(Beginning::QueueFull),
+            _ => Err(broken("making, made, removing, reused or full")),
+        }
+    }
+
+    /// What is to be filled in time goes when it is not.
+    fn effect(&self, outcome: &Beginning) -> Effect {
+        Effect::moved_if(matches!(outcome, Beginning::Making | Beginning::Removing))
+    }
+}
+
+/// How many jobs fit into one step; at least one.
+fn step(jobs: &[NewMember]) -> usize {
+    let mut bytes = 0;
+    let fits = |job: &&NewMember| {
+        bytes += job.task.payload.len();
+        bytes <= STEP_BYTES
+    };
+    jobs.iter().take(STEP).take_while(fits).count().max(1)
+}

@@ -1,0 +1,85 @@
+//! extend: the holder goes on working.
+
+use crate::{
+    job::{Millis, Reservation, limits},
+    payload::Json,
+    store::{
+        fault::Fault,
+        handle::Queues,
+        layout::reservation::{Lost, OF_A_RESERVATION, handle},
+        redis::{args::Args, read::broken},
+        transition::{Effect, Grouped, Reply, Ride, Transition},
+    },
+};
+
+/// The holder goes on working.
+#[derive(Debug, Clone)]
+pub struct Extend {
+    pub reservation: Reservation,
+    /// From now on; absent: as long as the reservation was given.
+    pub lease_ms: Option<u32>,
+    /// What was typed so far; JSON's null takes it away.
+    pub draft: Option<Json>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extension {
+    Extended { deadline: Millis, now: Millis },
+    Lost(Lost),
+}
+
+impl Queues {
+    /// Moves a deadline. What is lost is never revived.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn extend(&self, call: Extend) -> Result<Extension, Fault> {
+        let queue = call.reservation.job.queue.clone();
+        self.go(&queue, call).await
+    }
+}
+
+impl Extend {
+    fn draft(&self) -> &str {
+        self.draft.as_ref().map_or("", Json::as_str)
+    }
+}
+
+impl Transition for Extend {
+    type Outcome = Extension;
+    const SCRIPT: &'static str = "extend";
+
+    fn args(&self) -> Args {
+        let mut args = handle(&self.reservation, 2, self.draft().len() + 10);
+        args.number(self.lease_ms.unwrap_or(0).into()).push(self.draft());
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Extension, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word {
+            "extended" => Ok(Extension::Extended { deadline: fields.time()?, now: fields.time()? }),
+            "lost" => Lost::read(&mut fields).map(Extension::Lost),
+            _ => Err(broken("extended or lost")),
+        }
+    }
+
+    fn effect(&self, outcome: &Extension) -> Effect {
+        match outcome {
+            Extension::Extended { .. } => Effect::Moved,
+            Extension::Lost(_) => Effect::Lost,
+        }
+    }
+}
+
+impl Grouped for Extend {
+    const RIDE: Ride = OF_A_RESERVATION;
+
+    fn needs_memory(&self) -> bool {
+        self.draft().len() > limits::SMALL_RESULT
+    }
+
+    fn turned_away(&self) -> Result<Extension, Fault> {
+        Ok(Extension::Lost(Lost::UNKNOWN))
+    }
+}

@@ -1,0 +1,58 @@
+//! fail: the holder reports failure.
+
+use crate::{
+    job::{Reservation, chance},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
+        redis::args::Args,
+        transition::{Effect, Grouped, Reply, Ride, Transition},
+    },
+};
+
+/// The holder reports failure.
+#[derive(Debug, Clone)]
+pub struct Fail {
+    pub reservation: Reservation,
+    pub error: Option<String>,
+}
+
+impl Queues {
+    /// Counts an attempt; the job comes back at once, after its backoff, or not at all.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn fail(&self, call: Fail) -> Result<Return, Fault> {
+        let queue = call.reservation.job.queue.clone();
+        self.go(&queue, call).await
+    }
+}
+
+impl Transition for Fail {
+    type Outcome = Return;
+    const SCRIPT: &'static str = "fail";
+
+    fn args(&self) -> Args {
+        let error = self.error.as_deref().unwrap_or_default();
+        let mut args = handle(&self.reservation, 2, error.len() + 3);
+        args.push(error).number(chance::jitter());
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Return, Fault> {
+        Return::read(reply.words()?)
+    }
+
+    fn effect(&self, outcome: &Return) -> Effect {
+        outcome.effect()
+    }
+}
+
+impl Grouped for Fail {
+    const RIDE: Ride = OF_A_RESERVATION;
+
+    fn turned_away(&self) -> Result<Return, Fault> {
+        Ok(Return::Lost(Lost::UNKNOWN))
+    }
+}

@@ -1,0 +1,84 @@
+//! Whatever changes jobs: each transition is the twin of a file in `lua/`.
+
+pub(crate) mod abandon;
+pub(crate) mod append;
+pub(crate) mod cancel;
+pub(crate) mod complete;
+pub(crate) mod create;
+pub(crate) mod enqueue;
+pub(crate) mod extend;
+pub(crate) mod fail;
+pub(crate) mod purge;
+pub(crate) mod record;
+pub(crate) mod release;
+pub(crate) mod reprioritize;
+pub(crate) mod requeue;
+pub(crate) mod reserve;
+pub(crate) mod retire;
+pub(crate) mod seal;
+pub(crate) mod set;
+pub(crate) mod stage;
+pub(crate) mod sweep;
+pub(crate) mod undo;
+pub(crate) mod withdraw;
+
+pub use self::{
+    abandon::Abandon,
+    append::Appended,
+    cancel::Cancellation,
+    complete::{Complete, Completion},
+    create::{BatchCreation, NewBatch},
+    enqueue::{Dedupe, Enqueued, NewJob},
+    extend::{Extend, Extension},
+    fail::Fail,
+    purge::{Purge, Purged},
+    record::Entered,
+    release::{Release, Released},
+    reprioritize::{ReprioritizeAll, Reprioritized, ReprioritizedAll},
+    requeue::{Requeue, Requeued},
+    reserve::{Handout, Reserve, ReserveOutcome, Snapshot},
+    sweep::Swept,
+    undo::Undo,
+    withdraw::BatchCancellation,
+};
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        collections::{BTreeMap, BTreeSet},
+        fs,
+        path::Path,
+    };
+
+    /// Two that work on the registry and no queue.
+    const OF_THE_REGISTRY: [&str; 2] = ["seen", "unseen"];
+
+    /// Each file of a folder by its name, without the extension, with its first line.
+    fn files(folder: &str, extension: &str) -> Vec<(String, String)> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        let paths = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let files = paths.filter(|path| path.extension().is_some_and(|found| found == extension));
+        files
+            .map(|path| {
+                let name = path.file_stem().and_then(|name| name.to_str()).expect("a name").to_owned();
+                (name, fs::read_to_string(&path).expect("text"))
+            })
+            .collect()
+    }
+
+    #[test]
+    fn whatever_changes_jobs_has_a_file_in_lua_and_its_twin_here() {
+        let scripts = files("lua/transitions", "lua").into_iter();
+        let scripts: BTreeMap<_, _> = scripts.filter(|(name, _)| !OF_THE_REGISTRY.contains(&name.as_str())).collect();
+        let mut twins = BTreeSet::new();
+        for (name, text) in files("src/store/transitions", "rs").into_iter().filter(|(name, _)| name != "mod") {
+            assert!(text.starts_with(&format!("//! {name}: ")), "{name}: the first line says the transition");
+            let runs = format!("const SCRIPT: &'static str = \"{name}\";");
+            assert!(text.contains(&runs) || name == "reserve", "{name} runs another script");
+            let has_large = scripts.get(&name).is_some_and(|script| script.contains(" if-small\n"));
+            assert_eq!(text.contains("fn needs_memory("), has_large, "{name}: what is large goes alone, on both sides");
+            twins.insert(name);
+        }
+        assert_eq!(twins, scripts.into_keys().collect());
+    }
+}

@@ -1,0 +1,114 @@
+//! purge: an operator removes jobs.
+
+use crate::{
+    job::{Name, QueueName, State, limits},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        layout::{
+            cursor::Cursor,
+            progress::{MOST, Meant, Progress},
+        },
+        redis::args::Args,
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+/// Which jobs of a queue are to go.
+#[derive(Debug, Clone)]
+pub struct Purge {
+    pub queue: QueueName,
+    /// `None`: all of them.
+    pub state: Option<State>,
+    /// The reserved too.
+    pub force: bool,
+    pub meant: Meant,
+    /// Where the call before has come to.
+    pub after: Option<Progress>,
+    /// Whose key it is that somebody comes with.
+    pub by: Option<Name>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Purged {
+    pub removed: u64,
+    /// There may be more; where to go on.
+    pub next: Option<Progress>,
+}
+
+/// One bounded step through the jobs of one kind.
+struct Step<'p> {
+    meant: &'p Meant,
+    at: &'p Progress,
+    by: Option<&'p Name>,
+}
+
+impl Queues {
+    /// Removes jobs, a bounded number a call.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn purge(&self, purge: Purge) -> Result<Purged, Fault> {
+        let kinds = purge.kinds();
+        let from = purge.after.as_ref().and_then(|at| kinds.iter().position(|kind| *kind == at.stage)).unwrap_or(0);
+        let (mut removed, mut steps) = (0, 0);
+        for (n, kind) in kinds.iter().enumerate().skip(from) {
+            let before = purge.after.clone().filter(|_| n == from);
+            let mut at = before.unwrap_or_else(|| Progress::begin(kind));
+            loop {
+                if removed >= MOST || steps >= limits::STEPS {
+                    return Ok(Purged { removed, next: Some(at) });
+                }
+                steps += 1;
+                let step =
+                    self.go_alone(&purge.queue, &Step { meant: &purge.meant, at: &at, by: purge.by.as_ref() }).await?;
+                removed += step.removed;
+                let Some(next) = step.next else { break };
+                at = next;
+            }
+        }
+        if purge.state.is_none() {
+            self.parts.registry.vacate(&purge.queue).await?;
+        }
+        Ok(Purged { removed, next: None })
+    }
+}
+
+impl Purge {
+    /// The reserved only by force. All that has ended goes together, with the stubs of enqueues that met a twin: nothing of
+    /// it stays to be passed again by the next call.
+    fn kinds(&self) -> Vec<&'static str> {
+        match self.state {
+            Some(state) => vec![state.word()],
+            None if self.force => vec!["blocked", "waiting", "delayed", "dead", "ended", "reserved"],
+            None => vec!["blocked", "waiting", "delayed", "dead", "ended"],
+        }
+    }
+}
+
+impl Transition for Step<'_> {
+    type Outcome = Purged;
+    const SCRIPT: &'static str = "purge";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push(&self.at.stage);
+        self.meant.push(&mut args);
+        let (score, member) = self.at.place();
+        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Purged, Fault> {
+        let mut fields = reply.fields()?;
+        let (removed, more) = (fields.count()?, fields.flag()?);
+        let after = Cursor::after(&fields.text()?, &fields.bytes()?);
+        let next = more.then(|| Progress { stage: self.at.stage.clone(), after });
+        Ok(Purged { removed, next })
+    }
+
+    /// What is gone falls due no more.
+    fn effect(&self, _: &Purged) -> Effect {
+        Effect::None
+    }
+}

@@ -1,0 +1,82 @@
+//! release: an operator takes jobs from their holder.
+
+use crate::{
+    job::{JobId, Name, QueueName, limits},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        redis::{args::Args, read::broken},
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+/// What an operator takes from its holder.
+#[derive(Debug, Clone)]
+pub enum Release {
+    Job(JobId),
+    /// All that a worker holds in a queue.
+    Worker(QueueName, Name),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Released {
+    pub released: u64,
+    /// There may be more.
+    pub more: bool,
+}
+
+impl Queues {
+    /// Takes jobs from their holder, a bounded number a call. `None`: there is no such job.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn release(&self, what: &Release, by: Option<&Name>) -> Result<Option<Released>, Fault> {
+        let queue = match what {
+            Release::Job(id) => id.queue.clone(),
+            Release::Worker(queue, _) => queue.clone(),
+        };
+        let mut all = Released { released: 0, more: false };
+        for _ in 0..limits::STEPS {
+            let Some(step) = self.go_alone(&queue, &Step { what, by }).await? else { return Ok(None) };
+            all = Released { released: all.released + step.released, more: step.more };
+            if !all.more {
+                break;
+            }
+        }
+        Ok(Some(all))
+    }
+}
+
+/// One bounded step.
+struct Step<'s> {
+    what: &'s Release,
+    by: Option<&'s Name>,
+}
+
+impl Transition for Step<'_> {
+    type Outcome = Option<Released>;
+    const SCRIPT: &'static str = "release";
+
+    fn args(&self) -> Args {
+        let (kind, what) = match self.what {
+            Release::Job(id) => ("job", id.code.as_str()),
+            Release::Worker(_, worker) => ("worker", worker.as_str()),
+        };
+        let mut args = Args::default();
+        args.push(kind).push(what).push(self.by.map_or("", Name::as_str));
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Option<Released>, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word {
+            "released" => Ok(Some(Released { released: fields.count()?, more: fields.flag()? })),
+            "unknown" => Ok(None),
+            _ => Err(broken("released or unknown")),
+        }
+    }
+
+    fn effect(&self, outcome: &Option<Released>) -> Effect {
+        Effect::moved_if(outcome.is_some())
+    }
+}

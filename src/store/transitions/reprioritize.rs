@@ -1,0 +1,140 @@
+//! reprioritize: an operator moves a job in the line, or many.
+
+use crate::{
+    job::{JobId, Name, Priority, QueueName, State, limits},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        layout::{
+            cursor::Cursor,
+            progress::{MOST, Meant, Progress},
+        },
+        redis::{args::Args, read::broken},
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+struct Reprioritize<'r> {
+    id: JobId,
+    priority: Priority,
+    by: Option<&'r Name>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reprioritized {
+    Changed(State),
+    UnknownJob,
+    /// The job has ended.
+    WrongState(State),
+}
+
+/// Which jobs of a queue are to have another priority.
+#[derive(Debug, Clone)]
+pub struct ReprioritizeAll {
+    pub queue: QueueName,
+    /// Waiting, blocked, delayed or reserved.
+    pub state: State,
+    pub priority: Priority,
+    pub meant: Meant,
+    /// Where the call before has come to.
+    pub after: Option<Progress>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReprioritizedAll {
+    pub changed: u64,
+    /// There may be more; where to go on.
+    pub next: Option<Progress>,
+}
+
+/// One bounded step through the jobs of a state.
+struct Step<'s> {
+    priority: Priority,
+    meant: &'s Meant,
+    at: Progress,
+    by: Option<&'s Name>,
+}
+
+impl Queues {
+    /// Moves a waiting job at once, a reserved one on its return.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn reprioritize(&self, id: JobId, priority: Priority, by: Option<&Name>) -> Result<Reprioritized, Fault> {
+        let queue = id.queue.clone();
+        self.go_alone(&queue, &Reprioritize { id, priority, by }).await
+    }
+
+    /// Moves many jobs, a bounded number a call.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn reprioritize_all(&self, what: ReprioritizeAll, by: Option<&Name>) -> Result<ReprioritizedAll, Fault> {
+        let ReprioritizeAll { queue, state, priority, meant, after } = what;
+        let at = after.filter(|at| at.stage == state.word()).unwrap_or_else(|| Progress::begin(state.word()));
+        let (mut step, mut changed) = (Step { priority, meant: &meant, at, by }, 0);
+        for _ in 0..limits::STEPS {
+            let part = self.go_alone(&queue, &step).await?;
+            changed += part.changed;
+            let Some(next) = part.next else { return Ok(ReprioritizedAll { changed, next: None }) };
+            step.at = next;
+            if changed >= MOST {
+                break;
+            }
+        }
+        Ok(ReprioritizedAll { changed, next: Some(step.at) })
+    }
+}
+
+impl Transition for Reprioritize<'_> {
+    type Outcome = Reprioritized;
+    const SCRIPT: &'static str = "reprioritize";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push("job").push(self.id.code.as_str()).number(self.priority.get().into());
+        args.push(self.by.map_or("", Name::as_str));
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Reprioritized, Fault> {
+        let (word, mut fields) = reply.words()?;
+        match word {
+            "changed" => Ok(Reprioritized::Changed(fields.state()?)),
+            "unknown" => Ok(Reprioritized::UnknownJob),
+            "state" => Ok(Reprioritized::WrongState(fields.state()?)),
+            _ => Err(broken("changed, unknown or state")),
+        }
+    }
+
+    /// Its times stay what they are.
+    fn effect(&self, _: &Reprioritized) -> Effect {
+        Effect::None
+    }
+}
+
+impl Transition for Step<'_> {
+    type Outcome = ReprioritizedAll;
+    const SCRIPT: &'static str = "reprioritize";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push("queue").push(&self.at.stage).number(self.priority.get().into());
+        self.meant.push(&mut args);
+        let (score, member) = self.at.place();
+        args.push(score).push(member).push(self.by.map_or("", Name::as_str));
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<ReprioritizedAll, Fault> {
+        let ("all", mut fields) = reply.words()? else { return Err(broken("all")) };
+        let (changed, more) = (fields.count()?, fields.flag()?);
+        let after = Cursor::after(&fields.text()?, &fields.bytes()?);
+        Ok(ReprioritizedAll { changed, next: more.then(|| Progress { stage: self.at.stage.clone(), after }) })
+    }
+
+    /// Their times stay what they are.
+    fn effect(&self, _: &ReprioritizedAll) -> Effect {
+        Effect::None
+    }
+}

@@ -1,0 +1,52 @@
+//! retire: a queue without jobs and settings is let go, with its totals, history and events.
+
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    redis::args::Args,
+    transition::{Effect, Reply, Transition},
+};
+
+struct Retire;
+
+impl Queues {
+    /// Lets go of queues that are empty, have no settings and were not used for a day.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn retire_unseen(&self) -> Result<(), Fault> {
+        let mut kept = 0;
+        loop {
+            let unseen = self.parts.registry.unseen(kept).await?;
+            if unseen.is_empty() {
+                return Ok(());
+            }
+            for queue in unseen {
+                if self.go_alone(&queue, &Retire).await? {
+                    self.parts.registry.forget(&queue).await?;
+                } else {
+                    kept += 1;
+                }
+            }
+        }
+    }
+}
+
+impl Transition for Retire {
+    /// Whether it is gone.
+    type Outcome = bool;
+    const SCRIPT: &'static str = "retire";
+    const AFTER_A_FAULT: Effect = Effect::None;
+
+    fn args(&self) -> Args {
+        Args::default()
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<bool, Fault> {
+        Ok(reply.words()?.0 == "retired")
+    }
+
+    fn effect(&self, _: &bool) -> Effect {
+        Effect::None
+    }
+}

@@ -1,0 +1,55 @@
+//! set: an operator changes the settings of a queue.
+
+use crate::{
+    job::{Name, QueueName, settings::SettingsPatch},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        redis::args::Args,
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+impl Queues {
+    /// Changes settings, which brings the queue into being. False: there are as many queues as may be.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn change_settings(
+        &self,
+        queue: &QueueName,
+        patch: &SettingsPatch,
+        by: Option<&Name>,
+    ) -> Result<bool, Fault> {
+        let is_registered = self.parts.registry.register(queue).await?;
+        if is_registered {
+            self.go_alone(queue, &Set { patch, by }).await?;
+        }
+        Ok(is_registered)
+    }
+}
+
+struct Set<'s> {
+    patch: &'s SettingsPatch,
+    by: Option<&'s Name>,
+}
+
+impl Transition for Set<'_> {
+    type Outcome = ();
+    const SCRIPT: &'static str = "set";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push(self.by.map_or("", Name::as_str));
+        self.patch.write(&mut args);
+        args
+    }
+
+    fn read(&self, _: Reply<'_>) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    fn effect(&self, (): &()) -> Effect {
+        Effect::None
+    }
+}

@@ -1,0 +1,58 @@
+//! stage: a long work on a batch goes on, in bounded steps.
+
+use crate::{
+    job::{BatchId, limits},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        redis::args::Args,
+        transition::{Effect, Reply, Transition},
+    },
+};
+
+/// One bounded step.
+struct Stage<'b> {
+    id: &'b BatchId,
+    how: &'static str,
+}
+
+impl Queues {
+    /// Steps of a long work on a batch, until it is done; what a very long one leaves, the sweep goes on with.
+    pub(crate) async fn go_on(&self, id: &BatchId) -> Result<(), Fault> {
+        self.stage(Stage { id, how: "on" }).await
+    }
+
+    /// The same of a creation that comes to nothing.
+    pub(crate) async fn give_up(&self, id: &BatchId) -> Result<(), Fault> {
+        self.stage(Stage { id, how: "give up" }).await
+    }
+
+    async fn stage(&self, step: Stage<'_>) -> Result<(), Fault> {
+        for _ in 0..limits::BATCH_STEPS {
+            if !self.go_alone(&step.id.queue, &step).await? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Transition for Stage<'_> {
+    /// Whether there is more to do.
+    type Outcome = bool;
+    const SCRIPT: &'static str = "stage";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        args.push(self.id.code.as_str()).push(self.how);
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<bool, Fault> {
+        Ok(reply.words()?.0 == "more")
+    }
+
+    fn effect(&self, _: &bool) -> Effect {
+        Effect::Moved
+    }
+}

@@ -1,0 +1,138 @@
+//! sweep: what time brings about, in bounded steps.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use crate::{
+    job::{QueueName, Tally, limits},
+    store::{
+        fault::Fault,
+        handle::Queues,
+        redis::{args::Args, read::Fields},
+        runner::Runner,
+        transition::{Effect, Reply, Transition, run},
+    },
+};
+
+/// So many steps in a row: one is short, lest others wait for it, and whoever comes between two goes first.
+const TURN: u32 = 6;
+
+/// One bounded step.
+enum Sweep {
+    /// So long the queue keeps what has ended, unless it says so itself.
+    All { kept_ms: u64 },
+    /// Not what is over and only takes room.
+    Overdue,
+}
+
+/// What a sweep moved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Reservations past their deadline; those whose job died of it included.
+    pub expired: u64,
+    pub due: u64,
+    pub dead: u64,
+    pub forgotten: u64,
+    /// There may be more to do at once.
+    pub more: bool,
+    /// When there will be something to do again; `None`: never, as things are.
+    pub next_ms: Option<u64>,
+}
+
+impl Queues {
+    /// Steps until nothing is overdue, or as many as one call may make.
+    ///
+    /// # Errors
+    /// When Redis is not well; what was swept until then stays swept.
+    pub async fn sweep(&self, queue: &QueueName) -> Result<Swept, Fault> {
+        steps(&self.parts.runner, queue, &self.sweep_all(queue), limits::SWEEP_STEPS).await
+    }
+
+    /// One bounded step.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
+        self.go_alone(queue, &self.sweep_all(queue)).await
+    }
+
+    /// As many steps as one makes in a row where there are other queues too.
+    ///
+    /// # Errors
+    /// When Redis is not well; what was swept until then stays swept.
+    pub async fn sweep_a_turn(&self, queue: &QueueName) -> Result<Swept, Fault> {
+        steps(&self.parts.runner, queue, &self.sweep_all(queue), TURN).await
+    }
+
+    /// When there will be something to sweep, 0 for now; `None`: never, as things are. It costs a fraction of a sweep.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
+        let mut args = Args::default();
+        args.number(self.parts.runner.kept_ms(queue));
+        Fields::of(&self.look("due", queue, &args).await?)?.maybe()
+    }
+
+    fn sweep_all(&self, queue: &QueueName) -> Sweep {
+        Sweep::All { kept_ms: self.parts.runner.kept_ms(queue) }
+    }
+}
+
+/// A turn, for a call that came to what is overdue.
+pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFuture<'s, ()> {
+    Box::pin(async move {
+        // If it fails, so will the call.
+        let _ = steps(runner, queue, &Sweep::Overdue, TURN).await;
+    })
+}
+
+async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32) -> Result<Swept, Fault> {
+    let mut swept = Swept::default();
+    for _ in 0..most {
+        let step = run(runner, queue, sweep).await?;
+        swept.expired += step.expired;
+        swept.due += step.due;
+        swept.dead += step.dead;
+        swept.forgotten += step.forgotten;
+        (swept.more, swept.next_ms) = (step.more, step.next_ms);
+        if !step.more {
+            break;
+        }
+    }
+    Ok(swept)
+}
+
+impl Transition for Sweep {
+    type Outcome = Swept;
+    const SCRIPT: &'static str = "sweep";
+    /// Who sweeps comes again anyway.
+    const AFTER_A_FAULT: Effect = Effect::None;
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        match self {
+            Self::All { kept_ms } => args.push("all").number(*kept_ms),
+            Self::Overdue => args.push("overdue").push(""),
+        };
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<Swept, Fault> {
+        let mut fields = reply.fields()?;
+        let (expired, due) = (fields.count()?, fields.count()?);
+        let (dead, forgotten) = (fields.count()?, fields.count()?);
+        let more = fields.flag()?;
+        let (next_ms, lag_ms) = (fields.maybe()?, fields.count()?);
+        if expired + due > 0 {
+            metrics::histogram!("intray_sweep_lag_seconds").record(lag_ms as f64 / 1e3);
+        }
+        Ok(Swept { expired, due, dead, forgotten, more, next_ms })
+    }
+
+    /// Who sweeps has been told when there is more to do.
+    fn effect(&self, swept: &Swept) -> Effect {
+        Effect::Counted(Tally::Forgotten, swept.forgotten)
+    }
+}

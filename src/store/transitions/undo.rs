@@ -1,0 +1,101 @@
+//! undo: the caller of a reserve is gone, so what it newly reserved was never delivered.
+
+use std::sync::Arc;
+
+use crate::{
+    job::{Code, QueueName},
+    store::{
+        fault::Fault,
+        redis::args::Args,
+        runner::Runner,
+        transition::{Effect, Reply, Transition, run},
+    },
+};
+
+/// What a call newly reserved. Dropped before [`Undo::disarm`], it gives the jobs back: nobody has seen them.
+#[derive(Default)]
+pub struct Undo(Vec<Taken>);
+
+struct Taken {
+    runner: Arc<Runner>,
+    queue: QueueName,
+    jobs: Jobs,
+}
+
+/// Each job, and the secret of its reservation.
+type Jobs = Vec<(Code, Code)>;
+
+impl std::fmt::Debug for Undo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Undo({})", self.0.len())
+    }
+}
+
+impl Undo {
+    pub(crate) fn of(runner: &Arc<Runner>, queue: &QueueName, jobs: Jobs) -> Self {
+        Self(vec![Taken { runner: runner.clone(), queue: queue.clone(), jobs }])
+    }
+
+    /// The answer is with its caller.
+    pub fn disarm(mut self) {
+        self.0.clear();
+    }
+
+    pub(crate) fn join(&mut self, mut other: Self) {
+        if self.0.is_empty() {
+            std::mem::swap(self, &mut other);
+        }
+        self.0.append(&mut other.0);
+    }
+}
+
+impl Drop for Undo {
+    fn drop(&mut self) {
+        for taken in self.0.drain(..) {
+            let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+            let tasks = taken.runner.tasks.clone();
+            tasks.spawn_on(give_back(taken), &runtime);
+        }
+    }
+}
+
+async fn give_back(taken: Taken) {
+    let mut step = GiveBack(taken.jobs);
+    while !step.0.is_empty() {
+        // If this fails too, the deadline gives the jobs back.
+        let Ok(done @ 1..) = run(&taken.runner, &taken.queue, &step).await else { return };
+        step.0.drain(..done.min(step.0.len()));
+    }
+    tracing::debug!(queue = %taken.queue, "a caller was gone, its jobs are back");
+}
+
+struct GiveBack(Jobs);
+
+impl Transition for GiveBack {
+    /// How many of the first are done; those at the end that did not fit are for the next script.
+    type Outcome = usize;
+    const SCRIPT: &'static str = "undo";
+
+    fn args(&self) -> Args {
+        let mut args = Args::default();
+        for (code, secret) in &self.0 {
+            args.push(code.as_str()).push(secret.as_str());
+        }
+        args
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<usize, Fault> {
+        let mut done = 0;
+        for answer in reply.fields()?.lists() {
+            if answer?.word()? == "later" {
+                break;
+            }
+            done += 1;
+        }
+        Ok(done)
+    }
+
+    fn effect(&self, _: &usize) -> Effect {
+        Effect::Moved
+    }
+}

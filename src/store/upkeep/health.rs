@@ -1,0 +1,228 @@
+//! Is this Redis one that jobs are safe in?
+
+use redis::Value;
+
+use super::{
+    check::{Check, check, field, warn},
+    durable,
+    migrate::{self, LayoutError},
+};
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    redis::{link::Link, read::broken},
+};
+
+/// The oldest Redis whose scripts have flags.
+const OLDEST: u32 = 7;
+
+/// What each server says of itself, with its place where there are several.
+struct Told {
+    infos: Vec<(Option<String>, String)>,
+    /// Why some say nothing.
+    silent: Vec<Fault>,
+}
+
+impl Queues {
+    /// What a service needs of Redis before it may say that it is ready.
+    pub async fn ready(&self) -> Vec<Check> {
+        let told = match self.told().await {
+            Ok(told) => told,
+            Err(fault) => return vec![check("redis", Some(fault.to_string()))],
+        };
+        let silent = told.silent.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ");
+        let mut checks = vec![
+            check("redis", None),
+            check("version", told.problem(version_problem)),
+            check("role", told.problem(role_problem)),
+            check("eviction", told.problem(eviction_problem)),
+            check("layout", self.layout_problem().await),
+            check("disk", told.problem(disk_problem)),
+            warn("data", self.emptied()),
+        ];
+        if let Some(problem) = self.parts.runner.link.lacks() {
+            checks.push(warn("behind", problem));
+        }
+        if self.parts.runner.link.is_cluster() {
+            checks.push(warn("nodes", (!silent.is_empty()).then_some(silent)));
+            checks.push(warn("slots", self.unserved().await));
+        }
+        if self.parts.runner.link.knows_its_room() {
+            checks.push(warn("room", self.parts.runner.link.shortage()));
+        }
+        checks
+    }
+
+    /// Whether the user of Redis may do all that is needed; nothing if Redis is away, which others say.
+    pub async fn allowed(&self) -> Option<Check> {
+        self.rights().await.ok()
+    }
+
+    /// What `intray check` says beyond readiness: what costs safety, or more than it must when a node is lost, and whether
+    /// changes can be kept as they are to be.
+    pub async fn durable(&self) -> Vec<Check> {
+        let links = &self.parts.runner.link;
+        let (Ok(told), Ok(all)) = (self.told().await, links.all().await) else { return Vec::new() };
+        let Some(durability) = all.first().map(|link| link.durability()) else { return Vec::new() };
+        let mut checks = told.checks(|info| durable::checks(info, durability));
+        checks.extend(told.problem(what_is_not_told).map(|untold| warn("untold", Some(untold))));
+        if durability.is_more_than_async() {
+            let mut problems = Vec::new();
+            for link in &all {
+                let place = links.is_cluster().then(|| link.place());
+                problems.extend(link.unconfirmable().await.map(|problem| placed(place, problem)));
+            }
+            checks.push(check("durability", (!problems.is_empty()).then(|| problems.join("; "))));
+        }
+        if links.is_cluster() {
+            checks.push(warn("coverage", self.coverage_problem().await));
+        }
+        checks
+    }
+
+    pub(crate) async fn version_problem(&self) -> Result<Option<String>, Fault> {
+        Ok(self.told().await?.problem(version_problem))
+    }
+
+    /// What each server says of itself that answers; a fault where none does.
+    pub(super) async fn infos(&self) -> Result<Vec<String>, Fault> {
+        Ok(self.told().await?.infos.into_iter().map(|(_, info)| info).collect())
+    }
+
+    /// What all say who answer; a fault where nobody does.
+    async fn told(&self) -> Result<Told, Fault> {
+        let links = &self.parts.runner.link;
+        let all = links.all().await?;
+        let answers = all.iter().map(|link| async move { (link.place(), info(link).await) });
+        let (mut infos, mut silent) = (Vec::new(), Vec::new());
+        for (place, answer) in futures_util::future::join_all(answers).await {
+            match answer {
+                Ok(info) => infos.push((links.is_cluster().then(|| place.to_owned()), info)),
+                Err(fault) => silent.push(fault),
+            }
+        }
+        match silent.pop() {
+            Some(fault) if infos.is_empty() => Err(fault),
+            last => {
+                silent.extend(last);
+                Ok(Told { infos, silent })
+            }
+        }
+    }
+
+    /// A node that is away is said to be, and keeps nobody from the others.
+    async fn layout_problem(&self) -> Option<String> {
+        match migrate::expect_current(self).await {
+            Err(LayoutError::Fault(Fault::Unavailable { .. })) if self.parts.runner.link.is_cluster() => None,
+            layout => layout.err().map(|e| e.to_string()),
+        }
+    }
+
+    /// Asked only of who says it.
+    async fn coverage_problem(&self) -> Option<String> {
+        let mut full = Vec::new();
+        for link in self.parts.runner.link.all().await.ok()? {
+            let answer = link.plain(redis::cmd("CONFIG").arg("GET").arg("cluster-require-full-coverage")).await;
+            if format!("{answer:?}").contains("yes") {
+                full.push(link.place().to_owned());
+            }
+        }
+        let problem = "the loss of one primary stops the queues of all: set `cluster-require-full-coverage no`";
+        (!full.is_empty()).then(|| format!("{}: {problem}", full.join(", ")))
+    }
+
+    /// Open connections, and how many the pool may have.
+    pub fn connections(&self) -> (usize, usize) {
+        self.parts.runner.link.connections()
+    }
+}
+
+impl Told {
+    /// What is wrong, and at which of them.
+    fn problem(&self, of: impl Fn(&str) -> Option<String>) -> Option<String> {
+        let problems = self.infos.iter().filter_map(|(place, info)| {
+            let problem = of(info)?;
+            Some(placed(place.as_deref(), problem))
+        });
+        let problems: Vec<_> = problems.collect();
+        (!problems.is_empty()).then(|| problems.join("; "))
+    }
+
+    /// The same of all, each named once.
+    fn checks(&self, of: impl Fn(&str) -> Vec<Check>) -> Vec<Check> {
+        let mut all = Vec::<Check>::new();
+        for (place, info) in &self.infos {
+            for one in of(info) {
+                let problem = one.problem.map(|problem| placed(place.as_deref(), problem));
+                match all.iter_mut().find(|known| known.name == one.name) {
+                    Some(known) => {
+                        let both = [known.problem.take(), problem].into_iter().flatten();
+                        known.problem = both.reduce(|one, other| format!("{one}; {other}"));
+                    }
+                    None => all.push(Check { problem, ..one }),
+                }
+            }
+        }
+        all
+    }
+}
+
+/// With the server at which it is so, where there are several.
+fn placed(place: Option<&str>, problem: String) -> String {
+    place.map_or_else(|| problem.clone(), |place| format!("{place}: {problem}"))
+}
+
+pub(super) async fn info(link: &Link) -> Result<String, Fault> {
+    let mut command = redis::cmd("INFO");
+    command.arg("server").arg("replication").arg("memory").arg("persistence");
+    match link.checked(&command).await? {
+        Value::BulkString(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        Value::VerbatimString { text, .. } => Ok(text),
+        _ => Err(broken("INFO")),
+    }
+}
+
+fn version_problem(info: &str) -> Option<String> {
+    let version = field(info, "redis_version");
+    let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+    major.is_some_and(|major| major < OLDEST).then(|| format!("Redis {version} is too old: 7.0 or newer is needed"))
+}
+
+fn role_problem(info: &str) -> Option<String> {
+    (field(info, "role") == "slave").then(|| "this Redis is a replica".to_owned())
+}
+
+fn disk_problem(info: &str) -> Option<String> {
+    let failed = field(info, "aof_last_write_status") == "err";
+    failed.then(|| "Redis cannot write to its disk: it is full or broken".to_owned())
+}
+
+fn eviction_problem(info: &str) -> Option<String> {
+    let policy = field(info, "maxmemory_policy");
+    let evicts = !matches!(policy, "" | "noeviction");
+    evicts.then(|| format!("maxmemory-policy {policy} would throw jobs away: set it to noeviction"))
+}
+
+/// A managed service may keep some of it to itself; then somebody else has to know.
+fn what_is_not_told(info: &str) -> Option<String> {
+    let fields = [("redis_version", "its version"), ("maxmemory_policy", "its maxmemory-policy"), ("role", "its role")];
+    let untold: Vec<_> =
+        fields.iter().filter(|(name, _)| field(info, name).is_empty()).map(|(_, what)| *what).collect();
+    (!untold.is_empty())
+        .then(|| format!("Redis does not tell {}: see to it that it is as it must be", untold.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_told_is_a_warning_and_nothing_more() {
+        let managed = "redis_version:7.1.0\r\nrole:master\r\n";
+        assert!([version_problem, role_problem, eviction_problem].iter().all(|problem| problem(managed).is_none()));
+        assert!(what_is_not_told(managed).expect("a warning").contains("maxmemory-policy"));
+        let own = "redis_version:6.2.0\r\nrole:slave\r\nmaxmemory_policy:allkeys-lru\r\n";
+        assert!([version_problem, role_problem, eviction_problem].iter().all(|problem| problem(own).is_some()));
+        assert_eq!(what_is_not_told(own), None);
+    }
+}

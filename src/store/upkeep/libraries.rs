@@ -1,0 +1,47 @@
+//! Which libraries of functions are in use. Each instance announces its own now and then; what none has announced for a day
+//! goes. Whoever misses one brings it again.
+
+use crate::store::{fault::Fault, handle::Queues, redis::read::Fields, script::Library};
+
+const FORGOTTEN_MS: u64 = 86_400_000;
+
+impl Queues {
+    /// Announces the library of this program, and removes those of programs that are gone.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn tidy_libraries(&self) -> Result<(), Fault> {
+        let (now, libraries) = (self.redis_time().await?.0, self.parts.runner.keys.libraries());
+        let announce =
+            redis::cmd("ZADD").arg(&libraries).arg(now).arg(&self.parts.runner.scripts.library.name).to_owned();
+        match self.parts.runner.link.plain(&announce).await {
+            // Who cannot say what is in use does not judge what is not.
+            Err(Fault::Full) => return Ok(()),
+            announced => announced?,
+        };
+        let mut forgotten = redis::cmd("ZRANGEBYSCORE");
+        forgotten.arg(&libraries).arg("-inf").arg(now.saturating_sub(FORGOTTEN_MS));
+        let answered = self.parts.runner.link.plain(&forgotten).await?;
+        let mut forgotten = Fields::of(&answered)?;
+        while !forgotten.is_done() {
+            let name = forgotten.text()?;
+            if self.is_gone(&name).await {
+                self.parts.runner.link.plain(redis::cmd("ZREM").arg(&libraries).arg(&name)).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Not so where the right is lacking: then a later program may have it.
+    async fn is_gone(&self, name: &str) -> bool {
+        if !Library::is_name(name) {
+            return true;
+        }
+        let Ok(all) = self.parts.runner.link.all().await else { return false };
+        let mut delete = redis::cmd("FUNCTION");
+        delete.arg("DELETE").arg(name);
+        let deleted = futures_util::future::join_all(all.iter().map(|link| link.plain(&delete))).await;
+        // An error that is no refusal: there is no such library.
+        deleted.iter().all(|deleted| matches!(deleted, Ok(_) | Err(Fault::Broken(_))))
+    }
+}

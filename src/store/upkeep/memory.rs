@@ -1,0 +1,100 @@
+//! Whether the servers have memory enough for what is only kept for reading.
+
+use crate::job::{limits, settings::DEFAULT};
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    retention::Change,
+    upkeep::{health::info, servers},
+};
+
+impl Queues {
+    /// Asks each server how much of its memory is in use. A shortage begins or ends with a line in the log.
+    ///
+    /// # Errors
+    /// When none of them answers.
+    pub async fn weigh(&self) -> Result<(), Fault> {
+        let runner = &self.parts.runner;
+        let links = runner.link.all().await?;
+        let asked = links.iter().map(|link| async move { info(link).await.ok().and_then(|info| ratio(&info)) });
+        let ratios = futures_util::future::join_all(asked).await;
+        for (shard, change) in runner.retention.note(&ratios) {
+            let (server, used) = (links[shard].place(), ratios[shard].map(|ratio| (ratio * 100.0).floor()));
+            let used = used.unwrap_or_default();
+            match change {
+                Change::Short => tracing::warn!(
+                    server,
+                    "Redis uses {used} % of its maxmemory: queues without a retention_ms of their own forget ended jobs early, \
+                     the oldest first, but none of the last {}",
+                    span(limits::SHORT_RETENTION_MS)
+                ),
+                Change::Enough => tracing::info!(
+                    server,
+                    "Redis uses {used} % of its maxmemory: ended jobs are kept for {} again",
+                    span(DEFAULT.retention_ms)
+                ),
+            }
+        }
+        self.show_retention();
+        Ok(())
+    }
+
+    /// A round of the background task is over. Answers the shards in which there may be more to forget now.
+    pub fn end_round(&self, was_wanted: bool, forgot_in: impl Fn(u16) -> bool) -> Vec<u16> {
+        let tightened = self.parts.runner.retention.end_round(was_wanted, forgot_in);
+        self.show_retention();
+        tightened
+    }
+
+    /// Resolves when a call has met a Redis without room.
+    pub async fn room_is_wanted(&self) {
+        self.parts.runner.retention.wanted().await;
+    }
+
+    /// Whether calls wait for room.
+    pub fn is_room_wanted(&self) -> bool {
+        self.parts.runner.retention.is_wanted()
+    }
+
+    /// The largest part of a server's memory that is in use, as far as is known.
+    pub fn memory_in_use(&self) -> f64 {
+        self.parts.runner.retention.worst().1.unwrap_or_default()
+    }
+
+    /// Whether ended jobs are forgotten earlier than by default.
+    pub fn is_memory_short(&self) -> bool {
+        self.parts.runner.retention.is_short()
+    }
+
+    fn show_retention(&self) {
+        let (kept_ms, ratio) = self.parts.runner.retention.worst();
+        metrics::gauge!("intray_default_retention_seconds").set(f64::from(kept_ms) / 1e3);
+        metrics::gauge!("intray_redis_memory_ratio").set(ratio.unwrap_or(f64::NAN));
+    }
+}
+
+fn ratio(info: &str) -> Option<f64> {
+    let memory = servers::read(info);
+    memory.max_bytes.map(|most| memory.used_bytes as f64 / most as f64)
+}
+
+fn span(ms: u32) -> String {
+    match ms / 3_600_000 {
+        1 => "hour".to_owned(),
+        hours => format!("{} days", hours / 24),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_ratio_counts_what_maxmemory_counts() {
+        let info = "used_memory:900\r\nmaxmemory:1000\r\nmem_not_counted_for_evict:200\r\n";
+        assert_eq!(ratio(info), Some(0.7));
+        assert_eq!(ratio("used_memory:900\r\nmaxmemory:1000\r\n"), Some(0.9));
+        assert_eq!(ratio("used_memory:900\r\nmaxmemory:0\r\n"), None);
+        assert_eq!(ratio("used_memory:900\r\n"), None);
+    }
+}

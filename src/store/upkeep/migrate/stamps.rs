@@ -1,0 +1,104 @@
+//! 0002: from the first layout to the second, a bounded part at a time. It may be cut anywhere and begun again.
+
+use redis::Value;
+
+use crate::job::QueueName;
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    keys::{HINTS, KEYS},
+    redis::read::{Fields, broken, word},
+};
+
+const CODE: &str = include_str!("../../../../migrations/0002_stamps.lua");
+
+/// What is to be done yet.
+enum Part {
+    Registry,
+    /// All queues from this one on.
+    Queue(usize),
+    /// The jobs of a queue, from a cursor on.
+    Jobs(usize, String),
+    Version,
+    Done,
+}
+
+/// A migration on its way.
+pub(crate) struct Stamps<'q> {
+    queues: &'q Queues,
+    version: usize,
+    names: Vec<QueueName>,
+    part: Part,
+}
+
+impl<'q> Stamps<'q> {
+    pub(crate) fn new(queues: &'q Queues, version: usize) -> Self {
+        Self { queues, version, names: Vec::new(), part: Part::Registry }
+    }
+
+    /// Answers whether there is more to do.
+    pub(crate) async fn step(&mut self) -> Result<bool, Fault> {
+        let keys = &self.queues.parts.runner.keys;
+        self.part = match &self.part {
+            Part::Registry => {
+                // From here on no program of the first layout begins a queue.
+                self.take_registry(keys.first_registry(), keys.registry()).await?;
+                self.names = self.queues.names().await?;
+                Part::Queue(0)
+            }
+            Part::Queue(nth) => match self.names.get(*nth) {
+                Some(queue) => {
+                    let old = names().map(|name| keys.first_of(queue, name));
+                    let all: Vec<_> = old.chain(names().map(|name| keys.of(queue, name))).collect();
+                    self.run(&all, &["queue"]).await?;
+                    Part::Jobs(*nth, "0".to_owned())
+                }
+                None => Part::Version,
+            },
+            Part::Jobs(nth, cursor) => {
+                let all: Vec<_> = names().map(|name| keys.of(&self.names[*nth], name)).collect();
+                match self.run(&all, &["jobs", cursor]).await?.as_str() {
+                    "0" => Part::Queue(nth + 1),
+                    cursor => Part::Jobs(*nth, cursor.to_owned()),
+                }
+            }
+            Part::Version => {
+                self.run(&[keys.layout()], &["version", &self.version.to_string()]).await?;
+                Part::Done
+            }
+            Part::Done => Part::Done,
+        };
+        Ok(!matches!(self.part, Part::Done))
+    }
+
+    /// On a cluster the two may be at two nodes: then it is read at the one and written at the other. The old one becomes a
+    /// text last, so that all of this may be done again.
+    async fn take_registry(&self, old: String, new: String) -> Result<(), Fault> {
+        let link = &self.queues.parts.runner.link;
+        if link.share_a_server(&old, &new) {
+            return self.run(&[old, new], &["registry"]).await.map(drop);
+        }
+        let kind = link.plain(redis::cmd("TYPE").arg(&old)).await?;
+        if word(&kind) == Some("zset") {
+            let listed = link.plain(redis::cmd("ZRANGE").arg(&old).arg(0).arg(-1).arg("WITHSCORES")).await?;
+            let mut listed = Fields::of(&listed)?;
+            while !listed.is_done() {
+                let (name, seen) = (listed.bytes()?, listed.text()?);
+                link.plain(redis::cmd("ZADD").arg(&new).arg(seen).arg(name)).await?;
+            }
+        }
+        link.plain(redis::cmd("SET").arg(&old).arg("moved to layout 2: see intray migrate")).await.map(drop)
+    }
+
+    async fn run(&self, keys: &[String], args: &[&str]) -> Result<String, Fault> {
+        let mut command = redis::cmd("EVAL");
+        command.arg(CODE).arg(keys.len()).arg(keys).arg(args);
+        let answer: Value = self.queues.parts.runner.link.plain(&command).await?;
+        word(&answer).map(str::to_owned).ok_or_else(|| broken("a cursor"))
+    }
+}
+
+/// Every key of a queue; the channel is none.
+fn names() -> impl Iterator<Item = &'static str> {
+    KEYS.iter().map(|(name, _)| *name).filter(|name| *name != HINTS)
+}

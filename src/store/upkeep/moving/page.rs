@@ -1,0 +1,156 @@
+//! Hashes and sorted sets, read a page at a time. What both have in common: names, each with a value.
+
+use std::collections::BTreeSet;
+
+use redis::Value;
+
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    redis::read::{broken, word},
+};
+
+/// Bytes of a page, about; and most entries. A script hands all of them on at once.
+const PAGE: usize = 512 * 1024;
+const MOST: usize = 1_000;
+
+pub(super) type Entry = (Vec<u8>, Vec<u8>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Hash,
+    Zset,
+}
+
+/// Goes through a key, however large it is.
+pub(super) struct Pages<'m> {
+    queues: &'m Queues,
+    key: &'m str,
+    kind: Kind,
+    cursor: Option<Vec<u8>>,
+    /// Entries of the next page.
+    count: usize,
+}
+
+impl<'m> Pages<'m> {
+    pub(super) fn of(queues: &'m Queues, key: &'m str, kind: Kind) -> Self {
+        Self { queues, key, kind, cursor: Some(b"0".to_vec()), count: 10 }
+    }
+
+    /// The next page, which may be empty; nothing behind the last. A large value keeps the next page small.
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<Entry>>, Fault> {
+        let Some(cursor) = self.cursor.take() else { return Ok(None) };
+        let scan = if self.kind == Kind::Hash { redis::cmd("HSCAN") } else { redis::cmd("ZSCAN") };
+        let command = scan.clone().arg(self.key).arg(cursor).arg("COUNT").arg(self.count).to_owned();
+        let Value::Array(parts) = self.queues.parts.runner.link.plain(&command).await? else {
+            return Err(broken("a page"));
+        };
+        let mut parts = parts.into_iter();
+        let (Some(Value::BulkString(cursor)), Some(Value::Array(flat))) = (parts.next(), parts.next()) else {
+            return Err(broken("a page"));
+        };
+        self.cursor = (cursor != b"0").then_some(cursor);
+        let entries = pairs(flat, self.kind)?;
+        let size: usize = entries.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if !entries.is_empty() {
+            self.count = (PAGE * entries.len() / size.max(1)).clamp(1, MOST);
+        }
+        Ok(Some(entries))
+    }
+}
+
+fn pairs(flat: Vec<Value>, kind: Kind) -> Result<Vec<Entry>, Fault> {
+    let (mut flat, mut entries) = (flat.into_iter(), Vec::new());
+    while let Some(name) = flat.next() {
+        let (Value::BulkString(name), Some(value)) = (name, flat.next()) else { return Err(broken("an entry")) };
+        entries.push((name, value_of(value, kind)?.ok_or_else(|| broken("a value"))?));
+    }
+    Ok(entries)
+}
+
+/// A score is spelled in one way, whichever version of Redis has told it.
+fn value_of(value: Value, kind: Kind) -> Result<Option<Vec<u8>>, Fault> {
+    match (value, kind) {
+        (Value::Nil, _) => Ok(None),
+        (Value::BulkString(bytes), Kind::Hash) => Ok(Some(bytes)),
+        (Value::BulkString(bytes), Kind::Zset) => {
+            let score = std::str::from_utf8(&bytes).ok().and_then(|text| text.parse().ok());
+            score.map(spelled).map(Some).ok_or_else(|| broken("a score"))
+        }
+        (Value::Double(score), Kind::Zset) => Ok(Some(spelled(score))),
+        _ => Err(broken("a value")),
+    }
+}
+
+fn spelled(score: f64) -> Vec<u8> {
+    score.to_string().into_bytes()
+}
+
+/// A score so many ms later; those that are no times of this age stay.
+pub(super) fn later(score: &[u8], by_ms: i64) -> Vec<u8> {
+    let score: Option<f64> = std::str::from_utf8(score).ok().and_then(|text| text.parse().ok());
+    let moved = score.map(|score| if score >= 0.0 && score.is_finite() { score + by_ms as f64 } else { score });
+    moved.map_or_else(Vec::new, spelled)
+}
+
+/// The same names elsewhere: the value of each, if there is one.
+pub(super) async fn look_up(
+    queues: &Queues,
+    key: &str,
+    kind: Kind,
+    names: &[&[u8]],
+) -> Result<Vec<Option<Vec<u8>>>, Fault> {
+    let mut command = if kind == Kind::Hash { redis::cmd("HMGET") } else { redis::cmd("ZMSCORE") };
+    command.arg(key).arg(names);
+    let Value::Array(values) = queues.parts.runner.link.plain(&command).await? else { return Err(broken("values")) };
+    values.into_iter().map(|value| value_of(value, kind)).collect()
+}
+
+/// How many entries there are.
+pub(super) async fn size(queues: &Queues, key: &str, kind: Kind) -> Result<u64, Fault> {
+    let mut command = if kind == Kind::Hash { redis::cmd("HLEN") } else { redis::cmd("ZCARD") };
+    match queues.parts.runner.link.plain(command.arg(key)).await? {
+        Value::Int(size) => u64::try_from(size).map_err(|_| broken("a size")),
+        _ => Err(broken("a size")),
+    }
+}
+
+/// The command that writes entries, in words.
+pub(super) fn write(kind: Kind, entries: &[&Entry]) -> Vec<Vec<u8>> {
+    let verb: &[u8] = if kind == Kind::Hash { b"HSET" } else { b"ZADD" };
+    let mut words = vec![verb.to_vec()];
+    for (name, value) in entries {
+        let pair = if kind == Kind::Hash { [name, value] } else { [value, name] };
+        words.extend(pair.into_iter().cloned());
+    }
+    words
+}
+
+/// The command that removes names, in words.
+pub(super) fn remove(kind: Kind, names: BTreeSet<Vec<u8>>) -> Vec<Vec<u8>> {
+    let verb: &[u8] = if kind == Kind::Hash { b"HDEL" } else { b"ZREM" };
+    std::iter::once(verb.to_vec()).chain(names).collect()
+}
+
+/// Whether there is such a key.
+pub(super) async fn is_there(queues: &Queues, key: &str) -> Result<bool, Fault> {
+    let kind = queues.parts.runner.link.plain(redis::cmd("TYPE").arg(key)).await?;
+    word(&kind).map(|kind| kind != "none").ok_or_else(|| broken("a type"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_score_is_spelled_in_one_way_and_only_times_of_this_age_are_moved() {
+        let score = |text: &str| value_of(Value::BulkString(text.into()), Kind::Zset).expect("a score");
+        assert_eq!(score("7.0368744177664e+15"), Some(b"7036874417766400".to_vec()));
+        assert_eq!(score("6966505673588736"), Some(b"6966505673588736".to_vec()));
+        assert_eq!(value_of(Value::Double(7e15), Kind::Zset).expect("a score"), Some(b"7000000000000000".to_vec()));
+        assert_eq!(later(b"1795312560000", -1_500), b"1795312558500");
+        for kept in ["-1124104594280624", "inf"] {
+            assert_eq!(later(kept.as_bytes(), 1_500), kept.as_bytes());
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Where the queues are: they are closed, and opened again if nothing comes of it.
+
+use redis::Value;
+
+use super::{halt::Halt, keys};
+use crate::job::QueueName;
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    redis::{
+        mark::{Mark, Stage},
+        read::{Fields, broken, word},
+    },
+};
+
+const MARK: &str = include_str!("mark.lua");
+const OPEN: &str = include_str!("open.lua");
+const CLOSE: &str = include_str!("close.lua");
+const REOPEN: &str = include_str!("reopen.lua");
+
+pub(super) struct Source<'m> {
+    pub(super) queues: &'m Queues,
+    /// Of this run: a later one takes over.
+    pub(super) run: String,
+    pub(super) target: String,
+    pub(super) place: String,
+}
+
+impl Source<'_> {
+    /// Whether a move has begun here, and how far it came.
+    pub(super) async fn mark(queues: &Queues) -> Result<Option<Mark>, Halt> {
+        let (link, registry) = (&queues.parts.runner.link, queues.parts.runner.keys.registry());
+        let kind = link.plain(redis::cmd("TYPE").arg(&registry)).await.map_err(Halt::Source)?;
+        if word(&kind) != Some("string") {
+            return Ok(None);
+        }
+        match link.plain(redis::cmd("GET").arg(&registry)).await.map_err(Halt::Source)? {
+            Value::BulkString(text) => Ok(Mark::parse(&String::from_utf8_lossy(&text))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Notes how far it is, if no other run has taken over. Answers how far it was already, and which queues there are.
+    pub(super) async fn set(&self, stage: Stage) -> Result<(Stage, Vec<QueueName>), Halt> {
+        let registry = self.queues.parts.runner.keys.registry();
+        let said = self.eval(MARK, &[registry], &[stage.word(), &self.run, &self.target, &self.place]).await?;
+        let mut said = Fields::of(&said).map_err(Halt::Source)?;
+        let mut text = || said.text().map_err(Halt::Source);
+        let (answer, first, listed) = (text()?, text()?, text()?);
+        let Some(found) = Stage::parse(&answer) else {
+            return Err(match (answer.as_str(), Mark::parse(&first)) {
+                ("elsewhere", Some(mark)) => Halt::Refused(mark.says()),
+                _ => Halt::Taken,
+            });
+        };
+        let names = listed.lines().filter_map(|line| QueueName::parse(line.split_once(' ')?.1).ok()).collect();
+        Ok((found, names))
+    }
+
+    /// Answers when it was closed first.
+    pub(super) async fn close(&self, queue: &QueueName) -> Result<u64, Halt> {
+        let at = self.eval(CLOSE, &self.both(queue), &[&self.run, &self.place]).await?;
+        word(&at).and_then(|at| at.parse().ok()).ok_or_else(|| Halt::Source(broken("a time")))
+    }
+
+    /// All that was closed by this run, and by no later one, is what it was.
+    pub(super) async fn reopen(&self, queues: &[QueueName]) -> Result<(), Halt> {
+        for queue in queues {
+            self.eval(REOPEN, &self.both(queue), &[&self.run]).await?;
+        }
+        let said = self.eval(OPEN, &[self.queues.parts.runner.keys.registry()], &[&self.run]).await?;
+        if word(&said) == Some("opened") { Ok(()) } else { Err(Halt::Taken) }
+    }
+
+    fn both(&self, queue: &QueueName) -> Vec<String> {
+        let names = &self.queues.parts.runner.keys;
+        [keys::own(names, queue), keys::all_aside(names, queue)].concat()
+    }
+
+    async fn eval(&self, code: &str, keys: &[String], args: &[&str]) -> Result<Value, Halt> {
+        eval(self.queues, code, keys, args).await.map_err(|fault| match fault {
+            Fault::Broken(why) => Halt::Refused(why),
+            fault @ (Fault::Unavailable { .. } | Fault::Full) => Halt::Source(fault),
+        })
+    }
+}
+
+pub(super) async fn eval(queues: &Queues, code: &str, keys: &[String], args: &[&str]) -> Result<Value, Fault> {
+    let mut command = redis::cmd("EVAL");
+    command.arg(code).arg(keys.len()).arg(keys).arg(args);
+    queues.parts.runner.link.plain(&command).await
+}

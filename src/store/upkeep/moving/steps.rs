@@ -1,0 +1,183 @@
+//! The steps of a move, and what is said when one of them fails.
+
+use std::time::{Duration, Instant};
+
+use super::{Moved, Moving, carry::Way, disk, halt::Halt, keys, page::Kind, source::Source, tally::Tally};
+use crate::job::QueueName;
+use crate::store::{
+    fault::Fault, handle::Queues, redis::mark::Stage, redis::read::Fields, upkeep::migrate::LayoutError,
+};
+
+/// Copied once more while they are in use, as long as a round took longer and wrote more: then much may have changed
+/// meanwhile. And so often at most.
+const SOON: Duration = Duration::from_secs(10);
+const FEW: u64 = 2_000;
+const ROUNDS: usize = 4;
+/// Clocks that differ by less are the same.
+const SAME_MS: u64 = 1_000;
+/// What people hold: its deadlines count from when the queue was closed, so it comes last.
+const HELD: &str = "reserved";
+const STREAM: &str = "stream";
+/// Whose scores are times to come.
+const DUE: [&str; 2] = ["delayed", "timers"];
+
+/// What is said to whoever runs it, behind why it does not go on.
+const OPEN: &str = "nothing was moved, and the queues are served where they were";
+const CLOSED: &str = "nothing was moved, and nobody is served: run it again, or `intray move --cancel`";
+const TAKEN: &str = "it goes on with the queues";
+const AGAIN: &str = "run it again, it goes on from there";
+
+impl Moving<'_> {
+    pub(super) async fn go(&self, before: Option<Stage>) -> Result<Moved, LayoutError> {
+        if before.is_none()
+            && let Err(halt) = self.bring_in_use().await
+        {
+            // What it reads may be closed by another run.
+            let is_closed = Source::mark(self.source.queues).await.is_ok_and(|mark| mark.is_some());
+            return Err(if is_closed { said(&Halt::Taken, TAKEN) } else { said(&halt, OPEN) });
+        }
+        (self.tell)("closing the queues: nobody is served until they are there");
+        let (stage, names) = self.source.set(Stage::Leaving).await.map_err(|halt| said(&halt, CLOSED))?;
+        let tally = match stage {
+            Stage::Leaving => self.bring(&names).await?,
+            // An earlier run came so far.
+            Stage::Switching | Stage::Left => Tally::default(),
+        };
+        self.switch(&names).await.map_err(|halt| said(&halt, AGAIN))?;
+        Ok(Moved { queues: names, entries: tally.entries, digest: tally.digest, was_done: false })
+    }
+
+    /// Up to where it can be called off. What fails opens the queues again.
+    async fn bring(&self, names: &[QueueName]) -> Result<Tally, LayoutError> {
+        let halt = match self.bring_closed(names).await {
+            Ok(tally) => return Ok(tally),
+            Err(halt) => halt,
+        };
+        match (self.source.reopen(names).await, &halt) {
+            (_, Halt::Taken) | (Err(Halt::Taken), _) => Err(said(&Halt::Taken, TAKEN)),
+            (Ok(()), _) => Err(said(&halt, OPEN)),
+            (Err(_), _) => Err(said(&halt, CLOSED)),
+        }
+    }
+
+    /// Round after round, until one was soon over: what has changed meanwhile is little.
+    async fn bring_in_use(&self) -> Result<(), Halt> {
+        let names = self.source.queues.names().await.map_err(Halt::Source)?;
+        if names.is_empty() {
+            return Err(Halt::Refused("there are no queues".to_owned()));
+        }
+        for queue in &names {
+            self.target.claim(queue, false).await?;
+        }
+        for round in 1..=ROUNDS {
+            let (begin, mut written) = (Instant::now(), 0);
+            for queue in &names {
+                let tally = self.carry_queue(queue, None).await?;
+                (self.tell)(&format!(
+                    "{queue}: {} entries, {} written, in round {round}",
+                    tally.entries, tally.written
+                ));
+                written += tally.written;
+            }
+            if begin.elapsed() < SOON || written <= FEW {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn bring_closed(&self, names: &[QueueName]) -> Result<Tally, Halt> {
+        let (mut sum, mut closed) = (Tally::default(), Vec::new());
+        for queue in names {
+            self.target.claim(queue, false).await?;
+            closed.push((queue, self.source.close(queue).await?));
+        }
+        (self.tell)("all queues are closed");
+        for (queue, since) in closed {
+            let tally = self.carry_queue(queue, Some(since)).await?;
+            let (entries, digest) = (tally.entries, tally.digest);
+            (self.tell)(&format!(
+                "{queue}: {entries} entries compared, {} written, digest {digest:016x}",
+                tally.written
+            ));
+            sum.add(tally);
+        }
+        self.source.set(Stage::Switching).await?;
+        Ok(sum)
+    }
+
+    /// From here on there is no way back: some queues may be the target's already.
+    async fn switch(&self, names: &[QueueName]) -> Result<(), Halt> {
+        self.on_disk(self.source.queues).await.map_err(Halt::Source)?;
+        (self.tell)("all is there and the same; from one to the next they are served there");
+        for queue in names {
+            if self.target.claim(queue, true).await? {
+                let since = self.source.close(queue).await?;
+                self.carry(&self.held(queue, since, false).await?).await?;
+                self.target.publish(queue).await?;
+            }
+            (self.tell)(&format!("{queue}: moved"));
+        }
+        self.on_disk(self.target.queues).await.map_err(Halt::Target)?;
+        self.source.set(Stage::Left).await.map(drop)
+    }
+
+    /// No step is taken on what a power cut may undo: the same queue would be served at two places, or at none.
+    async fn on_disk(&self, queues: &Queues) -> Result<(), Fault> {
+        if disk::is_kept(queues).await? {
+            (self.tell)("waiting until this is on disk");
+            disk::written().await;
+        }
+        Ok(())
+    }
+
+    /// `closed`: since when, if it is; then nothing changes any more, and all is compared.
+    async fn carry_queue(&self, queue: &QueueName, closed: Option<u64>) -> Result<Tally, Halt> {
+        let (mut sum, between) = (Tally::default(), self.between(queue).await?);
+        for (name, kind) in keys::kinds() {
+            let shift = if DUE.contains(&name) { between } else { 0 };
+            let way = self.way(queue, (name, kind), shift, closed.is_some());
+            sum.add(match (kind == STREAM, name == HELD, closed) {
+                (true, _, None) | (_, true, None) => Tally::default(),
+                (true, _, Some(_)) => self.carry_stream(&way).await?,
+                (false, true, Some(since)) => self.carry(&self.held(queue, since, true).await?).await?,
+                (false, false, _) => self.carry(&way).await?,
+            });
+        }
+        Ok(sum)
+    }
+
+    fn way<'k>(&self, queue: &'k QueueName, (name, kind): (&'static str, &str), shift: i64, is_last: bool) -> Way<'k> {
+        let (here, there) = (&self.source.queues.parts.runner.keys, &self.target.queues.parts.runner.keys);
+        let from = if is_last { keys::aside(here, queue, name) } else { here.of(queue, name) };
+        let kind = if kind == "hash" { Kind::Hash } else { Kind::Zset };
+        Way { queue, name, kind, from, to: keys::staged(there, queue, name), shift, is_last, grows: true }
+    }
+
+    /// The time that they have left begins where it stood still.
+    async fn held<'k>(&self, queue: &'k QueueName, since: u64, grows: bool) -> Result<Way<'k>, Halt> {
+        let there = now(self.target.queues, queue).await.map_err(Halt::Target)?;
+        let shift = there.cast_signed() - since.cast_signed();
+        Ok(Way { grows, ..self.way(queue, (HELD, "zset"), shift, true) })
+    }
+
+    /// By how much the target's clock is ahead.
+    async fn between(&self, queue: &QueueName) -> Result<i64, Halt> {
+        let here = now(self.source.queues, queue).await.map_err(Halt::Source)?;
+        let there = now(self.target.queues, queue).await.map_err(Halt::Target)?;
+        Ok(if here.abs_diff(there) < SAME_MS { 0 } else { there.cast_signed() - here.cast_signed() })
+    }
+}
+
+/// In ms, by the clock of the server that has the queue.
+async fn now(queues: &Queues, queue: &QueueName) -> Result<u64, Fault> {
+    let runner = &queues.parts.runner;
+    let answered = runner.link.plain_at(&runner.keys.of(queue, "jobs"), &redis::cmd("TIME")).await?;
+    let mut time = Fields::of(&answered)?;
+    let (seconds, micros) = (time.count()?, time.count()?);
+    Ok(seconds * 1_000 + micros / 1_000)
+}
+
+fn said(halt: &Halt, what_became: &str) -> LayoutError {
+    LayoutError::Refused(format!("{halt}; {what_became}"))
+}

@@ -1,0 +1,124 @@
+//! The stream of a queue's events: its entries keep their ids, and it goes on from the last that was ever given, so that
+//! whoever was listening goes on where they were.
+
+use redis::Value;
+
+use super::{
+    Moving,
+    carry::Way,
+    halt::Halt,
+    page,
+    tally::{Tally, digest},
+    target::Words,
+};
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    redis::read::{Fields, broken},
+};
+
+/// Entries of a page. Of the widest there are some dozens of KB.
+const PAGE: usize = 50;
+
+/// An entry: its id, then fields and values.
+type Event = (Vec<u8>, Vec<Vec<u8>>);
+
+/// What a stream knows beside its entries.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Stand {
+    length: u64,
+    last: String,
+    dropped: String,
+    added: String,
+}
+
+impl Moving<'_> {
+    /// It is small, and grows all the time: so it is carried once, when nobody changes it any more.
+    pub(super) async fn carry_stream(&self, way: &Way<'_>) -> Result<Tally, Halt> {
+        self.lay_one(way, &["UNLINK"]).await?;
+        if !page::is_there(self.source.queues, &way.from).await.map_err(Halt::Source)? {
+            return Ok(Tally::default());
+        }
+        let stand = stand(self.source.queues, &way.from).await.map_err(Halt::Source)?;
+        let (mut after, mut here) = (None, Tally::default());
+        loop {
+            let events = events(self.source.queues, &way.from, after.as_deref()).await.map_err(Halt::Source)?;
+            let Some((last, _)) = events.last() else { break };
+            after = Some(last.clone());
+            here.add(tally_of(way, &events));
+            let mut words = Words::default();
+            events.into_iter().for_each(|(id, fields)| words.push([vec![b"XADD".to_vec(), id], fields].concat()));
+            self.target.lay(way.queue, &way.to, &words, true).await?;
+        }
+        if stand.length == 0 {
+            // A stream is not made otherwise.
+            self.lay_one(way, &["XADD", &stand.last, "gone", ""]).await?;
+            self.lay_one(way, &["XTRIM", "MAXLEN", "0"]).await?;
+        }
+        let count = ["ENTRIESADDED", &stand.added, "MAXDELETEDID", &stand.dropped];
+        self.lay_one(way, &[&["XSETID", &stand.last][..], &count].concat()).await?;
+        self.is_the_same(way, &stand, &here).await?;
+        Ok(Tally { written: here.entries, ..here })
+    }
+
+    async fn is_the_same(&self, way: &Way<'_>, stand: &Stand, here: &Tally) -> Result<(), Halt> {
+        let (mut after, mut there) = (None, Tally::default());
+        loop {
+            let events = events(self.target.queues, &way.to, after.as_deref()).await.map_err(Halt::Target)?;
+            let Some((last, _)) = events.last() else { break };
+            after = Some(last.clone());
+            there.add(tally_of(way, &events));
+        }
+        let stands = self::stand(self.target.queues, &way.to).await.map_err(Halt::Target)?;
+        if there == *here && stands == *stand { Ok(()) } else { Err(way.differs()) }
+    }
+
+    async fn lay_one(&self, way: &Way<'_>, command: &[&str]) -> Result<(), Halt> {
+        let mut words = Words::default();
+        words.push(command.iter().map(|word| word.as_bytes().to_vec()).collect());
+        self.target.lay(way.queue, &way.to, &words, true).await
+    }
+}
+
+fn tally_of(way: &Way<'_>, events: &[Event]) -> Tally {
+    let mut tally = Tally::default();
+    for (id, fields) in events {
+        let parts = std::iter::once(id.as_slice()).chain(fields.iter().map(Vec::as_slice));
+        tally.add(Tally { entries: 1, written: 0, digest: digest(way.name, parts) });
+    }
+    tally
+}
+
+async fn stand(queues: &Queues, key: &str) -> Result<Stand, Fault> {
+    let answered = queues.parts.runner.link.plain(redis::cmd("XINFO").arg("STREAM").arg(key)).await?;
+    let (mut fields, mut stand) = (Fields::of(&answered)?, Stand::default());
+    while !fields.is_done() {
+        match fields.text()?.as_str() {
+            "length" => stand.length = fields.count()?,
+            "last-generated-id" => stand.last = fields.text()?,
+            "max-deleted-entry-id" => stand.dropped = fields.text()?,
+            "entries-added" => stand.added = fields.count()?.to_string(),
+            _ => fields.skip(),
+        }
+    }
+    Ok(stand)
+}
+
+/// A page of them, behind this one.
+async fn events(queues: &Queues, key: &str, after: Option<&[u8]>) -> Result<Vec<Event>, Fault> {
+    let from = after.map_or_else(|| b"-".to_vec(), |id| [b"(", id].concat());
+    let mut command = redis::cmd("XRANGE");
+    command.arg(key).arg(from).arg("+").arg("COUNT").arg(PAGE);
+    let answered = queues.parts.runner.link.plain(&command).await?;
+    let Value::Array(entries) = answered else { return Err(broken("events")) };
+    entries.iter().map(event).collect()
+}
+
+fn event(entry: &Value) -> Result<Event, Fault> {
+    let mut entry = Fields::of(entry)?;
+    let (id, mut fields, mut parts) = (entry.bytes()?, entry.list()?, Vec::new());
+    while !fields.is_done() {
+        parts.push(fields.bytes()?);
+    }
+    Ok((id, parts))
+}

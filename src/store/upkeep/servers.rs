@@ -1,0 +1,61 @@
+//! How full each server is, and whether it writes down what it holds.
+
+use super::check::field;
+use crate::store::{fault::Fault, handle::Queues};
+
+/// What one server says of its memory and its disk.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Memory {
+    /// What counts for `maxmemory`: buffers of replicas and of the append-only file do not.
+    pub used_bytes: u64,
+    /// `None`: there is no limit, or the server does not tell.
+    pub max_bytes: Option<u64>,
+    /// Whether there is an append-only file. `None`: the server does not tell.
+    pub append_only: Option<bool>,
+    /// Whether the last write of it went well. `None`: there is no such file, or the server does not tell.
+    pub last_write_ok: Option<bool>,
+}
+
+impl Queues {
+    /// Of each server that answers.
+    ///
+    /// # Errors
+    /// When none does.
+    pub async fn memory(&self) -> Result<Vec<Memory>, Fault> {
+        Ok(self.infos().await?.iter().map(|info| read(info)).collect())
+    }
+}
+
+pub(super) fn read(info: &str) -> Memory {
+    let bytes = |name| field(info, name).parse::<u64>().ok();
+    let append_only = match field(info, "aof_enabled") {
+        "" => None,
+        word => Some(word == "1"),
+    };
+    let status = field(info, "aof_last_write_status");
+    Memory {
+        used_bytes: bytes("used_memory").unwrap_or(0).saturating_sub(bytes("mem_not_counted_for_evict").unwrap_or(0)),
+        max_bytes: bytes("maxmemory").filter(|most| *most > 0),
+        append_only,
+        last_write_ok: (append_only == Some(true) && !status.is_empty()).then_some(status == "ok"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_read_of_what_a_server_tells() {
+        let full = "used_memory:950\r\nmem_not_counted_for_evict:50\r\nmaxmemory:1000\r\naof_enabled:1\r\naof_last_write_status:err\r\n";
+        let expected = (900, Some(1_000), Some(true), Some(false));
+        let stated = |info| {
+            let Memory { used_bytes, max_bytes, append_only, last_write_ok } = read(info);
+            (used_bytes, max_bytes, append_only, last_write_ok)
+        };
+        assert_eq!(stated(full), expected);
+        let without = "used_memory:900\r\nmaxmemory:0\r\naof_enabled:0\r\naof_last_write_status:ok\r\n";
+        assert_eq!(stated(without), (900, None, Some(false), None));
+        assert_eq!(stated("redis_version:7.2.0\r\n"), (0, None, None, None));
+    }
+}

@@ -1,0 +1,236 @@
+//! The stream of a queue's transitions: what happened, in order, as long as it is kept.
+
+use crate::job::{BatchId, Code, Concern, JobId, Kind, Millis, Name, QueueName};
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    layout::ended::Completed,
+    layout::record::Bytes,
+    redis::read::{Fields, broken},
+};
+
+/// One transition.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub queue: QueueName,
+    pub at: Position,
+    pub kind: Kind,
+    pub subject: Subject,
+    pub worker: Option<Name>,
+    pub client: Option<Name>,
+    /// Whose key it was done with.
+    pub by: Option<Name>,
+    /// A reason, an error, or how it came about; may be empty.
+    pub note: String,
+    /// Of a completion.
+    pub completed: Option<Completed>,
+}
+
+/// What it happened to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    Job(JobId),
+    /// A job of a batch.
+    Member(JobId),
+    Batch(BatchId),
+    Queue,
+}
+
+/// Where in a queue's stream something stands: an entry of Redis, and which transition of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Position {
+    pub ms: u64,
+    pub sequence: u64,
+    pub index: u32,
+}
+
+impl Position {
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let (ms, sequence) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let index = parts.next()?.parse().ok()?;
+        parts.next().is_none().then_some(Self { ms, sequence, index })
+    }
+
+    pub(super) fn of_entry(text: &str) -> Result<Self, Fault> {
+        Self::parse(&format!("{text}-0")).ok_or_else(|| broken("the id of an entry"))
+    }
+}
+
+impl std::fmt::Display for Position {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}-{}", self.ms, self.sequence, self.index)
+    }
+}
+
+/// A part of what happened, in order.
+#[derive(Debug)]
+pub struct Passage {
+    pub events: Vec<Event>,
+    /// There is more behind this.
+    pub more: bool,
+    pub reached: Position,
+    /// Nothing between the position and the first of these is missing.
+    pub whole: bool,
+}
+
+/// How much one read takes at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Part {
+    /// Two at least: the entry that the position is in may have nothing more.
+    pub entries: usize,
+    pub events: usize,
+}
+
+impl Part {
+    /// For a reader who keeps nothing of it.
+    pub const LARGE: Self = Self { entries: 200, events: usize::MAX };
+}
+
+impl Queues {
+    /// What happened after a position, a part at a time.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn events_after(&self, queue: &QueueName, position: Position, part: Part) -> Result<Passage, Fault> {
+        let from = format!("{}-{}", position.ms, position.sequence);
+        let mut command = redis::cmd("XRANGE");
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(part.entries);
+        let answered = self.parts.runner.plain(&command).await?;
+        let entries = Fields::of(&answered)?;
+        let (mut events, mut count, mut first, mut reached) = (Vec::new(), 0, None, position);
+        for entry in entries.lists() {
+            count += 1;
+            let at = read_entry(queue, entry?, &mut events)?;
+            first.get_or_insert(at);
+            reached = reached.max(Position { index: u32::MAX, ..at });
+            events.retain(|event: &Event| event.at > position);
+            if events.len() > part.events {
+                break;
+            }
+        }
+        let is_cut = events.len() > part.events;
+        if is_cut {
+            events.truncate(part.events);
+            reached = events.last().map_or(position, |event| event.at);
+        }
+        let whole = match first {
+            Some(first) => {
+                (first.ms, first.sequence) == (position.ms, position.sequence)
+                    || self.remembers(queue, position).await?
+            }
+            None => position == Position::default() || self.remembers(queue, position).await?,
+        };
+        Ok(Passage { events, more: is_cut || count == part.entries, reached, whole })
+    }
+
+    /// Where the stream ends now.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn last_event(&self, queue: &QueueName) -> Result<Position, Fault> {
+        let mut command = redis::cmd("XREVRANGE");
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg("+").arg("-").arg("COUNT").arg(1);
+        let answered = self.parts.runner.plain(&command).await?;
+        let mut entries = Fields::of(&answered)?;
+        if entries.is_done() {
+            return Ok(Position::default());
+        }
+        let position = Position::of_entry(&entries.list()?.text()?)?;
+        Ok(Position { index: u32::MAX, ..position })
+    }
+
+    /// Whether everything since a position is still there.
+    async fn remembers(&self, queue: &QueueName, position: Position) -> Result<bool, Fault> {
+        if position == Position::default() {
+            return self.is_untrimmed(queue).await;
+        }
+        let id = format!("{}-{}", position.ms, position.sequence);
+        let mut command = redis::cmd("XRANGE");
+        command.arg(self.parts.runner.keys.of(queue, "events")).arg(&id).arg(&id);
+        Ok(!Fields::of(&self.parts.runner.plain(&command).await?)?.is_done())
+    }
+
+    /// Whether the stream still begins with its first entry.
+    pub(super) async fn is_untrimmed(&self, queue: &QueueName) -> Result<bool, Fault> {
+        let mut command = redis::cmd("XINFO");
+        command.arg("STREAM").arg(self.parts.runner.keys.of(queue, "events"));
+        let answered = match self.parts.runner.plain(&command).await {
+            Err(Fault::Broken(_)) => return Ok(true), // there is no stream
+            answer => answer?,
+        };
+        let mut fields = Fields::of(&answered)?;
+        let (mut kept, mut added) = (0, 0);
+        while !fields.is_done() {
+            match fields.text()?.as_str() {
+                "length" => kept = fields.count()?,
+                "entries-added" => added = fields.count()?,
+                _ => fields.skip(),
+            }
+        }
+        Ok(added <= kept)
+    }
+}
+
+/// An entry is `[id, [count, packed transitions]]`, and after these may say more, by names: `by` and whose key it was.
+pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Vec<Event>) -> Result<Position, Fault> {
+    let position = Position::of_entry(&entry.text()?)?;
+    let mut fields = entry.list()?;
+    let _count = fields.bytes()?;
+    let packed = fields.bytes()?;
+    let by = key_of(&mut fields)?;
+    let mut bytes = Bytes(&packed);
+    let mut index = 0;
+    while !bytes.0.is_empty() {
+        let length = bytes.uint(1)? as usize;
+        let (kind, of_batch) = (bytes.text(length & 127)?, length & 128 != 0);
+        let code = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a code"))?;
+        let id = JobId { queue: queue.clone(), code };
+        let (worker, client) = (bytes.name()?, bytes.name()?);
+        let length = bytes.uint(2)? as usize;
+        let mut note = bytes.text(length)?;
+        let at = Position { index, ..position };
+        index += 1;
+        // A newer instance at the same Redis may tell what only it knows: it is passed over.
+        let Some(kind) = Kind::parse(&kind) else { continue };
+        let subject = match kind.concerns() {
+            Concern::Queue => Subject::Queue,
+            Concern::Batch => Subject::Batch(id.batch()),
+            Concern::Job(_) if of_batch => Subject::Member(id),
+            Concern::Job(_) => Subject::Job(id),
+        };
+        let by = by.clone().filter(|_| kind.is_act());
+        let completed = if kind == Kind::Completed { completion(worker.as_ref(), &mut note) } else { None };
+        into.push(Event { queue: queue.clone(), at, kind, subject, worker, client, note, completed, by });
+    }
+    Ok(position)
+}
+
+/// What else an entry says may be for newer instances.
+fn key_of(fields: &mut Fields<'_>) -> Result<Option<Name>, Fault> {
+    let mut by = None;
+    while !fields.is_done() {
+        match fields.text()?.as_str() {
+            "by" => by = Name::parse(&fields.text()?).ok(),
+            _ => fields.skip(),
+        }
+    }
+    Ok(by)
+}
+
+/// The note of a completion: since when its worker had the job, how many ms, and `late` if it was.
+fn completion(worker: Option<&Name>, note: &mut String) -> Option<Completed> {
+    let mut words = note.splitn(3, ' ');
+    let (reserved_at, held_ms): (u64, u64) = (words.next()?.parse().ok()?, words.next()?.parse().ok()?);
+    let rest = words.next().unwrap_or_default().to_owned();
+    let (at, late) = (Millis(reserved_at + held_ms), rest == "late");
+    *note = rest;
+    Some(Completed { worker: worker.cloned(), reserved_at: Millis(reserved_at), at, late })
+}
+
+impl Event {
+    /// By Redis's clock.
+    pub fn time(&self) -> Millis {
+        Millis(self.at.ms)
+    }
+}

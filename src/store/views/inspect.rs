@@ -1,0 +1,244 @@
+//! Looking at jobs, holders and queues. Nothing here changes anything.
+
+use serde::Serialize;
+
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    layout::cursor::Cursor,
+    layout::ended::{AbandonReason, Completed, completed, reasons},
+    layout::record::{self, Header, Hold, Live},
+    redis::args::Args,
+    redis::read::{Fields, broken},
+};
+use crate::{
+    job::{Backoff, BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State, limits},
+    payload::Json,
+};
+
+/// All that is known of a job.
+#[derive(Debug)]
+pub struct Job {
+    pub id: JobId,
+    pub state: State,
+    /// `None` once cancelled.
+    pub payload: Option<Json>,
+    pub priority: Priority,
+    pub client: Option<Name>,
+    pub traceparent: Option<String>,
+    pub lease_ms: Option<u32>,
+    pub max_attempts: Option<u32>,
+    pub backoff: Option<Backoff>,
+    pub locks: Vec<LockName>,
+    pub batch: Option<BatchId>,
+    /// Hand-outs since the last requeue that ended in fail or expiry.
+    pub attempts: u32,
+    pub counts: Counts,
+    pub reserved: Option<Held>,
+    pub completed: Option<Completed>,
+    pub errors: Vec<JobError>,
+    /// Why it was given back, the newest first.
+    pub reasons: Vec<AbandonReason>,
+    pub result: Option<Json>,
+    pub late_results: Vec<LateResult>,
+    pub enqueued_at: Millis,
+    pub due_at: Option<Millis>,
+    pub ended_at: Option<Millis>,
+}
+
+/// How a job's hand-outs ended, since it was enqueued.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    pub handed_out: u32,
+    pub expired: u32,
+    pub failed: u32,
+    pub abandoned: u32,
+    pub released: u32,
+}
+
+#[derive(Debug, Clone)]
+pub struct JobError {
+    pub at: Millis,
+    pub worker: Option<Name>,
+    pub error: String,
+}
+
+/// What somebody reported after the job was no longer theirs.
+#[derive(Debug)]
+pub struct LateResult {
+    pub at: Millis,
+    pub worker: Option<Name>,
+    pub result: Option<Json>,
+}
+
+/// Who holds a job, since when and until when.
+#[derive(Debug, Clone)]
+pub struct Held {
+    pub id: JobId,
+    /// For its own worker alone.
+    pub reservation: Reservation,
+    pub worker: Option<Name>,
+    pub reserved_at: Millis,
+    pub deadline: Millis,
+    pub resumes: u32,
+}
+
+#[derive(Debug)]
+pub struct HeldPage {
+    /// By worker.
+    pub held: Vec<Held>,
+    pub next: Option<Cursor>,
+    pub now: Millis,
+}
+
+impl Queues {
+    /// `None`: there is no such job.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
+        let mut args = Args::default();
+        args.push(id.code.as_str());
+        let answer = self.look("job", &id.queue, &args).await?;
+        if crate::store::redis::read::word(&answer) == Some("unknown") {
+            return Ok(None);
+        }
+        read_job(&id.queue, Fields::of(&answer)?, None).map(|(job, _)| Some(job))
+    }
+
+    /// What a worker holds in some queues, overdue or not, the oldest first.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn reservations(
+        &self,
+        queues: &[QueueName],
+        worker: &Name,
+    ) -> Result<(Vec<Held>, Millis, Vec<QueueName>), Fault> {
+        const MOST: u32 = 200;
+        let asked = queues.iter().map(|queue| (queue, self.holders(queue, Some(worker), None, MOST)));
+        let (pages, mut away) = self.of_each(asked).await?;
+        if pages.is_empty()
+            && let Some((_, fault)) = away.pop()
+        {
+            return Err(fault);
+        }
+        let now = pages.iter().map(|(_, page)| page.now).max().unwrap_or(Millis(0));
+        let mut held: Vec<_> = pages.into_iter().flat_map(|(_, page)| page.held).collect();
+        held.sort_by_key(|held| held.reserved_at);
+        Ok((held, now, away.into_iter().map(|(queue, _)| queue).collect()))
+    }
+
+    /// Who holds what in a queue.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn workers(&self, queue: &QueueName, after: Option<Cursor>, limit: u32) -> Result<HeldPage, Fault> {
+        self.holders(queue, None, after, limit).await
+    }
+
+    async fn holders(
+        &self,
+        queue: &QueueName,
+        worker: Option<&Name>,
+        after: Option<Cursor>,
+        limit: u32,
+    ) -> Result<HeldPage, Fault> {
+        let mut args = Args::default();
+        args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), Cursor::into_bytes));
+        args.number(limit.into());
+        let answered = self.look("holders", queue, &args).await?;
+        let mut answer = Fields::of(&answered)?;
+        let (now, last) = (answer.time()?, answer.bytes()?);
+        let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;
+        Ok(HeldPage { held, next: Cursor::of_bytes(last), now })
+    }
+}
+
+/// A job, and where a list goes on behind it: none in the line, where more than its id says where it stands. `ended`: so many
+/// had ended when it had.
+pub(super) fn read_job(
+    queue: &QueueName,
+    mut fields: Fields<'_>,
+    ended: Option<u64>,
+) -> Result<(Job, Option<Cursor>), Fault> {
+    let id = JobId { queue: queue.clone(), code: fields.code()? };
+    let header = Header::parse(&fields.bytes()?)?;
+    let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
+    let live = if raw.is_empty() { None } else { Some(Live::parse(&raw)?) };
+    let mut late_results = Vec::new();
+    while !fields.is_done() {
+        let (at, worker, result) = record::late_result(&fields.bytes()?)?;
+        late_results.push(LateResult { at, worker, result });
+    }
+    let batch = header.is_member.then(|| id.batch());
+    let place = match ended {
+        Some(ended) => Cursor::after_ended(&score, id.code.as_bytes(), ended),
+        None => Cursor::after(&score, id.code.as_bytes()),
+    };
+    let score = if score.is_empty() { None } else { Some(score.parse::<f64>().map_err(|_| broken("a score"))? as u64) };
+    let state = live.as_ref().map_or(State::Waiting, |live| live.state);
+    let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
+    let is_over = matches!(state, State::Completed | State::Cancelled | State::Dead);
+    let priority = priority(state, score, live.as_ref());
+    let deadline = at(&[State::Reserved]);
+    let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| held_by(&id, hold, deadline));
+    let (completed, reasons) = live.as_ref().map(|live| (completed(live), reasons(live))).unwrap_or_default();
+    let [handed_out, expired, failed, abandoned, released] = live.as_ref().map_or([0; 5], |live| live.counters);
+    let job = Job {
+        id,
+        state,
+        payload: if apart.is_empty() { header.payload } else { Some(record::json(apart)?) },
+        priority: Priority::new(priority.unwrap_or(header.priority.into())).map_err(|_| broken("a priority"))?,
+        client: header.client,
+        traceparent: header.traceparent,
+        lease_ms: header.lease_ms,
+        max_attempts: header.max_attempts,
+        backoff: header.backoff,
+        locks: header.locks,
+        batch,
+        attempts: live.as_ref().map_or(0, |live| live.attempts),
+        counts: Counts { handed_out, expired, failed, abandoned, released },
+        reserved,
+        completed,
+        reasons,
+        errors: live
+            .map(|live| live.errors.into_iter().map(|(at, worker, error)| JobError { at, worker, error }).collect())
+            .unwrap_or_default(),
+        result: if result.is_empty() { None } else { Some(record::json(result)?) },
+        late_results,
+        enqueued_at: header.enqueued_at,
+        due_at: at(&[State::Delayed]),
+        ended_at: score.filter(|_| is_over).map(record::at_stamp),
+    };
+    Ok((job, place.filter(|_| !matches!(state, State::Waiting | State::Blocked))))
+}
+
+/// A job's place in line says it; where it has none, its record does.
+fn priority(state: State, score: Option<u64>, live: Option<&Live>) -> Option<u64> {
+    let place = match state {
+        State::Waiting => score,
+        State::Completed | State::Cancelled => None,
+        State::Blocked | State::Delayed | State::Reserved | State::Dead => live.and_then(|live| live.score),
+    };
+    place.map(|place| place >> limits::SPAN_BITS).or(live.map(|live| live.priority.into()))
+}
+
+fn held_by(id: &JobId, hold: &Hold, deadline: Option<Millis>) -> Held {
+    Held {
+        id: id.clone(),
+        reservation: Reservation { job: id.clone(), secret: hold.secret },
+        worker: hold.worker.clone(),
+        reserved_at: hold.reserved_at,
+        deadline: deadline.unwrap_or(hold.reserved_at),
+        resumes: hold.resumes,
+    }
+}
+
+pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields<'_>) -> Result<Held, Fault> {
+    let id = JobId { queue: queue.clone(), code: fields.code()? };
+    let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
+    let reservation = Reservation { job: id.clone(), secret: hold.secret };
+    let Hold { reserved_at, resumes, worker, .. } = hold;
+    Ok(Held { id, reservation, worker, reserved_at, deadline: fields.time()?, resumes })
+}

@@ -1,0 +1,136 @@
+//! The jobs of one state, a page at a time.
+
+use crate::job::{Name, QueueName, State, limits};
+use crate::store::{
+    fault::Fault,
+    handle::Queues,
+    layout::cursor::Cursor,
+    layout::progress::Meant,
+    redis::args::Args,
+    redis::read::Fields,
+    views::inspect::{Job, read_job},
+};
+
+/// Which jobs of a queue to list.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct JobFilter {
+    pub state: State,
+    pub meant: Meant,
+    pub worker: Option<Name>,
+    /// Their payload, or one of the errors that are kept with them, contains it.
+    pub search: Option<String>,
+    pub after: Option<Cursor>,
+    pub limit: u32,
+}
+
+#[derive(Debug)]
+pub struct JobPage {
+    pub jobs: Vec<Job>,
+    pub places: Vec<Option<Cursor>>,
+    /// Where there is more.
+    pub next: Option<Cursor>,
+    /// Of a list of ended jobs: where there will be more, at its end too.
+    pub resume: Option<Cursor>,
+    /// How many were looked at for it.
+    pub looked: u64,
+    pub forgotten: Forgotten,
+}
+
+impl JobFilter {
+    /// Of the script that goes on with a page, which has so many bytes already.
+    fn args_behind(&self, page: &JobPage, bytes: u64) -> Args {
+        let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
+        let mut args = Args::default();
+        args.push(self.state.word()).number(u64::from(self.limit).saturating_sub(page.jobs.len() as u64));
+        args.push(self.worker.as_ref().map_or("", Name::as_str));
+        self.meant.push(&mut args);
+        args.push(self.search.as_deref().unwrap_or_default());
+        args.push(score).push(member).number(bytes);
+        args
+    }
+}
+
+impl JobPage {
+    /// It says nothing, and there is nothing behind it.
+    pub fn is_empty(&self) -> bool {
+        self.jobs.is_empty() && self.next.is_none() && self.forgotten == Forgotten::None
+    }
+
+    fn says_only_what_is_gone(&self) -> bool {
+        self.jobs.is_empty() && self.next.is_none() && self.forgotten != Forgotten::None
+    }
+}
+
+/// How many ended jobs of a queue are gone that ended after the place at which a page begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Forgotten {
+    #[default]
+    None,
+    Some(u64),
+    /// The cursor is of a version that did not count, or the queue has been gone since.
+    Unknown,
+}
+
+impl Forgotten {
+    /// Between a cursor and what a list begins with behind it, by how many had ended before each.
+    fn between(cursor: Option<u64>, begin: u64) -> Self {
+        match cursor.and_then(|cursor| begin.checked_sub(cursor)) {
+            Some(0) => Self::None,
+            Some(jobs) => Self::Some(jobs),
+            None => Self::Unknown,
+        }
+    }
+
+    fn and(self, more: Self) -> Self {
+        match (self, more) {
+            (Self::Unknown, _) | (_, Self::Unknown) => Self::Unknown,
+            (Self::None, some) | (some, Self::None) => some,
+            (Self::Some(one), Self::Some(other)) => Self::Some(one + other),
+        }
+    }
+}
+
+impl Queues {
+    /// The jobs of one state, in order, a page at a time.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn jobs(&self, queue: &QueueName, filter: JobFilter) -> Result<JobPage, Fault> {
+        let next = filter.after.clone();
+        let forgotten = Forgotten::None;
+        let (jobs, places) = (Vec::new(), Vec::new());
+        let (mut page, mut bytes) = (JobPage { jobs, places, next, resume: None, looked: 0, forgotten }, 0);
+        // Each script looks at a few, and reads what it shows of them: a large page is put together of several.
+        for _ in 0..limits::PAGE_SCRIPTS {
+            let answered = self.look("list", queue, &filter.args_behind(&page, bytes)).await?;
+            let mut answer = Fields::of(&answered)?;
+            let (score, member, is_end) = (answer.text()?, answer.bytes()?, answer.flag()?);
+            bytes = answer.count()?;
+            let is_full = answer.flag()?;
+            let (looked, jobs) = (answer.count()?, answer.list()?);
+            page.looked += looked;
+            let (ended, mut ranks) = (answer.maybe_empty()?, answer.list()?);
+            if let (Some(begin), Some(cursor)) = (ended, &page.next) {
+                page.forgotten = page.forgotten.and(Forgotten::between(cursor.ended(), begin));
+            }
+            page.resume = ended.and_then(|ended| Cursor::after_ended(&score, &member, ended + looked));
+            let place = page.resume.clone().or_else(|| Cursor::after(&score, &member));
+            page.next = place.filter(|_| !is_end);
+            for job in jobs.lists() {
+                let ended = ended.map(|ended| Ok(ended + ranks.count()? + 1)).transpose()?;
+                let (job, place) = read_job(queue, job?, ended)?;
+                page.jobs.push(job);
+                page.places.push(place);
+            }
+            if page.says_only_what_is_gone() {
+                // It is said once: the next page begins at the same place, by the number of now.
+                page.next = page.resume.clone();
+                break;
+            }
+            if is_full || page.next.is_none() || page.jobs.len() >= filter.limit as usize {
+                break;
+            }
+        }
+        Ok(page)
+    }
+}
