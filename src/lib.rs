@@ -29,14 +29,14 @@ pub mod listen;
 pub mod memory;
 /// JSON that is carried and not read.
 pub mod payload;
-/// The store: a method a transition, each with its twin in `lua/`.
-pub mod store;
 /// Starts the parts, and stops them in order.
 pub mod service;
 /// Digests.
 mod sha256;
 /// Limits that all callers share.
 pub mod shares;
+/// The store: a method a transition, each with its twin in `lua/`.
+pub mod store;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
 /// Byte order marks.

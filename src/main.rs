@@ -13,8 +13,8 @@ use intray::{
     config::{self, Backup, Checking, Cli, Command, Key, KeyTask, LogFormat, Migrate, Move, Restore, Serve, Token},
     embedded::{self, Copied},
     healthcheck,
-    store::{self, Check, Moved, Queues},
     service::{self, Backend},
+    store::{self, Check, Moved, Queues},
     top,
 };
 use tokio::runtime::Builder;

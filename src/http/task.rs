@@ -22,8 +22,8 @@ use crate::{
     access::{Caller, Pass},
     job::{BatchId, JobId, LockName, QueueName, limits},
     payload::{Json, meaning},
-    store::{self, Delay, Task},
     sha256::Sha256,
+    store::{self, Delay, Task},
 };
 
 /// A call that brings new jobs, in one of two forms.

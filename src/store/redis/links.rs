@@ -206,14 +206,14 @@ impl Links {
     }
 
     /// Calls the library at every server, lest the first caller waits for its modules to be built.
-    pub(in crate::queue) async fn try_library(&self) {
+    pub(in crate::store) async fn try_library(&self) {
         let all = self.all().await.unwrap_or_default();
         futures_util::future::join_all(all.iter().map(|link| link.try_library())).await;
     }
 
     /// From now on calls go out in this form, without a word about it.
     #[cfg(test)]
-    pub(in crate::queue) fn use_library(&self, is_used: bool) {
+    pub(in crate::store) fn use_library(&self, is_used: bool) {
         match self {
             Self::One(link) => link.use_library(is_used),
             Self::Cluster(_) => unreachable!("the tests of forms have one server"),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     job::{JobId, Name, Priority, QueueName, State, Tally},
     payload::Json,
+    sha256::Sha256,
     store::{
         fault::Fault,
         handle::Queues,
@@ -15,7 +16,6 @@ use crate::{
         },
         transition::{Effect, Entry, Grouped, Reply, Ride, Transition},
     },
-    sha256::Sha256,
 };
 
 /// A job as its producer describes it.

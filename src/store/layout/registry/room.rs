@@ -11,8 +11,8 @@ use redis::Value;
 use super::{Registry, names_in};
 use crate::{
     job::QueueName,
-    store::{fault::Fault, redis::read::Fields},
     shares,
+    store::{fault::Fault, redis::read::Fields},
 };
 
 /// How long a count of queues is good while there are as many.

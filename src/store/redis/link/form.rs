@@ -140,13 +140,13 @@ impl Link {
 
     /// From now on calls go out in this form, without a word about it.
     #[cfg(test)]
-    pub(in crate::queue) fn use_library(&self, is_used: bool) {
+    pub(in crate::store) fn use_library(&self, is_used: bool) {
         self.form.is_refused.store(!is_used, Ordering::Relaxed);
     }
 
     /// Calls the library, lest the first caller waits for its modules to be built; where it was refused, to see whether it
     /// still is.
-    pub(in crate::queue) async fn try_library(&self) {
+    pub(in crate::store) async fn try_library(&self) {
         if !IS_ALLOWED {
             return;
         }
