@@ -21,11 +21,11 @@ test: rust engine curl
 moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
-	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::resuming queues::reading
+	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers
 	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
 	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
-	cargo test --locked --test service -- store::synced store::cluster::kept
+	cargo test --locked --test service -- store::fsync_acks store::cluster::durability
 	INTRAY_SLOT_MOVES=20 cargo test --locked --test service -- --nocapture a_slot_that_is_moved a_slot_that_moves
 	cargo test --locked --features whole-path --test service -- $(moving)
 	cargo test --locked --features scripts-only --test service -- $(moving)

@@ -14,7 +14,7 @@ waiting::crowds::one_connection_hears_for_everybody_who_waits_at_an_instance'
 
 # They make the primary a replica by REPLICAOF, which is no longer a primary for whoever asks a sentinel.
 replicaof='
-waiting::refused::who_waits_rests_while_redis_refuses_writes_and_has_the_job_as_soon_as_it_does_not'
+waiting::refused_writes::who_waits_rests_while_redis_refuses_writes_and_has_the_job_as_soon_as_it_does_not'
 
 for story in $one_socket $counts $replicaof; do set -- "$@" --skip "$story"; done
 INTRAY_STORIES_BEHIND_A_SENTINEL=1 exec "$@"

@@ -6,24 +6,24 @@ set -eu
 # They pull at the one socket between the service and its Redis, or hear all that this one server is asked.
 one_socket=$(cat "$(dirname "$0")/one_socket.txt")'
 batches::times::whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off
-queues::bounds::
-queues::choosing::a_call_that_leaves_some_says_where_the_next_goes_on
-queues::choosing::those_that_stay_are_looked_at_once_a_call
+queues::script_bounds::
+queues::selection::a_call_that_leaves_some_says_where_the_next_goes_on
+queues::selection::those_that_stay_are_looked_at_once_a_call
 queues::prefixes::what_another_prefix_has_in_the_same_redis_is_another_world
-queues::priorities::a_long_line_is_moved_in_bounded_steps
-queues::searching::payloads_full_of_escapes_are_looked_into_a_few_a_script
-queues::searching::payloads_that_are_kept_apart_are_looked_into_a_few_a_script'
+queues::bulk_priority::a_long_line_is_moved_in_bounded_steps
+queues::search::payloads_full_of_escapes_are_looked_into_a_few_a_script
+queues::search::payloads_that_are_kept_apart_are_looked_into_a_few_a_script'
 
 # They count connections or commands at one server, or ask it in which order scripts ran.
 counts='
-events::kept::readers_who_have_gone_leave_nothing_behind
-queues::sweeping::a_queue_with_much_to_forget_holds_up_no_other
-queues::sweeping::an_idle_queue_costs_a_look_and_no_sweep
+events::gaps::readers_who_have_gone_leave_nothing_behind
+queues::sweeper::a_queue_with_much_to_forget_holds_up_no_other
+queues::sweeper::an_idle_queue_costs_a_look_and_no_sweep
 waiting::faults::a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_the_safety_tick'
 
 # They make a primary a replica by REPLICAOF, which a cluster does not know.
 replicaof='
-waiting::refused::who_waits_rests_while_redis_refuses_writes_and_has_the_job_as_soon_as_it_does_not'
+waiting::refused_writes::who_waits_rests_while_redis_refuses_writes_and_has_the_job_as_soon_as_it_does_not'
 
 for story in $one_socket $counts $replicaof; do set -- "$@" --skip "$story"; done
 INTRAY_STORIES_ON_A_CLUSTER=1 exec "$@"

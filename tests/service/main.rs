@@ -67,48 +67,48 @@ mod batches {
     mod times; // When time moves a batch: while it opens, and when it has been over for long enough.
 }
 
-/// Waiting without polling: for a job, and for what becomes of one.
+/// Waiting without polling: for a job to reserve, and for a job or batch to reach a state.
 mod waiting {
-    mod causes; // Everything that makes a job ready wakes somebody who waits, at whichever instance.
-    mod crowds; // Many who wait: as many are woken as there are jobs, those who have waited longest first.
-    mod faults; // Waiting while the connection that hears hints, or Redis itself, is not what it should be.
-    mod for_a_job; // Waiting for a job without polling: how soon it comes, what is said when none does.
-    mod leavers; // A page that is gone takes nothing, whenever it goes.
-    mod refused; // Waiting while Redis answers, and takes no writes: too few replicas, a master that was demoted.
-    mod until; // Waiting for what becomes of a job, a batch or a list.
+    mod crowds; // Many waiters: only as many are woken as there are jobs, the longest wait first.
+    mod disconnects; // A caller that disconnects while it waits takes no job.
+    mod faults; // Waiting while the hints connection or Redis is down, frozen or silent.
+    mod long_poll; // Waiting for a job: how soon it comes, and the answer when none does.
+    mod refused_writes; // Waiting while Redis answers but refuses writes: too few replicas, a demoted primary.
+    mod until_state; // Waiting until a job, a batch or a list reaches a state.
+    mod wake_causes; // Every change that makes a job ready wakes a waiter, at any instance.
 }
 
 /// The stream of events: every transition once, in order.
 mod events {
-    mod ahead; // Readers whose place is ahead of all there is: Redis came back with less than it had.
-    mod kept; // What of the past is kept, what a reader is told who wants more.
-    mod listening; // Who listens to what: what they asked for and nothing else, and what nobody can ask for.
-    mod recent; // What happened last in a queue, newest first, page by page.
-    mod resumed; // A reader who comes back: behind what they heard last, at any instance.
-    mod resuming; // Many streams that resume at once: they wait for each other, and hear everything.
-    mod stalled; // A stream whose reader stands still while their key is taken away.
-    mod story; // What happened to one job, as far as the stream is kept.
-    mod stream; // The stream of events: every transition once, in order, to whoever wants to hear of it.
+    mod filters; // Filters of a stream: queue, type, client, worker, batch.
+    mod gaps; // The retained part of the stream, the gap event behind it, and readers that are too slow.
+    mod job_history; // The events of one job, as far as the stream is retained.
+    mod mass_resume; // Many streams that resume at once take turns and receive everything.
+    mod recent; // The last events of a queue, newest first, page by page.
+    mod redis_rollback; // Readers whose cursor is ahead of the stream, because Redis came back with older data or none.
+    mod resume; // Readers that reconnect continue after the last event that they received, at any instance.
+    mod revoked_key; // A stalled stream whose key is revoked.
+    mod stream; // Every type of event, once and in order, with its fields and heartbeats.
 }
 
-/// Queues: what operators do and see, and what the service does for them unasked.
+/// Queues: what operators change and see, and what the service does in the background.
 mod queues {
-    mod bounds; // No script asks Redis for much, however many jobs, locks and large payloads there are.
-    mod choosing; // An operator means some of the jobs of a state: of a client, of a batch, with a certain error, of a time.
-    mod cursors; // Where a page goes on: only from where a page has ended.
-    mod feed; // The feeds of what has ended: a reader who goes on behind a cursor misses nothing.
-    mod history; // The history of a queue: what was counted, minute by minute and hour by hour, each once.
-    mod operating; // What operators do and see: requeue, priorities, pause, settings, lists.
-    mod prefixes; // Two prefixes in one Redis: neighbours that know nothing of each other.
-    mod priorities; // Another priority for many jobs at once: of whom, in which order, and where the next call goes on.
-    mod reading; // Many who read as much as they can: they wait for each other, and nobody else notices.
-    mod registry; // The registry of queues: what it lost is put back.
-    mod retention; // How long ended jobs are kept, and what readers learn of those that are gone.
-    mod searching; // What payloads and errors contain: found page by page, in bounded looks.
-    mod strays; // What stands in a queue's sets and is no job, whoever put it there: it goes when somebody meets it.
-    mod streams; // Whole lists: as lines, as a table, and for ever.
-    mod sweeping; // The background task: it holds nobody up, costs next to nothing where nothing is due.
-    mod workers; // Everybody who works: who holds what in all queues, and who waits.
+    mod bulk_priority; // One call changes the priority of many jobs: which, in which order, and where it stopped.
+    mod cursors; // A page continues only from a cursor that a page has returned.
+    mod ended_feed; // Feeds of ended jobs: a reader that follows the cursor misses no job.
+    mod history; // The history of a queue: counts by minute and by hour, each counted once.
+    mod list_export; // Whole lists as lines, as a table, or as a stream that follows.
+    mod many_readers; // Many large reads at once take turns and do not slow other callers.
+    mod operator_actions; // Actions of operators: requeue, priority, pause, settings, sweep.
+    mod prefixes; // Two prefixes in one Redis do not see each other.
+    mod registry; // The registry of queues repairs itself.
+    mod retention; // How long ended jobs are kept, and what readers learn about removed ones.
+    mod script_bounds; // No script takes long, however many jobs, locks and large payloads there are.
+    mod search; // Text search in payloads and errors, page by page, with bounded work per call.
+    mod selection; // Operators select jobs of a state by client, batch, error or time.
+    mod strays; // Entries in a queue's sets that are not jobs are removed when they are found.
+    mod sweeper; // The sweeper delays no other work and costs almost nothing where nothing is due.
+    mod workers; // The list of workers: who holds which job in all queues, and who waits.
 }
 
 /// Who may call what, and what strangers may cost.
@@ -125,89 +125,89 @@ mod access {
     mod tokens; // Keys that are replaced, and tokens: who makes them, what they fix, how they end.
 }
 
-/// Requests and answers: what is refused, and that every answer is as the contract says.
+/// Requests and answers: which are refused, and that every answer matches the contract.
 mod requests {
-    mod contract; // Every answer that the contract documents is provoked here, and held against it.
-    mod hostile; // A caller without a credential who does the worst they can, for long: made-up queues.
-    mod https; // The service by TLS: a person's tabs on one connection of HTTP/2, and peers who misuse one.
-    mod malformed; // Requests that are refused before anybody looks at a field: type, size, route, method.
-    mod refusals; // Bad input of every kind: a problem that names the place, and nothing stored.
-    mod refused_early; // Calls that are refused before anybody reads their body.
-    mod sockets; // Sockets of those who dawdle, and of too many at once.
-    mod standards; // What caches, proxies and browsers make of answers, and of requests that a standard calls wrong.
+    mod contract; // Every answer that the contract documents is provoked and checked against it.
+    mod early_refusal; // Calls refused before their body is read.
+    mod hostile; // A caller without a credential that makes up queues for a long time.
+    mod http_standards; // What HTTP requires of answers to caches, proxies and browsers, and of invalid requests.
+    mod https; // HTTPS and HTTP/2: browser tabs on one connection, and misuse of streams.
+    mod malformed; // Requests refused before their fields are read: type, size, route, method.
+    mod sockets; // Slow clients and too many connections.
+    mod validation; // Invalid input of every kind: a problem that names the field, and nothing stored.
 }
 
-/// Redis, in whatever state it is.
+/// Redis, in every state.
 mod store {
-    mod adopting; // Keys of the older design that cannot be taken over as things are.
-    mod away; // What is said of a Redis that is not there, came back, came back empty or is too old.
-    mod broken; // A key of another type, and every call that may meet it: no answer says more than is true.
-    /// A cluster: queues lie on its nodes as their slots do, and go on as long as their own node does.
+    mod adoption; // Keys of the older design that cannot be adopted.
+    mod broken_keys; // Every call that meets a key of the wrong type: no answer claims more than is true.
+    mod redis_loss; // Messages about a Redis that is unreachable, came back, came back empty or is too old.
+    /// Redis Cluster: each queue lies on the node of its slot, and works as long as that node does.
     mod cluster {
-        mod kept; // Changes that wait until replicas or the disk have them: each waits at its own node.
-        mod life; // What works on one server works on a cluster, whichever node a queue lies on.
-        mod losses; // A node that is frozen, killed or replaced: the queues of the others go on, and its own when it is back.
-        mod moves; // Slots that move under load: nothing is lost, nothing is done twice, nobody gets an odd answer.
-        mod older; // What an older program or an older design has left on a cluster.
-        mod several; // Calls over queues of several nodes, while one is away: the others answer, and it is said who does not.
-        mod starting; // What the start and `intray check` say of a cluster.
-        mod unserved; // A slot without a node, or a node that is full: an upload goes on with the other queues.
+        mod durability; // Changes that wait for replicas or the disk wait at the node of their queue.
+        mod life_cycle; // What works on one server works on a cluster, on any node.
+        mod migration; // Data of an older version or an older design on a cluster is migrated.
+        mod node_loss; // A frozen, killed or replaced node: queues on other nodes keep working, and its own recover.
+        mod several_queues; // Calls over queues on several nodes while one is unavailable: the rest answer and name it.
+        mod slot_moves; // Slots that move under load: nothing is lost or done twice, and every answer is a documented one.
+        mod startup; // What the start and `intray check` report about a cluster.
+        mod unserved_slot; // A slot without a node, or a full node: an upload continues with the other queues.
     }
-    mod failovers; // What a failover behind sentinels costs of what was acknowledged, and for how long nobody is served.
-    mod full; // Redis at its limit of memory, and Redis with something in it that should not be there.
-    mod migrating; // A Redis that an older program has filled: after `intray migrate` every job in it is what it was.
-    /// `intray move`: all queues go to another Redis, and the one of before is left.
+    mod failovers; // A failover behind sentinels: how many acknowledged changes it loses, and how long calls fail.
+    mod migration; // A Redis filled by an older version: `intray migrate` keeps every job as it was.
+    mod out_of_memory; // Redis at its memory limit, and Redis with a broken library or key.
+    /// `intray move`: all queues move to another Redis, and the source is closed.
     mod moving {
-        mod cut; // A move that is killed wherever it is, called off, or run twice at once: each job is there once, in one place.
-        mod private; // A private server that is left for a cluster: as many jobs as a small firm ever has.
-        mod refused; // A move that cannot be: one line says why, and the queues are served where they were.
-        mod rights; // What the users of both places may do is what the documents say, and no more.
-        mod whole; // A Redis that is left behind: its queues go on elsewhere, as if nothing had been.
+        mod complete_move; // A complete move: jobs, reservations and deadlines continue at the target.
+        mod from_private_server; // A move from the private server to a cluster, with the jobs of a small company.
+        mod interrupted; // A move that is killed at any step, cancelled or run twice: each job exists once.
+        mod refused; // A move that is impossible: one line gives the reason, and the source keeps serving.
+        mod rights; // The documented Redis users may do what a move needs, and no more.
     }
-    mod outage; // Redis away, slow, read-only, full: an answer within two seconds that says what is true.
-    mod partitions; // A network that falls apart: of what was acknowledged on either side, nothing is lost.
-    mod replicated; // Changes that are acknowledged when replicas have them: what becomes of them when replicas are away.
-    mod rights; // A user of Redis who may do only some things: what is needed is known, is enough.
-    mod sentinel; // A primary that moves, by an accident and by a plan: the service goes where it goes, and who waits for what.
-    mod synced; // Changes that are acknowledged when they are on disk: who can promise that, and who cannot.
-    mod tls;
-    mod tls_of_many; // TLS to a cluster, and to what sentinels name. // A Redis behind TLS: it is known by its certificate, it knows us by ours.
+    mod acl_rights; // A restricted Redis user: the documented rights are required and sufficient.
+    mod fsync_acks; // Changes acknowledged after fsync: which servers can promise that.
+    mod outage; // Redis down, slow, read-only or full: a true answer within two seconds.
+    mod partitions; // A network partition loses no change that was acknowledged with replicas.
+    mod replica_acks; // Changes acknowledged after replicas have them, while replicas are unavailable.
+    mod sentinel; // A primary that moves, planned or not: the service follows it.
+    mod tls; // Redis behind TLS: both sides check certificates.
+    mod tls_topologies; // TLS to a cluster, and to a primary behind sentinels.
 }
 
-/// Every transition, whatever becomes of the wire or of Redis just then.
+/// Every transition under faults of the connection and of Redis.
 mod faults {
-    mod load; // The same under load and for long: lost replies, scripts that are flushed, a Redis that stands still.
-    mod matrix; // Every transition with every fault of the wire: one effect at most, and no answer says more than is true.
-    mod situations; // A queue in which each transition has something to do.
-    mod unasked; // The same of what nobody asks for.
+    mod background; // The same for transitions of background tasks.
+    mod cases; // For each transition, a queue in which it has work to do.
+    mod load; // Faults under load: lost replies, flushed scripts, a frozen Redis.
+    mod matrix; // Every transition with every fault: at most one effect, and no answer claims more than is true.
 }
 
-/// The program: how it starts, what it shows, how it ends, and what is left of its file.
+/// The program: how it starts, what it shows, how it ends, and what remains of its files.
 mod program {
-    mod backup; // Copies of what is kept, made while everybody works: what is restored elsewhere has each job, once.
-    mod backup_of_redis; // The same of a Redis of one's own, in a container too, and of a cluster.
-    mod bulk; // `intray import` and `intray export`: what breaks is gone on with, what is refused is said.
-    mod carried_in; // What `intray import` reads, and what it makes of a line.
-    mod carried_out; // What `intray export` writes, and where.
-    mod claimed; // What a running service goes by is removed, renamed or linked: nobody else gets in, and it is said.
-    mod counted; // What the metrics of an instance say of what it did.
-    pub mod crash; // The private server: it comes with the service, and nothing acknowledged is lost whoever is killed.
-    mod demo; // `make demo`: a service of its own, and never anybody else's.
-    mod examples; // The examples, each run as it is printed: what it shows does happen, and happens again.
-    mod figures; // What the page of the metrics says of them, and what they say of people's work.
-    mod first; // The first process of a container reaps what is left to it.
-    mod full_disk; // The private server's disk runs full: what was acknowledged is there.
-    mod guards; // What guards the service and is empty or garbled, and byte order marks.
-    mod leaving; // A service that is told to end.
-    mod manual; // What a shell and a reader are told of the flags.
-    mod pages; // What browsers are served: the module, the console and, for those who ask for it, the demo.
-    mod power; // Power cuts of the private server's machine, many of them: what each level of durability loses.
-    mod printed; // The calls that the README and the pages under docs/ print, run as they are, line by line.
-    mod probes; // What probes, monitoring and logs see.
-    mod rolling; // New instances in place of old ones while everybody works.
-    mod starting; // The program itself: what it refuses to start with, what it checks, what it takes over.
-    mod top; // `intray top`: queues in a terminal, which is as it was when it has ended, and as a table where there is none.
-    mod torn; // What a power cut leaves of the private server's file: it starts on everything that was whole.
-    mod typos; // Every mistake that a command line can have: what is wrong is said, and said once.
-    mod warnings; // What a start says of its surroundings: once, and never a secret.
+    mod aof_repair; // The private server starts on the valid part of its file after a power cut.
+    mod backup; // Backups made under load restore each job once.
+    mod backup_of_redis; // Backups of a separate Redis, in a container too, and of a cluster.
+    mod bulk; // `intray import` and `intray export` continue after failures and report refusals.
+    mod cli_errors; // Every command-line mistake is reported once.
+    pub mod crash; // The private server: acknowledged changes survive the death of any process.
+    mod demo; // `make demo` starts a service of its own and never fills another.
+    mod documented_calls; // The calls printed in the README and under docs/ are run line by line.
+    mod examples; // Each example runs as printed, twice, and shows what it promises.
+    mod export; // What `intray export` writes, and where.
+    mod first_process; // As the first process of a container, the program reaps orphans.
+    mod folder_claims; // The lock or socket in the data folder is removed or linked: no second server starts, and it is logged.
+    mod full_disk; // The private server's disk is full: acknowledged changes survive.
+    mod guards; // Empty or garbled credential files and settings, and byte order marks.
+    mod import; // What `intray import` reads, and the job that each line becomes.
+    mod man_page; // Shell completions and the man page.
+    mod metric_totals; // Transition metrics of all instances add up to the queue's totals.
+    mod metrics; // The metrics match their page, and measure waiting and holding times.
+    mod pages; // Pages for browsers: the module, the console, the docs and the demo.
+    mod power_cuts; // Power cuts of the private server's machine: what each level of durability loses.
+    mod probes; // Probes, metrics and logs.
+    mod rolling_update; // New instances replace old ones under load.
+    mod shutdown; // Shutdown after a signal.
+    mod startup; // Startup: what it refuses, checks and adopts.
+    mod top; // `intray top` in a terminal, which it restores, and as a table without one.
+    mod warnings; // Warnings at the start: each once, and without secrets.
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::situations::{self, Call};
+use super::cases::{self, Call};
 use crate::world::{
     Answer, Fate, World, eventually,
     keyspace::{self, KEYS, Keyspace},
@@ -50,7 +50,7 @@ macro_rules! transitions {
         const TOLD: &[&str] = &[$(stringify!($name)),*];
         $(#[tokio::test]
         async fn $name() {
-            walk(Row { script: stringify!($name), nth: 1, tries_again: false }, async |w, q| situations::$name(w, q).await).await;
+            walk(Row { script: stringify!($name), nth: 1, tries_again: false }, async |w, q| cases::$name(w, q).await).await;
         })*
     };
 }
@@ -67,11 +67,11 @@ fn every_transition_is_told_of() {
     let name = |path: std::path::PathBuf| path.file_stem()?.to_str().map(str::to_owned);
     let mut files: Vec<_> = paths.filter_map(name).collect();
     files.sort();
-    let mut told: Vec<_> = TOLD.iter().chain(&super::unasked::TOLD).map(|name| (*name).to_owned()).collect();
+    let mut told: Vec<_> = TOLD.iter().chain(&super::background::TOLD).map(|name| (*name).to_owned()).collect();
     told.sort();
     assert_eq!(
         told, files,
-        "a transition has its place in faults::matrix, or in faults::unasked if no call asks for it"
+        "a transition has its place in faults::matrix, or in faults::background if no call asks for it"
     );
 }
 
@@ -85,15 +85,13 @@ struct Clean {
 /// Nobody hears of what a fault leaves in the middle of its making.
 #[tokio::test]
 async fn a_batch_of_which_a_part_is_there() {
-    walk(Row { script: "append", nth: 2, tries_again: true }, async |w, q| situations::create(w, q).await).await;
+    walk(Row { script: "append", nth: 2, tries_again: true }, async |w, q| cases::create(w, q).await).await;
 }
 
 #[tokio::test]
 async fn a_line_of_which_all_are_moved() {
-    walk(Row { script: "reprioritize", nth: 1, tries_again: false }, async |w, q| {
-        situations::reprioritize_all(w, q).await
-    })
-    .await;
+    walk(Row { script: "reprioritize", nth: 1, tries_again: false }, async |w, q| cases::reprioritize_all(w, q).await)
+        .await;
 }
 
 /// What meets a fault.

@@ -15,7 +15,7 @@ use serde_json::json;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use super::printed::shell;
+use super::documented_calls::shell;
 use crate::world::{Client, Held, Service, contract::NDJSON, eventually, id_of, program, run};
 
 pub const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/backup.md"));

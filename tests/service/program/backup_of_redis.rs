@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::{
     backup::{Load, PAGE, all_is_there, folder, printed, serving},
-    printed::shell,
+    documented_calls::shell,
 };
 use crate::world::{Engine, Form, Tied, eventually, free_port, program_of_engines};
 
