@@ -35,9 +35,9 @@ fn walk(folder: &Path, kinds: &[&str], found: &mut Vec<(String, String)>) {
         let path = entry.path();
         let name = entry.file_name().to_string_lossy().into_owned();
         if path.is_symlink() {
-            continue; // it is told where it stands
+            continue; // read at its own place
         }
-        if path.is_dir() && !["vendor", "node_modules"].contains(&name.as_str()) {
+        if path.is_dir() && !["vendor", "node_modules", "generated", ".mypy_cache"].contains(&name.as_str()) {
             walk(&path, kinds, found);
         } else if path.extension().is_some_and(|kind| kinds.iter().any(|k| kind == *k)) {
             let named = path.strip_prefix(root()).expect("it is below").to_string_lossy().into_owned();

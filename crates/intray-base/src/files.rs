@@ -14,7 +14,7 @@ use rustix::fs::OFlags;
 
 pub use self::{
     replace::replace,
-    watched::{Described, LOOK, Watched, keep_looking},
+    watched::{CHECK_INTERVAL, Describe, Watched, watch},
 };
 use crate::text;
 
@@ -40,6 +40,6 @@ pub fn read(path: &Path) -> io::Result<String> {
 }
 
 /// Whether everybody on this machine may read it. A group may: that is how secrets are mounted for one user of many.
-pub fn is_everybodys(path: &Path) -> bool {
+pub fn is_world_readable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o004 != 0)
 }
