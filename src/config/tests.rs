@@ -286,7 +286,7 @@ fn the_environment_sets_what_flags_do_not() {
     if std::env::var_os("INTRAY_TEST_CHILD").is_none() {
         let this = "config::tests::the_environment_sets_what_flags_do_not";
         let mut child = process::Command::new(std::env::current_exe().expect("this program"));
-        let done = child.args(["--exact", this]).env_clear().envs(told).output().expect("a child");
+        let done = child.args(["--exact", this]).env_clear().envs(expected).output().expect("a child");
         let message = String::from_utf8_lossy(&done.stdout);
         assert!(done.status.success() && message.contains("1 passed"), "{message}");
         return;
