@@ -103,7 +103,10 @@ async fn mass_resume_is_complete_and_slows_no_other_caller() {
     let mut expected = DefaultHasher::new();
     first.iter().for_each(|event| event.hash(&mut expected));
     let heard = readers.join_all().await;
-    assert!(heard.iter().all(|(heard, _)| *heard == expected.finish()), "each stream has the same events in the same order");
+    assert!(
+        heard.iter().all(|(heard, _)| *heard == expected.finish()),
+        "each stream has the same events in the same order"
+    );
     quiet.hold_for(&format!("{streams} streams of {events} events"), &honest.end().await);
     w.check().await;
 }

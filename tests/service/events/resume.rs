@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    events::stream::{to_stored, assert_all_received},
+    events::stream::{assert_all_received, to_stored},
     world::{Client, World, batch_verbs::items, eventually, http::Message, wire::Ear},
 };
 
@@ -60,13 +60,15 @@ async fn resumed_stream_survives_service_and_redis_restarts() {
         match *end {
             "restarted" => {
                 w.service.signal(libc::SIGTERM);
-                received.extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                received
+                    .extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
                 w.service.ended().await;
                 w.restart().await;
             }
             "killed" => {
                 w.service.kill();
-                received.extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                received
+                    .extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
                 w.restart().await;
             }
             _ => {

@@ -27,7 +27,12 @@ pub async fn assert_all_received(w: &World, queue: &str, received: &[Value]) {
     let happened = keyspace::events(&w.engine, queue).await;
     let differs = received.iter().zip(&happened).position(|(received, happened)| received != happened);
     if let Some(at) = differs {
-        panic!("{queue}: the {at}th of {} was received as\n{:?}\nand stored as\n{:?}", happened.len(), received[at], happened[at]);
+        panic!(
+            "{queue}: the {at}th of {} was received as\n{:?}\nand stored as\n{:?}",
+            happened.len(),
+            received[at],
+            happened[at]
+        );
     }
     assert_eq!(received.len(), happened.len(), "{queue}: received and stored events");
 }

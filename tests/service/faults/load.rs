@@ -149,7 +149,8 @@ async fn calls_return_503_while_redis_is_frozen_then_recover() {
     let over = Arc::new(AtomicBool::new(false));
     let mut crowd = JoinSet::new();
     (0..30).for_each(|who| _ = crowd.spawn(calls_on((*w).clone(), who, over.clone())));
-    eventually("the callers are busy", async || (w.queue().await["totals"]["enqueued"].as_u64()? > 200).then_some(())).await;
+    eventually("the callers are busy", async || (w.queue().await["totals"]["enqueued"].as_u64()? > 200).then_some(()))
+        .await;
     w.engine.freeze();
     let frozen = Instant::now();
     tokio::time::sleep(FREEZE).await;
@@ -159,7 +160,8 @@ async fn calls_return_503_while_redis_is_frozen_then_recover() {
     over.store(true, Ordering::Relaxed);
     let made: Vec<_> = crowd.join_all().await.into_iter().flatten().collect();
 
-    let meanwhile: Vec<_> = made.iter().filter(|made| made.begin > frozen && made.begin + ANSWER_BOUND < thawed).collect();
+    let meanwhile: Vec<_> =
+        made.iter().filter(|made| made.begin > frozen && made.begin + ANSWER_BOUND < thawed).collect();
     assert!(meanwhile.len() >= 30, "every caller called: {}", meanwhile.len());
     assert!(meanwhile.iter().all(|made| made.status == 503), "calls fail while Redis is frozen");
     let slowest = meanwhile.iter().map(|made| made.end - made.begin).max().expect("some");

@@ -67,7 +67,8 @@ fn every_transition_has_a_fault_test() {
     let name = |path: std::path::PathBuf| path.file_stem()?.to_str().map(str::to_owned);
     let mut files: Vec<_> = paths.filter_map(name).collect();
     files.sort();
-    let mut covered: Vec<_> = COVERED.iter().chain(&super::background::COVERED).map(|name| (*name).to_owned()).collect();
+    let mut covered: Vec<_> =
+        COVERED.iter().chain(&super::background::COVERED).map(|name| (*name).to_owned()).collect();
     covered.sort();
     assert_eq!(
         covered, files,
