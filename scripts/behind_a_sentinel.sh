@@ -10,7 +10,7 @@ waiting::faults::long_poll_reports_applied_unknown_after_a_lost_reply'
 
 # They count connections, of which sentinels have some.
 counts='
-waiting::crowds::instance_uses_one_pubsub_connection_for_all_waiters'
+waiting::cost::instance_uses_one_pubsub_connection_for_all_waiters'
 
 # They make the primary a replica by REPLICAOF, which is no longer a primary for whoever asks a sentinel.
 replicaof='
