@@ -15,7 +15,7 @@ demo: rust engine
 	exec web/demo/run.sh $(built)/release/intray serve --demo --data-dir $(built)/demo-data
 
 test: rust engine curl
-	cargo test --locked
+	cargo test --locked --workspace
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
 moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
@@ -108,11 +108,11 @@ protocol: rust
 	INTRAY_WRITE_PROTOCOL=1 cargo test --locked --quiet --test documents the_page_of_the_protocol
 
 fmt: rust
-	cargo fmt
+	cargo fmt --all
 
 lint: rust
-	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	scripts/luacheck.sh
 
 # Who uses whom, module by module and file by file.

@@ -75,7 +75,7 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let seen = waiting.batch(&id, wait, &pass.caller.account()).await;
+    let seen = waiting.batch(&id, wait, &pass.caller.credential_owned()).await;
     guard::still(&pass, wait)?;
     let Seen { what, turn } = seen.map_err(reading::refused)?;
     let batch = (*what).as_ref().ok_or_else(Problem::unknown_batch)?;

@@ -52,7 +52,7 @@ pub async fn events(
     let position_in =
         |queue: &QueueName| positions.iter().find(|(known, _)| known == queue).map(|(_, position)| *position);
     let from = queues.into_iter().map(|queue| (position_in(&queue), queue)).collect();
-    let feed = waiting.feed(from, pass.caller.account()).await.map_err(Problem::of_a_look)?;
+    let feed = waiting.feed(from, pass.caller.credential_owned()).await.map_err(Problem::of_a_look)?;
     Ok(Reader::new(feed, filter, pass, leaving).into_response())
 }
 

@@ -34,7 +34,7 @@ pub async fn jobs(
     headers: HeaderMap,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let (kind, who) = (Kind::wanted(&headers), pass.caller.account());
+    let (kind, who) = (Kind::wanted(&headers), pass.caller.credential_owned());
     if kind != Kind::Page {
         let (form, filter, follows) = read_walk(kind, query, &queue)?;
         may_see(&pass, filter.state)?;

@@ -43,7 +43,7 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let who = Caller::from_request_parts(parts, state).await?.account();
+        let who = Caller::from_request_parts(parts, state).await?.credential_owned();
         Ok(Self { who, waiting: Waiting::from_ref(state) })
     }
 }

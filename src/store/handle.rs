@@ -25,7 +25,7 @@ use super::{
     script::Scripts,
     transition::{self, Grouped, Transition},
 };
-use crate::{figures::ByQueue, job::QueueName};
+use crate::{figures::QueueMetrics, job::QueueName};
 
 /// A cheap handle on every queue.
 #[derive(Clone)]
@@ -95,7 +95,7 @@ impl Queues {
     }
 
     /// What is counted by queue.
-    pub fn figures(&self) -> &ByQueue {
+    pub fn figures(&self) -> &QueueMetrics {
         &self.parts.runner.meter.queues
     }
 

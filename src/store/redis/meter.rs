@@ -12,7 +12,7 @@ use redis::Value;
 use super::read::Fields;
 
 use crate::{
-    figures::ByQueue,
+    figures::QueueMetrics,
     job::{Kind, QueueName, Tally, Total},
 };
 
@@ -98,7 +98,7 @@ pub(crate) struct Figures {
 #[derive(Default)]
 pub(crate) struct Meter {
     scripts: RwLock<HashMap<&'static str, Figures>>,
-    pub(crate) queues: ByQueue,
+    pub(crate) queues: QueueMetrics,
 }
 
 impl Meter {

@@ -65,7 +65,7 @@ impl Transition for Complete {
         match word {
             "done" => {
                 let late = fields.flag()?;
-                meter.queues.held(queue.as_str(), fields.count()? as f64 / 1e3);
+                meter.queues.record_held(queue.as_str(), fields.count()? as f64 / 1e3);
                 Ok(Completion::Done { late, duplicate: false })
             }
             "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }),

@@ -109,7 +109,7 @@ impl Transition for Ask {
                     let (job, wait_ms) = read_handout(queue, warn_ms, &mut item)?;
                     jobs.push(job);
                     if let Some(ms) = wait_ms.filter(|_| word == "new") {
-                        runner.meter.queues.waited(queue.as_str(), ms as f64 / 1e3);
+                        runner.meter.queues.record_wait(queue.as_str(), ms as f64 / 1e3);
                     }
                 }
                 if word == "new" && !jobs.is_empty() {
