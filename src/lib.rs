@@ -11,8 +11,6 @@ pub mod bulk;
 pub mod client;
 /// What an operator may set.
 pub mod config;
-/// A private Redis for those who have none.
-pub mod embedded;
 /// What is counted, and what each figure says.
 pub mod figures;
 /// Asks a running service whether it is ready.

@@ -10,12 +10,12 @@ use super::{
 /// Each module and those it may use, all of which stand below it: so there is no circle. A new module has no arrows until
 /// somebody grants them here.
 const GRANTED: &[(&str, &[&str])] = &[
-    ("main", &["access", "bulk", "config", "embedded", "healthcheck", "store", "service", "top"]),
+    ("main", &["access", "bulk", "config", "healthcheck", "store", "service", "top"]),
     ("healthcheck", &["config"]),
     ("bulk", &["client", "config", "job"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
-    ("service", &["access", "config", "embedded", "figures", "http", "job", "listen", "store", "sweeper", "waiting"]),
+    ("service", &["access", "config", "figures", "http", "job", "listen", "store", "sweeper", "waiting"]),
     ("config", &["access", "job"]),
     ("http", &["access", "figures", "job", "memory", "payload", "store", "waiting"]),
     ("sweeper", &["job", "store"]),
@@ -25,7 +25,6 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("access", &["job"]),
     ("listen", &[]),
     ("job", &[]),
-    ("embedded", &[]),
     ("figures", &[]),
     ("memory", &[]),
     ("lib", &[]),
@@ -75,7 +74,6 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("config", &["redis::", "axum::", "hyper::"]),
     ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
     ("listen", &["redis::", "axum::extract", "env::var"]),
-    ("embedded", &["axum::", "hyper::"]),
 ];
 
 /// The rooms of Lua from the roof down; the files of a room that stands alone do not know each other.
