@@ -188,7 +188,7 @@ impl Batcher {
 
     /// Sends one group.
     async fn go(&self, name: &LaneKey, policy: &BatchPolicy, keys: &mut Args) {
-        let group = self.next(name, ride);
+        let group = self.next(name, policy);
         let Some(first) = group.first() else { return };
         let script = self.runner.scripts.named(name.1, first.handle.needs_memory());
         if keys.count() == 0 {
