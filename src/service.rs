@@ -64,7 +64,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let parts = TaskTracker::new();
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
-    parts.spawn(backend.queues.clone().mind_redis(closing.clone()));
+    parts.spawn(backend.queues.clone().maintain_redis(closing.clone()));
     parts.spawn(backend.follow(followed, closing.clone()));
     parts.spawn(maintain_histograms(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());

@@ -35,8 +35,8 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("transitions", &["fault", "handle", "layout", "redis", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
     ("several", &["fault", "handle"]),
-    ("handle", &["fault", "keys", "lanes", "layout", "redis", "runner", "script", "transition"]),
-    ("lanes", &["fault", "layout", "redis", "runner", "script", "transition"]),
+    ("handle", &["batcher", "fault", "keys", "layout", "redis", "runner", "script", "transition"]),
+    ("batcher", &["fault", "layout", "redis", "runner", "script", "transition"]),
     ("layout", &["fault", "redis", "runner", "transition"]),
     ("transition", &["fault", "redis", "runner"]),
     ("runner", &["fault", "keys", "redis", "retention", "script"]),
@@ -54,11 +54,11 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
     ("views::deadlines", "views::inspect"),
-    ("views::history", "views::stats"),
+    ("views::job_history", "views::events"),
     ("views::list", "views::inspect"),
     ("views::locks", "views::inspect"),
+    ("views::queue_history", "views::stats"),
     ("views::recent", "views::events"),
-    ("views::story", "views::events"),
 ];
 
 /// Of what the code of a module must not speak.
