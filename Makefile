@@ -22,7 +22,7 @@ moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: f
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers
-	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
+	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service lost_replies_under_load -- --nocapture
 	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::fsync_acks store::cluster::durability
