@@ -35,7 +35,7 @@ pub use self::{
 use crate::{
     chance::{Often, Theme},
     walk::Walk,
-    words::Verdict,
+    fixtures::Verdict,
 };
 
 /// What every operation speaks of.
@@ -52,7 +52,7 @@ mod prelude {
         naming::{Handle, Nth, Which, handle, nth, which},
         reference::{How, Queue},
         walk::{Walk, broken},
-        words::{Told, Verdict, same, told_alike},
+        fixtures::{ByDebug, Verdict, same, same_debug},
     };
 }
 
