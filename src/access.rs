@@ -19,16 +19,16 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 pub use self::{
-    bad::Bad,
-    caller::{Caller, Who},
+    bad::InvalidCredential,
+    caller::{Caller, RequiredRole},
     keys::{HashStart, KeyName, MadeKey, make},
     pattern::Pattern,
     revoke::revoke,
     rotate::{Rotated, rotate},
-    tokens::{SECRET_BYTES, Signer, Token},
-    until::Until,
+    tokens::{MIN_SECRET_BYTES, SignedToken, Signer},
+    until::CredentialExpiry,
 };
-use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens};
+use self::{keys::ApiKeys, rate::RateLimiter, tokens::KeySet, tokens::Tokens};
 use crate::files::{self, Watched};
 use crate::job::QueueName;
 pub use crate::job::Role;
@@ -37,15 +37,16 @@ pub use crate::job::Role;
 #[derive(Clone)]
 pub struct Pass {
     pub caller: Caller,
-    control: Option<Arc<Control>>,
+    control: Option<Arc<AccessControl>>,
     credential: Arc<str>,
 }
 
 impl Pass {
     /// A key can be taken away, be given to somebody else or end, a token ends, its issuer's key may go.
     pub fn is_valid(&self) -> bool {
-        let is_still =
-            |control: &Arc<Control>| control.identify(&self.credential).is_ok_and(|now| now.is(&self.caller));
+        let is_still = |control: &Arc<AccessControl>| {
+            control.identify(&self.credential).is_ok_and(|now| now.is_same_caller(&self.caller))
+        };
         self.control.as_ref().is_none_or(is_still)
     }
 
@@ -53,27 +54,27 @@ impl Pass {
     ///
     /// # Errors
     /// For how long they call too often.
-    pub fn goes_on(&self) -> Result<(), Duration> {
+    pub fn take_rate_permit(&self) -> Result<(), Duration> {
         let Some(rate) = self.control.as_ref().and_then(|control| control.rate.as_ref()) else { return Ok(()) };
         match rate.take(&self.caller.credential, Instant::now()) {
-            Err(Refusal::TooMany { retry_after_ms }) => Err(Duration::from_millis(retry_after_ms.into())),
-            Ok(()) | Err(Refusal::Bad(_)) => Ok(()),
+            Err(AccessDenied::TooMany { retry_after_ms }) => Err(Duration::from_millis(retry_after_ms.into())),
+            Ok(()) | Err(AccessDenied::Bad(_)) => Ok(()),
         }
     }
 }
 
 /// Why a call is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum AccessDenied {
     /// A credential that is none, or is not any more. It is counted which, and said only of a key that has ended.
-    Bad(Bad),
+    Bad(InvalidCredential),
     TooMany {
         retry_after_ms: u32,
     },
 }
 
 /// Where credentials come from.
-pub struct Sources {
+pub struct CredentialSources {
     pub keys_file: Option<PathBuf>,
     pub jwks_file: Option<PathBuf>,
     /// The first signs, all verify.
@@ -81,7 +82,7 @@ pub struct Sources {
     /// What `iss` must be, and is in our own tokens.
     pub issuer: String,
     /// How far ahead a token of an outside issuer may end.
-    pub longest: Duration,
+    pub max_lifetime: Duration,
     /// Calls a second of each credential; 0 = no limit.
     pub rate: u32,
 }
@@ -89,16 +90,16 @@ pub struct Sources {
 /// A cheap handle. Off, it lets everybody do everything.
 #[derive(Clone)]
 pub struct Access {
-    control: Option<Arc<Control>>,
+    control: Option<Arc<AccessControl>>,
     /// Made once, for those who need no credential.
-    everybody: Caller,
+    unrestricted: Caller,
 }
 
-struct Control {
-    keys: Option<Watched<Keys>>,
+struct AccessControl {
+    keys: Option<Watched<ApiKeys>>,
     issuers: Option<Watched<KeySet>>,
     tokens: Tokens,
-    rate: Option<Rate>,
+    rate: Option<RateLimiter>,
 }
 
 impl Access {
@@ -110,12 +111,13 @@ impl Access {
     ///
     /// # Errors
     /// One line for the operator: which file is not what it should be, and where.
-    pub fn open(sources: Sources) -> Result<Self, String> {
-        let Sources { keys_file, jwks_file, secrets, issuer, longest, rate } = sources;
+    pub fn open(sources: CredentialSources) -> Result<Self, String> {
+        let CredentialSources { keys_file, jwks_file, secrets, issuer, max_lifetime: longest, rate } = sources;
         if keys_file.is_none() && jwks_file.is_none() && secrets.is_empty() {
             return Ok(Self::off());
         }
-        let keys = keys_file.map(|path| Watched::open(vec![path], |texts| Keys::parse(&texts.concat()))).transpose()?;
+        let keys =
+            keys_file.map(|path| Watched::open(vec![path], |texts| ApiKeys::parse(&texts.concat()))).transpose()?;
         if let Some(keys) =
             keys.as_ref().filter(|keys| keys.now().is_empty() && jwks_file.is_none() && secrets.is_empty())
         {
@@ -123,12 +125,12 @@ impl Access {
         }
         let issuers =
             jwks_file.map(|path| Watched::open(vec![path], |texts| KeySet::parse(&texts.concat()))).transpose()?;
-        let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), Rate::new(rate));
-        Ok(Self::of(Some(Arc::new(Control { keys, issuers, tokens, rate }))))
+        let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), RateLimiter::new(rate));
+        Ok(Self::of(Some(Arc::new(AccessControl { keys, issuers, tokens, rate }))))
     }
 
-    fn of(control: Option<Arc<Control>>) -> Self {
-        Self { control, everybody: Caller::everybody() }
+    fn of(control: Option<Arc<AccessControl>>) -> Self {
+        Self { control, unrestricted: Caller::without_access_control() }
     }
 
     pub fn is_on(&self) -> bool {
@@ -139,12 +141,12 @@ impl Access {
     ///
     /// # Errors
     /// Why not.
-    pub fn admit(&self, credential: &str) -> Result<Pass, Refusal> {
+    pub fn authenticate(&self, credential: &str) -> Result<Pass, AccessDenied> {
         let Some(control) = &self.control else {
-            let caller = self.everybody.clone();
+            let caller = self.unrestricted.clone();
             return Ok(Pass { credential: caller.credential.clone(), caller, control: None });
         };
-        let caller = control.identify(credential).map_err(Refusal::Bad)?;
+        let caller = control.identify(credential).map_err(AccessDenied::Bad)?;
         if let Some(rate) = &control.rate {
             rate.take(&caller.credential, Instant::now())?;
         }
@@ -152,18 +154,18 @@ impl Access {
     }
 
     /// Whose key or token it is, for calls that need none. It does not count as a call.
-    pub fn known(&self, credential: &str) -> Option<Caller> {
+    pub fn identify(&self, credential: &str) -> Option<Caller> {
         self.control.as_ref()?.identify(credential).ok()
     }
 
     /// Whether there are keys for different queues, so that callers have shares of what all need.
-    pub fn has_parts(&self) -> bool {
-        self.keys().is_some_and(|keys| keys.has_parts())
+    pub fn has_partitions(&self) -> bool {
+        self.keys().is_some_and(|keys| keys.has_partitions())
     }
 
     /// Which of different keys' patterns a queue belongs to.
-    pub fn part(&self, queue: &QueueName) -> Option<usize> {
-        self.keys()?.part(queue)
+    pub fn partition(&self, queue: &QueueName) -> Option<usize> {
+        self.keys()?.partition(queue)
     }
 
     /// Who pays for what a caller takes: a key for itself. Tokens are many and made at will, so those that one pattern of the keys
@@ -177,7 +179,7 @@ impl Access {
         pattern.map_or_else(|| caller.issuer().into(), Into::into)
     }
 
-    fn keys(&self) -> Option<Arc<Keys>> {
+    fn keys(&self) -> Option<Arc<ApiKeys>> {
         self.control.as_ref()?.keys.as_ref().map(Watched::now)
     }
 
@@ -188,20 +190,20 @@ impl Access {
 
     /// Reads the files again when they have changed, until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        files::keep_looking("keys", move || self.look(), stop).await;
+        files::watch("keys", move || self.check_files(), stop).await;
     }
 
     /// One look at the files; answers how long after it the next one is.
-    fn look(&self) -> Duration {
+    fn check_files(&self) -> Duration {
         let control = self.control.as_ref();
-        let keys = control.and_then(|control| control.keys.as_ref()).map(Watched::look);
-        let issuers = control.and_then(|control| control.issuers.as_ref()).map(Watched::look);
-        keys.into_iter().chain(issuers).min().unwrap_or(files::LOOK)
+        let keys = control.and_then(|control| control.keys.as_ref()).map(Watched::check);
+        let issuers = control.and_then(|control| control.issuers.as_ref()).map(Watched::check);
+        keys.into_iter().chain(issuers).min().unwrap_or(files::CHECK_INTERVAL)
     }
 }
 
-impl Control {
-    fn identify(&self, credential: &str) -> Result<Caller, Bad> {
+impl AccessControl {
+    fn identify(&self, credential: &str) -> Result<Caller, InvalidCredential> {
         let by_key = self.keys.as_ref().and_then(|keys| keys.now().find(credential));
         by_key.unwrap_or_else(|| {
             let issuers = self.issuers.as_ref().map(Watched::now);

@@ -33,10 +33,10 @@ use self::secrets::{SecretFile, SecretFileParser, SecretParser};
 pub use self::{
     backup::{Backup, Restore},
     bulk::{Export, Import},
-    durability::Durability,
+    durability::DurabilityLevel,
     environment::{levels, strangers},
-    followed::FollowedUrl,
-    key::{Key, KeyTask},
+    followed::WatchedRedisUrl,
+    key::{KeyCommand, KeyTask},
     manual::{completions, manual},
     moving::Move,
     redis_tls::RedisCertificates,
@@ -45,10 +45,10 @@ pub use self::{
     secrets::TokenSecret,
     sentinel::{Elsewhere, SentinelAccess},
     sentinel_url::SentinelUrl,
-    store::{LogFormat, Store},
-    tls::Tls,
+    store::{LogFormat, StoreOptions},
+    tls::TlsOptions,
     top::{Sort, Top},
-    values::{Adoption, HeaderName, HostName, Listen, Memory, Origin, Prefix, Range},
+    values::{AddressRange, Adoption, HeaderName, HostName, Listen, MemorySize, Origin, Prefix},
 };
 use crate::{
     access::Pattern,
@@ -80,11 +80,11 @@ pub enum Command {
     /// Put such a copy into a new data folder, after a look at whether it is whole
     Restore(Restore),
     /// Test the configuration and Redis, and say what is wrong
-    Check(Checking),
+    Check(CheckOptions),
     /// Make a token for a worker, signed by the first secret
-    Token(Token),
+    Token(TokenOptions),
     /// Make an API key: the key itself, then its line for the keys file; or take one away
-    Key(Key),
+    Key(KeyCommand),
     /// Put the jobs of a file, one a line, into a running service
     Import(Import),
     /// Write a queue's jobs as lines or as a table
@@ -105,9 +105,9 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
     #[command(flatten)]
-    pub tls: Tls,
+    pub tls: TlsOptions,
     #[command(flatten)]
-    pub store: Store,
+    pub store: StoreOptions,
     /// Milliseconds between two sweeps for overdue jobs
     #[arg(long, env = "INTRAY_SWEEP_INTERVAL_MS", value_name = "MS", default_value_t = 1_000)]
     #[arg(value_parser = value_parser!(u32).range(10..=3_600_000))]
@@ -145,7 +145,7 @@ pub struct Serve {
     pub allowed_host: Vec<HostName>,
     /// Proxies whose X-Forwarded-For names the caller, like 10.0.0.0/8 or 192.0.2.7; repeatable, or a comma list
     #[arg(long, env = "INTRAY_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',')]
-    pub trusted_proxy: Vec<Range>,
+    pub trusted_proxy: Vec<AddressRange>,
     /// Connections served at the same time
     #[arg(long, env = "INTRAY_MAX_CONNECTIONS", value_name = "N", default_value_t = 65_536)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
@@ -169,7 +169,7 @@ pub struct Serve {
 }
 
 #[derive(Debug, Args)]
-pub struct Checking {
+pub struct CheckOptions {
     #[command(flatten)]
     pub serve: Serve,
     /// Print the command that makes a user of Redis with exactly the rights that are needed, and look at nothing
@@ -194,7 +194,7 @@ pub struct Signing {
 }
 
 #[derive(Debug, Args)]
-pub struct Token {
+pub struct TokenOptions {
     /// Whose token it is
     #[arg(long, value_parser = |text: &str| Name::of_worker(text))]
     pub worker: Name,
@@ -212,7 +212,7 @@ pub struct Token {
 #[derive(Debug, Args)]
 pub struct Migrate {
     #[command(flatten)]
-    pub store: Store,
+    pub store: StoreOptions,
     /// Say what would be done, and do nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -227,7 +227,7 @@ pub struct Healthcheck {
     #[arg(long, env = "INTRAY_LISTEN", value_name = "ADDRESS", default_value = Listen::DEFAULT)]
     pub listen: Listen,
     #[command(flatten)]
-    pub tls: Tls,
+    pub tls: TlsOptions,
 }
 
 impl Cli {

@@ -1,6 +1,6 @@
 //! `intray healthcheck`: asks the service of this container whether it is ready.
 
-mod anybody;
+mod any_certificate;
 
 use std::{
     io::{self, Read, Write},
@@ -40,7 +40,7 @@ fn ask(target: &Listen, by_tls: bool) -> io::Result<Vec<u8>> {
                 stream.set_write_timeout(Some(TIMEOUT))?;
                 return match by_tls {
                     false => exchange(stream, target),
-                    true => exchange(StreamOwned::new(anybody::connection()?, stream), target),
+                    true => exchange(StreamOwned::new(any_certificate::connection()?, stream), target),
                 };
             }
             Err(error) => failure = error,

@@ -3,7 +3,7 @@
 use jsonwebtoken::errors::{Error, ErrorKind};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bad {
+pub enum InvalidCredential {
     /// Neither a key of the file nor a token.
     UnknownKey,
     /// A key of the file that is past its end. Whoever has the key may know.
@@ -21,7 +21,7 @@ pub enum Bad {
     WrongAudience,
 }
 
-impl Bad {
+impl InvalidCredential {
     pub fn word(self) -> &'static str {
         match self {
             Self::UnknownKey => "unknown_key",
@@ -38,7 +38,7 @@ impl Bad {
     }
 }
 
-impl From<Error> for Bad {
+impl From<Error> for InvalidCredential {
     fn from(error: Error) -> Self {
         match error.kind() {
             ErrorKind::InvalidSignature => Self::BadSignature,

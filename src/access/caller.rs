@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Pattern, Role, Until};
+use super::{CredentialExpiry, Pattern, Role};
 use crate::job::{Name, QueueName};
 
 /// How a key's credential begins, and a token's: neither can be taken for the other.
@@ -11,28 +11,47 @@ const TOKEN: &str = "token\n";
 
 /// Whom a call is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
+pub enum RequiredRole {
     /// Nobody in particular: no credential is looked at.
-    Anyone,
+    Public,
     /// Whoever shows a credential that is one.
-    Somebody,
+    Authenticated,
     Worker,
     Producer,
     /// What workers read of what is held, viewers read too.
-    Holdings,
+    WorkerOrViewer,
     /// What producers read, viewers read too.
-    Reader,
+    ProducerOrViewer,
     Viewer,
     Operator,
 }
 
 impl Role {
     /// An operator may do everything.
-    pub fn may(self, who: Who) -> bool {
+    pub fn allows_calls_for(self, who: RequiredRole) -> bool {
         match self {
-            Self::Worker => matches!(who, Who::Anyone | Who::Somebody | Who::Worker | Who::Holdings),
-            Self::Producer => matches!(who, Who::Anyone | Who::Somebody | Who::Producer | Who::Reader),
-            Self::Viewer => matches!(who, Who::Anyone | Who::Somebody | Who::Holdings | Who::Reader | Who::Viewer),
+            Self::Worker => matches!(
+                who,
+                RequiredRole::Public
+                    | RequiredRole::Authenticated
+                    | RequiredRole::Worker
+                    | RequiredRole::WorkerOrViewer
+            ),
+            Self::Producer => matches!(
+                who,
+                RequiredRole::Public
+                    | RequiredRole::Authenticated
+                    | RequiredRole::Producer
+                    | RequiredRole::ProducerOrViewer
+            ),
+            Self::Viewer => matches!(
+                who,
+                RequiredRole::Public
+                    | RequiredRole::Authenticated
+                    | RequiredRole::WorkerOrViewer
+                    | RequiredRole::ProducerOrViewer
+                    | RequiredRole::Viewer
+            ),
             Self::Operator => true,
         }
     }
@@ -45,39 +64,39 @@ pub struct Caller {
     /// The only worker that this caller may be; a key may name any.
     pub worker: Option<Name>,
     /// When they are nobody any more.
-    pub until: Option<Until>,
+    pub until: Option<CredentialExpiry>,
     queues: Arc<[Pattern]>,
     pub(super) credential: Arc<str>,
 }
 
 impl Caller {
     /// Whoever calls a service without access control.
-    pub fn everybody() -> Self {
+    pub fn without_access_control() -> Self {
         Self { role: Role::Operator, worker: None, until: None, queues: [Pattern::all()].into(), credential: "".into() }
     }
 
     /// Two keys of one name are one credential.
-    pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<Until>) -> Self {
+    pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<CredentialExpiry>) -> Self {
         Self { role, worker: None, until, queues: [queues].into(), credential: [KEY, name].concat().into() }
     }
 
     /// A token is for a worker, whoever signed it.
-    pub(super) fn of_token(issuer: &str, worker: Name, queues: Vec<Pattern>, until: Until) -> Self {
+    pub(super) fn of_token(issuer: &str, worker: Name, queues: Vec<Pattern>, until: CredentialExpiry) -> Self {
         let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
         Self { role: Role::Worker, worker: Some(worker), until: Some(until), queues: queues.into(), credential }
     }
 
     /// Whether it is still they: when that ends may have changed.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    pub(super) fn is_same_caller(&self, other: &Self) -> bool {
         *self == Self { until: self.until, ..other.clone() }
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.until.is_some_and(Until::is_over)
+    pub(super) fn has_expired(&self) -> bool {
+        self.until.is_some_and(CredentialExpiry::has_expired)
     }
 
     /// Whether a queue is any of this caller's business.
-    pub fn sees(&self, queue: &QueueName) -> bool {
+    pub fn may_see(&self, queue: &QueueName) -> bool {
         self.queues.iter().any(|pattern| pattern.matches(queue))
     }
 
@@ -92,7 +111,7 @@ impl Caller {
     }
 
     /// The queues that a token names one by one: where its worker looks for work without saying so.
-    pub fn own_queues(&self) -> Option<Vec<QueueName>> {
+    pub fn named_queues(&self) -> Option<Vec<QueueName>> {
         self.worker.as_ref()?;
         self.queues.iter().map(Pattern::exact).collect()
     }
@@ -103,7 +122,7 @@ impl Caller {
     }
 
     /// The same to keep, where what one caller takes is counted.
-    pub fn account(&self) -> Arc<str> {
+    pub fn credential_owned(&self) -> Arc<str> {
         self.credential.clone()
     }
 
@@ -124,9 +143,12 @@ mod tests {
 
     #[test]
     fn each_role_may_do_what_is_for_it_and_an_operator_all() {
-        use Who::{Anyone, Holdings, Operator, Producer, Reader, Somebody, Viewer, Worker};
-        let all = [Anyone, Somebody, Worker, Holdings, Producer, Reader, Viewer, Operator];
-        let may = |role: Role| all.map(|who| if role.may(who) { 'x' } else { '.' }).iter().collect::<String>();
+        use RequiredRole::{
+            Authenticated, Operator, Producer, ProducerOrViewer, Public, Viewer, Worker, WorkerOrViewer,
+        };
+        let all = [Public, Authenticated, Worker, WorkerOrViewer, Producer, ProducerOrViewer, Viewer, Operator];
+        let may =
+            |role: Role| all.map(|who| if role.allows_calls_for(who) { 'x' } else { '.' }).iter().collect::<String>();
         assert_eq!(
             Role::ALL.map(|role| (role, may(role))),
             [
@@ -143,8 +165,13 @@ mod tests {
         let until = |date: &str| date.parse().ok();
         let key = |role, until| Caller::of_key("web", role, Pattern::all(), until);
         let now = key(Role::Viewer, None);
-        assert!(now.is(&key(Role::Viewer, until("2030-01-01"))) && key(Role::Viewer, until("2030-01-01")).is(&now));
-        assert!(!now.is(&key(Role::Producer, None)) && !now.is(&Caller::everybody()));
-        assert_eq!((now.key_name(), Caller::everybody().key_name()), (Some("web"), None));
+        assert!(
+            now.is_same_caller(&key(Role::Viewer, until("2030-01-01")))
+                && key(Role::Viewer, until("2030-01-01")).is_same_caller(&now)
+        );
+        assert!(
+            !now.is_same_caller(&key(Role::Producer, None)) && !now.is_same_caller(&Caller::without_access_control())
+        );
+        assert_eq!((now.key_name(), Caller::without_access_control().key_name()), (Some("web"), None));
     }
 }

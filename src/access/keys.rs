@@ -2,9 +2,9 @@
 
 use subtle::ConstantTimeEq;
 
-use super::{Bad, Caller, Pattern, Role, Until};
+use super::{Caller, CredentialExpiry, InvalidCredential, Pattern, Role};
 use crate::{
-    files::Described,
+    files::Describe,
     job::{Invalid, QueueName},
     sha256::{Sha256, hex},
 };
@@ -37,7 +37,7 @@ impl std::str::FromStr for KeyName {
 pub struct HashStart(String);
 
 /// So many of them are shown.
-pub(super) const SHOWN: usize = 8;
+pub(super) const SHOWN_HASH_DIGITS: usize = 8;
 
 impl std::str::FromStr for HashStart {
     type Err = Invalid;
@@ -50,28 +50,28 @@ impl std::str::FromStr for HashStart {
 }
 
 /// The file's content.
-pub(super) struct Keys {
-    keys: Vec<Key>,
+pub(super) struct ApiKeys {
+    keys: Vec<ApiKey>,
     /// Their patterns, each once, the narrowest first.
     patterns: Vec<Pattern>,
 }
 
-pub(super) struct Key {
+pub(super) struct ApiKey {
     hash: Hash,
     pub(super) caller: Caller,
 }
 
-impl Keys {
+impl ApiKeys {
     /// `<name> <role> <pattern> <sha256 in hex> [until <date>]` a line; empty lines and what begins with `#` say nothing.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut keys: Vec<Key> = Vec::new();
+        let mut keys: Vec<ApiKey> = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
             // Never a word of the line: a key may stand there by mistake.
-            let key = read(line).map_err(|rule| format!("line {}: {rule}", index + 1))?;
+            let key = parse_line(line).map_err(|rule| format!("line {}: {rule}", index + 1))?;
             if keys.iter().any(|other| other.hash == key.hash) {
                 return Err(format!("line {}: the same key is on a line before", index + 1));
             }
@@ -84,14 +84,14 @@ impl Keys {
     }
 
     /// Whether there are keys for different queues.
-    pub(super) fn has_parts(&self) -> bool {
+    pub(super) fn has_partitions(&self) -> bool {
         self.patterns.len() > 1
     }
 
     /// Which pattern a queue belongs to, of different ones: the narrowest that matches.
-    pub(super) fn part(&self, queue: &QueueName) -> Option<usize> {
+    pub(super) fn partition(&self, queue: &QueueName) -> Option<usize> {
         let nth = || self.patterns.iter().position(|pattern| pattern.matches(queue)).unwrap_or(self.patterns.len());
-        self.has_parts().then(nth)
+        self.has_partitions().then(nth)
     }
 
     /// The narrowest pattern of a key that covers all these.
@@ -104,7 +104,7 @@ impl Keys {
     }
 
     /// Every hash is compared, and each in constant time. A key that has ended is told from one that there is not.
-    pub(super) fn find(&self, key: &str) -> Option<Result<Caller, Bad>> {
+    pub(super) fn find(&self, key: &str) -> Option<Result<Caller, InvalidCredential>> {
         let hash = Sha256::digest(key);
         let mut found = None;
         for key in &self.keys {
@@ -112,13 +112,13 @@ impl Keys {
                 found = Some(&key.caller);
             }
         }
-        found.map(|caller| if caller.has_ended() { Err(Bad::Ended) } else { Ok(caller.clone()) })
+        found.map(|caller| if caller.has_expired() { Err(InvalidCredential::Ended) } else { Ok(caller.clone()) })
     }
 }
 
-impl Described for Keys {
-    fn described(&self) -> String {
-        match self.keys.iter().filter(|key| key.caller.has_ended()).count() {
+impl Describe for ApiKeys {
+    fn describe(&self) -> String {
+        match self.keys.iter().filter(|key| key.caller.has_expired()).count() {
             0 => format!("{} keys", self.keys.len()),
             ended => format!("{} keys, {ended} of them past their end", self.keys.len()),
         }
@@ -126,13 +126,13 @@ impl Described for Keys {
 }
 
 /// Whether a line is of a key of that name, and of that hash; it need not be sound.
-pub(super) fn is_of(line: &str, name: &KeyName, hash: Option<&HashStart>) -> bool {
+pub(super) fn is_line_of(line: &str, name: &KeyName, hash: Option<&HashStart>) -> bool {
     let mut words = line.split_whitespace();
     words.next() == Some(name.as_str())
         && hash.is_none_or(|start| words.nth(2).is_some_and(|hash| hash.to_ascii_lowercase().starts_with(&start.0)))
 }
 
-pub(super) fn read(line: &str) -> Result<Key, String> {
+pub(super) fn parse_line(line: &str) -> Result<ApiKey, String> {
     let words: Vec<_> = line.split_whitespace().collect();
     let (name, role, pattern, hash, until) = match *words.as_slice() {
         [name, role, pattern, hash] => (name, role, pattern, hash, None),
@@ -146,8 +146,8 @@ pub(super) fn read(line: &str) -> Result<Key, String> {
     let role = Role::parse(role).ok_or("the role must be worker, producer, viewer or operator")?;
     let pattern = Pattern::parse(pattern).map_err(|rule| format!("the pattern {rule}"))?;
     let hash = unhex(hash).ok_or("the SHA-256 must be 64 hex digits")?;
-    let until = until.map(str::parse::<Until>).transpose().map_err(|rule| format!("the end {rule}"))?;
-    Ok(Key { hash, caller: Caller::of_key(name.as_str(), role, pattern, until) })
+    let until = until.map(str::parse::<CredentialExpiry>).transpose().map_err(|rule| format!("the end {rule}"))?;
+    Ok(ApiKey { hash, caller: Caller::of_key(name.as_str(), role, pattern, until) })
 }
 
 fn unhex(text: &str) -> Option<Hash> {
@@ -164,7 +164,7 @@ pub struct MadeKey {
 }
 
 /// 256 random bits. The prefix lets scanners of repositories find one that got lost.
-pub fn make(name: &KeyName, role: Role, pattern: &Pattern, until: Option<Until>) -> MadeKey {
+pub fn make(name: &KeyName, role: Role, pattern: &Pattern, until: Option<CredentialExpiry>) -> MadeKey {
     let mut bits = [0; 32];
     getrandom::fill(&mut bits).expect("the operating system has randomness");
     let key = format!("intray_{}", hex(&bits));
@@ -182,7 +182,7 @@ mod tests {
     }
 
     fn refusal(text: &str) -> String {
-        Keys::parse(text).err().expect("a refusal")
+        ApiKeys::parse(text).err().expect("a refusal")
     }
 
     #[test]
@@ -194,28 +194,30 @@ mod tests {
             web.line.replace(' ', "\t"),
             old.line.to_uppercase().replace("WEB PRODUCER", "web producer")
         );
-        let keys = Keys::parse(&file).expect("a file");
+        let keys = ApiKeys::parse(&file).expect("a file");
         let caller = keys.find(&web.key).expect("known").expect("not over");
         assert_eq!((caller.role, caller.credential()), (Role::Producer, "key\nweb"));
-        assert!(caller.sees(&QueueName::parse("reviews-de").expect("a queue")) && !caller.sees(&QueueName::default()));
+        assert!(
+            caller.may_see(&QueueName::parse("reviews-de").expect("a queue")) && !caller.may_see(&QueueName::default())
+        );
         assert!(keys.find(&old.key).is_some(), "two keys of one name, while one replaces the other");
         let until = made("queue", Role::Worker, "until");
-        assert!(Keys::parse(&until.line).expect("a file").find(&until.key).is_some(), "so may a queue be called");
+        assert!(ApiKeys::parse(&until.line).expect("a file").find(&until.key).is_some(), "so may a queue be called");
         for wrong in ["", "web", &web.line, &web.key[1..], &format!("{} ", web.key), &web.key.to_uppercase()] {
             assert!(keys.find(wrong).is_none(), "{wrong}");
         }
-        assert!(Keys::parse("# nobody\n").expect("a file").find(&web.key).is_none());
+        assert!(ApiKeys::parse("# nobody\n").expect("a file").find(&web.key).is_none());
     }
 
     #[test]
     fn queues_belong_to_the_narrowest_pattern() {
         let file = |lines: &[(&str, &str)]| {
             let lines: Vec<_> = lines.iter().map(|(name, pattern)| made(name, Role::Producer, pattern).line).collect();
-            Keys::parse(&lines.join("\n")).expect("a file")
+            ApiKeys::parse(&lines.join("\n")).expect("a file")
         };
         let keys = file(&[("root", "*"), ("a", "a-*"), ("more", "a-*"), ("b", "b-*"), ("one", "a-1")]);
-        let part = |queue: &str| keys.part(&QueueName::parse(queue).expect("a queue"));
-        assert!(keys.has_parts() && part("a-2") == part("a-3") && part("c") == part("d"));
+        let part = |queue: &str| keys.partition(&QueueName::parse(queue).expect("a queue"));
+        assert!(keys.has_partitions() && part("a-2") == part("a-3") && part("c") == part("d"));
         for (one, other) in [("a-1", "a-2"), ("a-2", "b-2"), ("b-2", "c"), ("a-2", "c")] {
             assert_ne!(part(one), part(other), "{one} {other}");
         }
@@ -226,7 +228,7 @@ mod tests {
         assert_eq!(covering(&["a-7", "a-8"]).as_deref(), Some("a-*"));
         assert_eq!(covering(&["a-7", "b-8"]).as_deref(), Some("*"));
         let alike = file(&[("a", "a-*"), ("more", "a-*")]);
-        assert!(!alike.has_parts() && alike.part(&QueueName::parse("a-1").expect("a queue")).is_none());
+        assert!(!alike.has_partitions() && alike.partition(&QueueName::parse("a-1").expect("a queue")).is_none());
     }
 
     #[test]
@@ -236,11 +238,11 @@ mod tests {
         let of = |until| make(&"web".parse().expect("a name"), Role::Viewer, &Pattern::all(), until);
         let (old, new, other) = (of(Some(over)), of(Some(ahead)), of(None));
         assert!(old.line.ends_with(" until 1970-01-03T00:00:00Z"), "{}", old.line);
-        let keys = Keys::parse(&format!("{}\n{}\n{}", old.line, new.line, other.line)).expect("a file");
-        assert_eq!(keys.find(&old.key), Some(Err(Bad::Ended)));
+        let keys = ApiKeys::parse(&format!("{}\n{}\n{}", old.line, new.line, other.line)).expect("a file");
+        assert_eq!(keys.find(&old.key), Some(Err(InvalidCredential::Ended)));
         let until = |key: &str| keys.find(key).expect("known").expect("not over").until;
         assert_eq!((until(&new.key), until(&other.key)), (Some(ahead), None));
-        assert_eq!(keys.described(), "3 keys, 1 of them past their end");
+        assert_eq!(keys.describe(), "3 keys, 1 of them past their end");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::{
     HashStart, KeyName,
-    keys::{self, Keys},
+    keys::{self, ApiKeys},
 };
 use crate::files;
 
@@ -15,9 +15,10 @@ use crate::files;
 pub fn revoke(name: &KeyName, hash: Option<&HashStart>, path: &Path) -> Result<Vec<String>, String> {
     let named = |why: &dyn std::fmt::Display| format!("{}: {why}; nothing was changed", path.display());
     let before = files::read(path).map_err(|error| named(&error))?;
-    let is_of = |line: &&str| keys::is_of(line, name, hash);
+    let is_of = |line: &&str| keys::is_line_of(line, name, hash);
     let kept: String = before.split_inclusive('\n').filter(|line| !is_of(line)).collect();
-    let shown = |line: &str| line.split_whitespace().nth(3).unwrap_or_default().chars().take(keys::SHOWN).collect();
+    let shown =
+        |line: &str| line.split_whitespace().nth(3).unwrap_or_default().chars().take(keys::SHOWN_HASH_DIGITS).collect();
     let gone: Vec<String> = before.lines().filter(is_of).map(shown).collect();
     match (gone.len(), hash) {
         (0, None) => return Err(named(&format_args!("no key is called {}", name.as_str()))),
@@ -26,7 +27,7 @@ pub fn revoke(name: &KeyName, hash: Option<&HashStart>, path: &Path) -> Result<V
         (_, _) => {}
     }
     // A service that has read the file before would go on with what it knows, the key that is to go among it.
-    Keys::parse(&kept).map_err(|why| named(&format_args!("without it the file could not be used: {why}")))?;
+    ApiKeys::parse(&kept).map_err(|why| named(&format_args!("without it the file could not be used: {why}")))?;
     files::replace(path, &before, &kept).map_err(|error| named(&error))?;
     Ok(gone)
 }

@@ -7,20 +7,20 @@ use jsonwebtoken::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Bad, Caller, Pattern, Until};
+use super::{Caller, CredentialExpiry, InvalidCredential, Pattern};
 use crate::{
-    files::Described,
+    files::Describe,
     job::{Millis, Name, limits},
 };
 
 /// A secret has at least so many bytes: as many as HS256 has of state.
-pub const SECRET_BYTES: usize = 32;
+pub const MIN_SECRET_BYTES: usize = 32;
 /// Every token says that it is for this service.
 const AUDIENCE: &str = "intray";
 /// How far the clocks of an issuer and of this service may be apart, in seconds.
-const LEEWAY: u64 = 5;
+const LEEWAY_SECONDS: u64 = 5;
 /// An RSA key of fewer bits is no protection: 2048 bits are so many characters.
-const RSA_CHARACTERS: usize = 342;
+const MIN_RSA_CHARACTERS: usize = 342;
 
 /// What a token must say, and nothing else is read.
 #[derive(Deserialize)]
@@ -90,8 +90,8 @@ impl KeySet {
     }
 }
 
-impl Described for KeySet {
-    fn described(&self) -> String {
+impl Describe for KeySet {
+    fn describe(&self) -> String {
         format!("{} keys", self.0.len())
     }
 }
@@ -112,7 +112,7 @@ impl Jwk {
         }
         let key = match (algorithm, self) {
             (Algorithm::RS256, Self { n: Some(n), e: Some(e), .. }) => {
-                if n.len() < RSA_CHARACTERS {
+                if n.len() < MIN_RSA_CHARACTERS {
                     return Err("an RSA key must have at least 2048 bits");
                 }
                 DecodingKey::from_rsa_components(n, e)
@@ -129,7 +129,7 @@ impl Jwk {
 pub(super) struct Tokens {
     issuer: String,
     /// How far ahead an outside issuer may have a token end: nobody can call it back.
-    longest: Duration,
+    max_lifetime: Duration,
     secrets: Vec<DecodingKey>,
     signer: Option<Signer>,
 }
@@ -138,7 +138,7 @@ impl Tokens {
     pub(super) fn new(secrets: &[Vec<u8>], issuer: String, longest: Duration) -> Self {
         let signer = secrets.first().map(|secret| Signer::new(secret, issuer.clone()));
         let secrets = secrets.iter().map(|secret| DecodingKey::from_secret(secret)).collect();
-        Self { issuer, longest, secrets, signer }
+        Self { issuer, max_lifetime: longest, secrets, signer }
     }
 
     pub(super) fn signer(&self) -> Option<&Signer> {
@@ -146,37 +146,40 @@ impl Tokens {
     }
 
     /// The token only says which key it wants; the key says by which algorithm it is used.
-    pub(super) fn verify(&self, token: &str, issuers: Option<&KeySet>) -> Result<Caller, Bad> {
-        let header = decode_header(token).map_err(|_| Bad::UnknownKey)?;
+    pub(super) fn verify(&self, token: &str, issuers: Option<&KeySet>) -> Result<Caller, InvalidCredential> {
+        let header = decode_header(token).map_err(|_| InvalidCredential::UnknownKey)?;
         // Something must be understood that we do not know (RFC 7515, 4.1.11).
         if header.crit.is_some() {
-            return Err(Bad::Malformed);
+            return Err(InvalidCredential::Malformed);
         }
         let claims = match header.alg {
             Algorithm::HS256 => {
-                let rules = self.rules(Algorithm::HS256);
+                let validation = self.rules(Algorithm::HS256);
                 let by = |why, secret| match why {
                     // Another secret than the one that it was signed by has nothing to say.
-                    Err(Bad::UnknownSigner | Bad::BadSignature) => Ok(decode::<Claims>(token, secret, &rules)?),
+                    Err(InvalidCredential::UnknownSigner | InvalidCredential::BadSignature) => {
+                        Ok(decode::<Claims>(token, secret, &validation)?)
+                    }
                     known => known,
                 };
-                self.secrets.iter().fold(Err(Bad::UnknownSigner), by)?
+                self.secrets.iter().fold(Err(InvalidCredential::UnknownSigner), by)?
             }
             named => {
                 let kid = header.kid.as_deref();
                 let known = kid.and_then(|kid| issuers?.0.get(kid)).filter(|(algorithm, _)| *algorithm == named);
-                let (algorithm, key) = known.ok_or(Bad::UnknownSigner)?;
+                let (algorithm, key) = known.ok_or(InvalidCredential::UnknownSigner)?;
                 let claims = decode::<Claims>(token, key, &self.rules(*algorithm))?;
                 let ahead = claims.claims.exp - get_current_timestamp() as f64;
-                if ahead > self.longest.as_secs_f64() + LEEWAY as f64 {
-                    return Err(Bad::TooLongLived);
+                if ahead > self.max_lifetime.as_secs_f64() + LEEWAY_SECONDS as f64 {
+                    return Err(InvalidCredential::TooLongLived);
                 }
                 claims
             }
         };
-        let caller = self.caller(&claims.claims).ok_or(Bad::Malformed)?;
-        let has_key_ended = claims.claims.key_until.is_some_and(|until| Until::of_millis(until).is_over());
-        if has_key_ended { Err(Bad::Expired) } else { Ok(caller) }
+        let caller = self.caller(&claims.claims).ok_or(InvalidCredential::Malformed)?;
+        let has_key_ended =
+            claims.claims.key_until.is_some_and(|until| CredentialExpiry::from_millis(until).has_expired());
+        if has_key_ended { Err(InvalidCredential::Expired) } else { Ok(caller) }
     }
 
     fn rules(&self, algorithm: Algorithm) -> Validation {
@@ -185,7 +188,7 @@ impl Tokens {
         rules.set_issuer(&[&self.issuer]);
         rules.set_audience(&[AUDIENCE]);
         rules.validate_nbf = true;
-        rules.leeway = LEEWAY;
+        rules.leeway = LEEWAY_SECONDS;
         rules
     }
 
@@ -196,8 +199,8 @@ impl Tokens {
             return None;
         }
         let queues = queues.iter().map(|queue| Pattern::parse(queue).ok()).collect::<Option<Vec<_>>>()?;
-        let own = Until::of_seconds(*exp);
-        let until = key_until.map_or(own, |until| own.min(Until::of_millis(until)));
+        let own = CredentialExpiry::from_seconds(*exp);
+        let until = key_until.map_or(own, |until| own.min(CredentialExpiry::from_millis(until)));
         Some(Caller::of_token(iss, worker, queues, until))
     }
 }
@@ -209,7 +212,7 @@ pub struct Signer {
 }
 
 /// A new token, and when it ends.
-pub struct Token {
+pub struct SignedToken {
     pub token: String,
     pub expires_at: Millis,
 }
@@ -221,7 +224,13 @@ impl Signer {
 
     /// A token that lasts so long, to the second, and no longer than the key that asks for it. `None`: it could not be signed,
     /// which does not happen.
-    pub fn sign(&self, worker: &Name, queues: &[Pattern], ttl: Duration, key: Option<Until>) -> Option<Token> {
+    pub fn sign(
+        &self,
+        worker: &Name,
+        queues: &[Pattern],
+        ttl: Duration,
+        key: Option<CredentialExpiry>,
+    ) -> Option<SignedToken> {
         let iat = get_current_timestamp();
         let own = iat + ttl.as_millis().div_ceil(1_000) as u64;
         let key_until = key.map(|until| until.instant().0).filter(|until| *until < own * 1_000);
@@ -229,7 +238,7 @@ impl Signer {
         let queues = queues.iter().map(Pattern::as_str).collect();
         let claims = NewClaims { iss: &self.issuer, sub: worker.as_str(), aud: AUDIENCE, iat, exp, key_until, queues };
         let token = encode(&Header::new(Algorithm::HS256), &claims, &self.key).ok()?;
-        Some(Token { token, expires_at: Millis(key_until.unwrap_or(exp * 1_000)) })
+        Some(SignedToken { token, expires_at: Millis(key_until.unwrap_or(exp * 1_000)) })
     }
 }
 

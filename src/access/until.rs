@@ -8,18 +8,18 @@ use crate::job::{Invalid, Millis};
 
 /// The first instant at which it is none any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Until(Millis);
+pub struct CredentialExpiry(Millis);
 
-impl Until {
+impl CredentialExpiry {
     const RULE: Invalid = Invalid("must be a date or a time by RFC 3339, like 2026-12-31 or 2026-12-31T18:00:00Z");
     const SHAPE_OF_A_DATE: &str = "0000-00-00";
 
     /// From the seconds that a token has, of which some have a fraction.
-    pub(super) fn of_seconds(seconds: f64) -> Self {
+    pub(super) fn from_seconds(seconds: f64) -> Self {
         Self(Millis((seconds * 1e3) as u64))
     }
 
-    pub(super) fn of_millis(millis: u64) -> Self {
+    pub(super) fn from_millis(millis: u64) -> Self {
         Self(Millis(millis))
     }
 
@@ -33,14 +33,14 @@ impl Until {
         self.0
     }
 
-    pub fn is_over(self) -> bool {
+    pub fn has_expired(self) -> bool {
         let now = Timestamp::now().as_millisecond();
         u64::try_from(now).is_ok_and(|now| now >= self.0.0)
     }
 }
 
 /// A date stands for all of its day in UTC: who reads "until the 31st" comes in on the 31st.
-impl FromStr for Until {
+impl FromStr for CredentialExpiry {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -50,7 +50,7 @@ impl FromStr for Until {
     }
 }
 
-impl fmt::Display for Until {
+impl fmt::Display for CredentialExpiry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = i64::try_from(self.0.0).unwrap_or(i64::MAX);
         write!(f, "{}", Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX))
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     fn instant_of(text: &str) -> Option<String> {
-        text.parse::<Until>().ok().map(|until| until.to_string())
+        text.parse::<CredentialExpiry>().ok().map(|until| until.to_string())
     }
 
     #[test]
@@ -115,8 +115,11 @@ mod tests {
 
     #[test]
     fn what_is_over_is_over_at_its_instant() {
-        let ahead = |seconds: i64| Until::of_seconds((Timestamp::now().as_second() + seconds) as f64);
-        assert!(ahead(-1).is_over() && ahead(0).is_over() && !ahead(60).is_over());
-        assert!(!Until::of_seconds(f64::MAX).is_over() && Until::of_seconds(-1.0).is_over());
+        let ahead = |seconds: i64| CredentialExpiry::from_seconds((Timestamp::now().as_second() + seconds) as f64);
+        assert!(ahead(-1).has_expired() && ahead(0).has_expired() && !ahead(60).has_expired());
+        assert!(
+            !CredentialExpiry::from_seconds(f64::MAX).has_expired()
+                && CredentialExpiry::from_seconds(-1.0).has_expired()
+        );
     }
 }

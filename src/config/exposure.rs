@@ -18,13 +18,13 @@ impl Serve {
     }
 
     /// A sentence about files of secrets that are not closed.
-    pub fn open_secrets(&self) -> Option<String> {
+    pub fn world_readable_secrets(&self) -> Option<String> {
         let secrets = self.signing.token_secret_file.iter().map(|file| &file.path);
         let url = self.store.redis_url_file.iter().map(|file| &file.path);
         let keys = self.store.redis_tls.key_file().into_iter().chain(self.tls.key_file());
         let password = self.store.sentinel.password_file();
         let all = self.keys_file.iter().chain(secrets).chain(url).chain(keys).chain(password);
-        let open = all.filter(|file| files::is_everybodys(file));
+        let open = all.filter(|file| files::is_world_readable(file));
         let open: Vec<_> = open.map(|file| file.display().to_string()).collect();
         (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))
     }
@@ -45,7 +45,7 @@ impl Serve {
     }
 
     /// A sentence about a service that is open to others than this machine, because the operator says so.
-    pub fn is_open(&self) -> Option<String> {
+    pub fn exposure_warning(&self) -> Option<String> {
         let open = self.opening().filter(|_| self.insecure)?;
         Some(format!("nothing guards the service, as --insecure allows: {}", open.what))
     }

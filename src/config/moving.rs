@@ -3,7 +3,7 @@
 use clap::Args;
 
 use super::{
-    RedisCertificates, RedisUrl, Store,
+    RedisCertificates, RedisUrl, StoreOptions,
     pem::{Pem, PemFile, PemParser},
     redis_tls::certificates,
     redis_url::{UrlFile, UrlFileParser, UrlParser},
@@ -34,7 +34,7 @@ pub struct Move {
     #[arg(long)]
     pub cancel: bool,
     #[command(flatten)]
-    pub store: Store,
+    pub store: StoreOptions,
 }
 
 impl Move {

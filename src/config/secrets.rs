@@ -9,7 +9,7 @@ use std::{
 use clap::{Arg, Command, builder::TypedValueParser};
 
 use super::redis_url::refusal;
-use crate::{access::SECRET_BYTES, files, job::Invalid};
+use crate::{access::MIN_SECRET_BYTES, files, job::Invalid};
 
 /// Only [`TokenSecret::expose`] shows it.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ impl TokenSecret {
 
     fn parse(text: &[u8]) -> Result<Self, Invalid> {
         // Blanks at its ends are a slip of whoever set it, and no secret.
-        if text.trim_ascii().len() >= SECRET_BYTES { Ok(Self(text.to_vec())) } else { Err(Self::RULE) }
+        if text.trim_ascii().len() >= MIN_SECRET_BYTES { Ok(Self(text.to_vec())) } else { Err(Self::RULE) }
     }
 
     /// For the signature, and for nobody else.

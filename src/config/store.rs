@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{
-    Durability, Memory, Prefix, RedisCertificates, RedisUrl, SentinelAccess,
+    DurabilityLevel, MemorySize, Prefix, RedisCertificates, RedisUrl, SentinelAccess,
     redis_tls::RedisTls,
     redis_url::{UrlFile, UrlFileParser, UrlParser},
     sentinel::SentinelFlags,
@@ -13,7 +13,7 @@ use super::{
 
 /// Where the jobs are kept.
 #[derive(Debug, Args)]
-pub struct Store {
+pub struct StoreOptions {
     /// redis://[user:password@]host[:port][/db], unix:///path or redis+sentinel://host,host/name; none: a private server with its data in --data-dir
     #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UrlParser)]
     pub(super) redis_url: Option<RedisUrl>,
@@ -30,11 +30,11 @@ pub struct Store {
     /// The private server's memory: bytes, or with K, M or G behind them; 0: no limit [default: half of the machine's or of
     /// the control group's]
     #[arg(long, env = "INTRAY_MAX_MEMORY", value_name = "BYTES")]
-    pub max_memory: Option<Memory>,
+    pub max_memory: Option<MemorySize>,
     /// When a change is acknowledged: async, when Redis has made it; replicated:N, when N replicas have it; synced, when it is
     /// on disk
     #[arg(long, env = "INTRAY_DURABILITY", value_name = "LEVEL", default_value = "async")]
-    pub durability: Durability,
+    pub durability: DurabilityLevel,
     /// What every key in Redis begins with
     #[arg(long, env = "INTRAY_PREFIX", default_value = "intray")]
     pub prefix: Prefix,
@@ -43,7 +43,7 @@ pub struct Store {
     pub log_format: LogFormat,
 }
 
-impl Store {
+impl StoreOptions {
     /// The URL itself, else the one out of the file, else the private server.
     pub fn redis_url(&self) -> RedisUrl {
         let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.url));

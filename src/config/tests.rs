@@ -148,7 +148,7 @@ fn values_that_cannot_work_are_refused() {
 fn memory_is_bytes_or_a_number_with_its_unit() {
     assert_eq!(serve("").store.max_memory, None);
     for (text, bytes) in [("0", 0), ("1048576", 1 << 20), ("2048K", 2 << 20), ("30m", 30 << 20), ("4G", 4 << 30)] {
-        assert_eq!(serve(&format!("--max-memory {text}")).store.max_memory, Some(Memory(bytes)), "{text}");
+        assert_eq!(serve(&format!("--max-memory {text}")).store.max_memory, Some(MemorySize(bytes)), "{text}");
     }
     for text in ["5", "1023K", "-1", "+2M", "1.5G", "2T", "M", "99999999999G", "2 MB"] {
         let args = ["intray", "--max-memory", text].map(OsString::from);
@@ -166,11 +166,11 @@ fn kinds_of_redis_that_are_not_spoken_are_named() {
 #[test]
 fn a_change_is_acknowledged_as_it_is_said() {
     for (line, level) in [
-        ("", Durability::Async),
-        ("--durability async", Durability::Async),
-        ("--durability replicated:1", Durability::Replicated(1)),
-        ("--durability replicated:16", Durability::Replicated(16)),
-        ("--durability synced", Durability::Synced),
+        ("", DurabilityLevel::Async),
+        ("--durability async", DurabilityLevel::Async),
+        ("--durability replicated:1", DurabilityLevel::Replicated(1)),
+        ("--durability replicated:16", DurabilityLevel::Replicated(16)),
+        ("--durability synced", DurabilityLevel::Synced),
     ] {
         assert_eq!(serve(line).store.durability, level, "{line}");
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::pem::{Pem, PemFile, PemParser};
 
 #[derive(Debug, Args)]
-pub struct Tls {
+pub struct TlsOptions {
     /// The certificate to serve HTTPS with, and those that lead to its authority, in PEM; read again when it changes
     #[arg(long, env = "INTRAY_TLS_CERT_FILE", value_name = "FILE", requires = "tls_key_file")]
     #[arg(value_parser = PemParser(Pem::CERTIFICATES))]
@@ -18,7 +18,7 @@ pub struct Tls {
     tls_key_file: Option<PemFile>,
 }
 
-impl Tls {
+impl TlsOptions {
     /// The certificate's file and the key's; none: plain HTTP.
     pub fn files(&self) -> Option<[PathBuf; 2]> {
         let (certificate, key) = (self.tls_cert_file.as_ref()?, self.tls_key_file.as_ref()?);

@@ -63,14 +63,14 @@ impl fmt::Display for Listen {
 
 /// So many bytes of memory, in which a server can do something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Memory(pub u64);
+pub struct MemorySize(pub u64);
 
-impl Memory {
+impl MemorySize {
     const LEAST: u64 = 1 << 20;
     const RULE: Invalid = Invalid("must be bytes, or a number with K, M or G behind it, and at least 1M; 0: no limit");
 }
 
-impl FromStr for Memory {
+impl FromStr for MemorySize {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -113,7 +113,7 @@ impl FromStr for Prefix {
 pub struct HeaderName(String);
 
 impl HeaderName {
-    const MOST: usize = 128;
+    const MAX_LENGTH: usize = 128;
     const RULE: Invalid = Invalid("must be the name of a header, 1 to 128 characters; * is none: name each");
 
     pub fn as_str(&self) -> &str {
@@ -127,7 +127,7 @@ impl FromStr for HeaderName {
     fn from_str(text: &str) -> Result<Self, Invalid> {
         // `*` would be a name too, and browsers take it for any.
         let clean = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'+-.^_`|~".contains(&byte));
-        let fits = (1..=Self::MOST).contains(&text.len());
+        let fits = (1..=Self::MAX_LENGTH).contains(&text.len());
         if clean && fits { Ok(Self(text.to_ascii_lowercase())) } else { Err(Self::RULE) }
     }
 }
@@ -194,9 +194,9 @@ impl FromStr for HostName {
 
 /// Addresses that begin alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Range(pub IpNet);
+pub struct AddressRange(pub IpNet);
 
-impl FromStr for Range {
+impl FromStr for AddressRange {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -221,7 +221,7 @@ impl FromStr for Adoption {
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, queue) = match text.rsplit_once('=') {
             Some((name, queue)) => (name, queue.to_owned()),
-            None => (text, made_valid(text)),
+            None => (text, to_queue_name(text)),
         };
         if name.is_empty() {
             return Err("NAME is missing".to_owned());
@@ -232,7 +232,7 @@ impl FromStr for Adoption {
 }
 
 /// `app:My Queue` becomes `app-My-Queue`.
-fn made_valid(name: &str) -> String {
+fn to_queue_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     name.chars().map(|c| if fits(c) { c } else { '-' }).collect()
 }

@@ -3,35 +3,35 @@
 
 use prometheus::{Encoder, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, TextEncoder, core::Collector};
 
-use super::{ALL, Figure};
+use super::{ALL, Metric};
 
 /// In seconds: from at once to a week, for what people do.
-const PATIENCE: [f64; 12] =
+const WAIT_BUCKETS_SECONDS: [f64; 12] =
     [0.1, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 14_400.0, 86_400.0, 259_200.0, 604_800.0];
 
-fn figure(name: &str) -> &'static Figure {
+fn figure(name: &str) -> &'static Metric {
     ALL.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("{name} is not described"))
 }
 
 /// # Panics
 /// When nobody has described it: a test makes them all.
 pub fn counter(name: &str) -> IntCounterVec {
-    let Figure { name, help, labels, .. } = figure(name);
+    let Metric { name, help, labels, .. } = figure(name);
     IntCounterVec::new(Opts::new(*name, *help), labels).expect("names of figures and labels are fit")
 }
 
 /// # Panics
 /// When nobody has described it: a test makes them all.
 pub fn gauge(name: &str) -> GaugeVec {
-    let Figure { name, help, labels, .. } = figure(name);
+    let Metric { name, help, labels, .. } = figure(name);
     GaugeVec::new(Opts::new(*name, *help), labels).expect("names of figures and labels are fit")
 }
 
 /// # Panics
 /// When nobody has described it: a test makes them all.
 pub fn histogram(name: &str) -> HistogramVec {
-    let Figure { name, help, labels, .. } = figure(name);
-    let options = HistogramOpts::new(*name, *help).buckets(PATIENCE.to_vec());
+    let Metric { name, help, labels, .. } = figure(name);
+    let options = HistogramOpts::new(*name, *help).buckets(WAIT_BUCKETS_SECONDS.to_vec());
     HistogramVec::new(options, labels).expect("names of figures and labels are fit")
 }
 
@@ -49,15 +49,15 @@ pub fn rendered(families: &[&dyn Collector]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Kind;
+    use crate::figures::MetricKind;
 
     #[test]
     fn every_figure_of_queues_can_be_made() {
         for figure in ALL.iter().filter(|figure| figure.labels.contains(&"queue")) {
             match figure.kind {
-                Kind::Counter => _ = counter(figure.name),
-                Kind::Gauge => _ = gauge(figure.name),
-                Kind::Histogram => _ = histogram(figure.name),
+                MetricKind::Counter => _ = counter(figure.name),
+                MetricKind::Gauge => _ = gauge(figure.name),
+                MetricKind::Histogram => _ = histogram(figure.name),
             }
         }
     }

@@ -22,7 +22,7 @@ use super::{
     peers::Peer,
     problem::Problem,
 };
-use crate::access::Who;
+use crate::access::RequiredRole;
 
 /// What the routes are given: a handler that does not say whom it is for does not fit, and nor does one that is not watched.
 #[derive(Clone)]
@@ -39,44 +39,44 @@ struct Parts {
 /// A handler, and whom it is for.
 #[derive(Clone)]
 pub struct For<H> {
-    who: Who,
+    who: RequiredRole,
     handler: H,
 }
 
 /// No credential is asked for.
 pub fn anyone<H>(handler: H) -> For<H> {
-    For { who: Who::Anyone, handler }
+    For { who: RequiredRole::Public, handler }
 }
 
 /// Any credential will do.
 pub fn somebody<H>(handler: H) -> For<H> {
-    For { who: Who::Somebody, handler }
+    For { who: RequiredRole::Authenticated, handler }
 }
 
 pub fn workers<H>(handler: H) -> For<H> {
-    For { who: Who::Worker, handler }
+    For { who: RequiredRole::Worker, handler }
 }
 
 /// Workers and viewers, who see what is held.
 pub fn holdings<H>(handler: H) -> For<H> {
-    For { who: Who::Holdings, handler }
+    For { who: RequiredRole::WorkerOrViewer, handler }
 }
 
 pub fn producers<H>(handler: H) -> For<H> {
-    For { who: Who::Producer, handler }
+    For { who: RequiredRole::Producer, handler }
 }
 
 /// Producers and viewers.
 pub fn readers<H>(handler: H) -> For<H> {
-    For { who: Who::Reader, handler }
+    For { who: RequiredRole::ProducerOrViewer, handler }
 }
 
 pub fn viewers<H>(handler: H) -> For<H> {
-    For { who: Who::Viewer, handler }
+    For { who: RequiredRole::Viewer, handler }
 }
 
 pub fn operators<H>(handler: H) -> For<H> {
-    For { who: Who::Operator, handler }
+    For { who: RequiredRole::Operator, handler }
 }
 
 impl<T: 'static, H: Handler<T, App>> Handler<(For<()>, T), Front> for For<H> {

@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 ///
 /// # Errors
 /// When the system lets none be heard.
-pub fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+pub fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::hangup()];
     let heard = kinds.into_iter().filter(|kind| !is_ignored(kind.as_raw_value())).map(signal);
     let mut heard = heard.collect::<io::Result<Vec<_>>>()?;

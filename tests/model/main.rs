@@ -61,9 +61,9 @@ mod world {
     }
 }
 
-use patch_scripts::{Edit, NO_FAST_PATH};
-use intray::job::Kind;
+use intray::job::EventKind;
 use operations::Op;
+use patch_scripts::{Edit, NO_FAST_PATH};
 
 #[test]
 fn queue_behaves_like_the_model() {
@@ -73,7 +73,7 @@ fn queue_behaves_like_the_model() {
     for (what, times) in &met {
         println!("{times:8} {what}");
     }
-    let events = Kind::ALL.iter().map(|kind| format!("event {}", kind.word()));
+    let events = EventKind::ALL.iter().map(|kind| format!("event {}", kind.word()));
     let wanted = events.chain(Op::must_be_met().into_iter().map(str::to_owned));
     let missed: Vec<_> = wanted.filter(|what| !met.contains_key(what.as_str())).collect();
     assert!(plan.cases < 1_000 || plan.case.is_some() || missed.is_empty(), "never met: {missed:?}");

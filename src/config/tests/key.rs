@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::access::{Role, Until};
+use crate::access::{CredentialExpiry, Role};
 
 fn key_task(line: &str) -> KeyTask {
     match parse(line) {
@@ -12,7 +12,7 @@ fn key_task(line: &str) -> KeyTask {
     }
 }
 
-fn making(role: Role, pattern: &str, until: Option<Until>) -> KeyTask {
+fn making(role: Role, pattern: &str, until: Option<CredentialExpiry>) -> KeyTask {
     let pattern = Pattern::parse(pattern).expect("a pattern");
     KeyTask::Make { name: "web".parse().expect("a name"), role, pattern, until }
 }

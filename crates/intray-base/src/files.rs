@@ -10,9 +10,11 @@ use std::{
     path::Path,
 };
 
+use rustix::fs::OFlags;
+
 pub use self::{
     replace::replace,
-    watched::{Described, LOOK, Watched, keep_looking},
+    watched::{CHECK_INTERVAL, Describe, Watched, watch},
 };
 use crate::text;
 
@@ -22,7 +24,7 @@ use crate::text;
 /// # Errors
 /// When it cannot be read, is not a file, or is not UTF-8.
 pub fn read(path: &Path) -> io::Result<String> {
-    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let mut file = OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -38,6 +40,6 @@ pub fn read(path: &Path) -> io::Result<String> {
 }
 
 /// Whether everybody on this machine may read it. A group may: that is how secrets are mounted for one user of many.
-pub fn is_everybodys(path: &Path) -> bool {
+pub fn is_world_readable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o004 != 0)
 }

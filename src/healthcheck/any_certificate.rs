@@ -13,7 +13,7 @@ use rustls::{
 /// A connection that is content with any certificate.
 pub(super) fn connection() -> io::Result<ClientConnection> {
     let provider = Arc::new(ring::default_provider());
-    let anybody = Arc::new(Anybody(provider.signature_verification_algorithms));
+    let anybody = Arc::new(AcceptAnyCertificate(provider.signature_verification_algorithms));
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(io::Error::other)?
@@ -25,9 +25,9 @@ pub(super) fn connection() -> io::Result<ClientConnection> {
 }
 
 #[derive(Debug)]
-struct Anybody(WebPkiSupportedAlgorithms);
+struct AcceptAnyCertificate(WebPkiSupportedAlgorithms);
 
-impl ServerCertVerifier for Anybody {
+impl ServerCertVerifier for AcceptAnyCertificate {
     fn verify_server_cert(
         &self,
         _: &CertificateDer<'_>,
