@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::{Reach, TROUBLES, Topology, Trouble, Work, socket, temporary, trouble};
 use crate::{
-    editing::{Edit, Editor},
+    patch_scripts::{Edit, Editor},
     load::Chance,
     wire::{Place, Wire},
     world::Engine,
