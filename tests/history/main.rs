@@ -61,8 +61,8 @@ mod world {
 
 use std::{fs, path::PathBuf, time::Instant};
 
-use patch_scripts::{Edit, NO_FAST_PATH};
 use load::Options;
+use patch_scripts::{Edit, NO_FAST_PATH};
 use record::History;
 use topology::{Cluster, One, Sentinel};
 

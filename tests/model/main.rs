@@ -25,16 +25,16 @@
 //! at what the real queue did to go on: secrets and the jitter of a backoff are its own.
 
 mod chance;
-mod patch_scripts;
+mod fixtures;
+mod mutants;
 mod naming;
 mod operations;
-mod mutants;
+mod patch_scripts;
 mod real;
 mod reference;
 mod run;
 mod shrink;
 mod walk;
-mod fixtures;
 mod work;
 
 /// The Redis with a movable clock is the stories' own.

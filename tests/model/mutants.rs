@@ -88,13 +88,13 @@ const MUTANTS: &[(&str, &str, &str)] = &[
         "if r.state == record.BLOCKED then\n    r.gate = ''\n  elseif",
     ),
     ("a job of a batch is counted where it was", "if from then b.counts[from] = b.counts[from] - 1 end", ""),
-    (
-        "a batch ends while a job of it is reserved",
-        " + b.counts[DELAYED] + b.counts[RESERVED]",
-        " + b.counts[DELAYED]",
-    ),
+    ("a batch ends while a job of it is reserved", " + b.counts[DELAYED] + b.counts[RESERVED]", " + b.counts[DELAYED]"),
     ("the gate of a batch that is over stays", r"write.delete(q, 'gates', '\0' .. code)", ""),
-    ("a script does not see the jobs that it parked", "for member in pairs(parked.added) do", "for member in pairs({}) do"),
+    (
+        "a script does not see the jobs that it parked",
+        "for member in pairs(parked.added) do",
+        "for member in pairs({}) do",
+    ),
     (
         "a job that comes back into line stays parked",
         "state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = false",
@@ -175,7 +175,11 @@ const FAST_PATH_MUTANTS: &[(&str, &str, &str)] = &[
     ("a plain hand-out does not raise V", "if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end", ""),
     ("a plain arrival forgets the last turn", "max(tonumber(top[k] or 0), lasts[k])", "tonumber(top[k] or 0)"),
     ("a call that comes twice in a list is given two jobs", "if met[caller] then return end\n", ""),
-    ("a plain reserve does not check the worker's jobs", "if (is_limited or mode == ask.NEXT) and has", "if false and has"),
+    (
+        "a plain reserve does not check the worker's jobs",
+        "if (is_limited or mode == ask.NEXT) and has",
+        "if false and has",
+    ),
     (
         "the history of a job goes when it is completed",
         "history = record.remember(history, digest",

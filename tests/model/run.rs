@@ -22,8 +22,8 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     chance::{self, Theme},
-    patch_scripts::{Edit, Editor},
     operations::Op,
+    patch_scripts::{Edit, Editor},
     real::Real,
     shrink,
     walk::{NO_ANSWER, Walk},

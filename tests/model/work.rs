@@ -12,8 +12,8 @@ use proptest::{
 };
 
 use crate::{
-    walk::Walk,
     fixtures::{self, LOCKS, PAYLOADS, PRIORITIES, json, locks, trace},
+    walk::Walk,
 };
 
 #[derive(Debug, Clone)]

@@ -4,8 +4,8 @@ use intray::store::Return;
 
 use super::prelude::*;
 use crate::{
-    reference::Grace,
     fixtures::{draft, json},
+    reference::Grace,
 };
 
 const REASON: &str = "lunch";

@@ -4,8 +4,8 @@ use intray::store::{Completion, Lost};
 
 use super::prelude::*;
 use crate::{
-    reference::{LATE_RESULTS, Late, UNKNOWN},
     fixtures::{RESULTS, json, known, secret_digest},
+    reference::{LATE_RESULTS, Late, UNKNOWN},
 };
 
 const DONE: How = How { number: 6, ending: Ending::Completed };

@@ -6,8 +6,8 @@ use intray::store::{BatchCreation, derived_batch};
 
 use super::prelude::*;
 use crate::{
-    reference::{Batch, Gate, IDLE_MS},
     fixtures::{self, CLIENTS, name},
+    reference::{Batch, Gate, IDLE_MS},
     work::{Idempotency, Member, idempotency, members, priority},
 };
 

@@ -8,8 +8,8 @@ use proptest::collection::{SizeRange, vec};
 
 use super::prelude::*;
 use crate::{
-    reference::Stub,
     fixtures::{self, CLIENTS, KEYS, canonical, dedupe_digest, name},
+    reference::Stub,
     work::{Idempotency, Work, idempotency, priority, work},
 };
 

@@ -7,8 +7,8 @@ use intray::{
 
 use super::prelude::*;
 use crate::{
-    reference::Gate,
     fixtures::{CLIENTS, LOCKS, WORKERS, locks, name},
+    reference::Gate,
 };
 
 #[derive(Debug, Clone)]

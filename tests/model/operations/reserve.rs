@@ -7,8 +7,8 @@ use intray::{
 
 use super::{Unclear, prelude::*};
 use crate::{
-    reference::{Asked, Given},
     fixtures::{WORKERS, name},
+    reference::{Asked, Given},
 };
 
 /// Calls that go out together.

@@ -3,7 +3,7 @@
 use intray::store::Swept;
 
 use super::prelude::*;
-use crate::{reference::YOUNG_MS, fixtures::STAMPS};
+use crate::{fixtures::STAMPS, reference::YOUNG_MS};
 
 #[derive(Debug, Clone)]
 pub struct Sweep;

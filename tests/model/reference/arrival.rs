@@ -5,7 +5,7 @@ use intray::{
     store::{HandoutCounts, Task},
 };
 
-use super::{Job, Queue, JobOptions};
+use super::{Job, JobOptions, Queue};
 
 impl Queue {
     pub fn store(&mut self, id: Code, task: &Task, priority: u8, client: &'static str) {

@@ -22,7 +22,7 @@ use intray::{
 pub use self::{
     batches::{Batch, IDLE_MS},
     ends::UNKNOWN,
-    job::{Draft, Ended, Gate, Grace, Hold, How, Job, Late, Note, JobOptions, Stub},
+    job::{Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
     order::Share,
     reserve::{Asked, Given},
     time::YOUNG_MS,

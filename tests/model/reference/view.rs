@@ -9,11 +9,11 @@ use intray::{
 
 use super::{Batch, Gate, Hold, Job, Queue, Stub};
 use crate::{
+    fixtures::{TRACE, count, secret_digest, set_of},
     real::{
         batch::BatchRow,
         record::{self, GRACE, Header, Live, REPLAYED, Row, SKIPS},
     },
-    fixtures::{TRACE, count, secret_digest, set_of},
 };
 
 /// A larger payload lives apart.

@@ -6,12 +6,12 @@ use intray::job::{InternalTotal, State, Total};
 
 use super::{Walk, recount};
 use crate::{
+    fixtures::{Verdict, same},
     real::{
         keyspace::Keyspace,
         record::{Row, plain},
     },
     reference::Share,
-    fixtures::{Verdict, same},
 };
 
 impl Walk<'_> {

@@ -12,10 +12,10 @@ use intray::{
 };
 
 use crate::{
+    fixtures::{Verdict, same},
     operations::{Op, Pass, Purge, Retire, Sent, Set, Sweep, Unclear},
     real::Real,
     reference::Queue,
-    fixtures::{Verdict, same},
 };
 
 pub struct Walk<'r> {

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use intray::job::{Code, State};
 
 use crate::{
+    fixtures::{SPAN, Verdict, count, set_of},
     real::{
         keyspace::Keyspace,
         record::{Bytes, GRACE, Hold, Row, SKIPS, plain},
     },
-    fixtures::{SPAN, Verdict, count, set_of},
 };
 
 pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
