@@ -1,4 +1,4 @@
-//! Who calls and what they may: keys, tokens, roles, queues. No HTTP in here, and no credential ever leaves it.
+//! Authentication and authorization: keys, tokens, roles, queue patterns. Speaks no HTTP; a credential never leaves this module.
 
 mod bad;
 mod caller;
@@ -19,86 +19,87 @@ use std::{
 use tokio_util::sync::CancellationToken;
 
 pub use self::{
-    bad::Bad,
-    caller::{Caller, Who},
+    bad::InvalidCredential,
+    caller::{Caller, RequiredRole},
     keys::{HashStart, KeyName, MadeKey, make},
     pattern::Pattern,
     revoke::revoke,
     rotate::{Rotated, rotate},
-    tokens::{SECRET_BYTES, Signer, Token},
-    until::Until,
+    tokens::{MIN_SECRET_BYTES, SignedToken, Signer},
+    until::CredentialExpiry,
 };
-use self::{keys::Keys, rate::Rate, tokens::KeySet, tokens::Tokens};
+use self::{keys::ApiKeys, rate::RateLimiter, tokens::KeySet, tokens::Tokens};
 use crate::files::{self, Watched};
 use crate::job::QueueName;
 pub use crate::job::Role;
 
-/// Who was let in, and by what: it can be asked again whether that still holds. Never printed.
+/// An authenticated caller with their credential, which can be checked again later. Never printed.
 #[derive(Clone)]
 pub struct Pass {
     pub caller: Caller,
-    control: Option<Arc<Control>>,
+    control: Option<Arc<AccessControl>>,
     credential: Arc<str>,
 }
 
 impl Pass {
-    /// A key can be taken away, be given to somebody else or end, a token ends, its issuer's key may go.
+    /// Checks the credential again: a key may be revoked, reassigned or expired, and a token or its issuer's key may expire.
     pub fn is_valid(&self) -> bool {
-        let is_still =
-            |control: &Arc<Control>| control.identify(&self.credential).is_ok_and(|now| now.is(&self.caller));
+        let is_still = |control: &Arc<AccessControl>| {
+            control.identify(&self.credential).is_ok_and(|now| now.is_same_caller(&self.caller))
+        };
         self.control.as_ref().is_none_or(is_still)
     }
 
-    /// One call more, of somebody who goes on with one that was let in.
+    /// Counts one more call against the rate limit, for a call that was authenticated once and runs on.
     ///
     /// # Errors
-    /// For how long they call too often.
-    pub fn goes_on(&self) -> Result<(), Duration> {
+    /// How long the caller has to wait.
+    pub fn take_rate_permit(&self) -> Result<(), Duration> {
         let Some(rate) = self.control.as_ref().and_then(|control| control.rate.as_ref()) else { return Ok(()) };
         match rate.take(&self.caller.credential, Instant::now()) {
-            Err(Refusal::TooMany { retry_after_ms }) => Err(Duration::from_millis(retry_after_ms.into())),
-            Ok(()) | Err(Refusal::Bad(_)) => Ok(()),
+            Err(AccessDenied::TooMany { retry_after_ms }) => Err(Duration::from_millis(retry_after_ms.into())),
+            Ok(()) | Err(AccessDenied::Bad(_)) => Ok(()),
         }
     }
 }
 
-/// Why a call is not let in.
+/// Why a call is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
-    /// A credential that is none, or is not any more. It is counted which, and said only of a key that has ended.
-    Bad(Bad),
+pub enum AccessDenied {
+    /// The credential is not valid, or not any more. The reason is counted; the caller learns only that a key has expired.
+    Bad(InvalidCredential),
     TooMany {
         retry_after_ms: u32,
     },
 }
 
-/// Where credentials come from.
-pub struct Sources {
+/// The sources of credentials.
+pub struct CredentialSources {
     pub keys_file: Option<PathBuf>,
     pub jwks_file: Option<PathBuf>,
-    /// The first signs, all verify.
+    /// The first one signs, all of them verify.
     pub secrets: Vec<Vec<u8>>,
-    /// What `iss` must be, and is in our own tokens.
+    /// The `iss` that tokens must have, and that our own tokens get.
     pub issuer: String,
-    /// How far ahead a token of an outside issuer may end.
-    pub longest: Duration,
-    /// Calls a second of each credential; 0 = no limit.
+    /// The longest remaining lifetime of an outside issuer's token.
+    pub max_lifetime: Duration,
+    /// Calls a second per credential; 0 = no limit.
     pub rate: u32,
 }
 
-/// A cheap handle. Off, it lets everybody do everything.
+/// A cheap handle. When access control is off, every caller may do everything.
 #[derive(Clone)]
 pub struct Access {
-    control: Option<Arc<Control>>,
-    /// Made once, for those who need no credential.
-    everybody: Caller,
+    control: Option<Arc<AccessControl>>,
+    /// The caller of a service without access control, made once.
+    unrestricted: Caller,
 }
 
-struct Control {
-    keys: Option<Watched<Keys>>,
+struct AccessControl {
+    keys: Option<Watched<ApiKeys>>,
     issuers: Option<Watched<KeySet>>,
     tokens: Tokens,
-    rate: Option<Rate>,
+    rate: Option<RateLimiter>,
 }
 
 impl Access {
@@ -106,68 +107,72 @@ impl Access {
         Self::of(None)
     }
 
-    /// On as soon as there is one source of credentials.
+    /// Access control is on as soon as there is one source of credentials.
     ///
     /// # Errors
-    /// One line for the operator: which file is not what it should be, and where.
-    pub fn open(sources: Sources) -> Result<Self, String> {
-        let Sources { keys_file, jwks_file, secrets, issuer, longest, rate } = sources;
+    /// One line for the operator: which file is invalid, and where.
+    pub fn open(sources: CredentialSources) -> Result<Self, String> {
+        let CredentialSources { keys_file, jwks_file, secrets, issuer, max_lifetime: longest, rate } = sources;
         if keys_file.is_none() && jwks_file.is_none() && secrets.is_empty() {
             return Ok(Self::off());
         }
-        let keys = keys_file.map(|path| Watched::open(vec![path], |texts| Keys::parse(&texts.concat()))).transpose()?;
+        let keys =
+            keys_file.map(|path| Watched::open(vec![path], |texts| ApiKeys::parse(&texts.concat()))).transpose()?;
         if let Some(keys) =
             keys.as_ref().filter(|keys| keys.now().is_empty() && jwks_file.is_none() && secrets.is_empty())
         {
-            return Err(format!("{}: it holds no key, so that no call is let in: add one (intray key)", keys.names()));
+            return Err(format!(
+                "{}: it holds no key, so every call would be refused: add one (intray key)",
+                keys.names()
+            ));
         }
         let issuers =
             jwks_file.map(|path| Watched::open(vec![path], |texts| KeySet::parse(&texts.concat()))).transpose()?;
-        let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), Rate::new(rate));
-        Ok(Self::of(Some(Arc::new(Control { keys, issuers, tokens, rate }))))
+        let (tokens, rate) = (Tokens::new(&secrets, issuer, longest), RateLimiter::new(rate));
+        Ok(Self::of(Some(Arc::new(AccessControl { keys, issuers, tokens, rate }))))
     }
 
-    fn of(control: Option<Arc<Control>>) -> Self {
-        Self { control, everybody: Caller::everybody() }
+    fn of(control: Option<Arc<AccessControl>>) -> Self {
+        Self { control, unrestricted: Caller::without_access_control() }
     }
 
     pub fn is_on(&self) -> bool {
         self.control.is_some()
     }
 
-    /// Who comes with this key or token, if their call is one that may be made now.
+    /// Authenticates a call by its key or token, and counts it against the rate limit.
     ///
     /// # Errors
-    /// Why not.
-    pub fn admit(&self, credential: &str) -> Result<Pass, Refusal> {
+    /// Why the call is refused.
+    pub fn authenticate(&self, credential: &str) -> Result<Pass, AccessDenied> {
         let Some(control) = &self.control else {
-            let caller = self.everybody.clone();
+            let caller = self.unrestricted.clone();
             return Ok(Pass { credential: caller.credential.clone(), caller, control: None });
         };
-        let caller = control.identify(credential).map_err(Refusal::Bad)?;
+        let caller = control.identify(credential).map_err(AccessDenied::Bad)?;
         if let Some(rate) = &control.rate {
             rate.take(&caller.credential, Instant::now())?;
         }
         Ok(Pass { caller, control: self.control.clone(), credential: credential.into() })
     }
 
-    /// Whose key or token it is, for calls that need none. It does not count as a call.
-    pub fn known(&self, credential: &str) -> Option<Caller> {
+    /// The owner of a key or token, for calls that need none. Does not count against the rate limit.
+    pub fn identify(&self, credential: &str) -> Option<Caller> {
         self.control.as_ref()?.identify(credential).ok()
     }
 
-    /// Whether there are keys for different queues, so that callers have shares of what all need.
-    pub fn has_parts(&self) -> bool {
-        self.keys().is_some_and(|keys| keys.has_parts())
+    /// Whether keys have different patterns, so that shared limits are divided between them.
+    pub fn has_partitions(&self) -> bool {
+        self.keys().is_some_and(|keys| keys.has_partitions())
     }
 
-    /// Which of different keys' patterns a queue belongs to.
-    pub fn part(&self, queue: &QueueName) -> Option<usize> {
-        self.keys()?.part(queue)
+    /// The index of the key pattern that a queue belongs to, where keys have different patterns.
+    pub fn partition(&self, queue: &QueueName) -> Option<usize> {
+        self.keys()?.partition(queue)
     }
 
-    /// Who pays for what a caller takes: a key for itself. Tokens are many and made at will, so those that one pattern of the keys
-    /// covers pay together, and so do the others of one issuer.
+    /// The account that a caller's use of shared limits is charged to: a key has its own. Tokens are cheap to make, so all tokens
+    /// covered by one key pattern share an account, and so do the other tokens of one issuer.
     pub fn payer(&self, caller: &Caller) -> Arc<str> {
         if caller.key_name().is_some() {
             return caller.credential.clone();
@@ -177,31 +182,31 @@ impl Access {
         pattern.map_or_else(|| caller.issuer().into(), Into::into)
     }
 
-    fn keys(&self) -> Option<Arc<Keys>> {
+    fn keys(&self) -> Option<Arc<ApiKeys>> {
         self.control.as_ref()?.keys.as_ref().map(Watched::now)
     }
 
-    /// What signs tokens. `None`: there is no secret to do it with.
+    /// Signs tokens. `None`: no secret is configured.
     pub fn signer(&self) -> Option<&Signer> {
         self.control.as_ref()?.tokens.signer()
     }
 
-    /// Reads the files again when they have changed, until `stop`.
+    /// Reloads the files when they change, until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        files::keep_looking("keys", move || self.look(), stop).await;
+        files::watch("keys", move || self.check_files(), stop).await;
     }
 
-    /// One look at the files; answers how long after it the next one is.
-    fn look(&self) -> Duration {
+    /// Checks the files once, and returns the time until the next check.
+    fn check_files(&self) -> Duration {
         let control = self.control.as_ref();
-        let keys = control.and_then(|control| control.keys.as_ref()).map(Watched::look);
-        let issuers = control.and_then(|control| control.issuers.as_ref()).map(Watched::look);
-        keys.into_iter().chain(issuers).min().unwrap_or(files::LOOK)
+        let keys = control.and_then(|control| control.keys.as_ref()).map(Watched::check);
+        let issuers = control.and_then(|control| control.issuers.as_ref()).map(Watched::check);
+        keys.into_iter().chain(issuers).min().unwrap_or(files::CHECK_INTERVAL)
     }
 }
 
-impl Control {
-    fn identify(&self, credential: &str) -> Result<Caller, Bad> {
+impl AccessControl {
+    fn identify(&self, credential: &str) -> Result<Caller, InvalidCredential> {
         let by_key = self.keys.as_ref().and_then(|keys| keys.now().find(credential));
         by_key.unwrap_or_else(|| {
             let issuers = self.issuers.as_ref().map(Watched::now);

@@ -10,22 +10,25 @@ use anyhow::anyhow;
 use intray::{
     access::{self, Rotated, Signer},
     bulk,
-    config::{self, Backup, Checking, Cli, Command, Key, KeyTask, LogFormat, Migrate, Move, Restore, Serve, Token},
-    embedded::{self, Copied},
+    config::{
+        self, Backup, CheckOptions, Cli, Command, KeyCommand, KeyTask, LogFormat, Migrate, Move, Restore, Serve,
+        TokenOptions,
+    },
     healthcheck,
     service::{self, Backend},
     store::{self, Check, Moved, Queues},
     top,
 };
+use intray_embedded::Copied;
 use tokio::runtime::Builder;
 use tracing_subscriber::fmt;
 
-/// An import that came to its end, and not all of it was taken.
-const SOME_REFUSED: u8 = 3;
+/// Exit code of an import that ran to its end and had refused lines.
+const EXIT_SOME_REFUSED: u8 = 3;
 
 fn main() -> ExitCode {
     let command = Cli::read();
-    // A service says it in its log; a probe each few seconds is not the place.
+    // A service logs these instead, and a probe that runs every few seconds would repeat them.
     if !matches!(command, Command::Serve(_) | Command::Healthcheck(_)) {
         config::strangers().iter().for_each(|line| eprintln!("intray: {line}"));
     }
@@ -47,7 +50,7 @@ fn main() -> ExitCode {
         Command::Key(options) => key(options),
         Command::Completions { shell } => print(&config::completions(shell)),
         Command::Man => config::manual().map_err(Into::into).and_then(|page| print(&page)),
-        Command::Serve(options) => logged(options.store.log_format)
+        Command::Serve(options) => init_logging(options.store.log_format)
             .and_then(|()| run(Builder::new_multi_thread().worker_threads(options.threads()), serve(options))),
         Command::Migrate(options) => block_on(migrate(options)),
         Command::Move(options) => block_on(leave(options)),
@@ -55,18 +58,18 @@ fn main() -> ExitCode {
         Command::Restore(options) => restore(&options),
         Command::Import(options) => match block_on(async move { bulk::import(&options).await }) {
             Ok(0) => Ok(()),
-            Ok(_) => return ExitCode::from(SOME_REFUSED),
+            Ok(_) => return ExitCode::from(EXIT_SOME_REFUSED),
             Err(error) => Err(error),
         },
         Command::Export(options) => block_on(async move { bulk::export(&options).await }),
-        Command::Check(Checking { serve, acl: true }) => {
+        Command::Check(CheckOptions { serve, acl: true }) => {
             println!(
                 "{}",
                 store::needed_rights(serve.store.prefix.as_str(), serve.store.redis_url().is_of_a_cluster())
             );
             Ok(())
         }
-        Command::Check(Checking { serve, acl: false }) => block_on(check(serve)),
+        Command::Check(CheckOptions { serve, acl: false }) => block_on(check(serve)),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -77,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whoever has read enough may close the pipe.
+/// Writes to standard output. A reader that closes the pipe early is no error.
 fn print(text: &[u8]) -> anyhow::Result<()> {
     match std::io::stdout().write_all(text) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
@@ -92,12 +95,12 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 fn run<T>(runtime: &mut Builder, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = runtime.enable_all().build()?;
     let outcome = runtime.block_on(work);
-    // A thread that hangs in a file of a dead disk is not waited for.
+    // Does not wait for a thread that hangs in a file on a dead disk.
     runtime.shutdown_background();
     outcome
 }
 
-fn logged(format: LogFormat) -> anyhow::Result<()> {
+fn init_logging(format: LogFormat) -> anyhow::Result<()> {
     let (filter, odd) = config::levels();
     let logs = fmt().with_env_filter(filter).with_target(false);
     match format {
@@ -110,12 +113,12 @@ fn logged(format: LogFormat) -> anyhow::Result<()> {
 }
 
 async fn serve(options: Serve) -> anyhow::Result<()> {
-    let stop = service::told_to_end()?;
+    let stop = service::shutdown_signal()?;
     service::serve(options, stop).await
 }
 
-/// Only the token goes to standard output.
-fn token(options: &Token) -> anyhow::Result<()> {
+/// Prints the token alone to standard output.
+fn token(options: &TokenOptions) -> anyhow::Result<()> {
     let secret = options.signing.secrets().next();
     let secret =
         secret.ok_or_else(|| anyhow!("there is nothing to sign with: --token-secret or --token-secret-file"))?;
@@ -127,8 +130,8 @@ fn token(options: &Token) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The key and its line, each a line of standard output; what they are is said beside them.
-fn key(options: Key) -> anyhow::Result<()> {
+/// Prints the key and its line to standard output, and what they are to standard error.
+fn key(options: KeyCommand) -> anyhow::Result<()> {
     match options.task().ok_or_else(|| anyhow!("a name and a role, or --revoke or --rotate and --keys-file"))? {
         KeyTask::Make { name, role, pattern, until } => {
             let made = access::make(&name, role, &pattern, until);
@@ -156,14 +159,14 @@ fn key(options: Key) -> anyhow::Result<()> {
 
 fn backup(options: &Backup) -> anyhow::Result<()> {
     let data = options.data_dir().map_err(anyhow::Error::msg)?;
-    let Copied { files, bytes } = embedded::backup(data, &options.to)?;
+    let Copied { files, bytes } = intray_embedded::backup(data, &options.to)?;
     println!("{} is copied to {}: {files} files, {bytes} bytes", data.display(), options.to.display());
     Ok(())
 }
 
 fn restore(options: &Restore) -> anyhow::Result<()> {
     let data = options.data_dir().map_err(anyhow::Error::msg)?;
-    let Copied { files, bytes } = embedded::restore(&options.from, data)?;
+    let Copied { files, bytes } = intray_embedded::restore(&options.from, data)?;
     println!("{} is restored to {}: {files} files, {bytes} bytes", options.from.display(), data.display());
     Ok(())
 }
@@ -220,7 +223,7 @@ async fn leave_for(queues: &Queues, target: &Queues, place: &str, dry_run: bool)
         queues.iter().for_each(|queue| println!("{queue}: would be moved to {place}"));
         return Ok(());
     }
-    service::fit(target).await.map_err(place_is_wrong)?;
+    service::check_store(target).await.map_err(place_is_wrong)?;
     let moved = queues.move_to(target, place, &|line| eprintln!("{line}")).await?;
     match moved.queues.len() {
         0 if moved.was_done => println!("the queues have moved to {place} before"),
@@ -240,10 +243,10 @@ async fn stay(queues: &Queues, target: Option<&Queues>) -> anyhow::Result<()> {
 async fn check(options: Serve) -> anyhow::Result<()> {
     let refusal = options.exposure().err();
     let is_warning = refusal.is_none();
-    let exposure = Check { name: "listen", problem: refusal.or_else(|| options.is_open()), is_warning };
+    let exposure = Check { name: "listen", problem: refusal.or_else(|| options.exposure_warning()), is_warning };
     let access = Check { name: "access", problem: service::access(&options).err(), is_warning: false };
     let certificate = Check { name: "certificate", problem: service::certificate(&options).err(), is_warning: false };
-    let secrets = Check { name: "secrets", problem: options.open_secrets(), is_warning: true };
+    let secrets = Check { name: "secrets", problem: options.world_readable_secrets(), is_warning: true };
     let backend = Backend::look(&options.store).await?;
     let mut checks = vec![exposure, access, certificate, secrets];
     checks.extend(backend.queues.allowed().await);

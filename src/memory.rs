@@ -17,12 +17,12 @@ static TUNED: &[u8; 57] = b"tcache_nslots_small_min:100,tcache_gc_incr_bytes:104
 /// Bytes that are in use, small and large ones.
 pub fn allocated() -> Option<usize> {
     // The figures are those of when this was last counted on.
-    tell(c"epoch", 1_u64)?;
-    ask(c"stats.allocated")
+    write_control(c"epoch", 1_u64)?;
+    read_control(c"stats.allocated")
 }
 
 #[expect(unsafe_code, reason = "the allocator's figures have no other door")]
-fn ask(name: &CStr) -> Option<usize> {
+fn read_control(name: &CStr) -> Option<usize> {
     let (mut value, mut length) = (0_usize, size_of::<usize>());
     // SAFETY: the value has the length that is said, and this name's value is a `size_t`; where it is not, that is an error.
     let error = unsafe {
@@ -32,7 +32,7 @@ fn ask(name: &CStr) -> Option<usize> {
 }
 
 #[expect(unsafe_code, reason = "the allocator's figures have no other door")]
-fn tell(name: &CStr, mut value: u64) -> Option<()> {
+fn write_control(name: &CStr, mut value: u64) -> Option<()> {
     // SAFETY: as in `ask`; this name's value is a `uint64_t`.
     let error = unsafe {
         let none = ptr::null_mut();
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_is_counted_and_what_is_given_back_is_not() {
+    fn allocated_bytes_grow_and_shrink_with_use() {
         const MANY: usize = 64 << 20;
         let before = allocated().expect("a count");
         let held = vec![1_u8; MANY];
@@ -55,11 +55,11 @@ mod tests {
         drop(held);
         let after = allocated().expect("a count");
         assert!(after < before + MANY / 2, "{before}, {meanwhile}, then {after}");
-        assert_eq!(ask(c"stats.nothing"), None);
+        assert_eq!(read_control(c"stats.nothing"), None);
     }
 
     #[test]
-    fn the_allocator_has_read_what_it_is_told() {
-        assert_eq!(ask(c"opt.tcache_gc_incr_bytes"), Some(1 << 20));
+    fn allocator_has_read_its_configuration() {
+        assert_eq!(read_control(c"opt.tcache_gc_incr_bytes"), Some(1 << 20));
     }
 }

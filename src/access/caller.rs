@@ -1,118 +1,137 @@
-//! Who calls, and whom calls are for.
+//! The caller of a request, and the role that a route requires.
 
 use std::sync::Arc;
 
-use super::{Pattern, Role, Until};
+use super::{CredentialExpiry, Pattern, Role};
 use crate::job::{Name, QueueName};
 
-/// How a key's credential begins, and a token's: neither can be taken for the other.
+/// The first line of a caller's account name: a key's and a token's never collide.
 const KEY: &str = "key\n";
 const TOKEN: &str = "token\n";
 
-/// Whom a call is for.
+/// The role that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Who {
-    /// Nobody in particular: no credential is looked at.
-    Anyone,
-    /// Whoever shows a credential that is one.
-    Somebody,
+pub enum RequiredRole {
+    /// No credential is needed or checked.
+    Public,
+    /// Any valid credential.
+    Authenticated,
     Worker,
     Producer,
-    /// What workers read of what is held, viewers read too.
-    Holdings,
-    /// What producers read, viewers read too.
-    Reader,
+    /// Reads of reservations: for workers, and for viewers.
+    WorkerOrViewer,
+    /// Reads of jobs and batches: for producers, and for viewers.
+    ProducerOrViewer,
     Viewer,
     Operator,
 }
 
 impl Role {
-    /// An operator may do everything.
-    pub fn may(self, who: Who) -> bool {
+    /// An operator may make every call.
+    pub fn allows_calls_for(self, who: RequiredRole) -> bool {
         match self {
-            Self::Worker => matches!(who, Who::Anyone | Who::Somebody | Who::Worker | Who::Holdings),
-            Self::Producer => matches!(who, Who::Anyone | Who::Somebody | Who::Producer | Who::Reader),
-            Self::Viewer => matches!(who, Who::Anyone | Who::Somebody | Who::Holdings | Who::Reader | Who::Viewer),
+            Self::Worker => matches!(
+                who,
+                RequiredRole::Public
+                    | RequiredRole::Authenticated
+                    | RequiredRole::Worker
+                    | RequiredRole::WorkerOrViewer
+            ),
+            Self::Producer => matches!(
+                who,
+                RequiredRole::Public
+                    | RequiredRole::Authenticated
+                    | RequiredRole::Producer
+                    | RequiredRole::ProducerOrViewer
+            ),
+            Self::Viewer => matches!(
+                who,
+                RequiredRole::Public
+                    | RequiredRole::Authenticated
+                    | RequiredRole::WorkerOrViewer
+                    | RequiredRole::ProducerOrViewer
+                    | RequiredRole::Viewer
+            ),
             Self::Operator => true,
         }
     }
 }
 
-/// Who makes a call. Nothing in it is secret.
+/// The caller of a request. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub role: Role,
-    /// The only worker that this caller may be; a key may name any.
+    /// The only worker name this caller may use; a key may use any.
     pub worker: Option<Name>,
-    /// When they are nobody any more.
-    pub until: Option<Until>,
+    /// When the credential expires.
+    pub until: Option<CredentialExpiry>,
     queues: Arc<[Pattern]>,
     pub(super) credential: Arc<str>,
 }
 
 impl Caller {
-    /// Whoever calls a service without access control.
-    pub fn everybody() -> Self {
+    /// The caller of a service without access control.
+    pub fn without_access_control() -> Self {
         Self { role: Role::Operator, worker: None, until: None, queues: [Pattern::all()].into(), credential: "".into() }
     }
 
-    /// Two keys of one name are one credential.
-    pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<Until>) -> Self {
+    /// Two keys of one name count as one credential.
+    pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<CredentialExpiry>) -> Self {
         Self { role, worker: None, until, queues: [queues].into(), credential: [KEY, name].concat().into() }
     }
 
-    /// A token is for a worker, whoever signed it.
-    pub(super) fn of_token(issuer: &str, worker: Name, queues: Vec<Pattern>, until: Until) -> Self {
+    /// A token is always a worker's, for every issuer.
+    pub(super) fn of_token(issuer: &str, worker: Name, queues: Vec<Pattern>, until: CredentialExpiry) -> Self {
         let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
         Self { role: Role::Worker, worker: Some(worker), until: Some(until), queues: queues.into(), credential }
     }
 
-    /// Whether it is still they: when that ends may have changed.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    /// Whether two callers are the same except for their expiry.
+    pub(super) fn is_same_caller(&self, other: &Self) -> bool {
         *self == Self { until: self.until, ..other.clone() }
     }
 
-    pub(super) fn has_ended(&self) -> bool {
-        self.until.is_some_and(Until::is_over)
+    pub(super) fn has_expired(&self) -> bool {
+        self.until.is_some_and(CredentialExpiry::has_expired)
     }
 
-    /// Whether a queue is any of this caller's business.
-    pub fn sees(&self, queue: &QueueName) -> bool {
+    /// Whether this caller may see the queue.
+    pub fn may_see(&self, queue: &QueueName) -> bool {
         self.queues.iter().any(|pattern| pattern.matches(queue))
     }
 
-    /// Whether all queues of a pattern are.
+    /// Whether this caller may see every queue of the pattern.
     pub fn covers(&self, pattern: &Pattern) -> bool {
         self.queues.iter().any(|own| own.covers(pattern))
     }
 
-    /// The queues that are.
+    /// The patterns of the queues this caller may see.
     pub fn patterns(&self) -> &[Pattern] {
         &self.queues
     }
 
-    /// The queues that a token names one by one: where its worker looks for work without saying so.
-    pub fn own_queues(&self) -> Option<Vec<QueueName>> {
+    /// The queues of a token that names each queue exactly: the default of its worker's reserve calls.
+    pub fn named_queues(&self) -> Option<Vec<QueueName>> {
         self.worker.as_ref()?;
         self.queues.iter().map(Pattern::exact).collect()
     }
 
-    /// Tells callers apart where their calls must not meet. Empty without access control.
+    /// Identifies the caller, for state that must be separate for each. Empty without access control.
     pub fn credential(&self) -> &str {
         &self.credential
     }
 
-    /// The same to keep, where what one caller takes is counted.
-    pub fn account(&self) -> Arc<str> {
+    /// The same as a shared string.
+    pub fn credential_owned(&self) -> Arc<str> {
         self.credential.clone()
     }
 
-    /// Who signed their token: what stands before its worker.
+    /// The issuer of the token: the part before the worker's name.
     pub(super) fn issuer(&self) -> &str {
         self.credential.rsplit_once('\n').map_or(&*self.credential, |(issuer, _)| issuer)
     }
 
-    /// The name of their key. A token has none, and nor has anybody without access control.
+    /// The name of the key. `None` for tokens, and without access control.
     pub fn key_name(&self) -> Option<&str> {
         self.credential.strip_prefix(KEY)
     }
@@ -123,10 +142,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_role_may_do_what_is_for_it_and_an_operator_all() {
-        use Who::{Anyone, Holdings, Operator, Producer, Reader, Somebody, Viewer, Worker};
-        let all = [Anyone, Somebody, Worker, Holdings, Producer, Reader, Viewer, Operator];
-        let may = |role: Role| all.map(|who| if role.may(who) { 'x' } else { '.' }).iter().collect::<String>();
+    fn roles_allow_their_own_calls_and_an_operator_all() {
+        use RequiredRole::{
+            Authenticated, Operator, Producer, ProducerOrViewer, Public, Viewer, Worker, WorkerOrViewer,
+        };
+        let all = [Public, Authenticated, Worker, WorkerOrViewer, Producer, ProducerOrViewer, Viewer, Operator];
+        let may =
+            |role: Role| all.map(|who| if role.allows_calls_for(who) { 'x' } else { '.' }).iter().collect::<String>();
         assert_eq!(
             Role::ALL.map(|role| (role, may(role))),
             [
@@ -139,12 +161,17 @@ mod tests {
     }
 
     #[test]
-    fn who_has_longer_is_the_same_and_who_has_another_role_is_not() {
+    fn same_caller_ignores_expiry_but_not_the_role() {
         let until = |date: &str| date.parse().ok();
         let key = |role, until| Caller::of_key("web", role, Pattern::all(), until);
         let now = key(Role::Viewer, None);
-        assert!(now.is(&key(Role::Viewer, until("2030-01-01"))) && key(Role::Viewer, until("2030-01-01")).is(&now));
-        assert!(!now.is(&key(Role::Producer, None)) && !now.is(&Caller::everybody()));
-        assert_eq!((now.key_name(), Caller::everybody().key_name()), (Some("web"), None));
+        assert!(
+            now.is_same_caller(&key(Role::Viewer, until("2030-01-01")))
+                && key(Role::Viewer, until("2030-01-01")).is_same_caller(&now)
+        );
+        assert!(
+            !now.is_same_caller(&key(Role::Producer, None)) && !now.is_same_caller(&Caller::without_access_control())
+        );
+        assert_eq!((now.key_name(), Caller::without_access_control().key_name()), (Some("web"), None));
     }
 }

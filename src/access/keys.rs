@@ -1,17 +1,17 @@
-//! API keys. Only their hashes are kept: a key is long and random, so a fast hash is enough.
+//! API keys. The file holds only their hashes: a key is long and random, so a fast hash is enough.
 
 use subtle::ConstantTimeEq;
 
-use super::{Bad, Caller, Pattern, Role, Until};
+use super::{Caller, CredentialExpiry, InvalidCredential, Pattern, Role};
 use crate::{
-    files::Described,
+    files::Describe,
     job::{Invalid, QueueName},
     sha256::{Sha256, hex},
 };
 
 type Hash = [u8; 32];
 
-/// Says whose a key is, in the file and in figures. Two keys of one name are one credential: so a key is replaced.
+/// The name of a key's owner, in the file and in metrics. Two keys of one name count as one credential, so that a key can be rotated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyName(String);
 
@@ -32,12 +32,12 @@ impl std::str::FromStr for KeyName {
     }
 }
 
-/// The first digits of a key's hash, as they stand in the file: tells keys of one name apart.
+/// The first digits of a key's hash, as the file has them: they distinguish keys of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashStart(String);
 
-/// So many of them are shown.
-pub(super) const SHOWN: usize = 8;
+/// Digits of a hash that are shown to an operator.
+pub(super) const SHOWN_HASH_DIGITS: usize = 8;
 
 impl std::str::FromStr for HashStart {
     type Err = Invalid;
@@ -49,29 +49,29 @@ impl std::str::FromStr for HashStart {
     }
 }
 
-/// The file's content.
-pub(super) struct Keys {
-    keys: Vec<Key>,
-    /// Their patterns, each once, the narrowest first.
+/// The parsed keys file.
+pub(super) struct ApiKeys {
+    keys: Vec<ApiKey>,
+    /// The distinct patterns of the keys, the narrowest first.
     patterns: Vec<Pattern>,
 }
 
-pub(super) struct Key {
+pub(super) struct ApiKey {
     hash: Hash,
     pub(super) caller: Caller,
 }
 
-impl Keys {
-    /// `<name> <role> <pattern> <sha256 in hex> [until <date>]` a line; empty lines and what begins with `#` say nothing.
+impl ApiKeys {
+    /// One key a line: `<name> <role> <pattern> <sha256 in hex> [until <date>]`. Empty lines and lines that begin with `#` are ignored.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let mut keys: Vec<Key> = Vec::new();
+        let mut keys: Vec<ApiKey> = Vec::new();
         for (index, line) in text.lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            // Never a word of the line: a key may stand there by mistake.
-            let key = read(line).map_err(|rule| format!("line {}: {rule}", index + 1))?;
+            // The error never quotes the line: an operator may have put the key itself there.
+            let key = parse_line(line).map_err(|rule| format!("line {}: {rule}", index + 1))?;
             if keys.iter().any(|other| other.hash == key.hash) {
                 return Err(format!("line {}: the same key is on a line before", index + 1));
             }
@@ -83,18 +83,18 @@ impl Keys {
         Ok(Self { keys, patterns })
     }
 
-    /// Whether there are keys for different queues.
-    pub(super) fn has_parts(&self) -> bool {
+    /// Whether keys have different patterns.
+    pub(super) fn has_partitions(&self) -> bool {
         self.patterns.len() > 1
     }
 
-    /// Which pattern a queue belongs to, of different ones: the narrowest that matches.
-    pub(super) fn part(&self, queue: &QueueName) -> Option<usize> {
+    /// The index of the narrowest pattern that matches a queue, if there are different patterns.
+    pub(super) fn partition(&self, queue: &QueueName) -> Option<usize> {
         let nth = || self.patterns.iter().position(|pattern| pattern.matches(queue)).unwrap_or(self.patterns.len());
-        self.has_parts().then(nth)
+        self.has_partitions().then(nth)
     }
 
-    /// The narrowest pattern of a key that covers all these.
+    /// The narrowest key pattern that covers all of these.
     pub(super) fn covering(&self, queues: &[Pattern]) -> Option<&Pattern> {
         self.patterns.iter().find(|pattern| queues.iter().all(|queue| pattern.covers(queue)))
     }
@@ -103,8 +103,8 @@ impl Keys {
         self.keys.is_empty()
     }
 
-    /// Every hash is compared, and each in constant time. A key that has ended is told from one that there is not.
-    pub(super) fn find(&self, key: &str) -> Option<Result<Caller, Bad>> {
+    /// Compares every hash, each in constant time. An expired key is reported apart from an unknown one.
+    pub(super) fn find(&self, key: &str) -> Option<Result<Caller, InvalidCredential>> {
         let hash = Sha256::digest(key);
         let mut found = None;
         for key in &self.keys {
@@ -112,33 +112,33 @@ impl Keys {
                 found = Some(&key.caller);
             }
         }
-        found.map(|caller| if caller.has_ended() { Err(Bad::Ended) } else { Ok(caller.clone()) })
+        found.map(|caller| if caller.has_expired() { Err(InvalidCredential::Ended) } else { Ok(caller.clone()) })
     }
 }
 
-impl Described for Keys {
-    fn described(&self) -> String {
-        match self.keys.iter().filter(|key| key.caller.has_ended()).count() {
+impl Describe for ApiKeys {
+    fn describe(&self) -> String {
+        match self.keys.iter().filter(|key| key.caller.has_expired()).count() {
             0 => format!("{} keys", self.keys.len()),
             ended => format!("{} keys, {ended} of them past their end", self.keys.len()),
         }
     }
 }
 
-/// Whether a line is of a key of that name, and of that hash; it need not be sound.
-pub(super) fn is_of(line: &str, name: &KeyName, hash: Option<&HashStart>) -> bool {
+/// Whether a line belongs to the key of that name and hash. The line may be invalid otherwise.
+pub(super) fn is_line_of(line: &str, name: &KeyName, hash: Option<&HashStart>) -> bool {
     let mut words = line.split_whitespace();
     words.next() == Some(name.as_str())
         && hash.is_none_or(|start| words.nth(2).is_some_and(|hash| hash.to_ascii_lowercase().starts_with(&start.0)))
 }
 
-pub(super) fn read(line: &str) -> Result<Key, String> {
+pub(super) fn parse_line(line: &str) -> Result<ApiKey, String> {
     let words: Vec<_> = line.split_whitespace().collect();
     let (name, role, pattern, hash, until) = match *words.as_slice() {
         [name, role, pattern, hash] => (name, role, pattern, hash, None),
         [name, role, pattern, hash, "until", date] => (name, role, pattern, hash, Some(date)),
         _ => {
-            let form = "must be a name, a role, a pattern and the SHA-256 of a key, and may say until when";
+            let form = "must be a name, a role, a pattern and the SHA-256 of a key, and may end with `until <date>`";
             return Err(form.to_owned());
         }
     };
@@ -146,8 +146,8 @@ pub(super) fn read(line: &str) -> Result<Key, String> {
     let role = Role::parse(role).ok_or("the role must be worker, producer, viewer or operator")?;
     let pattern = Pattern::parse(pattern).map_err(|rule| format!("the pattern {rule}"))?;
     let hash = unhex(hash).ok_or("the SHA-256 must be 64 hex digits")?;
-    let until = until.map(str::parse::<Until>).transpose().map_err(|rule| format!("the end {rule}"))?;
-    Ok(Key { hash, caller: Caller::of_key(name.as_str(), role, pattern, until) })
+    let until = until.map(str::parse::<CredentialExpiry>).transpose().map_err(|rule| format!("the end {rule}"))?;
+    Ok(ApiKey { hash, caller: Caller::of_key(name.as_str(), role, pattern, until) })
 }
 
 fn unhex(text: &str) -> Option<Hash> {
@@ -157,14 +157,14 @@ fn unhex(text: &str) -> Option<Hash> {
     bytes?.try_into().ok()
 }
 
-/// A new key, and what stands of it in the file.
+/// A new key, and its line for the file.
 pub struct MadeKey {
     pub key: String,
     pub line: String,
 }
 
-/// 256 random bits. The prefix lets scanners of repositories find one that got lost.
-pub fn make(name: &KeyName, role: Role, pattern: &Pattern, until: Option<Until>) -> MadeKey {
+/// Makes a key of 256 random bits. The prefix lets secret scanners recognize a leaked key.
+pub fn make(name: &KeyName, role: Role, pattern: &Pattern, until: Option<CredentialExpiry>) -> MadeKey {
     let mut bits = [0; 32];
     getrandom::fill(&mut bits).expect("the operating system has randomness");
     let key = format!("intray_{}", hex(&bits));
@@ -182,11 +182,11 @@ mod tests {
     }
 
     fn refusal(text: &str) -> String {
-        Keys::parse(text).err().expect("a refusal")
+        ApiKeys::parse(text).err().expect("a refusal")
     }
 
     #[test]
-    fn a_key_that_was_made_is_found_by_its_line() {
+    fn made_key_is_found_by_its_line() {
         let (web, old) = (made("web", Role::Producer, "reviews*"), made("web", Role::Producer, "*"));
         assert_ne!(web.key, old.key);
         let file = format!(
@@ -194,28 +194,30 @@ mod tests {
             web.line.replace(' ', "\t"),
             old.line.to_uppercase().replace("WEB PRODUCER", "web producer")
         );
-        let keys = Keys::parse(&file).expect("a file");
+        let keys = ApiKeys::parse(&file).expect("a file");
         let caller = keys.find(&web.key).expect("known").expect("not over");
         assert_eq!((caller.role, caller.credential()), (Role::Producer, "key\nweb"));
-        assert!(caller.sees(&QueueName::parse("reviews-de").expect("a queue")) && !caller.sees(&QueueName::default()));
+        assert!(
+            caller.may_see(&QueueName::parse("reviews-de").expect("a queue")) && !caller.may_see(&QueueName::default())
+        );
         assert!(keys.find(&old.key).is_some(), "two keys of one name, while one replaces the other");
         let until = made("queue", Role::Worker, "until");
-        assert!(Keys::parse(&until.line).expect("a file").find(&until.key).is_some(), "so may a queue be called");
+        assert!(ApiKeys::parse(&until.line).expect("a file").find(&until.key).is_some(), "so may a queue be called");
         for wrong in ["", "web", &web.line, &web.key[1..], &format!("{} ", web.key), &web.key.to_uppercase()] {
             assert!(keys.find(wrong).is_none(), "{wrong}");
         }
-        assert!(Keys::parse("# nobody\n").expect("a file").find(&web.key).is_none());
+        assert!(ApiKeys::parse("# empty\n").expect("a file").find(&web.key).is_none());
     }
 
     #[test]
-    fn queues_belong_to_the_narrowest_pattern() {
+    fn queue_belongs_to_the_narrowest_matching_pattern() {
         let file = |lines: &[(&str, &str)]| {
             let lines: Vec<_> = lines.iter().map(|(name, pattern)| made(name, Role::Producer, pattern).line).collect();
-            Keys::parse(&lines.join("\n")).expect("a file")
+            ApiKeys::parse(&lines.join("\n")).expect("a file")
         };
         let keys = file(&[("root", "*"), ("a", "a-*"), ("more", "a-*"), ("b", "b-*"), ("one", "a-1")]);
-        let part = |queue: &str| keys.part(&QueueName::parse(queue).expect("a queue"));
-        assert!(keys.has_parts() && part("a-2") == part("a-3") && part("c") == part("d"));
+        let part = |queue: &str| keys.partition(&QueueName::parse(queue).expect("a queue"));
+        assert!(keys.has_partitions() && part("a-2") == part("a-3") && part("c") == part("d"));
         for (one, other) in [("a-1", "a-2"), ("a-2", "b-2"), ("b-2", "c"), ("a-2", "c")] {
             assert_ne!(part(one), part(other), "{one} {other}");
         }
@@ -226,25 +228,25 @@ mod tests {
         assert_eq!(covering(&["a-7", "a-8"]).as_deref(), Some("a-*"));
         assert_eq!(covering(&["a-7", "b-8"]).as_deref(), Some("*"));
         let alike = file(&[("a", "a-*"), ("more", "a-*")]);
-        assert!(!alike.has_parts() && alike.part(&QueueName::parse("a-1").expect("a queue")).is_none());
+        assert!(!alike.has_partitions() && alike.partition(&QueueName::parse("a-1").expect("a queue")).is_none());
     }
 
     #[test]
-    fn a_key_is_found_until_its_end_and_then_told_from_none() {
+    fn expired_key_is_reported_apart_from_an_unknown_one() {
         let (over, ahead) =
             ("1970-01-02".parse().expect("a date"), "2999-12-31T23:59:59.5+01:00".parse().expect("a time"));
         let of = |until| make(&"web".parse().expect("a name"), Role::Viewer, &Pattern::all(), until);
         let (old, new, other) = (of(Some(over)), of(Some(ahead)), of(None));
         assert!(old.line.ends_with(" until 1970-01-03T00:00:00Z"), "{}", old.line);
-        let keys = Keys::parse(&format!("{}\n{}\n{}", old.line, new.line, other.line)).expect("a file");
-        assert_eq!(keys.find(&old.key), Some(Err(Bad::Ended)));
+        let keys = ApiKeys::parse(&format!("{}\n{}\n{}", old.line, new.line, other.line)).expect("a file");
+        assert_eq!(keys.find(&old.key), Some(Err(InvalidCredential::Ended)));
         let until = |key: &str| keys.find(key).expect("known").expect("not over").until;
         assert_eq!((until(&new.key), until(&other.key)), (Some(ahead), None));
-        assert_eq!(keys.described(), "3 keys, 1 of them past their end");
+        assert_eq!(keys.describe(), "3 keys, 1 of them past their end");
     }
 
     #[test]
-    fn a_line_that_is_wrong_is_named_and_not_repeated() {
+    fn invalid_line_is_named_by_number_and_not_quoted() {
         let good = made("a", Role::Operator, "*");
         let hash = good.line.rsplit(' ').next().expect("a hash");
         for (line, word) in [
@@ -263,9 +265,12 @@ mod tests {
             (format!("a operator * {}é", &hash[2..]), "SHA-256"),
             (good.key.clone(), "must be a name"),
         ] {
-            let said = refusal(&format!("{}\n# comment\n{line}\n", made("b", Role::Worker, "*").line));
-            assert!(said.starts_with("line 3: ") && said.contains(word), "{line}: {said}");
-            assert!(!said.contains("secret") && !said.contains(&good.key) && !said.contains(hash), "{said}");
+            let message = refusal(&format!("{}\n# comment\n{line}\n", made("b", Role::Worker, "*").line));
+            assert!(message.starts_with("line 3: ") && message.contains(word), "{line}: {message}");
+            assert!(
+                !message.contains("secret") && !message.contains(&good.key) && !message.contains(hash),
+                "{message}"
+            );
         }
         assert_eq!(refusal(&format!("{0}\n{0}", good.line)), "line 2: the same key is on a line before");
     }

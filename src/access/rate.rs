@@ -1,5 +1,5 @@
-//! How often one credential may call: a bucket that fills by so many a second and holds a second's worth. By hand, because
-//! governor cannot be asked whether it knows a credential, and a full house would be swept at every call.
+//! The rate limit per credential: a token bucket that refills `per_second` and holds one second's worth. Written by hand because
+//! the governor crate cannot tell whether it knows a credential, and would sweep a full table at every call.
 
 use std::{
     collections::HashMap,
@@ -7,12 +7,12 @@ use std::{
     time::Instant,
 };
 
-use super::Refusal;
+use super::AccessDenied;
 
-/// Beyond so many buckets the full ones go: they say no more than none.
-const BUCKETS: usize = 10_000;
+/// Above this many buckets the full ones are dropped: a full bucket limits nothing.
+const MAX_BUCKETS: usize = 10_000;
 
-pub(super) struct Rate {
+pub(super) struct RateLimiter {
     per_second: f64,
     buckets: Mutex<HashMap<Arc<str>, Bucket>>,
 }
@@ -22,29 +22,29 @@ struct Bucket {
     at: Instant,
 }
 
-impl Rate {
-    /// `None` for 0, which is no limit.
+impl RateLimiter {
+    /// `None` for 0: no limit.
     pub(super) fn new(per_second: u32) -> Option<Self> {
         (per_second > 0).then(|| Self { per_second: per_second.into(), buckets: Mutex::default() })
     }
 
-    pub(super) fn take(&self, credential: &Arc<str>, now: Instant) -> Result<(), Refusal> {
+    pub(super) fn take(&self, credential: &Arc<str>, now: Instant) -> Result<(), AccessDenied> {
         let mut buckets = self.buckets.lock().unwrap_or_else(PoisonError::into_inner);
-        if buckets.len() >= BUCKETS && !buckets.contains_key(credential) {
-            buckets.retain(|_, bucket| self.filled(bucket, now) < self.per_second);
+        if buckets.len() >= MAX_BUCKETS && !buckets.contains_key(credential) {
+            buckets.retain(|_, bucket| self.refilled(bucket, now) < self.per_second);
         }
         let full = Bucket { calls: self.per_second, at: now };
         let bucket = buckets.entry(credential.clone()).or_insert(full);
-        *bucket = Bucket { calls: self.filled(bucket, now), at: now };
+        *bucket = Bucket { calls: self.refilled(bucket, now), at: now };
         if bucket.calls < 1.0 {
             let wait = (1.0 - bucket.calls) / self.per_second;
-            return Err(Refusal::TooMany { retry_after_ms: (wait * 1e3).ceil() as u32 });
+            return Err(AccessDenied::TooMany { retry_after_ms: (wait * 1e3).ceil() as u32 });
         }
         bucket.calls -= 1.0;
         Ok(())
     }
 
-    fn filled(&self, bucket: &Bucket, now: Instant) -> f64 {
+    fn refilled(&self, bucket: &Bucket, now: Instant) -> f64 {
         let since = now.saturating_duration_since(bucket.at).as_secs_f64();
         (bucket.calls + since * self.per_second).min(self.per_second)
     }
@@ -57,33 +57,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_calls_too_often_is_told_when_to_come_back_and_hinders_nobody_else() {
-        let (rate, now) = (Rate::new(4).expect("a limit"), Instant::now());
+    fn rate_limit_says_when_to_retry_and_leaves_others_alone() {
+        let (rate, now) = (RateLimiter::new(4).expect("a limit"), Instant::now());
         let (ann, bob): (Arc<str>, Arc<str>) = ("ann".into(), "bob".into());
         for _ in 0..4 {
             assert_eq!(rate.take(&ann, now), Ok(()));
         }
-        let refused = Err(Refusal::TooMany { retry_after_ms: 250 });
+        let refused = Err(AccessDenied::TooMany { retry_after_ms: 250 });
         assert_eq!(rate.take(&ann, now), refused);
         assert_eq!(rate.take(&bob, now), Ok(()));
         let later = now + Duration::from_millis(250);
         assert_eq!(rate.take(&ann, later), Ok(()));
-        assert_eq!(rate.take(&ann, later), refused, "a refused call costs nothing, and what is saved up is one");
+        assert_eq!(rate.take(&ann, later), refused, "a refused call costs nothing, and one call has been saved up");
         let much_later = later + Duration::from_secs(3_600);
         for _ in 0..4 {
             assert_eq!(rate.take(&ann, much_later), Ok(()));
         }
-        assert_eq!(rate.take(&ann, much_later), refused, "a second's worth, however long it was quiet");
+        assert_eq!(rate.take(&ann, much_later), refused, "a bucket holds one second's worth");
     }
 
     #[test]
-    fn credentials_that_went_quiet_are_forgotten() {
-        let (rate, now) = (Rate::new(1).expect("a limit"), Instant::now());
-        for n in 0..BUCKETS {
+    fn idle_credentials_are_forgotten() {
+        let (rate, now) = (RateLimiter::new(1).expect("a limit"), Instant::now());
+        for n in 0..MAX_BUCKETS {
             assert_eq!(rate.take(&n.to_string().into(), now), Ok(()));
         }
         assert_eq!(rate.take(&"one more".into(), now + Duration::from_secs(1)), Ok(()));
         assert_eq!(rate.buckets.lock().expect("nobody panics").len(), 1);
-        assert!(Rate::new(0).is_none());
+        assert!(RateLimiter::new(0).is_none());
     }
 }

@@ -1,67 +1,73 @@
-//! A key is replaced: a new one of the same name, role and pattern is there at once, and the old one ends a while later.
+//! Rotates a key: adds a new key of the same name, role and pattern at once, and lets the old one expire after an overlap.
 
 use std::{path::Path, time::Duration};
 
 use super::{
-    HashStart, KeyName, MadeKey, Role, Until,
-    keys::{self, Key, Keys},
+    CredentialExpiry, HashStart, KeyName, MadeKey, Role,
+    keys::{self, ApiKey, ApiKeys},
 };
 use crate::files;
 
-/// What is there now.
+/// The outcome of a rotation.
 pub struct Rotated {
     pub made: MadeKey,
-    /// The first digits of the hash of each old key, and when it ends.
-    pub old: Vec<(String, Until)>,
+    /// The first digits of the hash of each old key, and its expiry.
+    pub old: Vec<(String, CredentialExpiry)>,
 }
 
-/// Makes a key in the place of those of a name, or of the one whose hash begins so, which end after `overlap`.
+/// Replaces the keys of a name, or the one whose hash begins with `hash`; the replaced keys expire after `overlap`.
 ///
 /// # Errors
-/// One line: why the file was not changed.
+/// One line that says why the file was not changed.
 pub fn rotate(
     name: &KeyName,
     hash: Option<&HashStart>,
-    until: Option<Until>,
+    until: Option<CredentialExpiry>,
     overlap: Duration,
     path: &Path,
 ) -> Result<Rotated, String> {
     let named = |why: &dyn std::fmt::Display| format!("{}: {why}; nothing was changed", path.display());
     let before = files::read(path).map_err(|error| named(&error))?;
-    Keys::parse(&before).map_err(|why| named(&why))?;
-    let is_of = |line: &str| keys::is_of(line, name, hash);
-    let live: Vec<_> = before.lines().filter(|line| is_of(line)).filter_map(live).collect();
-    let (role, pattern) = what_for(name, &live).map_err(|why| named(&why))?;
-    let end = Until::after(overlap);
-    let until = until.or_else(|| live.iter().filter_map(|key| key.caller.until).max());
+    ApiKeys::parse(&before).map_err(|why| named(&why))?;
+    let is_of = |line: &str| keys::is_line_of(line, name, hash);
+    let parse_live_key: Vec<_> = before.lines().filter(|line| is_of(line)).filter_map(live).collect();
+    let (role, pattern) = shared_role_and_pattern(name, &parse_live_key).map_err(|why| named(&why))?;
+    let end = CredentialExpiry::after(overlap);
+    let until = until.or_else(|| parse_live_key.iter().filter_map(|key| key.caller.until).max());
     if let Some(until) = until.filter(|until| *until <= end) {
         return Err(named(&format_args!("the new key would end with the old one, at {until}: give it an --until")));
     }
     let made = keys::make(name, role, &pattern, until);
     let (after, old) = rewritten(&before, &made.line, end, is_of);
-    Keys::parse(&after).map_err(|why| named(&why))?;
+    ApiKeys::parse(&after).map_err(|why| named(&why))?;
     files::replace(path, &before, &after).map_err(|error| named(&error))?;
     Ok(Rotated { made, old })
 }
 
-fn live(line: &str) -> Option<Key> {
-    keys::read(line.trim()).ok().filter(|key| !key.caller.has_ended())
+fn live(line: &str) -> Option<ApiKey> {
+    keys::parse_line(line.trim()).ok().filter(|key| !key.caller.has_expired())
 }
 
-/// What all of them are for.
-fn what_for(name: &KeyName, live: &[Key]) -> Result<(Role, super::Pattern), String> {
+/// The role and pattern that all of these keys share.
+fn shared_role_and_pattern(name: &KeyName, live: &[ApiKey]) -> Result<(Role, super::Pattern), String> {
     let [first, rest @ ..] = live else {
-        return Err(format!("no key is called {}, or not any more", name.as_str()));
+        return Err(format!("no valid key is called {}", name.as_str()));
     };
-    let is_same = |key: &Key| (key.caller.role, key.caller.patterns()) == (first.caller.role, first.caller.patterns());
+    let is_same =
+        |key: &ApiKey| (key.caller.role, key.caller.patterns()) == (first.caller.role, first.caller.patterns());
     match first.caller.patterns() {
         [pattern] if rest.iter().all(is_same) => Ok((first.caller.role, pattern.clone())),
         _ => Err(format!("the keys called {} are for different things: say which by --hash", name.as_str())),
     }
 }
 
-/// The file with the new line behind the last of the old ones, which all end in time.
-fn rewritten(before: &str, new: &str, end: Until, is_of: impl Fn(&str) -> bool) -> (String, Vec<(String, Until)>) {
+/// Returns the file's text with the new line after the last old key, and each old key with its new expiry.
+fn rewritten(
+    before: &str,
+    new: &str,
+    end: CredentialExpiry,
+    is_of: impl Fn(&str) -> bool,
+) -> (String, Vec<(String, CredentialExpiry)>) {
     let (mut after, mut old, mut place) = (String::new(), Vec::new(), 0);
     for line in before.split_inclusive('\n') {
         let text = line.trim_end();
@@ -73,7 +79,7 @@ fn rewritten(before: &str, new: &str, end: Until, is_of: impl Fn(&str) -> bool) 
                 let begin = text.rfind(hash).map_or(text, |at| &text[..at + hash.len()]);
                 let ending = if line.ends_with("\r\n") { "\r\n" } else { "\n" };
                 after.push_str(&format!("{begin} until {ends}{ending}"));
-                old.push((hash.chars().take(keys::SHOWN).collect(), ends));
+                old.push((hash.chars().take(keys::SHOWN_HASH_DIGITS).collect(), ends));
                 place = after.len();
             }
         }
@@ -115,13 +121,15 @@ mod tests {
         let [(_, ends)] = old.as_slice() else { panic!("{old:?}") };
         let after = fs::read_to_string(&path).expect("a file");
         assert_eq!(after, format!("# ours\r\n  {web} until {ends}\r\n{}\n{other}", made.line));
-        let keys = Keys::parse(&after).expect("a file");
+        let keys = ApiKeys::parse(&after).expect("a file");
         let caller = keys.find(&made.key).expect("known").expect("not over");
         assert_eq!((caller.role, caller.until, caller.patterns()[0].as_str()), (Role::Producer, None, "a*"));
-        assert!(!ends.is_over() && *ends <= Until::after(DAY) && *ends > Until::after(DAY / 2));
+        assert!(
+            !ends.has_expired() && *ends <= CredentialExpiry::after(DAY) && *ends > CredentialExpiry::after(DAY / 2)
+        );
         let again = rotate(&"web".parse().expect("a name"), None, None, Duration::ZERO, &path).expect("rotated");
         assert_eq!(again.old.len(), 2, "both end now");
-        assert!(again.old.iter().all(|(_, until)| until.is_over()));
+        assert!(again.old.iter().all(|(_, until)| until.has_expired()));
     }
 
     #[test]
@@ -130,8 +138,8 @@ mod tests {
         let text = format!("{one}\n{two}\n");
         let (_folder, path) = file(&text);
         let name: KeyName = "web".parse().expect("a name");
-        let said = rotate(&name, None, None, DAY, &path).err().expect("which?");
-        assert!(said.contains("--hash") && said.contains("nothing was changed"), "{said}");
+        let message = rotate(&name, None, None, DAY, &path).err().expect("which?");
+        assert!(message.contains("--hash") && message.contains("nothing was changed"), "{message}");
         let rotated = rotate(&name, Some(&start(&two)), None, DAY, &path).expect("rotated");
         assert!(rotated.made.line.starts_with("web viewer a* "), "{}", rotated.made.line);
         assert_eq!(revoke(&name, Some(&start(&one)), &path).map(|gone| gone.len()), Ok(1));
@@ -146,7 +154,7 @@ mod tests {
         let (_folder, path) = file(&line("web", Role::Worker, Some("2999-12-31")));
         let made = rotate(&name, None, None, DAY, &path).expect("rotated").made;
         assert!(made.line.ends_with(" until 3000-01-01T00:00:00Z"), "{}", made.line);
-        let soon = Until::after(Duration::from_secs(60));
+        let soon = CredentialExpiry::after(Duration::from_secs(60));
         let (_folder, path) = file(&format!("{} until {soon}\n", line("web", Role::Worker, None)));
         assert!(rotate(&name, None, None, DAY, &path).err().expect("no gain").contains("--until"));
         let later = "2999-12-31".parse().ok();

@@ -1,4 +1,4 @@
-//! Tokens: JSON Web Tokens for one worker and some queues, signed by us or by an issuer whose public keys are in a file.
+//! JSON Web Tokens, each for one worker and some queues, signed by us or by an issuer whose public keys are in a file.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -7,29 +7,29 @@ use jsonwebtoken::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Bad, Caller, Pattern, Until};
+use super::{Caller, CredentialExpiry, InvalidCredential, Pattern};
 use crate::{
-    files::Described,
+    files::Describe,
     job::{Millis, Name, limits},
 };
 
-/// A secret has at least so many bytes: as many as HS256 has of state.
-pub const SECRET_BYTES: usize = 32;
-/// Every token says that it is for this service.
+/// The shortest secret: as many bytes as an HS256 digest (RFC 7518, section 3.2).
+pub const MIN_SECRET_BYTES: usize = 32;
+/// The `aud` that every token must have.
 const AUDIENCE: &str = "intray";
-/// How far the clocks of an issuer and of this service may be apart, in seconds.
-const LEEWAY: u64 = 5;
-/// An RSA key of fewer bits is no protection: 2048 bits are so many characters.
-const RSA_CHARACTERS: usize = 342;
+/// Allowed difference between the clocks of an issuer and this service.
+const LEEWAY_SECONDS: u64 = 5;
+/// 2048 bits in base64url: a shorter RSA key is refused.
+const MIN_RSA_CHARACTERS: usize = 342;
 
-/// What a token must say, and nothing else is read.
+/// The claims that are required; no other is read.
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
     sub: String,
-    /// In seconds; some issuers write a fraction.
+    /// In seconds; some issuers send a fraction.
     exp: f64,
-    /// When the key ends that it was asked for with, in milliseconds: whatever clocks may differ by, it is none from then on.
+    /// Expiry in milliseconds of the key that the token was requested with; clock leeway does not apply to it.
     key_until: Option<u64>,
     queues: Vec<String>,
 }
@@ -46,10 +46,10 @@ struct NewClaims<'a> {
     queues: Vec<&'a str>,
 }
 
-/// The public keys of outside issuers, each for one algorithm.
+/// The public keys of outside issuers by `kid`, each for one algorithm.
 pub(super) struct KeySet(HashMap<String, (Algorithm, DecodingKey)>);
 
-/// A JSON Web Key as RFC 7517 has it, as far as it matters.
+/// The parts of a JSON Web Key (RFC 7517) that are used.
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
@@ -65,13 +65,13 @@ struct Jwk {
 }
 
 impl KeySet {
-    /// A JWKS. What is for something else than signing, or by another algorithm, is passed over.
+    /// Parses a JWKS. Keys that are not for signing, or have another algorithm, are skipped.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Jwks {
             keys: Vec<Jwk>,
         }
-        // Where it is wrong, and not what stands there.
+        // The error gives the line and never quotes it.
         let wrong = |error: serde_json::Error| format!("line {}: it is not a JSON Web Key Set", error.line());
         let jwks: Jwks = serde_json::from_str(text).map_err(wrong)?;
         let mut keys = HashMap::new();
@@ -90,14 +90,14 @@ impl KeySet {
     }
 }
 
-impl Described for KeySet {
-    fn described(&self) -> String {
+impl Describe for KeySet {
+    fn describe(&self) -> String {
         format!("{} keys", self.0.len())
     }
 }
 
 impl Jwk {
-    /// The kind of the key says its algorithm, whatever a token says. `None`: it is not for us.
+    /// The type of the key decides its algorithm; a token cannot choose another. `None`: not a key for signatures we accept.
     fn key(&self) -> Result<Option<(Algorithm, DecodingKey)>, &'static str> {
         let (algorithm, word) = match (self.kty.as_str(), self.crv.as_deref()) {
             ("RSA", None) => (Algorithm::RS256, "RS256"),
@@ -112,7 +112,7 @@ impl Jwk {
         }
         let key = match (algorithm, self) {
             (Algorithm::RS256, Self { n: Some(n), e: Some(e), .. }) => {
-                if n.len() < RSA_CHARACTERS {
+                if n.len() < MIN_RSA_CHARACTERS {
                     return Err("an RSA key must have at least 2048 bits");
                 }
                 DecodingKey::from_rsa_components(n, e)
@@ -125,11 +125,11 @@ impl Jwk {
     }
 }
 
-/// Our own secrets, and the rules for everybody's tokens.
+/// Our own secrets, and the rules for all tokens.
 pub(super) struct Tokens {
     issuer: String,
-    /// How far ahead an outside issuer may have a token end: nobody can call it back.
-    longest: Duration,
+    /// The longest remaining lifetime of an outside issuer's token, because it cannot be revoked.
+    max_lifetime: Duration,
     secrets: Vec<DecodingKey>,
     signer: Option<Signer>,
 }
@@ -138,45 +138,48 @@ impl Tokens {
     pub(super) fn new(secrets: &[Vec<u8>], issuer: String, longest: Duration) -> Self {
         let signer = secrets.first().map(|secret| Signer::new(secret, issuer.clone()));
         let secrets = secrets.iter().map(|secret| DecodingKey::from_secret(secret)).collect();
-        Self { issuer, longest, secrets, signer }
+        Self { issuer, max_lifetime: longest, secrets, signer }
     }
 
     pub(super) fn signer(&self) -> Option<&Signer> {
         self.signer.as_ref()
     }
 
-    /// The token only says which key it wants; the key says by which algorithm it is used.
-    pub(super) fn verify(&self, token: &str, issuers: Option<&KeySet>) -> Result<Caller, Bad> {
-        let header = decode_header(token).map_err(|_| Bad::UnknownKey)?;
-        // Something must be understood that we do not know (RFC 7515, 4.1.11).
+    /// The token only names a key; the key decides the algorithm.
+    pub(super) fn verify(&self, token: &str, issuers: Option<&KeySet>) -> Result<Caller, InvalidCredential> {
+        let header = decode_header(token).map_err(|_| InvalidCredential::UnknownKey)?;
+        // The token needs an extension that we do not support (RFC 7515, section 4.1.11).
         if header.crit.is_some() {
-            return Err(Bad::Malformed);
+            return Err(InvalidCredential::Malformed);
         }
         let claims = match header.alg {
             Algorithm::HS256 => {
-                let rules = self.rules(Algorithm::HS256);
+                let validation = self.rules(Algorithm::HS256);
                 let by = |why, secret| match why {
-                    // Another secret than the one that it was signed by has nothing to say.
-                    Err(Bad::UnknownSigner | Bad::BadSignature) => Ok(decode::<Claims>(token, secret, &rules)?),
+                    // Signed with another secret: try the next one.
+                    Err(InvalidCredential::UnknownSigner | InvalidCredential::BadSignature) => {
+                        Ok(decode::<Claims>(token, secret, &validation)?)
+                    }
                     known => known,
                 };
-                self.secrets.iter().fold(Err(Bad::UnknownSigner), by)?
+                self.secrets.iter().fold(Err(InvalidCredential::UnknownSigner), by)?
             }
             named => {
                 let kid = header.kid.as_deref();
                 let known = kid.and_then(|kid| issuers?.0.get(kid)).filter(|(algorithm, _)| *algorithm == named);
-                let (algorithm, key) = known.ok_or(Bad::UnknownSigner)?;
+                let (algorithm, key) = known.ok_or(InvalidCredential::UnknownSigner)?;
                 let claims = decode::<Claims>(token, key, &self.rules(*algorithm))?;
                 let ahead = claims.claims.exp - get_current_timestamp() as f64;
-                if ahead > self.longest.as_secs_f64() + LEEWAY as f64 {
-                    return Err(Bad::TooLongLived);
+                if ahead > self.max_lifetime.as_secs_f64() + LEEWAY_SECONDS as f64 {
+                    return Err(InvalidCredential::TooLongLived);
                 }
                 claims
             }
         };
-        let caller = self.caller(&claims.claims).ok_or(Bad::Malformed)?;
-        let has_key_ended = claims.claims.key_until.is_some_and(|until| Until::of_millis(until).is_over());
-        if has_key_ended { Err(Bad::Expired) } else { Ok(caller) }
+        let caller = self.caller(&claims.claims).ok_or(InvalidCredential::Malformed)?;
+        let has_key_ended =
+            claims.claims.key_until.is_some_and(|until| CredentialExpiry::from_millis(until).has_expired());
+        if has_key_ended { Err(InvalidCredential::Expired) } else { Ok(caller) }
     }
 
     fn rules(&self, algorithm: Algorithm) -> Validation {
@@ -185,7 +188,7 @@ impl Tokens {
         rules.set_issuer(&[&self.issuer]);
         rules.set_audience(&[AUDIENCE]);
         rules.validate_nbf = true;
-        rules.leeway = LEEWAY;
+        rules.leeway = LEEWAY_SECONDS;
         rules
     }
 
@@ -196,20 +199,20 @@ impl Tokens {
             return None;
         }
         let queues = queues.iter().map(|queue| Pattern::parse(queue).ok()).collect::<Option<Vec<_>>>()?;
-        let own = Until::of_seconds(*exp);
-        let until = key_until.map_or(own, |until| own.min(Until::of_millis(until)));
+        let own = CredentialExpiry::from_seconds(*exp);
+        let until = key_until.map_or(own, |until| own.min(CredentialExpiry::from_millis(until)));
         Some(Caller::of_token(iss, worker, queues, until))
     }
 }
 
-/// Signs tokens by the first of our secrets.
+/// Signs tokens with the first of our secrets.
 pub struct Signer {
     key: EncodingKey,
     issuer: String,
 }
 
-/// A new token, and when it ends.
-pub struct Token {
+/// A new token, and its expiry.
+pub struct SignedToken {
     pub token: String,
     pub expires_at: Millis,
 }
@@ -219,9 +222,15 @@ impl Signer {
         Self { key: EncodingKey::from_secret(secret), issuer }
     }
 
-    /// A token that lasts so long, to the second, and no longer than the key that asks for it. `None`: it could not be signed,
-    /// which does not happen.
-    pub fn sign(&self, worker: &Name, queues: &[Pattern], ttl: Duration, key: Option<Until>) -> Option<Token> {
+    /// Signs a token that lasts `ttl`, rounded up to the second, and no longer than the key that requests it. `None`: signing
+    /// failed, which does not happen with HS256.
+    pub fn sign(
+        &self,
+        worker: &Name,
+        queues: &[Pattern],
+        ttl: Duration,
+        key: Option<CredentialExpiry>,
+    ) -> Option<SignedToken> {
         let iat = get_current_timestamp();
         let own = iat + ttl.as_millis().div_ceil(1_000) as u64;
         let key_until = key.map(|until| until.instant().0).filter(|until| *until < own * 1_000);
@@ -229,7 +238,7 @@ impl Signer {
         let queues = queues.iter().map(Pattern::as_str).collect();
         let claims = NewClaims { iss: &self.issuer, sub: worker.as_str(), aud: AUDIENCE, iat, exp, key_until, queues };
         let token = encode(&Header::new(Algorithm::HS256), &claims, &self.key).ok()?;
-        Some(Token { token, expires_at: Millis(key_until.unwrap_or(exp * 1_000)) })
+        Some(SignedToken { token, expires_at: Millis(key_until.unwrap_or(exp * 1_000)) })
     }
 }
 

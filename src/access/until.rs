@@ -1,4 +1,4 @@
-//! When a key or a token ends, by the clock of this machine: a credential is no matter of Redis.
+//! The expiry of a key or a token, by this machine's clock: credentials do not involve Redis.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -6,24 +6,24 @@ use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
 use crate::job::{Invalid, Millis};
 
-/// The first instant at which it is none any more.
+/// The first instant at which a credential is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Until(Millis);
+pub struct CredentialExpiry(Millis);
 
-impl Until {
+impl CredentialExpiry {
     const RULE: Invalid = Invalid("must be a date or a time by RFC 3339, like 2026-12-31 or 2026-12-31T18:00:00Z");
     const SHAPE_OF_A_DATE: &str = "0000-00-00";
 
-    /// From the seconds that a token has, of which some have a fraction.
-    pub(super) fn of_seconds(seconds: f64) -> Self {
+    /// From a token's `exp`, which may have a fraction.
+    pub(super) fn from_seconds(seconds: f64) -> Self {
         Self(Millis((seconds * 1e3) as u64))
     }
 
-    pub(super) fn of_millis(millis: u64) -> Self {
+    pub(super) fn from_millis(millis: u64) -> Self {
         Self(Millis(millis))
     }
 
-    /// So long from now.
+    /// `duration` from now.
     pub(super) fn after(duration: Duration) -> Self {
         let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
         Self(Millis(now.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))))
@@ -33,14 +33,14 @@ impl Until {
         self.0
     }
 
-    pub fn is_over(self) -> bool {
+    pub fn has_expired(self) -> bool {
         let now = Timestamp::now().as_millisecond();
         u64::try_from(now).is_ok_and(|now| now >= self.0.0)
     }
 }
 
-/// A date stands for all of its day in UTC: who reads "until the 31st" comes in on the 31st.
-impl FromStr for Until {
+/// A date includes its whole day in UTC: a key "until the 31st" works on the 31st.
+impl FromStr for CredentialExpiry {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -50,7 +50,7 @@ impl FromStr for Until {
     }
 }
 
-impl fmt::Display for Until {
+impl fmt::Display for CredentialExpiry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = i64::try_from(self.0.0).unwrap_or(i64::MAX);
         write!(f, "{}", Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MAX))
@@ -62,7 +62,7 @@ fn end_of_day(text: &str) -> Option<Timestamp> {
     TimeZone::UTC.to_timestamp(next.to_datetime(jiff::civil::Time::midnight())).ok()
 }
 
-/// What RFC 3339 has of ISO 8601: all of date, time and offset, with the marks between them.
+/// Parses RFC 3339: date, time and offset are all required.
 fn instant(text: &str) -> Option<Timestamp> {
     let seconds = text.get(..19).filter(|seconds| is_shaped(seconds, "0000-00-00T00:00:00"))?;
     let zone = text.get(seconds.len()..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
@@ -70,7 +70,7 @@ fn instant(text: &str) -> Option<Timestamp> {
     if is_zone { text.parse().ok() } else { None }
 }
 
-/// `0` stands for a digit, everything else for itself.
+/// Whether the text has the shape: `0` matches a digit, any other character itself.
 fn is_shaped(text: &str, shape: &str) -> bool {
     let fits = |(byte, shape): (u8, u8)| if shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
     text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
@@ -81,11 +81,11 @@ mod tests {
     use super::*;
 
     fn instant_of(text: &str) -> Option<String> {
-        text.parse::<Until>().ok().map(|until| until.to_string())
+        text.parse::<CredentialExpiry>().ok().map(|until| until.to_string())
     }
 
     #[test]
-    fn a_date_covers_its_day_and_a_time_is_an_instant() {
+    fn date_covers_its_day_and_time_is_an_instant() {
         for (text, instant) in [
             ("2026-12-31", "2027-01-01T00:00:00Z"),
             ("2028-02-28", "2028-02-29T00:00:00Z"),
@@ -114,9 +114,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_is_over_at_its_instant() {
-        let ahead = |seconds: i64| Until::of_seconds((Timestamp::now().as_second() + seconds) as f64);
-        assert!(ahead(-1).is_over() && ahead(0).is_over() && !ahead(60).is_over());
-        assert!(!Until::of_seconds(f64::MAX).is_over() && Until::of_seconds(-1.0).is_over());
+    fn credential_is_expired_from_its_instant_on() {
+        let ahead = |seconds: i64| CredentialExpiry::from_seconds((Timestamp::now().as_second() + seconds) as f64);
+        assert!(ahead(-1).has_expired() && ahead(0).has_expired() && !ahead(60).has_expired());
+        assert!(
+            !CredentialExpiry::from_seconds(f64::MAX).has_expired()
+                && CredentialExpiry::from_seconds(-1.0).has_expired()
+        );
     }
 }

@@ -1,18 +1,18 @@
-//! `intray backup` and `intray restore`: what is copied, and where to.
+//! Settings of `intray backup` and `intray restore`.
 
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{RedisUrl, Store};
+use super::{RedisUrl, StoreOptions};
 
 #[derive(Debug, Args)]
 pub struct Backup {
-    /// The folder that the copy is written to; it is made
+    /// The folder that the copy is written to; it is created
     #[arg(value_name = "TO")]
     pub to: PathBuf,
     #[command(flatten)]
-    store: Store,
+    store: StoreOptions,
 }
 
 #[derive(Debug, Args)]
@@ -21,14 +21,14 @@ pub struct Restore {
     #[arg(value_name = "FROM")]
     pub from: PathBuf,
     #[command(flatten)]
-    store: Store,
+    store: StoreOptions,
 }
 
 impl Backup {
     /// # Errors
     /// One line for the operator, when the jobs are not in a private server.
     pub fn data_dir(&self) -> Result<&Path, String> {
-        of_a_private_server(&self.store)
+        private_data_dir(&self.store)
     }
 }
 
@@ -36,11 +36,11 @@ impl Restore {
     /// # Errors
     /// One line for the operator, when the jobs are not in a private server.
     pub fn data_dir(&self) -> Result<&Path, String> {
-        of_a_private_server(&self.store)
+        private_data_dir(&self.store)
     }
 }
 
-fn of_a_private_server(store: &Store) -> Result<&Path, String> {
+fn private_data_dir(store: &StoreOptions) -> Result<&Path, String> {
     match store.redis_url() {
         RedisUrl::Embedded => Ok(&store.data_dir),
         RedisUrl::Url(_) | RedisUrl::Sentinels(_) => {

@@ -4,21 +4,21 @@ use std::{fmt, str::FromStr};
 
 use crate::job::Invalid;
 
-/// What must be so of a change before its caller hears of it.
+/// The state that a change must reach before its caller gets the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Durability {
-    /// Redis has made it.
+pub enum DurabilityLevel {
+    /// Redis has made the change.
     Async,
-    /// So many replicas have it.
+    /// This many replicas have it.
     Replicated(u32),
     /// It is on disk.
     Synced,
 }
 
 const RULE: Invalid = Invalid("must be async, replicated:N with a number of replicas from 1 to 16, or synced");
-const MOST: u32 = 16;
+const MAX_REPLICAS: u32 = 16;
 
-impl FromStr for Durability {
+impl FromStr for DurabilityLevel {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
@@ -27,14 +27,14 @@ impl FromStr for Durability {
             "synced" => Ok(Self::Synced),
             other => {
                 let digits = other.strip_prefix("replicated:").filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
-                let replicas = digits.and_then(|n| n.parse().ok()).filter(|n| (1..=MOST).contains(n));
+                let replicas = digits.and_then(|n| n.parse().ok()).filter(|n| (1..=MAX_REPLICAS).contains(n));
                 replicas.map(Self::Replicated).ok_or(RULE)
             }
         }
     }
 }
 
-impl fmt::Display for Durability {
+impl fmt::Display for DurabilityLevel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Async => f.write_str("async"),

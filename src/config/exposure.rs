@@ -1,30 +1,30 @@
-//! Who could come in as things are set: what is refused, and what an operator is told of.
+//! Which callers the settings would let in: refuses dangerous combinations, and warns the operator of doubtful ones.
 
 use std::ffi::OsString;
 
 use super::{Origin, Serve};
 use crate::files;
 
-/// What lets others in, and what an operator does about it.
+/// A setting that exposes the service, and its remedy.
 struct Opening {
     what: String,
     remedy: &'static str,
 }
 
 impl Serve {
-    /// Whether there is anything that lets somebody in.
+    /// Whether there is a source of credentials.
     pub fn has_access_control(&self) -> bool {
         self.keys_file.is_some() || self.jwks_file.is_some() || self.signing.secrets().next().is_some()
     }
 
-    /// A sentence about files of secrets that are not closed.
-    pub fn open_secrets(&self) -> Option<String> {
+    /// A sentence about files of secrets that every user can read.
+    pub fn world_readable_secrets(&self) -> Option<String> {
         let secrets = self.signing.token_secret_file.iter().map(|file| &file.path);
         let url = self.store.redis_url_file.iter().map(|file| &file.path);
         let keys = self.store.redis_tls.key_file().into_iter().chain(self.tls.key_file());
         let password = self.store.sentinel.password_file();
         let all = self.keys_file.iter().chain(secrets).chain(url).chain(keys).chain(password);
-        let open = all.filter(|file| files::is_everybodys(file));
+        let open = all.filter(|file| files::is_world_readable(file));
         let open: Vec<_> = open.map(|file| file.display().to_string()).collect();
         (!open.is_empty()).then(|| format!("{} can be read by everybody on this machine: chmod o-r", open.join(", ")))
     }
@@ -45,7 +45,7 @@ impl Serve {
     }
 
     /// A sentence about a service that is open to others than this machine, because the operator says so.
-    pub fn is_open(&self) -> Option<String> {
+    pub fn exposure_warning(&self) -> Option<String> {
         let open = self.opening().filter(|_| self.insecure)?;
         Some(format!("nothing guards the service, as --insecure allows: {}", open.what))
     }

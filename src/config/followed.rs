@@ -1,51 +1,50 @@
-//! The file of the Redis URL under a running service: a password that is rotated is another one there.
+//! Watches the file of the Redis URL while the service runs, so that a rotated password is taken from it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{RedisUrl, Store};
-use crate::files::{Described, Watched, keep_looking};
+use super::{RedisUrl, StoreOptions};
+use crate::files::{Describe, Watched, watch};
 
-/// A URL that is read again when its file changes.
-pub struct FollowedUrl(Arc<Watched<RedisUrl>>);
+/// A URL that is reloaded when its file changes.
+pub struct WatchedRedisUrl(Arc<Watched<RedisUrl>>);
 
-impl Store {
-    /// Nothing when there is no such file, or it does not matter.
+impl StoreOptions {
+    /// `None` when there is no such file, or `--redis-url` overrides it.
     ///
     /// # Errors
     /// One line for the operator.
-    pub fn followed_url(&self) -> Result<Option<FollowedUrl>, String> {
+    pub fn followed_url(&self) -> Result<Option<WatchedRedisUrl>, String> {
         let file = self.redis_url_file.as_ref().filter(|_| self.redis_url.is_none());
-        file.map(|file| Watched::open(vec![file.path.clone()], read).map(|url| FollowedUrl(Arc::new(url)))).transpose()
+        file.map(|file| Watched::open(vec![file.path.clone()], read).map(|url| WatchedRedisUrl(Arc::new(url))))
+            .transpose()
     }
 }
 
-impl FollowedUrl {
-    /// Until `stop`; `changed` is given each URL that is another one.
+impl WatchedRedisUrl {
+    /// Watches until `stop`, and calls `changed` with each new URL.
     pub async fn run(self, changed: impl Fn(&RedisUrl) + Send + Sync + 'static, stop: CancellationToken) {
         let last = Arc::new((Mutex::new(self.0.now()), changed));
         let look = move || {
-            let wait = self.0.look();
+            let wait = self.0.check();
             let (now, (last, changed)) = (self.0.now(), &*last);
             let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
             if **last != *now {
-                warn_of_another_place(&last, &now);
+                warn_if_server_changed(&last, &now);
                 changed(&now);
                 *last = now;
             }
             wait
         };
         let look = Arc::new(look);
-        keep_looking("the Redis URL", move || look(), stop).await;
+        watch("the Redis URL", move || look(), stop).await;
     }
 }
 
-fn warn_of_another_place(before: &RedisUrl, now: &RedisUrl) {
+fn warn_if_server_changed(before: &RedisUrl, now: &RedisUrl) {
     if before.to_string() != now.to_string() {
-        tracing::warn!(
-            "the Redis URL leads to {now} now: only its user and password are taken, start again to go there"
-        );
+        tracing::warn!("the Redis URL now names {now}: only its user and password are used, restart to connect there");
     }
 }
 
@@ -53,8 +52,8 @@ fn read(texts: &[String]) -> Result<RedisUrl, String> {
     RedisUrl::parse(&texts.concat()).map_err(|rule| rule.to_string())
 }
 
-impl Described for RedisUrl {
-    fn described(&self) -> String {
+impl Describe for RedisUrl {
+    fn describe(&self) -> String {
         self.to_string()
     }
 }

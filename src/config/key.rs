@@ -4,10 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, value_parser};
 
-use crate::access::{HashStart, KeyName, Pattern, Role, Until};
+use crate::access::{CredentialExpiry, HashStart, KeyName, Pattern, Role};
 
 #[derive(Debug, Args)]
-pub struct Key {
+pub struct KeyCommand {
     /// Whose key it is; two keys of one name are one caller, while one replaces the other
     #[arg(required_unless_present_any = ["revoke", "rotate"])]
     name: Option<KeyName>,
@@ -20,7 +20,7 @@ pub struct Key {
     pattern: Pattern,
     /// When it ends: a time by RFC 3339, or a date, whose day in UTC is its last
     #[arg(long, value_name = "DATE", value_parser = ahead)]
-    until: Option<Until>,
+    until: Option<CredentialExpiry>,
     /// Take all keys of this name out of the keys file, or with --hash one of them
     #[arg(long, value_name = "NAME", group = "change", requires = "keys_file")]
     #[arg(conflicts_with_all = ["name", "role", "pattern", "until"])]
@@ -43,12 +43,27 @@ pub struct Key {
 /// What of it is asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub enum KeyTask {
-    Make { name: KeyName, role: Role, pattern: Pattern, until: Option<Until> },
-    Revoke { name: KeyName, hash: Option<HashStart>, keys_file: PathBuf },
-    Rotate { name: KeyName, hash: Option<HashStart>, until: Option<Until>, overlap: Duration, keys_file: PathBuf },
+    Make {
+        name: KeyName,
+        role: Role,
+        pattern: Pattern,
+        until: Option<CredentialExpiry>,
+    },
+    Revoke {
+        name: KeyName,
+        hash: Option<HashStart>,
+        keys_file: PathBuf,
+    },
+    Rotate {
+        name: KeyName,
+        hash: Option<HashStart>,
+        until: Option<CredentialExpiry>,
+        overlap: Duration,
+        keys_file: PathBuf,
+    },
 }
 
-impl Key {
+impl KeyCommand {
     /// `None` for arguments that their own rules do not let through.
     pub fn task(self) -> Option<KeyTask> {
         let Self { name, role, pattern, until, revoke, rotate, keys_file, hash, overlap_ms } = self;
@@ -63,7 +78,7 @@ impl Key {
 }
 
 /// A key that is made and is none is a slip of the pen.
-fn ahead(text: &str) -> Result<Until, String> {
-    let until: Until = text.parse().map_err(|rule: crate::job::Invalid| rule.0.to_owned())?;
-    if until.is_over() { Err(format!("is over: it ended at {until}")) } else { Ok(until) }
+fn ahead(text: &str) -> Result<CredentialExpiry, String> {
+    let until: CredentialExpiry = text.parse().map_err(|rule: crate::job::Invalid| rule.0.to_owned())?;
+    if until.has_expired() { Err(format!("is over: it ended at {until}")) } else { Ok(until) }
 }

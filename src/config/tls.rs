@@ -1,4 +1,4 @@
-//! Files for a service that speaks TLS itself.
+//! Settings of a service that serves HTTPS itself.
 
 use std::path::PathBuf;
 
@@ -7,8 +7,8 @@ use clap::Args;
 use super::pem::{Pem, PemFile, PemParser};
 
 #[derive(Debug, Args)]
-pub struct Tls {
-    /// The certificate to serve HTTPS with, and those that lead to its authority, in PEM; read again when it changes
+pub struct TlsOptions {
+    /// The certificate chain to serve HTTPS with, in PEM; read again when it changes
     #[arg(long, env = "INTRAY_TLS_CERT_FILE", value_name = "FILE", requires = "tls_key_file")]
     #[arg(value_parser = PemParser(Pem::CERTIFICATES))]
     tls_cert_file: Option<PemFile>,
@@ -18,7 +18,7 @@ pub struct Tls {
     tls_key_file: Option<PemFile>,
 }
 
-impl Tls {
+impl TlsOptions {
     /// The certificate's file and the key's; none: plain HTTP.
     pub fn files(&self) -> Option<[PathBuf; 2]> {
         let (certificate, key) = (self.tls_cert_file.as_ref()?, self.tls_key_file.as_ref()?);

@@ -1,5 +1,5 @@
-//! What is counted by queue. The busiest have a label each, all others one together, so that there are no more than somebody can
-//! look at, and sums are right. What a queue did under one label stays there: a counter that fell would look like a restart.
+//! Metrics by queue. The busiest queues have a label each and all others share one, which bounds the number of series and keeps
+//! sums right. What was counted under a label stays there: a counter that fell would look like a restart.
 
 use std::{
     collections::HashSet,
@@ -12,31 +12,31 @@ use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec};
 
 use super::family;
 
-/// The label of those that have none of their own. A queue of this name has none.
+/// The label that all other queues share. A queue of this name gets no label of its own.
 pub const OTHER: &str = "other";
-/// So many have one, unless an operator says otherwise.
-const LABELS: usize = 200;
-/// How often it is looked who they are.
-const RANKED: Duration = Duration::from_secs(60);
+/// Labels unless `--metrics-queues` sets another number.
+const DEFAULT_LABELS: usize = 200;
+/// Time between two rankings of the queues.
+const RANK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The counters and histograms by queue.
-pub struct ByQueue {
+pub struct QueueMetrics {
     transitions: IntCounterVec,
     wait: HistogramVec,
     held: HistogramVec,
-    seats: RwLock<Seats>,
+    seats: RwLock<LabelledQueues>,
 }
 
-/// Who has a label.
-struct Seats {
-    most: usize,
+/// The queues that have a label.
+struct LabelledQueues {
+    max_labels: usize,
     named: HashMap<String, Series>,
     other: Series,
-    busy: HashMap<String, Busy>,
+    busy: HashMap<String, Activity>,
     ranked: Option<Instant>,
 }
 
-/// What is counted under one label. To look a series up by its labels costs more than to count.
+/// The series of one label, kept because a lookup by labels costs more than the increment.
 struct Series {
     label: String,
     transitions: RwLock<Vec<(&'static str, IntCounter)>>,
@@ -44,19 +44,25 @@ struct Series {
     held: Histogram,
 }
 
-/// What was last heard of a queue, and how much it did of late: each time half of what it was before, and what is new.
+/// The transitions of a queue so far, and its recent activity: at each ranking half of the previous value plus the new ones.
 #[derive(Default)]
-struct Busy {
+struct Activity {
     done: u64,
     lately: u64,
 }
 
-impl Default for ByQueue {
+impl Default for QueueMetrics {
     fn default() -> Self {
         let transitions = family::counter("intray_transitions_total");
         let (wait, held) = (family::histogram("intray_wait_seconds"), family::histogram("intray_held_seconds"));
         let other = Series::new(OTHER, &wait, &held);
-        let seats = Seats { most: LABELS, named: HashMap::default(), other, busy: HashMap::default(), ranked: None };
+        let seats = LabelledQueues {
+            max_labels: DEFAULT_LABELS,
+            named: HashMap::default(),
+            other,
+            busy: HashMap::default(),
+            ranked: None,
+        };
         Self { transitions, wait, held, seats: RwLock::new(seats) }
     }
 }
@@ -79,54 +85,54 @@ impl Series {
     }
 }
 
-impl ByQueue {
-    /// So many queues have a label of their own.
+impl QueueMetrics {
+    /// Sets how many queues have a label of their own.
     pub fn label(&self, most: usize) {
-        self.write().most = most;
+        self.write().max_labels = most;
     }
 
     pub fn count(&self, queue: &str, transition: &'static str, n: u64) {
         self.of(queue, |series| series.count(&self.transitions, transition, n));
     }
 
-    /// Anybody may invent a queue: what has none is counted under none.
+    /// Counts a transition without a queue: callers can make up names of queues.
     pub fn count_lost(&self, transition: &'static str) {
         self.transitions.with_label_values(&["", transition]).inc();
     }
 
-    /// How long a job stood in line until somebody had it.
-    pub fn waited(&self, queue: &str, seconds: f64) {
+    /// Records how long a job waited until its first reservation.
+    pub fn record_wait(&self, queue: &str, seconds: f64) {
         self.of(queue, |series| series.wait.observe(seconds));
     }
 
-    /// How long somebody had a job that they completed.
-    pub fn held(&self, queue: &str, seconds: f64) {
+    /// Records how long a completed job was reserved.
+    pub fn record_held(&self, queue: &str, seconds: f64) {
         self.of(queue, |series| series.held.observe(seconds));
     }
 
     /// The queues that have a label of their own.
-    pub fn named(&self) -> HashSet<String> {
+    pub fn labelled(&self) -> HashSet<String> {
         self.read().named.keys().cloned().collect()
     }
 
-    /// As Prometheus reads them.
+    /// The Prometheus text of these metrics.
     pub fn rendered(&self) -> String {
         family::rendered(&[&self.transitions, &self.wait, &self.held])
     }
 
-    /// Hears of every queue how much was done in it since it came into being, by all instances, so that they come to the same
-    /// labels; `None`: nobody knows at the moment. Now and then the labels go to the busiest, and those of queues that are gone
-    /// are free.
+    /// Ranks the queues at most once per [`RANK_INTERVAL`] and gives the labels to the busiest; labels of deleted queues are freed.
+    /// `done` has the transitions of each queue by all instances since its creation, so that every instance chooses the same
+    /// labels; `None`: unknown at the moment.
     pub fn rank(&self, done: &[(&str, Option<u64>)]) {
-        let is_due = |seats: &Seats| seats.ranked.is_none_or(|at| at.elapsed() >= RANKED);
+        let is_due = |seats: &LabelledQueues| seats.ranked.is_none_or(|at| at.elapsed() >= RANK_INTERVAL);
         if is_due(&self.read()) {
             let mut seats = self.write();
             seats.ranked = Some(Instant::now());
-            self.seat(&mut seats, done);
+            self.assign_labels(&mut seats, done);
         }
     }
 
-    fn seat(&self, seats: &mut Seats, done: &[(&str, Option<u64>)]) {
+    fn assign_labels(&self, seats: &mut LabelledQueues, done: &[(&str, Option<u64>)]) {
         let there: HashSet<&str> = done.iter().map(|(queue, _)| *queue).collect();
         seats.busy.retain(|queue, _| there.contains(queue.as_str()));
         for (queue, now) in done {
@@ -136,20 +142,20 @@ impl ByQueue {
             busy.done = now;
         }
         let gone: Vec<_> = seats.named.keys().filter(|queue| !there.contains(queue.as_str())).cloned().collect();
-        gone.iter().for_each(|queue| self.unseat(seats, queue));
+        gone.iter().for_each(|queue| self.remove_label(seats, queue));
         for (out, new) in seats.changes() {
             if let Some(out) = out {
-                self.unseat(seats, &out);
+                self.remove_label(seats, &out);
             }
             let series = Series::new(&new, &self.wait, &self.held);
             seats.named.insert(new, series);
         }
     }
 
-    fn unseat(&self, seats: &mut Seats, queue: &str) {
+    fn remove_label(&self, seats: &mut LabelledQueues, queue: &str) {
         let Some(series) = seats.named.remove(queue) else { return };
         for (transition, _) in series.transitions.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            // Where it is not there any more, all is well.
+            // A series that is gone already is fine.
             let _ = self.transitions.remove_label_values(&[queue, transition]);
         }
         let _ = (self.wait.remove_label_values(&[queue]), self.held.remove_label_values(&[queue]));
@@ -173,22 +179,22 @@ impl ByQueue {
         }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, Seats> {
+    fn read(&self) -> RwLockReadGuard<'_, LabelledQueues> {
         self.seats.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Seats> {
+    fn write(&self) -> RwLockWriteGuard<'_, LabelledQueues> {
         self.seats.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Seats {
+impl LabelledQueues {
     fn has_room_for(&self, queue: &str) -> bool {
-        self.named.len() < self.most && queue != OTHER
+        self.named.len() < self.max_labels && queue != OTHER
     }
 
-    /// Who gets a label, each with who gives one up for it. A label goes to somebody else only where they do more than twice as
-    /// much: figures that change places all the time tell nobody anything.
+    /// The queues that get a label, each with the queue that loses one for it. A label changes hands only when the new queue is more
+    /// than twice as busy: series that come and go all the time are useless.
     fn changes(&self) -> Vec<(Option<String>, String)> {
         let lately = |queue: &str| self.busy.get(queue).map_or(0, |busy| busy.lately);
         let mut seated: Vec<_> = self.named.keys().map(|queue| (lately(queue), queue)).collect();
@@ -196,7 +202,7 @@ impl Seats {
         let is_new = |queue: &&String| !self.named.contains_key(*queue) && *queue != OTHER;
         let mut waiting: Vec<_> = self.busy.keys().filter(is_new).map(|queue| (lately(queue), queue)).collect();
         waiting.sort_unstable_by(|one, other| other.cmp(one));
-        let (mut free, mut changes) = (self.most.saturating_sub(seated.len()), Vec::new());
+        let (mut free, mut changes) = (self.max_labels.saturating_sub(seated.len()), Vec::new());
         for (busy, queue) in waiting {
             if free > 0 {
                 free -= 1;

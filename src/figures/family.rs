@@ -1,47 +1,47 @@
-//! Figures with labels that come and go, made by their names. What a recorder has heard of it keeps for ever; of these a label
-//! that is over can be taken away.
+//! Metrics whose labels come and go, created by name from the table. The global recorder keeps every series for ever; these can
+//! be removed.
 
 use prometheus::{Encoder, GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, TextEncoder, core::Collector};
 
-use super::{ALL, Figure};
+use super::{ALL, Metric};
 
-/// In seconds: from at once to a week, for what people do.
-const PATIENCE: [f64; 12] =
+/// From 0.1 seconds to a week, for the time that people take.
+const WAIT_BUCKETS_SECONDS: [f64; 12] =
     [0.1, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3_600.0, 14_400.0, 86_400.0, 259_200.0, 604_800.0];
 
-fn figure(name: &str) -> &'static Figure {
+fn figure(name: &str) -> &'static Metric {
     ALL.iter().find(|figure| figure.name == name).unwrap_or_else(|| panic!("{name} is not described"))
 }
 
 /// # Panics
-/// When nobody has described it: a test makes them all.
+/// When the table has no such metric; a test creates them all.
 pub fn counter(name: &str) -> IntCounterVec {
-    let Figure { name, help, labels, .. } = figure(name);
-    IntCounterVec::new(Opts::new(*name, *help), labels).expect("names of figures and labels are fit")
+    let Metric { name, help, labels, .. } = figure(name);
+    IntCounterVec::new(Opts::new(*name, *help), labels).expect("names of metrics and labels are valid")
 }
 
 /// # Panics
-/// When nobody has described it: a test makes them all.
+/// When the table has no such metric; a test creates them all.
 pub fn gauge(name: &str) -> GaugeVec {
-    let Figure { name, help, labels, .. } = figure(name);
-    GaugeVec::new(Opts::new(*name, *help), labels).expect("names of figures and labels are fit")
+    let Metric { name, help, labels, .. } = figure(name);
+    GaugeVec::new(Opts::new(*name, *help), labels).expect("names of metrics and labels are valid")
 }
 
 /// # Panics
-/// When nobody has described it: a test makes them all.
+/// When the table has no such metric; a test creates them all.
 pub fn histogram(name: &str) -> HistogramVec {
-    let Figure { name, help, labels, .. } = figure(name);
-    let options = HistogramOpts::new(*name, *help).buckets(PATIENCE.to_vec());
-    HistogramVec::new(options, labels).expect("names of figures and labels are fit")
+    let Metric { name, help, labels, .. } = figure(name);
+    let options = HistogramOpts::new(*name, *help).buckets(WAIT_BUCKETS_SECONDS.to_vec());
+    HistogramVec::new(options, labels).expect("names of metrics and labels are valid")
 }
 
-/// As Prometheus reads them; nothing of those that say nothing.
+/// The Prometheus text; families without a series are left out.
 pub fn rendered(families: &[&dyn Collector]) -> String {
     let mut all: Vec<_> = families.iter().flat_map(|family| family.collect()).collect();
     all.retain(|family| !family.get_metric().is_empty());
     let mut text = Vec::new();
     if let Err(error) = TextEncoder::new().encode(&all, &mut text) {
-        tracing::error!(%error, "figures of queues cannot be shown");
+        tracing::error!(%error, "metrics of queues cannot be encoded");
     }
     String::from_utf8_lossy(&text).into_owned()
 }
@@ -49,15 +49,15 @@ pub fn rendered(families: &[&dyn Collector]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Kind;
+    use crate::figures::MetricKind;
 
     #[test]
-    fn every_figure_of_queues_can_be_made() {
+    fn every_metric_by_queue_can_be_created() {
         for figure in ALL.iter().filter(|figure| figure.labels.contains(&"queue")) {
             match figure.kind {
-                Kind::Counter => _ = counter(figure.name),
-                Kind::Gauge => _ = gauge(figure.name),
-                Kind::Histogram => _ = histogram(figure.name),
+                MetricKind::Counter => _ = counter(figure.name),
+                MetricKind::Gauge => _ = gauge(figure.name),
+                MetricKind::Histogram => _ = histogram(figure.name),
             }
         }
     }

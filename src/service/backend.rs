@@ -1,17 +1,17 @@
-//! The Redis of a command: somebody's, or a private one; or another, where its queues go.
+//! The Redis of a command: the operator's, or a private one; and the target of a move.
 
 use std::future::Future;
 
 use anyhow::{anyhow, bail};
+use intray_embedded::{GaveUp, PrivateServer};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    config::{self, FollowedUrl, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, Store},
-    embedded::{self, GaveUp, PrivateServer},
+    config::{self, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, StoreOptions, WatchedRedisUrl},
     store::{Certificates, Durability, Login, Queues, Server, Servers, WantedPrimary},
 };
 
-/// The Redis of a command: somebody's, or a private one.
+/// The Redis of a command: the operator's, or a private one.
 pub struct Backend {
     pub queues: Queues,
     private: Option<PrivateServer>,
@@ -21,17 +21,17 @@ pub struct Backend {
 impl Backend {
     /// # Errors
     /// One line for the operator.
-    pub async fn open(store: &Store) -> anyhow::Result<Self> {
+    pub async fn open(store: &StoreOptions) -> anyhow::Result<Self> {
         let sentinel = store.sentinel().map_err(|line| anyhow!(line))?;
         match store.redis_url() {
             RedisUrl::Embedded => {
-                if let config::Durability::Replicated(_) = store.durability {
+                if let config::DurabilityLevel::Replicated(_) = store.durability {
                     bail!(
                         "--durability {} needs a Redis of yours with replicas: the private server has none",
                         store.durability
                     );
                 }
-                let server = embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
+                let server = intray_embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
                 Self::at(&server.url(), Some(server), store)
             }
             RedisUrl::Url(url) => Self::at(url.expose(), None, store),
@@ -43,20 +43,20 @@ impl Backend {
         }
     }
 
-    /// The same, but a private server that another intray keeps is taken as it is.
+    /// The same, but connects to a private server that another intray process runs.
     ///
     /// # Errors
     /// One line for the operator.
-    pub async fn look(store: &Store) -> anyhow::Result<Self> {
+    pub async fn look(store: &StoreOptions) -> anyhow::Result<Self> {
         if store.redis_url() == RedisUrl::Embedded
-            && let Some(url) = embedded::kept(&store.data_dir).await
+            && let Some(url) = intray_embedded::kept(&store.data_dir).await
         {
             return Self::at(&url, None, store);
         }
         Self::open(store).await
     }
 
-    /// The queues that another Redis has, or will have.
+    /// The queues of the Redis that queues are moved to.
     ///
     /// # Errors
     /// One line for the operator.
@@ -68,28 +68,32 @@ impl Backend {
         Ok(Queues::on(servers, prefix, None, Durability::Async))
     }
 
-    fn at(url: &str, private: Option<PrivateServer>, store: &Store) -> anyhow::Result<Self> {
+    fn at(url: &str, private: Option<PrivateServer>, store: &StoreOptions) -> anyhow::Result<Self> {
         // The URL may hold a password, and its error might repeat it.
         let servers = Servers::at(url, certificates(store)?)
             .map_err(|_| anyhow!("the Redis URL, or a file of its, cannot be used"))?;
         Ok(Self::on(servers, private, store))
     }
 
-    fn on(servers: Servers, private: Option<PrivateServer>, store: &Store) -> Self {
+    fn on(servers: Servers, private: Option<PrivateServer>, store: &StoreOptions) -> Self {
         let room = private.as_ref().map(PrivateServer::room);
         let durability = match (store.durability, &private) {
-            (config::Durability::Async, _) => Durability::Async,
-            (config::Durability::Replicated(replicas), _) => Durability::Replicated(replicas),
-            (config::Durability::Synced, None) => Durability::Synced,
-            (config::Durability::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
+            (config::DurabilityLevel::Async, _) => Durability::Async,
+            (config::DurabilityLevel::Replicated(replicas), _) => Durability::Replicated(replicas),
+            (config::DurabilityLevel::Synced, None) => Durability::Synced,
+            (config::DurabilityLevel::Synced, Some(private)) => Durability::SyncedHere(private.disk()),
         };
         let login = Login::default();
         let servers = servers.asked_by(&login);
         Self { queues: Queues::on(servers, store.prefix.as_str(), room, durability), private, login }
     }
 
-    /// Takes the user and the password out of the file of the URL, if there is one, whenever it changes.
-    pub(super) fn follow(&self, url: Option<FollowedUrl>, stop: CancellationToken) -> impl Future<Output = ()> + use<> {
+    /// Uses the user and password of the URL file, if there is one, whenever it changes.
+    pub(super) fn follow(
+        &self,
+        url: Option<WatchedRedisUrl>,
+        stop: CancellationToken,
+    ) -> impl Future<Output = ()> + use<> {
         let login = self.login.clone();
         let changed = move |url: &RedisUrl| {
             let url = match url {
@@ -100,7 +104,7 @@ impl Backend {
             match Servers::at(&url, Certificates::default()) {
                 Ok(servers) => servers.lend(&login),
                 // The error might repeat the URL.
-                Err(_) => tracing::warn!("the Redis URL changed and cannot be used, what was read before stays"),
+                Err(_) => tracing::warn!("the Redis URL changed and cannot be used; the previous one stays in use"),
             }
         };
         async move {
@@ -117,7 +121,7 @@ impl Backend {
         }
     }
 
-    /// Resolves when the private server is beyond help; never for somebody else's Redis.
+    /// Resolves when the private server cannot be restarted any more; never for the operator's own Redis.
     pub(super) fn lost(&self) -> impl Future<Output = GaveUp> + Send + use<> {
         let failed = self.private.as_ref().map(PrivateServer::failed);
         async move {
@@ -129,12 +133,12 @@ impl Backend {
     }
 }
 
-fn certificates(store: &Store) -> anyhow::Result<Certificates> {
+fn certificates(store: &StoreOptions) -> anyhow::Result<Certificates> {
     let RedisCertificates { authorities, own } = store.redis_tls().map_err(|line| anyhow!(line))?;
     Ok(Certificates { authorities, own })
 }
 
-/// What the operator said of sentinels, in the store's own words.
+/// The operator's settings of sentinels, in the store's types.
 fn wanted(url: SentinelUrl, access: SentinelAccess, certificates: Certificates) -> WantedPrimary {
     let SentinelUrl { is_tls, who, sentinels, name, db } = url;
     let SentinelAccess { user: sentinel_user, password: sentinel_password, map } = access;

@@ -10,13 +10,13 @@ use tokio::signal::unix::{SignalKind, signal};
 ///
 /// # Errors
 /// When the system lets none be heard.
-pub fn told_to_end() -> io::Result<impl Future<Output = ()>> {
+pub fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::hangup()];
     let heard = kinds.into_iter().filter(|kind| !is_ignored(kind.as_raw_value())).map(signal);
     let mut heard = heard.collect::<io::Result<Vec<_>>>()?;
     Ok(poll_fn(move |cx| {
-        let is_told = heard.iter_mut().any(|signal| signal.poll_recv(cx).is_ready());
-        if is_told { Poll::Ready(()) } else { Poll::Pending }
+        let is_signalled = heard.iter_mut().any(|signal| signal.poll_recv(cx).is_ready());
+        if is_signalled { Poll::Ready(()) } else { Poll::Pending }
     }))
 }
 

@@ -11,7 +11,7 @@ use super::{
 
 #[test]
 fn every_figure_that_is_counted_is_described() {
-    let sources = tree::files("src", &["rs"]);
+    let sources: Vec<_> = tree::sources().iter().flat_map(|folder| tree::files(folder, &["rs"])).collect();
     let mut counted = BTreeSet::new();
     for kind in ["counter", "gauge", "histogram"] {
         for (_, text) in &sources {
@@ -31,7 +31,7 @@ fn every_figure_that_is_counted_is_described() {
 fn the_documents_list_the_figures() {
     let rows = pages::table("| metric | type | labels | says |");
     let labels = |labels: &[&str]| labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
-    let row = |f: &figures::Figure| format!("| `{}` | {} | {} | {} |", f.name, f.kind.word(), labels(f.labels), f.help);
+    let row = |f: &figures::Metric| format!("| `{}` | {} | {} | {} |", f.name, f.kind.word(), labels(f.labels), f.help);
     let wanted: Vec<_> = figures::ALL.iter().map(|figure| row(figure).replace("|  |", "| |")).collect();
     assert_eq!(rows[..rows.len().saturating_sub(1)], wanted);
     assert!(rows.last().is_some_and(|row| row.starts_with("| `process_*` |")), "those of the process come last");

@@ -58,9 +58,9 @@ fn a_token_says_who_works_and_where() {
         assert_eq!((caller.role, caller.worker.as_ref().map(Name::as_str)), (Role::Worker, Some("ann")));
         assert_eq!(caller.credential(), "token\nintray\nann");
         for (queue, sees) in [("reviews", true), ("calls-de", true), ("calls", false), ("default", false)] {
-            assert_eq!(caller.sees(&QueueName::parse(queue).expect("a queue")), sees, "{queue}");
+            assert_eq!(caller.may_see(&QueueName::parse(queue).expect("a queue")), sees, "{queue}");
         }
-        assert_eq!(caller.own_queues(), None, "not all of them are named");
+        assert_eq!(caller.named_queues(), None, "not all of them are named");
     }
     let many = json!({ "aud": ["other", "intray"], "nbf": 1, "role": "operator", "more": [1] });
     assert_eq!(taken(&token(Algorithm::HS256, None, &with(many), &hs())).expect("taken").role, Role::Worker);
@@ -121,7 +121,7 @@ fn a_claim_that_is_missing_or_wrong_is_enough() {
     assert!(taken(&token(Algorithm::HS256, None, &just, &hs())).is_some(), "clocks differ a little");
 }
 
-/// A JWT without a signature, or with one that somebody made up.
+/// A JWT without a signature, or with a made-up one.
 fn forged(header: &Value, claims: &Value, signature: &str) -> String {
     // The crate signs over anything, so its encoder is the base64 at hand.
     let part = |value: &Value| {
@@ -234,7 +234,7 @@ fn secrets_are_replaced_one_after_the_other() {
         assert_eq!(tokens.verify(&by_new.token, None).is_ok(), new_counts);
     }
     let caller = of(&[new]).verify(&by_new.token, None).expect("ours");
-    assert_eq!(caller.own_queues(), Some(vec![QueueName::parse("reviews").expect("a queue")]));
+    assert_eq!(caller.named_queues(), Some(vec![QueueName::parse("reviews").expect("a queue")]));
     let another = Tokens::new(&[new.to_vec()], "https://login.example".to_owned(), DAY);
     assert!(another.verify(&by_new.token, None).is_err(), "another issuer's name");
     let ms = by_new.expires_at.0 - get_current_timestamp() * 1_000;
@@ -260,10 +260,10 @@ fn a_key_set_that_is_not_what_it_should_be_is_refused() {
             "key 2: its kid",
         ),
     ] {
-        let said = KeySet::parse(text).err().unwrap_or_else(|| panic!("{text}"));
-        assert!(said.contains(word) && !said.contains("hunter2"), "{text}: {said}");
+        let message = KeySet::parse(text).err().unwrap_or_else(|| panic!("{text}"));
+        assert!(message.contains(word) && !message.contains("hunter2"), "{text}: {message}");
     }
-    assert_eq!(issuers().described(), "3 keys", "what is for something else is passed over");
+    assert_eq!(issuers().describe(), "3 keys", "what is for something else is passed over");
 }
 
 #[test]
@@ -273,16 +273,18 @@ fn a_token_ends_with_the_key_that_it_was_asked_for_with() {
     let tokens = Tokens::new(&[SECRET.to_vec()], "intray".to_owned(), DAY);
     let now = get_current_timestamp() * 1_000;
     let sign = |ahead: i64| {
-        let until = Until::of_millis(now.saturating_add_signed(ahead));
+        let until = CredentialExpiry::from_millis(now.saturating_add_signed(ahead));
         let token = signer.sign(&worker, &queues, Duration::from_secs(60), Some(until)).expect("signed");
         (i64::try_from(token.expires_at.0 - now).expect("ahead"), tokens.verify(&token.token, None))
     };
     let (ends, caller) = sign(30_500);
     assert_eq!(ends, 30_500);
-    assert_eq!(caller.expect("it is one").until, Some(Until::of_millis(now + 30_500)));
+    assert_eq!(caller.expect("it is one").until, Some(CredentialExpiry::from_millis(now + 30_500)));
     let (ends, caller) = sign(90_000);
     assert!((60_000..=62_000).contains(&ends), "{ends}: it is for a minute, and the key for longer");
     assert!(caller.is_ok());
-    let ended = signer.sign(&worker, &queues, Duration::from_secs(60), Some(Until::of_millis(now))).expect("signed");
-    assert_eq!(tokens.verify(&ended.token, None).err(), Some(Bad::Expired), "and not five seconds later");
+    let ended = signer
+        .sign(&worker, &queues, Duration::from_secs(60), Some(CredentialExpiry::from_millis(now)))
+        .expect("signed");
+    assert_eq!(tokens.verify(&ended.token, None).err(), Some(InvalidCredential::Expired), "and not five seconds later");
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::access::{Role, Until};
+use crate::access::{CredentialExpiry, Role};
 
 fn key_task(line: &str) -> KeyTask {
     match parse(line) {
@@ -12,7 +12,7 @@ fn key_task(line: &str) -> KeyTask {
     }
 }
 
-fn making(role: Role, pattern: &str, until: Option<Until>) -> KeyTask {
+fn making(role: Role, pattern: &str, until: Option<CredentialExpiry>) -> KeyTask {
     let pattern = Pattern::parse(pattern).expect("a pattern");
     KeyTask::Make { name: "web".parse().expect("a name"), role, pattern, until }
 }
@@ -47,7 +47,7 @@ fn a_key_is_asked_for_in_words_and_taken_away_too() {
         ("key --revoke web --keys-file f --overlap-ms 1", "cannot be used with"),
         ("key --revoke web --keys-file f --until 2999-12-31", "cannot be used with"),
     ] {
-        let said = refusal(line);
-        assert!(said.contains(word), "{line}: {said}");
+        let message = refusal(line);
+        assert!(message.contains(word), "{line}: {message}");
     }
 }

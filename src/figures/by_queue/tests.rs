@@ -1,6 +1,6 @@
 use super::*;
 
-fn of(figures: &ByQueue, queue: &str) -> u64 {
+fn of(figures: &QueueMetrics, queue: &str) -> u64 {
     let begin = format!("intray_transitions_total{{queue=\"{queue}\",");
     let text = figures.rendered();
     let lines = text.lines().filter(|line| line.starts_with(&begin));
@@ -8,19 +8,19 @@ fn of(figures: &ByQueue, queue: &str) -> u64 {
 }
 
 /// As if a minute had gone by.
-fn rank(figures: &ByQueue, done: &[(&str, Option<u64>)]) {
+fn rank(figures: &QueueMetrics, done: &[(&str, Option<u64>)]) {
     figures.write().ranked = None;
     figures.rank(done);
 }
 
 #[test]
 fn the_first_have_a_label_each_and_the_rest_one_together() {
-    let figures = ByQueue::default();
+    let figures = QueueMetrics::default();
     figures.label(2);
     for (queue, n) in [("a", 1), ("b", 2), ("c", 4), ("d", 8), (OTHER, 16)] {
         figures.count(queue, "enqueued", n);
-        figures.waited(queue, 0.5);
-        figures.held(queue, 0.5);
+        figures.record_wait(queue, 0.5);
+        figures.record_held(queue, 0.5);
     }
     assert_eq!(["a", "b", "c", "d", OTHER].map(|queue| of(&figures, queue)), [1, 2, 0, 0, 28]);
     for count in ["intray_wait_seconds_count", "intray_held_seconds_count"] {
@@ -30,7 +30,7 @@ fn the_first_have_a_label_each_and_the_rest_one_together() {
 
 #[test]
 fn a_label_goes_to_who_does_more_than_twice_as_much() {
-    let figures = ByQueue::default();
+    let figures = QueueMetrics::default();
     figures.label(1);
     figures.count("a", "enqueued", 1);
     rank(&figures, &[("a", Some(10)), ("b", Some(20))]);
@@ -40,28 +40,28 @@ fn a_label_goes_to_who_does_more_than_twice_as_much() {
     figures.count("a", "enqueued", 1);
     figures.count("b", "enqueued", 1);
     assert_eq!(["a", "b", OTHER].map(|queue| of(&figures, queue)), [0, 1, 2], "what was counted stays where it was");
-    assert_eq!(figures.named(), HashSet::from(["b".to_owned()]));
+    assert_eq!(figures.labelled(), HashSet::from(["b".to_owned()]));
 }
 
 #[test]
 fn the_label_of_a_queue_that_is_gone_is_free_and_of_one_that_is_away_is_kept() {
-    let figures = ByQueue::default();
+    let figures = QueueMetrics::default();
     figures.label(1);
     figures.count("a", "enqueued", 1);
     rank(&figures, &[("a", None), ("b", Some(0))]);
-    assert_eq!(figures.named(), HashSet::from(["a".to_owned()]));
+    assert_eq!(figures.labelled(), HashSet::from(["a".to_owned()]));
     rank(&figures, &[("b", Some(0))]);
-    assert_eq!(figures.named(), HashSet::from(["b".to_owned()]));
+    assert_eq!(figures.labelled(), HashSet::from(["b".to_owned()]));
     assert_eq!(of(&figures, "a"), 0);
 }
 
 #[test]
-fn whoever_did_much_once_gives_way_to_who_does_something_now() {
-    let figures = ByQueue::default();
+fn label_moves_to_a_queue_that_is_busier_now() {
+    let figures = QueueMetrics::default();
     figures.label(1);
     rank(&figures, &[("a", Some(1_000)), ("b", Some(0))]);
     for n in 1..20 {
         rank(&figures, &[("a", Some(1_000)), ("b", Some(n * 10))]);
     }
-    assert_eq!(figures.named(), HashSet::from(["b".to_owned()]));
+    assert_eq!(figures.labelled(), HashSet::from(["b".to_owned()]));
 }

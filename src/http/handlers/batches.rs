@@ -34,7 +34,7 @@ use crate::{
     },
     job::{BatchId, Name, QueueName, limits},
     store::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
-    waiting::{Seen, Waiting},
+    waiting::{WaitedRead, Waiting},
 };
 
 /// Results on a page that does not say how many.
@@ -84,9 +84,9 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let seen = waiting.batch(&id, wait, &pass.caller.account()).await;
+    let seen = waiting.batch(&id, wait, &pass.caller.credential_owned()).await;
     auth::still(&pass, wait)?;
-    let Seen { what, turn } = seen.map_err(reader::refused)?;
+    let WaitedRead { what, turn } = seen.map_err(reader::refused)?;
     let batch = (*what).as_ref().ok_or_else(Problem::unknown_batch)?;
     Ok(counted::answer(turn, &shapes::Batch::new(batch)))
 }

@@ -26,7 +26,7 @@ use crate::{
         },
         response::{counted, problem::Problem, shapes},
     },
-    job::{BatchId, Invalid, JobId, Kind, Name, QueueName, chance::between},
+    job::{BatchId, EventKind, Invalid, JobId, Name, QueueName, chance::between},
     store::{Event, Position, Queues, Subject},
     waiting::{Feed, Update, Waiting},
 };
@@ -54,7 +54,7 @@ pub async fn events(
     let position_in =
         |queue: &QueueName| positions.iter().find(|(known, _)| known == queue).map(|(_, position)| *position);
     let from = queues.into_iter().map(|queue| (position_in(&queue), queue)).collect();
-    let feed = waiting.feed(from, pass.caller.account()).await.map_err(Problem::of_a_look)?;
+    let feed = waiting.feed(from, pass.caller.credential_owned()).await.map_err(Problem::of_a_look)?;
     Ok(EventStream::new(feed, filter, pass, leaving).into_response())
 }
 
@@ -69,15 +69,15 @@ pub async fn of_job(
     let after = query.take("after", position);
     query.finish(Some(()))?;
     let turn = reader.page().await?;
-    let story = queues.story(&id, after).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
+    let story = queues.job_history(&id, after).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
     let events = story.events.iter().map(shapes::Event::new).collect();
-    let story = shapes::Story { events, next: story.next.map(shapes::Text), whole: story.whole };
+    let story = shapes::Story { events, next: story.next.map(shapes::Text), whole: story.complete };
     Ok(counted::answer(turn, &story))
 }
 
 /// Which events are wanted.
 struct Filter {
-    kinds: Vec<Kind>,
+    kinds: Vec<EventKind>,
     batch: Option<BatchId>,
     client: Option<Name>,
     worker: Option<Name>,
@@ -86,8 +86,8 @@ struct Filter {
 impl Filter {
     fn read(query: &mut Query) -> Self {
         let mut kinds = Vec::new();
-        for kind in query.list("type", Kind::ALL.len()) {
-            match Kind::parse(&kind) {
+        for kind in query.list("type", EventKind::ALL.len()) {
+            match EventKind::parse(&kind) {
                 Some(kind) => kinds.push(kind),
                 None => query.blame("type", Invalid("must be a type of event")),
             }

@@ -24,7 +24,7 @@ use crate::{
     },
     job::{Name, QueueName, State as JobState},
     store::{Cursor, JobFilter, Queues},
-    waiting::{Seen, Waiting},
+    waiting::{WaitedRead, Waiting},
 };
 
 /// `GET /queues/{queue}/jobs`
@@ -37,7 +37,7 @@ pub async fn jobs(
     headers: HeaderMap,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let (kind, who) = (Kind::wanted(&headers), pass.caller.account());
+    let (kind, who) = (Kind::wanted(&headers), pass.caller.credential_owned());
     if kind != Kind::Page {
         let (form, filter, follows) = read_walk(kind, query, &queue)?;
         may_see(&pass, filter.state)?;
@@ -55,7 +55,7 @@ pub async fn jobs(
     known(&queues, &queue).await?;
     let seen = waiting.jobs(&queue, filter, wait, &who).await;
     auth::still(&pass, wait)?;
-    let Seen { what: page, turn } = seen.map_err(reader::refused)?;
+    let WaitedRead { what: page, turn } = seen.map_err(reader::refused)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
     let (next, resume) = (page.next.clone().map(shapes::Text), page.resume.clone().map(shapes::Text));
     let forgotten = shapes::Forgotten::new(page.forgotten);

@@ -29,7 +29,7 @@ use crate::{
     },
     job::{JobId, State as JobState, limits},
     store::{Cancellation, Queues, Reprioritized},
-    waiting::{Seen, Waiting},
+    waiting::{WaitedRead, Waiting},
 };
 
 /// `POST /jobs`
@@ -71,9 +71,9 @@ pub async fn inspect(
 ) -> Result<Response, Problem> {
     let wait = read_wait(&mut query);
     let wait = query.finish(Some(wait))?;
-    let seen = waiting.job(&id, wait, &pass.caller.account()).await;
+    let seen = waiting.job(&id, wait, &pass.caller.credential_owned()).await;
     auth::still(&pass, wait)?;
-    let Seen { what, turn } = seen.map_err(reader::refused)?;
+    let WaitedRead { what, turn } = seen.map_err(reader::refused)?;
     let job = (*what).as_ref().ok_or_else(Problem::unknown_job)?;
     Ok(counted::answer(turn, &shapes::Job::new(job)))
 }

@@ -27,7 +27,7 @@ pub async fn queues(
     let after = query.take("after", QueueName::parse);
     let limit = query.take("limit", rules::whole_text(1..=limits::QUEUES)).unwrap_or(limits::QUEUES);
     query.finish(Some(()))?;
-    let sees = |queue: &QueueName| caller.sees(queue);
+    let sees = |queue: &QueueName| caller.may_see(queue);
     let turn = reader.page().await?;
     let page = queues.queue_page(after.as_ref(), limit, sees).await.map_err(Problem::of_a_look)?;
     let queues = page.queues.iter().map(shapes::Queue::new).collect();

@@ -26,7 +26,7 @@ pub async fn people(
 ) -> Result<Response, Problem> {
     let (after, limit) = (query.take("after", HeldUntil::parse), read_limit(&mut query));
     query.finish(Some(()))?;
-    let sees = |queue: &QueueName| caller.sees(queue);
+    let sees = |queue: &QueueName| caller.may_see(queue);
     let turn = reader.page().await?;
     let page = queues.deadlines(after.as_ref(), limit, sees).await.map_err(Problem::of_a_look)?;
     let (waiters, waiting_total) = waiting.waiters(limits::WAITERS, sees);

@@ -9,7 +9,7 @@ use axum::{
 };
 
 use crate::{
-    access::{Access, Bad, Caller, Pass, Refusal, Who},
+    access::{Access, AccessDenied, Caller, InvalidCredential, Pass, RequiredRole},
     http::{
         middleware::{
             body_budget::{Bodies, Purse},
@@ -44,20 +44,24 @@ pub struct Admission {
 ///
 /// # Errors
 /// A problem, when the caller may not do this.
-pub fn check(door: &Door, who: Who, request: &mut Request) -> Result<Option<Peer>, Problem> {
-    let known = if who == Who::Anyone { known(&door.access, request.headers()) } else { Some(None) };
+pub fn check(door: &Door, who: RequiredRole, request: &mut Request) -> Result<Option<Peer>, Problem> {
+    let known = if who == RequiredRole::Public { known(&door.access, request.headers()) } else { Some(None) };
     let stranger = known.is_none().then(|| door.peers.of(request));
     let pass = match who {
-        Who::Anyone => None,
-        Who::Somebody | Who::Worker | Who::Holdings | Who::Producer | Who::Reader | Who::Viewer | Who::Operator => {
-            Some(admit(&door.access, request.headers(), who)?)
-        }
+        RequiredRole::Public => None,
+        RequiredRole::Authenticated
+        | RequiredRole::Worker
+        | RequiredRole::WorkerOrViewer
+        | RequiredRole::Producer
+        | RequiredRole::ProducerOrViewer
+        | RequiredRole::Viewer
+        | RequiredRole::Operator => Some(admit(&door.access, request.headers(), who)?),
     };
     // The connection is asked for here alone, and with one thing more the map of them would grow for each request.
     let connection = request.extensions_mut().remove::<By>();
     let caller = pass.as_ref().map(|pass| &pass.caller);
     if let (Some(By(connection)), Some(caller), true) = (connection, caller, door.access.is_on())
-        && !connection.charge(&door.access.payer(caller), &|| door.access.has_parts())
+        && !connection.charge(&door.access.payer(caller), &|| door.access.has_partitions())
     {
         return Err(Problem::too_many_connections());
     }
@@ -86,27 +90,27 @@ fn known(access: &Access, headers: &HeaderMap) -> Option<Option<Caller>> {
     if !access.is_on() {
         return Some(None);
     }
-    bearer(headers).ok().and_then(|credential| access.known(credential)).map(Some)
+    bearer(headers).ok().and_then(|credential| access.identify(credential)).map(Some)
 }
 
 /// A refusal is counted by a word, never with what was sent.
-fn admit(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, Problem> {
+fn admit(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<Pass, Problem> {
     identify(access, headers, who).map_err(|(why, problem)| {
         metrics::counter!("intray_auth_failures_total", "reason" => why).increment(1);
         problem
     })
 }
 
-fn identify(access: &Access, headers: &HeaderMap, who: Who) -> Result<Pass, (&'static str, Problem)> {
+fn identify(access: &Access, headers: &HeaderMap, who: RequiredRole) -> Result<Pass, (&'static str, Problem)> {
     let is_missing = !headers.contains_key(header::AUTHORIZATION);
     let word = if is_missing { "missing" } else { "malformed" };
     let credential = if access.is_on() { bearer(headers).map_err(|problem| (word, problem))? } else { "" };
-    let pass = access.admit(credential).map_err(|refusal| match refusal {
-        Refusal::Bad(Bad::Ended) => (Bad::Ended.word(), unauthorized(ENDED)),
-        Refusal::Bad(why) => (why.word(), unauthorized(NOT_VALID)),
-        Refusal::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
+    let pass = access.authenticate(credential).map_err(|refusal| match refusal {
+        AccessDenied::Bad(InvalidCredential::Ended) => (InvalidCredential::Ended.word(), unauthorized(ENDED)),
+        AccessDenied::Bad(why) => (why.word(), unauthorized(NOT_VALID)),
+        AccessDenied::TooMany { retry_after_ms } => ("rate_limited", Problem::rate_limited(retry_after_ms)),
     })?;
-    if pass.caller.role.may(who) {
+    if pass.caller.role.allows_calls_for(who) {
         return Ok(pass);
     }
     let role = pass.caller.role.word();
@@ -141,19 +145,19 @@ fn unauthorized(detail: &'static str) -> Problem {
 /// # Errors
 /// A problem, when the queue is not the caller's business. It does not tell whether there is one.
 pub fn queue(caller: &Caller, queue: &QueueName) -> Result<(), Problem> {
-    if caller.sees(queue) { Ok(()) } else { Err(Problem::forbidden(format!("this is not for the queue {queue}"))) }
+    if caller.may_see(queue) { Ok(()) } else { Err(Problem::forbidden(format!("this is not for the queue {queue}"))) }
 }
 
 /// # Errors
 /// The problem that a job is which does not exist, when it is not the caller's business.
 pub fn job(caller: &Caller, id: &JobId) -> Result<(), Problem> {
-    if caller.sees(&id.queue) { Ok(()) } else { Err(Problem::unknown_job()) }
+    if caller.may_see(&id.queue) { Ok(()) } else { Err(Problem::unknown_job()) }
 }
 
 /// # Errors
 /// The problem that a batch is which does not exist, when it is not the caller's business.
 pub fn batch(caller: &Caller, id: &BatchId) -> Result<(), Problem> {
-    if caller.sees(&id.queue) { Ok(()) } else { Err(Problem::unknown_batch()) }
+    if caller.may_see(&id.queue) { Ok(()) } else { Err(Problem::unknown_batch()) }
 }
 
 /// # Errors

@@ -124,7 +124,7 @@ impl Share {
                 let mut spent = bodies.spent();
                 let own = spent.by_payer.get(payer).copied().unwrap_or(0);
                 let most = limits::BODIES_OF_CALLERS;
-                if !shares::is_open(spent.known, own, more, most, || bodies.access.has_parts()) {
+                if !shares::is_open(spent.known, own, more, most, || bodies.access.has_partitions()) {
                     return Err(Problem::too_much_in_hand());
                 }
                 spent.known += more;

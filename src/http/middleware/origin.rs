@@ -8,7 +8,7 @@ use axum::{
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::{
-    access::Who,
+    access::RequiredRole,
     http::{
         middleware::{
             host::{self, Stranger},
@@ -59,7 +59,7 @@ pub fn cors(origins: &Origins, headers: &[String]) -> Option<CorsLayer> {
 ///
 /// # Errors
 /// A problem.
-pub fn check(policy: &Policy, open: bool, who: Who, request: &mut Request) -> Result<(), Problem> {
+pub fn check(policy: &Policy, open: bool, who: RequiredRole, request: &mut Request) -> Result<(), Problem> {
     if let Err(problem) = host::check(&policy.allowed_hosts, open, request) {
         if !host::is_for_any(request.uri().path()) {
             return Err(problem);
@@ -86,7 +86,7 @@ fn check_change(policy: &Policy, request: &Request) -> Result<(), Problem> {
 
 /// Where nobody needs a credential, a picture or a frame of any page could have the service work. Browsers say when that
 /// page is of another site; a link from there may still open what is no secret.
-fn check_reading(policy: &Policy, open: bool, who: Who, request: &Request) -> Result<(), Problem> {
+fn check_reading(policy: &Policy, open: bool, who: RequiredRole, request: &Request) -> Result<(), Problem> {
     let (headers, method) = (request.headers(), request.method());
     let reads = matches!(*method, Method::GET | Method::HEAD);
     let foreign = headers.get(SEC_FETCH_SITE).is_some_and(|site| site == "cross-site");
@@ -94,7 +94,7 @@ fn check_reading(policy: &Policy, open: bool, who: Who, request: &Request) -> Re
         return Ok(());
     }
     // A browser names no origin for a picture: whose it is, nobody knows.
-    if who == Who::Anyone || policy.cors.allow(single_value(headers, &header::ORIGIN).unwrap_or_default()) {
+    if who == RequiredRole::Public || policy.cors.allow(single_value(headers, &header::ORIGIN).unwrap_or_default()) {
         return Ok(());
     }
     Err(Problem::new(Failure::OriginNotAllowed, "pages of this site may not read from this service"))

@@ -42,7 +42,7 @@ impl Lasting {
     pub fn turn(&self) -> impl Future<Output = ()> + Send + use<> {
         let pass = self.pass.clone();
         async move {
-            while let Err(pause) = pass.goes_on() {
+            while let Err(pause) = pass.take_rate_permit() {
                 sleep(pause).await;
             }
         }

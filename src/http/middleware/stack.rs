@@ -14,7 +14,7 @@ use tower::{Layer, ServiceExt, service_fn};
 use tower_http::cors::CorsLayer;
 
 use crate::{
-    access::Who,
+    access::RequiredRole,
     http::{
         middleware::{
             auth::{self, Door},
@@ -42,44 +42,44 @@ struct Parts<S> {
 /// A handler, and whom it is for.
 #[derive(Clone)]
 pub struct For<H> {
-    who: Who,
+    who: RequiredRole,
     handler: H,
 }
 
 /// No credential is asked for.
 pub fn anyone<H>(handler: H) -> For<H> {
-    For { who: Who::Anyone, handler }
+    For { who: RequiredRole::Public, handler }
 }
 
 /// Any credential will do.
 pub fn somebody<H>(handler: H) -> For<H> {
-    For { who: Who::Somebody, handler }
+    For { who: RequiredRole::Authenticated, handler }
 }
 
 pub fn workers<H>(handler: H) -> For<H> {
-    For { who: Who::Worker, handler }
+    For { who: RequiredRole::Worker, handler }
 }
 
 /// Workers and viewers, who see what is held.
 pub fn holdings<H>(handler: H) -> For<H> {
-    For { who: Who::Holdings, handler }
+    For { who: RequiredRole::WorkerOrViewer, handler }
 }
 
 pub fn producers<H>(handler: H) -> For<H> {
-    For { who: Who::Producer, handler }
+    For { who: RequiredRole::Producer, handler }
 }
 
 /// Producers and viewers.
 pub fn readers<H>(handler: H) -> For<H> {
-    For { who: Who::Reader, handler }
+    For { who: RequiredRole::ProducerOrViewer, handler }
 }
 
 pub fn viewers<H>(handler: H) -> For<H> {
-    For { who: Who::Viewer, handler }
+    For { who: RequiredRole::Viewer, handler }
 }
 
 pub fn operators<H>(handler: H) -> For<H> {
-    For { who: Who::Operator, handler }
+    For { who: RequiredRole::Operator, handler }
 }
 
 impl<T: 'static, S: Clone + Send + Sync + 'static, H: Handler<T, S>> Handler<(For<()>, T), Front<S>> for For<H> {

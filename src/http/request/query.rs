@@ -123,7 +123,7 @@ pub fn read_queues(query: &mut Query, caller: &Caller) -> Vec<QueueName> {
 
 /// Of a call that does not name any.
 pub fn usual_queues(caller: &Caller) -> Vec<QueueName> {
-    caller.own_queues().unwrap_or_else(|| vec![QueueName::default()])
+    caller.named_queues().unwrap_or_else(|| vec![QueueName::default()])
 }
 
 impl<S: Sync> FromRequestParts<S> for Query {

@@ -10,7 +10,7 @@ use axum::{
 use crate::{
     access::Caller,
     http::response::problem::Problem,
-    waiting::{Refused, Turn, Waiting},
+    waiting::{ReadPermit, ReadRefused, Waiting},
 };
 
 /// Who reads.
@@ -26,7 +26,7 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let who = Caller::from_request_parts(parts, state).await?.account();
+        let who = Caller::from_request_parts(parts, state).await?.credential_owned();
         Ok(Self { who, waiting: Waiting::from_ref(state) })
     }
 }
@@ -36,23 +36,23 @@ impl Reader {
     ///
     /// # Errors
     /// The problem that there is none soon.
-    pub async fn page(&self) -> Result<Turn, Problem> {
-        self.waiting.page_turn(&self.who).await.map_err(refused)
+    pub async fn page(&self) -> Result<ReadPermit, Problem> {
+        self.waiting.page_permit(&self.who).await.map_err(refused)
     }
 
     /// A turn for a small read.
     ///
     /// # Errors
     /// The problem that there is none soon.
-    pub async fn look(&self) -> Result<Turn, Problem> {
-        self.waiting.look_turn(&self.who).await.map_err(refused)
+    pub async fn look(&self) -> Result<ReadPermit, Problem> {
+        self.waiting.read_permit(&self.who).await.map_err(refused)
     }
 }
 
 /// Why a read came to nothing.
-pub fn refused(why: Refused) -> Problem {
+pub fn refused(why: ReadRefused) -> Problem {
     match why {
-        Refused::Busy => Problem::too_many_reads(),
-        Refused::Fault(fault) => Problem::of_a_look(fault),
+        ReadRefused::Busy => Problem::too_many_reads(),
+        ReadRefused::Fault(fault) => Problem::of_a_look(fault),
     }
 }

@@ -18,14 +18,14 @@ use serde::Serialize;
 use crate::{
     http::response::json::{JSON, text},
     job::limits,
-    waiting::Turn,
+    waiting::ReadPermit,
 };
 
 /// Bytes of an answer that are handed to the connection at a time: it copies what it is given.
 const PIECE: usize = 16 << 10;
 
 /// What was read, as JSON. With it ends the turn.
-pub fn answer(turn: Turn, answer: &impl Serialize) -> Response {
+pub fn answer(turn: ReadPermit, answer: &impl Serialize) -> Response {
     match text(answer) {
         Ok(text) => ([(header::CONTENT_TYPE, JSON)], body(turn, text)).into_response(),
         Err(problem) => problem.into_response(),
@@ -33,13 +33,13 @@ pub fn answer(turn: Turn, answer: &impl Serialize) -> Response {
 }
 
 /// A text that was read, on its way out. With it ends the turn.
-pub fn body(turn: Turn, text: Bytes) -> Body {
+pub fn body(turn: ReadPermit, text: Bytes) -> Body {
     if text.len() <= limits::SMALL_ANSWER { Body::from(text) } else { Body::new(Pieces(counted(turn, text))) }
 }
 
 /// The same bytes, which count as long as any part of them is in memory.
-pub fn counted(turn: Turn, text: impl AsRef<[u8]> + Send + 'static) -> Bytes {
-    struct Counted<T>(T, #[expect(dead_code, reason = "given back when it is dropped")] Turn);
+pub fn counted(turn: ReadPermit, text: impl AsRef<[u8]> + Send + 'static) -> Bytes {
+    struct Counted<T>(T, #[expect(dead_code, reason = "given back when it is dropped")] ReadPermit);
     impl<T: AsRef<[u8]>> AsRef<[u8]> for Counted<T> {
         fn as_ref(&self) -> &[u8] {
             self.0.as_ref()

@@ -53,7 +53,7 @@ fn of_callers_queues(all: &str, caller: &Caller) -> String {
         let value = labels.strip_prefix(QUEUE).or_else(|| Some(labels.split_once(&format!(",{QUEUE}"))?.1))?;
         Some(value.split_once('"')?.0.to_owned()).filter(|name| !name.is_empty())
     };
-    let sees = |name: &str| name != OTHER && QueueName::parse(name).is_ok_and(|queue| caller.sees(&queue));
+    let sees = |name: &str| name != OTHER && QueueName::parse(name).is_ok_and(|queue| caller.may_see(&queue));
     all.split_inclusive('\n').filter(|line| queue(line).is_none_or(|name| sees(&name))).collect()
 }
 
@@ -126,7 +126,7 @@ impl Figures {
             Err(_) => (Vec::new(), known.iter().cloned().collect()),
         };
         let figures = self.queues.figures();
-        figures.rendered() + &now(&figures.named(), &there, &away)
+        figures.rendered() + &now(&figures.labelled(), &there, &away)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION},
         redis::{args::Args, read::broken},
-        transition::{Effect, Grouped, Reply, Ride, Transition},
+        transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
@@ -34,7 +34,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn complete(&self, call: Complete) -> Result<Completion, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.go(&queue, call).await
+        self.call_batched(&queue, call).await
     }
 }
 
@@ -65,7 +65,7 @@ impl Transition for Complete {
         match word {
             "done" => {
                 let late = fields.flag()?;
-                meter.queues.held(queue.as_str(), fields.count()? as f64 / 1e3);
+                meter.queues.record_held(queue.as_str(), fields.count()? as f64 / 1e3);
                 Ok(Completion::Done { late, duplicate: false })
             }
             "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }),
@@ -82,14 +82,14 @@ impl Transition for Complete {
     }
 }
 
-impl Grouped for Complete {
-    const RIDE: Ride = OF_A_RESERVATION;
+impl BatchedTransition for Complete {
+    const BATCHING: BatchPolicy = OF_A_RESERVATION;
 
     fn needs_memory(&self) -> bool {
         self.result().len() > limits::SMALL_RESULT
     }
 
-    fn turned_away(&self) -> Result<Completion, Fault> {
+    fn rejected(&self) -> Result<Completion, Fault> {
         Ok(Completion::Lost(Lost::UNKNOWN))
     }
 }

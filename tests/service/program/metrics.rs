@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use intray::figures::{ALL, Kind};
+use intray::figures::{ALL, MetricKind};
 use serde_json::json;
 
 use crate::world::{World, eventually, id_of};
@@ -53,7 +53,7 @@ async fn every_figure_is_what_its_page_says() {
         wanted.sort_unstable();
         assert_eq!(labels(&text, name), wanted, "{name}");
     }
-    assert!(ALL.iter().any(|figure| figure.kind == Kind::Histogram && figure.labels == ["queue"]));
+    assert!(ALL.iter().any(|figure| figure.kind == MetricKind::Histogram && figure.labels == ["queue"]));
 }
 
 /// The value of a line.

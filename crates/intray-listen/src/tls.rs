@@ -13,7 +13,7 @@ use tokio::{io::AsyncRead, io::AsyncWrite, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
 
-use crate::files::{self, Described, Watched};
+use intray_base::files::{self, Describe, Watched};
 
 /// What is spoken, by its names in ALPN; the first that both know.
 const HTTP2: &[u8] = b"h2";
@@ -52,7 +52,7 @@ impl Certificate {
 
     /// Reads the files again when they have changed, until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        files::keep_looking("the certificate", move || self.shown.0.look(), stop).await;
+        files::watch("the certificate", move || self.shown.0.check(), stop).await;
     }
 
     /// Shakes hands.
@@ -99,8 +99,8 @@ impl Signed {
     }
 }
 
-impl Described for Signed {
-    fn described(&self) -> String {
+impl Describe for Signed {
+    fn describe(&self) -> String {
         format!("{} certificates", self.0.cert.len())
     }
 }

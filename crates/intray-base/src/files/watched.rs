@@ -1,4 +1,4 @@
-//! Files that are read again when one of them changes. What cannot be read, or is not what it should be, changes nothing.
+//! Files that are reloaded when one of them changes. A file that cannot be read or parsed changes nothing.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,47 +11,47 @@ use tokio_util::sync::CancellationToken;
 
 use super::read;
 
-/// How often files are looked at for changes.
-pub const LOOK: Duration = Duration::from_secs(1);
-/// And how soon again when one has changed.
-const SETTLED: Duration = Duration::from_millis(200);
-/// A look that takes longer is said.
-const SLOW: Duration = Duration::from_secs(5);
+/// Time between two checks of the files.
+pub const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// Time until the second check of a file that has changed.
+const RECHECK_AFTER_CHANGE: Duration = Duration::from_millis(200);
+/// A check that takes longer is logged.
+const SLOW_CHECK: Duration = Duration::from_secs(5);
 
-/// For the line in the log that says what was read.
-pub trait Described {
-    /// How much of what.
-    fn described(&self) -> String;
+/// Describes what was read, for the log.
+pub trait Describe {
+    /// Like `3 keys`.
+    fn describe(&self) -> String;
 }
 
 pub struct Watched<T> {
     paths: Vec<PathBuf>,
     make: fn(&[String]) -> Result<T, String>,
     now: RwLock<Arc<T>>,
-    last: Mutex<Last>,
+    last: Mutex<LastRead>,
 }
 
-/// What the files hold, or why they cannot be read.
+/// The texts of the files, or why one cannot be read.
 type Texts = Result<Vec<String>, String>;
 
-struct Last {
-    /// What was looked into: the same is not looked into twice.
-    taken: Texts,
-    /// Something else, which was there once.
-    seen: Option<Texts>,
+struct LastRead {
+    /// The texts that were parsed last, whether they were valid or not.
+    accepted: Texts,
+    /// Changed texts that one check has seen.
+    pending: Option<Texts>,
 }
 
-impl<T: Described> Watched<T> {
+impl<T: Describe> Watched<T> {
     /// # Errors
-    /// One line: which file is not what it should be.
+    /// One line that says which file is invalid.
     pub fn open(paths: Vec<PathBuf>, make: fn(&[String]) -> Result<T, String>) -> Result<Self, String> {
         let texts = read_all(&paths)?;
-        let now = make(&texts).map_err(|why| format!("{}: {why}", names(&paths)))?;
+        let current = make(&texts).map_err(|why| format!("{}: {why}", names(&paths)))?;
         Ok(Self {
             paths,
             make,
-            now: RwLock::new(Arc::new(now)),
-            last: Mutex::new(Last { taken: Ok(texts), seen: None }),
+            now: RwLock::new(Arc::new(current)),
+            last: Mutex::new(LastRead { accepted: Ok(texts), pending: None }),
         })
     }
 
@@ -59,70 +59,69 @@ impl<T: Described> Watched<T> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Which files they are, for a message.
+    /// The paths, for a message.
     pub fn names(&self) -> String {
         names(&self.paths)
     }
 
-    /// Compares texts, not times: a file may change twice within the grain of a clock, or come back with an older time. A text
-    /// is taken when it is there at a second look, because who writes a file in its place first empties it, and for a moment it
-    /// has half of its lines. Answers how long after this look that is.
-    pub fn look(&self) -> Duration {
+    /// Compares texts, not modification times: a file may change twice within the clock's resolution, or return with an older
+    /// time. A text is accepted when a second check finds it unchanged, because an editor that writes in place leaves the file
+    /// empty or half-written for a moment. Returns the time until the next check.
+    pub fn check(&self) -> Duration {
         let texts = read_all(&self.paths);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.taken == texts {
-            last.seen = None;
-            return LOOK;
+        if last.accepted == texts {
+            last.pending = None;
+            return CHECK_INTERVAL;
         }
-        if last.seen.as_ref() != Some(&texts) {
+        if last.pending.as_ref() != Some(&texts) {
             let is_emptied = texts.as_ref().is_ok_and(|texts| texts.iter().any(|text| text.trim().is_empty()));
-            last.seen = Some(texts);
-            return if is_emptied { LOOK } else { SETTLED };
+            last.pending = Some(texts);
+            return if is_emptied { CHECK_INTERVAL } else { RECHECK_AFTER_CHANGE };
         }
-        last.seen = None;
-        self.take(&texts);
-        last.taken = texts;
-        LOOK
+        last.pending = None;
+        self.accept(&texts);
+        last.accepted = texts;
+        CHECK_INTERVAL
     }
 
-    fn take(&self, texts: &Texts) {
+    fn accept(&self, texts: &Texts) {
         let changed = format!("{} changed", names(&self.paths));
         match texts.as_ref().map_err(Clone::clone).and_then(|texts| (self.make)(texts)) {
             Ok(new) => {
-                tracing::info!("{changed}: {}", new.described());
+                tracing::info!("{changed}: {}", new.describe());
                 *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
             }
-            Err(why) => tracing::warn!("{changed} and cannot be used, what was read before stays: {why}"),
+            Err(why) => tracing::warn!("{changed} and cannot be used; the previous content stays in use: {why}"),
         }
     }
 }
 
-/// Looks at files of something again and again, each time as long after the last one as that says, until `stop`.
-pub async fn keep_looking(
-    of: &'static str,
-    look: impl Fn() -> Duration + Clone + Send + 'static,
-    stop: CancellationToken,
-) {
-    let mut wait = LOOK;
+/// Checks files until `stop`; each check returns the time until the next one.
+pub async fn watch(of: &'static str, look: impl Fn() -> Duration + Clone + Send + 'static, stop: CancellationToken) {
+    let mut wait = CHECK_INTERVAL;
     while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {
         let looking = tokio::task::spawn_blocking(look.clone());
-        // A file can be on a disk that does not answer: then this one look is waited for, unless we are to end.
-        wait = match stop.run_until_cancelled(patiently(of, looking)).await {
+        // A dead disk may block the check: wait for this one unless the service stops.
+        wait = match stop.run_until_cancelled(warn_if_slow(of, looking)).await {
             Some(Ok(wait)) => wait,
             Some(Err(_)) => {
                 tracing::error!("the files of {of} cannot be looked at");
-                LOOK
+                CHECK_INTERVAL
             }
             None => return,
         };
     }
 }
 
-async fn patiently(of: &str, mut look: JoinHandle<Duration>) -> Result<Duration, JoinError> {
-    if let Ok(looked) = tokio::time::timeout(SLOW, &mut look).await {
+async fn warn_if_slow(of: &str, mut look: JoinHandle<Duration>) -> Result<Duration, JoinError> {
+    if let Ok(looked) = tokio::time::timeout(SLOW_CHECK, &mut look).await {
         return looked;
     }
-    tracing::warn!("a look at the files of {of} takes more than {} s; what was read before stays", SLOW.as_secs());
+    tracing::warn!(
+        "a look at the files of {of} takes more than {} s; what was read before stays",
+        SLOW_CHECK.as_secs()
+    );
     let looked = look.await;
     tracing::info!("the files of {of} can be looked at again");
     looked
@@ -143,15 +142,15 @@ mod tests {
 
     use super::*;
 
-    impl Described for u32 {
-        fn described(&self) -> String {
+    impl Describe for u32 {
+        fn describe(&self) -> String {
             self.to_string()
         }
     }
 
     fn looks_twice(watched: &Watched<u32>) {
-        watched.look();
-        watched.look();
+        watched.check();
+        watched.check();
     }
 
     fn sum(texts: &[String]) -> Result<u32, String> {
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_changes_nothing_and_what_is_mended_is_taken() {
+    fn broken_file_changes_nothing_and_a_repaired_one_is_accepted() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("n");
         let open = || Watched::open(vec![path.clone()], sum);
@@ -179,29 +178,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_for_a_moment_while_a_file_is_written_is_not_taken() {
+    fn half_written_file_is_not_accepted() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("n");
         let lines = |texts: &[String]| Ok(texts.concat().lines().count() as u32);
         fs::write(&path, "a\nb\n").expect("written");
         let watched = Watched::open(vec![path.clone()], lines).expect("lines");
         for (text, now, wait) in [
-            ("", 2, LOOK),
-            ("a\n", 2, SETTLED),
-            ("a\nb\n", 2, LOOK),
-            ("a\n", 2, SETTLED),
-            ("a\nb\nc\n", 2, SETTLED),
-            ("a\nb\nc\n", 3, LOOK),
-            ("", 3, LOOK),
-            ("", 0, LOOK),
+            ("", 2, CHECK_INTERVAL),
+            ("a\n", 2, RECHECK_AFTER_CHANGE),
+            ("a\nb\n", 2, CHECK_INTERVAL),
+            ("a\n", 2, RECHECK_AFTER_CHANGE),
+            ("a\nb\nc\n", 2, RECHECK_AFTER_CHANGE),
+            ("a\nb\nc\n", 3, CHECK_INTERVAL),
+            ("", 3, CHECK_INTERVAL),
+            ("", 0, CHECK_INTERVAL),
         ] {
             fs::write(&path, text).expect("written");
-            assert_eq!((watched.look(), *watched.now()), (wait, now), "{text:?}");
+            assert_eq!((watched.check(), *watched.now()), (wait, now), "{text:?}");
         }
     }
 
     #[test]
-    fn two_files_make_one_thing_whichever_of_them_changes() {
+    fn change_of_either_file_reloads_both() {
         let folder = tempfile::tempdir().expect("a folder");
         let paths = ["a", "b"].map(|name| folder.path().join(name));
         paths.iter().for_each(|path| fs::write(path, "1").expect("written"));
@@ -213,9 +212,9 @@ mod tests {
         }
     }
 
-    /// Whatever the name leads to now is what counts, and what is no file changes nothing.
+    /// The file that the path leads to now counts; a path without a file changes nothing.
     #[test]
-    fn a_file_that_is_moved_linked_or_replaced_is_noticed() {
+    fn moved_linked_and_replaced_files_are_noticed() {
         let folder = tempfile::tempdir().expect("a folder");
         let [path, other] = ["n", "other"].map(|name| folder.path().join(name));
         fs::write(&path, "1").expect("written");
