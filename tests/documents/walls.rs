@@ -15,7 +15,7 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("bulk", &["client", "config", "job"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
-    ("service", &["access", "config", "figures", "http", "job", "listen", "store", "sweeper", "waiting"]),
+    ("service", &["access", "config", "figures", "http", "job", "store", "sweeper", "waiting"]),
     ("config", &["access", "job"]),
     ("http", &["access", "figures", "job", "memory", "payload", "store", "waiting"]),
     ("sweeper", &["job", "store"]),
@@ -23,7 +23,6 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("store", &["figures", "job", "payload"]),
     ("payload", &["job"]),
     ("access", &["job"]),
-    ("listen", &[]),
     ("job", &[]),
     ("figures", &[]),
     ("memory", &[]),
@@ -75,7 +74,6 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("access", &["axum::", "redis::", "hyper::", "env::var"]),
     ("config", &["redis::", "axum::", "hyper::"]),
     ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
-    ("listen", &["redis::", "axum::extract", "env::var"]),
 ];
 
 /// The rooms of Lua from the roof down; the files of a room that stands alone do not know each other.
