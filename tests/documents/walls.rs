@@ -109,7 +109,7 @@ fn rooms_of_the_store_use_only_what_is_granted_to_them() {
 
 #[test]
 fn rooms_of_http_use_only_what_is_granted_to_them() {
-    let graph = imports::rooms(&imports::rust(), |module| Some(http_room(module.strip_prefix("http::")?)));
+    let graph = imports::rooms(&imports::rust("src"), |module| Some(http_room(module.strip_prefix("http::")?)));
     println!("{}", picture("http", &graph));
     check(&graph, GRANTED_IN_HTTP);
 }
