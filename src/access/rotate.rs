@@ -160,6 +160,6 @@ mod tests {
         let later = "2999-12-31".parse().ok();
         assert_eq!(rotate(&name, None, later, DAY, &path).expect("rotated").old[0].1, soon, "it ends no later");
         let (_folder, path) = file(&line("web", Role::Worker, Some("1999-12-31")));
-        assert!(rotate(&name, None, None, DAY, &path).err().expect("over").contains("no key is called web"));
+        assert!(rotate(&name, None, None, DAY, &path).err().expect("over").contains("no valid key is called web"));
     }
 }

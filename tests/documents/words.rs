@@ -36,8 +36,8 @@ fn the_store_calls_the_scripts_that_there_are() {
 
 #[test]
 fn lua_tells_the_kinds_of_event_that_there_are() {
-    let told = set(lua::words_given_to(&lua::code(), "event.tell"));
-    same("event.tell(…) in lua/", &told, "job::Kind", &set(EventKind::ALL.map(EventKind::word)));
+    let added = set(lua::words_given_to(&lua::code(), "event.add"));
+    same("event.add(…) in lua/", &added, "job::EventKind", &set(EventKind::ALL.map(EventKind::word)));
 }
 
 #[test]
