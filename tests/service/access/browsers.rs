@@ -72,7 +72,7 @@ async fn an_allowed_page_asks_before_and_reads_answers_and_refusals_alike() {
     }
 
     w.patch("/queues/full", json!({ "max_jobs": 1 })).await.is(200);
-    w.enqueue_as(json!({ "queue": "full", "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": "full", "payload": 1 })).await;
     let cases = [
         ("POST", "/jobs", r#"{"payload":1}"#, 201),
         ("POST", "/jobs", "{", 400),
@@ -125,7 +125,7 @@ async fn a_page_that_is_closed_sends_a_beacon_of_plain_text() {
         ("complete", r#","result":1"#, "completed"),
     ] {
         let id = w.enqueue(call).await;
-        let held = w.reserve_by(json!({ "id": id })).await;
+        let held = w.reserve_with(json!({ "id": id })).await;
         let beacon = w
             .request("POST", &format!("/jobs/{call}"))
             .header("origin", "https://desk.example")

@@ -16,7 +16,7 @@ async fn rebound(w: &World, method: &str, path: &str, host: &str) -> Answer {
 
 #[tokio::test]
 async fn a_page_by_a_name_that_somebody_points_here_does_nothing_in_a_container_either() {
-    let w = World::plan().everywhere().switch("--insecure").start().await;
+    let w = World::plan().on_all_addresses().switch("--insecure").start().await;
     w.enqueue(1).await;
     for (method, path) in [
         ("POST", "/jobs"),
@@ -43,13 +43,13 @@ async fn a_page_by_a_name_that_somebody_points_here_does_nothing_in_a_container_
 
 #[tokio::test]
 async fn who_reaches_a_container_by_a_name_says_which_or_that_any_will_do() {
-    let named = World::plan().everywhere().switch("--insecure").flag("--allowed-host", "queue.example").start().await;
+    let named = World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example").start().await;
     for (host, status) in
         [("queue.example", 200), ("QUEUE.example:8080", 200), ("localhost", 200), ("evil.example", 421)]
     {
         assert_eq!(rebound(&named, "GET", "/queues", host).await.status, status, "{host}");
     }
-    let any = World::plan().everywhere().switch("--insecure").flag("--allowed-host", "queue.example,*").start().await;
+    let any = World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example,*").start().await;
     assert_eq!(rebound(&any, "GET", "/queues", "evil.example").await.status, 200);
 }
 
@@ -58,7 +58,7 @@ async fn who_reaches_a_container_by_a_name_says_which_or_that_any_will_do() {
 async fn with_keys_the_name_matters_only_where_names_are_given() {
     let keyed = World::plan().with_keys(&[]).start().await;
     assert_eq!(rebound(&keyed, "GET", "/queues", "queue.example").await.status, 200);
-    let named = World::plan().with_keys(&[]).everywhere().flag("--allowed-host", "queue.example").start().await;
+    let named = World::plan().with_keys(&[]).on_all_addresses().flag("--allowed-host", "queue.example").start().await;
     for (host, status) in [("queue.example", 200), ("127.0.0.1", 200), ("evil.example", 421)] {
         assert_eq!(rebound(&named, "GET", "/queues", host).await.status, status, "{host}");
     }
@@ -66,7 +66,7 @@ async fn with_keys_the_name_matters_only_where_names_are_given() {
 
 #[tokio::test]
 async fn a_probe_by_any_name_learns_whether_and_nobody_but_us_learns_why() {
-    let w = World::plan().everywhere().switch("--insecure").start().await;
+    let w = World::plan().on_all_addresses().switch("--insecure").start().await;
     let asked = async |path: &str, host: &str| {
         let answer = w.request("GET", path).header("host", host).send().await;
         (answer.status, answer.text())
@@ -139,7 +139,7 @@ async fn a_page_of_another_site_reads_nothing_while_nobody_needs_a_key() {
             assert_eq!(answer.status, 200, "{path} {site} {origin:?}: {}", answer.text());
         }
     }
-    w.hear_of("?queue=default").await;
+    w.listen_answer("?queue=default").await;
     // A link from elsewhere may open a page, and any page may ask whether we are well.
     for path in ["/client.js", "/openapi.yaml", "/livez", "/readyz"] {
         assert_eq!(from(&w, path, "cross-site", None).send().await.status, 200, "{path}");

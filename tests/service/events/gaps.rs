@@ -51,15 +51,15 @@ async fn hear_all(w: &World, listener: &mut Listener, queues: &[&str]) -> (Vec<V
 #[tokio::test]
 async fn who_comes_back_for_more_than_is_kept_is_told_of_the_gap_and_then_what_is_there() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let query = "?queue=small,default";
     let mut listener = w.listen(query).await;
-    w.enqueue_as(json!({ "queue": "small", "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": "small", "payload": 1 })).await;
     w.enqueue("first").await;
-    listener.hear(2).await;
+    listener.read_events(2).await;
     let id = listener.last_id.clone();
     drop(listener);
-    w.enqueue_as(json!({ "queue": "small", "payload": 2 })).await;
+    w.enqueue_with(json!({ "queue": "small", "payload": 2 })).await;
     enqueue(&w, "default", 12_500).await;
     w.sweep().await;
     let before = kept(&w, "default").await;
@@ -98,7 +98,7 @@ async fn who_was_there_from_the_very_beginning_is_told_of_a_gap_like_anybody() {
     let mut again = w.listen_after("", &id).await;
     let (gaps, told) = hear_all(&w, &mut again, &["default"]).await;
     assert_eq!((gaps.len(), told.len()), (0, 3), "nothing is missing yet");
-    w.set(json!({ "paused": false })).await;
+    w.update_settings(json!({ "paused": false })).await;
     enqueue(&w, "default", 12_500).await;
     w.sweep().await;
     let before = kept(&w, "default").await;
@@ -113,10 +113,10 @@ async fn who_was_there_from_the_very_beginning_is_told_of_a_gap_like_anybody() {
 #[tokio::test]
 async fn a_reader_whose_instance_was_cut_off_for_too_long_is_told_of_the_gap() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     let mut listener = wired.listen("").await;
     w.enqueue("heard").await;
-    listener.hear(1).await;
+    listener.read_events(1).await;
     wired.freeze(true);
     for n in 0..60 {
         w.enqueue(n).await;
@@ -167,7 +167,7 @@ async fn a_reader_who_is_too_slow_is_cut_and_has_everything_when_they_come_back(
     let mut quick = w.listen("").await;
     let begin = Instant::now();
     let noisy = make_noise(&w, NOISE);
-    let heard = quick.hear(NOISE);
+    let heard = quick.read_events(NOISE);
     let (_, heard) = tokio::join!(noisy, heard);
     eprintln!("{NOISE} events were heard by one who reads in {:?}", begin.elapsed());
     // Now it reads what the sockets hold, and finds the end of the stream there.
@@ -184,7 +184,7 @@ async fn a_reader_who_is_too_slow_is_cut_and_has_everything_when_they_come_back(
     // The last message may have been cut in the middle.
     let last = ids[ids.len() - 2];
     let mut again = w.listen_after("", last).await;
-    let rest = again.hear(1).await.remove(0);
+    let rest = again.read_events(1).await.remove(0);
     let at = heard.iter().position(|event| *event == rest).expect("an event");
     assert!(at >= told - 2 && at <= told, "it goes on where it was: {at}, {told}");
     w.check().await;
@@ -194,7 +194,7 @@ async fn a_reader_who_is_too_slow_is_cut_and_has_everything_when_they_come_back(
 #[tokio::test]
 async fn a_reader_who_never_reads_loses_their_place() {
     let w = World::plan().flag("--max-connections", "2").start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let stalled = [listen_and_do_not_read(&other).await, listen_and_do_not_read(&other).await];
     make_noise(&w, 25_000).await;
     let begin = Instant::now();
@@ -228,6 +228,6 @@ async fn readers_who_have_gone_leave_nothing_behind() {
     w.enqueue(1).await;
     let mut listener = w.listen("").await;
     w.enqueue(2).await;
-    assert_eq!(listener.hear(1).await.len(), 1);
+    assert_eq!(listener.read_events(1).await.len(), 1);
     w.check().await;
 }

@@ -13,13 +13,13 @@ use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     events::stream::{as_in_redis, assert_all_told},
-    world::{Client, World, batch_verbs::items, eventually, http::Message, wire::Ear},
+    world::{Client, World, batch_verbs::items, eventually, http::Message, wire::HintConnection},
 };
 
 #[tokio::test]
 async fn from_any_event_on_the_stream_can_be_had_again_at_any_instance() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let query = "?queue=default,more";
     let mut listener = w.listen(query).await;
     // Many in one step of Redis, one alone, several in another queue.
@@ -34,7 +34,7 @@ async fn from_any_event_on_the_stream_can_be_had_again_at_any_instance() {
     for (n, message) in heard.iter().enumerate() {
         let client = if n % 2 == 0 { &other } else { &*w };
         let mut again = client.listen_after(query, &message.id).await;
-        let mut rest = again.hear(heard.len() - n - 1).await;
+        let mut rest = again.read_events(heard.len() - n - 1).await;
         let mut expected: Vec<_> = heard[n + 1..].iter().map(|message| message.data.clone()).collect();
         for events in [&mut rest, &mut expected] {
             events.sort_by_key(|event| event["queue"].to_string());
@@ -43,9 +43,9 @@ async fn from_any_event_on_the_stream_can_be_had_again_at_any_instance() {
     }
     // A queue that the id does not name starts now, one that is not asked for does not matter.
     let mut narrow = other.listen_after("?queue=default,third", &heard[0].id).await;
-    assert_eq!(narrow.hear(10).await.len(), 10);
-    w.enqueue_as(json!({ "queue": "third", "payload": 1 })).await;
-    assert_eq!(narrow.hear(1).await[0]["queue"], "third");
+    assert_eq!(narrow.read_events(10).await.len(), 10);
+    w.enqueue_with(json!({ "queue": "third", "payload": 1 })).await;
+    assert_eq!(narrow.read_events(1).await[0]["queue"], "third");
     w.check().await;
 }
 
@@ -56,17 +56,17 @@ async fn a_stream_outlives_the_service_and_its_redis() {
     let mut told = Vec::new();
     for (n, end) in ["restarted", "killed", "Redis restarted"].iter().enumerate() {
         w.enqueue_many((0..3).map(|m| json!({ "payload": [n, m] }))).await;
-        told.extend(listener.hear(2).await);
+        told.extend(listener.read_events(2).await);
         match *end {
             "restarted" => {
                 w.service.signal(libc::SIGTERM);
-                told.extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
-                w.service.ended().await;
+                told.extend(listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                w.service.wait_for_exit().await;
                 w.restart().await;
             }
             "killed" => {
                 w.service.kill();
-                told.extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                told.extend(listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
                 w.restart().await;
             }
             _ => {
@@ -78,8 +78,8 @@ async fn a_stream_outlives_the_service_and_its_redis() {
         w.enqueue(json!([end])).await;
         listener = w.listen_after("", &listener.last_id).await;
     }
-    w.set(json!({ "paused": true })).await;
-    told.extend(listener.hear(w.events().await.len() - told.len()).await);
+    w.update_settings(json!({ "paused": true })).await;
+    told.extend(listener.read_events(w.events().await.len() - told.len()).await);
     assert_all_told(&w, "default", &told).await;
     w.check().await;
 }
@@ -87,30 +87,30 @@ async fn a_stream_outlives_the_service_and_its_redis() {
 #[tokio::test]
 async fn a_service_that_leaves_ends_its_streams_and_says_when_to_come_back() {
     let w = World::start().await;
-    let (mut second, other) = w.another().await;
+    let (mut second, other) = w.start_instance().await;
     let mut listeners = Vec::new();
     for _ in 0..8 {
         listeners.push(other.listen("").await);
     }
     w.enqueue(1).await;
     for listener in &mut listeners {
-        listener.hear(1).await;
+        listener.read_events(1).await;
     }
     second.signal(libc::SIGTERM);
     let mut pauses = Vec::new();
     for listener in &mut listeners {
-        let last = listener.rest().await.pop().expect("a last word");
+        let last = listener.read_to_end().await.pop().expect("a last word");
         pauses.push(last.retry.expect("when to come back"));
     }
     assert!(pauses.iter().all(|ms| (100..=5_000).contains(ms)), "{pauses:?}");
     pauses.sort();
     pauses.dedup();
     assert!(pauses.len() > 2, "not all at once: {pauses:?}");
-    assert!(second.ended().await.success());
+    assert!(second.wait_for_exit().await.success());
     let id = w.enqueue(2).await;
     for listener in listeners {
         let mut again = w.listen_after("", &listener.last_id).await;
-        assert_eq!(again.hear(1).await[0]["job"], id.as_str(), "behind what it had heard");
+        assert_eq!(again.read_events(1).await[0]["job"], id.as_str(), "behind what it had heard");
     }
     w.check().await;
 }
@@ -161,8 +161,8 @@ async fn consume(client: Client, turn: usize, over: Arc<AtomicBool>) {
 #[tokio::test]
 async fn readers_who_come_and_go_under_load_miss_nothing_and_hear_nothing_twice() {
     const QUERY: &str = "?queue=default,more";
-    let w = World::plan().sweeping_every(50).start().await;
-    let (_second, other) = w.another().await;
+    let w = World::plan().sweep_every(50).start().await;
+    let (_second, other) = w.start_instance().await;
     let mut readers = JoinSet::new();
     let mut first = Vec::new();
     for seed in 0..6 {
@@ -198,7 +198,7 @@ async fn readers_who_come_and_go_under_load_miss_nothing_and_hear_nothing_twice(
         let mut marks = 0;
         let mut told = Vec::new();
         while marks < 2 {
-            let event = listener.hear(1).await.remove(0);
+            let event = listener.read_events(1).await.remove(0);
             marks += usize::from(event["type"] == "paused");
             told.push(event);
         }
@@ -206,7 +206,7 @@ async fn readers_who_come_and_go_under_load_miss_nothing_and_hear_nothing_twice(
         assert_all_told(&w, "more", &told).await;
     }
     sleep(Duration::from_millis(500)).await;
-    w.set(json!({ "paused": false })).await;
+    w.update_settings(json!({ "paused": false })).await;
     let mut total = 0;
     for told in readers.join_all().await {
         for queue in ["default", "more"] {
@@ -228,16 +228,16 @@ async fn readers_who_come_and_go_under_load_miss_nothing_and_hear_nothing_twice(
 #[tokio::test]
 async fn a_stream_goes_on_over_the_outages_of_its_instance() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     let mut listener = wired.listen("").await;
     let mut told = Vec::new();
     let mut say = 0;
     for what in ["well", "killed", "refused", "deaf", "silent", "frozen", "well"] {
         match what {
             "killed" => drop(w.engine.run::<u64>("CLIENT KILL TYPE pubsub").await),
-            "refused" => wired.ear(Ear::Refused),
-            "deaf" => wired.ear(Ear::Deaf),
-            "silent" => wired.deafen(),
+            "refused" => wired.hint_connection(HintConnection::Refused),
+            "deaf" => wired.hint_connection(HintConnection::Silent),
+            "silent" => wired.silence_hint_connections(),
             "frozen" => wired.freeze(true),
             _ => {}
         }
@@ -256,7 +256,7 @@ async fn a_stream_goes_on_over_the_outages_of_its_instance() {
                 None => listener = wired.listen_after("", &listener.last_id.clone()).await,
             }
         }
-        wired.ear(Ear::Open);
+        wired.hint_connection(HintConnection::Open);
     }
     assert_all_told(&w, "default", &told).await;
     w.check().await;

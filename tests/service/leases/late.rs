@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, assert_told};
+use crate::world::{World, assert_contains, assert_events};
 
 #[tokio::test]
 async fn a_job_completed_in_time_keeps_the_result_and_frees_its_key() {
@@ -12,7 +12,7 @@ async fn a_job_completed_in_time_keeps_the_result_and_frees_its_key() {
     let said = w.complete_with(&held, json!({ "ok": true })).await.is(200);
     assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": false }));
     let job = w.job(&id).await;
-    assert_holds(
+    assert_contains(
         &job,
         json!({
             "state": "completed", "result": { "ok": true }, "payload": 1, "reserved": null, "late_results": [],
@@ -20,8 +20,8 @@ async fn a_job_completed_in_time_keeps_the_result_and_frees_its_key() {
         }),
     );
     assert!(job["ended_at"].is_string());
-    assert!(!w.has_key(&id).await);
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "completed"]);
+    assert!(!w.has_dedupe_key(&id).await);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "completed"]);
     w.extend(&held).await.lost("completed", "completed");
     w.abandon(&held).await.lost("completed", "completed");
     w.fail(&held).await.lost("completed", "completed");
@@ -49,22 +49,22 @@ async fn the_same_completion_again_is_one_completion_and_another_result_is_kept_
         job["late_results"].as_array().expect("a list").iter().map(|late| late["result"].clone()).collect();
     assert!(late.contains(&json!(2)), "{late:?}");
     assert_eq!(late.iter().filter(|&late| *late == json!(2)).count(), 1, "a repeated one is kept once");
-    assert_holds(&w.queue().await, json!({ "counts": { "completed": 1 }, "totals": { "completed": 1 } }));
+    assert_contains(&w.queue().await, json!({ "counts": { "completed": 1 }, "totals": { "completed": 1 } }));
     w.check().await;
 }
 
 #[tokio::test]
 async fn a_person_who_comes_back_overdue_and_unswept_keeps_the_work() {
     let w = World::start().await;
-    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 1 })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
-    w.pass(300_000);
-    assert_holds(&w.queue().await["reservations"], json!({ "live": 0, "overdue": 1, "soonest_expires_in_ms": 0 }));
+    w.advance_clock(300_000);
+    assert_contains(&w.queue().await["reservations"], json!({ "live": 0, "overdue": 1, "soonest_expires_in_ms": 0 }));
     let said = w.complete_with(&held, "late").await.is(200);
     assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
-    assert_holds(&w.job(&id).await, json!({ "state": "completed", "result": "late", "counts": { "expired": 1 } }));
-    assert!(!w.has_key(&id).await);
-    assert_eq!(w.story_of(&id).await.last().map(String::as_str), Some("completed late"));
+    assert_contains(&w.job(&id).await, json!({ "state": "completed", "result": "late", "counts": { "expired": 1 } }));
+    assert!(!w.has_dedupe_key(&id).await);
+    assert_eq!(w.events_of(&id).await.last().map(String::as_str), Some("completed late"));
     assert_eq!(w.complete_with(&held, "late").await.is(200)["duplicate"], true);
     assert_eq!(w.sweep().await["expired"], 0);
     w.check().await;
@@ -75,16 +75,16 @@ async fn a_person_who_comes_back_late_keeps_the_work_when_nobody_took_the_job() 
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     let said = w.complete_with(&held, "late").await.is(200);
     assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "completed late"]);
-    assert_holds(&w.job(&id).await, json!({ "result": "late", "counts": { "handed_out": 1, "expired": 1 } }));
-    assert!(!w.has_key(&id).await);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "completed late"]);
+    assert_contains(&w.job(&id).await, json!({ "result": "late", "counts": { "handed_out": 1, "expired": 1 } }));
+    assert!(!w.has_dedupe_key(&id).await);
     let again = w.complete_with(&held, "late").await.is(200);
     assert_eq!(again, json!({ "id": id, "state": "completed", "duplicate": true, "late": true }));
-    assert_eq!(w.nothing(json!({})).await, "empty");
+    assert_eq!(w.empty_reason(json!({})).await, "empty");
     w.extend(&held).await.lost("completed", "completed");
     w.check().await;
 }
@@ -92,15 +92,15 @@ async fn a_person_who_comes_back_late_keeps_the_work_when_nobody_took_the_job() 
 #[tokio::test]
 async fn a_person_who_comes_back_late_brings_a_dead_job_to_its_end() {
     let w = World::start().await;
-    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 1 })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     assert_eq!(w.sweep().await["dead"], 1);
     let successor = w.enqueue(1).await;
     assert_eq!(w.complete_with(&held, "late").await.is(200)["late"], true);
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "dead", "completed late"]);
-    assert_holds(&w.queue().await["counts"], json!({ "dead": 0, "completed": 1, "waiting": 1 }));
-    assert!(w.has_key(&successor).await, "the key of the job that came after is not touched");
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "dead", "completed late"]);
+    assert_contains(&w.queue().await["counts"], json!({ "dead": 0, "completed": 1, "waiting": 1 }));
+    assert!(w.has_dedupe_key(&successor).await, "the key of the job that came after is not touched");
     w.check().await;
 }
 
@@ -109,7 +109,7 @@ async fn a_person_who_comes_back_after_somebody_else_took_the_job_changes_nothin
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let ann = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     let bob = w.reserve_as("bob").await;
     let before = w.job(&id).await;
     w.complete_with(&ann, json!({ "by": "ann" })).await.lost("expired", "reserved");
@@ -118,12 +118,12 @@ async fn a_person_who_comes_back_after_somebody_else_took_the_job_changes_nothin
         (&after["state"], &after["reserved"], &after["counts"]),
         (&before["state"], &before["reserved"], &before["counts"])
     );
-    assert_holds(&after["late_results"], json!([{ "worker": "ann", "result": { "by": "ann" } }]));
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "reserved"]);
+    assert_contains(&after["late_results"], json!([{ "worker": "ann", "result": { "by": "ann" } }]));
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "reserved"]);
     w.extend(&bob).await.is(200);
     w.complete_with(&bob, json!({ "by": "bob" })).await.is(200);
     w.complete_with(&ann, json!({ "by": "ann" })).await.lost("expired", "completed");
-    assert_holds(&w.job(&id).await, json!({ "result": { "by": "bob" }, "late_results": [{ "worker": "ann" }] }));
+    assert_contains(&w.job(&id).await, json!({ "result": { "by": "bob" }, "late_results": [{ "worker": "ann" }] }));
     w.check().await;
 }
 
@@ -132,10 +132,10 @@ async fn only_the_latest_reservation_may_be_late() {
     let w = World::start().await;
     w.enqueue(1).await;
     let first = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     let second = w.reserve_as("bob").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     w.complete_with(&first, 1).await.lost("expired", "waiting");
     assert_eq!(w.complete_with(&second, 2).await.is(200)["late"], true);
@@ -157,14 +157,14 @@ async fn who_gave_a_job_back_or_failed_it_cannot_complete_it_any_more() {
         w.complete_with(&held, n).await.lost(how, "waiting");
         expected.push(json!({ "worker": "ann", "result": n }));
     }
-    assert_holds(&w.job(&id).await["late_results"], Value::Array(expected));
+    assert_contains(&w.job(&id).await["late_results"], Value::Array(expected));
     w.check().await;
 }
 
 #[tokio::test]
 async fn the_last_five_results_that_came_too_late_are_kept_and_go_with_the_job() {
     let w = World::start().await;
-    w.set(json!({ "retention_ms": 10_000 })).await;
+    w.update_settings(json!({ "retention_ms": 10_000 })).await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.complete_with(&held, "right").await.is(200);
@@ -176,7 +176,7 @@ async fn the_last_five_results_that_came_too_late_are_kept_and_go_with_the_job()
         job["late_results"].as_array().expect("a list").iter().map(|late| late["result"].clone()).collect();
     assert_eq!(late, (2..7).map(Value::from).collect::<Vec<_>>());
     w.check().await;
-    w.pass(10_000);
+    w.advance_clock(10_000);
     assert_eq!(w.sweep().await["forgotten"], 1);
     w.complete_with(&held, "right").await.unknown_reservation();
     w.check().await;

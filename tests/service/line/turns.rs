@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Held, World, number};
+use crate::world::{ReservedJob, World, number};
 
 async fn enqueue_for(w: &World, client: &str, jobs: usize) -> Vec<String> {
     let mut ids = Vec::new();
@@ -17,7 +17,7 @@ async fn enqueue_for(w: &World, client: &str, jobs: usize) -> Vec<String> {
 /// The next two that somebody is given have one of this client among them.
 async fn assert_next_or_second(w: &World, client: &str) {
     let two = w.reserve_all(json!({ "limit": 2 })).await;
-    let clients: Vec<_> = two.iter().map(|held| held.said["client"].clone()).collect();
+    let clients: Vec<_> = two.iter().map(|held| held.body["client"].clone()).collect();
     assert!(clients.contains(&json!(client)), "{client} is next or second, not behind {clients:?}");
 }
 
@@ -32,9 +32,9 @@ async fn entries(w: &World) -> u64 {
 #[tokio::test]
 async fn a_pick_by_id_passes_nobody_and_takes_no_turns_with_it() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = enqueue_for(&w, "a", 1_000).await;
-    w.reserve_by(json!({ "id": ids[999] })).await;
+    w.reserve_with(json!({ "id": ids[999] })).await;
     enqueue_for(&w, "b", 1).await;
     assert_next_or_second(&w, "b").await;
     // The client's own next comes behind what it has, and the pick is not in its way when it comes back.
@@ -53,9 +53,9 @@ async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_w
     // A script looks at two hundred: of those, the next one passes some itself, or none.
     for many in [250, 200] {
         let w = World::start().await;
-        w.set(json!({ "worker_limit": 0 })).await;
+        w.update_settings(json!({ "worker_limit": 0 })).await;
         let ids = enqueue_for(&w, "a", many + 10).await;
-        let mut skipped: Vec<Held> = Vec::new();
+        let mut skipped: Vec<ReservedJob> = Vec::new();
         while skipped.len() < many {
             let limit = (many - skipped.len()).min(100);
             skipped.extend(w.reserve_all(json!({ "worker": "ann", "limit": limit })).await);
@@ -68,7 +68,7 @@ async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_w
         assert_eq!(far.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), ids[many..many + 9]);
         // Those that were skipped have had their turns, and nobody else has.
         let c = enqueue_for(&w, "c", 3).await;
-        w.reserve_by(json!({ "id": c[2] })).await;
+        w.reserve_with(json!({ "id": c[2] })).await;
         let b = enqueue_for(&w, "b", 1).await;
         let mut handed = Vec::new();
         while handed.len() < many + 4 {
@@ -88,15 +88,15 @@ async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_w
 #[tokio::test]
 async fn of_what_one_has_skipped_the_next_in_line_sets_the_pace() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let a = enqueue_for(&w, "a", 20).await;
-    let first = w.reserve_by(json!({ "worker": "ann" })).await;
+    let first = w.reserve_with(json!({ "worker": "ann" })).await;
     w.post("/jobs/abandon", json!({ "reservation": first.reservation, "skip": true })).await.is(200);
     let rest = w.reserve_all(json!({ "worker": "ann", "limit": 15 })).await;
     assert_eq!(rest[14].id, a[15], "past the one that she has skipped");
     enqueue_for(&w, "b", 1).await;
     let next = w.reserve_all(json!({ "worker": "bob", "limit": 2 })).await;
-    assert_eq!((&next[0].id, &next[1].said["client"]), (&a[0], &json!("b")), "the one that was skipped, then the new");
+    assert_eq!((&next[0].id, &next[1].body["client"]), (&a[0], &json!("b")), "the one that was skipped, then the new");
     w.check().await;
 }
 
@@ -175,9 +175,9 @@ async fn five_thousand_clients_that_leave_the_line_leave_nothing() {
     w.enqueue("somebody else is there").await;
     for (n, id) in w.enqueue_many(of_each(3_000, json!({}))).await.into_iter().enumerate() {
         if n % 2 == 0 {
-            w.prioritize(&id, 10).await.is(200);
+            w.set_priority(&id, 10).await.is(200);
         } else {
-            let held = w.reserve_by(json!({ "id": id })).await;
+            let held = w.reserve_with(json!({ "id": id })).await;
             w.complete(&held).await.is(200);
         }
     }

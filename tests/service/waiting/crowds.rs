@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::world::{
     Client, World,
-    waiters::{AT_ONCE, LONG, Waiter},
+    waiters::{PROMPT_LIMIT, MAX_WAIT_MS, Waiter},
 };
 
 /// How many commands Redis has run, the asking included.
@@ -23,19 +23,19 @@ async fn commands(w: &World) -> u64 {
 #[tokio::test]
 async fn of_ten_who_wait_one_gets_the_job_and_nine_sleep_on_until_their_own_time_is_over() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     const WAIT: u64 = 2_500;
-    let waiters = other.wait_together(vec![json!({ "wait_ms": WAIT }); 10]).await;
+    let waiters = other.start_waits(vec![json!({ "wait_ms": WAIT }); 10]).await;
     sleep(Duration::from_millis(200)).await;
-    let before = other.scripts("reserve").await;
+    let before = other.script_runs("reserve").await;
     let id = w.enqueue(1).await;
     sleep(Duration::from_millis(500)).await;
     assert_eq!(waiters.iter().filter(|waiter| waiter.is_answered()).count(), 1);
-    let looks = other.scripts("reserve").await - before;
+    let looks = other.script_runs("reserve").await - before;
     assert!(looks <= 3, "{looks} looks for one job");
     let mut served = 0;
     for waiter in waiters {
-        let (answer, took) = waiter.waited().await;
+        let (answer, took) = waiter.timed_answer().await;
         let answer = answer.is(200);
         match answer["jobs"].get(0) {
             Some(job) => {
@@ -48,14 +48,14 @@ async fn of_ten_who_wait_one_gets_the_job_and_nine_sleep_on_until_their_own_time
                 let retry_after_ms = answer["retry_after_ms"].as_u64().expect("a number");
                 assert!((250..=5_000).contains(&retry_after_ms), "{answer}");
                 assert!(
-                    took >= Duration::from_millis(WAIT) && took < Duration::from_millis(WAIT) + AT_ONCE,
+                    took >= Duration::from_millis(WAIT) && took < Duration::from_millis(WAIT) + PROMPT_LIMIT,
                     "{took:?}"
                 );
             }
         }
     }
     assert_eq!(served, 1);
-    let looks = other.scripts("reserve").await - before;
+    let looks = other.script_runs("reserve").await - before;
     assert!(looks <= 3, "{looks} looks, their ends included");
     w.check().await;
 }
@@ -63,11 +63,11 @@ async fn of_ten_who_wait_one_gets_the_job_and_nine_sleep_on_until_their_own_time
 #[tokio::test]
 async fn one_connection_hears_for_everybody_who_waits_at_an_instance() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut listeners = Vec::new();
     for client in [&*w, &other] {
         for n in 0..40 {
-            drop(client.asks(json!({ "queues": [format!("q{n}"), "default"] })));
+            drop(client.start_reserve(json!({ "queues": [format!("q{n}"), "default"] })));
             listeners.push(client.listen(&format!("?queue=q{n},another{n}")).await);
         }
     }
@@ -82,7 +82,7 @@ async fn one_connection_hears_for_everybody_who_waits_at_an_instance() {
 #[tokio::test]
 async fn who_sleeps_costs_redis_next_to_nothing() {
     let w = World::start().await;
-    let waiters = w.wait_together(vec![json!({}); 300]).await;
+    let waiters = w.start_waits(vec![json!({}); 300]).await;
     sleep(Duration::from_millis(200)).await;
     let before = commands(&w).await;
     sleep(Duration::from_secs(6)).await;
@@ -101,10 +101,10 @@ async fn who_sleeps_costs_redis_next_to_nothing() {
 #[tokio::test]
 async fn those_who_have_waited_longest_are_served_first_and_as_many_as_there_are_jobs() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut waiters = Vec::new();
     for _ in 0..12 {
-        waiters.push(other.waits(json!({})).await);
+        waiters.push(other.start_wait(json!({})).await);
     }
     let answered = |waiters: &[Waiter]| waiters.iter().map(Waiter::is_answered).collect::<Vec<_>>();
     for n in 0..4 {
@@ -130,24 +130,24 @@ async fn those_who_have_waited_longest_are_served_first_and_as_many_as_there_are
 #[tokio::test]
 async fn who_is_woken_for_one_queue_and_served_from_another_leaves_no_job_to_the_safety_tick() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for round in 0..40 {
-        let both = other.asks(json!({ "queues": ["x", "y"] }));
+        let both = other.start_reserve(json!({ "queues": ["x", "y"] }));
         sleep(Duration::from_millis(60)).await;
-        let only = other.waits(json!({ "queues": ["y"] })).await;
+        let only = other.start_wait(json!({ "queues": ["y"] })).await;
         assert!(!both.is_answered());
         // The job of y wakes who has waited longest; mostly they find the one of x before it.
         let jobs = [json!({ "queue": "y", "payload": round }), json!({ "queue": "x", "payload": round })];
         let since = Instant::now();
         w.enqueue_many(jobs).await;
         let (first, at) = both.job_at().await;
-        assert!(at - since < AT_ONCE, "round {round}: {:?}", at - since);
-        if first.said["queue"] == "y" {
-            w.reserve_by(json!({ "queues": ["x"] })).await;
-            w.enqueue_as(json!({ "queue": "y", "payload": [round] })).await;
+        assert!(at - since < PROMPT_LIMIT, "round {round}: {:?}", at - since);
+        if first.body["queue"] == "y" {
+            w.reserve_with(json!({ "queues": ["x"] })).await;
+            w.enqueue_with(json!({ "queue": "y", "payload": [round] })).await;
         }
         let (_, at) = only.job_at().await;
-        assert!(at - since < AT_ONCE * 2, "round {round}, by the safety tick: {:?}", at - since);
+        assert!(at - since < PROMPT_LIMIT * 2, "round {round}, by the safety tick: {:?}", at - since);
     }
     w.check().await;
 }
@@ -155,18 +155,18 @@ async fn who_is_woken_for_one_queue_and_served_from_another_leaves_no_job_to_the
 #[tokio::test]
 async fn who_is_woken_and_has_a_job_already_leaves_the_new_one_to_the_next() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 2 })).await;
+    w.update_settings(json!({ "worker_limit": 2 })).await;
     let first = w.enqueue(1).await;
     assert_eq!(w.reserve_as("ann").await.id, first);
-    let (ann, bob) = (w.waits(json!({ "worker": "ann" })).await, w.waits(json!({ "worker": "bob" })).await);
-    w.set(json!({ "worker_limit": 1 })).await;
+    let (ann, bob) = (w.start_wait(json!({ "worker": "ann" })).await, w.start_wait(json!({ "worker": "bob" })).await);
+    w.update_settings(json!({ "worker_limit": 1 })).await;
     let since = Instant::now();
     let second = w.enqueue(2).await;
     let (held, at) = bob.job_at().await;
     assert_eq!(held.id, second);
-    assert!(at - since < AT_ONCE, "{:?}", at - since);
+    assert!(at - since < PROMPT_LIMIT, "{:?}", at - since);
     let held = ann.job().await;
-    assert_eq!((&held.id, &held.said["resumed"]), (&first, &json!(true)));
+    assert_eq!((&held.id, &held.body["resumed"]), (&first, &json!(true)));
     w.check().await;
 }
 
@@ -184,16 +184,16 @@ async fn however_three_looks_and_three_jobs_fall_together_all_three_are_served()
 
 async fn fall_together(rounds: usize, queue: fn(usize) -> usize) {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let (mut crowd, mut took) = (JoinSet::new(), Vec::new());
     for n in 0..rounds {
         let (producer, consumer) = ((*w).clone(), other.clone());
         crowd.spawn(async move {
             let queue = format!("q{}", queue(n));
-            let waiter = consumer.asks(json!({ "queues": [queue] }));
+            let waiter = consumer.start_reserve(json!({ "queues": [queue] }));
             sleep(Duration::from_micros((n as u64 * 7_919) % 4_000)).await;
             let since = Instant::now();
-            producer.enqueue_as(json!({ "queue": queue, "payload": n })).await;
+            producer.enqueue_with(json!({ "queue": queue, "payload": n })).await;
             let (_, at) = waiter.job_at().await;
             at.saturating_duration_since(since)
         });
@@ -203,7 +203,7 @@ async fn fall_together(rounds: usize, queue: fn(usize) -> usize) {
     }
     took.extend(crowd.join_all().await);
     took.sort();
-    let late = took.iter().filter(|took| **took > AT_ONCE * 3).count();
+    let late = took.iter().filter(|took| **took > PROMPT_LIMIT * 3).count();
     eprintln!("{rounds} rounds: median {:?}, the slowest {:?}", took[rounds / 2], took[rounds - 1]);
     assert_eq!(late, 0, "who were only found by the safety tick: {:?}", &took[rounds - late..]);
     let page = w.get("/queues").await.is(200);
@@ -221,9 +221,9 @@ async fn medians(w: &Client, what: &str) -> [Duration; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for n in 0..150 {
         let begin = Instant::now();
-        w.enqueue_as(json!({ "queue": "busy", "payload": [what, n], "priority": 0 })).await;
+        w.enqueue_with(json!({ "queue": "busy", "payload": [what, n], "priority": 0 })).await;
         times[0].push(begin.elapsed());
-        let held = w.reserve_by(json!({ "queues": ["busy"] })).await;
+        let held = w.reserve_with(json!({ "queues": ["busy"] })).await;
         let begin = Instant::now();
         w.complete(&held).await.is(200);
         times[1].push(begin.elapsed());
@@ -237,13 +237,13 @@ async fn medians(w: &Client, what: &str) -> [Duration; 2] {
 #[tokio::test]
 async fn those_who_wait_for_other_things_do_not_slow_down_a_busy_queue() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let jobs = (0..100).map(|n| json!({ "queue": "busy", "payload": n, "delay_ms": 60_000 }));
     let ids = w.enqueue_many(jobs).await;
     medians(&w, "warm").await;
     let alone = medians(&w, "alone").await;
-    let waiters = w.wait_together(vec![json!({}); 100]).await;
-    let watchers: Vec<_> = ids.iter().map(|id| other.watches(&format!("/jobs/{id}"))).collect();
+    let waiters = w.start_waits(vec![json!({}); 100]).await;
+    let watchers: Vec<_> = ids.iter().map(|id| other.long_poll(&format!("/jobs/{id}"))).collect();
     sleep(Duration::from_millis(300)).await;
     let beside = medians(&w, "beside").await;
     eprintln!("enqueue and complete alone: {alone:?}; beside 100 who wait and 100 who watch a job: {beside:?}");
@@ -258,14 +258,14 @@ async fn those_who_wait_for_other_things_do_not_slow_down_a_busy_queue() {
 #[tokio::test]
 async fn two_hundred_who_wait_get_a_job_each_as_fast_as_it_is_enqueued() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut times = [Vec::new(), Vec::new()];
     for (with, times) in times.iter_mut().enumerate() {
         let mut waiters = Vec::new();
         if with == 1 {
             for (client, place) in [(&*w, "here"), (&other, "there")] {
-                let request = |n| json!({ "worker": format!("{place}-{n}"), "wait_ms": LONG });
-                waiters.extend(client.wait_together((0..100).map(request).collect()).await);
+                let request = |n| json!({ "worker": format!("{place}-{n}"), "wait_ms": MAX_WAIT_MS });
+                waiters.extend(client.start_waits((0..100).map(request).collect()).await);
             }
         }
         for n in 0..200 {

@@ -15,9 +15,9 @@ use tokio::{
 };
 
 use crate::world::{
-    Fault, Held, World, eventually,
-    waiters::{AT_ONCE, LONG},
-    wire::Ear,
+    Fault, ReservedJob, World, eventually,
+    waiters::{PROMPT_LIMIT, MAX_WAIT_MS},
+    wire::HintConnection,
 };
 
 /// Without any hint.
@@ -27,7 +27,7 @@ const SAFETY_TICK: Duration = Duration::from_secs(5);
 async fn a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_the_safety_tick() {
     const CONSUMERS: usize = 10;
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let over = Arc::new(AtomicBool::new(false));
     let mut crowd = JoinSet::new();
     for _ in 0..CONSUMERS {
@@ -35,11 +35,11 @@ async fn a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_th
         crowd.spawn(async move {
             let mut held = Vec::new();
             while !over.load(Ordering::Relaxed) {
-                let (answer, at) = client.asks(json!({ "wait_ms": 2_000 })).answer().await;
+                let (answer, at) = client.start_reserve(json!({ "wait_ms": 2_000 })).answer().await;
                 let answer = answer.is(200);
                 for job in answer["jobs"].as_array().expect("jobs") {
                     held.push((job["payload"].as_u64().expect("a number"), at));
-                    client.complete(&Held::new(job)).await.is(200);
+                    client.complete(&ReservedJob::new(job)).await.is(200);
                 }
             }
             held
@@ -73,41 +73,41 @@ async fn a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_th
 
 #[tokio::test]
 async fn a_wait_that_took_a_job_unheard_does_not_say_that_it_had_no_effect_when_redis_is_gone_by_its_end() {
-    let w = World::plan().behind_a_proxy().start().await;
+    let w = World::plan().with_proxy().start().await;
     // Redis knows the script: the reply that is lost is the one that matters.
-    w.ask(json!({})).await;
+    w.send_reserve(json!({})).await;
     let id = w.enqueue("work").await;
-    w.proxy().now(Fault::DropReplies);
+    w.proxy().set_fault(Fault::DropReplies);
     let waiter = tokio::spawn({
         let client = (*w).clone();
-        async move { client.ask(json!({ "worker": "ann", "wait_ms": 4_000 })).await }
+        async move { client.send_reserve(json!({ "worker": "ann", "wait_ms": 4_000 })).await }
     });
     eventually("it is taken", async || {
         (w.engine.run::<u64>("ZCARD intray:{default}:2:reserved").await == 1).then_some(())
     })
     .await;
-    w.proxy().now(Fault::Refuse);
-    w.proxy().cut();
+    w.proxy().set_fault(Fault::Refuse);
+    w.proxy().cut_connections();
     let refused = waiter.await.expect("an answer").refused("unavailable");
     assert_eq!(refused["applied"], "unknown");
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     let held = eventually("Redis is back", async || {
-        let answer = w.ask(json!({ "worker": "ann" })).await;
-        (answer.status == 200).then(|| Held::new(&answer.json()["jobs"][0]))
+        let answer = w.send_reserve(json!({ "worker": "ann" })).await;
+        (answer.status == 200).then(|| ReservedJob::new(&answer.json()["jobs"][0]))
     })
     .await;
-    assert_eq!((held.id.as_str(), &held.said["resumed"]), (id.as_str(), &json!(true)));
+    assert_eq!((held.id.as_str(), &held.body["resumed"]), (id.as_str(), &json!(true)));
     w.check().await;
 }
 
 #[tokio::test]
 async fn what_came_while_nobody_listened_is_found_as_soon_as_somebody_does() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     for n in 0..5 {
-        let waiter = wired.waits(json!({})).await;
+        let waiter = wired.start_wait(json!({})).await;
         sleep(Duration::from_millis(100)).await;
-        wired.ear(Ear::Refused);
+        wired.hint_connection(HintConnection::Refused);
         // The connection is known to be gone, and is not made again.
         eventually("nobody listens", async || {
             let listeners: (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:2:hints").await;
@@ -117,9 +117,9 @@ async fn what_came_while_nobody_listened_is_found_as_soon_as_somebody_does() {
         w.enqueue(n).await;
         sleep(Duration::from_millis(400)).await;
         let since = Instant::now();
-        wired.ear(Ear::Open);
+        wired.hint_connection(HintConnection::Open);
         let (_, at) = waiter.job_at().await;
-        assert!(at.saturating_duration_since(since) < AT_ONCE, "{:?}", at - since);
+        assert!(at.saturating_duration_since(since) < PROMPT_LIMIT, "{:?}", at - since);
     }
     w.check().await;
 }
@@ -127,10 +127,10 @@ async fn what_came_while_nobody_listened_is_found_as_soon_as_somebody_does() {
 #[tokio::test]
 async fn a_connection_that_is_dead_without_a_word_is_found_out() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
-    let waiter = wired.waits(json!({})).await;
+    let wired = w.start_wired_instance().await;
+    let waiter = wired.start_wait(json!({})).await;
     sleep(Duration::from_millis(100)).await;
-    wired.deafen();
+    wired.silence_hint_connections();
     let since = Instant::now();
     w.enqueue(1).await;
     let (_, at) = waiter.job_at().await;
@@ -138,14 +138,14 @@ async fn a_connection_that_is_dead_without_a_word_is_found_out() {
     assert!(at - since < Duration::from_secs(4), "before the safety tick: {:?}", at - since);
 
     // Nor does a new one help: then it is the safety tick.
-    let waiter = wired.waits(json!({})).await;
-    wired.ear(Ear::Deaf);
+    let waiter = wired.start_wait(json!({})).await;
+    wired.hint_connection(HintConnection::Silent);
     let since = Instant::now();
     w.enqueue(2).await;
     let (_, at) = waiter.job_at().await;
     eprintln!("no connection: {:?}", at - since);
-    assert!(at - since < SAFETY_TICK + AT_ONCE, "{:?}", at - since);
-    wired.ear(Ear::Open);
+    assert!(at - since < SAFETY_TICK + PROMPT_LIMIT, "{:?}", at - since);
+    wired.hint_connection(HintConnection::Open);
     w.check().await;
 }
 
@@ -153,14 +153,14 @@ async fn a_connection_that_is_dead_without_a_word_is_found_out() {
 async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_return() {
     for how in ["killed", "frozen"] {
         let mut w = World::plan().durable().start().await;
-        let waiters = w.wait_together(vec![json!({}); 3]).await;
+        let waiters = w.start_waits(vec![json!({}); 3]).await;
         sleep(Duration::from_millis(100)).await;
         match how {
             "killed" => w.engine.kill(),
             _ => w.engine.freeze(),
         }
         sleep(Duration::from_millis(3_500)).await;
-        let late = [w.asks(json!({})), w.asks(json!({ "worker": "ann", "queues": ["default", "other"] }))];
+        let late = [w.start_reserve(json!({})), w.start_reserve(json!({ "worker": "ann", "queues": ["default", "other"] }))];
         sleep(Duration::from_millis(2_500)).await;
         assert!(waiters.iter().chain(&late).all(|waiter| !waiter.is_answered()), "{how}: they go on waiting");
         match how {
@@ -171,7 +171,7 @@ async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_r
         // As soon as Redis takes it. A try that was not answered may have counted: then the next finds it there.
         let mut n = 0;
         while n < 5 {
-            let answer = w.put(json!({ "payload": n, "dedupe_key": n.to_string() })).await;
+            let answer = w.send_enqueue(json!({ "payload": n, "dedupe_key": n.to_string() })).await;
             n += u64::from(answer.status != 503);
         }
         for waiter in waiters.into_iter().chain(late) {
@@ -180,11 +180,11 @@ async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_r
         }
         // And hints are heard again.
         sleep(Duration::from_millis(500)).await;
-        let waiter = w.waits(json!({})).await;
+        let waiter = w.start_wait(json!({})).await;
         let since = Instant::now();
         w.enqueue("news").await;
         let (_, at) = waiter.job_at().await;
-        assert!(at - since < AT_ONCE, "{how}: {:?}", at - since);
+        assert!(at - since < PROMPT_LIMIT, "{how}: {:?}", at - since);
         w.check().await;
     }
 }
@@ -192,9 +192,9 @@ async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_r
 #[tokio::test]
 async fn who_waits_longer_than_redis_is_away_gets_what_came_meanwhile() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     for away in [300, 1_500, 3_000] {
-        let waiter = wired.waits(json!({})).await;
+        let waiter = wired.start_wait(json!({})).await;
         wired.freeze(true);
         w.enqueue(away).await;
         sleep(Duration::from_millis(away)).await;
@@ -218,7 +218,7 @@ async fn a_job_that_was_on_its_way_when_redis_froze_comes_to_who_waits_for_it() 
     for round in 0..3 {
         let id = w.enqueue(round).await;
         w.engine.freeze();
-        let waiter = w.asks(json!({}));
+        let waiter = w.start_reserve(json!({}));
         sleep(Duration::from_millis(2_500)).await;
         assert!(!waiter.is_answered());
         w.engine.thaw();
@@ -235,19 +235,19 @@ async fn a_job_that_was_on_its_way_when_redis_froze_comes_to_who_waits_for_it() 
 #[tokio::test]
 async fn whose_time_is_over_while_redis_is_still_away_is_told_so() {
     let w = World::start().await;
-    let id = w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
+    let id = w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     const WAIT: u64 = 4_000;
-    let patient = w.waits(json!({ "wait_ms": LONG })).await;
-    let before = w.waits(json!({ "wait_ms": WAIT })).await;
+    let patient = w.start_wait(json!({ "wait_ms": MAX_WAIT_MS })).await;
+    let before = w.start_wait(json!({ "wait_ms": WAIT })).await;
     sleep(Duration::from_millis(200)).await;
     w.engine.freeze();
-    let during = w.asks(json!({ "wait_ms": WAIT }));
+    let during = w.start_reserve(json!({ "wait_ms": WAIT }));
     let look = {
         let (client, path) = ((*w).clone(), format!("/jobs/{id}?wait_ms={WAIT}"));
         crate::world::waiters::Waiter::send(async move { client.get(&path).await })
     };
     for (what, waiter) in [("before", before), ("during", during), ("a look", look)] {
-        let (answer, took) = waiter.waited().await;
+        let (answer, took) = waiter.timed_answer().await;
         assert_eq!(answer.status, 503, "{what}: {}", answer.text());
         answer.refused("unavailable");
         let bound = Duration::from_millis(WAIT);
@@ -257,7 +257,7 @@ async fn whose_time_is_over_while_redis_is_still_away_is_told_so() {
     assert!(!patient.is_answered());
     w.engine.thaw();
     let since = Instant::now();
-    eventually("Redis takes a job", async || (w.put(json!({ "payload": 2 })).await.status < 300).then_some(())).await;
+    eventually("Redis takes a job", async || (w.send_enqueue(json!({ "payload": 2 })).await.status < 300).then_some(())).await;
     let (_, at) = patient.job_at().await;
     assert!(at - since < Duration::from_secs(3), "{:?}", at - since);
     w.check().await;
@@ -271,18 +271,18 @@ async fn a_redis_that_lets_nobody_speak_or_listen_costs_time_and_nothing_else() 
     let id = limited.enqueue(1).await;
     let held = limited.reserve().await;
     assert_eq!(held.id, id);
-    w.set(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": true })).await;
     limited.patch("/queues/default", json!({ "paused": false })).await.is(200);
     limited.complete(&held).await.is(200);
-    let waiter = limited.waits(json!({})).await;
+    let waiter = limited.start_wait(json!({})).await;
     sleep(Duration::from_millis(100)).await;
-    let looks = limited.scripts("look").await;
+    let looks = limited.script_runs("look").await;
     let since = Instant::now();
     let id = limited.enqueue(2).await;
     let (held, at) = waiter.job_at().await;
     assert_eq!(held.id, id);
-    assert!(at - since < SAFETY_TICK + AT_ONCE, "{:?}", at - since);
-    let looks = limited.scripts("look").await - looks;
+    assert!(at - since < SAFETY_TICK + PROMPT_LIMIT, "{:?}", at - since);
+    let looks = limited.script_runs("look").await - looks;
     assert!(looks <= 10, "{looks} looks: it is a tick, and no polling");
     w.check().await;
 }

@@ -9,16 +9,16 @@ use crate::world::{
     World,
     batch_verbs::items,
     id_of, number,
-    waiters::{AT_ONCE, LONG, Waiter},
+    waiters::{PROMPT_LIMIT, MAX_WAIT_MS, Waiter},
 };
 
 #[tokio::test]
 async fn a_job_reaches_who_waits_at_another_instance_before_they_notice() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut took = Vec::new();
     for n in 0..200 {
-        let waiter = other.waits(json!({})).await;
+        let waiter = other.start_wait(json!({})).await;
         let begin = Instant::now();
         let id = w.enqueue(n).await;
         let (held, at) = waiter.job_at().await;
@@ -39,18 +39,18 @@ async fn who_waits_in_vain_is_told_why_when_their_time_is_over() {
     let put = async |queue: &str, job: Value| {
         let mut job = job;
         job["queue"] = json!(queue);
-        w.enqueue_as(job).await
+        w.enqueue_with(job).await
     };
     w.patch("/queues/paused", json!({ "paused": true })).await.is(200);
     put("paused", json!({ "payload": 1 })).await;
     put("delayed", json!({ "payload": 1, "delay_ms": 60_000 })).await;
     for queue in ["reserved", "blocked"] {
         put(queue, json!({ "payload": 1, "locks": ["l"] })).await;
-        w.reserve_by(json!({ "queues": [queue] })).await;
+        w.reserve_with(json!({ "queues": [queue] })).await;
     }
     put("blocked", json!({ "payload": 2, "locks": ["l"] })).await;
     const WAIT: Duration = Duration::from_millis(400);
-    let ask = |queues: &[&str]| w.asks(json!({ "queues": queues, "wait_ms": WAIT.as_millis() as u64 }));
+    let ask = |queues: &[&str]| w.start_reserve(json!({ "queues": queues, "wait_ms": WAIT.as_millis() as u64 }));
     let waiters = [
         ("empty", ask(&["empty"])),
         ("paused", ask(&["paused"])),
@@ -61,12 +61,12 @@ async fn who_waits_in_vain_is_told_why_when_their_time_is_over() {
         ("blocked", ask(&["delayed", "empty", "blocked"])),
     ];
     for (reason, waiter) in waiters {
-        let (answer, took) = waiter.waited().await;
+        let (answer, took) = waiter.timed_answer().await;
         let answer = answer.is(200);
         assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!(reason)));
         assert!((250..=5_000).contains(&number(&answer, "retry_after_ms")), "{answer}");
         assert_eq!(number(&answer, "remaining"), u64::from(reason == "paused"), "{answer}");
-        assert!(took >= WAIT && took < WAIT + AT_ONCE, "{reason}: {took:?}");
+        assert!(took >= WAIT && took < WAIT + PROMPT_LIMIT, "{reason}: {took:?}");
     }
     w.get("/queues/empty").await.refused("unknown-queue");
     w.check().await;
@@ -77,36 +77,36 @@ async fn who_can_be_served_does_not_wait() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let begin = Instant::now();
-    assert_eq!(w.reserve_by(json!({ "worker": "ann", "wait_ms": LONG })).await.id, ids[0]);
-    let again = w.reserve_by(json!({ "worker": "ann", "wait_ms": LONG })).await;
-    assert_eq!((&again.id, &again.said["resumed"]), (&ids[0], &json!(true)), "what one holds is there");
-    assert_eq!(w.reserve_by(json!({ "queues": ["empty", "default"], "wait_ms": LONG })).await.id, ids[1]);
-    w.ask(json!({ "id": ids[1], "wait_ms": LONG })).await.wrong_state("reserved");
-    assert_eq!(w.reserve_by(json!({ "id": ids[2], "wait_ms": LONG })).await.id, ids[2]);
-    assert_eq!(w.nothing(json!({ "wait_ms": 0 })).await, "reserved");
-    assert!(begin.elapsed() < AT_ONCE * 2, "{:?}", begin.elapsed());
+    assert_eq!(w.reserve_with(json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS })).await.id, ids[0]);
+    let again = w.reserve_with(json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS })).await;
+    assert_eq!((&again.id, &again.body["resumed"]), (&ids[0], &json!(true)), "what one holds is there");
+    assert_eq!(w.reserve_with(json!({ "queues": ["empty", "default"], "wait_ms": MAX_WAIT_MS })).await.id, ids[1]);
+    w.send_reserve(json!({ "id": ids[1], "wait_ms": MAX_WAIT_MS })).await.wrong_state("reserved");
+    assert_eq!(w.reserve_with(json!({ "id": ids[2], "wait_ms": MAX_WAIT_MS })).await.id, ids[2]);
+    assert_eq!(w.empty_reason(json!({ "wait_ms": 0 })).await, "reserved");
+    assert!(begin.elapsed() < PROMPT_LIMIT * 2, "{:?}", begin.elapsed());
     w.check().await;
 }
 
 #[tokio::test]
 async fn a_page_that_asks_again_takes_the_place_of_its_older_self() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let ann = json!({ "worker": "ann" });
-    let older = w.waits(ann.clone()).await;
+    let older = w.start_wait(ann.clone()).await;
     let (bob, nobody, elsewhere) = (
-        w.waits(json!({ "worker": "bob" })).await,
-        w.waits(json!({})).await,
-        w.waits(json!({ "worker": "ann", "queues": ["elsewhere"] })).await,
+        w.start_wait(json!({ "worker": "bob" })).await,
+        w.start_wait(json!({})).await,
+        w.start_wait(json!({ "worker": "ann", "queues": ["elsewhere"] })).await,
     );
-    let newer = w.waits(ann.clone()).await;
-    let (answer, at) = older.waited().await;
+    let newer = w.start_wait(ann.clone()).await;
+    let (answer, at) = older.timed_answer().await;
     let answer = answer.is(200);
     assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!("replaced")));
     assert!((250..=5_000).contains(&number(&answer, "retry_after_ms")), "{answer}");
-    assert!(at < AT_ONCE * 3, "{at:?}");
-    let newest = w.waits(ann).await;
-    assert_eq!(newer.nothing().await, "replaced");
+    assert!(at < PROMPT_LIMIT * 3, "{at:?}");
+    let newest = w.start_wait(ann).await;
+    assert_eq!(newer.empty_reason().await, "replaced");
     for waiter in [&bob, &nobody, &elsewhere, &newest] {
         assert!(!waiter.is_answered(), "only the same worker for the same queues");
     }
@@ -115,14 +115,14 @@ async fn a_page_that_asks_again_takes_the_place_of_its_older_self() {
     served.sort();
     ids.sort();
     assert_eq!(served, ids);
-    let id = w.enqueue_as(json!({ "queue": "elsewhere", "payload": 1 })).await;
+    let id = w.enqueue_with(json!({ "queue": "elsewhere", "payload": 1 })).await;
     assert_eq!(elsewhere.job().await.id, id);
     // The same queues in another order are the same queues; another instance does not know of it.
-    let there = other.asks(json!({ "worker": "cat", "queues": ["a", "b"] }));
-    let older = w.asks(json!({ "worker": "cat", "queues": ["a", "b"] }));
+    let there = other.start_reserve(json!({ "worker": "cat", "queues": ["a", "b"] }));
+    let older = w.start_reserve(json!({ "worker": "cat", "queues": ["a", "b"] }));
     sleep(Duration::from_millis(100)).await;
-    let newer = w.asks(json!({ "worker": "cat", "queues": ["b", "a"] }));
-    assert_eq!(older.nothing().await, "replaced");
+    let newer = w.start_reserve(json!({ "worker": "cat", "queues": ["b", "a"] }));
+    assert_eq!(older.empty_reason().await, "replaced");
     assert!(!there.is_answered() && !newer.is_answered());
     w.check().await;
 }
@@ -130,11 +130,11 @@ async fn a_page_that_asks_again_takes_the_place_of_its_older_self() {
 #[tokio::test]
 async fn who_waits_for_several_jobs_gets_what_there_is_as_soon_as_there_is_any() {
     let w = World::start().await;
-    let waiter = w.waits(json!({ "limit": 5 })).await;
+    let waiter = w.start_wait(json!({ "limit": 5 })).await;
     let id = w.enqueue(1).await;
     assert_eq!(waiter.job().await.id, id);
-    w.set(json!({ "worker_limit": 3 })).await;
-    let waiter = w.waits(json!({ "limit": 5, "worker": "ann" })).await;
+    w.update_settings(json!({ "worker_limit": 3 })).await;
+    let waiter = w.start_wait(json!({ "limit": 5, "worker": "ann" })).await;
     let batch = w.create_batch(json!({ "jobs": items(0..8) })).await;
     let answer = waiter.answer().await.0.is(200);
     let jobs = answer["jobs"].as_array().expect("jobs");
@@ -148,17 +148,17 @@ async fn a_wait_may_be_sent_again_under_its_key() {
     let w = World::start().await;
     let call = || {
         let request = w.request("POST", "/jobs/reserve").header("idempotency-key", "tab-7");
-        Waiter::send(request.json(json!({ "worker": "ann", "wait_ms": LONG }).to_string()).send())
+        Waiter::send(request.json(json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS }).to_string()).send())
     };
     let first = call();
     sleep(Duration::from_millis(100)).await;
     let second = call();
-    assert_eq!(first.nothing().await, "replaced");
+    assert_eq!(first.empty_reason().await, "replaced");
     let id = w.enqueue(1).await;
     let held = second.job().await;
     assert_eq!(held.id, id);
     let third = call().job().await;
-    assert_eq!((&third.reservation, &third.said["resumed"]), (&held.reservation, &json!(false)), "the same answer");
+    assert_eq!((&third.reservation, &third.body["resumed"]), (&held.reservation, &json!(false)), "the same answer");
     assert_eq!(w.job(&id).await["counts"]["handed_out"], 1);
     w.check().await;
 }
@@ -166,14 +166,14 @@ async fn a_wait_may_be_sent_again_under_its_key() {
 #[tokio::test]
 async fn a_service_that_leaves_sends_those_who_wait_elsewhere() {
     let w = World::start().await;
-    let (mut second, other) = w.another().await;
-    let id = w.enqueue_as(json!({ "queue": "held", "payload": 1 })).await;
-    w.reserve_by(json!({ "queues": ["held"] })).await;
+    let (mut second, other) = w.start_instance().await;
+    let id = w.enqueue_with(json!({ "queue": "held", "payload": 1 })).await;
+    w.reserve_with(json!({ "queues": ["held"] })).await;
     let batch = w.create_batch(json!({ "queue": "held", "jobs": [{ "payload": 2 }] })).await;
-    let waiters = other.wait_together((0..20).map(|n| json!({ "worker": format!("w{n}") })).collect()).await;
+    let waiters = other.start_waits((0..20).map(|n| json!({ "worker": format!("w{n}") })).collect()).await;
     let looks: Vec<_> = [format!("/jobs/{id}"), format!("/batches/{batch}"), "/queues/held/jobs?state=dead".to_owned()]
         .iter()
-        .map(|path| other.watches(path))
+        .map(|path| other.long_poll(path))
         .collect();
     sleep(Duration::from_millis(100)).await;
     let told = Instant::now();
@@ -185,21 +185,21 @@ async fn a_service_that_leaves_sends_those_who_wait_elsewhere() {
         assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!("shutdown")));
         assert!((250..=2_000).contains(&number(&answer, "retry_after_ms")), "soon: {answer}");
         pauses.insert(number(&answer, "retry_after_ms"));
-        assert!(at - told < AT_ONCE, "{:?}", at - told);
+        assert!(at - told < PROMPT_LIMIT, "{:?}", at - told);
     }
     assert!(pauses.len() > 3, "they do not all come back at once: {pauses:?}");
     let mut looks = looks.into_iter().map(Waiter::answer);
     let mut look = async || {
         let (answer, at) = looks.next().expect("three").await;
-        assert!(at - told < AT_ONCE, "{:?}", at - told);
+        assert!(at - told < PROMPT_LIMIT, "{:?}", at - told);
         answer.is(200)
     };
     assert_eq!(look().await["state"], "reserved");
     assert_eq!(look().await["state"], "sealed");
     assert_eq!(look().await["jobs"], json!([]));
-    assert!(second.ended().await.success());
+    assert!(second.wait_for_exit().await.success());
     assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
-    let waiter = w.waits(json!({ "worker": "w1" })).await;
+    let waiter = w.start_wait(json!({ "worker": "w1" })).await;
     let id = w.enqueue(3).await;
     assert_eq!(waiter.job().await.id, id, "another instance has it");
     w.check().await;
@@ -209,8 +209,8 @@ async fn a_service_that_leaves_sends_those_who_wait_elsewhere() {
 async fn jobs_that_come_while_a_service_leaves_are_handed_out_or_still_there() {
     let w = World::start().await;
     for round in 0..5_u64 {
-        let (mut second, other) = w.another().await;
-        let waiters = other.wait_together(vec![json!({}); 20]).await;
+        let (mut second, other) = w.start_instance().await;
+        let waiters = other.start_waits(vec![json!({}); 20]).await;
         let jobs = tokio::spawn({
             let client = (*w).clone();
             async move {
@@ -231,7 +231,7 @@ async fn jobs_that_come_while_a_service_leaves_are_handed_out_or_still_there() {
                 None => assert_eq!(answer["reason"], "shutdown"),
             }
         }
-        assert!(second.ended().await.success());
+        assert!(second.wait_for_exit().await.success());
         for id in jobs.await.expect("enqueued") {
             let expected = if served.contains(&id) { "reserved" } else { "waiting" };
             assert_eq!(w.state(&id).await, expected, "round {round}");

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::world::{
-    Client, World, assert_holds,
+    Client, World, assert_contains,
     batch_verbs::items,
-    waiters::{AT_ONCE, Waiter},
-    wire::Ear,
+    waiters::{PROMPT_LIMIT, Waiter},
+    wire::HintConnection,
 };
 
 /// Somebody looks at something and waits; sleeping, most probably.
 async fn watches(client: &Client, path: &str) -> Waiter {
-    let waiter = client.watches(path);
+    let waiter = client.long_poll(path);
     sleep(Duration::from_millis(100)).await;
     assert!(!waiter.is_answered(), "{path}");
     waiter
@@ -23,7 +23,7 @@ async fn watches(client: &Client, path: &str) -> Waiter {
 /// It is answered now, and not much later.
 async fn is_told(waiter: Waiter, since: Instant) -> crate::world::Answer {
     let (answer, at) = waiter.answer().await;
-    assert!(at - since < AT_ONCE, "it took {:?}", at - since);
+    assert!(at - since < PROMPT_LIMIT, "it took {:?}", at - since);
     answer
 }
 
@@ -39,11 +39,11 @@ async fn who_waits_for_a_job_hears_of_its_end_and_of_nothing_before() {
         ("purge", "gone"),
     ] {
         let w = World::start().await;
-        let (_second, other) = w.another().await;
-        let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": if end == "late" { 0 } else { 3 } })).await;
+        let (_second, other) = w.start_instance().await;
+        let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": if end == "late" { 0 } else { 3 } })).await;
         let path = format!("/jobs/{id}");
         let (here, there) = (watches(&w, &path).await, watches(&other, &path).await);
-        w.enqueue_as(json!({ "payload": 2, "priority": 99 })).await;
+        w.enqueue_with(json!({ "payload": 2, "priority": 99 })).await;
         for _ in 0..2 {
             w.fail(&w.reserve().await).await.is(200);
         }
@@ -53,7 +53,7 @@ async fn who_waits_for_a_job_hears_of_its_end_and_of_nothing_before() {
             if end == "cancel" {
                 w.abandon(&held).await.is(200);
             } else {
-                w.pass(300_000);
+                w.advance_clock(300_000);
                 w.sweep().await;
             }
         } else if end == "complete" {
@@ -66,11 +66,11 @@ async fn who_waits_for_a_job_hears_of_its_end_and_of_nothing_before() {
             "complete" | "late" => drop(w.complete_with(&held, "well").await.is(200)),
             "fail" => drop(w.fail(&held).await.is(200)),
             "expire" => {
-                w.pass(300_000);
+                w.advance_clock(300_000);
                 w.sweep().await;
             }
             "cancel" => drop(w.cancel(&id).await.is(200)),
-            "force" => drop(w.cancel_by_force(&id).await.is(200)),
+            "force" => drop(w.force_cancel(&id).await.is(200)),
             _ => drop(w.delete("/queues/default?state=all&force=true").await.is(200)),
         }
         for waiter in [here, there] {
@@ -93,7 +93,7 @@ async fn who_waits_for_a_batch_hears_of_its_end_and_of_nothing_before() {
     for (end, state) in [("complete", "completed"), ("fail", "failed"), ("cancel", "cancelled"), ("seal", "completed")]
     {
         let w = World::start().await;
-        let (_second, other) = w.another().await;
+        let (_second, other) = w.start_instance().await;
         let doomed = |n: u64| json!({ "payload": n, "max_attempts": 1 });
         let id = w.create_batch(json!({ "sealed": false, "jobs": [doomed(0), doomed(1)] })).await;
         let path = format!("/batches/{id}");
@@ -120,7 +120,7 @@ async fn who_waits_for_a_batch_hears_of_its_end_and_of_nothing_before() {
         }
         for waiter in [here, there] {
             let batch = is_told(waiter, since).await.is(200);
-            assert_holds(&batch, json!({ "state": state, "counts": { "reserved": 0, "total": 3 } }));
+            assert_contains(&batch, json!({ "state": state, "counts": { "reserved": 0, "total": 3 } }));
             assert!(batch["ended_at"].is_string(), "{batch}");
         }
         w.check().await;
@@ -130,8 +130,8 @@ async fn who_waits_for_a_batch_hears_of_its_end_and_of_nothing_before() {
 #[tokio::test]
 async fn who_waits_for_a_list_hears_of_the_first_that_is_on_it() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
-    w.enqueue_as(json!({ "payload": 0, "client": "other", "delay_ms": 60_000 })).await;
+    let (_second, other) = w.start_instance().await;
+    w.enqueue_with(json!({ "payload": 0, "client": "other", "delay_ms": 60_000 })).await;
     let list = |state: &str| format!("/queues/default/jobs?state={state}");
     let waiting = watches(&other, &list("waiting")).await;
     let acme = watches(&other, &format!("{}&client=acme", list("waiting"))).await;
@@ -139,10 +139,10 @@ async fn who_waits_for_a_list_hears_of_the_first_that_is_on_it() {
     let jobs = |answer: crate::world::Answer| answer.is(200)["jobs"].clone();
 
     let since = Instant::now();
-    let first = w.enqueue_as(json!({ "payload": 1, "client": "other" })).await;
+    let first = w.enqueue_with(json!({ "payload": 1, "client": "other" })).await;
     assert_eq!(jobs(is_told(waiting, since).await)[0]["id"], first.as_str());
     let since = Instant::now();
-    let second = w.enqueue_as(json!({ "payload": 2, "client": "acme", "max_attempts": 1 })).await;
+    let second = w.enqueue_with(json!({ "payload": 2, "client": "acme", "max_attempts": 1 })).await;
     let page = jobs(is_told(acme, since).await);
     assert_eq!((page.as_array().map(Vec::len), &page[0]["id"]), (Some(1), &json!(second)));
     let held = [w.reserve().await, w.reserve().await];
@@ -150,7 +150,7 @@ async fn who_waits_for_a_list_hears_of_the_first_that_is_on_it() {
     assert!(!completed.is_answered() && !dead.is_answered());
     let since = Instant::now();
     w.complete_with(of(&first), json!({ "verdict": "harmless" })).await.is(200);
-    assert_holds(&jobs(is_told(completed, since).await), json!([{ "id": first, "result": { "verdict": "harmless" } }]));
+    assert_contains(&jobs(is_told(completed, since).await), json!([{ "id": first, "result": { "verdict": "harmless" } }]));
     let since = Instant::now();
     w.fail(of(&second)).await.is(200);
     assert_eq!(jobs(is_told(dead, since).await)[0]["id"], second.as_str());
@@ -161,7 +161,7 @@ async fn who_waits_for_a_list_hears_of_the_first_that_is_on_it() {
     assert!(after.is_string());
     let since = Instant::now();
     assert_eq!(
-        jobs(is_told(w.watches(&list("completed")), since).await)[0]["id"],
+        jobs(is_told(w.long_poll(&list("completed")), since).await)[0]["id"],
         after,
         "what is there is not waited for"
     );
@@ -184,11 +184,11 @@ async fn at_the_end_of_its_time_a_look_says_what_is_true() {
         look("/queues/default/jobs?state=dead&wait_ms=500".to_owned()),
     ];
     sleep(Duration::from_millis(100)).await;
-    w.reserve_by(json!({ "id": id })).await;
+    w.reserve_with(json!({ "id": id })).await;
     let mut answers = Vec::new();
     for waiter in looks {
-        let (answer, took) = waiter.waited().await;
-        assert!(took >= Duration::from_millis(500) && took < Duration::from_millis(500) + AT_ONCE, "{took:?}");
+        let (answer, took) = waiter.timed_answer().await;
+        assert!(took >= Duration::from_millis(500) && took < Duration::from_millis(500) + PROMPT_LIMIT, "{took:?}");
         answers.push(answer.is(200));
     }
     assert_eq!(answers[0]["state"], "reserved", "as it is, not as it was");
@@ -198,7 +198,7 @@ async fn at_the_end_of_its_time_a_look_says_what_is_true() {
     w.get(&unknown("jobs", 1)).await.refused("unknown-job");
     w.get(&unknown("batches", 0)).await.refused("unknown-batch");
     w.get("/queues/nowhere/jobs?wait_ms=30000").await.refused("unknown-queue");
-    w.cancel_by_force(&id).await.is(200);
+    w.force_cancel(&id).await.is(200);
     assert_eq!(w.get(&format!("/jobs/{id}?wait_ms=30000")).await.is(200)["state"], "cancelled");
     assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
     w.check().await;
@@ -207,19 +207,19 @@ async fn at_the_end_of_its_time_a_look_says_what_is_true() {
 #[tokio::test]
 async fn who_waits_for_a_job_is_told_although_the_hints_are_not_heard() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
-    for (what, ear) in [("refused", Ear::Refused), ("deaf", Ear::Deaf)] {
+    let wired = w.start_wired_instance().await;
+    for (what, ear) in [("refused", HintConnection::Refused), ("deaf", HintConnection::Silent)] {
         let id = w.enqueue(what).await;
         let held = w.reserve().await;
         let waiter = watches(&wired, &format!("/jobs/{id}")).await;
-        wired.ear(ear);
+        wired.hint_connection(ear);
         let since = Instant::now();
         w.complete(&held).await.is(200);
         let (answer, at) = waiter.answer().await;
         assert_eq!(answer.is(200)["state"], "completed");
         // The safety tick, and what a busy machine may take beside it.
         assert!(at - since < Duration::from_secs(6), "{what}: {:?}", at - since);
-        wired.ear(Ear::Open);
+        wired.hint_connection(HintConnection::Open);
     }
     let id = w.enqueue("frozen").await;
     let held = w.reserve().await;
@@ -240,14 +240,14 @@ async fn who_waits_for_a_job_is_told_although_the_hints_are_not_heard() {
 #[tokio::test]
 async fn a_crowd_of_events_is_not_a_crowd_of_looks() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
-    w.enqueue_as(json!({ "payload": 1, "priority": 0, "max_attempts": 1 })).await;
+    let (_second, other) = w.start_instance().await;
+    w.enqueue_with(json!({ "payload": 1, "priority": 0, "max_attempts": 1 })).await;
     let held = w.reserve().await;
     let waiter = watches(&other, "/queues/default/jobs?state=dead").await;
-    let before = other.scripts("list").await;
+    let before = other.script_runs("list").await;
     w.enqueue_many((0..1_000).map(|n| json!({ "payload": ["crowd", n] }))).await;
     sleep(Duration::from_millis(500)).await;
-    let looks = other.scripts("list").await - before;
+    let looks = other.script_runs("list").await - before;
     assert!(looks <= 50, "1000 events in a few scripts were {looks} looks at the list");
     let since = Instant::now();
     w.fail(&held).await.is(200);
