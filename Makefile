@@ -15,14 +15,14 @@ demo: rust engine
 	exec web/demo/run.sh $(built)/release/intray serve --demo --data-dir $(built)/demo-data
 
 test: rust engine curl
-	cargo test --locked
+	cargo test --locked --workspace
 
 # The same by the other ways: nothing taken for plain, and scripts in place of the library. The stories of what moves a job.
 moving := jobs:: line:: leases:: locks:: batches:: waiting:: events:: queues:: faults::
 test-all: test test-web test-contract test-cluster test-sentinel test-deploy test-packages
 	INTRAY_RESTARTS=100 cargo test --locked --test service rolling -- --nocapture
 	INTRAY_READERS=3400 cargo test --locked --test service -- --nocapture --test-threads 1 events::mass_resume queues::many_readers
-	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service of_many_lost_replies -- --nocapture
+	INTRAY_LOST_REPLIES=10000 cargo test --locked --test service lost_replies_under_load -- --nocapture
 	INTRAY_PARTITIONS=20 cargo test --locked --test service store::partitions -- --nocapture
 	scripts/engine.sh latest
 	cargo test --locked --test service -- store::fsync_acks store::cluster::durability
@@ -108,11 +108,11 @@ protocol: rust
 	INTRAY_WRITE_PROTOCOL=1 cargo test --locked --quiet --test documents the_page_of_the_protocol
 
 fmt: rust
-	cargo fmt
+	cargo fmt --all
 
 lint: rust
-	cargo fmt --check
-	cargo clippy --locked --all-targets -- -D warnings
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	scripts/luacheck.sh
 
 # Who uses whom, module by module and file by file.

@@ -6,12 +6,13 @@ use std::{
 };
 
 /// What of a checkout goes into the binary.
-const PARTS: [&str; 12] = [
+const PARTS: [&str; 13] = [
     "Cargo.lock",
     "Cargo.toml",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "crates",
     "docs",
     "lua",
     "migrations",

@@ -16,14 +16,14 @@ queues::search::payloads_that_are_kept_apart_are_looked_into_a_few_a_script'
 
 # They count connections or commands at one server, or ask it in which order scripts ran.
 counts='
-events::gaps::readers_who_have_gone_leave_nothing_behind
+events::gaps::closed_streams_end_the_subscription
 queues::sweeper::a_queue_with_much_to_forget_holds_up_no_other
 queues::sweeper::an_idle_queue_costs_a_look_and_no_sweep
-waiting::faults::a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_the_safety_tick'
+waiting::faults::killed_subscriptions_delay_jobs_by_one_safety_tick'
 
 # They make a primary a replica by REPLICAOF, which a cluster does not know.
 replicaof='
-waiting::refused_writes::who_waits_rests_while_redis_refuses_writes_and_has_the_job_as_soon_as_it_does_not'
+waiting::refused_writes::waiters_retry_rarely_while_redis_refuses_writes'
 
 for story in $one_socket $counts $replicaof; do set -- "$@" --skip "$story"; done
 INTRAY_STORIES_ON_A_CLUSTER=1 exec "$@"

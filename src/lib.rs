@@ -11,37 +11,27 @@ pub mod bulk;
 pub mod client;
 /// What an operator may set.
 pub mod config;
-/// A private Redis for those who have none.
-pub mod embedded;
 /// What is counted, and what each figure says.
 pub mod figures;
-/// Small files that an operator gives us.
-pub mod files;
 /// Asks a running service whether it is ready.
 pub mod healthcheck;
 /// Requests in, answers out.
 pub mod http;
 /// The words of the domain, and every limit by name.
 pub mod job;
-/// Connections: how many, how long.
-pub mod listen;
 /// What is allocated.
 pub mod memory;
 /// JSON that is carried and not read.
 pub mod payload;
 /// Starts the parts, and stops them in order.
 pub mod service;
-/// Digests.
-mod sha256;
-/// Limits that all callers share.
-pub mod shares;
 /// The store: a method a transition, each with its twin in `lua/`.
 pub mod store;
 /// The background task that puts back what is overdue.
 pub mod sweeper;
-/// Byte order marks.
-pub mod text;
 /// A running service's queues in a terminal.
 pub mod top;
 /// Who waits for jobs, and who is woken.
 pub mod waiting;
+
+use intray_base::{files, sha256, shares, text};

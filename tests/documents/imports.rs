@@ -7,9 +7,10 @@ use super::tree;
 /// A module by its path from the root of the crate, or a module of Lua by its file.
 pub type Graph = BTreeMap<String, BTreeSet<String>>;
 
-/// The modules of `src` and what each uses of the others. Tests may use what they like, and a room's roof what is in the room.
-pub fn rust() -> Graph {
-    let sources = tree::files("src", &["rs"]);
+/// The modules of a package, by the folder of its sources, and what each uses of the others. Tests may use what they like, and a
+/// room's roof what is in the room.
+pub fn rust(folder: &str) -> Graph {
+    let sources = tree::files(folder, &["rs"]);
     let is_product = |path: &str| !path.ends_with("/tests.rs") && !path.contains("/tests/");
     let sources = sources.into_iter().filter(|(path, _)| is_product(path));
     let sources: Vec<_> = sources.map(|(path, text)| (path, without_tests(&text).to_owned())).collect();
@@ -40,9 +41,10 @@ pub fn lua() -> Graph {
     tree::files("lua", &["lua"]).iter().map(|(path, text)| (name(path), required(text))).collect()
 }
 
-/// `src/store/redis/link.rs` is `store::redis::link`; the roof of the crate is `lib`.
+/// `src/store/redis/link.rs` and `crates/intray-redis/src/link.rs` are `store::redis::link` and `link`; a crate's roof is `lib`.
 pub fn module(path: &str) -> String {
-    let path = path.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+    let (_, path) = path.split_once("src/").unwrap_or_default();
+    let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
     path.replace('/', "::")
 }
 

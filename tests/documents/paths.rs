@@ -2,12 +2,13 @@
 
 use super::{pages, tree};
 
-const FOLDERS: [&str; 7] = ["benches/", "lua/", "migrations/", "scripts/", "src/", "tests/", "web/"];
+const FOLDERS: [&str; 8] = ["benches/", "crates/", "lua/", "migrations/", "scripts/", "src/", "tests/", "web/"];
 const ENDS: [&str; 6] = [".rs", ".lua", ".js", ".md", ".sh", ".txt"];
 
 #[test]
 fn what_is_named_is_there() {
-    let texts = ["src", "lua", "migrations"].into_iter().flat_map(|folder| tree::files(folder, &["rs", "lua", "md"]));
+    let texts =
+        ["crates", "src", "lua", "migrations"].into_iter().flat_map(|folder| tree::files(folder, &["rs", "lua", "md"]));
     let mut missing = Vec::new();
     // What tests make up is nowhere.
     for (path, text) in texts.chain(pages::all()).filter(|(path, _)| !path.ends_with("tests.rs")) {

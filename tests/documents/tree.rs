@@ -13,6 +13,15 @@ pub fn read(path: &str) -> String {
     fs::read_to_string(root().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
+/// The folders with the sources of each package.
+pub fn sources() -> Vec<String> {
+    let crates = fs::read_dir(root().join("crates")).expect("crates/").flatten();
+    let mut folders: Vec<_> =
+        crates.map(|entry| format!("crates/{}/src", entry.file_name().to_string_lossy())).collect();
+    folders.push("src".to_owned());
+    folders
+}
+
 /// Every file of these kinds in a folder and all below it, by path, with its text. What comes from elsewhere is left out.
 pub fn files(folder: &str, kinds: &[&str]) -> Vec<(String, String)> {
     let mut found = Vec::new();

@@ -69,6 +69,7 @@ mod batches {
 
 /// Waiting without polling: for a job to reserve, and for a job or batch to reach a state.
 mod waiting {
+    mod cost; // What waiters cost: connections, commands in Redis, and the time of other callers.
     mod crowds; // Many waiters: only as many are woken as there are jobs, the longest wait first.
     mod disconnects; // A caller that disconnects while it waits takes no job.
     mod faults; // Waiting while the hints connection or Redis is down, frozen or silent.

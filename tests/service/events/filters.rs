@@ -1,4 +1,4 @@
-//! Who listens to what: what they asked for and nothing else, and what nobody can ask for.
+//! Filters of a stream: queue, type, client, worker, batch; and the requests that are refused.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use crate::world::{World, batch_verbs::items};
 
 #[tokio::test]
-async fn a_listener_hears_what_they_asked_for_and_nothing_else() {
+async fn stream_sends_only_events_that_match_its_filters() {
     let w = World::start().await;
     for queue in ["a", "b"] {
         w.enqueue_with(json!({ "queue": queue, "payload": "before" })).await;
@@ -55,7 +55,7 @@ async fn a_listener_hears_what_they_asked_for_and_nothing_else() {
             let Some(held) = held.first() else { break };
             let _ = if n % 3 == 1 { w.fail(held).await } else { w.complete(held).await }.is(200);
         }
-        // The end, which everybody can be told apart by: nobody has asked for it, so each reads up to their last.
+        // A mark in each queue that no filter selects: `all` reads up to the third.
         w.patch(&format!("/queues/{queue}"), json!({ "paused": true })).await.is(200);
     }
     let mut heard = Vec::new();
@@ -65,22 +65,22 @@ async fn a_listener_hears_what_they_asked_for_and_nothing_else() {
     for (mut listener, wants, filter) in listeners {
         let mut expected: Vec<_> = heard.iter().filter(|event| wants(event, &batch)).cloned().collect();
         assert!(!expected.is_empty(), "{filter}");
-        let mut told = listener.read_events(expected.len()).await;
-        // Queues have no order among each other.
-        for events in [&mut expected, &mut told] {
+        let mut received = listener.read_events(expected.len()).await;
+        // Events of different queues have no order.
+        for events in [&mut expected, &mut received] {
             events.sort_by_key(|event| event["queue"].to_string());
         }
-        assert_eq!(told, expected, "{filter}");
+        assert_eq!(received, expected, "{filter}");
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_stream_that_cannot_be_is_refused() {
+async fn stream_with_invalid_parameters_or_cursor_is_refused() {
     let w = World::start().await;
     let seventeen = (0..17).map(|n| format!("q{n}")).collect::<Vec<_>>().join(",");
     let refused = async |query: &str, after: Option<&str>| match w.try_listen(query, after).await {
-        Ok(_) => panic!("{query} {after:?} is no question"),
+        Ok(_) => panic!("{query} {after:?} was accepted"),
         Err(refusal) => refusal,
     };
     for (query, parameters) in [
@@ -117,7 +117,7 @@ async fn a_stream_that_cannot_be_is_refused() {
         assert_eq!(refusal.status, 422, "{id}");
         refusal.invalid_by("header", &["Last-Event-ID"]);
     }
-    // What an EventSource sends before it has heard anything.
+    // An EventSource sends an empty id before its first event.
     w.listen_after("", "").await;
     w.engine.freeze();
     let begin = Instant::now();
@@ -130,7 +130,7 @@ async fn a_stream_that_cannot_be_is_refused() {
 }
 
 #[tokio::test]
-async fn a_page_of_an_allowed_origin_may_listen_and_come_back() {
+async fn preflight_allows_last_event_id_for_an_allowed_origin() {
     let w = World::plan().flag("--cors-origin", "https://desk.example").start().await;
     let preflight = w
         .request("OPTIONS", "/events")
@@ -144,9 +144,9 @@ async fn a_page_of_an_allowed_origin_may_listen_and_come_back() {
     assert!(allowed.contains("last-event-id"), "{allowed}");
 }
 
-/// Nobody who reads one queue is told what happens in another, and a listener is no reason for a queue to be.
+/// A reader of one queue does not learn of another, and a stream does not create its queue.
 #[tokio::test]
-async fn listening_to_a_queue_does_not_make_it() {
+async fn listening_does_not_create_the_queue() {
     let w = World::start().await;
     let mut listener = w.listen("?queue=nowhere,default").await;
     sleep(Duration::from_millis(100)).await;

@@ -1,4 +1,4 @@
-//! What of the past is kept, what a reader is told who wants more, and what becomes of one who does not read.
+//! The retained part of the stream, the gap event behind it, and readers that are too slow.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use tokio::{
 };
 
 use crate::{
-    events::stream::as_in_redis,
+    events::stream::to_stored,
     world::{Client, World, eventually, http::Listener, keyspace},
 };
 
-/// So many jobs, each an event.
+/// Enqueues `n` jobs, each an event.
 async fn enqueue(client: &Client, queue: &str, n: usize) {
     for from in (0..n).step_by(500) {
         let jobs = (from..n.min(from + 500)).map(|n| json!({ "queue": queue, "payload": n, "dedupe": false }));
@@ -22,34 +22,34 @@ async fn enqueue(client: &Client, queue: &str, n: usize) {
     }
 }
 
-/// All that is kept of a queue, as it is.
+/// All retained events of a queue, as stored in Redis.
 async fn kept(w: &World, queue: &str) -> Vec<keyspace::Event> {
     keyspace::events(&w.engine, queue).await
 }
 
-fn of(told: &[Value], queue: &str) -> Vec<keyspace::Event> {
-    told.iter().filter(|event| event["queue"] == queue).map(as_in_redis).collect()
+fn of(heard: &[Value], queue: &str) -> Vec<keyspace::Event> {
+    heard.iter().filter(|event| event["queue"] == queue).map(to_stored).collect()
 }
 
-/// Gaps and events of some queues, up to the mark that the story sets in each.
+/// Collects gaps and events of the queues, up to a pause that this function sets in each as a mark.
 async fn hear_all(w: &World, listener: &mut Listener, queues: &[&str]) -> (Vec<Value>, Vec<Value>) {
     for queue in queues {
         w.patch(&format!("/queues/{queue}"), json!({ "paused": true })).await.is(200);
     }
-    let (mut gaps, mut told, mut marks) = (Vec::new(), Vec::new(), 0);
+    let (mut gaps, mut heard, mut marks) = (Vec::new(), Vec::new(), 0);
     while marks < queues.len() {
         let message = listener.next_event().await.expect("the stream goes on");
         match message.kind.as_str() {
             "gap" => gaps.push(message.data),
             "paused" => marks += 1,
-            _ => told.push(message.data),
+            _ => heard.push(message.data),
         }
     }
-    (gaps, told)
+    (gaps, heard)
 }
 
 #[tokio::test]
-async fn who_comes_back_for_more_than_is_kept_is_told_of_the_gap_and_then_what_is_there() {
+async fn resume_before_the_oldest_event_gets_a_gap_first() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let query = "?queue=small,default";
@@ -76,19 +76,19 @@ async fn who_comes_back_for_more_than_is_kept_is_told_of_the_gap_and_then_what_i
     assert_eq!(
         (first[0].kind.as_str(), &first[0].data),
         ("gap", &json!({ "queue": "default" })),
-        "before anything of it"
+        "the gap comes before the queue's events"
     );
     let mut last = w.listen_after(query, &id).await;
-    let (gaps, told) = hear_all(&w, &mut last, &["default", "small"]).await;
-    assert_eq!(gaps, [json!({ "queue": "default" })], "of this queue, and once");
-    assert_eq!(of(&told, "default"), before, "all that is there");
-    assert_eq!(of(&told, "small").len(), 1, "of the other queue everything was there");
+    let (gaps, heard) = hear_all(&w, &mut last, &["default", "small"]).await;
+    assert_eq!(gaps, [json!({ "queue": "default" })], "one gap, for this queue only");
+    assert_eq!(of(&heard, "default"), before, "all retained events");
+    assert_eq!(of(&heard, "small").len(), 1, "the other queue has no gap");
     w.check().await;
 }
 
-/// The place of one who came before anything had happened is a place as well.
+/// A cursor from before the first event is a valid cursor.
 #[tokio::test]
-async fn who_was_there_from_the_very_beginning_is_told_of_a_gap_like_anybody() {
+async fn cursor_from_before_the_first_event_gets_a_gap() {
     let w = World::start().await;
     let mut listener = w.listen("").await;
     listener.next().await.expect("a heartbeat");
@@ -96,22 +96,22 @@ async fn who_was_there_from_the_very_beginning_is_told_of_a_gap_like_anybody() {
     drop(listener);
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let mut again = w.listen_after("", &id).await;
-    let (gaps, told) = hear_all(&w, &mut again, &["default"]).await;
-    assert_eq!((gaps.len(), told.len()), (0, 3), "nothing is missing yet");
+    let (gaps, heard) = hear_all(&w, &mut again, &["default"]).await;
+    assert_eq!((gaps.len(), heard.len()), (0, 3), "nothing is missing yet");
     w.update_settings(json!({ "paused": false })).await;
     enqueue(&w, "default", 12_500).await;
     w.sweep().await;
     let before = kept(&w, "default").await;
     let mut again = w.listen_after("", &id).await;
-    let (gaps, told) = hear_all(&w, &mut again, &["default"]).await;
-    assert_eq!(of(&told, "default"), before);
+    let (gaps, heard) = hear_all(&w, &mut again, &["default"]).await;
+    assert_eq!(of(&heard, "default"), before);
     assert_eq!(gaps, [json!({ "queue": "default" })], "more than two thousand are missing");
     w.check().await;
 }
 
-/// The instance could not read for a while, and what it missed is not kept: its readers cannot know unless they are told.
+/// The instance could not read for a while and the missed events are trimmed: only a gap tells its readers.
 #[tokio::test]
-async fn a_reader_whose_instance_was_cut_off_for_too_long_is_told_of_the_gap() {
+async fn instance_cut_off_from_redis_sends_a_gap() {
     let w = World::start().await;
     let wired = w.start_wired_instance().await;
     let mut listener = wired.listen("").await;
@@ -121,25 +121,25 @@ async fn a_reader_whose_instance_was_cut_off_for_too_long_is_told_of_the_gap() {
     for n in 0..60 {
         w.enqueue(n).await;
     }
-    // As the sweep does when there are ten thousand.
+    // The sweep trims at ten thousand events; the test trims earlier.
     let _: u64 = w.engine.run("XTRIM intray:{default}:2:events MAXLEN 20").await;
     wired.freeze(false);
-    let (mut gap, mut told) = (false, Vec::new());
-    while told.len() < 20 {
+    let (mut gap, mut heard) = (false, Vec::new());
+    while heard.len() < 20 {
         match listener.next_event().await {
             Some(message) if message.kind == "gap" => gap = true,
             Some(message) => {
-                assert!(gap || told.len() > 20, "{} comes 40 too late and nobody says so", message.data);
-                told.push(message.data);
+                assert!(gap || heard.len() > 20, "{} comes after a gap that was not announced", message.data);
+                heard.push(message.data);
             }
             None => listener = wired.listen_after("", &listener.last_id.clone()).await,
         }
     }
     assert!(gap);
-    assert_eq!(of(&told, "default"), kept(&w, "default").await);
+    assert_eq!(of(&heard, "default"), kept(&w, "default").await);
 }
 
-/// A socket that listens to the queue, and is not read.
+/// Opens a stream on a socket that is not read.
 async fn listen_and_do_not_read(client: &Client) -> TcpStream {
     let mut stream = TcpStream::connect(client.address()).await.expect("the service listens");
     let call = b"GET /events HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -150,7 +150,7 @@ async fn listen_and_do_not_read(client: &Client) -> TcpStream {
     stream
 }
 
-/// Large events, many of them: more than any socket takes.
+/// Enqueues large events, more than the socket buffers hold.
 async fn make_noise(client: &Client, n: usize) {
     let noise = "\"".repeat(128);
     for from in (0..n).step_by(250) {
@@ -160,7 +160,7 @@ async fn make_noise(client: &Client, n: usize) {
 }
 
 #[tokio::test]
-async fn a_reader_who_is_too_slow_is_cut_and_has_everything_when_they_come_back() {
+async fn slow_reader_is_cut_and_resumes_without_loss() {
     const NOISE: usize = 25_000;
     let w = World::start().await;
     let mut slow = listen_and_do_not_read(&w).await;
@@ -169,8 +169,8 @@ async fn a_reader_who_is_too_slow_is_cut_and_has_everything_when_they_come_back(
     let noisy = make_noise(&w, NOISE);
     let heard = quick.read_events(NOISE);
     let (_, heard) = tokio::join!(noisy, heard);
-    eprintln!("{NOISE} events were heard by one who reads in {:?}", begin.elapsed());
-    // Now it reads what the sockets hold, and finds the end of the stream there.
+    eprintln!("{NOISE} events reached a fast reader in {:?}", begin.elapsed());
+    // Reads what the sockets hold, and then the end of the stream.
     let mut text = Vec::new();
     tokio::time::timeout(Duration::from_secs(20), slow.read_to_end(&mut text))
         .await
@@ -178,27 +178,27 @@ async fn a_reader_who_is_too_slow_is_cut_and_has_everything_when_they_come_back(
         .unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let ids: Vec<_> = text.match_indices("\nid: ").map(|(at, _)| text[at + 5..].lines().next().unwrap_or("")).collect();
-    let told = text.matches("event: enqueued").count();
-    eprintln!("{told} of them by one who did not read");
-    assert!(told > 0 && told < NOISE - 4_000, "{told}: it was not kept for them");
+    let received = text.matches("event: enqueued").count();
+    eprintln!("{received} of them reached the slow reader");
+    assert!(received > 0 && received < NOISE - 4_000, "{received}: the service does not buffer for a slow reader");
     // The last message may have been cut in the middle.
     let last = ids[ids.len() - 2];
     let mut again = w.listen_after("", last).await;
     let rest = again.read_events(1).await.remove(0);
     let at = heard.iter().position(|event| *event == rest).expect("an event");
-    assert!(at >= told - 2 && at <= told, "it goes on where it was: {at}, {told}");
+    assert!(at >= received - 2 && at <= received, "the stream resumes after the last event: {at}, {received}");
     w.check().await;
 }
 
-/// Such a reader is not waited for, and not paid for: the place is free again, and the memory with it.
+/// The service does not wait for a stalled reader: it frees the connection and the memory.
 #[tokio::test]
-async fn a_reader_who_never_reads_loses_their_place() {
+async fn stalled_reader_loses_its_connection() {
     let w = World::plan().flag("--max-connections", "2").start().await;
     let (_second, other) = w.start_instance().await;
     let stalled = [listen_and_do_not_read(&other).await, listen_and_do_not_read(&other).await];
     make_noise(&w, 25_000).await;
     let begin = Instant::now();
-    // Both places are taken until the service gives them up on its own.
+    // Both connections are in use until the service closes them.
     let answer = other.get("/livez").await;
     assert_eq!(answer.status, 200);
     eprintln!("there was room after {:?}", begin.elapsed());
@@ -208,7 +208,7 @@ async fn a_reader_who_never_reads_loses_their_place() {
 }
 
 #[tokio::test]
-async fn readers_who_have_gone_leave_nothing_behind() {
+async fn closed_streams_end_the_subscription() {
     let w = World::start().await;
     let count = async || {
         let (_, n): (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:2:hints").await;
@@ -218,11 +218,11 @@ async fn readers_who_have_gone_leave_nothing_behind() {
     for _ in 0..20 {
         listeners.push(w.listen("").await);
     }
-    assert_eq!(count().await, 1, "one connection for all of them");
+    assert_eq!(count().await, 1, "one subscription for all streams");
     drop(listeners);
-    // Once everybody has gone and not come back for a while.
+    // The subscription ends some time after the last stream.
     let begin = Instant::now();
-    eventually("nobody listens any more", async || (count().await == 0).then_some(())).await;
+    eventually("the subscription ends", async || (count().await == 0).then_some(())).await;
     eprintln!("after {:?}", begin.elapsed());
     sleep(Duration::from_millis(10)).await;
     w.enqueue(1).await;

@@ -1,5 +1,5 @@
-//! Many streams that resume at once from long ago, as when the laptops of an office wake: they share what can be read, wait
-//! for each other, and hear everything; nobody else notices.
+//! Many streams that resume at once from long ago, as when the laptops of an office wake: they take turns, receive
+//! everything, and do not slow other callers.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    events::stream::assert_all_told,
+    events::stream::assert_all_received,
     world::{
         Client, World,
         background_caller::{BackgroundCaller, full_scale_jobs},
@@ -24,7 +24,7 @@ use crate::{
 
 const QUEUE: &str = "past";
 
-/// A stream from the beginning, read as it comes.
+/// A stream from the first event on, read as it comes.
 struct Stream {
     socket: TcpStream,
     unread: Vec<u8>,
@@ -63,7 +63,7 @@ impl Stream {
     }
 }
 
-/// So many events of which most came in steps of a hundred.
+/// Makes events, most of them in scripts of a hundred.
 async fn fill(w: &World, jobs: usize) {
     w.patch(&format!("/queues/{QUEUE}"), json!({ "worker_limit": 0 })).await.is(200);
     for from in (0..jobs).step_by(100) {
@@ -76,7 +76,7 @@ async fn fill(w: &World, jobs: usize) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn resuming_streams_hear_all_and_nobody_else_notices() {
+async fn mass_resume_is_complete_and_slows_no_other_caller() {
     let (streams, jobs) = full_scale_jobs().map_or((300, 100), |jobs| (1_500, jobs));
     let w = World::start().await;
     fill(&w, jobs).await;
@@ -95,15 +95,18 @@ async fn resuming_streams_hear_all_and_nobody_else_notices() {
         });
     }
     let first = tokio::spawn(first.hear(events));
-    // What happens meanwhile comes behind what has happened.
+    // Events that happen meanwhile come after the older ones.
     w.enqueue_many((0..20).map(|n| json!({ "queue": QUEUE, "payload": ["new", n] }))).await;
     let first = first.await.expect("heard");
-    let told: Vec<Value> = first.iter().map(|data| serde_json::from_str(data).expect("JSON")).collect();
-    assert_all_told(&w, QUEUE, &told).await;
+    let received: Vec<Value> = first.iter().map(|data| serde_json::from_str(data).expect("JSON")).collect();
+    assert_all_received(&w, QUEUE, &received).await;
     let mut expected = DefaultHasher::new();
     first.iter().for_each(|event| event.hash(&mut expected));
     let heard = readers.join_all().await;
-    assert!(heard.iter().all(|(heard, _)| *heard == expected.finish()), "each hears the same in the same order");
+    assert!(
+        heard.iter().all(|(heard, _)| *heard == expected.finish()),
+        "each stream has the same events in the same order"
+    );
     quiet.assert_not_much_slower(&format!("{streams} streams of {events} events"), &honest.stop().await);
     w.check().await;
 }

@@ -1,4 +1,4 @@
-//! What happened last in a queue, newest first.
+//! The last events of a queue, newest first.
 
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ async fn recent_events_come_newest_first() {
 }
 
 #[tokio::test]
-async fn recent_events_page_by_page_miss_none() {
+async fn pages_of_recent_events_miss_none() {
     let w = World::start().await;
     w.enqueue_many((0..70).map(|n| json!({ "payload": n }))).await;
     for n in 100..150 {
@@ -70,7 +70,7 @@ async fn recent_events_page_by_page_miss_none() {
 }
 
 #[tokio::test]
-async fn redis_tells_how_full_it_is() {
+async fn redis_route_reports_used_and_max_memory() {
     let w = World::start().await;
     let nodes = |answer: Value| answer["nodes"].as_array().expect("nodes").clone();
     let found = nodes(w.get("/redis").await.is(200));

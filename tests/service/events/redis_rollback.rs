@@ -1,4 +1,4 @@
-//! Readers whose place is ahead of all there is: Redis came back with less than it had, or with nothing.
+//! Readers whose cursor is ahead of the stream, because Redis came back with older data or none.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use crate::world::{
     http::{Listener, Message},
 };
 
-/// The next message that is no heartbeat, and that soon: these stories are about silence.
+/// The next message other than a heartbeat, within ten seconds: these tests are about silence.
 async fn next(listener: &mut Listener) -> Message {
     let heard = tokio::time::timeout(Duration::from_secs(10), listener.next_event()).await;
-    heard.expect("it stays silent").expect("the stream goes on")
+    heard.expect("the stream is silent").expect("the stream goes on")
 }
 
 fn jobs(messages: &[Message]) -> Vec<Value> {
@@ -20,7 +20,7 @@ fn jobs(messages: &[Message]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn who_comes_back_from_ahead_is_told_of_the_gap_then_what_there_is_and_what_comes() {
+async fn cursor_ahead_of_the_stream_gets_a_gap_then_kept_events() {
     let w = World::start().await;
     let there = [w.enqueue(1).await, w.enqueue(2).await];
     let mut listener = w.listen_after("", "default@99999999999999-7-4294967295").await;
@@ -28,7 +28,7 @@ async fn who_comes_back_from_ahead_is_told_of_the_gap_then_what_there_is_and_wha
     assert_eq!((gap.kind.as_str(), &gap.data), ("gap", &json!({ "queue": "default" })));
     let heard = [next(&mut listener).await, next(&mut listener).await];
     assert_eq!(jobs(&heard), there.each_ref().map(|id| json!(id)), "what is kept");
-    // Who was cut at the gap comes back with its id, and that is no place ahead.
+    // The id of the gap is a valid cursor, so a reader that is cut there continues without another gap.
     let again = next(&mut w.listen_after("", &gap.id).await).await;
     assert_eq!(jobs(&[again]), [json!(there[0])]);
     let new = w.enqueue(3).await;
@@ -36,9 +36,9 @@ async fn who_comes_back_from_ahead_is_told_of_the_gap_then_what_there_is_and_wha
     w.check().await;
 }
 
-/// With its clock where it was, and behind: then even what is new is before what was.
+/// Also with a clock that went back, so that new events have older ids than the lost ones.
 #[tokio::test]
-async fn a_stream_goes_on_over_a_redis_that_lost_everything() {
+async fn stream_continues_after_redis_lost_all_data() {
     for back in [0, 3_600_000] {
         let w = World::start().await;
         let layout: String = w.engine.run("GET intray:layout").await;

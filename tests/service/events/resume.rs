@@ -1,4 +1,4 @@
-//! A reader who comes back: behind what they heard last, at any instance, after whatever has happened.
+//! Readers that reconnect continue after the last event that they received, at any instance and after any failure.
 
 use std::{
     sync::{
@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
-    events::stream::{as_in_redis, assert_all_told},
+    events::stream::{assert_all_received, to_stored},
     world::{Client, World, batch_verbs::items, eventually, http::Message, wire::HintConnection},
 };
 
 #[tokio::test]
-async fn from_any_event_on_the_stream_can_be_had_again_at_any_instance() {
+async fn stream_resumes_after_any_event_at_any_instance() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let query = "?queue=default,more";
     let mut listener = w.listen(query).await;
-    // Many in one step of Redis, one alone, several in another queue.
+    // Several events of one script, one alone, and several in another queue.
     w.enqueue_many((0..7).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_all(json!({ "limit": 3 })).await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "more", "payload": n }))).await;
@@ -39,9 +39,9 @@ async fn from_any_event_on_the_stream_can_be_had_again_at_any_instance() {
         for events in [&mut rest, &mut expected] {
             events.sort_by_key(|event| event["queue"].to_string());
         }
-        assert_eq!(rest, expected, "behind the {n}th");
+        assert_eq!(rest, expected, "after event {n}");
     }
-    // A queue that the id does not name starts now, one that is not asked for does not matter.
+    // A queue without a cursor in the id starts now; a cursor without a requested queue is ignored.
     let mut narrow = other.listen_after("?queue=default,third", &heard[0].id).await;
     assert_eq!(narrow.read_events(10).await.len(), 10);
     w.enqueue_with(json!({ "queue": "third", "payload": 1 })).await;
@@ -50,23 +50,25 @@ async fn from_any_event_on_the_stream_can_be_had_again_at_any_instance() {
 }
 
 #[tokio::test]
-async fn a_stream_outlives_the_service_and_its_redis() {
+async fn resumed_stream_survives_service_and_redis_restarts() {
     let mut w = World::plan().durable().start().await;
     let mut listener = w.listen("").await;
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for (n, end) in ["restarted", "killed", "Redis restarted"].iter().enumerate() {
         w.enqueue_many((0..3).map(|m| json!({ "payload": [n, m] }))).await;
-        told.extend(listener.read_events(2).await);
+        received.extend(listener.read_events(2).await);
         match *end {
             "restarted" => {
                 w.service.signal(libc::SIGTERM);
-                told.extend(listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                received
+                    .extend(listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
                 w.service.wait_for_exit().await;
                 w.restart().await;
             }
             "killed" => {
                 w.service.kill();
-                told.extend(listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                received
+                    .extend(listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
                 w.restart().await;
             }
             _ => {
@@ -79,13 +81,13 @@ async fn a_stream_outlives_the_service_and_its_redis() {
         listener = w.listen_after("", &listener.last_id).await;
     }
     w.update_settings(json!({ "paused": true })).await;
-    told.extend(listener.read_events(w.events().await.len() - told.len()).await);
-    assert_all_told(&w, "default", &told).await;
+    received.extend(listener.read_events(w.events().await.len() - received.len()).await);
+    assert_all_received(&w, "default", &received).await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_service_that_leaves_ends_its_streams_and_says_when_to_come_back() {
+async fn shutdown_ends_streams_with_staggered_retry_times() {
     let w = World::start().await;
     let (mut second, other) = w.start_instance().await;
     let mut listeners = Vec::new();
@@ -99,8 +101,8 @@ async fn a_service_that_leaves_ends_its_streams_and_says_when_to_come_back() {
     second.signal(libc::SIGTERM);
     let mut pauses = Vec::new();
     for listener in &mut listeners {
-        let last = listener.read_to_end().await.pop().expect("a last word");
-        pauses.push(last.retry.expect("when to come back"));
+        let last = listener.read_to_end().await.pop().expect("a last message");
+        pauses.push(last.retry.expect("a retry time"));
     }
     assert!(pauses.iter().all(|ms| (100..=5_000).contains(ms)), "{pauses:?}");
     pauses.sort();
@@ -110,14 +112,14 @@ async fn a_service_that_leaves_ends_its_streams_and_says_when_to_come_back() {
     let id = w.enqueue(2).await;
     for listener in listeners {
         let mut again = w.listen_after("", &listener.last_id).await;
-        assert_eq!(again.read_events(1).await[0]["job"], id.as_str(), "behind what it had heard");
+        assert_eq!(again.read_events(1).await[0]["job"], id.as_str(), "after the last received event");
     }
     w.check().await;
 }
 
-/// Reads until the mark, coming back at another instance after a random number of messages, mostly in the middle.
+/// Reads until the mark, and reconnects at a random instance after a random number of messages.
 async fn reads_on_and_off(clients: [Client; 2], query: &'static str, seed: u64) -> Vec<Value> {
-    let (mut told, mut random, mut last_id) = (Vec::new(), seed, None::<String>);
+    let (mut received, mut random, mut last_id) = (Vec::new(), seed, None::<String>);
     loop {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let client = &clients[(random >> 60) as usize % 2];
@@ -130,16 +132,16 @@ async fn reads_on_and_off(clients: [Client; 2], query: &'static str, seed: u64) 
             assert_ne!(message.kind, "gap");
             last_id = Some(message.id);
             match message.kind.as_str() {
-                "unpaused" => return told,
+                "unpaused" => return received,
                 "heartbeat" | "" => {}
-                _ => told.push(message.data),
+                _ => received.push(message.data),
             }
         }
         sleep(Duration::from_millis(random >> 40 & 15)).await;
     }
 }
 
-/// Takes and settles whatever there is, in every way.
+/// Reserves jobs and ends them in every way.
 async fn consume(client: Client, turn: usize, over: Arc<AtomicBool>) {
     let mut n = turn;
     while !over.load(Ordering::Relaxed) {
@@ -159,7 +161,7 @@ async fn consume(client: Client, turn: usize, over: Arc<AtomicBool>) {
 }
 
 #[tokio::test]
-async fn readers_who_come_and_go_under_load_miss_nothing_and_hear_nothing_twice() {
+async fn reconnecting_readers_under_load_get_each_event_once() {
     const QUERY: &str = "?queue=default,more";
     let w = World::plan().sweep_every(50).start().await;
     let (_second, other) = w.start_instance().await;
@@ -167,7 +169,7 @@ async fn readers_who_come_and_go_under_load_miss_nothing_and_hear_nothing_twice(
     let mut first = Vec::new();
     for seed in 0..6 {
         let clients = [(*w).clone(), other.clone()];
-        // All of them are there before anything happens.
+        // All streams are open before the first event.
         first.push(w.listen(QUERY).await);
         readers.spawn(reads_on_and_off(clients, QUERY, seed + 1));
     }
@@ -193,47 +195,47 @@ async fn readers_who_come_and_go_under_load_miss_nothing_and_hear_nothing_twice(
     for queue in ["more", "default"] {
         w.patch(&format!("/queues/{queue}"), json!({ "paused": true })).await.is(200);
     }
-    // Of both queues, so that whoever hears the second mark has heard all.
+    // Both queues have a mark: after the second one all events were received.
     for listener in &mut first {
         let mut marks = 0;
-        let mut told = Vec::new();
+        let mut received = Vec::new();
         while marks < 2 {
             let event = listener.read_events(1).await.remove(0);
             marks += usize::from(event["type"] == "paused");
-            told.push(event);
+            received.push(event);
         }
-        assert_all_told(&w, "default", &told).await;
-        assert_all_told(&w, "more", &told).await;
+        assert_all_received(&w, "default", &received).await;
+        assert_all_received(&w, "more", &received).await;
     }
     sleep(Duration::from_millis(500)).await;
     w.update_settings(json!({ "paused": false })).await;
     let mut total = 0;
-    for told in readers.join_all().await {
+    for received in readers.join_all().await {
         for queue in ["default", "more"] {
             let happened: Vec<_> = crate::world::keyspace::events(&w.engine, queue)
                 .await
                 .into_iter()
                 .filter(|event| event.kind != "unpaused")
                 .collect();
-            let mine: Vec<_> = told.iter().filter(|event| event["queue"] == queue).map(as_in_redis).collect();
-            let differs = mine.iter().zip(&happened).position(|(told, happened)| told != happened);
+            let mine: Vec<_> = received.iter().filter(|event| event["queue"] == queue).map(to_stored).collect();
+            let differs = mine.iter().zip(&happened).position(|(received, happened)| received != happened);
             assert_eq!((differs, mine.len()), (None, happened.len()), "{queue}");
             total += mine.len();
         }
     }
-    eprintln!("{total} events were told to six readers");
+    eprintln!("{total} events reached six readers");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_stream_goes_on_over_the_outages_of_its_instance() {
+async fn stream_loses_no_event_when_redis_connections_fail() {
     let w = World::start().await;
     let wired = w.start_wired_instance().await;
     let mut listener = wired.listen("").await;
-    let mut told = Vec::new();
-    let mut say = 0;
-    for what in ["well", "killed", "refused", "deaf", "silent", "frozen", "well"] {
-        match what {
+    let mut received = Vec::new();
+    let mut enqueued = 0;
+    for fault in ["well", "killed", "refused", "deaf", "silent", "frozen", "well"] {
+        match fault {
             "killed" => drop(w.engine.run::<u64>("CLIENT KILL TYPE pubsub").await),
             "refused" => wired.hint_connection(HintConnection::Refused),
             "deaf" => wired.hint_connection(HintConnection::Silent),
@@ -242,22 +244,22 @@ async fn a_stream_goes_on_over_the_outages_of_its_instance() {
             _ => {}
         }
         for _ in 0..3 {
-            say += 1;
-            w.enqueue(say).await;
+            enqueued += 1;
+            w.enqueue(enqueued).await;
         }
-        if what == "frozen" {
+        if fault == "frozen" {
             sleep(Duration::from_millis(2_500)).await;
             wired.freeze(false);
         }
-        // Whether the stream was ended by it or not, the reader has everything in the end.
-        while told.len() < say {
+        // The reader receives every event, whether the stream was cut or not.
+        while received.len() < enqueued {
             match listener.next_event().await {
-                Some(message) => told.push(message.data),
+                Some(message) => received.push(message.data),
                 None => listener = wired.listen_after("", &listener.last_id.clone()).await,
             }
         }
         wired.hint_connection(HintConnection::Open);
     }
-    assert_all_told(&w, "default", &told).await;
+    assert_all_received(&w, "default", &received).await;
     w.check().await;
 }

@@ -1,4 +1,4 @@
-//! A stream whose reader stands still while their key is taken away.
+//! A stalled stream whose key is revoked.
 
 use std::{fs, time::Duration};
 
@@ -13,9 +13,9 @@ use crate::world::{
     program,
 };
 
-/// A reader who takes a byte at a time has only the first heartbeat, and one event at most, under way when the key is taken away.
+/// With a window of one byte, only the first heartbeat and at most one event are in flight when the key is revoked.
 #[tokio::test]
-async fn stalled_stream_tells_no_event_after_its_key_is_gone() {
+async fn stalled_stream_sends_no_event_after_key_revocation() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let ca = CertificateAuthority::new(folder.path(), "ours");
@@ -34,7 +34,7 @@ async fn stalled_stream_tells_no_event_after_its_key_is_gone() {
         let call = slow.try_request("GET", "/events?queue=q", "", Some(("authorization", &old))).await;
         streams.push(call.expect("a stream").head().await.into_body());
     }
-    // A stream asks for its key once a second.
+    // A stream checks its key once a second.
     let asks_again = Instant::now() + Duration::from_millis(1_100);
     let page = Http2Client::open(service.url(), &ca.ca_file()).await;
     let body = json!({ "queue": "q", "payload": 1, "dedupe": false }).to_string();
@@ -43,26 +43,26 @@ async fn stalled_stream_tells_no_event_after_its_key_is_gone() {
         assert_eq!(call.expect("a stream").answer().await.0, 201);
     }
     fs::write(&keys, root).expect("written");
-    eventually("the key is none any more", async || {
+    eventually("the key is revoked", async || {
         let call = page.try_request("GET", "/queues", "", Some(("authorization", &old))).await?;
         (call.answer().await.0 == 401).then_some(())
     })
     .await;
     sleep_until(asks_again).await;
     for stream in streams {
-        let said = rest(stream).await;
-        // One that was handed to the connection before is under way.
-        let told = said.matches("event: enqueued").count();
-        assert!(said.contains("heartbeat") && told <= 1, "{told}: {said}");
+        let body = rest(stream).await;
+        // An event that HTTP/2 already holds is in flight.
+        let events = body.matches("event: enqueued").count();
+        assert!(body.contains("heartbeat") && events <= 1, "{events}: {body}");
     }
 }
 
-async fn rest(mut body: h2::RecvStream) -> String {
-    let mut said = Vec::new();
-    while let Some(data) = body.data().await {
-        let data = data.expect("an end in order");
-        body.flow_control().release_capacity(data.len()).expect("it was taken");
-        said.extend(data);
+async fn rest(mut stream: h2::RecvStream) -> String {
+    let mut body = Vec::new();
+    while let Some(data) = stream.data().await {
+        let data = data.expect("a regular end");
+        stream.flow_control().release_capacity(data.len()).expect("released");
+        body.extend(data);
     }
-    String::from_utf8(said).expect("text")
+    String::from_utf8(body).expect("text")
 }

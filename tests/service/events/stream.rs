@@ -1,4 +1,4 @@
-//! The stream of events: every transition once, in order, to whoever wants to hear of it.
+//! The stream of events: every transition once, in order, at every instance.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -13,27 +13,32 @@ use crate::world::{
     waiters::PROMPT_LIMIT,
 };
 
-/// An event as a stream told it, in the shape of what is read in Redis: without its time and its batch.
-pub fn as_in_redis(told: &Value) -> keyspace::Event {
-    let text = |key: &str| told[key].as_str().unwrap_or_default().to_owned();
+/// Converts an event of a stream to the form read from Redis, without its time and batch.
+pub fn to_stored(received: &Value) -> keyspace::Event {
+    let text = |key: &str| received[key].as_str().unwrap_or_default().to_owned();
     let queue = format!("{}-{}", text("queue"), "0".repeat(26));
     let job = [text("job"), text("batch"), queue].into_iter().find(|id| !id.is_empty()).expect("one of them");
     keyspace::Event { kind: text("type"), job, worker: text("worker"), client: text("client"), note: text("reason") }
 }
 
-/// What was told is what is in Redis.
-pub async fn assert_all_told(w: &World, queue: &str, told: &[Value]) {
-    let told: Vec<_> = told.iter().filter(|event| event["queue"] == queue).map(as_in_redis).collect();
+/// Asserts that the received events are those stored in Redis.
+pub async fn assert_all_received(w: &World, queue: &str, received: &[Value]) {
+    let received: Vec<_> = received.iter().filter(|event| event["queue"] == queue).map(to_stored).collect();
     let happened = keyspace::events(&w.engine, queue).await;
-    let differs = told.iter().zip(&happened).position(|(told, happened)| told != happened);
+    let differs = received.iter().zip(&happened).position(|(received, happened)| received != happened);
     if let Some(at) = differs {
-        panic!("{queue}: the {at}th of {} was told as\n{:?}\nand is\n{:?}", happened.len(), told[at], happened[at]);
+        panic!(
+            "{queue}: the {at}th of {} was received as\n{:?}\nand stored as\n{:?}",
+            happened.len(),
+            received[at],
+            happened[at]
+        );
     }
-    assert_eq!(told.len(), happened.len(), "{queue}: so many were told, and so many there are");
+    assert_eq!(received.len(), happened.len(), "{queue}: received and stored events");
 }
 
-/// Things happen of which each type of event tells, in the queue `default`.
-async fn a_day(w: &World) {
+/// Makes events of every type in the queue `default`.
+async fn make_every_event(w: &World) {
     let put = |n: u64| json!({ "payload": ["day", n], "client": "acme", "max_attempts": 2 });
     let first = w.enqueue_with(put(1)).await;
     let held = w.reserve_as("ann").await;
@@ -66,7 +71,7 @@ async fn a_day(w: &World) {
     w.update_settings(json!({ "paused": false })).await;
     w.complete(&w.reserve().await).await.is(200);
     let batch = w.create_batch(json!({ "client": "b\u{fc}ro", "concurrency": 1, "jobs": items(0..2) })).await;
-    // Row 6: one who comes to the head of the line at a full gate is blocked then and there.
+    // Row 6: a job that comes to the head of the line at a full gate is blocked there.
     w.post(
         "/jobs",
         json!([{ "payload": 9, "locks": ["m"], "priority": 1 }, { "payload": 8, "locks": ["m"], "priority": 1 }]),
@@ -80,18 +85,18 @@ async fn a_day(w: &World) {
 }
 
 #[tokio::test]
-async fn a_stream_tells_every_type_of_transition_once_and_in_order_at_every_instance() {
+async fn every_event_type_reaches_every_instance_once_in_order() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let (mut here, mut there) = (w.listen("").await, other.listen("?queue=default").await);
     let mut gone = other.listen("").await;
-    a_day(&w).await;
+    make_every_event(&w).await;
     let n = w.events().await.len();
     let heard = here.read_events(n).await;
     assert_eq!(there.read_events(n).await, heard);
-    assert_all_told(&w, "default", &heard).await;
+    assert_all_received(&w, "default", &heard).await;
     let types: BTreeSet<_> = heard.iter().map(|event| event["type"].as_str().expect("a type").to_owned()).collect();
-    assert_eq!(types, CONTRACT.event_types().into_iter().collect(), "each type that is documented");
+    assert_eq!(types, CONTRACT.event_types().into_iter().collect(), "each documented type");
     let times: Vec<_> = heard.iter().map(|event| event["at"].as_str().expect("a time")).collect();
     assert!(times.is_sorted());
     assert_eq!(gone.read_events(1).await, heard[..1]);
@@ -100,7 +105,7 @@ async fn a_stream_tells_every_type_of_transition_once_and_in_order_at_every_inst
 }
 
 #[tokio::test]
-async fn an_event_says_what_happened_to_what_and_by_whom() {
+async fn event_names_its_job_batch_worker_client_and_reason() {
     let w = World::start().await;
     let mut listener = w.listen("").await;
     let id = w.enqueue_with(json!({ "payload": 1, "client": "acme" })).await;
@@ -113,7 +118,7 @@ async fn an_event_says_what_happened_to_what_and_by_whom() {
     w.fail_with(&of_batch, "torn").await.is(200);
     w.cancel_batch(&batch).await.is(200);
     w.update_settings(json!({ "paused": true })).await;
-    let (nobody, acme) = (json!(null), json!("acme"));
+    let (null, acme) = (json!(null), json!("acme"));
     let event = |kind: &str, job: Value, batch: &Value, worker: &str, client: &Value, reason: &str| {
         let word = |word: &str| if word.is_empty() { json!(null) } else { json!(word) };
         json!({
@@ -123,25 +128,25 @@ async fn an_event_says_what_happened_to_what_and_by_whom() {
     };
     let (job, of, mine) = (json!(id), json!(batch), json!(member_id(&batch, 0)));
     let expected = [
-        event("enqueued", job.clone(), &nobody, "", &acme, ""),
-        event("reserved", job.clone(), &nobody, "ann", &acme, ""),
-        event("abandoned", job.clone(), &nobody, "ann", &acme, "lunch"),
-        event("cancelled", job, &nobody, "", &acme, ""),
+        event("enqueued", job.clone(), &null, "", &acme, ""),
+        event("reserved", job.clone(), &null, "ann", &acme, ""),
+        event("abandoned", job.clone(), &null, "ann", &acme, "lunch"),
+        event("cancelled", job, &null, "", &acme, ""),
         event("enqueued", mine.clone(), &of, "", &acme, ""),
         event("reserved", mine.clone(), &of, "bob", &acme, ""),
         event("failed", mine.clone(), &of, "bob", &acme, "torn"),
         event("cancelled", mine, &of, "", &acme, ""),
-        event("batch-completed", nobody.clone(), &of, "", &acme, "cancelled"),
-        event("paused", nobody.clone(), &nobody, "", &nobody, ""),
+        event("batch-completed", null.clone(), &of, "", &acme, "cancelled"),
+        event("paused", null.clone(), &null, "", &null, ""),
     ];
-    for (told, expected) in listener.read_events(expected.len()).await.iter().zip(expected) {
-        assert_contains(told, expected);
+    for (received, expected) in listener.read_events(expected.len()).await.iter().zip(expected) {
+        assert_contains(received, expected);
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_happens_is_told_at_once_at_another_instance_too() {
+async fn events_reach_another_instance_at_once() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let mut listener = other.listen("?queue=new").await;
@@ -159,7 +164,7 @@ async fn what_happens_is_told_at_once_at_another_instance_too() {
 }
 
 #[tokio::test]
-async fn a_heartbeat_comes_at_once_and_every_fifteen_seconds_and_moves_on() {
+async fn heartbeat_comes_every_15_seconds_and_advances_the_id() {
     let w = World::start().await;
     let begin = Instant::now();
     let (mut idle, mut filtered) = (w.listen("?queue=nothing").await, w.listen("?type=dead").await);
@@ -175,7 +180,7 @@ async fn a_heartbeat_comes_at_once_and_every_fifteen_seconds_and_moves_on() {
         assert!(pause > Duration::from_secs(13) && pause < Duration::from_secs(17), "{pause:?}");
     }
     assert_eq!(filtered.next().await.expect("a heartbeat").kind, "heartbeat");
-    // Nothing of what it did not want to hear is ahead of it.
+    // The heartbeat's id is past the events that the filter drops.
     let mut again = w.listen_after("", &filtered.last_id).await;
     w.update_settings(json!({ "paused": true })).await;
     assert_eq!(again.read_until("paused").await, [] as [Value; 0]);

@@ -1,11 +1,11 @@
-//! A queue in which each transition has something to do, and the call that has it done.
+//! For each transition, a queue in which it has work to do, and the call for it.
 
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use crate::world::{Answer, ReservedJob, World, id_of};
 
-/// One call, the same each time that it is made.
+/// A call that can be repeated exactly.
 pub struct Call {
     method: &'static str,
     path: String,
@@ -22,7 +22,7 @@ impl Call {
         Self { method, path, body, key: None }
     }
 
-    fn under_a_key(self) -> Self {
+    fn with_key(self) -> Self {
         Self { key: Some("once"), ..self }
     }
 
@@ -42,7 +42,7 @@ fn job(q: &str, payload: impl Into<Value>) -> Value {
     json!({ "queue": q, "payload": payload.into(), "dedupe": false })
 }
 
-/// Two jobs, and the first is ann's.
+/// Two jobs, the first reserved by ann.
 async fn held(w: &World, q: &str) -> ReservedJob {
     w.enqueue_many([job(q, 1), job(q, 2)]).await;
     w.reserve_with(json!({ "queues": [q], "worker": "ann" })).await
@@ -55,17 +55,17 @@ async fn settle(w: &World, q: &str, how: &str, more: Value) -> Call {
 }
 
 pub async fn seen(_: &World, q: &str) -> Call {
-    Call::post("/jobs", job(q, 1)).under_a_key()
+    Call::post("/jobs", job(q, 1)).with_key()
 }
 
 pub async fn enqueue(w: &World, q: &str) -> Call {
     w.enqueue_with(job(q, 1)).await;
-    Call::post("/jobs", json!({ "queue": q, "payload": 2, "locks": ["a"], "client": "c" })).under_a_key()
+    Call::post("/jobs", json!({ "queue": q, "payload": 2, "locks": ["a"], "client": "c" })).with_key()
 }
 
 pub async fn reserve(w: &World, q: &str) -> Call {
     w.enqueue_many([job(q, 1), job(q, 2)]).await;
-    Call::post("/jobs/reserve", json!({ "queues": [q], "worker": "ann" })).under_a_key()
+    Call::post("/jobs/reserve", json!({ "queues": [q], "worker": "ann" })).with_key()
 }
 
 pub async fn extend(w: &World, q: &str) -> Call {
@@ -133,10 +133,10 @@ fn batch(q: &str, jobs: usize, is_sealed: bool) -> Value {
     json!({ "queue": q, "concurrency": 1, "sealed": is_sealed, "jobs": jobs })
 }
 
-/// So many that one script does not make them all.
+/// More jobs than one script creates.
 pub async fn create(w: &World, q: &str) -> Call {
     w.enqueue_with(job(q, 1)).await;
-    Call::post("/batches", batch(q, 300, true)).under_a_key()
+    Call::post("/batches", batch(q, 300, true)).with_key()
 }
 
 pub async fn stage(w: &World, q: &str) -> Call {

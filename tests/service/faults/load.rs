@@ -1,4 +1,4 @@
-//! The same under load, and for long: what is sent again is done once, and whatever Redis forgets, nobody hears of it.
+//! Faults under load: repeated calls have one effect, and callers do not notice flushed scripts.
 
 use std::{
     sync::{
@@ -13,18 +13,18 @@ use tokio::task::JoinSet;
 
 use crate::world::{Answer, Client, CallFate, World, eventually};
 
-/// What the contract promises, and a little for a machine that is busy with other stories.
-const PROMISED: Duration = Duration::from_millis(2_500);
-/// How long Redis stands still.
-const FROZEN: Duration = Duration::from_secs(5);
-/// And how soon after that everything is well.
-const SOON: Duration = Duration::from_secs(1);
+/// The bound of the contract, plus a margin for a machine that runs other tests.
+const ANSWER_BOUND: Duration = Duration::from_millis(2_500);
+/// How long Redis is frozen.
+const FREEZE: Duration = Duration::from_secs(5);
+/// How long after that calls may still fail.
+const RECOVERY: Duration = Duration::from_secs(1);
 
 async fn call(client: &Client, path: &str, body: &Value, key: &str) -> Answer {
     client.request("POST", path).header("idempotency-key", key).json(body.to_string()).send().await
 }
 
-/// Somebody who goes on with the same call until it is answered. How often that took more than one.
+/// Repeats a call until it is answered, and counts the calls that took more than one try.
 #[derive(Default)]
 struct Repeats(AtomicUsize);
 
@@ -40,7 +40,7 @@ impl Repeats {
         }
     }
 
-    /// One job's whole life.
+    /// Enqueues, reserves and completes one job.
     async fn life(&self, client: &Client, who: usize, n: usize) {
         let (key, worker) = (format!("{who}-{n}"), format!("worker {who}"));
         self.until_done(client, "/jobs", &json!({ "payload": [who, n] }), &key).await;
@@ -57,7 +57,7 @@ impl Repeats {
 }
 
 #[tokio::test]
-async fn of_many_lost_replies_under_load_none_doubles_an_effect() {
+async fn lost_replies_under_load_double_no_effect() {
     let wanted = std::env::var("INTRAY_LOST_REPLIES").map_or(300, |n| n.parse().expect("a number of replies"));
     let w = World::plan().with_proxy().start().await;
     w.stop_clock().await;
@@ -73,7 +73,7 @@ async fn of_many_lost_replies_under_load_none_doubles_an_effect() {
                 }
                 repeats.life(&client, who, n).await;
             }
-            unreachable!("it is over at some time")
+            unreachable!("the loop ends")
         });
     }
     while w.proxy().executed_calls() < wanted {
@@ -90,9 +90,9 @@ async fn of_many_lost_replies_under_load_none_doubles_an_effect() {
     w.check().await;
 }
 
-/// By the library and by the scripts alone: neither needs more than one call that Redis does not know.
+/// Through the function library and through EVALSHA alike.
 #[tokio::test]
-async fn scripts_and_functions_that_are_flushed_ten_times_a_second_are_no_matter_to_anybody() {
+async fn flushed_functions_and_scripts_fail_no_call() {
     let w = World::start().await;
     let (_service, by_scripts) = w.as_user("~* &* +@all -fcall").await;
     let over = Arc::new(AtomicBool::new(false));
@@ -121,21 +121,21 @@ async fn scripts_and_functions_that_are_flushed_ten_times_a_second_are_no_matter
     w.check().await;
 }
 
-/// When a call was made, when it was answered, and how.
-struct Made {
+/// When a call was made and answered, and its status.
+struct TimedCall {
     begin: Instant,
     end: Instant,
     status: u16,
 }
 
-async fn calls_on(client: Client, who: usize, over: Arc<AtomicBool>) -> Vec<Made> {
+async fn calls_on(client: Client, who: usize, over: Arc<AtomicBool>) -> Vec<TimedCall> {
     let mut made = Vec::new();
     let mut n = 0;
     while !over.load(Ordering::Relaxed) {
         let begin = Instant::now();
         let status = call(&client, "/jobs", &json!({ "payload": [who, n] }), &format!("{who}-{n}")).await.status;
-        made.push(Made { begin, end: Instant::now(), status });
-        // Refused, the same again; and nobody calls without a breath.
+        made.push(TimedCall { begin, end: Instant::now(), status });
+        // A refused call is repeated, after a pause.
         n += usize::from(status < 300);
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -143,32 +143,34 @@ async fn calls_on(client: Client, who: usize, over: Arc<AtomicBool>) -> Vec<Made
 }
 
 #[tokio::test]
-async fn while_redis_stands_still_for_five_seconds_everybody_is_answered_and_a_second_later_all_is_well() {
+async fn calls_return_503_while_redis_is_frozen_then_recover() {
     let w = World::start().await;
     w.enqueue("first").await;
     let over = Arc::new(AtomicBool::new(false));
     let mut crowd = JoinSet::new();
     (0..30).for_each(|who| _ = crowd.spawn(calls_on((*w).clone(), who, over.clone())));
-    eventually("there is load", async || (w.queue().await["totals"]["enqueued"].as_u64()? > 200).then_some(())).await;
+    eventually("the callers are busy", async || (w.queue().await["totals"]["enqueued"].as_u64()? > 200).then_some(()))
+        .await;
     w.engine.freeze();
     let frozen = Instant::now();
-    tokio::time::sleep(FROZEN).await;
+    tokio::time::sleep(FREEZE).await;
     let thawed = Instant::now();
     w.engine.thaw();
-    tokio::time::sleep(SOON * 2).await;
+    tokio::time::sleep(RECOVERY * 2).await;
     over.store(true, Ordering::Relaxed);
     let made: Vec<_> = crowd.join_all().await.into_iter().flatten().collect();
 
-    let meanwhile: Vec<_> = made.iter().filter(|made| made.begin > frozen && made.begin + PROMISED < thawed).collect();
-    assert!(meanwhile.len() >= 30, "everybody has called: {}", meanwhile.len());
-    assert!(meanwhile.iter().all(|made| made.status == 503), "Redis did nothing");
+    let meanwhile: Vec<_> =
+        made.iter().filter(|made| made.begin > frozen && made.begin + ANSWER_BOUND < thawed).collect();
+    assert!(meanwhile.len() >= 30, "every caller called: {}", meanwhile.len());
+    assert!(meanwhile.iter().all(|made| made.status == 503), "calls fail while Redis is frozen");
     let slowest = meanwhile.iter().map(|made| made.end - made.begin).max().expect("some");
-    assert!(meanwhile.iter().all(|made| made.end < thawed), "nobody waits for the end of it: {slowest:?}");
-    let after: Vec<_> = made.iter().filter(|made| made.begin > thawed + SOON).collect();
-    assert!(!after.is_empty() && after.iter().all(|made| made.status < 300), "all is well");
+    assert!(meanwhile.iter().all(|made| made.end < thawed), "no caller waits until Redis is back: {slowest:?}");
+    let after: Vec<_> = made.iter().filter(|made| made.begin > thawed + RECOVERY).collect();
+    assert!(!after.is_empty() && after.iter().all(|made| made.status < 300), "calls succeed again");
     let done = made.iter().filter(|made| made.status < 300).count();
-    println!("{} calls while it stood still, the slowest took {slowest:?}; {done} jobs in all", meanwhile.len());
-    // The last call of each may have been refused, and done.
+    println!("{} calls while Redis was frozen, the slowest took {slowest:?}; {done} jobs in all", meanwhile.len());
+    // The last call of each caller may have been refused although it was applied.
     let enqueued = w.queue().await["totals"]["enqueued"].as_u64().expect("a number") as usize;
     assert!((done + 1..=done + 1 + 30).contains(&enqueued), "{enqueued} of {done}");
     w.check().await;

@@ -1,4 +1,4 @@
-//! Every transition with every fault of the wire: one effect at most, and an answer that says no more than is true.
+//! Every transition with every fault: at most one effect, and no answer claims more than is true.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::world::{
     keyspace::{self, KEYS, Keyspace},
 };
 
-/// What may become of the one call of a script that is looked at.
+/// What may happen to the one call of a script under test.
 const FATES: [(&str, CallFate); 20] = [
     ("is lost", CallFate::NotDelivered),
     ("loses its reply", CallFate::CutAt(0)),
@@ -18,7 +18,7 @@ const FATES: [(&str, CallFate); 20] = [
     ("loses all but the beginning of its reply", CallFate::CutAt(9)),
     ("loses the end of its reply", CallFate::CutAt(usize::MAX)),
     ("is slow", CallFate::Slow(300)),
-    ("comes when nobody waits for it any more", CallFate::Held),
+    ("comes after its caller gave up", CallFate::Held),
     ("meets a server that loads", CallFate::ErrorReply("LOADING Redis is loading the dataset in memory")),
     ("meets a replica", CallFate::ErrorReply("READONLY You can't write against a read only replica.")),
     ("meets an orphan", CallFate::ErrorReply("MASTERDOWN Link with MASTER is down")),
@@ -31,12 +31,12 @@ const FATES: [(&str, CallFate); 20] = [
     ("meets a server that has forgotten it", CallFate::ErrorReply("NOSCRIPT No matching script. Please use EVAL.")),
     ("meets a server without functions", CallFate::ErrorReply("ERR Function not found")),
     ("may not be made", CallFate::ErrorReply("NOPERM User intray has no permissions to run the 'fcall' command")),
-    ("is answered with what nobody knows", CallFate::ErrorReply("ERR whatever")),
+    ("is answered with an unknown error", CallFate::ErrorReply("ERR whatever")),
 ];
 
 const FULL: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
-/// Redis says so to none that has the flag for it, unless it comes with something large.
+/// Redis refuses no script for memory that has the flag `allow-oom`, unless the script is large.
 fn may_be_refused_memory(script: &str) -> bool {
     let path = format!("{}/lua/transitions/{script}.lua", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).expect("a script");
@@ -44,13 +44,13 @@ fn may_be_refused_memory(script: &str) -> bool {
     !flags.contains("allow-oom") || flags.contains("if-small")
 }
 
-/// A story for each, and the list of them.
+/// A test for each transition, and their list.
 macro_rules! transitions {
     ($($name:ident)*) => {
-        const TOLD: &[&str] = &[$(stringify!($name)),*];
+        const COVERED: &[&str] = &[$(stringify!($name)),*];
         $(#[tokio::test]
         async fn $name() {
-            walk(Row { script: stringify!($name), nth: 1, tries_again: false }, async |w, q| cases::$name(w, q).await).await;
+            walk(Row { script: stringify!($name), nth: 1, restarts: false }, async |w, q| cases::$name(w, q).await).await;
         })*
     };
 }
@@ -61,46 +61,47 @@ transitions! {
 }
 
 #[test]
-fn every_transition_is_told_of() {
+fn every_transition_has_a_fault_test() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("lua/transitions");
     let paths = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
     let name = |path: std::path::PathBuf| path.file_stem()?.to_str().map(str::to_owned);
     let mut files: Vec<_> = paths.filter_map(name).collect();
     files.sort();
-    let mut told: Vec<_> = TOLD.iter().chain(&super::background::TOLD).map(|name| (*name).to_owned()).collect();
-    told.sort();
+    let mut covered: Vec<_> =
+        COVERED.iter().chain(&super::background::COVERED).map(|name| (*name).to_owned()).collect();
+    covered.sort();
     assert_eq!(
-        told, files,
+        covered, files,
         "a transition has its place in faults::matrix, or in faults::background if no call asks for it"
     );
 }
 
-/// What becomes of the queue without a fault: what the first call is answered, what the second, and what is there then.
+/// What happens without a fault: the first answer, the answer of a repeat, and the state after both.
 struct Clean {
     first: (u16, Value),
     again: (u16, Value),
     after: Vec<Seen>,
 }
 
-/// Nobody hears of what a fault leaves in the middle of its making.
+/// A fault in a later script of the same creation.
 #[tokio::test]
-async fn a_batch_of_which_a_part_is_there() {
-    walk(Row { script: "append", nth: 2, tries_again: true }, async |w, q| cases::create(w, q).await).await;
+async fn batch_creation_that_fails_midway_can_be_repeated() {
+    walk(Row { script: "append", nth: 2, restarts: true }, async |w, q| cases::create(w, q).await).await;
 }
 
 #[tokio::test]
-async fn a_line_of_which_all_are_moved() {
-    walk(Row { script: "reprioritize", nth: 1, tries_again: false }, async |w, q| cases::reprioritize_all(w, q).await)
+async fn bulk_reprioritize_is_applied_at_most_once() {
+    walk(Row { script: "reprioritize", nth: 1, restarts: false }, async |w, q| cases::reprioritize_all(w, q).await)
         .await;
 }
 
-/// What meets a fault.
+/// The script call that meets a fault.
 struct Row {
     script: &'static str,
-    /// Of the calls of the script, which.
+    /// Which call of that script, counted from 1.
     nth: usize,
-    /// What has come to nothing is told and counted as such, and made anew.
-    tries_again: bool,
+    /// A failed try is recorded in events and totals, and a repeat starts again.
+    restarts: bool,
 }
 
 async fn walk(row: Row, prepare: impl AsyncFn(&World, &str) -> Call) {
@@ -113,51 +114,51 @@ async fn walk(row: Row, prepare: impl AsyncFn(&World, &str) -> Call) {
         let q = format!("queue{n:02}");
         let call = prepare(&w, &q).await;
         println!("{} {what}", row.script);
-        suffer(&w, &q, &row, (&call, fate), &clean).await;
+        run_with_fault(&w, &q, &row, (&call, fate), &clean).await;
     }
     w.check().await;
 }
 
 async fn clean(w: &World, prepare: &impl AsyncFn(&World, &str) -> Call) -> Clean {
     let call = prepare(w, "clean").await;
-    let before = kept(w, "clean", false).await;
+    let before = stored(w, "clean", false).await;
     let first = plain("clean", &call.make(w).await);
-    assert!(first.0 < 300 && kept(w, "clean", false).await != before, "it does something: {first:?}");
+    assert!(first.0 < 300 && stored(w, "clean", false).await != before, "the call changes the queue: {first:?}");
     let after = view(w, "clean").await;
     let again = plain("clean", &call.make(w).await);
-    assert_eq!(view(w, "clean").await, after, "the same call again does nothing");
+    assert_eq!(view(w, "clean").await, after, "a repeat changes nothing");
     Clean { first, again, after }
 }
 
-async fn suffer(w: &World, q: &str, row: &Row, (call, fate): (&Call, CallFate), clean: &Clean) {
-    let before = kept(w, q, row.tries_again).await;
+async fn run_with_fault(w: &World, q: &str, row: &Row, (call, fate): (&Call, CallFate), clean: &Clean) {
+    let before = stored(w, q, row.restarts).await;
     w.proxy().inject(row.script, row.nth, fate);
     let answer = call.make(w).await;
     assert_eq!(w.proxy().injected_calls(), 1, "{}", answer.text());
     if matches!(fate, CallFate::CutAt(_)) {
-        assert_eq!(w.proxy().executed_calls(), 1, "Redis has done it");
+        assert_eq!(w.proxy().executed_calls(), 1, "Redis ran the call");
     }
-    let is_done = kept(w, q, row.tries_again).await != before;
-    is_true(q, &answer, is_done, clean);
+    let is_done = stored(w, q, row.restarts).await != before;
+    assert_true_answer(q, &answer, is_done, clean);
     recovered(w).await;
 
     let again = plain(q, &call.make(w).await);
-    // What a call in steps has begun, the same call ends, as if it were the first.
+    // A repeat completes a call of several scripts, and gets the answer of the first.
     let expected = if is_done { [&clean.again, &clean.first] } else { [&clean.first, &clean.first] };
     assert!(expected.contains(&&again), "done: {is_done}: {} and again: {again:?}", answer.text());
     w.proxy().release_held();
     if fate == CallFate::Held {
-        eventually("what was held is done", async || (w.proxy().executed_calls() == 1).then_some(())).await;
+        eventually("the held call is done", async || (w.proxy().executed_calls() == 1).then_some(())).await;
     }
     for (clean, found) in clean.after.iter().zip(view(w, q).await) {
-        if !(row.tries_again && clean.0 == "history") {
-            assert_eq!(*clean, found, "as without a fault");
+        if !(row.restarts && clean.0 == "history") {
+            assert_eq!(*clean, found, "the same state as without a fault");
         }
     }
 }
 
-/// The answer of a call that met a fault.
-fn is_true(q: &str, answer: &Answer, is_done: bool, clean: &Clean) {
+/// Asserts that the answer of a call that met a fault is true.
+fn assert_true_answer(q: &str, answer: &Answer, is_done: bool, clean: &Clean) {
     if answer.status < 300 {
         assert!(is_done && plain(q, answer) == clean.first, "done: {is_done}: {}", answer.text());
         return;
@@ -166,13 +167,13 @@ fn is_true(q: &str, answer: &Answer, is_done: bool, clean: &Clean) {
     let applied = &answer.json()["applied"];
     let is_certain = applied == &json!(false) || answer.status == 507;
     assert!(is_certain || applied == "unknown", "{}", answer.text());
-    assert!(!(is_certain && is_done), "it is done: {}", answer.text());
+    assert!(!(is_certain && is_done), "it is applied: {}", answer.text());
 }
 
-/// Each of the connections that are shared.
+/// Waits until each shared connection works again.
 async fn recovered(w: &World) {
     let mut in_a_row = 0;
-    eventually("Redis is found again", async || {
+    eventually("Redis is connected", async || {
         let listed = w.get("/queues").await;
         let is_whole = listed.status == 200 && listed.json()["unavailable"].is_null();
         in_a_row = if is_whole { in_a_row + 1 } else { 0 };
@@ -181,25 +182,25 @@ async fn recovered(w: &World) {
     .await;
 }
 
-/// What a try that came to nothing leaves: it was told, counted, and had its turn.
+/// Keys that a failed try changes: its events, totals and turns.
 const HISTORY: [&str; 3] = ["events", "totals", "turns"];
 
-/// All that is in Redis of a queue, key by key, with or without its history.
-async fn kept(w: &World, q: &str, forgets: bool) -> BTreeMap<&'static str, String> {
+/// All keys of a queue in Redis, with or without its history.
+async fn stored(w: &World, q: &str, skip_history: bool) -> BTreeMap<&'static str, String> {
     let keyspace = Keyspace::read(&w.engine, q).await;
-    let mut kept: BTreeMap<_, _> = keyspace.zsets.iter().map(|(name, set)| (*name, format!("{set:?}"))).collect();
-    kept.extend(keyspace.hashes.iter().map(|(name, hash)| (*name, format!("{hash:?}"))));
+    let mut stored: BTreeMap<_, _> = keyspace.zsets.iter().map(|(name, set)| (*name, format!("{set:?}"))).collect();
+    stored.extend(keyspace.hashes.iter().map(|(name, hash)| (*name, format!("{hash:?}"))));
     let events: u64 = w.engine.run(&format!("XLEN intray:{{{q}}}:2:events")).await;
     let is_registered: Option<String> = w.engine.run(&format!("ZSCORE intray:2:queues {q}")).await;
-    kept.extend([("events", events.to_string()), ("queues", is_registered.is_some().to_string())]);
-    kept.retain(|name, _| !(forgets && HISTORY.contains(name)));
-    kept
+    stored.extend([("events", events.to_string()), ("queues", is_registered.is_some().to_string())]);
+    stored.retain(|name, _| !(skip_history && HISTORY.contains(name)));
+    stored
 }
 
-/// A part of what can be seen.
+/// A named part of the visible state.
 type Seen = (&'static str, Value);
 
-/// All that can be seen of it, without what is another in every queue.
+/// All that callers can see of the queue, without what differs between queues.
 async fn view(w: &World, q: &str) -> Vec<Seen> {
     let mut queue = plain(q, &w.get(&format!("/queues/{q}")).await).1;
     let totals = queue["totals"].take();
@@ -208,10 +209,10 @@ async fn view(w: &World, q: &str) -> Vec<Seen> {
         seen.push((state, plain(q, &w.get(&format!("/queues/{q}/jobs?state={state}&limit=100")).await).1));
     }
     let mut events = keyspace::events(&w.engine, q).await;
-    // Who extends twice has extended twice, and holds it as long as who did once.
+    // A repeated extend records a second event, with the same deadline.
     events.retain(|event| event.kind != "extended");
-    let told: Vec<_> = events.iter().map(|event| format!("{} {}", event.kind, event.note)).collect();
-    seen.push(("history", json!([totals, told])));
+    let covered: Vec<_> = events.iter().map(|event| format!("{} {}", event.kind, event.note)).collect();
+    seen.push(("history", json!([totals, covered])));
     for (name, _) in KEYS {
         let exists: u64 = w.engine.run(&format!("EXISTS intray:{{{q}}}:2:{name}")).await;
         seen.push((name, json!(exists)));
@@ -220,13 +221,13 @@ async fn view(w: &World, q: &str) -> Vec<Seen> {
 }
 
 fn plain(q: &str, answer: &Answer) -> (u16, Value) {
-    let mut said = answer.json();
-    strip(q, &mut said);
-    (answer.status, said)
+    let mut body = answer.json();
+    strip(q, &mut body);
+    (answer.status, body)
 }
 
-fn strip(q: &str, said: &mut Value) {
-    match said {
+fn strip(q: &str, body: &mut Value) {
+    match body {
         Value::Object(fields) => {
             fields.retain(|name, _| {
                 !(["id", "reservation", "next", "resume", "server_time", "batch"].contains(&name.as_str())

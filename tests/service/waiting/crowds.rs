@@ -1,27 +1,20 @@
-//! Many who wait: as many are woken as there are jobs, those who have waited longest first, and nobody is forgotten.
+//! Many waiters: only as many are woken as there are jobs, the longest wait first, and none is forgotten.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::{
     task::JoinSet,
     time::{Instant, sleep},
 };
 
 use crate::world::{
-    Client, World,
-    waiters::{PROMPT_LIMIT, MAX_WAIT_MS, Waiter},
+    World,
+    waiters::{PROMPT_LIMIT, Waiter},
 };
 
-/// How many commands Redis has run, the asking included.
-async fn commands(w: &World) -> u64 {
-    let info: String = w.engine.run("INFO stats").await;
-    let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
-    line.expect("a figure").trim().parse().expect("a number")
-}
-
 #[tokio::test]
-async fn of_ten_who_wait_one_gets_the_job_and_nine_sleep_on_until_their_own_time_is_over() {
+async fn one_job_wakes_one_of_ten_waiters() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     const WAIT: u64 = 2_500;
@@ -43,7 +36,7 @@ async fn of_ten_who_wait_one_gets_the_job_and_nine_sleep_on_until_their_own_time
                 served += 1;
             }
             None => {
-                // As the queue was seen last, perhaps before that job.
+                // The reason of the last snapshot, which may be older than the job.
                 assert!(answer["reason"] == "reserved" || answer["reason"] == "empty", "{answer}");
                 let retry_after_ms = answer["retry_after_ms"].as_u64().expect("a number");
                 assert!((250..=5_000).contains(&retry_after_ms), "{answer}");
@@ -56,50 +49,12 @@ async fn of_ten_who_wait_one_gets_the_job_and_nine_sleep_on_until_their_own_time
     }
     assert_eq!(served, 1);
     let looks = other.script_runs("reserve").await - before;
-    assert!(looks <= 3, "{looks} looks, their ends included");
+    assert!(looks <= 3, "{looks} looks, with those at the end of the waits");
     w.check().await;
 }
 
 #[tokio::test]
-async fn one_connection_hears_for_everybody_who_waits_at_an_instance() {
-    let w = World::start().await;
-    let (_second, other) = w.start_instance().await;
-    let mut listeners = Vec::new();
-    for client in [&*w, &other] {
-        for n in 0..40 {
-            drop(client.start_reserve(json!({ "queues": [format!("q{n}"), "default"] })));
-            listeners.push(client.listen(&format!("?queue=q{n},another{n}")).await);
-        }
-    }
-    sleep(Duration::from_millis(200)).await;
-    let clients: String = w.engine.run("CLIENT LIST").await;
-    let listening = clients.lines().filter(|line| !line.contains(" sub=0 ")).count();
-    assert_eq!(listening, 2, "one at each: {clients}");
-    assert!(clients.lines().count() <= 12, "{clients}");
-    w.check().await;
-}
-
-#[tokio::test]
-async fn who_sleeps_costs_redis_next_to_nothing() {
-    let w = World::start().await;
-    let waiters = w.start_waits(vec![json!({}); 300]).await;
-    sleep(Duration::from_millis(200)).await;
-    let before = commands(&w).await;
-    sleep(Duration::from_secs(6)).await;
-    let ran = commands(&w).await - before;
-    assert!(ran <= 20 * 6, "{ran} commands in six seconds, in which nothing happened");
-    assert!(waiters.iter().all(|waiter| !waiter.is_answered()));
-    w.enqueue_many((0..300).map(|n| json!({ "payload": n }))).await;
-    let mut served = BTreeSet::new();
-    for waiter in waiters {
-        served.insert(waiter.job().await.id);
-    }
-    assert_eq!(served.len(), 300);
-    w.check().await;
-}
-
-#[tokio::test]
-async fn those_who_have_waited_longest_are_served_first_and_as_many_as_there_are_jobs() {
+async fn longest_waiters_are_served_first_one_per_job() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let mut waiters = Vec::new();
@@ -110,15 +65,15 @@ async fn those_who_have_waited_longest_are_served_first_and_as_many_as_there_are
     for n in 0..4 {
         let id = w.enqueue(n).await;
         assert_eq!(waiters.remove(0).job().await.id, id, "the oldest");
-        assert!(!answered(&waiters).contains(&true), "and nobody else");
+        assert!(!answered(&waiters).contains(&true), "and no other");
     }
     let ids = w.enqueue_many((0..3).map(|n| json!({ "payload": ["three", n] }))).await;
     for (waiter, _) in waiters.drain(..3).zip(0..).collect::<Vec<_>>() {
         assert!(ids.contains(&waiter.job().await.id));
     }
     sleep(Duration::from_millis(100)).await;
-    assert!(!answered(&waiters).contains(&true), "three were three");
-    // A hint for more than there are.
+    assert!(!answered(&waiters).contains(&true), "three jobs wake three");
+    // One hint for more jobs than waiters.
     w.enqueue_many((0..50).map(|n| json!({ "payload": ["many", n] }))).await;
     for waiter in waiters {
         waiter.job().await;
@@ -128,7 +83,7 @@ async fn those_who_have_waited_longest_are_served_first_and_as_many_as_there_are
 }
 
 #[tokio::test]
-async fn who_is_woken_for_one_queue_and_served_from_another_leaves_no_job_to_the_safety_tick() {
+async fn waiter_served_elsewhere_passes_its_wake_up_on() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     for round in 0..40 {
@@ -136,7 +91,7 @@ async fn who_is_woken_for_one_queue_and_served_from_another_leaves_no_job_to_the
         sleep(Duration::from_millis(60)).await;
         let only = other.start_wait(json!({ "queues": ["y"] })).await;
         assert!(!both.is_answered());
-        // The job of y wakes who has waited longest; mostly they find the one of x before it.
+        // The job of y wakes the longest waiter, which mostly finds the one of x first.
         let jobs = [json!({ "queue": "y", "payload": round }), json!({ "queue": "x", "payload": round })];
         let since = Instant::now();
         w.enqueue_many(jobs).await;
@@ -153,7 +108,7 @@ async fn who_is_woken_for_one_queue_and_served_from_another_leaves_no_job_to_the
 }
 
 #[tokio::test]
-async fn who_is_woken_and_has_a_job_already_leaves_the_new_one_to_the_next() {
+async fn waiter_that_resumes_a_job_passes_its_wake_up_on() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 2 })).await;
     let first = w.enqueue(1).await;
@@ -170,19 +125,19 @@ async fn who_is_woken_and_has_a_job_already_leaves_the_new_one_to_the_next() {
     w.check().await;
 }
 
-/// A look, a job and a subscription in every order that there is: each queue is met twice, the first time by nobody.
+/// A look, a job and a subscription in every order: each queue is used twice, first without a subscription.
 #[tokio::test]
-async fn however_a_look_a_job_and_a_subscription_fall_together_who_waits_is_served() {
-    fall_together(1_000, |n| n % 500).await;
+async fn job_racing_with_the_subscription_is_not_missed() {
+    race_jobs_and_waiters(1_000, |n| n % 500).await;
 }
 
-/// The same with three who wait and three jobs, so that a look of one, a job of another and a hint of a third meet.
+/// The same with three waiters and three jobs, so that the look of one meets the job of another.
 #[tokio::test]
-async fn however_three_looks_and_three_jobs_fall_together_all_three_are_served() {
-    fall_together(600, |n| n / 3).await;
+async fn three_jobs_racing_with_three_waiters_are_not_missed() {
+    race_jobs_and_waiters(600, |n| n / 3).await;
 }
 
-async fn fall_together(rounds: usize, queue: fn(usize) -> usize) {
+async fn race_jobs_and_waiters(rounds: usize, queue: fn(usize) -> usize) {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let (mut crowd, mut took) = (JoinSet::new(), Vec::new());
@@ -205,7 +160,7 @@ async fn fall_together(rounds: usize, queue: fn(usize) -> usize) {
     took.sort();
     let late = took.iter().filter(|took| **took > PROMPT_LIMIT * 3).count();
     eprintln!("{rounds} rounds: median {:?}, the slowest {:?}", took[rounds / 2], took[rounds - 1]);
-    assert_eq!(late, 0, "who were only found by the safety tick: {:?}", &took[rounds - late..]);
+    assert_eq!(late, 0, "served only by the safety tick: {:?}", &took[rounds - late..]);
     let page = w.get("/queues").await.is(200);
     for queue in page["queues"].as_array().expect("queues") {
         assert_eq!(
@@ -213,93 +168,5 @@ async fn fall_together(rounds: usize, queue: fn(usize) -> usize) {
             (&json!(0), &queue["totals"]["enqueued"])
         );
     }
-    w.check().await;
-}
-
-/// The medians of enqueue and of complete in a busy queue, one after the other.
-async fn medians(w: &Client, what: &str) -> [Duration; 2] {
-    let mut times = [Vec::new(), Vec::new()];
-    for n in 0..150 {
-        let begin = Instant::now();
-        w.enqueue_with(json!({ "queue": "busy", "payload": [what, n], "priority": 0 })).await;
-        times[0].push(begin.elapsed());
-        let held = w.reserve_with(json!({ "queues": ["busy"] })).await;
-        let begin = Instant::now();
-        w.complete(&held).await.is(200);
-        times[1].push(begin.elapsed());
-    }
-    times.map(|mut times| {
-        times.sort();
-        times[75]
-    })
-}
-
-#[tokio::test]
-async fn those_who_wait_for_other_things_do_not_slow_down_a_busy_queue() {
-    let w = World::start().await;
-    let (_second, other) = w.start_instance().await;
-    let jobs = (0..100).map(|n| json!({ "queue": "busy", "payload": n, "delay_ms": 60_000 }));
-    let ids = w.enqueue_many(jobs).await;
-    medians(&w, "warm").await;
-    let alone = medians(&w, "alone").await;
-    let waiters = w.start_waits(vec![json!({}); 100]).await;
-    let watchers: Vec<_> = ids.iter().map(|id| other.long_poll(&format!("/jobs/{id}"))).collect();
-    sleep(Duration::from_millis(300)).await;
-    let beside = medians(&w, "beside").await;
-    eprintln!("enqueue and complete alone: {alone:?}; beside 100 who wait and 100 who watch a job: {beside:?}");
-    for (alone, beside) in alone.into_iter().zip(beside) {
-        assert!(beside < alone * 5 + Duration::from_millis(5), "{beside:?}, and {alone:?} alone");
-    }
-    assert!(waiters.iter().chain(&watchers).all(|waiter| !waiter.is_answered()));
-    w.check().await;
-}
-
-/// Two hundred people wait at both instances, and get jobs from a producer in a hurry.
-#[tokio::test]
-async fn two_hundred_who_wait_get_a_job_each_as_fast_as_it_is_enqueued() {
-    let w = World::start().await;
-    let (_second, other) = w.start_instance().await;
-    let mut times = [Vec::new(), Vec::new()];
-    for (with, times) in times.iter_mut().enumerate() {
-        let mut waiters = Vec::new();
-        if with == 1 {
-            for (client, place) in [(&*w, "here"), (&other, "there")] {
-                let request = |n| json!({ "worker": format!("{place}-{n}"), "wait_ms": MAX_WAIT_MS });
-                waiters.extend(client.start_waits((0..100).map(request).collect()).await);
-            }
-        }
-        for n in 0..200 {
-            let begin = Instant::now();
-            w.enqueue(json!([with, n])).await;
-            times.push(begin.elapsed());
-        }
-        let mut held: Vec<_> = Vec::new();
-        for waiter in waiters {
-            held.push(waiter.job().await);
-        }
-        while held.len() < 200 {
-            held.extend(w.reserve_all(json!({ "limit": 100 })).await);
-        }
-        let ids: BTreeSet<_> = held.iter().map(|held| &held.id).collect();
-        assert_eq!(ids.len(), 200, "each job once");
-        for held in &held {
-            let begin = Instant::now();
-            w.complete(held).await.is(200);
-            times.push(begin.elapsed());
-        }
-    }
-    let median = |times: &mut Vec<Duration>, from: usize| {
-        let part: &mut [Duration] = &mut times[from..from + 200];
-        part.sort();
-        part[100]
-    };
-    let [mut without, mut with] = times;
-    for (what, from) in [("enqueue", 0), ("complete", 200)] {
-        let (without, with) = (median(&mut without, from), median(&mut with, from));
-        eprintln!("{what}: median {without:?} without anybody who waits, {with:?} with two hundred");
-        assert!(with < without * 5 + Duration::from_millis(5), "{what}: {without:?} without, {with:?} with");
-    }
-    let counts: Value = w.queue().await["counts"].clone();
-    assert_eq!(counts["completed"], 400);
     w.check().await;
 }

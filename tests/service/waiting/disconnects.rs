@@ -1,4 +1,4 @@
-//! A page that is gone takes nothing, whenever it goes.
+//! A caller that disconnects while it waits takes no job.
 
 use std::{
     collections::BTreeMap,
@@ -18,20 +18,20 @@ use crate::world::{
     waiters::{PROMPT_LIMIT, MAX_WAIT_MS},
 };
 
-/// Those who wait, as pages do.
+/// Waiting pages.
 async fn pages(w: &World, n: usize) -> Vec<PendingReserve> {
     let looked = w.script_runs("reserve").await;
     let mut pages = Vec::new();
     for _ in 0..n {
         pages.push(PendingReserve::send(w, &json!({ "wait_ms": MAX_WAIT_MS })).await);
     }
-    eventually("they have looked", async || (w.script_runs("reserve").await > looked).then_some(())).await;
+    eventually("they looked once", async || (w.script_runs("reserve").await > looked).then_some(())).await;
     sleep(Duration::from_millis(100)).await;
     pages
 }
 
 #[tokio::test]
-async fn pages_that_are_closed_while_they_wait_are_forgotten() {
+async fn closed_waiters_are_not_woken() {
     let w = World::start().await;
     let gone = pages(&w, 50).await;
     let stays = w.start_wait(json!({})).await;
@@ -41,23 +41,23 @@ async fn pages_that_are_closed_while_they_wait_are_forgotten() {
     let id = w.enqueue(1).await;
     assert_eq!(stays.job().await.id, id);
     let looks = w.script_runs("reserve").await - before;
-    assert!(looks <= 3, "{looks} looks for one who is there and fifty who are not");
+    assert!(looks <= 3, "{looks} looks for one open and fifty closed waiters");
     assert_events(&w.events_of(&id).await, &["enqueued", "reserved"]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_page_that_goes_while_its_job_is_on_the_way_leaves_it_to_the_next() {
+async fn job_reserved_for_a_closed_waiter_goes_to_the_next() {
     let w = World::start().await;
     let wired = w.start_wired_instance().await;
     for round in 0..5 {
         let looked = wired.script_runs("reserve").await;
         let first = PendingReserve::send(&wired, &json!({ "wait_ms": MAX_WAIT_MS })).await;
-        eventually("it has looked", async || (wired.script_runs("reserve").await > looked).then_some(())).await;
+        eventually("it looked once", async || (wired.script_runs("reserve").await > looked).then_some(())).await;
         let second = wired.start_wait(json!({})).await;
         wired.hold_calls(true);
         let id = w.enqueue(round).await;
-        // The hint is heard, and the first, who has waited longest, asks for the job. Pings are calls as well.
+        // The hint arrives, and the first waiter asks for the job. The proxy holds pings as well.
         sleep(Duration::from_millis(150)).await;
         drop(first);
         sleep(Duration::from_millis(100)).await;
@@ -74,9 +74,9 @@ async fn a_page_that_goes_while_its_job_is_on_the_way_leaves_it_to_the_next() {
     w.check().await;
 }
 
-/// The turn of events at any moment: asleep, woken, in the script, before the answer is out, after.
+/// Pages are closed at any moment: asleep, woken, in the script, before and after the answer.
 #[tokio::test]
-async fn a_thousand_pages_that_are_closed_at_any_moment_keep_nothing_and_cost_nothing() {
+async fn waiters_closed_at_any_moment_keep_no_job() {
     const PAGES: u64 = 1_000;
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
@@ -97,26 +97,26 @@ async fn a_thousand_pages_that_are_closed_at_any_moment_keep_nothing_and_cost_no
         let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
         crowd.spawn(async move {
             let page = PendingReserve::send(&client, &json!({ "wait_ms": MAX_WAIT_MS, "limit": 1 + n % 2 })).await;
-            // As random as the scheduler, and spread over 50 ms.
+            // Spread over 50 ms.
             sleep(Duration::from_micros(n * 7_919 % 50_000)).await;
             page.hang_up().await
         });
         while crowd.len() >= 60 {
-            let heard = crowd.join_next().await.expect("a crowd").expect("no panic");
-            note(&mut delivered, heard);
+            let answer = crowd.join_next().await.expect("a crowd").expect("no panic");
+            record_delivery(&mut delivered, answer);
         }
     }
-    while let Some(heard) = crowd.join_next().await {
-        note(&mut delivered, heard.expect("no panic"));
+    while let Some(answer) = crowd.join_next().await {
+        record_delivery(&mut delivered, answer.expect("no panic"));
     }
     over.store(true, Ordering::Relaxed);
     let ids = jobs.await.expect("enqueued");
     let (taken, left) = (delivered.len() as u64, (ids.len() - delivered.len()) as u64);
     let undone = w.event_count("abandoned").await;
-    eprintln!("{PAGES} pages were closed; of {} jobs {taken} had got there, {undone} were taken back", ids.len());
+    eprintln!("{PAGES} pages were closed; of {} jobs {taken} were delivered, {undone} were undone", ids.len());
     tokio::time::timeout(
         Duration::from_secs(2),
-        eventually("what was not delivered is back", async || {
+        eventually("undelivered jobs are waiting", async || {
             let counts = w.queue().await["counts"].clone();
             (counts["reserved"] == taken && counts["waiting"] == left).then_some(())
         }),
@@ -137,9 +137,9 @@ async fn a_thousand_pages_that_are_closed_at_any_moment_keep_nothing_and_cost_no
     w.check().await;
 }
 
-/// Each time the older page is closed and the newer asks, at any moment of either.
+/// The older page is closed and the newer asks, at any moment of either.
 #[tokio::test]
-async fn a_page_that_is_reloaded_again_and_again_holds_one_job_in_the_end() {
+async fn repeatedly_reloaded_page_holds_one_job() {
     let w = World::start().await;
     let ask = json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS });
     let jobs = tokio::spawn({
@@ -155,7 +155,7 @@ async fn a_page_that_is_reloaded_again_and_again_holds_one_job_in_the_end() {
     for n in 0..200_u64 {
         sleep(Duration::from_micros(n * 7_919 % 6_000)).await;
         if n % 2 == 0 {
-            // A new tab before the old one is closed, and the other way round.
+            // A new tab before the old one is closed, or after.
             page = PendingReserve::send(&w, &ask).await;
         } else {
             drop(page);
@@ -165,7 +165,7 @@ async fn a_page_that_is_reloaded_again_and_again_holds_one_job_in_the_end() {
     jobs.await.expect("enqueued");
     drop(page);
     let held = w.reserve_with(ask).await;
-    eventually("the rest is in line", async || {
+    eventually("the other jobs are waiting", async || {
         let counts = w.queue().await["counts"].clone();
         (counts["reserved"] == 1 && counts["waiting"] == 19).then_some(())
     })
@@ -178,8 +178,8 @@ async fn a_page_that_is_reloaded_again_and_again_holds_one_job_in_the_end() {
     w.check().await;
 }
 
-fn note(delivered: &mut BTreeMap<String, usize>, heard: Option<serde_json::Value>) {
-    for job in heard.iter().flat_map(|answer| answer["jobs"].as_array().expect("jobs")) {
+fn record_delivery(delivered: &mut BTreeMap<String, usize>, answer: Option<serde_json::Value>) {
+    for job in answer.iter().flat_map(|answer| answer["jobs"].as_array().expect("jobs")) {
         let times = delivered.entry(id_of(job)).or_default();
         *times += 1;
         assert_eq!(*times, 1, "{job} went to two");

@@ -1,4 +1,4 @@
-//! Waiting while the connection that hears hints, or Redis itself, is not what it should be.
+//! Waiting while the connection that receives hints, or Redis itself, is down, frozen or silent.
 
 use std::{
     sync::{
@@ -20,11 +20,11 @@ use crate::world::{
     wire::HintConnection,
 };
 
-/// Without any hint.
+/// How often a waiter looks without a hint.
 const SAFETY_TICK: Duration = Duration::from_secs(5);
 
 #[tokio::test]
-async fn a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_the_safety_tick() {
+async fn killed_subscriptions_delay_jobs_by_one_safety_tick() {
     const CONSUMERS: usize = 10;
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
@@ -72,9 +72,9 @@ async fn a_listener_that_is_killed_five_times_a_second_costs_nobody_more_than_th
 }
 
 #[tokio::test]
-async fn a_wait_that_took_a_job_unheard_does_not_say_that_it_had_no_effect_when_redis_is_gone_by_its_end() {
+async fn long_poll_reports_applied_unknown_after_a_lost_reply() {
     let w = World::plan().with_proxy().start().await;
-    // Redis knows the script: the reply that is lost is the one that matters.
+    // Redis knows the script already, so that the lost reply is the reply of the reserve.
     w.send_reserve(json!({})).await;
     let id = w.enqueue("work").await;
     w.proxy().set_fault(Fault::DropReplies);
@@ -82,7 +82,7 @@ async fn a_wait_that_took_a_job_unheard_does_not_say_that_it_had_no_effect_when_
         let client = (*w).clone();
         async move { client.send_reserve(json!({ "worker": "ann", "wait_ms": 4_000 })).await }
     });
-    eventually("it is taken", async || {
+    eventually("the job is reserved", async || {
         (w.engine.run::<u64>("ZCARD intray:{default}:2:reserved").await == 1).then_some(())
     })
     .await;
@@ -101,15 +101,15 @@ async fn a_wait_that_took_a_job_unheard_does_not_say_that_it_had_no_effect_when_
 }
 
 #[tokio::test]
-async fn what_came_while_nobody_listened_is_found_as_soon_as_somebody_does() {
+async fn resubscribing_finds_jobs_enqueued_meanwhile() {
     let w = World::start().await;
     let wired = w.start_wired_instance().await;
     for n in 0..5 {
         let waiter = wired.start_wait(json!({})).await;
         sleep(Duration::from_millis(100)).await;
         wired.hint_connection(HintConnection::Refused);
-        // The connection is known to be gone, and is not made again.
-        eventually("nobody listens", async || {
+        // The service knows that the connection is closed, and cannot open another.
+        eventually("the subscription is closed", async || {
             let listeners: (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:2:hints").await;
             (listeners.1 == 0).then_some(())
         })
@@ -125,7 +125,7 @@ async fn what_came_while_nobody_listened_is_found_as_soon_as_somebody_does() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_dead_without_a_word_is_found_out() {
+async fn silent_subscription_is_detected_before_the_safety_tick() {
     let w = World::start().await;
     let wired = w.start_wired_instance().await;
     let waiter = wired.start_wait(json!({})).await;
@@ -134,23 +134,23 @@ async fn a_connection_that_is_dead_without_a_word_is_found_out() {
     let since = Instant::now();
     w.enqueue(1).await;
     let (_, at) = waiter.job_at().await;
-    eprintln!("a new connection: {:?}", at - since);
+    eprintln!("with a new connection: {:?}", at - since);
     assert!(at - since < Duration::from_secs(4), "before the safety tick: {:?}", at - since);
 
-    // Nor does a new one help: then it is the safety tick.
+    // A new connection does not help either: only the safety tick does.
     let waiter = wired.start_wait(json!({})).await;
     wired.hint_connection(HintConnection::Silent);
     let since = Instant::now();
     w.enqueue(2).await;
     let (_, at) = waiter.job_at().await;
-    eprintln!("no connection: {:?}", at - since);
+    eprintln!("without a connection: {:?}", at - since);
     assert!(at - since < SAFETY_TICK + PROMPT_LIMIT, "{:?}", at - since);
     wired.hint_connection(HintConnection::Open);
     w.check().await;
 }
 
 #[tokio::test]
-async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_return() {
+async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
     for how in ["killed", "frozen"] {
         let mut w = World::plan().durable().start().await;
         let waiters = w.start_waits(vec![json!({}); 3]).await;
@@ -162,13 +162,13 @@ async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_r
         sleep(Duration::from_millis(3_500)).await;
         let late = [w.start_reserve(json!({})), w.start_reserve(json!({ "worker": "ann", "queues": ["default", "other"] }))];
         sleep(Duration::from_millis(2_500)).await;
-        assert!(waiters.iter().chain(&late).all(|waiter| !waiter.is_answered()), "{how}: they go on waiting");
+        assert!(waiters.iter().chain(&late).all(|waiter| !waiter.is_answered()), "{how}: they still wait");
         match how {
             "killed" => w.engine.revive().await,
             _ => w.engine.thaw(),
         }
         let since = Instant::now();
-        // As soon as Redis takes it. A try that was not answered may have counted: then the next finds it there.
+        // As soon as Redis accepts it. An unanswered try may have been applied: the next one finds its job.
         let mut n = 0;
         while n < 5 {
             let answer = w.send_enqueue(json!({ "payload": n, "dedupe_key": n.to_string() })).await;
@@ -178,7 +178,7 @@ async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_r
             let (_, at) = waiter.job_at().await;
             assert!(at - since < Duration::from_secs(3), "{how}: {:?}", at - since);
         }
-        // And hints are heard again.
+        // Hints arrive again.
         sleep(Duration::from_millis(500)).await;
         let waiter = w.start_wait(json!({})).await;
         let since = Instant::now();
@@ -190,7 +190,7 @@ async fn who_waits_while_redis_is_away_goes_on_waiting_and_is_served_after_its_r
 }
 
 #[tokio::test]
-async fn who_waits_longer_than_redis_is_away_gets_what_came_meanwhile() {
+async fn waiter_behind_a_frozen_connection_is_served_after_it() {
     let w = World::start().await;
     let wired = w.start_wired_instance().await;
     for away in [300, 1_500, 3_000] {
@@ -208,11 +208,11 @@ async fn who_waits_longer_than_redis_is_away_gets_what_came_meanwhile() {
     w.check().await;
 }
 
-/// The call has got as far as Redis, which has it and does not say so: the job is the waiter's, and nobody else's.
+/// Redis has the call and cannot answer: the job belongs to this waiter alone.
 #[tokio::test]
-async fn a_job_that_was_on_its_way_when_redis_froze_comes_to_who_waits_for_it() {
+async fn job_reserved_while_redis_froze_reaches_its_waiter() {
     let w = World::start().await;
-    // Connections are open, scripts are known.
+    // Opens connections and loads scripts.
     w.enqueue("warm").await;
     w.complete(&w.reserve().await).await.is(200);
     for round in 0..3 {
@@ -233,7 +233,7 @@ async fn a_job_that_was_on_its_way_when_redis_froze_comes_to_who_waits_for_it() 
 }
 
 #[tokio::test]
-async fn whose_time_is_over_while_redis_is_still_away_is_told_so() {
+async fn wait_that_ends_during_an_outage_returns_503() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     const WAIT: u64 = 4_000;
@@ -251,7 +251,7 @@ async fn whose_time_is_over_while_redis_is_still_away_is_told_so() {
         assert_eq!(answer.status, 503, "{what}: {}", answer.text());
         answer.refused("unavailable");
         let bound = Duration::from_millis(WAIT);
-        assert!(took >= bound - Duration::from_millis(300), "{what}: it does not give up early: {took:?}");
+        assert!(took >= bound - Duration::from_millis(300), "{what}: not before its timeout: {took:?}");
         assert!(took < bound + Duration::from_millis(2_500), "{what}: {took:?}");
     }
     assert!(!patient.is_answered());
@@ -263,9 +263,9 @@ async fn whose_time_is_over_while_redis_is_still_away_is_told_so() {
     w.check().await;
 }
 
-/// As a user of Redis 7 is, unless somebody says more: all keys that it needs, and no channel.
+/// A Redis 7 user has no channels by default, only the keys that it is given.
 #[tokio::test]
-async fn a_redis_that_lets_nobody_speak_or_listen_costs_time_and_nothing_else() {
+async fn redis_user_without_channels_is_served_by_the_safety_tick() {
     let w = World::start().await;
     let (_service, limited) = w.as_user("~intray* +@all").await;
     let id = limited.enqueue(1).await;
@@ -283,6 +283,6 @@ async fn a_redis_that_lets_nobody_speak_or_listen_costs_time_and_nothing_else() 
     assert_eq!(held.id, id);
     assert!(at - since < SAFETY_TICK + PROMPT_LIMIT, "{:?}", at - since);
     let looks = limited.script_runs("look").await - looks;
-    assert!(looks <= 10, "{looks} looks: it is a tick, and no polling");
+    assert!(looks <= 10, "{looks} looks: the safety tick, without polling");
     w.check().await;
 }

@@ -1,4 +1,4 @@
-//! Waiting for a job without polling: how soon it comes, what is said when none does, and when a wait is cut short.
+//! Waiting for a job: how soon it comes, the answer when none does, and waits that end early.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -13,7 +13,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn a_job_reaches_who_waits_at_another_instance_before_they_notice() {
+async fn job_reaches_a_waiter_at_another_instance_at_once() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let mut took = Vec::new();
@@ -28,13 +28,13 @@ async fn a_job_reaches_who_waits_at_another_instance_before_they_notice() {
     took.sort();
     let (median, worst) = (took[100], took[199]);
     eprintln!("from enqueue to hand-out at another instance: median {median:?}, worst {worst:?}");
-    // The promise is 50 and 250 ms on a machine that has nothing else to do.
+    // The goal is 50 and 250 ms on an idle machine.
     assert!(median < Duration::from_millis(200) && worst < Duration::from_secs(2), "{median:?}, {worst:?}");
     w.check().await;
 }
 
 #[tokio::test]
-async fn who_waits_in_vain_is_told_why_when_their_time_is_over() {
+async fn wait_timeout_returns_the_reason_of_the_queue() {
     let w = World::start().await;
     let put = async |queue: &str, job: Value| {
         let mut job = job;
@@ -73,13 +73,13 @@ async fn who_waits_in_vain_is_told_why_when_their_time_is_over() {
 }
 
 #[tokio::test]
-async fn who_can_be_served_does_not_wait() {
+async fn reserve_with_a_ready_job_does_not_wait() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let begin = Instant::now();
     assert_eq!(w.reserve_with(json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS })).await.id, ids[0]);
     let again = w.reserve_with(json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS })).await;
-    assert_eq!((&again.id, &again.body["resumed"]), (&ids[0], &json!(true)), "what one holds is there");
+    assert_eq!((&again.id, &again.body["resumed"]), (&ids[0], &json!(true)), "the reserved job is returned again");
     assert_eq!(w.reserve_with(json!({ "queues": ["empty", "default"], "wait_ms": MAX_WAIT_MS })).await.id, ids[1]);
     w.send_reserve(json!({ "id": ids[1], "wait_ms": MAX_WAIT_MS })).await.wrong_state("reserved");
     assert_eq!(w.reserve_with(json!({ "id": ids[2], "wait_ms": MAX_WAIT_MS })).await.id, ids[2]);
@@ -89,12 +89,12 @@ async fn who_can_be_served_does_not_wait() {
 }
 
 #[tokio::test]
-async fn a_page_that_asks_again_takes_the_place_of_its_older_self() {
+async fn newer_wait_of_a_worker_replaces_the_older_one() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let ann = json!({ "worker": "ann" });
     let older = w.start_wait(ann.clone()).await;
-    let (bob, nobody, elsewhere) = (
+    let (bob, nameless, elsewhere) = (
         w.start_wait(json!({ "worker": "bob" })).await,
         w.start_wait(json!({})).await,
         w.start_wait(json!({ "worker": "ann", "queues": ["elsewhere"] })).await,
@@ -107,17 +107,17 @@ async fn a_page_that_asks_again_takes_the_place_of_its_older_self() {
     assert!(at < PROMPT_LIMIT * 3, "{at:?}");
     let newest = w.start_wait(ann).await;
     assert_eq!(newer.empty_reason().await, "replaced");
-    for waiter in [&bob, &nobody, &elsewhere, &newest] {
+    for waiter in [&bob, &nameless, &elsewhere, &newest] {
         assert!(!waiter.is_answered(), "only the same worker for the same queues");
     }
     let mut ids = w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
-    let mut served = vec![bob.job().await.id, nobody.job().await.id, newest.job().await.id];
+    let mut served = vec![bob.job().await.id, nameless.job().await.id, newest.job().await.id];
     served.sort();
     ids.sort();
     assert_eq!(served, ids);
     let id = w.enqueue_with(json!({ "queue": "elsewhere", "payload": 1 })).await;
     assert_eq!(elsewhere.job().await.id, id);
-    // The same queues in another order are the same queues; another instance does not know of it.
+    // The order of queues does not matter, and other instances are not affected.
     let there = other.start_reserve(json!({ "worker": "cat", "queues": ["a", "b"] }));
     let older = w.start_reserve(json!({ "worker": "cat", "queues": ["a", "b"] }));
     sleep(Duration::from_millis(100)).await;
@@ -128,7 +128,7 @@ async fn a_page_that_asks_again_takes_the_place_of_its_older_self() {
 }
 
 #[tokio::test]
-async fn who_waits_for_several_jobs_gets_what_there_is_as_soon_as_there_is_any() {
+async fn wait_for_several_jobs_returns_with_the_first_ones() {
     let w = World::start().await;
     let waiter = w.start_wait(json!({ "limit": 5 })).await;
     let id = w.enqueue(1).await;
@@ -138,13 +138,13 @@ async fn who_waits_for_several_jobs_gets_what_there_is_as_soon_as_there_is_any()
     let batch = w.create_batch(json!({ "jobs": items(0..8) })).await;
     let answer = waiter.answer().await.0.is(200);
     let jobs = answer["jobs"].as_array().expect("jobs");
-    assert!((1..=3).contains(&jobs.len()), "as many as were there, and no more than ann may hold: {answer}");
+    assert!((1..=3).contains(&jobs.len()), "the ready jobs, up to the worker limit: {answer}");
     assert!(jobs.iter().all(|job| job["batch"] == batch.as_str()));
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_wait_may_be_sent_again_under_its_key() {
+async fn repeated_wait_with_one_key_gets_the_same_job() {
     let w = World::start().await;
     let call = || {
         let request = w.request("POST", "/jobs/reserve").header("idempotency-key", "tab-7");
@@ -164,7 +164,7 @@ async fn a_wait_may_be_sent_again_under_its_key() {
 }
 
 #[tokio::test]
-async fn a_service_that_leaves_sends_those_who_wait_elsewhere() {
+async fn shutdown_answers_waiters_and_watchers_at_once() {
     let w = World::start().await;
     let (mut second, other) = w.start_instance().await;
     let id = w.enqueue_with(json!({ "queue": "held", "payload": 1 })).await;
@@ -176,7 +176,7 @@ async fn a_service_that_leaves_sends_those_who_wait_elsewhere() {
         .map(|path| other.long_poll(path))
         .collect();
     sleep(Duration::from_millis(100)).await;
-    let told = Instant::now();
+    let stopped = Instant::now();
     second.signal(libc::SIGTERM);
     let mut pauses = BTreeSet::new();
     for waiter in waiters {
@@ -185,28 +185,28 @@ async fn a_service_that_leaves_sends_those_who_wait_elsewhere() {
         assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!("shutdown")));
         assert!((250..=2_000).contains(&number(&answer, "retry_after_ms")), "soon: {answer}");
         pauses.insert(number(&answer, "retry_after_ms"));
-        assert!(at - told < PROMPT_LIMIT, "{:?}", at - told);
+        assert!(at - stopped < PROMPT_LIMIT, "{:?}", at - stopped);
     }
-    assert!(pauses.len() > 3, "they do not all come back at once: {pauses:?}");
+    assert!(pauses.len() > 3, "the retry times differ: {pauses:?}");
     let mut looks = looks.into_iter().map(Waiter::answer);
     let mut look = async || {
         let (answer, at) = looks.next().expect("three").await;
-        assert!(at - told < PROMPT_LIMIT, "{:?}", at - told);
+        assert!(at - stopped < PROMPT_LIMIT, "{:?}", at - stopped);
         answer.is(200)
     };
     assert_eq!(look().await["state"], "reserved");
     assert_eq!(look().await["state"], "sealed");
     assert_eq!(look().await["jobs"], json!([]));
     assert!(second.wait_for_exit().await.success());
-    assert!(told.elapsed() < Duration::from_secs(5), "{:?}", told.elapsed());
+    assert!(stopped.elapsed() < Duration::from_secs(5), "{:?}", stopped.elapsed());
     let waiter = w.start_wait(json!({ "worker": "w1" })).await;
     let id = w.enqueue(3).await;
-    assert_eq!(waiter.job().await.id, id, "another instance has it");
+    assert_eq!(waiter.job().await.id, id, "another instance serves it");
     w.check().await;
 }
 
 #[tokio::test]
-async fn jobs_that_come_while_a_service_leaves_are_handed_out_or_still_there() {
+async fn jobs_enqueued_during_shutdown_are_reserved_or_waiting() {
     let w = World::start().await;
     for round in 0..5_u64 {
         let (mut second, other) = w.start_instance().await;

@@ -1,4 +1,4 @@
-//! Waiting while Redis answers, and takes no writes: too few replicas, a master that was demoted, a disk that is full.
+//! Waiting while Redis answers but refuses writes: too few replicas, a demoted primary.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use crate::world::{
     waiters::{PROMPT_LIMIT, Waiter},
 };
 
-/// How long Redis refuses: some rests long.
-const SPELL: Duration = Duration::from_secs(3);
+/// How long Redis refuses writes: longer than the pause between retries.
+const REFUSAL: Duration = Duration::from_secs(3);
 
-/// How to have Redis refuse writes, and take them again.
+/// The error, the command that makes Redis refuse writes, and the command that ends it.
 const REFUSALS: [(&str, &str, &str); 2] = [
     ("NOREPLICAS", "CONFIG SET min-replicas-to-write 1", "CONFIG SET min-replicas-to-write 0"),
     ("READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE"),
 ];
 
-/// A figure of `INFO`.
-async fn figure(w: &World, section: &str, name: &str) -> u64 {
+/// A number in `INFO`.
+async fn info_number(w: &World, section: &str, name: &str) -> u64 {
     let info: String = w.engine.run(&format!("INFO {section}")).await;
     let line = info.lines().find_map(|line| line.strip_prefix(name)).unwrap_or("=0,");
     let digits = line.trim_start_matches([':', '=']).split([',', '\r']).next().unwrap_or_default();
@@ -28,7 +28,7 @@ async fn figure(w: &World, section: &str, name: &str) -> u64 {
 }
 
 async fn scripts(w: &World) -> u64 {
-    figure(w, "commandstats", "cmdstat_fcall:calls").await
+    info_number(w, "commandstats", "cmdstat_fcall:calls").await
 }
 
 fn complaints(w: &World) -> Vec<String> {
@@ -36,43 +36,43 @@ fn complaints(w: &World) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn who_waits_rests_while_redis_refuses_writes_and_has_the_job_as_soon_as_it_does_not() {
+async fn waiters_retry_rarely_while_redis_refuses_writes() {
     for (code, refuse, take) in REFUSALS {
         let w = World::start().await;
-        // Some wait for what is not there, some for a job that they may not have yet.
+        // Some waiters have no job in their queues, others a job that they cannot reserve yet.
         let mut there = vec![w.enqueue(1).await, w.enqueue_with(json!({ "queue": "more", "payload": 1 })).await];
         let sleeper = w.start_wait(json!({ "queues": ["none"] })).await;
         let _: String = w.engine.run(refuse).await;
         let trying = [w.start_reserve(json!({})), w.start_reserve(json!({ "queues": ["none", "more"] }))];
         let late = w.start_reserve(json!({ "queues": ["none"] }));
         sleep(Duration::from_millis(500)).await;
-        let before = (scripts(&w).await, figure(&w, "stats", "total_connections_received").await);
-        sleep(SPELL).await;
-        let after = (scripts(&w).await, figure(&w, "stats", "total_connections_received").await);
-        let (ran, connected, said) = (after.0 - before.0, after.1 - before.1, complaints(&w));
-        eprintln!("{code}: {ran} scripts, {connected} connections, {} lines", said.len());
-        assert!(ran < 100, "{code}: {ran} scripts in {SPELL:?} for four who wait");
+        let before = (scripts(&w).await, info_number(&w, "stats", "total_connections_received").await);
+        sleep(REFUSAL).await;
+        let after = (scripts(&w).await, info_number(&w, "stats", "total_connections_received").await);
+        let (ran, connected, logged) = (after.0 - before.0, after.1 - before.1, complaints(&w));
+        eprintln!("{code}: {ran} scripts, {connected} connections, {} lines", logged.len());
+        assert!(ran < 100, "{code}: {ran} scripts in {REFUSAL:?} for four waiters");
         assert!(connected <= 20, "{code}: {connected} new connections");
-        assert!((1..15).contains(&said.len()), "{code}: {} lines: {said:#?}", said.len());
-        assert!(said.iter().any(|line| line.contains(code)), "{said:#?}");
-        assert!(said.iter().any(|line| times(line) > 1), "each says how often: {said:#?}");
+        assert!((1..15).contains(&logged.len()), "{code}: {} lines: {logged:#?}", logged.len());
+        assert!(logged.iter().any(|line| line.contains(code)), "{logged:#?}");
+        assert!(logged.iter().any(|line| times(line) > 1), "repeated errors are counted: {logged:#?}");
         let all = w.service.output();
-        assert!(!all.contains("Redis is lost"), "{code}: it is there, and refuses: {all}");
-        assert!(trying.iter().chain([&sleeper, &late]).all(|waiter| !waiter.is_answered()), "they go on waiting");
+        assert!(!all.contains("Redis is lost"), "{code}: Redis is reachable:  {all}");
+        assert!(trying.iter().chain([&sleeper, &late]).all(|waiter| !waiter.is_answered()), "they still wait");
 
         let _: String = w.engine.run(take).await;
         let since = Instant::now();
-        let mut had = has_it_soon(trying, since).await;
-        had.sort();
+        let mut served = all_served_soon(trying, since).await;
+        served.sort();
         there.sort();
-        assert_eq!(had, there, "{code}");
-        eventually("Redis takes jobs", async || {
+        assert_eq!(served, there, "{code}");
+        eventually("Redis accepts jobs", async || {
             let jobs = json!([{ "queue": "none", "payload": 1 }, { "queue": "none", "payload": 2 }]);
             let answer = w.post("/jobs", jobs).await;
             (answer.json()["jobs"][1]["state"] == "waiting").then_some(())
         })
         .await;
-        has_it_soon([sleeper, late], Instant::now()).await;
+        all_served_soon([sleeper, late], Instant::now()).await;
         w.check().await;
     }
 }
@@ -82,8 +82,8 @@ fn times(line: &str) -> u64 {
     times.map_or(0, |times| times.parse().expect("a number"))
 }
 
-/// Each of them has a job within a second, or what a busy machine makes of it.
-async fn has_it_soon(waiters: impl IntoIterator<Item = Waiter>, since: Instant) -> Vec<String> {
+/// Each waiter gets a job within a second, with a margin for a busy machine.
+async fn all_served_soon(waiters: impl IntoIterator<Item = Waiter>, since: Instant) -> Vec<String> {
     let mut jobs = Vec::new();
     for waiter in waiters {
         let (held, at) = waiter.job_at().await;
@@ -93,9 +93,9 @@ async fn has_it_soon(waiters: impl IntoIterator<Item = Waiter>, since: Instant) 
     jobs
 }
 
-/// One tries for all of them.
+/// One waiter retries for all of them.
 #[tokio::test]
-async fn a_crowd_that_comes_while_redis_refuses_writes_costs_hardly_more_than_one() {
+async fn crowd_during_refused_writes_costs_as_little_as_one() {
     const CROWD: usize = 60;
     let w = World::start().await;
     w.enqueue_many((0..CROWD).map(|n| json!({ "payload": n }))).await;
@@ -104,15 +104,15 @@ async fn a_crowd_that_comes_while_redis_refuses_writes_costs_hardly_more_than_on
     let crowd: Vec<_> = (0..CROWD).map(|_| w.start_reserve(json!({}))).collect();
     sleep(Duration::from_millis(1_500)).await;
     let before = w.script_runs("reserve").await;
-    sleep(SPELL).await;
+    sleep(REFUSAL).await;
     let ran = w.script_runs("reserve").await - before;
     eprintln!("{ran} tries by a crowd of {CROWD}");
-    assert!(ran <= 20, "{ran} tries in {SPELL:?}");
+    assert!(ran <= 20, "{ran} tries in {REFUSAL:?}");
     assert!(complaints(&w).len() < 15, "{:#?}", complaints(&w));
     let _: String = w.engine.run(take).await;
-    let mut had = has_it_soon(crowd, Instant::now()).await;
-    had.sort();
-    had.dedup();
-    assert_eq!(had.len(), CROWD, "each has another");
+    let mut served = all_served_soon(crowd, Instant::now()).await;
+    served.sort();
+    served.dedup();
+    assert_eq!(served.len(), CROWD, "each has a job of its own");
     w.check().await;
 }

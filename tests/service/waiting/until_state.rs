@@ -1,4 +1,4 @@
-//! Waiting for what becomes of a job, a batch or a list.
+//! Waiting until a job, a batch or a list reaches a state.
 
 use std::time::Duration;
 
@@ -12,23 +12,23 @@ use crate::world::{
     wire::HintConnection,
 };
 
-/// Somebody looks at something and waits; sleeping, most probably.
-async fn watches(client: &Client, path: &str) -> Waiter {
+/// Starts a read that waits, and gives it time to fall asleep.
+async fn start_watch(client: &Client, path: &str) -> Waiter {
     let waiter = client.long_poll(path);
     sleep(Duration::from_millis(100)).await;
     assert!(!waiter.is_answered(), "{path}");
     waiter
 }
 
-/// It is answered now, and not much later.
-async fn is_told(waiter: Waiter, since: Instant) -> crate::world::Answer {
+/// Asserts that the waiter is answered at once.
+async fn answered_at_once(waiter: Waiter, since: Instant) -> crate::world::Answer {
     let (answer, at) = waiter.answer().await;
     assert!(at - since < PROMPT_LIMIT, "it took {:?}", at - since);
     answer
 }
 
 #[tokio::test]
-async fn who_waits_for_a_job_hears_of_its_end_and_of_nothing_before() {
+async fn job_wait_returns_at_its_end_and_not_before() {
     for (end, state) in [
         ("complete", "completed"),
         ("late", "completed"),
@@ -42,7 +42,7 @@ async fn who_waits_for_a_job_hears_of_its_end_and_of_nothing_before() {
         let (_second, other) = w.start_instance().await;
         let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": if end == "late" { 0 } else { 3 } })).await;
         let path = format!("/jobs/{id}");
-        let (here, there) = (watches(&w, &path).await, watches(&other, &path).await);
+        let (here, there) = (start_watch(&w, &path).await, start_watch(&other, &path).await);
         w.enqueue_with(json!({ "payload": 2, "priority": 99 })).await;
         for _ in 0..2 {
             w.fail(&w.reserve().await).await.is(200);
@@ -60,7 +60,7 @@ async fn who_waits_for_a_job_hears_of_its_end_and_of_nothing_before() {
             held = w.reserve_as("ann").await;
         }
         sleep(Duration::from_millis(200)).await;
-        assert!(!here.is_answered() && !there.is_answered(), "{end}: it has not ended yet");
+        assert!(!here.is_answered() && !there.is_answered(), "{end}: the job has not ended");
         let since = Instant::now();
         match end {
             "complete" | "late" => drop(w.complete_with(&held, "well").await.is(200)),
@@ -74,7 +74,7 @@ async fn who_waits_for_a_job_hears_of_its_end_and_of_nothing_before() {
             _ => drop(w.delete("/queues/default?state=all&force=true").await.is(200)),
         }
         for waiter in [here, there] {
-            let answer = is_told(waiter, since).await;
+            let answer = answered_at_once(waiter, since).await;
             if state == "gone" {
                 answer.refused("unknown-job");
             } else {
@@ -89,7 +89,7 @@ async fn who_waits_for_a_job_hears_of_its_end_and_of_nothing_before() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_batch_hears_of_its_end_and_of_nothing_before() {
+async fn batch_wait_returns_at_its_end_and_not_before() {
     for (end, state) in [("complete", "completed"), ("fail", "failed"), ("cancel", "cancelled"), ("seal", "completed")]
     {
         let w = World::start().await;
@@ -97,7 +97,7 @@ async fn who_waits_for_a_batch_hears_of_its_end_and_of_nothing_before() {
         let doomed = |n: u64| json!({ "payload": n, "max_attempts": 1 });
         let id = w.create_batch(json!({ "sealed": false, "jobs": [doomed(0), doomed(1)] })).await;
         let path = format!("/batches/{id}");
-        let (here, there) = (watches(&w, &path).await, watches(&other, &path).await);
+        let (here, there) = (start_watch(&w, &path).await, start_watch(&other, &path).await);
         w.append(&id, &items(2..3)).await.is(200);
         let held = [w.reserve().await, w.reserve().await, w.reserve().await];
         w.complete(&held[0]).await.is(200);
@@ -111,7 +111,7 @@ async fn who_waits_for_a_batch_hears_of_its_end_and_of_nothing_before() {
             w.cancel_batch(&id).await.is(200);
         }
         sleep(Duration::from_millis(200)).await;
-        assert!(!here.is_answered() && !there.is_answered(), "{end}: it is not over yet");
+        assert!(!here.is_answered() && !there.is_answered(), "{end}: the batch has not ended");
         let since = Instant::now();
         match end {
             "fail" => drop(w.fail(&held[1]).await.is(200)),
@@ -119,7 +119,7 @@ async fn who_waits_for_a_batch_hears_of_its_end_and_of_nothing_before() {
             _ => drop(w.complete(&held[1]).await.is(200)),
         }
         for waiter in [here, there] {
-            let batch = is_told(waiter, since).await.is(200);
+            let batch = answered_at_once(waiter, since).await.is(200);
             assert_contains(&batch, json!({ "state": state, "counts": { "reserved": 0, "total": 3 } }));
             assert!(batch["ended_at"].is_string(), "{batch}");
         }
@@ -128,48 +128,51 @@ async fn who_waits_for_a_batch_hears_of_its_end_and_of_nothing_before() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_list_hears_of_the_first_that_is_on_it() {
+async fn list_wait_returns_with_its_first_job() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     w.enqueue_with(json!({ "payload": 0, "client": "other", "delay_ms": 60_000 })).await;
     let list = |state: &str| format!("/queues/default/jobs?state={state}");
-    let waiting = watches(&other, &list("waiting")).await;
-    let acme = watches(&other, &format!("{}&client=acme", list("waiting"))).await;
-    let (completed, dead) = (watches(&other, &list("completed")).await, watches(&w, &list("dead")).await);
+    let waiting = start_watch(&other, &list("waiting")).await;
+    let acme = start_watch(&other, &format!("{}&client=acme", list("waiting"))).await;
+    let (completed, dead) = (start_watch(&other, &list("completed")).await, start_watch(&w, &list("dead")).await);
     let jobs = |answer: crate::world::Answer| answer.is(200)["jobs"].clone();
 
     let since = Instant::now();
     let first = w.enqueue_with(json!({ "payload": 1, "client": "other" })).await;
-    assert_eq!(jobs(is_told(waiting, since).await)[0]["id"], first.as_str());
+    assert_eq!(jobs(answered_at_once(waiting, since).await)[0]["id"], first.as_str());
     let since = Instant::now();
     let second = w.enqueue_with(json!({ "payload": 2, "client": "acme", "max_attempts": 1 })).await;
-    let page = jobs(is_told(acme, since).await);
+    let page = jobs(answered_at_once(acme, since).await);
     assert_eq!((page.as_array().map(Vec::len), &page[0]["id"]), (Some(1), &json!(second)));
     let held = [w.reserve().await, w.reserve().await];
     let of = |id: &str| held.iter().find(|held| held.id == id).expect("held");
     assert!(!completed.is_answered() && !dead.is_answered());
     let since = Instant::now();
     w.complete_with(of(&first), json!({ "verdict": "harmless" })).await.is(200);
-    assert_contains(&jobs(is_told(completed, since).await), json!([{ "id": first, "result": { "verdict": "harmless" } }]));
+    assert_contains(
+        &jobs(answered_at_once(completed, since).await),
+        json!([{ "id": first, "result": { "verdict": "harmless" } }]),
+    );
     let since = Instant::now();
     w.fail(of(&second)).await.is(200);
-    assert_eq!(jobs(is_told(dead, since).await)[0]["id"], second.as_str());
+    assert_eq!(jobs(answered_at_once(dead, since).await)[0]["id"], second.as_str());
 
-    // The producer's feed: what is behind the last result that was read.
+    // The producer's feed: results after the last one that was read.
     let page = w.get(&list("completed")).await.is(200);
     let after = page["jobs"][0]["id"].clone();
     assert!(after.is_string());
     let since = Instant::now();
     assert_eq!(
-        jobs(is_told(w.long_poll(&list("completed")), since).await)[0]["id"],
+        jobs(answered_at_once(w.long_poll(&list("completed")), since).await)[0]["id"],
         after,
-        "what is there is not waited for"
+        "a list with jobs does not wait"
     );
     w.check().await;
 }
 
 #[tokio::test]
-async fn at_the_end_of_its_time_a_look_says_what_is_true() {
+async fn wait_timeout_returns_the_current_state() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let batch = w.create_batch(json!({ "jobs": items(0..1) })).await;
@@ -191,9 +194,9 @@ async fn at_the_end_of_its_time_a_look_says_what_is_true() {
         assert!(took >= Duration::from_millis(500) && took < Duration::from_millis(500) + PROMPT_LIMIT, "{took:?}");
         answers.push(answer.is(200));
     }
-    assert_eq!(answers[0]["state"], "reserved", "as it is, not as it was");
+    assert_eq!(answers[0]["state"], "reserved", "the current state");
     assert_eq!((&answers[1]["state"], &answers[2]["jobs"]), (&json!("sealed"), &json!([])));
-    // What is not there is not waited for, and what has ended neither.
+    // A read of an unknown or ended job does not wait.
     let unknown = |path: &str, at: usize| format!("/{path}/default-7ZZZZZZZZZZZZZZZZZZZZZ{at:04}?wait_ms=30000");
     w.get(&unknown("jobs", 1)).await.refused("unknown-job");
     w.get(&unknown("batches", 0)).await.refused("unknown-batch");
@@ -205,29 +208,29 @@ async fn at_the_end_of_its_time_a_look_says_what_is_true() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_job_is_told_although_the_hints_are_not_heard() {
+async fn job_wait_returns_without_hints() {
     let w = World::start().await;
     let wired = w.start_wired_instance().await;
     for (what, ear) in [("refused", HintConnection::Refused), ("deaf", HintConnection::Silent)] {
         let id = w.enqueue(what).await;
         let held = w.reserve().await;
-        let waiter = watches(&wired, &format!("/jobs/{id}")).await;
+        let waiter = start_watch(&wired, &format!("/jobs/{id}")).await;
         wired.hint_connection(ear);
         let since = Instant::now();
         w.complete(&held).await.is(200);
         let (answer, at) = waiter.answer().await;
         assert_eq!(answer.is(200)["state"], "completed");
-        // The safety tick, and what a busy machine may take beside it.
+        // The safety tick, plus a margin for a busy machine.
         assert!(at - since < Duration::from_secs(6), "{what}: {:?}", at - since);
         wired.hint_connection(HintConnection::Open);
     }
     let id = w.enqueue("frozen").await;
     let held = w.reserve().await;
-    let waiter = watches(&wired, &format!("/jobs/{id}")).await;
+    let waiter = start_watch(&wired, &format!("/jobs/{id}")).await;
     wired.freeze(true);
     w.complete(&held).await.is(200);
     sleep(Duration::from_millis(2_500)).await;
-    assert!(!waiter.is_answered(), "it goes on waiting");
+    assert!(!waiter.is_answered(), "it still waits");
     wired.freeze(false);
     let since = Instant::now();
     let (answer, at) = waiter.answer().await;
@@ -236,14 +239,14 @@ async fn who_waits_for_a_job_is_told_although_the_hints_are_not_heard() {
     w.check().await;
 }
 
-/// A list is read again when something happens, but not for each of a thousand things that happen at once.
+/// A list is read again after changes, but not once for each of a thousand changes at once.
 #[tokio::test]
-async fn a_crowd_of_events_is_not_a_crowd_of_looks() {
+async fn thousand_events_cause_few_list_reads() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     w.enqueue_with(json!({ "payload": 1, "priority": 0, "max_attempts": 1 })).await;
     let held = w.reserve().await;
-    let waiter = watches(&other, "/queues/default/jobs?state=dead").await;
+    let waiter = start_watch(&other, "/queues/default/jobs?state=dead").await;
     let before = other.script_runs("list").await;
     w.enqueue_many((0..1_000).map(|n| json!({ "payload": ["crowd", n] }))).await;
     sleep(Duration::from_millis(500)).await;
@@ -251,7 +254,7 @@ async fn a_crowd_of_events_is_not_a_crowd_of_looks() {
     assert!(looks <= 50, "1000 events in a few scripts were {looks} looks at the list");
     let since = Instant::now();
     w.fail(&held).await.is(200);
-    let page: Value = is_told(waiter, since).await.is(200);
+    let page: Value = answered_at_once(waiter, since).await.is(200);
     assert_eq!(page["jobs"][0]["id"], held.id.as_str());
     w.check().await;
 }

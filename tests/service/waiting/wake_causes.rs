@@ -1,4 +1,4 @@
-//! Everything that makes a job ready wakes somebody who waits, at whichever instance, with no new enqueue to help.
+//! Every change that makes a job ready wakes a waiter, at any instance, without a new enqueue.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ use crate::world::{Client, ReservedJob, World, waiters::PROMPT_LIMIT};
 /// How long ended jobs are kept between two rounds.
 const HOUR: u64 = 3_600_000;
 
-/// What may happen in the queue `default`.
+/// A change in the queue `default`.
 enum Step {
-    /// A job: its attributes, but for the payload.
+    /// A job with these attributes; the payload is added.
     Put(Value),
     PutMany(usize),
-    /// Somebody takes the next one.
+    /// A worker reserves the next job.
     Take,
     Complete,
     Abandon,
@@ -23,34 +23,34 @@ enum Step {
     Fail,
     Release,
     ReleaseFrom,
-    /// By force, if need be.
+    /// With `force`.
     Cancel,
     Purge(&'static str),
     Requeue,
     RequeueAll,
     Set(Value),
-    /// A batch of so many jobs, and what else it says.
+    /// A batch of so many jobs, with these attributes.
     Create(usize, Value),
     Append(usize),
-    /// So many ms pass.
+    /// The clock moves by so many ms.
     Pass(u64),
 }
 use Step::*;
 
-/// What it is, what happens before somebody waits, and what frees a job then.
+/// A name, the steps before the wait, and the step that must wake the waiter.
 type Row = (&'static str, Vec<Step>, Step);
 
-/// What has come of the steps so far.
+/// What the steps have made so far.
 #[derive(Default)]
-struct Story {
+struct Scenario {
     payload: u64,
     ids: Vec<String>,
     held: Vec<ReservedJob>,
     batch: String,
 }
 
-impl Story {
-    async fn goes_on(&mut self, w: &World, step: &Step) {
+impl Scenario {
+    async fn apply(&mut self, w: &World, step: &Step) {
         match step {
             Put(job) => {
                 let mut job = job.clone();
@@ -82,39 +82,39 @@ impl Story {
     }
 }
 
-/// Somebody sleeps after the steps; then the last one happens, and they have a job.
+/// Applies the steps, starts a waiter, applies the cause, and asserts that the waiter gets a job at once.
 async fn wakes(what: &str, before: &[Step], cause: &Step) {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let clients: [(&str, &Client); 2] = [("the same instance", &w), ("another instance", &other)];
     for (place, client) in clients {
-        let mut story = Story::default();
+        let mut scenario = Scenario::default();
         for step in before {
-            story.goes_on(&w, step).await;
+            scenario.apply(&w, step).await;
         }
         let waiter = if place == "another instance" {
             let waiter = client.start_reserve(json!({ "worker": "bob", "queues": ["elsewhere", "default"] }));
             tokio::time::sleep(Duration::from_millis(100)).await;
-            assert!(!waiter.is_answered(), "{what}: there is nothing to be had");
+            assert!(!waiter.is_answered(), "{what}: no job is ready");
             waiter
         } else {
             client.start_wait(json!({ "worker": "bob" })).await
         };
         let begin = Instant::now();
-        story.goes_on(&w, cause).await;
+        scenario.apply(&w, cause).await;
         let (held, at) = waiter.job_at().await;
         let took = at - begin;
         assert!(took < PROMPT_LIMIT, "{what}, at {place}: it took {took:?}");
         assert_eq!(held.body["resumed"], false);
         w.check().await;
-        // The next round begins with nothing.
-        if !story.batch.is_empty() {
-            w.cancel_batch(&story.batch).await;
+        // The next round starts with an empty queue.
+        if !scenario.batch.is_empty() {
+            w.cancel_batch(&scenario.batch).await;
         }
         w.update_settings(json!({ "paused": null, "backoff": null, "max_attempts": null, "retention_ms": HOUR })).await;
         while w.delete("/queues/default?state=all&force=true").await.is(200)["more"] == true {}
         w.advance_clock(HOUR + 60_000);
-        w.sweep_until("nothing is left", async || w.record_count().await == 0).await;
+        w.sweep_until("no job is left", async || w.record_count().await == 0).await;
     }
 }
 
@@ -127,7 +127,7 @@ fn plain() -> Step {
 }
 
 #[tokio::test]
-async fn whatever_brings_a_job_into_line_wakes_somebody() {
+async fn every_change_that_makes_a_job_ready_wakes_a_waiter() {
     let delayed = || Put(json!({ "delay_ms": 60_000 }));
     let mortal = || Put(json!({ "max_attempts": 1 }));
     let rows: Vec<Row> = vec![
@@ -157,7 +157,7 @@ async fn whatever_brings_a_job_into_line_wakes_somebody() {
 }
 
 #[tokio::test]
-async fn whatever_frees_a_lock_or_a_place_in_a_batch_wakes_somebody() {
+async fn every_way_to_free_a_lock_or_batch_slot_wakes_a_waiter() {
     let gates = [
         ("a lock", vec![locked(), Take, locked()]),
         ("a place in a batch", vec![Create(2, json!({ "concurrency": 1 })), Take]),
@@ -181,9 +181,9 @@ async fn whatever_frees_a_lock_or_a_place_in_a_batch_wakes_somebody() {
     wakes("a lock, freed by a failure that rests", &[rest(), locked(), Take, locked()], &Fail).await;
 }
 
-/// Time that passes while somebody sleeps: a sweep of anybody's tells them.
+/// Time passes during the wait, and a sweep at any instance wakes the waiter.
 #[tokio::test]
-async fn what_a_sweep_puts_back_wakes_somebody() {
+async fn sweep_that_returns_a_job_wakes_a_waiter() {
     let rows: Vec<(&str, Vec<Step>, u64)> = vec![
         ("a lease that is over", vec![plain(), Take], 300_000),
         ("a delay that is over", vec![Put(json!({ "delay_ms": 60_000 }))], 60_000),
@@ -204,12 +204,12 @@ async fn what_a_sweep_puts_back_wakes_somebody() {
     for (what, before, ms) in rows {
         let w = World::start().await;
         let (_second, other) = w.start_instance().await;
-        let mut story = Story::default();
+        let mut scenario = Scenario::default();
         for step in &before {
-            story.goes_on(&w, step).await;
+            scenario.apply(&w, step).await;
         }
         let waiter = other.start_wait(json!({ "worker": "bob" })).await;
-        // The instance has looked on its own, and does not look again so soon.
+        // The instance has looked once, and does not look again so soon.
         tokio::time::sleep(Duration::from_millis(150)).await;
         let begin = Instant::now();
         w.advance_clock(ms);
@@ -220,9 +220,9 @@ async fn what_a_sweep_puts_back_wakes_somebody() {
     }
 }
 
-/// No sweep runs here: the instance at which somebody waits knows when something falls due.
+/// No sweep runs here: the waiter's instance knows the next due time.
 #[tokio::test]
-async fn what_time_alone_makes_ready_comes_to_who_waits_when_it_is_time() {
+async fn due_times_wake_waiters_without_a_sweep() {
     const LEFT: u64 = 700;
     let rows: Vec<(&str, Vec<Step>)> = vec![
         ("a delay", vec![Put(json!({ "delay_ms": LEFT }))]),
@@ -233,9 +233,9 @@ async fn what_time_alone_makes_ready_comes_to_who_waits_when_it_is_time() {
     ];
     for (what, before) in rows {
         let w = World::start().await;
-        let mut story = Story::default();
+        let mut scenario = Scenario::default();
         for step in &before {
-            story.goes_on(&w, step).await;
+            scenario.apply(&w, step).await;
         }
         let waiter = w.start_reserve(json!({ "worker": "bob" }));
         let (answer, took) = waiter.timed_answer().await;
@@ -245,9 +245,9 @@ async fn what_time_alone_makes_ready_comes_to_who_waits_when_it_is_time() {
     }
 }
 
-/// A delay that somebody sets while others sleep already is known to their instance, too.
+/// A delay that is set during the wait is known to the waiter's instance too.
 #[tokio::test]
-async fn a_short_delay_that_begins_while_somebody_waits_is_not_late() {
+async fn delay_that_starts_during_a_wait_ends_on_time() {
     let rows: Vec<Row> = vec![
         ("an enqueue with a delay", vec![], Put(json!({ "delay_ms": 500 }))),
         ("an abandon with a delay", vec![plain(), Take], AbandonFor(500)),
@@ -258,17 +258,17 @@ async fn a_short_delay_that_begins_while_somebody_waits_is_not_late() {
         ),
     ];
     for (what, before, cause) in rows {
-        // As in production: the sweep runs once a second.
+        // As in production, the sweep runs once a second.
         let w = World::plan().sweep_every(1_000).start().await;
         let (_second, other) = w.start_instance().await;
-        let mut story = Story::default();
+        let mut scenario = Scenario::default();
         for step in &before {
-            story.goes_on(&w, step).await;
+            scenario.apply(&w, step).await;
         }
         let waiter = other.start_wait(json!({ "worker": "bob" })).await;
         tokio::time::sleep(Duration::from_millis(150)).await;
         let begin = Instant::now();
-        story.goes_on(&w, &cause).await;
+        scenario.apply(&w, &cause).await;
         let (_, at) = waiter.job_at().await;
         assert!(at - begin < Duration::from_millis(500) + PROMPT_LIMIT * 2, "{what}: it took {:?}", at - begin);
         w.check().await;

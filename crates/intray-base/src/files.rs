@@ -10,6 +10,8 @@ use std::{
     path::Path,
 };
 
+use rustix::fs::OFlags;
+
 pub use self::{
     replace::replace,
     watched::{CHECK_INTERVAL, Describe, Watched, watch},
@@ -22,7 +24,7 @@ use crate::text;
 /// # Errors
 /// When it cannot be read, is not a file, or is not UTF-8.
 pub fn read(path: &Path) -> io::Result<String> {
-    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let mut file = OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }

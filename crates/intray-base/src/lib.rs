@@ -1,0 +1,10 @@
+//! What several packages of intray need, and none of it knows of jobs.
+
+/// Small files that an operator gives us.
+pub mod files;
+/// SHA-256 digests.
+pub mod sha256;
+/// Limits that all callers share.
+pub mod shares;
+/// Byte order marks.
+pub mod text;

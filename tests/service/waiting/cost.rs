@@ -1,0 +1,141 @@
+//! What waiters cost: connections, commands in Redis, and time of other callers.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+use crate::world::{Client, World, waiters::MAX_WAIT_MS};
+
+/// How many commands Redis has run, this one included.
+async fn commands(w: &World) -> u64 {
+    let info: String = w.engine.run("INFO stats").await;
+    let line = info.lines().find_map(|line| line.strip_prefix("total_commands_processed:"));
+    line.expect("the count").trim().parse().expect("a number")
+}
+
+#[tokio::test]
+async fn instance_uses_one_pubsub_connection_for_all_waiters() {
+    let w = World::start().await;
+    let (_second, other) = w.start_instance().await;
+    let mut listeners = Vec::new();
+    for client in [&*w, &other] {
+        for n in 0..40 {
+            drop(client.start_reserve(json!({ "queues": [format!("q{n}"), "default"] })));
+            listeners.push(client.listen(&format!("?queue=q{n},another{n}")).await);
+        }
+    }
+    sleep(Duration::from_millis(200)).await;
+    let clients: String = w.engine.run("CLIENT LIST").await;
+    let listening = clients.lines().filter(|line| !line.contains(" sub=0 ")).count();
+    assert_eq!(listening, 2, "one per instance: {clients}");
+    assert!(clients.lines().count() <= 12, "{clients}");
+    w.check().await;
+}
+
+#[tokio::test]
+async fn sleeping_waiters_cost_redis_almost_nothing() {
+    let w = World::start().await;
+    let waiters = w.start_waits(vec![json!({}); 300]).await;
+    sleep(Duration::from_millis(200)).await;
+    let before = commands(&w).await;
+    sleep(Duration::from_secs(6)).await;
+    let ran = commands(&w).await - before;
+    assert!(ran <= 20 * 6, "{ran} commands in six seconds, without any change");
+    assert!(waiters.iter().all(|waiter| !waiter.is_answered()));
+    w.enqueue_many((0..300).map(|n| json!({ "payload": n }))).await;
+    let mut served = BTreeSet::new();
+    for waiter in waiters {
+        served.insert(waiter.job().await.id);
+    }
+    assert_eq!(served.len(), 300);
+    w.check().await;
+}
+
+/// The median times of enqueue and of complete in a busy queue.
+async fn medians(w: &Client, what: &str) -> [Duration; 2] {
+    let mut times = [Vec::new(), Vec::new()];
+    for n in 0..150 {
+        let begin = Instant::now();
+        w.enqueue_with(json!({ "queue": "busy", "payload": [what, n], "priority": 0 })).await;
+        times[0].push(begin.elapsed());
+        let held = w.reserve_with(json!({ "queues": ["busy"] })).await;
+        let begin = Instant::now();
+        w.complete(&held).await.is(200);
+        times[1].push(begin.elapsed());
+    }
+    times.map(|mut times| {
+        times.sort();
+        times[75]
+    })
+}
+
+#[tokio::test]
+async fn waiters_elsewhere_do_not_slow_a_busy_queue() {
+    let w = World::start().await;
+    let (_second, other) = w.start_instance().await;
+    let jobs = (0..100).map(|n| json!({ "queue": "busy", "payload": n, "delay_ms": 60_000 }));
+    let ids = w.enqueue_many(jobs).await;
+    medians(&w, "warm").await;
+    let alone = medians(&w, "alone").await;
+    let waiters = w.start_waits(vec![json!({}); 100]).await;
+    let watchers: Vec<_> = ids.iter().map(|id| other.long_poll(&format!("/jobs/{id}"))).collect();
+    sleep(Duration::from_millis(300)).await;
+    let beside = medians(&w, "beside").await;
+    eprintln!("enqueue and complete alone: {alone:?}; beside 100 waiters and 100 watchers of jobs: {beside:?}");
+    for (alone, beside) in alone.into_iter().zip(beside) {
+        assert!(beside < alone * 5 + Duration::from_millis(5), "{beside:?}, and {alone:?} alone");
+    }
+    assert!(waiters.iter().chain(&watchers).all(|waiter| !waiter.is_answered()));
+    w.check().await;
+}
+
+/// Two hundred waiters at both instances get jobs from a fast producer.
+#[tokio::test]
+async fn two_hundred_waiters_do_not_slow_the_producer() {
+    let w = World::start().await;
+    let (_second, other) = w.start_instance().await;
+    let mut times = [Vec::new(), Vec::new()];
+    for (with, times) in times.iter_mut().enumerate() {
+        let mut waiters = Vec::new();
+        if with == 1 {
+            for (client, place) in [(&*w, "here"), (&other, "there")] {
+                let request = |n| json!({ "worker": format!("{place}-{n}"), "wait_ms": MAX_WAIT_MS });
+                waiters.extend(client.start_waits((0..100).map(request).collect()).await);
+            }
+        }
+        for n in 0..200 {
+            let begin = Instant::now();
+            w.enqueue(json!([with, n])).await;
+            times.push(begin.elapsed());
+        }
+        let mut held: Vec<_> = Vec::new();
+        for waiter in waiters {
+            held.push(waiter.job().await);
+        }
+        while held.len() < 200 {
+            held.extend(w.reserve_all(json!({ "limit": 100 })).await);
+        }
+        let ids: BTreeSet<_> = held.iter().map(|held| &held.id).collect();
+        assert_eq!(ids.len(), 200, "each job once");
+        for held in &held {
+            let begin = Instant::now();
+            w.complete(held).await.is(200);
+            times.push(begin.elapsed());
+        }
+    }
+    let median = |times: &mut Vec<Duration>, from: usize| {
+        let part: &mut [Duration] = &mut times[from..from + 200];
+        part.sort();
+        part[100]
+    };
+    let [mut without, mut with] = times;
+    for (what, from) in [("enqueue", 0), ("complete", 200)] {
+        let (without, with) = (median(&mut without, from), median(&mut with, from));
+        eprintln!("{what}: median {without:?} without waiters, {with:?} with two hundred");
+        assert!(with < without * 5 + Duration::from_millis(5), "{what}: {without:?} without, {with:?} with");
+    }
+    let counts: Value = w.queue().await["counts"].clone();
+    assert_eq!(counts["completed"], 400);
+    w.check().await;
+}
