@@ -58,7 +58,11 @@ impl Cluster {
     pub async fn start() -> Self {
         let folder = temporary();
         let usual = NodeSettings::with_defaults(true, MISSED);
-        let form = NodeSettings { program: latest_server_program().unwrap_or(usual.program), keeping: &KEPT, timeout_ms: MISSED };
+        let form = NodeSettings {
+            program: latest_server_program().unwrap_or(usual.program),
+            keeping: &KEPT,
+            timeout_ms: MISSED,
+        };
         println!("a cluster of {}", form.program.display());
         let mut engine = Engine::start_cluster(folder.path(), form).await;
         for primary in 0..3 {

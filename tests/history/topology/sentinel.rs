@@ -192,7 +192,10 @@ impl Servers {
     }
 
     async fn another_than(&self, before: usize) -> usize {
-        eventually("there is another primary", async || self.watched.agreed_primary().await.filter(|now| *now != before)).await
+        eventually("there is another primary", async || {
+            self.watched.agreed_primary().await.filter(|now| *now != before)
+        })
+        .await
     }
 
     /// Nobody reaches it before it follows whom it is to follow.

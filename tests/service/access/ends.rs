@@ -61,7 +61,8 @@ async fn whose_key_is_taken_away_while_they_wait_gets_no_job() {
     let looks: Vec<_> = paths.iter().map(|path| web.long_poll(path)).collect();
     tokio::time::sleep(Duration::from_millis(200)).await;
     // A key of the same name in its place is another key.
-    let new = keys_file_line("old", "worker", "*").replace(&keys_file_line("old", "worker", "*")[13..], &keys_file_line("new", "worker", "*")[13..]);
+    let new = keys_file_line("old", "worker", "*")
+        .replace(&keys_file_line("old", "worker", "*")[13..], &keys_file_line("new", "worker", "*")[13..]);
     fs::write(w.folder().join("keys"), [keys_file_line("root", "operator", "*"), new].join("\n")).expect("written");
     is_shut_out(&old).await;
     for held in &held {
@@ -94,8 +95,12 @@ async fn whose_key_ends_while_they_wait_gets_no_job_and_hears_no_more() {
     // It is read again within two seconds, and then nothing of the file changes any more.
     let end = jiff::Timestamp::now() + Duration::from_millis(2_500);
     let ending = |name: &str, role: &str| format!("{} until {end}", keys_file_line(name, role, "*"));
-    let lines =
-        [keys_file_line("root", "operator", "*"), ending("old", "worker"), ending("wall", "viewer"), ending("web", "producer")];
+    let lines = [
+        keys_file_line("root", "operator", "*"),
+        ending("old", "worker"),
+        ending("wall", "viewer"),
+        ending("web", "producer"),
+    ];
     fs::write(w.folder().join("keys"), lines.join("\n")).expect("written");
     eventually("the file is read", async || (!wall.get("/me").await.is(200)["until"].is_null()).then_some(())).await;
     assert!(!waiter.is_answered(), "who has an end now is who they were");
@@ -188,7 +193,8 @@ async fn what_no_browser_can_address_is_no_name_of_a_queue_or_worker() {
         w.post("/jobs/release", json!({ "queue": name, "worker": name })).await.invalid_at(&["/queue", "/worker"]);
         w.post("/tokens", json!({ "worker": name, "queues": ["default"] })).await.invalid_at(&["/worker"]);
         w.get(&format!("/queues/default/jobs?worker={name}")).await.invalid_by("parameter", &["worker"]);
-        let by_token = w.with_credential(&signed(SECRET, json!({ "sub": name }))).post("/jobs/reserve", json!({})).await;
+        let by_token =
+            w.with_credential(&signed(SECRET, json!({ "sub": name }))).post("/jobs/reserve", json!({})).await;
         by_token.refused("unauthorized");
     }
     w.get("/queues").await.is(200)["queues"].as_array().expect("a list").is_empty().then_some(()).expect("no queue");

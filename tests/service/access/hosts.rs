@@ -43,13 +43,15 @@ async fn a_page_by_a_name_that_somebody_points_here_does_nothing_in_a_container_
 
 #[tokio::test]
 async fn who_reaches_a_container_by_a_name_says_which_or_that_any_will_do() {
-    let named = World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example").start().await;
+    let named =
+        World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example").start().await;
     for (host, status) in
         [("queue.example", 200), ("QUEUE.example:8080", 200), ("localhost", 200), ("evil.example", 421)]
     {
         assert_eq!(rebound(&named, "GET", "/queues", host).await.status, status, "{host}");
     }
-    let any = World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example,*").start().await;
+    let any =
+        World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example,*").start().await;
     assert_eq!(rebound(&any, "GET", "/queues", "evil.example").await.status, 200);
 }
 

@@ -76,8 +76,9 @@ async fn full_connection_limits_leave_room_for_other_keys() {
     };
     // Tokens that one pattern covers are one caller, however many workers they are for.
     let token = |n: usize| signed(SECRET, json!({ "sub": format!("w{n}"), "queues": ["a-1"] }));
-    let caller =
-        |n: usize| if n.is_multiple_of(2) { own(&w, "crowd") } else { Client::new(w.base()).with_credential(&token(n)) };
+    let caller = |n: usize| {
+        if n.is_multiple_of(2) { own(&w, "crowd") } else { Client::new(w.base()).with_credential(&token(n)) }
+    };
     let mut crowd: Vec<_> = (0..40).map(|n| waits(caller(n), "a-1")).collect();
     eventually("some are refused", async || {
         (crowd.iter().filter(|waiter| waiter.is_answered()).count() >= 40 - 26).then_some(())

@@ -21,7 +21,11 @@ async fn keys_are_replaced_while_the_service_runs() {
     let (old, new) = (w.with_credential(&key("old")), w.with_credential(&key("new")));
     assert!(reserves(&old, 200).await && reserves(&new, 401).await);
     let (file, root) = (w.folder().join("keys"), keys_file_line("root", "operator", "*"));
-    fs::write(&file, [&root, &*keys_file_line("old", "worker", "*"), &*keys_file_line("new", "worker", "*")].join("\n")).expect("written");
+    fs::write(
+        &file,
+        [&root, &*keys_file_line("old", "worker", "*"), &*keys_file_line("new", "worker", "*")].join("\n"),
+    )
+    .expect("written");
     eventually("the new key counts", async || reserves(&new, 200).await.then_some(())).await;
     assert!(reserves(&old, 200).await, "both do for a while");
     fs::write(&file, [&root, &*keys_file_line("new", "worker", "*")].join("\n")).expect("written");
@@ -59,7 +63,8 @@ async fn a_key_is_made_on_the_command_line_and_a_token_too() {
     assert!(made.status.success(), "{made:?}");
     let (bot, its_line) = made.stdout.trim().split_once('\n').expect("two lines");
     assert!(its_line.starts_with("bot worker default ") && !its_line.contains(bot) && !made.stderr.contains(bot));
-    fs::write(w.folder().join("keys"), format!("{}\n{its_line}\n", keys_file_line("root", "operator", "*"))).expect("written");
+    fs::write(w.folder().join("keys"), format!("{}\n{its_line}\n", keys_file_line("root", "operator", "*")))
+        .expect("written");
     let bot = w.with_credential(bot);
     eventually("the key counts", async || reserves(&bot, 200).await.then_some(())).await;
     // It may speak for anybody, and for nobody.
@@ -115,7 +120,8 @@ async fn a_token_is_one_workers_and_shows_her_reservation_to_nobody_else() {
         assert!(answer.status == 200 && !answer.text().contains(&secret), "{who} {path}: {}", answer.text());
     }
     // The reservation alone settles, whatever credential comes along.
-    let done = w.with_credential("nonsense").post("/jobs/complete", json!({ "reservation": held["reservation"] })).await;
+    let done =
+        w.with_credential("nonsense").post("/jobs/complete", json!({ "reservation": held["reservation"] })).await;
     assert_eq!(done.is(200)["state"], "completed");
     w.check().await;
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    ReservedJob, RETENTION_MS, World, assert_contains, assert_events,
+    RETENTION_MS, ReservedJob, World, assert_contains, assert_events,
     batch_verbs::{items, member_id, with_summed_counts},
     number,
 };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Answer, Client, ReservedJob, RETENTION_MS, World, assert_contains,
+    Answer, Client, RETENTION_MS, ReservedJob, World, assert_contains,
     batch_verbs::{items, member_id},
     eventually, id_of, number,
 };
@@ -84,7 +84,10 @@ async fn a_creation_that_was_cut_off_is_made_whole_by_the_same_call() {
     .await;
     assert_contains(&made, json!({ "state": "sealed", "counts": { "total": 10_000 } }));
     let id = id_of(&made);
-    assert_eq!((w.recounted_batch(&id).await["counts"].clone(), w.record_count().await), (made["counts"].clone(), 10_000));
+    assert_eq!(
+        (w.recounted_batch(&id).await["counts"].clone(), w.record_count().await),
+        (made["counts"].clone(), 10_000)
+    );
     assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 5);
     w.advance_clock(120_000);
     w.sweep().await;
@@ -181,7 +184,9 @@ async fn what_falls_due_while_its_batch_is_called_off_is_told_to_be_due_and_then
 async fn work(client: Client, n: usize) {
     let ask = json!({ "worker": format!("w{n}") }).to_string();
     loop {
-        let Some(answer) = client.request("POST", "/jobs/reserve").json(ask.clone()).send_if_possible().await else { return };
+        let Some(answer) = client.request("POST", "/jobs/reserve").json(ask.clone()).send_if_possible().await else {
+            return;
+        };
         let Some(job) = answer.json()["jobs"].get(0).cloned() else {
             tokio::time::sleep(Duration::from_millis(2)).await;
             continue;
@@ -216,7 +221,10 @@ async fn a_service_killed_under_load_strands_nobody_at_a_lock_or_in_a_batch() {
     for job in &ids {
         assert_eq!(w.state(job).await, "completed");
     }
-    assert_eq!((w.recounted_batch(&id).await["state"].clone(), w.event_count("batch-completed").await), (json!("completed"), 1));
+    assert_eq!(
+        (w.recounted_batch(&id).await["state"].clone(), w.event_count("batch-completed").await),
+        (json!("completed"), 1)
+    );
     assert_eq!(w.locks().await, Vec::<Value>::new());
     w.check().await;
 }

@@ -28,8 +28,15 @@ async fn a_batch_has_so_many_jobs_out_at_once_and_one_end_and_its_results_in_ord
 
     let mut held = w.reserve_all(json!({ "limit": 100 })).await;
     let ids: Vec<_> = held.iter().map(|held| held.id.clone()).collect();
-    assert_eq!(ids, [member_id(&id, 0), member_id(&id, 1), other], "two of the batch, and other work goes on meanwhile");
-    assert_contains(&held[0].body, json!({ "batch": id, "locks": [], "priority": 30, "client": "acme ü", "payload": 0 }));
+    assert_eq!(
+        ids,
+        [member_id(&id, 0), member_id(&id, 1), other],
+        "two of the batch, and other work goes on meanwhile"
+    );
+    assert_contains(
+        &held[0].body,
+        json!({ "batch": id, "locks": [], "priority": 30, "client": "acme ü", "payload": 0 }),
+    );
     assert_eq!(held[2].body["batch"], Value::Null);
     assert_contains(&w.job(&ids[1]).await, json!({ "batch": id, "state": "reserved", "client": "acme ü" }));
     assert_contains(&w.recounted_batch(&id).await["counts"], json!({ "blocked": 3, "reserved": 2, "waiting": 0 }));
@@ -116,7 +123,10 @@ async fn a_batch_with_a_dead_job_has_failed_and_nobody_raises_the_dead_of_it_any
     let id = w.create_batch(json!({ "jobs": jobs })).await;
     let held = w.reserve_all(json!({ "limit": 3 })).await;
     assert_eq!(w.fail(&held[1]).await.is(200)["state"], "dead");
-    assert_contains(&w.recounted_batch(&id).await, json!({ "state": "sealed", "counts": { "dead": 1, "reserved": 2 } }));
+    assert_contains(
+        &w.recounted_batch(&id).await,
+        json!({ "state": "sealed", "counts": { "dead": 1, "reserved": 2 } }),
+    );
     assert_eq!(w.requeue(&held[1].id).await, 1, "as long as the batch has not ended");
     w.fail(&w.reserve().await).await.is(200);
     w.complete(&held[0]).await.is(200);
@@ -147,7 +157,10 @@ async fn a_job_of_a_batch_that_dies_and_is_completed_late_in_time_has_not_failed
     w.advance_clock(300_000);
     assert_eq!(w.sweep().await["dead"], 1);
     assert_eq!(w.complete_with(&held[0], "late").await.is(200)["late"], true);
-    assert_contains(&w.recounted_batch(&id).await, json!({ "state": "sealed", "counts": { "completed": 1, "reserved": 1 } }));
+    assert_contains(
+        &w.recounted_batch(&id).await,
+        json!({ "state": "sealed", "counts": { "completed": 1, "reserved": 1 } }),
+    );
     w.complete(&held[1]).await.is(200);
     assert_eq!(w.recounted_batch(&id).await["state"], "completed");
     assert_eq!(w.event_count("batch-completed").await, 1);

@@ -89,7 +89,10 @@ async fn of_fifty_jobs_five_are_out_at_once_whatever_becomes_of_twenty_workers()
     }
     over.store(true, Ordering::Relaxed);
     crowd.join_all().await;
-    assert_contains(&w.recounted_batch(&id).await, json!({ "state": "completed", "counts": { "completed": 50, "total": 50 } }));
+    assert_contains(
+        &w.recounted_batch(&id).await,
+        json!({ "state": "completed", "counts": { "completed": 50, "total": 50 } }),
+    );
     assert_eq!(w.event_count("batch-completed").await, 1);
     let results: Vec<_> = w.results(&id, 7).await.iter().map(|result| result["result"].clone()).collect();
     assert_eq!(results, (0..50).map(Value::from).collect::<Vec<_>>());

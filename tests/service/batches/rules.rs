@@ -5,7 +5,7 @@ use tokio::task::JoinSet;
 
 use crate::world::{
     Answer, Client, ReservedJob, World, assert_contains, assert_events,
-    batch_verbs::{items, member_id, assert_locks_unique},
+    batch_verbs::{assert_locks_unique, items, member_id},
     id_of,
 };
 
@@ -63,7 +63,8 @@ async fn a_batch_that_breaks_a_rule_anywhere_is_refused_and_nothing_is_stored() 
     append(json!({ "jobs": items(0..201) })).await.refused("too-many-items");
     assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 0);
     w.post(&format!("/batches/{id}/seal"), json!({ "now": true })).await.invalid_at(&["/now"]);
-    for unknown in ["default-7ZZZZZZZZZZZZZZZZZZZZZ0000", "nowhere-7ZZZZZZZZZZZZZZZZZZZZZ0000", "x", &member_id(&id, 0)] {
+    for unknown in ["default-7ZZZZZZZZZZZZZZZZZZZZZ0000", "nowhere-7ZZZZZZZZZZZZZZZZZZZZZ0000", "x", &member_id(&id, 0)]
+    {
         w.get(&format!("/batches/{unknown}")).await.refused("unknown-batch");
         w.get(&format!("/batches/{unknown}/results")).await.refused("unknown-batch");
         w.cancel_batch(unknown).await.refused("unknown-batch");

@@ -16,7 +16,10 @@ const DAY: u64 = 86_400_000;
 async fn a_batch_is_filled_while_it_is_worked_on_and_ends_when_it_is_sealed() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "sealed": false, "concurrency": 2, "jobs": items(0..3) })).await;
-    assert_contains(&w.recounted_batch(&id).await, json!({ "state": "open", "sealed_at": null, "counts": { "total": 3 } }));
+    assert_contains(
+        &w.recounted_batch(&id).await,
+        json!({ "state": "open", "sealed_at": null, "counts": { "total": 3 } }),
+    );
     let held = w.reserve_all(json!({ "limit": 100 })).await;
     assert_eq!(held.len(), 2);
     let batch = w.append(&id, &items(3..6)).await.is(200);

@@ -60,15 +60,17 @@ async fn resumed_stream_survives_service_and_redis_restarts() {
         match *end {
             "restarted" => {
                 w.service.signal(libc::SIGTERM);
-                received
-                    .extend(listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                received.extend(
+                    listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data),
+                );
                 w.service.wait_for_exit().await;
                 w.restart().await;
             }
             "killed" => {
                 w.service.kill();
-                received
-                    .extend(listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                received.extend(
+                    listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data),
+                );
                 w.restart().await;
             }
             _ => {

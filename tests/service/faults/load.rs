@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::world::{Answer, Client, CallFate, World, eventually};
+use crate::world::{Answer, CallFate, Client, World, eventually};
 
 /// The bound of the contract, plus a margin for a machine that runs other tests.
 const ANSWER_BOUND: Duration = Duration::from_millis(2_500);

@@ -53,9 +53,10 @@ async fn a_thousand_are_put_a_hundred_taken_and_a_hundred_settled_each_with_its_
             5 => assert_contains(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reservation" }] })),
             7 => assert_contains(said, json!({ "id": held[n - 1].id, "state": "completed", "duplicate": true })),
             8 => assert_contains(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reslut" }] })),
-            9 => {
-                assert_contains(&said["error"], json!({ "status": 409, "reason": "cancelled", "job_state": "cancelled" }))
-            }
+            9 => assert_contains(
+                &said["error"],
+                json!({ "status": 409, "reason": "cancelled", "job_state": "cancelled" }),
+            ),
             _ => assert_contains(said, json!({ "id": held[n].id, "state": "completed", "duplicate": false })),
         }
     }

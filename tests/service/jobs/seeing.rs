@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_contains, percent_encode, id_of, number};
+use crate::world::{World, assert_contains, id_of, number, percent_encode};
 
 #[tokio::test]
 async fn a_queue_says_how_it_is() {

@@ -89,7 +89,10 @@ async fn the_last_attempt_that_fails_is_the_jobs_death() {
     let said = w.fail(&last).await.is(200);
     assert_eq!(said, json!({ "id": id, "state": "dead", "duplicate": false }));
     assert_eq!(w.fail(&last).await.is(200), json!({ "id": id, "state": "dead", "duplicate": true }));
-    assert_contains(&w.job(&id).await, json!({ "state": "dead", "attempts": 2, "counts": { "failed": 2 }, "payload": 1 }));
+    assert_contains(
+        &w.job(&id).await,
+        json!({ "state": "dead", "attempts": 2, "counts": { "failed": 2 }, "payload": 1 }),
+    );
     assert!(!w.has_dedupe_key(&id).await);
     assert_eq!(w.score_of(&id).await, place);
     assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "failed", "reserved", "failed", "dead"]);
@@ -152,7 +155,10 @@ async fn an_operator_takes_a_job_from_its_holder_without_an_attempt() {
     w.reserve_as("bob").await;
     assert_eq!(w.release_worker("ann").await, 3);
     assert_eq!(w.release_worker("ann").await, 0);
-    assert_contains(&w.queue().await, json!({ "counts": { "waiting": 3, "reserved": 1 }, "totals": { "released": 4 } }));
+    assert_contains(
+        &w.queue().await,
+        json!({ "counts": { "waiting": 3, "reserved": 1 }, "totals": { "released": 4 } }),
+    );
     w.post("/jobs/release", json!({ "id": "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ" })).await.refused("unknown-job");
     w.check().await;
 }

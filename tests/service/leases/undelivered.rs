@@ -16,7 +16,8 @@ const JOBS: usize = 350;
 const PEERS: usize = 10;
 const RESERVES: usize = 12;
 const WIDE: usize = 1 << 20;
-const WAYS: [Disconnect; 4] = [Disconnect::ResetStreams, Disconnect::GoAway, Disconnect::Close, Disconnect::ResetConnection];
+const WAYS: [Disconnect; 4] =
+    [Disconnect::ResetStreams, Disconnect::GoAway, Disconnect::Close, Disconnect::ResetConnection];
 
 async fn enqueue(client: &Client, many: usize) -> Vec<String> {
     client.enqueue_many((0..many).map(|n| json!({ "payload": format!("{n:04}") }))).await
@@ -98,7 +99,9 @@ async fn answers_without_a_window_give_their_jobs_back() {
 async fn answers_sent_in_part_give_their_jobs_back() {
     let (w, secured, ids) = filled().await;
     let length = length(&w, &secured).await;
-    for (window, how) in [(1, Disconnect::Close), (length / 2, Disconnect::ResetStreams), (length - 1, Disconnect::GoAway)] {
+    for (window, how) in
+        [(1, Disconnect::Close), (length / 2, Disconnect::ResetStreams), (length - 1, Disconnect::GoAway)]
+    {
         let peers = stuck(&secured, window).await;
         assert_eq!(reserved(&w).await, (PEERS * RESERVES) as u64);
         let _still_there = leave(peers, how).await;

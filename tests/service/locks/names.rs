@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_contains, percent_encode, number};
+use crate::world::{World, assert_contains, number, percent_encode};
 
 #[tokio::test]
 async fn a_job_has_up_to_eight_locks_of_up_to_256_bytes() {
@@ -61,7 +61,11 @@ async fn locks_that_break_a_rule_are_refused_and_nothing_is_stored() {
         assert!(!errors.is_empty() && errors.iter().all(blamed), "{locks}: {problem}");
     }
     assert_eq!(w.leftover_keys().await, Vec::<String>::new());
-    assert_eq!(w.send_enqueue(json!({ "payload": 1, "locks": [] })).await.is(201)["state"], "waiting", "none is what most have");
+    assert_eq!(
+        w.send_enqueue(json!({ "payload": 1, "locks": [] })).await.is(201)["state"],
+        "waiting",
+        "none is what most have"
+    );
     assert_eq!(w.reserve().await.body["locks"], json!([]));
     w.check().await;
 }

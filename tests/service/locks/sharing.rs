@@ -215,7 +215,10 @@ async fn a_lock_is_its_queues() {
     let taken: Vec<ReservedJob> =
         [w.reserve_all(json!({ "queues": ["a"] })).await, w.reserve_all(json!({ "queues": ["b"] })).await].concat();
     assert_eq!(taken.iter().map(|held| &held.id).collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
-    assert_eq!(w.send_enqueue(json!({ "queue": "a", "payload": 2, "locks": ["site"] })).await.is(201)["state"], "blocked");
+    assert_eq!(
+        w.send_enqueue(json!({ "queue": "a", "payload": 2, "locks": ["site"] })).await.is(201)["state"],
+        "blocked"
+    );
     let free = w.enqueue_with(json!({ "queue": "b", "payload": 2 })).await;
     assert_eq!(
         w.reserve_with(json!({ "queues": ["a", "b"] })).await.id,

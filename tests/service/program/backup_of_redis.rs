@@ -12,7 +12,7 @@ use super::{
     backup::{Load, PAGE, all_is_there, folder, printed, serving},
     documented_calls::shell,
 };
-use crate::world::{Engine, NodeSettings, ChildProcess, eventually, free_port, server_program};
+use crate::world::{ChildProcess, Engine, NodeSettings, eventually, free_port, server_program};
 
 /// The page names Valkey's programs.
 fn as_installed(script: &str) -> String {

@@ -13,7 +13,9 @@ use std::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::world::{Client, ReservedJob, Plan, Service, eventually, id_of, is_alive, program, run, shim, signal_process};
+use crate::world::{
+    Client, Plan, ReservedJob, Service, eventually, id_of, is_alive, program, run, shim, signal_process,
+};
 
 pub async fn embedded(data: &Path) -> (Service, Client) {
     let data = data.to_str().expect("UTF-8");

@@ -121,8 +121,10 @@ async fn when_there_is_room_again_it_goes_on_without_a_restart() {
     disk.has(20_000, AS_IT_IS);
     enqueue_until_refused(&client).await;
     disk.has(AS_IT_IS, AS_IT_IS);
-    eventually("there is room", async || (client.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(()))
-        .await;
+    eventually("there is room", async || {
+        (client.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(())
+    })
+    .await;
     eventually("readiness is back", async || (client.get("/readyz").await.status == 200).then_some(())).await;
 }
 
@@ -169,8 +171,10 @@ async fn below_the_mark_nothing_new_is_stored_and_what_is_there_is_worked_off() 
     assert!(verbose.text().contains("room: 20 MiB"), "{}", verbose.text());
 
     disk.has(AS_IT_IS, 1_000 * MIB);
-    eventually("there is room", async || (client.send_enqueue(json!({ "payload": "new" })).await.status < 300).then_some(()))
-        .await;
+    eventually("there is room", async || {
+        (client.send_enqueue(json!({ "payload": "new" })).await.status < 300).then_some(())
+    })
+    .await;
 }
 
 /// A rewrite on a disk that is nearly full would fill it; without one, a file full of what is gone would never shrink.

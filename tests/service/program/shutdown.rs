@@ -34,9 +34,11 @@ async fn readiness_goes_before_the_service_does() {
     let mut w = World::start().await;
     assert_eq!(w.get("/readyz").await.status, 200);
     w.service.signal(libc::SIGTERM);
-    eventually("it says that it is leaving, or has left", async || match w.request("GET", "/readyz").send_if_possible().await {
-        Some(answer) => (answer.status == 503).then_some(()),
-        None => Some(()),
+    eventually("it says that it is leaving, or has left", async || {
+        match w.request("GET", "/readyz").send_if_possible().await {
+            Some(answer) => (answer.status == 503).then_some(()),
+            None => Some(()),
+        }
     })
     .await;
     assert!(w.service.wait_for_exit().await.success());

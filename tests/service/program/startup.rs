@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, Exit, Engine, Service, World, assert_contains, eventually, program, run};
+use crate::world::{Client, Engine, Exit, Service, World, assert_contains, eventually, program, run};
 
 #[track_caller]
 fn refuses(end: &Exit, words: &[&str]) {

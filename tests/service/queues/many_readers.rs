@@ -20,11 +20,10 @@ use tokio::{
 use crate::world::{
     Client, World,
     access::key,
+    background_caller::{BackgroundCaller, full_scale_jobs},
     batch_verbs::items,
     contract::NDJSON,
-    eventually,
-    background_caller::{BackgroundCaller, full_scale_jobs},
-    id_of,
+    eventually, id_of,
     waiters::PROMPT_LIMIT,
 };
 

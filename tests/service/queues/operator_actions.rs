@@ -48,7 +48,10 @@ async fn all_the_dead_of_a_queue_rise_at_once() {
     assert_eq!(w.sweep().await["dead"], 250);
     assert_eq!(w.requeue_all().await, 250);
     assert_eq!(w.requeue_all().await, 0);
-    assert_contains(&w.queue().await, json!({ "counts": { "waiting": 250, "dead": 0 }, "totals": { "requeued": 250 } }));
+    assert_contains(
+        &w.queue().await,
+        json!({ "counts": { "waiting": 250, "dead": 0 }, "totals": { "requeued": 250 } }),
+    );
     w.check().await;
 }
 

@@ -108,7 +108,8 @@ async fn a_text_is_found_however_json_spells_it() {
         }
         let page = w.get(&format!("/queues/{queue}/jobs?search={}", percent_encode(text))).await.is(200);
         assert_eq!(page["jobs"].as_array().map(Vec::len), Some(5), "{text}");
-        let half = w.get(&format!("/queues/{queue}/jobs?search={}", percent_encode(&format!("e {text} a")))).await.is(200);
+        let half =
+            w.get(&format!("/queues/{queue}/jobs?search={}", percent_encode(&format!("e {text} a")))).await.is(200);
         assert_eq!(half["jobs"].as_array().map(Vec::len), Some(5), "{text}, with what is around it");
     }
     w.check().await;

@@ -18,8 +18,7 @@ async fn with_the_dead(w: &World, count: usize) {
         let why = |payload: &Value| {
             if payload.as_u64().is_some_and(|n| n.is_multiple_of(3)) { "a (timeout) of" } else { "boom" }
         };
-        let fail =
-            |held: &crate::world::ReservedJob| json!({ "reservation": held.reservation, "error": why(&held.body["payload"]) });
+        let fail = |held: &crate::world::ReservedJob| json!({ "reservation": held.reservation, "error": why(&held.body["payload"]) });
         w.post("/jobs/fail", held.iter().map(fail).collect()).await.is(200);
     }
 }

@@ -101,8 +101,10 @@ async fn a_caller_beyond_the_cap_waits_while_all_others_are_being_served() {
         tokio::spawn(async move { client.post("/jobs/reserve", body).await.is(200) })
     };
     let (first, second) = (wait("a"), wait("b"));
-    eventually("both wait", async || (w.engine.hint_subscribers("a").await + w.engine.hint_subscribers("b").await == 2).then_some(()))
-        .await;
+    eventually("both wait", async || {
+        (w.engine.hint_subscribers("a").await + w.engine.hint_subscribers("b").await == 2).then_some(())
+    })
+    .await;
     let fresh = Client::new(w.base());
     let third = tokio::spawn(async move { fresh.get("/livez").await.status });
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -119,7 +121,8 @@ async fn a_caller_beyond_the_cap_waits_while_all_others_are_being_served() {
 async fn sockets_that_say_nothing_shut_nobody_out() {
     let w = World::plan().flag("--max-connections", "20").start().await;
     let waiting = Client::new(w.base());
-    let held = tokio::spawn(async move { waiting.send_reserve(json!({ "wait_ms": 30_000, "worker": "ann" })).await.is(200) });
+    let held =
+        tokio::spawn(async move { waiting.send_reserve(json!({ "wait_ms": 30_000, "worker": "ann" })).await.is(200) });
     eventually("somebody waits", async || (w.engine.hint_subscribers("default").await == 1).then_some(())).await;
     let mut mute = Vec::new();
     let half = "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";

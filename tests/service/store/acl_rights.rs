@@ -128,7 +128,10 @@ async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_
     assert!(!served.status.success() && served.stderr.contains("~intray:*"), "{served:?}");
     make_user(&engine, &needed()).await;
     let service = Service::start(serve(&engine)).await;
-    assert_contains(&Client::new(service.url()).send_enqueue(json!({ "payload": 1 })).await.is(201), json!({ "state": "waiting" }));
+    assert_contains(
+        &Client::new(service.url()).send_enqueue(json!({ "payload": 1 })).await.is(201),
+        json!({ "state": "waiting" }),
+    );
     let trial: u64 = engine.run("EXISTS intray:trial").await;
     assert_eq!(trial, 0, "a trial leaves nothing");
 }

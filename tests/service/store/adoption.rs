@@ -18,7 +18,10 @@ async fn nothing_is_adopted_into_a_paused_queue_and_one_line_says_so() {
     assert!(!refused.status.success(), "{refused:?}");
     let said = refused.stderr.trim();
     assert!(said.lines().count() == 1 && said.contains("default") && said.contains("paused"), "{said}");
-    assert_contains(&w.queue().await, json!({ "counts": { "waiting": 0, "reserved": 0 }, "totals": { "enqueued": 0 } }));
+    assert_contains(
+        &w.queue().await,
+        json!({ "counts": { "waiting": 0, "reserved": 0 }, "totals": { "enqueued": 0 } }),
+    );
     let mut left: Vec<String> = w.engine.run("KEYS MyQueue*").await;
     left.sort();
     assert_eq!(left, ["MyQueue", "MyQueue:reserved"]);

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{Exit, Engine, World, assert_contains, latest_server_program, program, run};
+use crate::world::{Engine, Exit, World, assert_contains, latest_server_program, program, run};
 
 async fn serve(engine: &Engine) -> Exit {
     let url = format!("unix://{}", engine.socket().display());

@@ -46,8 +46,10 @@ async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() 
         .await;
         assert!(!probed.text().contains(&socket), "anybody may probe: {}", probed.text());
         w.engine.revive().await;
-        eventually("calls are served", async || (w.send_enqueue(json!({ "payload": 1 })).await.status < 300).then_some(()))
-            .await;
+        eventually("calls are served", async || {
+            (w.send_enqueue(json!({ "payload": 1 })).await.status < 300).then_some(())
+        })
+        .await;
         for _ in 0..5 {
             w.queue().await;
         }

@@ -67,7 +67,8 @@ async fn a_crowd_that_waits_for_a_frozen_replica_is_answered_in_time() {
         assert!(took < PROMISED, "{took:?}");
     }
     replica.thaw();
-    eventually("all is well", async || (w.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(())).await;
+    eventually("all is well", async || (w.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(()))
+        .await;
     w.check().await;
 }
 

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::json;
 
 use crate::world::{
-    Client, Exit, Engine, Service, World,
+    Client, Engine, Exit, Service, World,
     authority::{CertificateAuthority, CertifiedKey},
     eventually, program, run, tls,
 };
@@ -42,7 +42,8 @@ fn refuses(end: &Exit, words: &[&str]) {
 async fn a_service_and_its_redis_know_each_other_by_their_certificates() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
-    let (ca, other) = (CertificateAuthority::new(folder.path(), "ours"), CertificateAuthority::new(folder.path(), "theirs"));
+    let (ca, other) =
+        (CertificateAuthority::new(folder.path(), "ours"), CertificateAuthority::new(folder.path(), "theirs"));
     let (server, desk) = (ca.issue("localhost", 2099), ca.issue("desk", 2099));
     let port = speaks_tls(&engine, &ca, &server, true).await;
     let url = format!("rediss://localhost:{port}");

@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::world::{
-    Client, Exit, Engine, Service, World,
+    Client, Engine, Exit, Service, World,
     authority::{CertificateAuthority, CertifiedKey},
     program, run,
     sentinels::SentinelSetup,
@@ -28,7 +28,8 @@ struct Papers {
 impl Papers {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (ours, theirs) = (CertificateAuthority::new(folder.path(), "ours"), CertificateAuthority::new(folder.path(), "theirs"));
+        let (ours, theirs) =
+            (CertificateAuthority::new(folder.path(), "ours"), CertificateAuthority::new(folder.path(), "theirs"));
         let good = ours.issue(HERE, 2099);
         Self { ours, theirs, good, folder }
     }

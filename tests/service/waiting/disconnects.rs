@@ -15,7 +15,7 @@ use tokio::{task::JoinSet, time::sleep};
 use crate::world::{
     World, assert_contains, assert_events, eventually, id_of,
     pending_reserve::PendingReserve,
-    waiters::{PROMPT_LIMIT, MAX_WAIT_MS},
+    waiters::{MAX_WAIT_MS, PROMPT_LIMIT},
 };
 
 /// Waiting pages.

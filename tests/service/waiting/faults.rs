@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::world::{
     Fault, ReservedJob, World, eventually,
-    waiters::{PROMPT_LIMIT, MAX_WAIT_MS},
+    waiters::{MAX_WAIT_MS, PROMPT_LIMIT},
     wire::HintConnection,
 };
 
@@ -160,7 +160,8 @@ async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
             _ => w.engine.freeze(),
         }
         sleep(Duration::from_millis(3_500)).await;
-        let late = [w.start_reserve(json!({})), w.start_reserve(json!({ "worker": "ann", "queues": ["default", "other"] }))];
+        let late =
+            [w.start_reserve(json!({})), w.start_reserve(json!({ "worker": "ann", "queues": ["default", "other"] }))];
         sleep(Duration::from_millis(2_500)).await;
         assert!(waiters.iter().chain(&late).all(|waiter| !waiter.is_answered()), "{how}: they still wait");
         match how {
@@ -257,7 +258,10 @@ async fn wait_that_ends_during_an_outage_returns_503() {
     assert!(!patient.is_answered());
     w.engine.thaw();
     let since = Instant::now();
-    eventually("Redis takes a job", async || (w.send_enqueue(json!({ "payload": 2 })).await.status < 300).then_some(())).await;
+    eventually("Redis takes a job", async || {
+        (w.send_enqueue(json!({ "payload": 2 })).await.status < 300).then_some(())
+    })
+    .await;
     let (_, at) = patient.job_at().await;
     assert!(at - since < Duration::from_secs(3), "{:?}", at - since);
     w.check().await;

@@ -9,7 +9,7 @@ use crate::world::{
     World,
     batch_verbs::items,
     id_of, number,
-    waiters::{PROMPT_LIMIT, MAX_WAIT_MS, Waiter},
+    waiters::{MAX_WAIT_MS, PROMPT_LIMIT, Waiter},
 };
 
 #[tokio::test]

@@ -103,7 +103,10 @@ impl Measurements {
             more / 1024.0 / 1024.0
         );
         for (quiet, crowded) in [enqueues, probes] {
-            assert!(crowded <= (quiet * MAX_SLOWDOWN).max(ALWAYS_ALLOWED_LATENCY), "{what}: p99 {quiet:?} became {crowded:?}");
+            assert!(
+                crowded <= (quiet * MAX_SLOWDOWN).max(ALWAYS_ALLOWED_LATENCY),
+                "{what}: p99 {quiet:?} became {crowded:?}"
+            );
         }
         assert!(more <= MAX_EXTRA_MEMORY_BYTES, "{what}: {more} bytes more");
     }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    World, percent_encode,
+    World,
     http::{Answer, Client},
     keyspace::{self, Event},
+    percent_encode,
     verbs::{ReservedJob, id_of},
 };
 

@@ -90,7 +90,8 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 fn fields(method: &str, path: &str) -> Vec<u8> {
     let valued = |index: &[u8], value: &str| [index, &[value.len() as u8], value.as_bytes()].concat();
     let method = if method == "GET" { 0x82 } else { 0x83 };
-    [vec![method, 0x87], valued(&[4], path), valued(&[1], HOST_NAME), valued(&[0x0f, 0x10], "application/json")].concat()
+    [vec![method, 0x87], valued(&[4], path), valued(&[1], HOST_NAME), valued(&[0x0f, 0x10], "application/json")]
+        .concat()
 }
 
 impl FramePeer {

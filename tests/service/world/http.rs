@@ -143,7 +143,9 @@ impl Request {
 
     /// The answer, or what kept it away.
     pub async fn try_send(self) -> Result<Answer, TransportError> {
-        let lost = |error: reqwest::Error| if error.is_connect() { TransportError::NotConnected } else { TransportError::Interrupted };
+        let lost = |error: reqwest::Error| {
+            if error.is_connect() { TransportError::NotConnected } else { TransportError::Interrupted }
+        };
         let answer = self.inner.send().await.map_err(lost)?;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
         let body = answer.bytes().await.map_err(lost)?.to_vec();

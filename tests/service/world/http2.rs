@@ -34,7 +34,11 @@ pub struct Http2Call {
 }
 
 /// A handshake with a service that this authority vouches for. No protocol: none is agreed on.
-pub async fn tls_handshake(url: &str, authority: &Path, protocol: Option<&str>) -> std::io::Result<TlsStream<TcpStream>> {
+pub async fn tls_handshake(
+    url: &str,
+    authority: &Path,
+    protocol: Option<&str>,
+) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
     let text = fs::read(authority).expect("an authority");
     roots.add(CertificateDer::from_pem_slice(&text).expect("a certificate")).expect("an authority");
@@ -71,7 +75,13 @@ impl Http2Client {
     }
 
     /// Sends a request; `None` when the connection takes no more.
-    pub async fn try_request(&self, method: &str, path: &str, body: &str, field: Option<(&str, &str)>) -> Option<Http2Call> {
+    pub async fn try_request(
+        &self,
+        method: &str,
+        path: &str,
+        body: &str,
+        field: Option<(&str, &str)>,
+    ) -> Option<Http2Call> {
         let fields: Vec<_> = (!body.is_empty()).then_some(JSON).into_iter().chain(field).collect();
         let mut call = self.head(method, path, &fields, body.is_empty()).await?;
         if !body.is_empty() {

@@ -68,7 +68,9 @@ impl Meter {
             let (is_inner, words) = parse_line(&line);
             match (is_inner, words[0].to_ascii_uppercase().as_str()) {
                 (false, "ECHO") if words[1] == mark => break,
-                (false, "FCALL" | "EVALSHA" | "EVAL") => ran.push(ScriptRun { keys: keys(&words), ..ScriptRun::default() }),
+                (false, "FCALL" | "EVALSHA" | "EVAL") => {
+                    ran.push(ScriptRun { keys: keys(&words), ..ScriptRun::default() })
+                }
                 (true, word) => {
                     let script = ran.last_mut().expect("a script before its calls");
                     script.calls += 1;
@@ -96,7 +98,10 @@ impl Meter {
             most.map_or(String::new(), ScriptRun::to_string)
         );
         for script in &ran {
-            assert!(script.calls <= MAX_CALLS_PER_SCRIPT && script.bodies <= MAX_BODIES_PER_SCRIPT, "{what}: one script made {script}");
+            assert!(
+                script.calls <= MAX_CALLS_PER_SCRIPT && script.bodies <= MAX_BODIES_PER_SCRIPT,
+                "{what}: one script made {script}"
+            );
         }
         ran
     }

@@ -5,7 +5,7 @@ use std::{
     process::ChildStderr,
 };
 
-use super::{Exit, ChildProcess, World, program, run};
+use super::{ChildProcess, Exit, World, program, run};
 
 /// All queues of one world to another, to the end.
 pub async fn move_queues(from: &World, to: &World) -> Exit {

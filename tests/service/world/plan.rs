@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Client, Engine, NodeSettings, Proxy, Service, World, access,
+    Client, Engine, NodeSettings, Proxy, Service, World, access, cluster,
     lone_sentinel::{self, LoneSentinel},
-    program, run, cluster,
+    program, run,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
@@ -41,7 +41,8 @@ impl Plan {
     /// The key of `web` is `key-of-web`.
     pub fn with_keys(mut self, keys: &[(&str, &str, &str)]) -> Self {
         let all = [("root", "operator", "*")];
-        self.keys = all.iter().chain(keys).map(|(name, role, pattern)| access::keys_file_line(name, role, pattern)).collect();
+        self.keys =
+            all.iter().chain(keys).map(|(name, role, pattern)| access::keys_file_line(name, role, pattern)).collect();
         self
     }
 
@@ -131,7 +132,9 @@ impl Plan {
 
     async fn engine(&mut self, folder: &Path) -> Engine {
         let program = self.engine.take();
-        let everywhere = std::env::var_os(cluster::CLUSTER_VARIABLE).filter(|_| program.is_none()).map(|_| cluster::LONG_NODE_TIMEOUT_MS);
+        let everywhere = std::env::var_os(cluster::CLUSTER_VARIABLE)
+            .filter(|_| program.is_none())
+            .map(|_| cluster::LONG_NODE_TIMEOUT_MS);
         match (program, self.cluster.or(everywhere)) {
             (Some(program), None) => Engine::start_program(program, folder, self.durable).await,
             (None, None) => Engine::start(folder, self.durable).await,

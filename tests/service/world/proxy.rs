@@ -1,8 +1,8 @@
 //! Stands between the service and Redis, and breaks what it is told to break: connections, or one call of all.
 
 mod carry;
-mod resp;
 mod injection;
+mod resp;
 
 use std::{
     path::Path,

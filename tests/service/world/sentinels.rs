@@ -100,7 +100,12 @@ impl SentinelSetup {
     }
 
     /// The first of them is the primary. The others find each at its port, whether it is there or something before it.
-    pub async fn start_over_nodes(folder: TempDir, nodes: Vec<Engine>, (ports, network): (Vec<u16>, Network), plan: SentinelPlan) -> Self {
+    pub async fn start_over_nodes(
+        folder: TempDir,
+        nodes: Vec<Engine>,
+        (ports, network): (Vec<u16>, Network),
+        plan: SentinelPlan,
+    ) -> Self {
         for replica in &nodes[1..] {
             follow(replica, &nodes[0], ports[0]).await;
         }

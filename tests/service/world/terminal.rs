@@ -59,7 +59,11 @@ impl Terminal {
     /// As if somebody pulled at the corner of its window.
     pub fn resize(&self, width: u16, height: u16) {
         set_size(&self.inside, width, height);
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).screen_mut().set_size(non_zero(height), non_zero(width));
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .screen_mut()
+            .set_size(non_zero(height), non_zero(width));
         self.signal(libc::SIGWINCH);
     }
 

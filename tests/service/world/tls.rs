@@ -8,7 +8,13 @@ use super::{
 };
 
 /// Has a server show this certificate, and ask for ours or not; answers its port.
-pub async fn enable_tls(engine: &Engine, nth: usize, ca: &CertificateAuthority, own: &CertifiedKey, asks_for_ours: bool) -> u16 {
+pub async fn enable_tls(
+    engine: &Engine,
+    nth: usize,
+    ca: &CertificateAuthority,
+    own: &CertifiedKey,
+    asks_for_ours: bool,
+) -> u16 {
     let path = |file: &std::path::Path| file.to_str().expect("UTF-8").to_owned();
     let (asks, ca) = (if asks_for_ours { "yes" } else { "no" }, path(&ca.ca_file()));
     let files = format!("tls-cert-file {} tls-key-file {}", path(&own.certificate), path(&own.key));

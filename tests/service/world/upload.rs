@@ -85,7 +85,8 @@ impl Upload {
         let mut text = String::new();
         // A connection that is closed behind the answer, or not: its last line has the end of it.
         while !text.lines().any(|line| line.contains("\"complete\"")) {
-            let read = timeout(IO_TIMEOUT, self.from.read_line(&mut text)).await.expect("an answer").expect("an answer");
+            let read =
+                timeout(IO_TIMEOUT, self.from.read_line(&mut text)).await.expect("an answer").expect("an answer");
             assert!(read > 0, "it was cut: {text}");
         }
         CONTRACT.check_lines(&text);

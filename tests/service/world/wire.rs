@@ -70,7 +70,8 @@ impl World {
     pub async fn start_wired_instance(&self) -> WiredInstance {
         let socket = self.folder().join("wire.sock");
         let listener = UnixListener::bind(&socket).expect("a socket for the wire");
-        let (orders, told) = watch::channel(Orders { ear: HintConnection::Open, silenced: 0, hold_calls: false, frozen: false });
+        let (orders, told) =
+            watch::channel(Orders { ear: HintConnection::Open, silenced: 0, hold_calls: false, frozen: false });
         let server = self.engine.socket();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -113,7 +114,8 @@ struct WireConnection {
 impl WireConnection {
     /// Notes what the orders do to it for good.
     fn is_dead(&self, orders: &Orders) -> bool {
-        let dies = self.carries_hints.load(Ordering::Relaxed) && (orders.ear == HintConnection::Silent || orders.silenced > self.born);
+        let dies = self.carries_hints.load(Ordering::Relaxed)
+            && (orders.ear == HintConnection::Silent || orders.silenced > self.born);
         self.is_dead.fetch_or(dies, Ordering::Relaxed) || dies
     }
 

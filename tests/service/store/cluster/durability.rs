@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, assert_contains, eventually, latest_server_program, cluster::LONG_NODE_TIMEOUT_MS};
+use crate::world::{World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, latest_server_program};
 
 /// A change to each of the queues; only those of this node are not known to be kept.
 async fn only_its_own_are_in_doubt(w: &World, queues: &[String], lost: usize, why: &str) {
@@ -58,7 +58,8 @@ async fn a_change_waits_for_the_disk_of_its_own_node() {
         println!("left out: scripts/engine.sh latest brings a server that knows WAITAOF");
         return;
     };
-    let plan = World::plan().with_server(program).with_cluster(LONG_NODE_TIMEOUT_MS).durable().flag("--durability", "synced");
+    let plan =
+        World::plan().with_server(program).with_cluster(LONG_NODE_TIMEOUT_MS).durable().flag("--durability", "synced");
     let w = plan.start().await;
     let queues = w.queue_of_each_node().await;
     let _: String = w.engine.run("CONFIG SET appendfsync always").await;

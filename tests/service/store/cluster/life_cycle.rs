@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::world::{World, assert_contains, eventually, id_of, cluster::LONG_NODE_TIMEOUT_MS};
+use crate::world::{World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, id_of};
 
 #[tokio::test]
 async fn a_job_lives_its_life_on_any_node() {

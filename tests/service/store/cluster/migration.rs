@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{ChildProcess, World, assert_contains, eventually, program, run, cluster::LONG_NODE_TIMEOUT_MS};
+use crate::world::{ChildProcess, World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, program, run};
 
 #[tokio::test]
 async fn what_the_first_layout_left_is_migrated_wherever_its_keys_are() {

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use crate::world::{
-    World, eventually,
-    cluster::{SHORT_NODE_TIMEOUT_MS, LONG_NODE_TIMEOUT_MS},
+    World,
+    cluster::{LONG_NODE_TIMEOUT_MS, SHORT_NODE_TIMEOUT_MS},
+    eventually,
 };
 
 /// What the contract promises, and a little for a machine that is busy with other stories.

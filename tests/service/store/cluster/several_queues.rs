@@ -79,7 +79,8 @@ async fn whoever_asks_several_queues_is_answered_by_those_that_are_there() {
         w.send_reserve(json!({ "queues": [queues[lost]], "wait_ms": 100 })).await.refused("unavailable");
         let there = &queues[(lost + 1) % 3];
         w.send_reserve(json!({ "queues": [there], "limit": 100 })).await.is(200);
-        let empty = names(&queues[lost], w.send_reserve(json!({ "queues": [there, queues[lost]], "wait_ms": 100 }))).await;
+        let empty =
+            names(&queues[lost], w.send_reserve(json!({ "queues": [there, queues[lost]], "wait_ms": 100 }))).await;
         assert_eq!((&empty["reason"], &empty["jobs"]), (&json!("reserved"), &json!([])), "{empty}");
         w.engine.thaw_node(lost);
         eventually("all are there again", async || {
@@ -119,7 +120,8 @@ async fn readers_who_come_back_while_a_node_is_away_are_told_first_what_happened
     let readers = futures_util::future::join_all(come_back).await;
     w.engine.thaw_node(1);
     let told =
-        futures_util::future::join_all(readers.into_iter().map(|mut back| async move { back.read_events(2).await })).await;
+        futures_util::future::join_all(readers.into_iter().map(|mut back| async move { back.read_events(2).await }))
+            .await;
     let jobs = w.get(&format!("/queues/{}/jobs", queues[1])).await.is(200);
     let ids: Vec<_> = jobs["jobs"].as_array().expect("jobs").iter().map(|job| job["id"].clone()).collect();
     assert_eq!((ids.len(), &ids[1]), (3, &json!(missed)));

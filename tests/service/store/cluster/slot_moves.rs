@@ -12,8 +12,9 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, World, eventually, latest_server_program,
-    cluster::{SlotMove, LONG_NODE_TIMEOUT_MS},
+    Client, World,
+    cluster::{LONG_NODE_TIMEOUT_MS, SlotMove},
+    eventually, latest_server_program,
 };
 
 /// Unless INTRAY_SLOT_MOVES says how many.
@@ -34,7 +35,8 @@ async fn work(client: Client, queue: String, name: usize, stop: Arc<AtomicBool>)
     let mut n = 0;
     while !stop.load(Ordering::Relaxed) {
         n += 1;
-        let answer = client.send_enqueue(json!({ "queue": queue, "payload": [name, n], "client": name.to_string() })).await;
+        let answer =
+            client.send_enqueue(json!({ "queue": queue, "payload": [name, n], "client": name.to_string() })).await;
         match answer.status {
             200 | 201 => done.enqueued.push(answer.json()["id"].as_str().expect("an id").to_owned()),
             503 => done.refused += 1,

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, ReservedJob, Service, World, assert_contains, percent_encode, id_of,
+    Client, ReservedJob, Service, World, assert_contains, id_of,
     move_process::{move_queues, move_with_flags},
-    program,
+    percent_encode, program,
 };
 
 /// A queue with something in every one of its keys.

@@ -28,11 +28,13 @@ impl<'e> SlotMove<'e> {
 
     /// Moves so many keys; answers whether there were any left.
     pub async fn move_keys(&self, keys: usize) -> bool {
-        let left: Vec<String> = self.engine.run_on(self.from, &format!("CLUSTER GETKEYSINSLOT {} {keys}", self.slot)).await;
+        let left: Vec<String> =
+            self.engine.run_on(self.from, &format!("CLUSTER GETKEYSINSLOT {} {keys}", self.slot)).await;
         let port = self.engine.port_of(self.to);
         if !left.is_empty() {
             let keys = left.join(" ");
-            let _: String = self.engine.run_on(self.from, &format!("MIGRATE 127.0.0.1 {port}  0 5000 KEYS {keys}")).await;
+            let _: String =
+                self.engine.run_on(self.from, &format!("MIGRATE 127.0.0.1 {port}  0 5000 KEYS {keys}")).await;
         }
         !left.is_empty()
     }

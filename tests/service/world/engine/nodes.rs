@@ -14,7 +14,8 @@ use super::{
 pub const SHARDS: usize = 3;
 const SLOTS: usize = 16_384;
 /// On a cluster all nodes are asked, and what they say is one answer.
-const BROADCAST_COMMANDS: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
+const BROADCAST_COMMANDS: [&[u8]; 8] =
+    [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
 
 /// What the nodes of a cluster are like.
 #[derive(Clone)]
@@ -184,7 +185,8 @@ impl Engine {
         let slot = self.slot_of(queue).await;
         for nth in 0..self.servers.len() {
             let Ok(ranges) = self.try_run_on::<Vec<SlotRange>>(nth, "CLUSTER SLOTS").await else { continue };
-            let range = ranges.iter().find(|SlotRange(first, last, _)| (*first..=*last).contains(&slot)).expect("a range");
+            let range =
+                ranges.iter().find(|SlotRange(first, last, _)| (*first..=*last).contains(&slot)).expect("a range");
             let is_it = |server: &Server| server.has_address(&range.2.to_string());
             return self.servers.iter().position(is_it).expect("one of ours");
         }

@@ -149,7 +149,13 @@ impl Server {
 }
 
 /// A node of a cluster, or at a socket and a port.
-fn launch(program: &Path, folder: &Path, keeping: PersistenceArgs, node: Result<Node, u16>, clock: &Clock) -> ChildProcess {
+fn launch(
+    program: &Path,
+    folder: &Path,
+    keeping: PersistenceArgs,
+    node: Result<Node, u16>,
+    clock: &Clock,
+) -> ChildProcess {
     let mut command = Command::new(program);
     command.args(["--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
     command.args(["--enable-debug-command", "yes"]).arg("--dir").arg(folder);

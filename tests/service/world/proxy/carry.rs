@@ -8,7 +8,7 @@ use tokio::{
     time::{Duration, sleep},
 };
 
-use super::{Fault, Orders, Shared, resp, injection::CallFate};
+use super::{Fault, Orders, Shared, injection::CallFate, resp};
 
 /// Whoever says this hears things without asking from then on.
 const PUSH_COMMANDS: [&[u8]; 4] = [b"HELLO", b"SUBSCRIBE", b"REPLCONF", b"PSYNC"];
@@ -31,7 +31,8 @@ pub(super) async fn carry(client: impl Stream, server: impl Stream, shared: Arc<
     let (tells, told) = mpsc::unbounded_channel();
     let mut cut = shared.orders.subscribe();
     let before = cut.borrow_and_update().cuts;
-    let asking = CommandPump { to: to_server, orders: shared.orders.subscribe(), shared: shared.clone(), expected: tells };
+    let asking =
+        CommandPump { to: to_server, orders: shared.orders.subscribe(), shared: shared.clone(), expected: tells };
     tokio::select! {
         _ = asking.run(from_client) => {}
         _ = pump_replies(from_server, to_client, shared.orders.subscribe(), &shared, told) => {}
