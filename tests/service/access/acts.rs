@@ -49,7 +49,7 @@ const TOLD: [(&str, Option<&str>); 17] = [
 ];
 
 #[tokio::test]
-async fn what_was_done_with_a_key_says_with_whose() {
+async fn operator_actions_name_their_key_in_events_and_log() {
     let w = World::plan().with_keys(&[("ops", "operator", "*"), ("web", "producer", "*")]).start().await;
     acts(&w, &w.with_credential(&key("ops")), &w.with_credential(&key("web"))).await;
     w.enqueue(4).await;
@@ -75,7 +75,7 @@ async fn what_was_done_with_a_key_says_with_whose() {
 }
 
 #[tokio::test]
-async fn where_nobody_has_a_key_nobody_is_named() {
+async fn actions_without_access_control_name_no_key() {
     let w = World::start().await;
     acts(&w, &w, &w).await;
     w.enqueue(4).await;
@@ -85,7 +85,7 @@ async fn where_nobody_has_a_key_nobody_is_named() {
 }
 
 #[tokio::test]
-async fn what_time_does_in_somebodys_call_is_not_theirs_and_neither_is_what_was_told_before() {
+async fn expiries_found_by_a_call_are_not_attributed_to_its_key() {
     let w = World::plan().with_keys(&[("ops", "operator", "*")]).start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;

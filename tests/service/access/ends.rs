@@ -50,7 +50,7 @@ async fn is_still_there(w: &World, id: &str) {
 }
 
 #[tokio::test]
-async fn whose_key_is_taken_away_while_they_wait_gets_no_job() {
+async fn removed_key_ends_its_long_polls_without_a_job() {
     let w = World::plan().with_keys(&[("old", "worker", "*"), ("web", "producer", "*")]).start().await;
     let (old, web) = (w.with_credential(&key("old")), w.with_credential(&key("web")));
     let waiters = [sleeps(&w, &old, &["default"]).await, sleeps(&w, &old, &["default", "more"]).await];
@@ -86,7 +86,7 @@ async fn whose_key_is_taken_away_while_they_wait_gets_no_job() {
 }
 
 #[tokio::test]
-async fn whose_key_ends_while_they_wait_gets_no_job_and_hears_no_more() {
+async fn expired_key_ends_its_waits_streams_and_tokens() {
     let keys = [("old", "worker", "*"), ("wall", "viewer", "*"), ("web", "producer", "*")];
     let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
     let [old, wall, web] = ["old", "wall", "web"].map(|name| w.with_credential(&key(name)));
@@ -121,7 +121,7 @@ async fn whose_key_ends_while_they_wait_gets_no_job_and_hears_no_more() {
 }
 
 #[tokio::test]
-async fn whose_token_ends_while_they_wait_gets_no_job() {
+async fn expired_token_ends_its_wait_without_a_job() {
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     // Clocks may differ by five seconds: it is over soon, and not yet.
     let ann = w.with_credential(&signed(SECRET, json!({ "exp": seconds() - 3 })));
@@ -135,7 +135,7 @@ async fn whose_token_ends_while_they_wait_gets_no_job() {
 }
 
 #[tokio::test]
-async fn a_token_of_an_outside_issuer_lives_a_day_at_most_or_as_long_as_the_operator_says() {
+async fn jwks_token_lifetime_is_limited_by_jwt_max_age() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/jwks.json");
     let plan = || World::plan().with_keys(&[]).flag("--jwks-file", file).flag("--token-secret", SECRET);
     let is_taken = async |w: &World, token: String| {
@@ -160,7 +160,7 @@ async fn a_token_of_an_outside_issuer_lives_a_day_at_most_or_as_long_as_the_oper
 }
 
 #[tokio::test]
-async fn figures_of_a_queue_are_for_those_whose_queue_it_is() {
+async fn metrics_show_only_queues_that_the_key_covers() {
     let w = World::plan().with_keys(&[("a", "operator", "a-*"), ("all", "operator", "*")]).start().await;
     for queue in ["a-1", "b-1", "b-a-1"] {
         w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
@@ -183,7 +183,7 @@ async fn figures_of_a_queue_are_for_those_whose_queue_it_is() {
 }
 
 #[tokio::test]
-async fn what_no_browser_can_address_is_no_name_of_a_queue_or_worker() {
+async fn dot_segments_are_refused_as_queue_and_worker_names() {
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     for name in [".", ".."] {
         w.send_enqueue(json!({ "queue": name, "payload": 1 })).await.invalid_at(&["/queue"]);

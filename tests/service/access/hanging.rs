@@ -62,7 +62,7 @@ impl Guarded {
 }
 
 #[tokio::test]
-async fn a_pipe_in_the_place_of_the_keys_changes_nothing_and_hinders_nothing() {
+async fn keys_file_replaced_by_a_pipe_keeps_the_old_keys() {
     let mut w = guarded().await;
     fs::remove_file(&w.keys).expect("ours");
     pipe(&w.keys);
@@ -77,7 +77,7 @@ async fn a_pipe_in_the_place_of_the_keys_changes_nothing_and_hinders_nothing() {
 }
 
 #[tokio::test]
-async fn a_file_of_keys_on_a_dead_disk_is_said_and_read_when_the_disk_is_back() {
+async fn keys_file_on_a_hung_disk_is_logged_and_reread_later() {
     let mut w = guarded().await;
     fs::write(beside(&w.keys, "dead"), "").expect("written");
     fs::write(&w.keys, access::keys_file_line("next", "operator", "*")).expect("a file of keys");
@@ -93,7 +93,7 @@ async fn a_file_of_keys_on_a_dead_disk_is_said_and_read_when_the_disk_is_back() 
 }
 
 #[tokio::test]
-async fn it_does_not_start_with_a_pipe_for_a_file() {
+async fn start_is_refused_when_a_credential_file_is_a_pipe() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("pipe");
     pipe(&place);
@@ -106,7 +106,7 @@ async fn it_does_not_start_with_a_pipe_for_a_file() {
 
 /// What the private server has acknowledged is in its file: it may be killed.
 #[tokio::test]
-async fn a_private_server_that_hangs_does_not_keep_the_service() {
+async fn shutdown_kills_a_hung_private_server() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().to_str().expect("UTF-8");
     let mut service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data])).await;

@@ -15,7 +15,7 @@ async fn rebound(w: &World, method: &str, path: &str, host: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_page_by_a_name_that_somebody_points_here_does_nothing_in_a_container_either() {
+async fn dns_rebinding_is_refused_on_all_addresses() {
     let w = World::plan().on_all_addresses().switch("--insecure").start().await;
     w.enqueue(1).await;
     for (method, path) in [
@@ -42,7 +42,7 @@ async fn a_page_by_a_name_that_somebody_points_here_does_nothing_in_a_container_
 }
 
 #[tokio::test]
-async fn who_reaches_a_container_by_a_name_says_which_or_that_any_will_do() {
+async fn allowed_host_accepts_names_and_a_wildcard() {
     let named =
         World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example").start().await;
     for (host, status) in
@@ -57,7 +57,7 @@ async fn who_reaches_a_container_by_a_name_says_which_or_that_any_will_do() {
 
 /// A page that came by a name of its own has no key. So every name will do, unless the operator says which.
 #[tokio::test]
-async fn with_keys_the_name_matters_only_where_names_are_given() {
+async fn host_is_checked_with_keys_only_when_allowed_hosts_are_set() {
     let keyed = World::plan().with_keys(&[]).start().await;
     assert_eq!(rebound(&keyed, "GET", "/queues", "queue.example").await.status, 200);
     let named = World::plan().with_keys(&[]).on_all_addresses().flag("--allowed-host", "queue.example").start().await;
@@ -67,7 +67,7 @@ async fn with_keys_the_name_matters_only_where_names_are_given() {
 }
 
 #[tokio::test]
-async fn a_probe_by_any_name_learns_whether_and_nobody_but_us_learns_why() {
+async fn probes_of_foreign_hosts_get_no_details() {
     let w = World::plan().on_all_addresses().switch("--insecure").start().await;
     let asked = async |path: &str, host: &str| {
         let answer = w.request("GET", path).header("host", host).send().await;
@@ -92,7 +92,7 @@ async fn a_probe_by_any_name_learns_whether_and_nobody_but_us_learns_why() {
 
 /// RFC 9112, 3.2.2: then `Host` says nothing.
 #[tokio::test]
-async fn a_target_that_names_its_host_is_judged_by_that() {
+async fn absolute_target_overrides_the_host_header() {
     let w = World::start().await;
     let said = async |target: &str, host: &str| {
         let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
@@ -116,7 +116,7 @@ async fn a_target_that_names_its_host_is_judged_by_that() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_reads_nothing_while_nobody_needs_a_key() {
+async fn cross_site_reads_are_refused_without_access_control() {
     let w = World::plan().switch("--demo").flag("--cors-origin", "https://desk.example").start().await;
     let id = w.enqueue(1).await;
     let from = |w: &World, path: &str, site: &str, origin: Option<&str>| {

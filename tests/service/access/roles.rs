@@ -9,7 +9,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
+async fn viewer_reads_like_an_operator_without_reservations() {
     let keys = [("wall", "viewer", "*"), ("part", "viewer", "b-*"), ("web", "producer", "*")];
     let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
     w.stop_clock().await;
@@ -65,7 +65,7 @@ async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
 }
 
 #[tokio::test]
-async fn callers_are_told_who_they_are() {
+async fn me_shows_the_callers_identity() {
     let w = World::plan().with_keys(&[("wall", "viewer", "b-*")]).flag("--token-secret", SECRET).start().await;
     let key_of = |name: &str, role: &str, queue: &str| json!({ "role": role, "name": name, "worker": null, "queues": [queue], "until": null });
     assert_eq!(w.get("/me").await.is(200), key_of("root", "operator", "*"));

@@ -93,7 +93,7 @@ fn refused(answer: &Answer, status: u16, slug: &str, what: &str) {
 }
 
 #[tokio::test]
-async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
+async fn every_route_admits_only_its_roles_and_queues() {
     let w = guarded().await;
     let token = signed(SECRET, json!({}));
     let elsewhere = signed(SECRET, json!({ "queues": ["elsewhere"] }));
@@ -178,7 +178,7 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
 }
 
 #[tokio::test]
-async fn what_is_somebody_elses_cannot_be_told_from_what_is_not_there() {
+async fn foreign_ids_get_the_same_answer_as_missing_ones() {
     let w = guarded().await;
     let there = w.enqueue(1).await;
     let batch = id_of(&w.post("/batches", json!({ "jobs": [{ "payload": 1 }] })).await.is(201));
@@ -229,7 +229,7 @@ async fn what_is_somebody_elses_cannot_be_told_from_what_is_not_there() {
 }
 
 #[tokio::test]
-async fn each_item_is_for_a_queue_that_is_its_callers() {
+async fn items_and_tokens_for_foreign_queues_are_forbidden() {
     let w = guarded().await;
     let producer = w.with_credential(&key("producer-elsewhere"));
     let answer = producer.post("/jobs", json!([{ "payload": 1 }, { "queue": "else", "payload": 2 }])).await.is(200);
@@ -255,7 +255,7 @@ async fn each_item_is_for_a_queue_that_is_its_callers() {
 }
 
 #[tokio::test]
-async fn the_same_idempotency_key_is_another_with_another_credential() {
+async fn idempotency_keys_are_separate_per_credential() {
     let w = World::plan().with_keys(&[
         ("a", "producer", "*"),
         ("b", "producer", "*"),
@@ -283,7 +283,7 @@ async fn the_same_idempotency_key_is_another_with_another_credential() {
 }
 
 #[tokio::test]
-async fn who_calls_too_often_waits_and_nobody_else_does() {
+async fn rate_limit_applies_per_key() {
     let keys = [("a", "producer", "*"), ("b", "producer", "*")];
     let w = World::plan().with_keys(&keys).flag("--rate-limit", "3").start().await;
     let (a, b) = (w.with_credential(&key("a")), w.with_credential(&key("b")));

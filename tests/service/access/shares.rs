@@ -26,7 +26,7 @@ async fn puts(client: &Client, queue: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn full_queue_limits_leave_room_for_other_keys() {
+async fn queue_limit_reserves_room_for_other_keys() {
     let w = two_keys().flag("--max-queues", "32").start().await;
     let (a, b) = (own(&w, "a"), own(&w, "b"));
     for n in 0..24 {
@@ -46,7 +46,7 @@ async fn full_queue_limits_leave_room_for_other_keys() {
 }
 
 #[tokio::test]
-async fn deleted_queues_make_room_at_the_next_call() {
+async fn deleted_queues_free_their_place_in_the_limit() {
     let w = two_keys().flag("--max-queues", "8").start().await;
     let (a, (_second, other)) = (own(&w, "a"), w.start_instance().await);
     for n in 0..6 {
@@ -68,7 +68,7 @@ async fn deleted_queues_make_room_at_the_next_call() {
 }
 
 #[tokio::test]
-async fn full_connection_limits_leave_room_for_other_keys() {
+async fn connection_limit_reserves_room_for_other_keys() {
     let w = two_keys().flag("--max-connections", "32").start().await;
     let waits = |client: Client, queue: &str| {
         let call = json!({ "queues": [queue], "wait_ms": 20_000 });
@@ -115,7 +115,7 @@ async fn upload(w: &World, size: usize) -> TcpStream {
 }
 
 #[tokio::test]
-async fn full_memory_for_bodies_leaves_room_for_other_keys() {
+async fn body_memory_limit_reserves_room_for_other_keys() {
     const BODY: usize = 8 << 20;
     let w = two_keys().start().await;
     let (a, b) = (own(&w, "a"), own(&w, "b"));

@@ -53,7 +53,7 @@ async fn status(socket: &mut TcpStream) -> Option<u16> {
 }
 
 #[tokio::test]
-async fn what_is_said_of_queues_that_are_none_is_kept_nowhere_and_makes_no_work() {
+async fn anonymous_settle_of_unknown_queues_runs_no_script() {
     let w = World::plan().with_keys(&KEYS).start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
@@ -78,7 +78,7 @@ async fn what_is_said_of_queues_that_are_none_is_kept_nowhere_and_makes_no_work(
 }
 
 #[tokio::test]
-async fn whoever_holds_a_job_of_a_queue_that_the_registry_lost_may_still_settle_it() {
+async fn settle_works_when_the_registry_lost_the_queue() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
@@ -91,7 +91,7 @@ async fn whoever_holds_a_job_of_a_queue_that_the_registry_lost_may_still_settle_
 }
 
 #[tokio::test]
-async fn bodies_in_hand_take_no_more_of_the_memory_than_their_callers_share() {
+async fn anonymous_bodies_are_limited_to_their_memory_share() {
     let w = World::plan().with_keys(&KEYS).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_as("ann").await;
@@ -143,7 +143,7 @@ async fn bodies_in_hand_take_no_more_of_the_memory_than_their_callers_share() {
 }
 
 #[tokio::test]
-async fn a_body_or_a_head_of_a_stranger_is_not_long() {
+async fn anonymous_bodies_and_heads_have_size_limits() {
     let w = World::plan().with_keys(&KEYS).start().await;
     let announced = status(&mut half_a_body(&w, (1 << 20) + 1, 10, "").await).await;
     assert_eq!(announced, Some(413), "refused before it comes");
@@ -182,7 +182,7 @@ async fn guess(client: &Client) -> usize {
 }
 
 #[tokio::test]
-async fn two_hundred_people_behind_one_address_settle_while_a_stranger_there_guesses() {
+async fn guesses_from_an_address_do_not_block_valid_settles() {
     let w = World::plan().with_keys(&KEYS).start().await;
     w.enqueue_many((0..200).map(|n| json!({ "payload": n }))).await;
     let mut people = Vec::new();
@@ -220,7 +220,7 @@ async fn two_hundred_people_behind_one_address_settle_while_a_stranger_there_gue
 }
 
 #[tokio::test]
-async fn strangers_behind_a_proxy_are_told_apart_only_if_the_proxy_is_trusted() {
+async fn forwarded_addresses_count_only_from_trusted_proxies() {
     let mut w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.0/8").start().await;
     let miss = |client: &Client, from: &str, n: usize| {
         let items: Vec<_> = (0..100).map(|i| complete(&made_up("default", n * 100 + i))).collect();
@@ -241,7 +241,7 @@ async fn strangers_behind_a_proxy_are_told_apart_only_if_the_proxy_is_trusted() 
 
 /// Proxies write an address in more forms than one; a form that is none is said in the log, and not at every call.
 #[tokio::test]
-async fn a_forwarded_address_that_is_none_is_logged_once() {
+async fn invalid_forwarded_address_is_logged_once() {
     let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
     let stranger = w.without_credential();
     let call = async |forwarded: &str| {
@@ -265,7 +265,7 @@ async fn a_forwarded_address_that_is_none_is_logged_once() {
 
 /// Addresses behind a proxy that names ports are told apart: what one misses is not another's.
 #[tokio::test]
-async fn callers_behind_a_proxy_with_ports_are_told_apart() {
+async fn forwarded_addresses_are_compared_without_ports() {
     let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
     let stranger = w.without_credential();
     let miss = async |forwarded: &str, times: usize| {

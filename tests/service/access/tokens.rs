@@ -16,7 +16,7 @@ async fn reserves(client: &Client, status: u16) -> bool {
 }
 
 #[tokio::test]
-async fn keys_are_replaced_while_the_service_runs() {
+async fn keys_file_is_reloaded_while_the_service_runs() {
     let w = World::plan().with_keys(&[("old", "worker", "*")]).start().await;
     let (old, new) = (w.with_credential(&key("old")), w.with_credential(&key("new")));
     assert!(reserves(&old, 200).await && reserves(&new, 401).await);
@@ -45,7 +45,7 @@ async fn keys_are_replaced_while_the_service_runs() {
 }
 
 #[tokio::test]
-async fn whose_key_is_taken_away_learns_no_more() {
+async fn removed_key_ends_its_event_stream() {
     let w = World::plan().with_keys(&[("old", "operator", "*")]).start().await;
     let (mut staying, mut leaving) = (w.listen("").await, w.with_credential(&key("old")).listen("").await);
     fs::write(w.folder().join("keys"), keys_file_line("root", "operator", "*")).expect("written");
@@ -57,7 +57,7 @@ async fn whose_key_is_taken_away_learns_no_more() {
 }
 
 #[tokio::test]
-async fn a_key_is_made_on_the_command_line_and_a_token_too() {
+async fn key_and_token_commands_print_working_credentials() {
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     let made = run(program(["key", "bot", "worker", "default"])).await;
     assert!(made.status.success(), "{made:?}");
@@ -86,7 +86,7 @@ async fn a_key_is_made_on_the_command_line_and_a_token_too() {
 }
 
 #[tokio::test]
-async fn a_token_is_one_workers_and_shows_her_reservation_to_nobody_else() {
+async fn token_sees_only_its_own_workers_reservations() {
     let w = World::plan().with_keys(&[("web", "producer", "*"), ("bot", "worker", "*")]);
     let w = w.flag("--token-secret", SECRET).start().await;
     w.send_enqueue(json!({ "queue": "reviews", "payload": 1 })).await.is(201);
@@ -127,7 +127,7 @@ async fn a_token_is_one_workers_and_shows_her_reservation_to_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_secret_goes_away_in_two_steps() {
+async fn token_secret_is_rotated_in_two_steps() {
     let new = "the secret that comes after the first";
     let mut w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     let (old, by_new) = (signed(SECRET, json!({})), signed(new, json!({})));
@@ -148,7 +148,7 @@ async fn a_secret_goes_away_in_two_steps() {
 }
 
 #[tokio::test]
-async fn an_issuer_outside_is_known_by_its_public_keys() {
+async fn jwks_tokens_need_a_listed_key_and_valid_claims() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("jwks.json");
     let jwks = include_str!("../../keys/jwks.json");
@@ -203,7 +203,7 @@ async fn an_issuer_outside_is_known_by_its_public_keys() {
 }
 
 #[tokio::test]
-async fn nothing_secret_is_ever_said() {
+async fn logs_and_metrics_contain_no_secrets() {
     let mut plan = World::plan().with_keys(&[("web", "producer", "*")]).flag("--token-secret", SECRET);
     plan = plan.flag("--log-format", "json").trace_logs();
     let w = plan.start().await;
@@ -232,7 +232,7 @@ async fn nothing_secret_is_ever_said() {
 }
 
 #[tokio::test]
-async fn it_does_not_start_with_keys_that_it_cannot_read() {
+async fn start_is_refused_with_unreadable_credential_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("keys");
     for (flag, text, word) in [
@@ -255,7 +255,7 @@ async fn it_does_not_start_with_keys_that_it_cannot_read() {
 }
 
 #[tokio::test]
-async fn failed_credentials_are_counted_by_reason_and_told_apart_nowhere_else() {
+async fn auth_failures_show_their_reason_only_in_metrics() {
     let w = World::plan().with_keys(&[("web", "producer", "a-*")]).flag("--token-secret", SECRET).start().await;
     let now = jsonwebtoken::get_current_timestamp();
     let other = "another secret that is as long as ours is";

@@ -10,7 +10,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn a_batch_is_called_off_and_those_at_work_may_finish() {
+async fn cancelled_batch_lets_reserved_jobs_finish() {
     let w = World::start().await;
     let jobs = json!([
         { "payload": 0 }, { "payload": 1 }, { "payload": 2 }, { "payload": 3 }, { "payload": 4, "delay_ms": 60_000 },
@@ -73,7 +73,7 @@ async fn comes_back(w: &World, how: &str, held: &ReservedJob) {
 }
 
 #[tokio::test]
-async fn whoever_gives_back_a_job_of_a_batch_that_was_called_off_gives_it_back_for_good() {
+async fn jobs_returned_to_a_cancelled_batch_are_cancelled() {
     let w = World::start().await;
     for (round, how) in RETURNS.into_iter().enumerate() {
         let jobs = json!([{ "payload": 0, "locks": ["site"] }, { "payload": 1, "locks": ["site"] }]);
@@ -94,7 +94,7 @@ async fn whoever_gives_back_a_job_of_a_batch_that_was_called_off_gives_it_back_f
 }
 
 #[tokio::test]
-async fn a_batch_may_be_called_off_before_anybody_has_taken_anything_of_it() {
+async fn batch_without_reservations_is_cancelled_at_once() {
     let w = World::start().await;
     for batch in [
         json!({ "jobs": items(0..5) }),
@@ -117,7 +117,7 @@ async fn a_batch_may_be_called_off_before_anybody_has_taken_anything_of_it() {
 }
 
 #[tokio::test]
-async fn of_a_large_batch_nothing_is_handed_out_once_it_is_called_off() {
+async fn cancelled_large_batch_hands_out_no_more_jobs() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let id = w.create_batch(json!({ "concurrency": 20, "jobs": items(0..3_000) })).await;
@@ -145,7 +145,7 @@ async fn of_a_large_batch_nothing_is_handed_out_once_it_is_called_off() {
 }
 
 #[tokio::test]
-async fn a_job_of_a_batch_that_is_cancelled_or_purged_stays_in_its_results() {
+async fn cancelled_and_purged_jobs_stay_in_batch_results() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "concurrency": 1, "jobs": items(0..6) })).await;
     let held = w.reserve().await;
@@ -170,7 +170,7 @@ async fn a_job_of_a_batch_that_is_cancelled_or_purged_stays_in_its_results() {
 }
 
 #[tokio::test]
-async fn the_dead_of_a_batch_that_was_called_off_do_not_rise() {
+async fn dead_jobs_of_a_cancelled_batch_cannot_be_requeued() {
     let w = World::start().await;
     let jobs = json!([{ "payload": 0, "max_attempts": 1 }, { "payload": 1 }, { "payload": 2 }]);
     let id = w.create_batch(json!({ "jobs": jobs })).await;
@@ -193,7 +193,7 @@ async fn the_dead_of_a_batch_that_was_called_off_do_not_rise() {
 }
 
 #[tokio::test]
-async fn nothing_that_is_done_to_its_jobs_changes_a_batch_that_has_ended() {
+async fn job_changes_do_not_alter_an_ended_batch() {
     let w = World::start().await;
     let jobs = json!([{ "payload": 0, "max_attempts": 1 }, { "payload": 1, "max_attempts": 1 }, { "payload": 2 }]);
     let id = w.create_batch(json!({ "jobs": jobs })).await;

@@ -30,7 +30,7 @@ async fn stored(w: &World, count: usize) -> usize {
 }
 
 #[tokio::test]
-async fn a_creation_whose_service_is_killed_is_removed_when_it_has_stalled_for_a_minute() {
+async fn stalled_batch_creation_is_removed_after_a_minute() {
     let mut w = World::start().await;
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
     for (round, count) in [1, 4_000, 8_000].into_iter().enumerate() {
@@ -61,7 +61,7 @@ async fn a_creation_whose_service_is_killed_is_removed_when_it_has_stalled_for_a
 }
 
 #[tokio::test]
-async fn a_creation_that_was_cut_off_is_made_whole_by_the_same_call() {
+async fn repeated_call_finishes_an_interrupted_creation() {
     let mut w = World::start().await;
     let batch = json!({ "concurrency": 5, "jobs": items(0..10_000) });
     let creation = tokio::spawn({
@@ -96,7 +96,7 @@ async fn a_creation_that_was_cut_off_is_made_whole_by_the_same_call() {
 }
 
 #[tokio::test]
-async fn a_batch_whose_service_is_killed_when_all_of_it_is_stored_is_opened_by_the_sweep() {
+async fn sweep_opens_a_fully_stored_batch_after_a_crash() {
     let mut w = World::start().await;
     for concurrency in [json!(1_000), Value::Null] {
         let mut batch = json!({ "jobs": items(0..10_000) });
@@ -131,7 +131,7 @@ async fn a_batch_whose_service_is_killed_when_all_of_it_is_stored_is_opened_by_t
 }
 
 #[tokio::test]
-async fn a_batch_whose_service_is_killed_while_it_is_called_off_is_called_off_by_the_sweep() {
+async fn sweep_finishes_an_interrupted_batch_cancel() {
     let mut w = World::start().await;
     let id = w.create_batch(json!({ "concurrency": 3, "jobs": items(0..10_000) })).await;
     let held = w.reserve_all(json!({ "limit": 100 })).await;
@@ -160,7 +160,7 @@ async fn a_batch_whose_service_is_killed_while_it_is_called_off_is_called_off_by
 }
 
 #[tokio::test]
-async fn what_falls_due_while_its_batch_is_called_off_is_told_to_be_due_and_then_cancelled() {
+async fn due_jobs_of_a_cancelled_batch_end_as_cancelled() {
     let mut w = World::start().await;
     let late = (0..200).map(|n| json!({ "payload": n, "delay_ms": 60_000 }));
     let jobs: Vec<Value> = items(0..9_800).into_iter().chain(late).collect();
@@ -200,7 +200,7 @@ async fn work(client: Client, n: usize) {
 }
 
 #[tokio::test]
-async fn a_service_killed_under_load_strands_nobody_at_a_lock_or_in_a_batch() {
+async fn crash_under_load_strands_no_locked_or_batch_job() {
     let mut w = World::start().await;
     let locked = |n: usize| json!({ "payload": n, "locks": [format!("l{}", n % 3), format!("m{}", n % 4)] });
     let ids = w.enqueue_many((0..300).map(locked)).await;

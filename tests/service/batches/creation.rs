@@ -9,7 +9,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn ten_thousand_are_stored_at_once_and_worked_off_in_order() {
+async fn batch_of_ten_thousand_is_served_in_order() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "jobs": items(0..10_000) })).await;
     assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 10_000);
@@ -27,7 +27,7 @@ async fn ten_thousand_are_stored_at_once_and_worked_off_in_order() {
 }
 
 #[tokio::test]
-async fn one_bad_job_of_ten_thousand_and_nothing_is_stored() {
+async fn batch_with_one_invalid_job_stores_nothing() {
     let w = World::start().await;
     for bad in [0, 4_999, 9_999] {
         let mut jobs = items(0..10_000);
@@ -47,7 +47,7 @@ async fn one_bad_job_of_ten_thousand_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn nobody_gets_a_job_of_a_batch_that_is_not_whole() {
+async fn batch_is_invisible_until_all_jobs_are_stored() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     for concurrency in [json!(7), Value::Null] {
@@ -92,7 +92,7 @@ async fn nobody_gets_a_job_of_a_batch_that_is_not_whole() {
 }
 
 #[tokio::test]
-async fn a_creation_that_fills_redis_is_refused_and_nothing_of_it_is_left() {
+async fn batch_creation_that_fills_redis_is_rolled_back() {
     let w = World::start().await;
     w.enqueue("before").await;
     let used = async || -> u64 {

@@ -9,7 +9,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn a_batch_has_so_many_jobs_out_at_once_and_one_end_and_its_results_in_order() {
+async fn batch_concurrency_limits_reservations_until_it_completes() {
     let w = World::start().await;
     let request = json!({ "concurrency": 2, "priority": 30, "client": "acme ü", "jobs": items(0..5) });
     let batch = with_summed_counts(w.post("/batches", request).await.is(201));
@@ -81,7 +81,7 @@ async fn a_batch_has_so_many_jobs_out_at_once_and_one_end_and_its_results_in_ord
 }
 
 #[tokio::test]
-async fn a_batch_without_a_limit_may_be_out_as_a_whole() {
+async fn batch_without_concurrency_is_reserved_in_full() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "jobs": items(0..250) })).await;
     assert_eq!(w.batch(&id).await["concurrency"], Value::Null);
@@ -100,7 +100,7 @@ async fn a_batch_without_a_limit_may_be_out_as_a_whole() {
 }
 
 #[tokio::test]
-async fn a_batch_of_nothing_is_completed_at_once() {
+async fn empty_batch_completes_when_sealed() {
     let w = World::start().await;
     let batch = w.post("/batches", json!({ "jobs": [] })).await.is(201);
     assert_contains(&batch, json!({ "state": "completed", "counts": { "total": 0 } }));
@@ -117,7 +117,7 @@ async fn a_batch_of_nothing_is_completed_at_once() {
 }
 
 #[tokio::test]
-async fn a_batch_with_a_dead_job_has_failed_and_nobody_raises_the_dead_of_it_any_more() {
+async fn failed_batch_cannot_requeue_its_dead_jobs() {
     let w = World::start().await;
     let jobs = json!([{ "payload": 0 }, { "payload": 1, "max_attempts": 1 }, { "payload": 2, "max_attempts": 1 }]);
     let id = w.create_batch(json!({ "jobs": jobs })).await;
@@ -149,7 +149,7 @@ async fn a_batch_with_a_dead_job_has_failed_and_nobody_raises_the_dead_of_it_any
 }
 
 #[tokio::test]
-async fn a_job_of_a_batch_that_dies_and_is_completed_late_in_time_has_not_failed_the_batch() {
+async fn late_completion_of_a_dead_job_saves_its_open_batch() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "jobs": [{ "payload": 0, "max_attempts": 1 }, { "payload": 1 }] })).await;
     let held = w.reserve_all(json!({ "limit": 2 })).await;
@@ -168,7 +168,7 @@ async fn a_job_of_a_batch_that_dies_and_is_completed_late_in_time_has_not_failed
 }
 
 #[tokio::test]
-async fn a_batch_can_be_read_as_long_as_its_queue_keeps_what_has_ended_and_then_nothing_is_left() {
+async fn retention_removes_a_batch_with_all_its_jobs() {
     let w = World::start().await;
     w.update_settings(json!({ "retention_ms": 20_000 })).await;
     let id = w.create_batch(json!({ "concurrency": 7, "jobs": items(0..450) })).await;
@@ -202,7 +202,7 @@ async fn a_batch_can_be_read_as_long_as_its_queue_keeps_what_has_ended_and_then_
 }
 
 #[tokio::test]
-async fn the_poison_of_a_batch_dies_piece_by_piece() {
+async fn poison_jobs_of_a_batch_die_after_max_attempts() {
     let w = World::start().await;
     w.update_settings(json!({ "max_attempts": 4 })).await;
     let id = w.create_batch(json!({ "concurrency": 2, "jobs": vec![json!({ "payload": "poison" }); 3] })).await;

@@ -66,7 +66,7 @@ async fn work(client: Client, over: Arc<AtomicBool>, mut chance: Chance) {
 }
 
 #[tokio::test]
-async fn of_fifty_jobs_five_are_out_at_once_whatever_becomes_of_twenty_workers() {
+async fn batch_concurrency_holds_when_workers_crash() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let id = w.create_batch(json!({ "concurrency": 5, "jobs": items(0..50) })).await;
@@ -103,7 +103,7 @@ async fn of_fifty_jobs_five_are_out_at_once_whatever_becomes_of_twenty_workers()
 }
 
 #[tokio::test]
-async fn a_thousand_kills_cost_no_place() {
+async fn crashed_workers_return_their_batch_slots() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "concurrency": 5, "jobs": items(0..150) })).await;
     let (mut killed, mut left, mut chance) = (0, 150, Chance(7));
@@ -141,7 +141,7 @@ async fn a_thousand_kills_cost_no_place() {
 }
 
 #[tokio::test]
-async fn a_batch_ends_once_whoever_are_the_last() {
+async fn concurrent_last_completions_end_a_batch_once() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     for round in 0..40_usize {
@@ -169,7 +169,7 @@ async fn a_batch_ends_once_whoever_are_the_last() {
 }
 
 #[tokio::test]
-async fn several_batches_share_the_line_by_priority_and_each_keeps_to_its_limit() {
+async fn batches_share_a_queue_by_priority_and_own_limits() {
     let w = World::start().await;
     let mut ids = Vec::new();
     for (concurrency, priority) in [(3, 50), (2, 10), (4, 50)] {

@@ -10,7 +10,7 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn a_batch_that_breaks_a_rule_anywhere_is_refused_and_nothing_is_stored() {
+async fn invalid_batch_requests_are_refused_and_store_nothing() {
     let w = World::start().await;
     let cases: Vec<(Value, &[&str])> = vec![
         (json!({}), &["/jobs"]),
@@ -78,7 +78,7 @@ async fn a_batch_that_breaks_a_rule_anywhere_is_refused_and_nothing_is_stored() 
 }
 
 #[tokio::test]
-async fn the_jobs_of_a_batch_may_have_priorities_delays_and_locks() {
+async fn batch_jobs_follow_priority_delay_and_locks() {
     let w = World::start().await;
     w.enqueue_with(json!({ "payload": "outside", "priority": 0, "locks": ["site"] })).await;
     let outside = w.reserve().await;
@@ -120,7 +120,7 @@ async fn the_jobs_of_a_batch_may_have_priorities_delays_and_locks() {
 }
 
 #[tokio::test]
-async fn the_jobs_of_a_batch_are_nobodys_twins() {
+async fn batch_jobs_are_never_deduplicated() {
     let w = World::start().await;
     let before = w.enqueue("same").await;
     let same = vec![json!({ "payload": "same" }); 3];
@@ -140,7 +140,7 @@ async fn keyed(client: &Client, key: &str, batch: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_batch_created_twice_under_one_key_is_one_as_long_as_it_is_remembered() {
+async fn batch_idempotency_key_lasts_as_long_as_the_batch() {
     let w = World::start().await;
     let batch = json!({ "concurrency": 2, "jobs": items(0..300) });
     let first = keyed(&w, "k", &batch).await;
@@ -172,7 +172,7 @@ async fn a_batch_created_twice_under_one_key_is_one_as_long_as_it_is_remembered(
 }
 
 #[tokio::test]
-async fn many_who_create_the_same_batch_at_once_make_one() {
+async fn concurrent_creations_with_one_key_make_one_batch() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let batch = json!({ "concurrency": 5, "jobs": items(0..900) });
@@ -197,7 +197,7 @@ fn trace(n: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_call_that_is_sent_again_with_another_trace_is_the_same_call() {
+async fn repeated_call_with_another_traceparent_has_one_effect() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let batch = json!({ "sealed": false, "jobs": items(0..900) }).to_string();

@@ -13,7 +13,7 @@ use crate::world::{
 const DAY: u64 = 86_400_000;
 
 #[tokio::test]
-async fn a_batch_is_filled_while_it_is_worked_on_and_ends_when_it_is_sealed() {
+async fn open_batch_completes_only_after_seal() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "sealed": false, "concurrency": 2, "jobs": items(0..3) })).await;
     assert_contains(
@@ -53,7 +53,7 @@ async fn a_batch_is_filled_while_it_is_worked_on_and_ends_when_it_is_sealed() {
 }
 
 #[tokio::test]
-async fn an_append_that_says_where_it_begins_may_be_sent_twice() {
+async fn append_with_offset_is_idempotent() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "sealed": false, "jobs": items(0..2) })).await;
     let total = async || w.recounted_batch(&id).await["counts"]["total"].as_u64().expect("a total");
@@ -87,7 +87,7 @@ async fn an_append_that_says_where_it_begins_may_be_sent_twice() {
 }
 
 #[tokio::test]
-async fn those_who_append_at_once_lose_nothing() {
+async fn concurrent_appends_lose_no_job() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let id = w.create_batch(json!({ "sealed": false, "concurrency": 50 })).await;
@@ -117,7 +117,7 @@ async fn those_who_append_at_once_lose_nothing() {
 }
 
 #[tokio::test]
-async fn of_an_append_and_a_seal_at_once_the_append_is_in_or_refused() {
+async fn append_racing_a_seal_is_stored_or_refused() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let (mut refused, mut ended) = (0, 0);
@@ -154,7 +154,7 @@ async fn of_an_append_and_a_seal_at_once_the_append_is_in_or_refused() {
 }
 
 #[tokio::test]
-async fn a_large_append_may_be_sent_twice_as_a_small_one_may() {
+async fn large_append_with_offset_is_idempotent() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "sealed": false, "concurrency": 3 })).await;
     for call in 0..3 {
@@ -170,7 +170,7 @@ async fn a_large_append_may_be_sent_twice_as_a_small_one_may() {
 }
 
 #[tokio::test]
-async fn an_append_for_which_there_is_no_room_puts_nothing_there() {
+async fn append_over_max_jobs_stores_nothing() {
     let w = World::start().await;
     w.update_settings(json!({ "max_jobs": 250 })).await;
     let id = w.create_batch(json!({ "sealed": false, "jobs": items(0..100) })).await;
@@ -187,7 +187,7 @@ async fn an_append_for_which_there_is_no_room_puts_nothing_there() {
 }
 
 #[tokio::test]
-async fn large_appends_at_once_are_each_there_once_or_not_at_all() {
+async fn concurrent_large_appends_are_atomic() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     for round in 0..4_usize {
@@ -220,7 +220,7 @@ async fn large_appends_at_once_are_each_there_once_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_batch_that_nobody_appends_to_for_a_day_is_sealed() {
+async fn open_batch_is_sealed_a_day_after_the_last_append() {
     let w = World::start().await;
     w.update_settings(json!({ "retention_ms": 30 * DAY })).await;
     let (empty, filled) = (

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::{RETENTION_MS, World, assert_contains, batch_verbs::items, number};
 
 #[tokio::test]
-async fn whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off() {
+async fn append_does_not_delay_opening_of_an_interrupted_batch() {
     let w = World::start().await;
     let (_service, halting) = w.as_user("~* &* +@all").await;
     // From now on it fails after the first step of an opening, and leaves the batch as a kill would.
@@ -20,7 +20,7 @@ async fn whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off() {
 }
 
 #[tokio::test]
-async fn a_new_retention_reaches_batches_that_have_ended_before() {
+async fn changed_retention_applies_to_ended_batches() {
     let w = World::start().await;
     let early = w.create_batch(json!({ "jobs": items(0..3) })).await;
     w.complete_all().await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, assert_contains, number};
 
 #[tokio::test]
-async fn an_ended_job_is_shown_with_the_priority_that_it_had_at_last() {
+async fn ended_job_shows_its_last_priority() {
     let w = World::start().await;
     let moved = async |payload: &str| {
         let id = w.enqueue_with(json!({ "payload": payload, "priority": 50 })).await;
@@ -40,7 +40,7 @@ async fn an_ended_job_is_shown_with_the_priority_that_it_had_at_last() {
 }
 
 #[tokio::test]
-async fn a_purge_comes_past_whatever_else_has_ended() {
+async fn purge_finds_jobs_behind_many_duplicate_stubs() {
     let w = World::start().await;
     w.enqueue("t").await;
     // More than one purge looks at, each remembered as an enqueue that met a twin.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, assert_contains, assert_events, id_of, number};
 
 #[tokio::test]
-async fn a_new_job_waits_in_its_place_with_its_key_taken() {
+async fn new_job_waits_and_holds_its_dedupe_key() {
     let w = World::start().await;
     let answer = w.send_enqueue(json!({ "payload": { "n": 1 } })).await;
     let said = answer.is(201);
@@ -29,7 +29,7 @@ async fn a_new_job_waits_in_its_place_with_its_key_taken() {
 }
 
 #[tokio::test]
-async fn a_job_keeps_all_that_its_enqueue_said() {
+async fn job_keeps_every_enqueue_option() {
     let w = World::start().await;
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let said = json!({
@@ -57,7 +57,7 @@ async fn a_job_keeps_all_that_its_enqueue_said() {
 }
 
 #[tokio::test]
-async fn a_delayed_job_is_not_handed_out_before_its_time_and_then_has_the_place_of_a_new_one() {
+async fn delayed_job_joins_the_end_of_the_queue_when_due() {
     let w = World::start().await;
     let delayed = w.send_enqueue(json!({ "payload": 1, "delay_ms": 60_000 })).await.is(201);
     assert_eq!(delayed["state"], "delayed");
@@ -77,7 +77,7 @@ async fn a_delayed_job_is_not_handed_out_before_its_time_and_then_has_the_place_
 }
 
 #[tokio::test]
-async fn a_run_at_is_a_time_of_redis() {
+async fn run_at_follows_the_redis_clock() {
     let w = World::start().await;
     let at = i64::try_from(w.engine.now().await + 90_000).expect("a time");
     let at = jiff::Timestamp::from_millisecond(at).expect("a time").to_string();
@@ -95,7 +95,7 @@ async fn a_run_at_is_a_time_of_redis() {
 }
 
 #[tokio::test]
-async fn an_array_stores_the_good_and_refuses_the_bad_each_by_itself() {
+async fn enqueue_array_refuses_only_invalid_items() {
     let w = World::start().await;
     let answer = w
         .post(
@@ -124,7 +124,7 @@ async fn an_array_stores_the_good_and_refuses_the_bad_each_by_itself() {
 }
 
 #[tokio::test]
-async fn a_thousand_at_once_stand_in_the_order_of_the_array() {
+async fn enqueue_array_keeps_its_order() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..1_000).map(|n| json!({ "payload": n }))).await;
     assert_eq!(ids.len(), 1_000);
@@ -141,7 +141,7 @@ async fn a_thousand_at_once_stand_in_the_order_of_the_array() {
 }
 
 #[tokio::test]
-async fn a_full_queue_takes_nothing_more_until_there_is_room() {
+async fn full_queue_refuses_jobs_until_there_is_room() {
     let w = World::start().await;
     w.update_settings(json!({ "max_jobs": 3, "max_attempts": 1 })).await;
     let dead = w.enqueue("dies").await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, assert_contains, id_of};
 
 #[tokio::test]
-async fn a_thousand_are_put_a_hundred_taken_and_a_hundred_settled_each_with_its_own_answer() {
+async fn bulk_calls_answer_each_item_in_order() {
     let w = World::start().await;
     // Every seventh is bad, every eleventh is the twin of the one before.
     let item = |n: u64| match (n % 7, n % 11) {
@@ -67,7 +67,7 @@ async fn a_thousand_are_put_a_hundred_taken_and_a_hundred_settled_each_with_its_
 }
 
 #[tokio::test]
-async fn a_job_without_a_limit_of_attempts_never_dies() {
+async fn job_with_zero_max_attempts_never_dies() {
     let w = World::start().await;
     w.update_settings(json!({ "max_attempts": 1 })).await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 0, "locks": ["site"] })).await;
@@ -92,7 +92,7 @@ async fn a_job_without_a_limit_of_attempts_never_dies() {
 }
 
 #[tokio::test]
-async fn several_workers_take_several_each_and_what_is_bad_in_one_call_hurts_no_other() {
+async fn invalid_items_do_not_affect_others_in_the_array() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 20 })).await;
     let ids = w.enqueue_many((0..100).map(|n| json!({ "payload": n, "client": format!("c{}", n % 5) }))).await;
@@ -131,7 +131,7 @@ fn long_text() -> String {
 }
 
 #[tokio::test]
-async fn the_items_of_a_call_are_done_in_their_order_however_long_they_are() {
+async fn items_of_one_reservation_are_applied_in_order() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0, "share_drafts": true })).await;
     w.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
@@ -156,7 +156,7 @@ async fn the_items_of_a_call_are_done_in_their_order_however_long_they_are() {
 }
 
 #[tokio::test]
-async fn a_long_result_that_does_not_fit_keeps_no_short_one_of_its_call_from_being_taken() {
+async fn large_result_refused_by_full_redis_fails_alone() {
     let w = World::start().await;
     w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_all(json!({ "limit": 4 })).await;
@@ -186,7 +186,7 @@ async fn strays_in(w: &World, set: &str, prefix: &str) {
 }
 
 #[tokio::test]
-async fn a_release_or_a_sweep_with_very_much_to_do_stops_and_says_so_and_the_next_goes_on() {
+async fn bounded_release_and_sweep_report_more_and_continue() {
     let w = World::start().await;
     w.enqueue(1).await;
     w.reserve_as("ann").await;

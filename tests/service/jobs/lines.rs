@@ -34,7 +34,7 @@ fn counted(lines: u64, created: u64, duplicates: u64, errors: u64) -> Value {
 }
 
 #[tokio::test]
-async fn each_line_is_a_job_in_its_place_and_a_bad_one_hinders_no_other() {
+async fn ndjson_lines_are_independent_and_keep_their_order() {
     let w = World::plan().flag("--max-payload-bytes", "100").start().await;
     let long = format!("{{\"payload\":\"{}\"}}", "x".repeat(20_000));
     let large = format!("{{\"payload\":\"{}\"}}", "x".repeat(100));
@@ -66,7 +66,7 @@ async fn each_line_is_a_job_in_its_place_and_a_bad_one_hinders_no_other() {
 }
 
 #[tokio::test]
-async fn with_a_key_a_longer_body_goes_on_and_a_changed_line_is_refused_alone() {
+async fn keyed_upload_continues_and_refuses_changed_lines() {
     let w = World::start().await;
     assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=3)).await), counted(3, 3, 0, 0));
     assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=5)).await), counted(5, 5, 0, 0));
@@ -90,7 +90,7 @@ fn size() -> u64 {
 }
 
 #[tokio::test]
-async fn a_body_that_is_cut_again_and_again_makes_each_job_once_in_constant_memory() {
+async fn interrupted_uploads_store_each_job_once() {
     const CUTS: u64 = 20;
     let (w, size) = (World::start().await, size());
     told(&sent(&w, "", None, numbered(0..1)).await);
@@ -125,7 +125,7 @@ async fn a_body_that_is_cut_again_and_again_makes_each_job_once_in_constant_memo
 }
 
 #[tokio::test]
-async fn who_reads_as_they_send_has_each_answer_before_the_next_line() {
+async fn upload_answers_each_line_as_it_arrives() {
     let w = World::start().await;
     let mut upload = Upload::begin(&w, "?answers=all", &[]).await;
     for n in 1..=3 {
@@ -141,7 +141,7 @@ async fn who_reads_as_they_send_has_each_answer_before_the_next_line() {
 }
 
 #[tokio::test]
-async fn who_reads_only_at_the_end_is_told_of_so_many_refusals_and_how_many_there_were() {
+async fn unread_upload_errors_are_limited_and_counted() {
     let w = World::start().await;
     let mut upload = Upload::begin(&w, "", &[]).await;
     for _ in 0..10 {
@@ -161,7 +161,7 @@ async fn who_reads_only_at_the_end_is_told_of_so_many_refusals_and_how_many_ther
 }
 
 #[tokio::test]
-async fn a_queue_that_is_full_or_not_the_callers_refuses_its_lines_alone() {
+async fn full_and_forbidden_queues_refuse_only_their_lines() {
     let w = World::plan().with_keys(&[("web", "producer", "default")]).start().await;
     w.update_settings(json!({ "max_jobs": 2 })).await;
     let web = w.with_credential(&key("web"));
@@ -176,7 +176,7 @@ async fn a_queue_that_is_full_or_not_the_callers_refuses_its_lines_alone() {
 }
 
 #[tokio::test]
-async fn whose_key_is_taken_away_puts_no_more_lines() {
+async fn removed_key_ends_its_uploads() {
     let w = World::plan().with_keys(&[("web", "producer", "*")]).start().await;
     let bearer = format!("Bearer {}", key("web"));
     let mut upload = Upload::begin(&w, "", &[("authorization", &bearer)]).await;
@@ -198,7 +198,7 @@ async fn whose_key_is_taken_away_puts_no_more_lines() {
 }
 
 #[tokio::test]
-async fn a_redis_that_is_away_ends_it_with_what_is_known_of_each_line() {
+async fn upload_reports_unstored_lines_when_redis_is_away() {
     let w = World::start().await;
     let mut upload = Upload::begin(&w, "", &[("idempotency-key", "k")]).await;
     assert!(upload.send(&numbered(1..=50)).await);
@@ -225,7 +225,7 @@ async fn a_redis_that_is_away_ends_it_with_what_is_known_of_each_line() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_told_to_end_says_how_far_it_came() {
+async fn shutdown_ends_uploads_with_a_summary() {
     let w = World::start().await;
     let (mut other, client) = w.start_instance().await;
     let mut upload = Upload::begin(&client, "", &[]).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::{ReservedJob, World, id_of};
 
 #[tokio::test]
-async fn a_payload_comes_back_byte_for_byte() {
+async fn payload_is_returned_byte_for_byte() {
     let w = World::start().await;
     let deep = format!("{}1{}", "[".repeat(127), "]".repeat(127));
     let long = format!("\"{}\"", "ä€🎉".repeat(20_000));
@@ -50,7 +50,7 @@ async fn a_payload_comes_back_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_large_payload_is_kept_and_too_large_a_one_is_refused() {
+async fn payload_over_256_kib_is_refused() {
     let w = World::start().await;
     let of = |kib: usize| format!("\"{}\"", "x".repeat((kib << 10) - 2));
     for kib in [1, 2, 200, 256] {
@@ -79,7 +79,7 @@ async fn a_large_payload_is_kept_and_too_large_a_one_is_refused() {
 }
 
 #[tokio::test]
-async fn the_operator_says_how_large_a_payload_may_be() {
+async fn max_payload_bytes_limits_payloads_and_results() {
     let w = World::plan().flag("--max-payload-bytes", "10").start().await;
     w.post_text("/jobs", r#"{"payload":"12345678"}"#).await.is(201);
     w.post_text("/jobs", r#"{"payload":"123456789"}"#).await.refused("too-large");
@@ -90,7 +90,7 @@ async fn the_operator_says_how_large_a_payload_may_be() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_or_too_deep_is_refused_and_stores_nothing() {
+async fn invalid_or_too_deep_json_stores_nothing() {
     let w = World::start().await;
     let deep = |n: usize| format!(r#"{{"payload":{}{}}}"#, "[".repeat(n), "]".repeat(n));
     for n in [128, 200] {

@@ -9,7 +9,7 @@ async fn keyed(w: &World, path: &str, key: &str, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn an_enqueue_with_the_same_key_makes_one_job_for_as_long_as_the_job_is_remembered() {
+async fn enqueue_idempotency_key_lasts_as_long_as_the_job() {
     let w = World::start().await;
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
     let body = || json!({ "payload": 1, "dedupe": false });
@@ -34,7 +34,7 @@ async fn an_enqueue_with_the_same_key_makes_one_job_for_as_long_as_the_job_is_re
 }
 
 #[tokio::test]
-async fn another_body_under_the_same_key_is_refused() {
+async fn idempotency_key_with_another_body_is_refused() {
     let w = World::start().await;
     keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(201);
     for other in
@@ -95,7 +95,7 @@ async fn idempotency_key_ignores_how_json_is_spelled() {
 }
 
 #[tokio::test]
-async fn an_enqueue_that_met_a_twin_is_answered_the_same_after_the_twin_has_ended() {
+async fn repeated_duplicate_keeps_its_answer_after_completion() {
     let w = World::start().await;
     let twin = w.enqueue(1).await;
     let first = keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(200);
@@ -112,7 +112,7 @@ async fn an_enqueue_that_met_a_twin_is_answered_the_same_after_the_twin_has_ende
 }
 
 #[tokio::test]
-async fn an_array_is_repeated_item_by_item() {
+async fn repeated_array_returns_the_same_items() {
     let w = World::start().await;
     let body = json!([{ "payload": 1, "dedupe": false }, { "payload": 1, "dedupe": false }, { "payload": 2, "queue": "other" }, { "priority": 1 }]);
     let first = keyed(&w, "/jobs", "k", body.clone()).await.is(200);
@@ -123,7 +123,7 @@ async fn an_array_is_repeated_item_by_item() {
 }
 
 #[tokio::test]
-async fn an_array_of_another_body_is_refused_whole_and_nothing_of_it_is_stored() {
+async fn changed_array_under_a_used_key_stores_nothing() {
     let w = World::start().await;
     let job = |n: u64| json!({ "payload": n, "dedupe": false });
     let elsewhere = |n: u64| json!({ "payload": n, "dedupe": false, "queue": "other" });
@@ -156,7 +156,7 @@ async fn an_array_of_another_body_is_refused_whole_and_nothing_of_it_is_stored()
 }
 
 #[tokio::test]
-async fn the_same_array_again_completes_what_a_cut_first_try_left() {
+async fn repeated_array_adds_items_that_failed_before() {
     let w = World::start().await;
     let body: Value = (0..4).map(|n| json!({ "payload": n, "dedupe": false })).collect();
     w.update_settings(json!({ "max_jobs": 2 })).await;
@@ -172,7 +172,7 @@ async fn the_same_array_again_completes_what_a_cut_first_try_left() {
 }
 
 #[tokio::test]
-async fn two_bodies_that_race_under_one_key_never_make_two_jobs_for_one_index() {
+async fn racing_arrays_under_one_key_store_each_index_once() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     for turn in 0..10 {
@@ -196,7 +196,7 @@ async fn two_bodies_that_race_under_one_key_never_make_two_jobs_for_one_index() 
 }
 
 #[tokio::test]
-async fn a_reserve_repeated_under_its_key_gives_the_same_jobs_and_changes_nothing() {
+async fn repeated_reserve_with_a_key_returns_the_same_jobs() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..5).map(|n| json!({ "payload": n }))).await;
@@ -228,7 +228,7 @@ async fn a_reserve_repeated_under_its_key_gives_the_same_jobs_and_changes_nothin
 }
 
 #[tokio::test]
-async fn a_reserve_under_a_key_whose_reservations_have_ended_is_a_new_one() {
+async fn reserve_key_is_reusable_after_its_leases_expire() {
     let w = World::start().await;
     w.enqueue(1).await;
     let first = keyed(&w, "/jobs/reserve", "k", json!({ "worker": "ann" })).await.is(200);
@@ -240,7 +240,7 @@ async fn a_reserve_under_a_key_whose_reservations_have_ended_is_a_new_one() {
 }
 
 #[tokio::test]
-async fn whoever_lost_the_answer_has_it_by_asking_again() {
+async fn repeated_call_returns_a_lost_answer() {
     let w = World::plan().with_proxy().start().await;
     let lost = async |path: &str, body: Value| {
         for _ in 0..6 {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, assert_contains, id_of, number, percent_encode};
 
 #[tokio::test]
-async fn a_queue_says_how_it_is() {
+async fn queue_shows_counts_ages_and_totals() {
     let w = World::start().await;
     w.enqueue(1).await;
     w.advance_clock(5_000);
@@ -30,7 +30,7 @@ async fn a_queue_says_how_it_is() {
 }
 
 #[tokio::test]
-async fn lists_are_paged_in_order_without_a_gap_or_a_repetition() {
+async fn job_list_pages_are_complete_and_ordered() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..25).map(|n| json!({ "payload": n, "priority": n % 3 }))).await;
     let mut sorted: Vec<_> = (0..25).collect();
@@ -58,7 +58,7 @@ async fn pages(w: &World, query: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_list_can_be_asked_for_one_client_or_one_worker() {
+async fn job_list_filters_by_client_and_worker() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..12).map(|n| json!({ "payload": n, "client": format!("c {}", n % 2) }))).await;
@@ -81,7 +81,7 @@ async fn a_list_can_be_asked_for_one_client_or_one_worker() {
 }
 
 #[tokio::test]
-async fn the_feed_of_results_goes_on_where_it_was_left() {
+async fn completed_feed_continues_after_its_cursor() {
     let w = World::start().await;
     let mut done = Vec::new();
     let mut after = String::new();
@@ -116,7 +116,7 @@ async fn the_feed_of_results_goes_on_where_it_was_left() {
 }
 
 #[tokio::test]
-async fn one_sees_who_holds_what() {
+async fn worker_list_shows_reserved_jobs_without_secrets() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 2 })).await;
     w.enqueue_many((0..6).map(|n| json!({ "payload": n }))).await;
@@ -180,7 +180,7 @@ async fn one_sees_who_holds_what() {
 }
 
 #[tokio::test]
-async fn whoever_asks_what_a_worker_has_need_not_say_that_it_is_reserved() {
+async fn worker_filter_implies_the_reserved_state() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_as("ann").await;
@@ -197,7 +197,7 @@ async fn whoever_asks_what_a_worker_has_need_not_say_that_it_is_reserved() {
 }
 
 #[tokio::test]
-async fn whoever_names_a_state_that_is_none_is_told_which_there_are() {
+async fn unknown_state_is_refused_with_the_valid_states() {
     let w = World::start().await;
     w.enqueue(1).await;
     for (method, path) in [("GET", "/queues/default/jobs?state=done"), ("DELETE", "/queues/default?state=done")] {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::{World, assert_events, id_of};
 
 #[tokio::test]
-async fn the_same_payload_is_the_same_job_while_it_lives() {
+async fn equal_payload_is_a_duplicate_until_the_job_ends() {
     let w = World::start().await;
     let first = w.enqueue_with(json!({ "payload": { "a": 1, "b": [1, 2] } })).await;
     let place = w.score_of(&first).await;
@@ -31,7 +31,7 @@ async fn the_same_payload_is_the_same_job_while_it_lives() {
 }
 
 #[tokio::test]
-async fn payloads_are_the_same_by_their_text_and_not_by_what_a_parser_makes_of_it() {
+async fn payloads_are_compared_by_canonical_text() {
     let w = World::start().await;
     let id = async |payload: &str| {
         let answer = w.post_text("/jobs", format!(r#"{{"payload":{payload}}}"#)).await;
@@ -68,7 +68,7 @@ async fn payloads_are_the_same_by_their_text_and_not_by_what_a_parser_makes_of_i
 }
 
 #[tokio::test]
-async fn the_key_of_a_job_is_its_clients_and_its_queues() {
+async fn dedupe_keys_are_separate_per_client_and_queue() {
     let w = World::start().await;
     let mut ids = Vec::new();
     for job in [
@@ -94,7 +94,7 @@ async fn the_key_of_a_job_is_its_clients_and_its_queues() {
 }
 
 #[tokio::test]
-async fn a_queue_may_do_without_deduplication() {
+async fn queue_setting_disables_deduplication() {
     let w = World::start().await;
     w.update_settings(json!({ "dedupe": false })).await;
     let (first, second) = (w.enqueue(1).await, w.enqueue(1).await);
@@ -109,7 +109,7 @@ async fn a_queue_may_do_without_deduplication() {
 
 /// Whichever of the two ends first, and however: the other is what an equal job is told of.
 #[tokio::test]
-async fn a_requeued_job_is_a_twin_when_the_other_ends() {
+async fn requeued_job_shares_its_dedupe_key() {
     let w = World::start().await;
     w.update_settings(json!({ "max_attempts": 1 })).await;
     for (n, first_ends) in [(1, "requeued"), (2, "other"), (3, "both"), (4, "cancelled")] {

@@ -12,7 +12,7 @@ async fn told(w: &World) -> Value {
 }
 
 #[tokio::test]
-async fn a_completed_job_says_who_completed_it_since_when_and_how_long() {
+async fn completed_job_shows_worker_and_hold_time() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;
@@ -38,7 +38,7 @@ async fn a_completed_job_says_who_completed_it_since_when_and_how_long() {
 }
 
 #[tokio::test]
-async fn who_completes_late_is_named_with_the_reservation_that_they_had() {
+async fn late_completion_shows_its_own_reservation() {
     let w = World::start().await;
     w.stop_clock().await;
     for is_swept in [false, true] {
@@ -61,7 +61,7 @@ async fn who_completes_late_is_named_with_the_reservation_that_they_had() {
 }
 
 #[tokio::test]
-async fn who_lost_a_job_does_not_stand_where_the_one_stands_who_completed_it() {
+async fn lost_reservations_do_not_replace_the_completer() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let lost = w.reserve_as("bob").await;
@@ -81,7 +81,7 @@ async fn who_lost_a_job_does_not_stand_where_the_one_stands_who_completed_it() {
 }
 
 #[tokio::test]
-async fn the_results_of_a_batch_say_who_completed_each() {
+async fn batch_results_show_who_completed_each_job() {
     let w = World::start().await;
     w.stop_clock().await;
     let batch = w.create_batch(json!({ "jobs": [{ "payload": 0 }, { "payload": 1 }, { "payload": 2 }] })).await;
@@ -98,7 +98,7 @@ async fn the_results_of_a_batch_say_who_completed_each() {
 }
 
 #[tokio::test]
-async fn a_job_says_why_it_was_given_back_the_last_five_times() {
+async fn job_shows_reasons_of_its_last_five_reservations() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let long = "\u{fc}".repeat(128);

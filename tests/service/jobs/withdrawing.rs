@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{RETENTION_MS, World, assert_contains, assert_events, id_of, number};
 
 #[tokio::test]
-async fn a_waiting_job_can_be_cancelled_and_gives_up_its_payload_and_its_key() {
+async fn cancel_drops_payload_and_dedupe_key() {
     let w = World::start().await;
     let id = w.enqueue(json!({ "large": "x".repeat(2_000) })).await;
     let answer = w.cancel(&id).await.is(200);
@@ -26,7 +26,7 @@ async fn a_waiting_job_can_be_cancelled_and_gives_up_its_payload_and_its_key() {
 }
 
 #[tokio::test]
-async fn a_delayed_or_dead_job_can_be_cancelled_too() {
+async fn delayed_and_dead_jobs_can_be_cancelled() {
     let w = World::start().await;
     let delayed = w.enqueue_with(json!({ "payload": 1, "delay_ms": 1_000 })).await;
     let rested = w.enqueue(2).await;
@@ -44,7 +44,7 @@ async fn a_delayed_or_dead_job_can_be_cancelled_too() {
 }
 
 #[tokio::test]
-async fn a_reserved_job_is_cancelled_by_force_only_and_its_holder_learns_of_it() {
+async fn cancel_of_a_reserved_job_needs_force() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -63,7 +63,7 @@ async fn a_reserved_job_is_cancelled_by_force_only_and_its_holder_learns_of_it()
 }
 
 #[tokio::test]
-async fn what_is_completed_or_unknown_cannot_be_cancelled() {
+async fn completed_and_unknown_jobs_cannot_be_cancelled() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     w.complete(&w.reserve().await).await.is(200);
@@ -85,7 +85,7 @@ async fn what_is_completed_or_unknown_cannot_be_cancelled() {
 }
 
 #[tokio::test]
-async fn a_late_completion_does_not_bring_back_what_was_cancelled() {
+async fn late_completion_does_not_revive_a_cancelled_job() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -98,7 +98,7 @@ async fn a_late_completion_does_not_bring_back_what_was_cancelled() {
 }
 
 #[tokio::test]
-async fn ended_jobs_are_forgotten_when_their_retention_is_over() {
+async fn ended_jobs_are_removed_after_retention() {
     let w = World::start().await;
     w.update_settings(json!({ "retention_ms": 20_000 })).await;
     let completed = w.enqueue(json!({ "large": "x".repeat(2_000) })).await;
@@ -131,7 +131,7 @@ async fn ended_jobs_are_forgotten_when_their_retention_is_over() {
 }
 
 #[tokio::test]
-async fn no_more_ended_jobs_are_kept_than_the_queue_keeps_but_each_for_ten_seconds() {
+async fn retention_max_spares_jobs_younger_than_ten_seconds() {
     let w = World::start().await;
     w.update_settings(json!({ "retention_max": 2 })).await;
     let mut ids = Vec::new();
@@ -165,7 +165,7 @@ async fn retention_leaves_only_history_and_totals() {
 }
 
 #[tokio::test]
-async fn a_purge_removes_the_jobs_of_one_state_and_no_others() {
+async fn purge_removes_only_the_given_state() {
     let w = World::start().await;
     let one_of_each = async || {
         w.send_enqueue(json!({ "payload": "completed", "priority": 0 })).await.is(201);
@@ -212,7 +212,7 @@ async fn a_purge_removes_the_jobs_of_one_state_and_no_others() {
 }
 
 #[tokio::test]
-async fn a_purge_goes_on_until_nothing_is_left() {
+async fn purge_in_steps_removes_everything() {
     let w = World::start().await;
     w.enqueue_many((0..1_000).map(|n| json!({ "payload": n }))).await;
     w.enqueue_many((1_000..1_500).map(|n| json!({ "payload": n }))).await;

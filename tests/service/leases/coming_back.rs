@@ -15,7 +15,7 @@ async fn left_for_too_long(w: &World) -> (String, ReservedJob) {
 }
 
 #[tokio::test]
-async fn work_that_has_no_result_counts_after_the_grace_too() {
+async fn completion_without_result_counts_after_grace() {
     let w = World::start().await;
     let (id, held) = left_for_too_long(&w).await;
     w.sweep().await;
@@ -25,7 +25,7 @@ async fn work_that_has_no_result_counts_after_the_grace_too() {
 }
 
 #[tokio::test]
-async fn work_that_has_no_result_is_lost_when_the_grace_is_over_and_another_has_the_job() {
+async fn completion_after_grace_is_lost_to_a_new_holder() {
     let w = World::start().await;
     let (id, held) = left_for_too_long(&w).await;
     assert_eq!(w.reserve_as("bob").await.id, id);
@@ -44,7 +44,7 @@ async fn say(w: &World, path: &str, held: &ReservedJob, items: &[Value]) {
 }
 
 #[tokio::test]
-async fn who_leaves_for_a_while_and_then_for_good_has_left() {
+async fn abandon_after_grace_abandon_releases_at_once() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -55,7 +55,7 @@ async fn who_leaves_for_a_while_and_then_for_good_has_left() {
 }
 
 #[tokio::test]
-async fn the_last_that_was_typed_is_kept() {
+async fn last_draft_of_one_call_is_kept() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -67,7 +67,7 @@ async fn the_last_that_was_typed_is_kept() {
 }
 
 #[tokio::test]
-async fn what_was_typed_goes_with_a_job_that_its_batch_takes_along() {
+async fn draft_is_removed_with_a_cancelled_batch_job() {
     let w = World::start().await;
     let batch = w.create_batch(json!({ "jobs": [{ "payload": 1 }] })).await;
     let held = w.reserve_as("ann").await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::{World, assert_contains, assert_events, number};
 
 #[tokio::test]
-async fn at_299_seconds_a_job_is_still_reserved_and_at_300_it_is_back_in_its_place() {
+async fn lease_expires_after_300_seconds_to_the_same_place() {
     let w = World::start().await;
     let (first, second) = (w.enqueue(1).await, w.enqueue(2).await);
     let place = w.score_of(&first).await;
@@ -34,7 +34,7 @@ async fn at_299_seconds_a_job_is_still_reserved_and_at_300_it_is_back_in_its_pla
 }
 
 #[tokio::test]
-async fn a_reservation_lives_to_the_last_millisecond_and_not_one_longer() {
+async fn lease_ends_exactly_at_its_last_millisecond() {
     let w = World::start().await;
     w.stop_clock().await;
     let delayed = w.enqueue_with(json!({ "payload": 1, "delay_ms": 299_999 })).await;
@@ -58,7 +58,7 @@ async fn a_reservation_lives_to_the_last_millisecond_and_not_one_longer() {
 }
 
 #[tokio::test]
-async fn nobody_needs_a_sweep_for_300_seconds_to_mean_300_seconds() {
+async fn lease_expires_without_a_sweep() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -75,7 +75,7 @@ async fn nobody_needs_a_sweep_for_300_seconds_to_mean_300_seconds() {
 }
 
 #[tokio::test]
-async fn an_extension_starts_the_lease_again_from_now() {
+async fn extend_restarts_the_lease() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -97,7 +97,7 @@ async fn an_extension_starts_the_lease_again_from_now() {
 }
 
 #[tokio::test]
-async fn no_extension_reaches_further_than_the_longest_hold() {
+async fn extend_stops_at_max_hold() {
     let w = World::start().await;
     w.update_settings(json!({ "max_hold_ms": 400_000 })).await;
     w.enqueue(1).await;
@@ -111,7 +111,7 @@ async fn no_extension_reaches_further_than_the_longest_hold() {
 }
 
 #[tokio::test]
-async fn a_lease_is_the_calls_or_the_jobs_or_the_queues() {
+async fn lease_is_taken_from_call_job_or_queue() {
     let w = World::start().await;
     w.update_settings(json!({ "lease_ms": 20_000, "warn_ms": 5_000 })).await;
     w.enqueue(1).await;
@@ -127,7 +127,7 @@ async fn a_lease_is_the_calls_or_the_jobs_or_the_queues() {
 }
 
 #[tokio::test]
-async fn a_setting_that_changes_is_followed_by_jobs_that_did_not_say_otherwise() {
+async fn changed_lease_setting_applies_to_jobs_without_their_own() {
     let w = World::start().await;
     w.enqueue(1).await;
     w.enqueue(2).await;
@@ -138,7 +138,7 @@ async fn a_setting_that_changes_is_followed_by_jobs_that_did_not_say_otherwise()
 }
 
 #[tokio::test]
-async fn the_last_attempt_that_expires_is_the_jobs_death() {
+async fn expiry_of_the_last_attempt_moves_the_job_to_dead() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 2 })).await;
     let place = w.score_of(&id).await;
@@ -165,7 +165,7 @@ async fn the_last_attempt_that_expires_is_the_jobs_death() {
 }
 
 #[tokio::test]
-async fn attempts_are_the_queues_when_the_job_says_none() {
+async fn queue_max_attempts_applies_to_jobs_without_their_own() {
     let w = World::start().await;
     let (own, queues, without) = (
         w.enqueue_with(json!({ "payload": 1, "max_attempts": 2 })).await,
@@ -182,7 +182,7 @@ async fn attempts_are_the_queues_when_the_job_says_none() {
 }
 
 #[tokio::test]
-async fn the_background_task_does_it_by_itself() {
+async fn sweeper_expires_promotes_and_forgets() {
     let w = World::plan().sweep_every(20).start().await;
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
     let held = w.enqueue(1).await;

@@ -21,7 +21,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn what_was_typed_is_there_after_a_reload() {
+async fn draft_is_returned_on_resume() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -39,7 +39,7 @@ async fn what_was_typed_is_there_after_a_reload() {
 }
 
 #[tokio::test]
-async fn what_was_typed_outlives_the_reservation_and_is_for_nobody_else() {
+async fn draft_survives_expiry_for_its_worker_only() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -56,7 +56,7 @@ async fn what_was_typed_outlives_the_reservation_and_is_for_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_queue_may_share_what_was_typed() {
+async fn share_drafts_shows_drafts_to_other_workers() {
     let w = World::start().await;
     w.update_settings(json!({ "share_drafts": true })).await;
     w.enqueue(1).await;
@@ -69,7 +69,7 @@ async fn a_queue_may_share_what_was_typed() {
 }
 
 #[tokio::test]
-async fn a_draft_of_any_size_that_is_allowed_comes_back_byte_for_byte() {
+async fn draft_up_to_the_size_limit_is_returned_unchanged() {
     let w = World::plan().flag("--max-payload-bytes", "20000").start().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -85,7 +85,7 @@ async fn a_draft_of_any_size_that_is_allowed_comes_back_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_skipped_job_is_not_offered_again_and_at_once_to_others() {
+async fn skipped_job_is_offered_only_to_other_workers() {
     let w = World::start().await;
     let (first, second) = (w.enqueue(1).await, w.enqueue(2).await);
     w.skip(&w.reserve_as("ann").await).await;
@@ -104,7 +104,7 @@ async fn a_skipped_job_is_not_offered_again_and_at_once_to_others() {
 }
 
 #[tokio::test]
-async fn the_last_sixteen_who_skipped_a_job_are_remembered() {
+async fn job_remembers_its_last_sixteen_skips() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     for n in 0..17 {
@@ -118,7 +118,7 @@ async fn the_last_sixteen_who_skipped_a_job_are_remembered() {
 }
 
 #[tokio::test]
-async fn thousands_of_skipped_jobs_hide_no_other() {
+async fn many_skipped_jobs_hide_no_other_job() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     for batch in 0..2 {
@@ -138,7 +138,7 @@ async fn thousands_of_skipped_jobs_hide_no_other() {
 }
 
 #[tokio::test]
-async fn who_has_no_name_cannot_skip() {
+async fn skip_needs_a_worker_name() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
@@ -149,7 +149,7 @@ async fn who_has_no_name_cannot_skip() {
 }
 
 #[tokio::test]
-async fn a_closed_page_keeps_its_job_for_the_grace_and_no_longer() {
+async fn grace_keeps_the_lease_until_it_ends() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
@@ -172,7 +172,7 @@ async fn a_closed_page_keeps_its_job_for_the_grace_and_no_longer() {
 }
 
 #[tokio::test]
-async fn whoever_goes_on_after_leaving_has_not_left() {
+async fn extend_after_grace_abandon_restores_the_lease() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;
@@ -190,7 +190,7 @@ async fn whoever_goes_on_after_leaving_has_not_left() {
 }
 
 #[tokio::test]
-async fn the_beacon_of_an_older_page_does_nothing() {
+async fn abandon_with_an_old_resume_count_is_ignored() {
     let w = World::start().await;
     w.stop_clock().await;
     w.enqueue(1).await;
@@ -209,7 +209,7 @@ async fn the_beacon_of_an_older_page_does_nothing() {
 }
 
 #[tokio::test]
-async fn work_done_after_the_grace_counts_when_nobody_took_the_job() {
+async fn late_completion_after_grace_counts_if_job_is_free() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::{World, assert_contains, assert_events, keyspace};
 
 #[tokio::test]
-async fn an_abandoned_job_is_back_in_its_place_at_once_and_has_lost_nothing() {
+async fn abandoned_job_returns_to_its_place_at_once() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     w.enqueue(2).await;
@@ -36,7 +36,7 @@ async fn an_abandoned_job_is_back_in_its_place_at_once_and_has_lost_nothing() {
 }
 
 #[tokio::test]
-async fn an_abandoned_job_may_rest_first_and_keeps_its_place() {
+async fn abandon_with_delay_keeps_the_jobs_place() {
     let w = World::start().await;
     let (id, other) = (w.enqueue(1).await, w.enqueue(2).await);
     let place = w.score_of(&id).await;
@@ -57,7 +57,7 @@ async fn an_abandoned_job_may_rest_first_and_keeps_its_place() {
 }
 
 #[tokio::test]
-async fn a_failed_job_counts_an_attempt_and_says_what_went_wrong() {
+async fn fail_counts_an_attempt_and_keeps_five_errors() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let place = w.score_of(&id).await;
@@ -80,7 +80,7 @@ async fn a_failed_job_counts_an_attempt_and_says_what_went_wrong() {
 }
 
 #[tokio::test]
-async fn the_last_attempt_that_fails_is_the_jobs_death() {
+async fn failure_of_the_last_attempt_moves_the_job_to_dead() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 2 })).await;
     let place = w.score_of(&id).await;
@@ -104,7 +104,7 @@ async fn the_last_attempt_that_fails_is_the_jobs_death() {
 }
 
 #[tokio::test]
-async fn a_backoff_is_never_early_and_never_more_than_a_fifth_late() {
+async fn backoff_jitter_adds_at_most_a_fifth() {
     let w = World::start().await;
     w.update_settings(json!({ "backoff": { "type": "fixed", "delay_ms": 10_000 } })).await;
     let exponential = json!({ "type": "exponential", "delay_ms": 1_000, "max_ms": 5_000 });
@@ -134,7 +134,7 @@ async fn a_backoff_is_never_early_and_never_more_than_a_fifth_late() {
 }
 
 #[tokio::test]
-async fn an_operator_takes_a_job_from_its_holder_without_an_attempt() {
+async fn release_returns_jobs_without_an_attempt() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0, "max_attempts": 1 })).await;
     let ids = w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
@@ -164,7 +164,7 @@ async fn an_operator_takes_a_job_from_its_holder_without_an_attempt() {
 }
 
 #[tokio::test]
-async fn a_job_remembers_its_last_five_reservations_and_no_more() {
+async fn job_remembers_its_last_five_reservations() {
     let w = World::start().await;
     w.enqueue(1).await;
     let mut held = Vec::new();
@@ -181,7 +181,7 @@ async fn a_job_remembers_its_last_five_reservations_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_list_of_settlements_is_answered_item_by_item() {
+async fn settle_arrays_are_answered_item_by_item() {
     let w = World::start().await;
     w.enqueue_many((0..6).map(|n| json!({ "payload": n, "queue": if n < 4 { "default" } else { "other" } }))).await;
     let mut held = w.reserve_all(json!({ "limit": 4 })).await;
@@ -216,7 +216,7 @@ async fn a_list_of_settlements_is_answered_item_by_item() {
 }
 
 #[tokio::test]
-async fn so_many_attempts_are_so_many_hand_outs() {
+async fn max_attempts_equals_the_number_of_reservations() {
     let w = World::start().await;
     for attempts in [1, 4] {
         let id = w.enqueue_with(json!({ "payload": attempts, "max_attempts": attempts })).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, assert_contains, assert_events};
 
 #[tokio::test]
-async fn a_longest_hold_that_is_lowered_takes_nothing_away_that_was_granted() {
+async fn lowered_max_hold_keeps_granted_leases() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;
@@ -27,7 +27,7 @@ async fn a_longest_hold_that_is_lowered_takes_nothing_away_that_was_granted() {
 }
 
 #[tokio::test]
-async fn a_page_reloaded_after_the_longest_hold_was_lowered_has_its_job_until_the_old_deadline() {
+async fn resume_after_lowered_max_hold_keeps_the_deadline() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;
@@ -47,7 +47,7 @@ async fn a_page_reloaded_after_the_longest_hold_was_lowered_has_its_job_until_th
 }
 
 #[tokio::test]
-async fn a_worker_who_holds_more_than_a_mebibyte_gets_it_again_in_part_and_keeps_the_rest() {
+async fn resume_over_a_mebibyte_is_partial_and_loses_nothing() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 100, "dedupe": false })).await;
     let payload = "x".repeat(100_000);
@@ -72,7 +72,7 @@ async fn a_worker_who_holds_more_than_a_mebibyte_gets_it_again_in_part_and_keeps
 }
 
 #[tokio::test]
-async fn a_hundred_is_the_most_that_a_queue_may_let_one_worker_hold() {
+async fn worker_limit_is_at_most_one_hundred() {
     let w = World::start().await;
     w.patch("/queues/default", json!({ "worker_limit": 101 })).await.invalid_at(&["/worker_limit"]);
     w.update_settings(json!({ "worker_limit": 100 })).await;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, assert_contains, assert_events};
 
 #[tokio::test]
-async fn a_job_completed_in_time_keeps_the_result_and_frees_its_key() {
+async fn completion_keeps_the_result_and_frees_the_dedupe_key() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -30,7 +30,7 @@ async fn a_job_completed_in_time_keeps_the_result_and_frees_its_key() {
 }
 
 #[tokio::test]
-async fn the_same_completion_again_is_one_completion_and_another_result_is_kept_aside() {
+async fn repeated_completion_counts_once() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -54,7 +54,7 @@ async fn the_same_completion_again_is_one_completion_and_another_result_is_kept_
 }
 
 #[tokio::test]
-async fn a_person_who_comes_back_overdue_and_unswept_keeps_the_work() {
+async fn overdue_completion_counts_before_a_sweep() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
@@ -71,7 +71,7 @@ async fn a_person_who_comes_back_overdue_and_unswept_keeps_the_work() {
 }
 
 #[tokio::test]
-async fn a_person_who_comes_back_late_keeps_the_work_when_nobody_took_the_job() {
+async fn late_completion_counts_while_the_job_is_free() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -90,7 +90,7 @@ async fn a_person_who_comes_back_late_keeps_the_work_when_nobody_took_the_job() 
 }
 
 #[tokio::test]
-async fn a_person_who_comes_back_late_brings_a_dead_job_to_its_end() {
+async fn late_completion_completes_a_dead_job() {
     let w = World::start().await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
@@ -105,7 +105,7 @@ async fn a_person_who_comes_back_late_brings_a_dead_job_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_person_who_comes_back_after_somebody_else_took_the_job_changes_nothing() {
+async fn late_completion_does_not_affect_a_new_holder() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let ann = w.reserve_as("ann").await;
@@ -128,7 +128,7 @@ async fn a_person_who_comes_back_after_somebody_else_took_the_job_changes_nothin
 }
 
 #[tokio::test]
-async fn only_the_latest_reservation_may_be_late() {
+async fn late_completion_needs_the_latest_reservation() {
     let w = World::start().await;
     w.enqueue(1).await;
     let first = w.reserve_as("ann").await;
@@ -143,7 +143,7 @@ async fn only_the_latest_reservation_may_be_late() {
 }
 
 #[tokio::test]
-async fn who_gave_a_job_back_or_failed_it_cannot_complete_it_any_more() {
+async fn returned_reservation_cannot_complete() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let mut expected = Vec::new();
@@ -162,7 +162,7 @@ async fn who_gave_a_job_back_or_failed_it_cannot_complete_it_any_more() {
 }
 
 #[tokio::test]
-async fn the_last_five_results_that_came_too_late_are_kept_and_go_with_the_job() {
+async fn last_five_late_results_are_kept_with_the_job() {
     let w = World::start().await;
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
     let id = w.enqueue(1).await;
@@ -183,7 +183,7 @@ async fn the_last_five_results_that_came_too_late_are_kept_and_go_with_the_job()
 }
 
 #[tokio::test]
-async fn a_reservation_that_never_was_is_unknown_and_leaves_no_trace() {
+async fn unknown_reservation_is_refused_without_a_trace() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let job = w.job(&id).await;
@@ -202,7 +202,7 @@ async fn a_reservation_that_never_was_is_unknown_and_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn a_result_may_be_any_json_or_none() {
+async fn result_is_returned_byte_for_byte() {
     let w = World::start().await;
     for result in ["null", "0", "[]", r#"{"a":1,"a":2}"#, "1e400", "9007199254740993", r#""ü\u0000""#] {
         let id = w.enqueue(result).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::world::{Fault, World, assert_contains, assert_events, eventually, id_of, number};
 
 #[tokio::test]
-async fn a_release_finds_nobody_to_take_an_overdue_job_from() {
+async fn release_expires_an_overdue_job() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -25,7 +25,7 @@ async fn a_release_finds_nobody_to_take_an_overdue_job_from() {
 }
 
 #[tokio::test]
-async fn a_release_of_all_that_a_worker_holds_counts_only_what_they_still_hold() {
+async fn worker_release_counts_only_live_leases() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
@@ -43,7 +43,7 @@ async fn a_release_of_all_that_a_worker_holds_counts_only_what_they_still_hold()
 }
 
 #[tokio::test]
-async fn an_overdue_job_is_withdrawn_without_force() {
+async fn overdue_job_is_cancelled_without_force() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;
@@ -59,7 +59,7 @@ async fn an_overdue_job_is_withdrawn_without_force() {
 }
 
 /// A reserve waits for another to be answered, and the background task comes by between the two.
-async fn a_short_lease_that_begins_behind_the_background_task_ends_in_time() {
+async fn short_lease_behind_a_sweep_expires_in_time() {
     let w = World::plan().with_proxy().sweep_every(400).start().await;
     let ids = w.enqueue_many((0..2).map(|n| json!({ "payload": n }))).await;
     w.proxy().set_fault(Fault::Freeze);
@@ -82,14 +82,14 @@ async fn a_short_lease_that_begins_behind_the_background_task_ends_in_time() {
 }
 
 #[tokio::test]
-async fn what_falls_due_in_a_second_is_not_left_for_ten() {
+async fn short_leases_racing_the_sweeper_expire_in_time() {
     // Whether it does come between them is chance: in one of several worlds it does.
-    let story = a_short_lease_that_begins_behind_the_background_task_ends_in_time;
+    let story = short_lease_behind_a_sweep_expires_in_time;
     tokio::join!(story(), story(), story(), story());
 }
 
 #[tokio::test]
-async fn a_queue_that_cannot_be_swept_does_not_keep_the_others_from_it() {
+async fn broken_queue_does_not_stop_sweeps_of_others() {
     let w = World::plan().sweep_every(100).start().await;
     let sound: Vec<_> = (0..40).map(|n| json!({ "queue": format!("q{n}"), "payload": n, "delay_ms": 1_000 })).collect();
     let broken = w.enqueue_with(json!({ "queue": "broken", "payload": 1 })).await;
@@ -110,7 +110,7 @@ async fn a_queue_that_cannot_be_swept_does_not_keep_the_others_from_it() {
 }
 
 #[tokio::test]
-async fn an_expiry_is_the_end_at_the_last_attempt_and_never_before() {
+async fn expiry_kills_a_job_only_at_its_last_attempt() {
     let w = World::start().await;
     w.update_settings(json!({ "max_attempts": 2 })).await;
     let usual = w.enqueue(1).await;
@@ -132,7 +132,7 @@ async fn an_expiry_is_the_end_at_the_last_attempt_and_never_before() {
 }
 
 #[tokio::test]
-async fn however_much_is_overdue_whoever_asks_is_given_what_is_back_and_nothing_that_they_hold_no_more() {
+async fn reserve_never_resumes_an_expired_lease_in_a_backlog() {
     const MANY: usize = 1_300;
     let w = World::start().await;
     for part in 0..MANY / 100 {
@@ -155,7 +155,7 @@ async fn however_much_is_overdue_whoever_asks_is_given_what_is_back_and_nothing_
 
 /// As docs/guarantees.md says: all that time passes at once, and does not come back.
 #[tokio::test]
-async fn a_jump_forward_ends_leases_delays_and_retention() {
+async fn clock_jump_forward_ends_leases_delays_and_retention() {
     const DAYS: i64 = 400 * 86_400_000;
     let w = World::start().await;
     let keyed = async || w.request("POST", "/jobs").header("idempotency-key", "k").json("{\"payload\":1}").send().await;

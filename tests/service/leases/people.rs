@@ -8,7 +8,7 @@ use tokio::{io::AsyncWriteExt, net::TcpStream};
 use crate::world::{Client, Fault, World, assert_contains, assert_events, eventually};
 
 #[tokio::test]
-async fn a_hand_out_says_all_that_a_page_needs() {
+async fn reserve_returns_all_job_fields() {
     let w = World::start().await;
     let id = w.enqueue(json!({ "photo": 1 })).await;
     let answer = w.send_reserve(json!({ "worker": "ann" })).await.is(200);
@@ -33,7 +33,7 @@ async fn a_hand_out_says_all_that_a_page_needs() {
 }
 
 #[tokio::test]
-async fn a_reloaded_page_gets_its_job_again_and_nobody_collects_jobs() {
+async fn worker_at_its_limit_resumes_the_same_reservation() {
     let w = World::start().await;
     let (first, second) = (w.enqueue(1).await, w.enqueue(2).await);
     let held = w.reserve_as("ann").await;
@@ -56,7 +56,7 @@ async fn a_reloaded_page_gets_its_job_again_and_nobody_collects_jobs() {
 }
 
 #[tokio::test]
-async fn a_worker_holds_as_many_as_the_queue_allows_and_gets_the_oldest_again() {
+async fn worker_limit_resumes_the_oldest_jobs() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 3 })).await;
     w.enqueue_many((0..10).map(|n| json!({ "payload": n }))).await;
@@ -86,7 +86,7 @@ async fn a_worker_holds_as_many_as_the_queue_allows_and_gets_the_oldest_again() 
 }
 
 #[tokio::test]
-async fn what_is_overdue_does_not_count_and_is_expired_by_the_call() {
+async fn overdue_job_does_not_count_for_the_worker_limit() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -100,7 +100,7 @@ async fn what_is_overdue_does_not_count_and_is_expired_by_the_call() {
 }
 
 #[tokio::test]
-async fn a_worker_at_the_limit_in_one_of_several_queues_gets_all_that_is_held_in_them() {
+async fn worker_limit_resumes_jobs_across_several_queues() {
     let w = World::start().await;
     for queue in ["a", "b", "c"] {
         w.enqueue_many((0..3).map(|n| json!({ "queue": queue, "payload": n }))).await;
@@ -124,7 +124,7 @@ async fn a_worker_at_the_limit_in_one_of_several_queues_gets_all_that_is_held_in
 }
 
 #[tokio::test]
-async fn a_deep_link_gives_one_very_job() {
+async fn reserve_by_id_returns_only_that_job() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
     let this = |n: usize, worker: &str| json!({ "id": ids[n], "worker": worker });
@@ -171,7 +171,7 @@ async fn reserve_and_leave(client: &Client, body: &Value, key: Option<&str>, sta
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_while_redis_works_takes_no_job() {
+async fn disconnect_during_a_reserve_returns_the_job() {
     let w = World::plan().with_proxy().start().await;
     let id = w.enqueue(1).await;
     let place = w.score_of(&id).await;
@@ -197,7 +197,7 @@ async fn a_caller_who_leaves_while_redis_works_takes_no_job() {
 }
 
 #[tokio::test]
-async fn callers_who_leave_change_nothing_for_those_who_asked_with_them() {
+async fn disconnects_do_not_affect_grouped_reserves() {
     let w = World::plan().with_proxy().start().await;
     w.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
     w.abandon(&w.reserve().await).await.is(200);
@@ -228,7 +228,7 @@ async fn callers_who_leave_change_nothing_for_those_who_asked_with_them() {
 }
 
 #[tokio::test]
-async fn what_somebody_came_back_for_is_not_undone() {
+async fn undelivered_undo_spares_a_resumed_reservation() {
     let w = World::plan().with_proxy().start().await;
     let id = w.enqueue(1).await;
     w.proxy().set_fault(Fault::Freeze);
@@ -252,7 +252,7 @@ async fn what_somebody_came_back_for_is_not_undone() {
 }
 
 #[tokio::test]
-async fn a_page_that_aborts_a_reserve_and_retries_at_once_never_loses_the_job_that_the_retry_was_given() {
+async fn aborted_reserve_never_undoes_its_retry() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     for n in 0..1_000_u64 {

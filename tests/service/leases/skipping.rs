@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use crate::world::{World, waiters::PROMPT_LIMIT};
 
 #[tokio::test]
-async fn who_skips_a_job_again_and_again_makes_it_forget_nobody() {
+async fn repeated_skip_keeps_other_workers_skips() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     w.skip(&w.reserve_as("ann").await).await;
@@ -21,7 +21,7 @@ async fn who_skips_a_job_again_and_again_makes_it_forget_nobody() {
 }
 
 #[tokio::test]
-async fn a_skip_stands_when_the_page_is_closed_before_its_grace_is_over() {
+async fn skip_is_kept_by_later_abandons_during_grace() {
     let w = World::start().await;
     w.stop_clock().await;
     for last in [json!({ "grace_ms": 60_000, "resumes": 0 }), json!({})] {
@@ -36,7 +36,7 @@ async fn a_skip_stands_when_the_page_is_closed_before_its_grace_is_over() {
 }
 
 #[tokio::test]
-async fn who_comes_back_has_not_skipped() {
+async fn resume_cancels_a_pending_skip() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue(1).await;
@@ -50,7 +50,7 @@ async fn who_comes_back_has_not_skipped() {
 }
 
 #[tokio::test]
-async fn a_skipped_job_hides_nothing_that_needs_the_same_lock() {
+async fn skipped_job_hides_no_job_of_the_same_lock() {
     let w = World::start().await;
     let first = w.enqueue_locked(1, &["l"]).await;
     w.skip(&w.reserve_as("ann").await).await;
@@ -68,7 +68,7 @@ async fn a_skipped_job_hides_nothing_that_needs_the_same_lock() {
 }
 
 #[tokio::test]
-async fn a_skipped_job_of_a_batch_with_a_limit_hides_none_of_the_others() {
+async fn skipped_job_hides_no_job_of_a_limited_batch() {
     let w = World::start().await;
     let jobs: Vec<_> = (0..4).map(|n| json!({ "payload": n })).collect();
     w.create_batch(json!({ "concurrency": 1, "jobs": jobs })).await;
@@ -84,7 +84,7 @@ async fn a_skipped_job_of_a_batch_with_a_limit_hides_none_of_the_others() {
 }
 
 #[tokio::test]
-async fn who_has_skipped_as_many_as_are_looked_at_in_one_go_has_skipped_them() {
+async fn worker_who_skipped_a_full_scan_gets_reason_skipped() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     w.enqueue_many((0..200).map(|n| json!({ "payload": n }))).await;
@@ -98,7 +98,7 @@ async fn who_has_skipped_as_many_as_are_looked_at_in_one_go_has_skipped_them() {
 }
 
 #[tokio::test]
-async fn who_is_woken_for_what_they_have_skipped_wakes_the_next() {
+async fn waiter_passes_on_a_wake_up_for_a_skipped_job() {
     let w = World::start().await;
     w.enqueue_with(json!({ "queue": "paused", "payload": 1 })).await;
     w.patch("/queues/paused", json!({ "paused": true })).await.is(200);

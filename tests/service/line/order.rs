@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::{ReservedJob, World};
 
 #[tokio::test]
-async fn urgent_work_comes_first_and_equals_come_in_order() {
+async fn jobs_are_served_by_priority_then_arrival() {
     let w = World::start().await;
     let jobs = [50, 10, 50, 99, 10, 0].map(|priority| json!({ "payload": {}, "priority": priority, "dedupe": false }));
     let ids = w.enqueue_many(jobs).await;
@@ -15,7 +15,7 @@ async fn urgent_work_comes_first_and_equals_come_in_order() {
 }
 
 #[tokio::test]
-async fn whoever_comes_back_keeps_the_place_and_a_newer_job_does_not_pass() {
+async fn returned_jobs_keep_their_place() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..6).map(|n| json!({ "payload": n }))).await;
@@ -39,7 +39,7 @@ async fn whoever_comes_back_keeps_the_place_and_a_newer_job_does_not_pass() {
 }
 
 #[tokio::test]
-async fn five_hundred_that_time_out_together_come_back_in_order_before_anything_newer() {
+async fn expired_jobs_return_in_order_before_newer_jobs() {
     let w = World::start().await;
     let old = w.enqueue_many((0..500).map(|n| json!({ "payload": n }))).await;
     for _ in 0..5 {
@@ -57,7 +57,7 @@ async fn five_hundred_that_time_out_together_come_back_in_order_before_anything_
 }
 
 #[tokio::test]
-async fn a_client_with_one_job_does_not_wait_behind_ten_thousand_of_another() {
+async fn new_client_is_served_before_a_large_backlog() {
     let w = World::start().await;
     for batch in 0..10 {
         w.enqueue_many((0..1_000).map(|n| json!({ "payload": batch * 1_000 + n, "client": "big", "dedupe": false })))
@@ -74,7 +74,7 @@ async fn a_client_with_one_job_does_not_wait_behind_ten_thousand_of_another() {
 }
 
 #[tokio::test]
-async fn an_endless_stream_of_new_clients_does_not_starve_the_one_who_was_there_first() {
+async fn new_clients_do_not_starve_an_older_client() {
     let w = World::start().await;
     w.enqueue_many((0..40).map(|n| json!({ "payload": n, "client": "first" }))).await;
     let mut firsts = 0;
@@ -88,7 +88,7 @@ async fn an_endless_stream_of_new_clients_does_not_starve_the_one_who_was_there_
 }
 
 #[tokio::test]
-async fn fifty_clients_with_a_job_each_are_all_served_by_fifty_reserves() {
+async fn single_jobs_of_many_clients_pass_a_greedy_client() {
     let w = World::start().await;
     w.enqueue_many((0..500).map(|n| json!({ "payload": n, "client": "greedy" }))).await;
     w.enqueue_many((0..50).map(|n| json!({ "payload": n, "client": format!("c{n}") }))).await;
@@ -103,7 +103,7 @@ async fn fifty_clients_with_a_job_each_are_all_served_by_fifty_reserves() {
 }
 
 #[tokio::test]
-async fn without_clients_the_line_is_first_in_first_out_whatever_happens() {
+async fn jobs_without_clients_are_first_in_first_out() {
     let w = World::start().await;
     let mut ids = Vec::new();
     for n in 0..40 {
@@ -125,7 +125,7 @@ async fn without_clients_the_line_is_first_in_first_out_whatever_happens() {
 }
 
 #[tokio::test]
-async fn queues_are_looked_at_in_the_order_in_which_they_are_named() {
+async fn listed_queues_are_searched_in_order() {
     let w = World::start().await;
     let urgent = w.enqueue_with(json!({ "queue": "urgent", "payload": 1 })).await;
     let other = w.enqueue_many((0..3).map(|n| json!({ "queue": "other", "payload": n }))).await;
@@ -143,7 +143,7 @@ async fn queues_are_looked_at_in_the_order_in_which_they_are_named() {
 }
 
 #[tokio::test]
-async fn an_answer_says_why_there_is_nothing_and_how_much_is_left() {
+async fn empty_reserve_gives_a_reason_and_retry_time() {
     let w = World::start().await;
     assert_eq!(w.empty_reason(json!({})).await, "empty");
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
@@ -162,7 +162,7 @@ async fn an_answer_says_why_there_is_nothing_and_how_much_is_left() {
 }
 
 #[tokio::test]
-async fn an_answer_stops_at_a_mebibyte_of_payloads_but_always_gives_one() {
+async fn reserve_returns_at_most_a_mebibyte_of_payloads() {
     let w = World::start().await;
     let large = "x".repeat(200 << 10);
     for n in 0..8 {
@@ -174,7 +174,7 @@ async fn an_answer_stops_at_a_mebibyte_of_payloads_but_always_gives_one() {
 }
 
 #[tokio::test]
-async fn clients_share_the_line_whatever_they_have_in_it() {
+async fn clients_share_a_queue_equally() {
     let w = World::start().await;
     for (client, jobs) in [("a", 1_000), ("b", 1_000), ("c", 10)] {
         w.enqueue_many((0..jobs).map(|n| json!({ "payload": n, "client": client }))).await;

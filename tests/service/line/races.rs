@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use crate::world::{ReservedJob, World, assert_contains};
 
 #[tokio::test]
-async fn two_hundred_reserves_on_two_instances_share_a_hundred_jobs() {
+async fn concurrent_reserves_never_share_a_job() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let ids: BTreeSet<_> = w.enqueue_many((0..100).map(|n| json!({ "payload": n }))).await.into_iter().collect();
@@ -38,7 +38,7 @@ async fn two_hundred_reserves_on_two_instances_share_a_hundred_jobs() {
 }
 
 #[tokio::test]
-async fn a_completion_and_a_sweep_at_the_deadline_are_never_both_and_never_neither() {
+async fn completion_racing_a_sweep_is_applied_exactly_once() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     w.update_settings(json!({ "retention_ms": 2_592_000_000_u64 })).await;
@@ -85,7 +85,7 @@ async fn a_completion_and_a_sweep_at_the_deadline_are_never_both_and_never_neith
 }
 
 #[tokio::test]
-async fn a_completion_and_the_next_reserve_at_the_deadline_agree_on_who_has_the_job() {
+async fn completion_racing_a_reserve_has_one_winner() {
     let w = World::start().await;
     for round in 0..100 {
         let id = w.enqueue(round).await;
@@ -107,7 +107,7 @@ async fn a_completion_and_the_next_reserve_at_the_deadline_agree_on_who_has_the_
 }
 
 #[tokio::test]
-async fn many_completions_of_one_reservation_are_one() {
+async fn concurrent_completions_store_one_result() {
     let w = World::start().await;
     for round in 0..20 {
         let id = w.enqueue(round).await;
@@ -130,7 +130,7 @@ async fn many_completions_of_one_reservation_are_one() {
 }
 
 #[tokio::test]
-async fn many_who_enqueue_the_same_make_one_job() {
+async fn concurrent_equal_enqueues_make_one_job() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     for round in 0..10 {
@@ -150,7 +150,7 @@ async fn many_who_enqueue_the_same_make_one_job() {
 }
 
 #[tokio::test]
-async fn what_is_enqueued_while_somebody_holds_it_does_not_go_to_two_people() {
+async fn duplicate_of_a_reserved_job_is_not_handed_out() {
     let w = World::start().await;
     let id = w.enqueue("value").await;
     let held = w.reserve_as("ann").await;
@@ -161,7 +161,7 @@ async fn what_is_enqueued_while_somebody_holds_it_does_not_go_to_two_people() {
 }
 
 #[tokio::test]
-async fn what_is_enqueued_twice_does_not_move_to_the_back() {
+async fn duplicate_enqueue_keeps_the_jobs_place() {
     let w = World::start().await;
     let (first, second) = (w.enqueue("first").await, w.enqueue("second").await);
     w.send_enqueue(json!({ "payload": "first" })).await.is(200);
@@ -170,7 +170,7 @@ async fn what_is_enqueued_twice_does_not_move_to_the_back() {
 }
 
 #[tokio::test]
-async fn a_late_completion_does_not_touch_the_next_holders_reservation() {
+async fn lost_completion_keeps_the_next_holders_lease() {
     let w = World::start().await;
     w.enqueue(1).await;
     let ann = w.reserve_as("ann").await;
@@ -184,7 +184,7 @@ async fn a_late_completion_does_not_touch_the_next_holders_reservation() {
 }
 
 #[tokio::test]
-async fn jobs_of_one_instant_come_out_in_the_order_in_which_they_came() {
+async fn jobs_of_one_millisecond_keep_their_order() {
     let w = World::start().await;
     let names = ["b", "10", "9", "a", "Z", "", "ä", "aa", "1"];
     let ids = w.enqueue_many(names.map(|name| json!({ "payload": name }))).await;
@@ -194,7 +194,7 @@ async fn jobs_of_one_instant_come_out_in_the_order_in_which_they_came() {
 }
 
 #[tokio::test]
-async fn poisonous_jobs_that_are_equal_die_one_by_one_and_queues_do_not_mix() {
+async fn equal_poison_jobs_each_use_all_their_attempts() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|_| json!({ "payload": "poison", "dedupe": false, "max_attempts": 4 }))).await;
     w.enqueue_with(json!({ "queue": "worker10", "payload": "other" })).await;
@@ -217,7 +217,7 @@ async fn poisonous_jobs_that_are_equal_die_one_by_one_and_queues_do_not_mix() {
 }
 
 #[tokio::test]
-async fn a_crowd_that_works_the_queue_off_does_each_job_once() {
+async fn concurrent_workers_complete_each_job_once() {
     let w = World::plan().sweep_every(20).start().await;
     let (_second, other) = w.start_instance().await;
     w.enqueue_many((0..400).map(|n| json!({ "payload": n, "client": format!("c{}", n % 7), "priority": n % 3 }))).await;

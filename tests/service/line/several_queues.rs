@@ -16,7 +16,7 @@ async fn of_both_under_a_key(w: &World, key: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_reserve_repeated_under_its_key_stays_with_the_queue_that_gave() {
+async fn repeated_reserve_with_a_key_stays_in_its_queue() {
     for worker_limit in [0, 2] {
         let w = World::start().await;
         in_queue(&w, "m1", worker_limit, "a").await;
@@ -35,7 +35,7 @@ async fn a_reserve_repeated_under_its_key_stays_with_the_queue_that_gave() {
 }
 
 #[tokio::test]
-async fn a_worker_at_the_limit_of_one_queue_gets_what_they_hold_in_one_without_a_limit_too() {
+async fn worker_limit_of_one_queue_resumes_jobs_of_all() {
     let w = World::start().await;
     let first = in_queue(&w, "x1", 1, "a").await;
     let second = in_queue(&w, "x2", 0, "b").await;
@@ -52,7 +52,7 @@ async fn a_worker_at_the_limit_of_one_queue_gets_what_they_hold_in_one_without_a
 }
 
 #[tokio::test]
-async fn queues_that_are_served_in_rotation_serve_as_one() {
+async fn rotate_order_serves_queues_in_turn() {
     let w = World::start().await;
     let queues: Vec<_> = (0..8).map(|n| format!("part-{n}")).collect();
     for round in 0..2 {
@@ -84,7 +84,7 @@ async fn queues_that_are_served_in_rotation_serve_as_one() {
 }
 
 #[tokio::test]
-async fn an_order_is_listed_or_rotate_and_of_several_queues() {
+async fn invalid_reserve_order_is_refused() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     w.send_reserve(json!({ "order": "random" })).await.invalid_at(&["/order"]);

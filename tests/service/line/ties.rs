@@ -30,7 +30,7 @@ fn ids_of(held: &[ReservedJob]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn of_customers_with_a_job_each_the_first_to_come_is_the_first_served() {
+async fn single_jobs_of_clients_are_served_by_arrival() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let ids = enqueue_by_turns([&w, &other], 0..26, json!({})).await;
@@ -39,7 +39,7 @@ async fn of_customers_with_a_job_each_the_first_to_come_is_the_first_served() {
 }
 
 #[tokio::test]
-async fn customers_keep_their_order_when_their_jobs_come_back() {
+async fn returned_single_jobs_keep_their_order() {
     let w = World::start().await;
     let ids = enqueue_by_turns([&w, &w], 0..24, json!({})).await;
     let held = all_in_line(&w).await;
@@ -54,7 +54,7 @@ async fn customers_keep_their_order_when_their_jobs_come_back() {
 }
 
 #[tokio::test]
-async fn customers_who_wait_for_one_lock_have_it_in_the_order_in_which_they_came() {
+async fn lock_serves_single_jobs_of_clients_by_arrival() {
     let w = World::start().await;
     let first = w.enqueue_locked("first", &["desk"]).await;
     let mut held = w.reserve().await;
@@ -72,7 +72,7 @@ async fn customers_who_wait_for_one_lock_have_it_in_the_order_in_which_they_came
 }
 
 #[tokio::test]
-async fn customers_whose_jobs_are_requeued_come_anew_in_the_order_in_which_they_died() {
+async fn requeued_jobs_queue_in_order_of_death() {
     let w = World::start().await;
     enqueue_by_turns([&w, &w], 0..20, json!({ "max_attempts": 1 })).await;
     let mut died = Vec::new();
@@ -88,7 +88,7 @@ async fn customers_whose_jobs_are_requeued_come_anew_in_the_order_in_which_they_
 }
 
 #[tokio::test]
-async fn delays_that_fall_due_together_come_in_the_order_in_which_they_are_due() {
+async fn delayed_jobs_due_together_are_served_by_due_time() {
     let w = World::start().await;
     let mut ids = Vec::new();
     for n in 0..20 {
@@ -107,7 +107,7 @@ async fn delays_that_fall_due_together_come_in_the_order_in_which_they_are_due()
 }
 
 #[tokio::test]
-async fn the_line_is_listed_in_the_order_in_which_it_is_served() {
+async fn waiting_list_matches_the_serving_order() {
     let w = World::start().await;
     let ids = enqueue_by_turns([&w, &w], 0..17, json!({})).await;
     let mut listed = Vec::new();

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use crate::world::{Fault, World, eventually};
 
 #[tokio::test]
-async fn who_wants_the_next_job_gets_one_beside_those_who_want_one_very_job() {
+async fn grouped_reserves_by_id_leave_jobs_for_others() {
     let w = World::plan().with_proxy().start().await;
     let ids = w.enqueue_many((0..41).map(|n| json!({ "payload": n }))).await;
     w.proxy().set_fault(Fault::Freeze);
@@ -36,7 +36,7 @@ async fn who_wants_the_next_job_gets_one_beside_those_who_want_one_very_job() {
 }
 
 #[tokio::test]
-async fn a_crowd_that_wants_large_jobs_is_served_to_the_last() {
+async fn grouped_reserves_of_large_jobs_are_all_served() {
     let w = World::start().await;
     w.update_settings(json!({ "dedupe": false })).await;
     let payload = "x".repeat(255_000);

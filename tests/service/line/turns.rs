@@ -30,7 +30,7 @@ async fn entries(w: &World) -> u64 {
 }
 
 #[tokio::test]
-async fn a_pick_by_id_passes_nobody_and_takes_no_turns_with_it() {
+async fn reserve_by_id_consumes_no_turns() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = enqueue_for(&w, "a", 1_000).await;
@@ -49,7 +49,7 @@ async fn a_pick_by_id_passes_nobody_and_takes_no_turns_with_it() {
 }
 
 #[tokio::test]
-async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_with_it() {
+async fn reserve_past_many_skipped_jobs_consumes_no_turns() {
     // A script looks at two hundred: of those, the next one passes some itself, or none.
     for many in [250, 200] {
         let w = World::start().await;
@@ -86,7 +86,7 @@ async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_w
 }
 
 #[tokio::test]
-async fn of_what_one_has_skipped_the_next_in_line_sets_the_pace() {
+async fn skipped_jobs_set_the_turn_of_new_clients() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     let a = enqueue_for(&w, "a", 20).await;
@@ -101,7 +101,7 @@ async fn of_what_one_has_skipped_the_next_in_line_sets_the_pace() {
 }
 
 #[tokio::test]
-async fn who_cancels_a_thousand_and_enqueues_one_is_next_or_second_in_whatever_order_they_cancel() {
+async fn cancelled_jobs_return_their_turns_to_the_client() {
     for order in ["oldest first", "newest first", "from the middle"] {
         let w = World::start().await;
         enqueue_for(&w, "b", 1_000).await;
@@ -123,7 +123,7 @@ async fn who_cancels_a_thousand_and_enqueues_one_is_next_or_second_in_whatever_o
 }
 
 #[tokio::test]
-async fn who_cancels_the_newest_of_many_goes_on_where_the_others_end() {
+async fn cancelled_newest_jobs_return_their_turns() {
     let w = World::start().await;
     enqueue_for(&w, "b", 100).await;
     let ids = enqueue_for(&w, "a", 100).await;
@@ -137,7 +137,7 @@ async fn who_cancels_the_newest_of_many_goes_on_where_the_others_end() {
 }
 
 #[tokio::test]
-async fn a_cancelled_job_lets_no_newer_one_of_its_client_before_an_older() {
+async fn returned_turns_keep_a_clients_jobs_in_order() {
     let w = World::start().await;
     let mut ids = w.enqueue_many((0..40).map(|n| json!({ "payload": n }))).await;
     for _ in 0..20 {
@@ -153,7 +153,7 @@ async fn a_cancelled_job_lets_no_newer_one_of_its_client_before_an_older() {
 }
 
 #[tokio::test]
-async fn five_thousand_clients_that_leave_the_line_leave_nothing() {
+async fn clients_without_jobs_leave_no_turn_entries() {
     let w = World::start().await;
     w.enqueue("somebody is always there").await;
     let of_each = |from: usize, more: Value| {
@@ -190,7 +190,7 @@ async fn five_thousand_clients_that_leave_the_line_leave_nothing() {
 }
 
 #[tokio::test]
-async fn a_batch_that_is_called_off_gives_its_turns_back() {
+async fn cancelled_batch_returns_its_turns() {
     let w = World::start().await;
     w.enqueue("somebody is always there").await;
     let batch = w

@@ -51,7 +51,7 @@ impl Line {
 }
 
 #[tokio::test]
-async fn a_job_that_has_the_turn_and_is_cancelled_passes_it_on() {
+async fn cancelled_baton_holder_passes_it_on() {
     let line = Line::start().await;
     line.free().await;
     line.is(["waiting", "blocked", "blocked"]).await;
@@ -61,7 +61,7 @@ async fn a_job_that_has_the_turn_and_is_cancelled_passes_it_on() {
 }
 
 #[tokio::test]
-async fn a_job_that_has_the_turn_and_is_purged_passes_it_on() {
+async fn purged_baton_holder_passes_it_on() {
     let line = Line::start().await;
     line.free().await;
     let removed = line.w.delete("/queues/default?state=waiting").await.is(200);
@@ -72,7 +72,7 @@ async fn a_job_that_has_the_turn_and_is_purged_passes_it_on() {
 }
 
 #[tokio::test]
-async fn a_job_that_has_the_turn_and_becomes_less_urgent_passes_it_on() {
+async fn lower_priority_passes_the_baton_on() {
     let line = Line::start().await;
     line.free().await;
     assert_eq!(line.w.set_priority(&line.ids[0], 99).await.is(200)["state"], "waiting");
@@ -81,7 +81,7 @@ async fn a_job_that_has_the_turn_and_becomes_less_urgent_passes_it_on() {
 }
 
 #[tokio::test]
-async fn a_job_that_has_the_turn_and_is_requeued_stays_where_it_is() {
+async fn requeue_does_not_move_the_baton_holder() {
     let line = Line::start().await;
     line.free().await;
     assert_eq!(line.w.requeue(&line.ids[0]).await, 0);
@@ -106,7 +106,7 @@ async fn somebody_else_has_the_lock(line: &Line) -> (ReservedJob, ReservedJob) {
 }
 
 #[tokio::test]
-async fn a_job_that_is_completed_late_while_it_has_the_turn_passes_it_on() {
+async fn late_completed_baton_holder_passes_it_on() {
     let line = Line::start().await;
     let (lost, other) = somebody_else_has_the_lock(&line).await;
     line.w.complete(&other).await.is(200);
@@ -117,7 +117,7 @@ async fn a_job_that_is_completed_late_while_it_has_the_turn_passes_it_on() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_completed_late_while_it_is_blocked_leaves_the_line() {
+async fn late_completed_blocked_job_is_unparked() {
     let line = Line::start().await;
     let (lost, other) = somebody_else_has_the_lock(&line).await;
     assert_eq!(line.w.complete(&lost).await.is(200)["late"], true);
@@ -129,7 +129,7 @@ async fn a_job_that_is_completed_late_while_it_is_blocked_leaves_the_line() {
 }
 
 #[tokio::test]
-async fn a_blocked_job_that_is_cancelled_leaves_the_line() {
+async fn cancelled_blocked_job_is_unparked() {
     let line = Line::start().await;
     line.w.cancel(&line.ids[0]).await.is(200);
     line.is(["cancelled", "blocked", "blocked"]).await;
@@ -140,7 +140,7 @@ async fn a_blocked_job_that_is_cancelled_leaves_the_line() {
 }
 
 #[tokio::test]
-async fn all_the_blocked_may_be_purged() {
+async fn purge_removes_all_blocked_jobs() {
     let line = Line::start().await;
     let removed = line.w.delete("/queues/default?state=blocked").await.is(200);
     assert_eq!(removed, json!({ "removed": 3, "more": false, "next": null }));
@@ -153,7 +153,7 @@ async fn all_the_blocked_may_be_purged() {
 }
 
 #[tokio::test]
-async fn a_blocked_job_waits_where_its_new_priority_puts_it() {
+async fn priority_change_moves_a_blocked_job() {
     let line = Line::start().await;
     let said = line.w.set_priority(&line.ids[2], 10).await.is(200);
     assert_eq!(said, json!({ "id": line.ids[2], "state": "blocked", "priority": 10 }));
@@ -166,7 +166,7 @@ async fn a_blocked_job_waits_where_its_new_priority_puts_it() {
 }
 
 #[tokio::test]
-async fn a_blocked_job_that_becomes_the_most_urgent_at_a_free_lock_has_the_turn_at_once() {
+async fn raised_priority_takes_the_baton_at_a_free_lock() {
     let line = Line::start().await;
     line.free().await;
     line.is(["waiting", "blocked", "blocked"]).await;
@@ -176,7 +176,7 @@ async fn a_blocked_job_that_becomes_the_most_urgent_at_a_free_lock_has_the_turn_
 }
 
 #[tokio::test]
-async fn a_dead_job_that_is_requeued_waits_behind_those_who_wait_for_its_lock() {
+async fn requeued_dead_job_parks_behind_other_waiters() {
     let w = World::start().await;
     let dead = w.enqueue_with(json!({ "payload": "dead", "locks": ["site"], "max_attempts": 1 })).await;
     w.fail(&w.reserve().await).await.is(200);
@@ -194,7 +194,7 @@ async fn a_dead_job_that_is_requeued_waits_behind_those_who_wait_for_its_lock() 
 }
 
 #[tokio::test]
-async fn whoever_finds_another_of_its_locks_busy_passes_the_turn_on_in_the_same_call() {
+async fn job_with_another_busy_lock_passes_the_baton_on() {
     let w = World::start().await;
     w.enqueue_locked("x", &["l"]).await;
     w.enqueue_locked("y", &["m"]).await;

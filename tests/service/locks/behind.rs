@@ -52,7 +52,7 @@ async fn both_are_as_fast(w: &World) {
 }
 
 #[tokio::test]
-async fn a_thousand_enqueued_behind_a_busy_lock_keep_nobody_waiting() {
+async fn jobs_parked_at_a_lock_do_not_slow_reserves() {
     let w = World::start().await;
     for queue in ["crowded", "clear"] {
         w.enqueue_with(json!({ "queue": queue, "payload": "holder", "locks": ["busy"] })).await;
@@ -71,7 +71,7 @@ async fn a_thousand_enqueued_behind_a_busy_lock_keep_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn a_thousand_in_line_when_their_lock_is_taken_keep_nobody_waiting() {
+async fn jobs_blocked_by_a_new_lock_are_parked_by_one_reserve() {
     let w = World::start().await;
     for queue in ["crowded", "clear"] {
         w.enqueue_with(json!({ "queue": queue, "payload": "holder", "locks": ["busy"] })).await;
@@ -90,7 +90,7 @@ async fn a_thousand_in_line_when_their_lock_is_taken_keep_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn more_blocked_jobs_than_one_call_looks_at_are_passed_by_the_next() {
+async fn repeated_reserves_pass_thousands_of_blocked_jobs() {
     let w = World::start().await;
     let holder = w.enqueue_locked("holder", &["busy"]).await;
     for round in 0..5 {
@@ -115,7 +115,7 @@ async fn more_blocked_jobs_than_one_call_looks_at_are_passed_by_the_next() {
 }
 
 #[tokio::test]
-async fn a_lock_that_a_thousand_wait_for_serves_them_in_the_order_of_their_places() {
+async fn lock_serves_many_parked_jobs_in_order() {
     let w = World::start().await;
     let holder = w.enqueue_locked("holder", &["busy"]).await;
     let held = w.reserve().await;

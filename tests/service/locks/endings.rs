@@ -162,7 +162,7 @@ fn out_at_first(order: [&[&str]; 3]) -> usize {
 }
 
 #[tokio::test]
-async fn however_a_reservation_ends_nobody_who_waits_for_its_locks_is_stranded() {
+async fn every_lease_end_frees_its_locks_for_waiters() {
     let w = World::plan().with_proxy().start().await;
     for ending in ENDINGS {
         for order in ORDERS {
@@ -181,7 +181,7 @@ async fn however_a_reservation_ends_nobody_who_waits_for_its_locks_is_stranded()
 }
 
 #[tokio::test]
-async fn all_that_are_out_may_end_at_once_in_one_call() {
+async fn bulk_lease_ends_strand_no_job() {
     let w = World::start().await;
     w.update_settings(json!({ "worker_limit": 0 })).await;
     for call in ["complete", "abandon", "fail", "release", "expire", "purge"] {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::world::{World, assert_contains, number, percent_encode};
 
 #[tokio::test]
-async fn a_job_has_up_to_eight_locks_of_up_to_256_bytes() {
+async fn job_takes_eight_locks_of_256_bytes() {
     let w = World::start().await;
     let mut names: Vec<String> = (0..7).map(|n| format!("{n}{}", "x".repeat(255))).collect();
     names.push(format!("{}é", "ü {}*\"\\'".repeat(28).chars().take(200).collect::<String>()));
@@ -33,7 +33,7 @@ async fn a_job_has_up_to_eight_locks_of_up_to_256_bytes() {
 }
 
 #[tokio::test]
-async fn locks_that_break_a_rule_are_refused_and_nothing_is_stored() {
+async fn invalid_locks_are_refused_and_store_nothing() {
     let w = World::start().await;
     let nine: Vec<String> = (0..9).map(|n| n.to_string()).collect();
     let wrong = [
@@ -71,7 +71,7 @@ async fn locks_that_break_a_rule_are_refused_and_nothing_is_stored() {
 }
 
 #[tokio::test]
-async fn one_sees_who_holds_which_lock_since_when_until_when_and_how_many_wait() {
+async fn lock_list_shows_holder_times_and_parked_count() {
     let w = World::start().await;
     w.stop_clock().await;
     w.get("/queues/default/locks").await.refused("unknown-queue");
@@ -116,7 +116,7 @@ async fn one_sees_who_holds_which_lock_since_when_until_when_and_how_many_wait()
 }
 
 #[tokio::test]
-async fn the_list_of_locks_is_paged_without_a_gap() {
+async fn lock_list_pages_miss_none() {
     let w = World::start().await;
     for chunk in 0..4 {
         let jobs = (0..100).map(|n| json!({ "payload": n + chunk * 100, "locks": [format!("lock {n} of {chunk}")] }));
@@ -134,7 +134,7 @@ async fn the_list_of_locks_is_paged_without_a_gap() {
 }
 
 #[tokio::test]
-async fn who_is_overdue_holds_the_lock_until_somebody_comes_by() {
+async fn overdue_job_holds_its_lock_until_it_is_expired() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue_locked(1, &["site"]).await;

@@ -105,7 +105,7 @@ fn nobody_idled(logs: &[Log], locks: &BTreeMap<String, usize>) {
 }
 
 #[tokio::test]
-async fn of_thirty_consumers_on_two_instances_no_two_have_a_lock_and_none_idles_while_one_is_free() {
+async fn concurrent_workers_never_share_a_lock_or_idle() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let locks = two_hundred_jobs(&w).await;
@@ -142,7 +142,7 @@ async fn all_ask(clients: [&Client; 2]) -> (Vec<ReservedJob>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn of_thirty_who_ask_at_once_as_many_are_served_as_there_are_free_locks() {
+async fn concurrent_reserves_use_every_free_lock() {
     let w = World::start().await;
     let (_second, other) = w.start_instance().await;
     let locks = two_hundred_jobs(&w).await;
@@ -179,7 +179,7 @@ async fn of_thirty_who_ask_at_once_as_many_are_served_as_there_are_free_locks() 
 }
 
 #[tokio::test]
-async fn jobs_with_several_locks_are_all_done_by_a_crowd_in_a_hurry() {
+async fn concurrent_workers_finish_jobs_with_several_locks() {
     let w = World::plan().sweep_every(20).start().await;
     let (_second, other) = w.start_instance().await;
     let locks = |n: usize| [n % 3, n % 5, n % 7][..1 + n % 3].iter().map(|k| format!("{k}")).collect::<BTreeSet<_>>();

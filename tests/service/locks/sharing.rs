@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::world::{ReservedJob, World, assert_contains, assert_events};
 
 #[tokio::test]
-async fn two_jobs_of_one_lock_are_never_out_together_and_everybody_else_passes() {
+async fn jobs_sharing_a_lock_are_never_reserved_together() {
     let w = World::start().await;
     let (first, second) = (w.enqueue_locked(1, &["site"]).await, w.enqueue_locked(2, &["site"]).await);
     let free = w.enqueue(3).await;
@@ -31,7 +31,7 @@ async fn two_jobs_of_one_lock_are_never_out_together_and_everybody_else_passes()
 }
 
 #[tokio::test]
-async fn a_lock_that_is_freed_goes_to_the_first_in_line() {
+async fn freed_lock_goes_to_the_first_parked_job() {
     let w = World::start().await;
     w.enqueue_locked("holder", &["site"]).await;
     let mut held = w.reserve().await;
@@ -59,7 +59,7 @@ async fn a_lock_that_is_freed_goes_to_the_first_in_line() {
 }
 
 #[tokio::test]
-async fn whoever_comes_back_goes_before_those_who_waited_for_the_lock() {
+async fn returned_job_keeps_its_place_before_parked_jobs() {
     let w = World::start().await;
     let (old, young) = (w.enqueue_locked("old", &["site"]).await, w.enqueue_locked("young", &["site"]).await);
     for round in 0..4 {
@@ -81,7 +81,7 @@ async fn whoever_comes_back_goes_before_those_who_waited_for_the_lock() {
 }
 
 #[tokio::test]
-async fn a_lock_lives_exactly_as_long_as_the_reservation() {
+async fn lock_is_held_exactly_as_long_as_the_lease() {
     let w = World::start().await;
     w.stop_clock().await;
     let id = w.enqueue_with(json!({ "payload": 1, "locks": ["site"], "max_attempts": 1 })).await;
@@ -109,7 +109,7 @@ async fn a_lock_lives_exactly_as_long_as_the_reservation() {
 }
 
 #[tokio::test]
-async fn all_the_locks_of_a_job_are_taken_or_none() {
+async fn job_takes_all_its_locks_or_none() {
     let w = World::start().await;
     let (left, both) = (w.enqueue_locked("l", &["l"]).await, w.enqueue_locked("lm", &["l", "m"]).await);
     let right = w.enqueue_locked("m", &["m"]).await;
@@ -136,7 +136,7 @@ async fn all_the_locks_of_a_job_are_taken_or_none() {
 }
 
 #[tokio::test]
-async fn a_job_that_rests_or_is_dead_holds_no_lock() {
+async fn delayed_and_dead_jobs_hold_no_lock() {
     let w = World::start().await;
     for how in ["abandoned with delay", "failed with backoff", "dead"] {
         let job = match how {
@@ -171,7 +171,7 @@ async fn a_job_that_rests_or_is_dead_holds_no_lock() {
 }
 
 #[tokio::test]
-async fn what_falls_due_or_is_run_now_while_its_lock_is_busy_waits_for_it() {
+async fn due_job_parks_while_its_lock_is_busy() {
     let w = World::start().await;
     let resting = |n: u64| json!({ "payload": n, "locks": ["site"], "delay_ms": 10_000 });
     let (due, now) = (w.enqueue_with(resting(1)).await, w.enqueue_with(resting(2)).await);
@@ -191,7 +191,7 @@ async fn what_falls_due_or_is_run_now_while_its_lock_is_busy_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_paused_queue_frees_its_locks_and_hands_out_nothing() {
+async fn paused_queue_frees_locks_without_reservations() {
     let w = World::start().await;
     w.enqueue_locked(1, &["site"]).await;
     let held = w.reserve().await;
@@ -208,7 +208,7 @@ async fn a_paused_queue_frees_its_locks_and_hands_out_nothing() {
 }
 
 #[tokio::test]
-async fn a_lock_is_its_queues() {
+async fn locks_are_separate_per_queue() {
     let w = World::start().await;
     let in_queue = |queue: &str| json!({ "queue": queue, "payload": 1, "locks": ["site"] });
     let ids = [w.enqueue_with(in_queue("a")).await, w.enqueue_with(in_queue("b")).await];

@@ -112,7 +112,7 @@ impl Proxy {
     }
 
     /// What is held goes on its way.
-    pub fn released(&self) {
+    pub fn release_held(&self) {
         self.shared.orders.send_modify(|orders| orders.release_held += 1);
     }
 

@@ -126,8 +126,8 @@ async fn a_slot_that_is_moved_under_load_loses_nothing_and_doubles_nothing() {
 #[tokio::test]
 async fn a_slot_that_moves_all_at_once_loses_nothing_and_doubles_nothing() {
     let plan = latest_server_program().map_or_else(World::plan, |program| World::plan().with_server(program));
-    let w = plan.on_a_cluster(LONG_NODE_TIMEOUT_MS).start().await;
-    if !w.engine.moves_at_once().await {
+    let w = plan.with_cluster(LONG_NODE_TIMEOUT_MS).start().await;
+    if !w.engine.supports_atomic_moves().await {
         return println!("left out: scripts/engine.sh latest brings a server whose slots move all at once");
     }
     moved_under_load(&w, How::AtOnce).await;
