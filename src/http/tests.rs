@@ -94,7 +94,7 @@ async fn a_route_names_the_methods_that_it_has() {
 }
 
 #[tokio::test]
-async fn a_foreign_page_changes_nothing() {
+async fn write_from_a_foreign_origin_is_refused() {
     let evil = [("origin", "https://evil.example")];
     let answer = ask("POST", "/broken", &evil).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN, "before anything runs");

@@ -1,10 +1,10 @@
 //! A service that asks sentinels where the primary is.
 
-use super::{Client, Service, check, program, sentinels::Watched};
+use super::{Client, Service, check, program, sentinels::SentinelSetup};
 
-impl Watched {
+impl SentinelSetup {
     /// An instance on the side of whichever is the primary: it reaches every server, and the sentinels as all others do.
-    pub async fn serve_beside_the_primary(&self, flags: &[&str]) -> (Service, Client) {
+    pub async fn serve_beside_primary(&self, flags: &[&str]) -> (Service, Client) {
         let map: Vec<_> = self
             .ports
             .iter()
@@ -19,7 +19,7 @@ impl Watched {
     }
 
     /// For somebody whom Redis knows.
-    pub async fn serve_as(&self, who: &str, flags: &[&str]) -> (Service, Client) {
+    pub async fn serve_with_credentials(&self, who: &str, flags: &[&str]) -> (Service, Client) {
         self.serve_at(&self.url().replace("://", &format!("://{who}@")), flags).await
     }
 

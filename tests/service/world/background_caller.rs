@@ -15,52 +15,52 @@ use super::Client;
 
 /// How much slower than before, and what is quick in any case: other stories run beside this one, and what writes a large page
 /// is not optimized here.
-const SLOWER: u32 = 10;
-const QUICK: Duration = Duration::from_millis(1_000);
+const MAX_SLOWDOWN: u32 = 10;
+const ALWAYS_ALLOWED_LATENCY: Duration = Duration::from_millis(1_000);
 /// What the service may take more meanwhile.
-const MEMORY: f64 = 64.0 * 1024.0 * 1024.0;
+const MAX_EXTRA_MEMORY_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
 
 /// Whether the crowds are as large as an attacker's, and how many jobs there are in the past that they read.
-pub fn full_size() -> Option<usize> {
+pub fn full_scale_jobs() -> Option<usize> {
     Some(std::env::var("INTRAY_READERS").ok()?.parse().expect("a number of jobs"))
 }
 
 /// A caller who enqueues and probes until it is stopped.
-pub struct Honest {
+pub struct BackgroundCaller {
     over: Arc<AtomicBool>,
-    calls: JoinHandle<Calls>,
+    calls: JoinHandle<Measurements>,
 }
 
 /// How long each took.
 #[derive(Debug, Default)]
-pub struct Calls {
+pub struct Measurements {
     enqueues: Vec<Duration>,
     probes: Vec<Duration>,
     memory: f64,
 }
 
-impl Honest {
-    pub fn begin(client: &Client) -> Self {
+impl BackgroundCaller {
+    pub fn start(client: &Client) -> Self {
         let (over, client) = (Arc::new(AtomicBool::new(false)), client.clone());
-        let calls = tokio::spawn(call_on(client, over.clone()));
+        let calls = tokio::spawn(call_until_stopped(client, over.clone()));
         Self { over, calls }
     }
 
-    pub async fn end(self) -> Calls {
+    pub async fn stop(self) -> Measurements {
         self.over.store(true, Ordering::Relaxed);
         self.calls.await.expect("every call was answered")
     }
 
     /// What calls take while nothing else happens.
-    pub async fn quiet(client: &Client) -> Calls {
-        let calls = Self::begin(client);
+    pub async fn baseline(client: &Client) -> Measurements {
+        let calls = Self::start(client);
         sleep(Duration::from_millis(500)).await;
-        calls.end().await
+        calls.stop().await
     }
 }
 
-async fn call_on(client: Client, over: Arc<AtomicBool>) -> Calls {
-    let mut calls = Calls::default();
+async fn call_until_stopped(client: Client, over: Arc<AtomicBool>) -> Measurements {
+    let mut calls = Measurements::default();
     for n in 0.. {
         let begin = Instant::now();
         let job = json!({ "queue": "honest", "payload": n, "dedupe": false });
@@ -71,7 +71,7 @@ async fn call_on(client: Client, over: Arc<AtomicBool>) -> Calls {
         assert_eq!(ready.status, 200, "{}", ready.text());
         calls.probes.push(begin.elapsed());
         if n % 20 == 0 {
-            calls.memory = calls.memory.max(client.figure("process_resident_memory_bytes").await);
+            calls.memory = calls.memory.max(client.metric("process_resident_memory_bytes").await);
         }
         if over.load(Ordering::Relaxed) {
             break;
@@ -87,9 +87,9 @@ fn p99(times: &[Duration]) -> Duration {
     times[(times.len() * 99 / 100).min(times.len() - 1)]
 }
 
-impl Calls {
+impl Measurements {
     /// Panics where calls of a crowded time were much slower than these, or the service took much more memory.
-    pub fn hold_for(&self, what: &str, crowded: &Self) {
+    pub fn assert_not_much_slower(&self, what: &str, crowded: &Self) {
         let figures = [(&self.enqueues, &crowded.enqueues), (&self.probes, &crowded.probes)];
         let [enqueues, probes] = figures.map(|(quiet, crowded)| (p99(quiet), p99(crowded)));
         let more = crowded.memory - self.memory;
@@ -103,8 +103,11 @@ impl Calls {
             more / 1024.0 / 1024.0
         );
         for (quiet, crowded) in [enqueues, probes] {
-            assert!(crowded <= (quiet * SLOWER).max(QUICK), "{what}: p99 {quiet:?} became {crowded:?}");
+            assert!(
+                crowded <= (quiet * MAX_SLOWDOWN).max(ALWAYS_ALLOWED_LATENCY),
+                "{what}: p99 {quiet:?} became {crowded:?}"
+            );
         }
-        assert!(more <= MEMORY, "{what}: {more} bytes more");
+        assert!(more <= MAX_EXTRA_MEMORY_BYTES, "{what}: {more} bytes more");
     }
 }

@@ -14,23 +14,23 @@ use super::resp;
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum CallFate {
     /// Redis never hears of it, and its connection breaks.
-    Lost,
+    NotDelivered,
     /// Redis does it, and its connection breaks behind so many bytes of the reply.
     CutAt(usize),
     /// Redis does it, and says so as many ms later.
     Slow(u64),
     /// Redis never hears of it, and this is said in Redis's place.
-    Answered(&'static str),
+    ErrorReply(&'static str),
     /// It stands still on its way, and all behind it on its connection, until it is let go.
     Held,
 }
 
-struct Trap {
+struct Injection {
     /// None: whichever.
     script: Option<String>,
-    fate: Fate,
+    fate: CallFate,
     /// Of such calls each nth is caught.
     nth: usize,
     /// How many more may be.
@@ -39,8 +39,8 @@ struct Trap {
 }
 
 #[derive(Default)]
-pub(super) struct Traps {
-    trap: Mutex<Option<Trap>>,
+pub(super) struct Injections {
+    trap: Mutex<Option<Injection>>,
     /// Scripts by their digests.
     names: Mutex<HashMap<String, String>>,
     caught: AtomicUsize,
@@ -48,22 +48,22 @@ pub(super) struct Traps {
     pub(super) done: watch::Sender<usize>,
 }
 
-impl Traps {
-    pub(super) fn set(&self, script: Option<&str>, nth: usize, most: usize, fate: Fate) {
+impl Injections {
+    pub(super) fn set(&self, script: Option<&str>, nth: usize, most: usize, fate: CallFate) {
         let script = script.map(str::to_owned);
-        *held(&self.trap) = Some(Trap { script, fate, nth, left: most, passed: 0 });
+        *lock(&self.trap) = Some(Injection { script, fate, nth, left: most, passed: 0 });
         self.caught.store(0, Ordering::Relaxed);
         self.done.send_replace(0);
     }
 
-    pub(super) fn caught(&self) -> usize {
+    pub(super) fn hits(&self) -> usize {
         self.caught.load(Ordering::Relaxed)
     }
 
     /// What becomes of this command, unless it just passes.
-    pub(super) fn fate_of(&self, command: &[u8]) -> Option<Fate> {
+    pub(super) fn fate_of(&self, command: &[u8]) -> Option<CallFate> {
         let name = self.script_of(&resp::words(command))?;
-        let mut trap = held(&self.trap);
+        let mut trap = lock(&self.trap);
         let trap = trap.as_mut().filter(|trap| trap.left > 0)?;
         if trap.script.as_ref().is_some_and(|wanted| *wanted != name) {
             return None;
@@ -88,15 +88,15 @@ impl Traps {
                     let (_, rest) = what.rsplit_once(&format!("m['{room}"))?;
                     Some(rest.split_once('\'')?.0.to_owned())
                 })?;
-                held(&self.names).insert(redis::Script::new(what).get_hash().to_owned(), name.clone());
+                lock(&self.names).insert(redis::Script::new(what).get_hash().to_owned(), name.clone());
                 Some(name)
             }
-            b"EVALSHA" => held(&self.names).get(what).cloned(),
+            b"EVALSHA" => lock(&self.names).get(what).cloned(),
             _ => None,
         }
     }
 }
 
-fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }

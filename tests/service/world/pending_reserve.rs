@@ -9,11 +9,11 @@ use tokio::{
 use super::http::Client;
 
 /// A call on a connection of its own. Who drops it has closed the page.
-pub struct Page(TcpStream);
+pub struct PendingReserve(TcpStream);
 
-impl Page {
+impl PendingReserve {
     /// Asks for work.
-    pub async fn asks(client: &Client, request: &Value) -> Self {
+    pub async fn send(client: &Client, request: &Value) -> Self {
         let mut socket = TcpStream::connect(client.address()).await.expect("the service listens");
         let body = request.to_string();
         let head = "POST /jobs/reserve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
@@ -23,7 +23,7 @@ impl Page {
     }
 
     /// Hangs up, and says what had been sent before the other end saw it: nobody can tell otherwise what was delivered.
-    pub async fn hangs_up(mut self) -> Option<Value> {
+    pub async fn hang_up(mut self) -> Option<Value> {
         let mut heard = Vec::new();
         let _ = self.0.shutdown().await;
         let _ = self.0.read_to_end(&mut heard).await;

@@ -11,8 +11,8 @@ use tokio_rustls::client::TlsStream;
 
 use super::{
     Service, World,
-    authority::Authority,
-    http2::{NAME, shake_hands},
+    authority::CertificateAuthority,
+    http2::{HOST_NAME, tls_handshake},
     program,
 };
 
@@ -32,28 +32,28 @@ const CANCEL: u32 = 8;
 pub const CONNECTION_WINDOW: usize = 65_535;
 
 /// Another instance on a world's Redis, by TLS.
-pub struct Secured {
+pub struct TlsInstance {
     service: Service,
-    ca: Authority,
+    ca: CertificateAuthority,
 }
 
 /// What has come of an answer.
 #[derive(Default)]
-struct Heard {
+struct Response {
     has_head: bool,
     body: Vec<u8>,
-    is_whole: bool,
+    is_complete: bool,
 }
 
-pub struct Peer {
+pub struct FramePeer {
     socket: TlsStream<TcpStream>,
     next: u32,
-    heard: BTreeMap<u32, Heard>,
+    heard: BTreeMap<u32, Response>,
 }
 
 /// How a peer leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leave {
+pub enum Disconnect {
     /// Resets each stream that it has, and stays connected.
     ResetStreams,
     /// Says goodbye, and stays connected.
@@ -63,21 +63,21 @@ pub enum Leave {
 }
 
 impl World {
-    pub async fn another_by_tls(&self) -> Secured {
-        let ca = Authority::new(self.folder(), "ours");
-        let pair = ca.signs(NAME, 2099);
+    pub async fn start_tls_instance(&self) -> TlsInstance {
+        let ca = CertificateAuthority::new(self.folder(), "ours");
+        let pair = ca.issue(HOST_NAME, 2099);
         let at = self.args.iter().position(|arg| arg == "--tls-cert-file");
         assert!(at.is_none(), "the first instance speaks plain HTTP");
         let mut command = program(&self.args);
         command.arg("--tls-cert-file").arg(&pair.certificate).arg("--tls-key-file").arg(&pair.key);
-        Secured { service: Service::start(command).await, ca }
+        TlsInstance { service: Service::start(command).await, ca }
     }
 }
 
-impl Secured {
+impl TlsInstance {
     /// A peer whose streams begin with such a window.
-    pub async fn peer(&self, window: usize) -> Peer {
-        Peer::open(self.service.url(), &self.ca.file(), window).await
+    pub async fn peer(&self, window: usize) -> FramePeer {
+        FramePeer::open(self.service.url(), &self.ca.ca_file(), window).await
     }
 }
 
@@ -90,26 +90,27 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 fn fields(method: &str, path: &str) -> Vec<u8> {
     let valued = |index: &[u8], value: &str| [index, &[value.len() as u8], value.as_bytes()].concat();
     let method = if method == "GET" { 0x82 } else { 0x83 };
-    [vec![method, 0x87], valued(&[4], path), valued(&[1], NAME), valued(&[0x0f, 0x10], "application/json")].concat()
+    [vec![method, 0x87], valued(&[4], path), valued(&[1], HOST_NAME), valued(&[0x0f, 0x10], "application/json")]
+        .concat()
 }
 
-impl Peer {
+impl FramePeer {
     async fn open(url: &str, authority: &Path, window: usize) -> Self {
-        let socket = shake_hands(url, authority, Some("h2")).await.expect("a handshake");
+        let socket = tls_handshake(url, authority, Some("h2")).await.expect("a handshake");
         let mut peer = Self { socket, next: 1, heard: BTreeMap::new() };
         let window = u32::try_from(window).expect("a window").to_be_bytes();
         let settings = frame(SETTINGS, 0, 0, &[&[0, INITIAL_WINDOW_SIZE], &window[..]].concat());
-        peer.sends(&[PREFACE, &settings].concat()).await;
+        peer.send(&[PREFACE, &settings].concat()).await;
         peer
     }
 
-    async fn sends(&mut self, bytes: &[u8]) {
+    async fn send(&mut self, bytes: &[u8]) {
         self.socket.write_all(bytes).await.expect("the service reads");
         self.socket.flush().await.expect("the service reads");
     }
 
     /// Sends a whole request; answers its stream.
-    pub async fn ask(&mut self, method: &str, path: &str, body: &str) -> u32 {
+    pub async fn request(&mut self, method: &str, path: &str, body: &str) -> u32 {
         let stream = self.next;
         self.next += 2;
         let ends = if body.is_empty() { END_STREAM } else { 0 };
@@ -117,36 +118,36 @@ impl Peer {
         if !body.is_empty() {
             call.extend(frame(DATA, END_STREAM, stream, body.as_bytes()));
         }
-        self.sends(&call).await;
+        self.send(&call).await;
         stream
     }
 
     pub async fn reserve(&mut self, request: &Value) -> u32 {
-        self.ask("POST", "/jobs/reserve", &request.to_string()).await
+        self.request("POST", "/jobs/reserve", &request.to_string()).await
     }
 
-    pub async fn widen(&mut self, stream: u32, more: usize) {
+    pub async fn widen_window(&mut self, stream: u32, more: usize) {
         let more = u32::try_from(more).expect("a window").to_be_bytes();
-        self.sends(&frame(WINDOW_UPDATE, 0, stream, &more)).await;
+        self.send(&frame(WINDOW_UPDATE, 0, stream, &more)).await;
     }
 
     /// Reads until the head of an answer is there.
-    pub async fn head(&mut self, stream: u32) {
+    pub async fn wait_for_head(&mut self, stream: u32) {
         while !self.heard.entry(stream).or_default().has_head {
             self.read().await;
         }
     }
 
     /// Reads until so much of an answer's body is there.
-    pub async fn bytes(&mut self, stream: u32, many: usize) {
+    pub async fn wait_for_bytes(&mut self, stream: u32, many: usize) {
         while self.heard.entry(stream).or_default().body.len() < many {
             self.read().await;
         }
     }
 
     /// Reads a whole answer; answers its body.
-    pub async fn whole(&mut self, stream: u32) -> Vec<u8> {
-        while !self.heard.entry(stream).or_default().is_whole {
+    pub async fn read_body(&mut self, stream: u32) -> Vec<u8> {
+        while !self.heard.entry(stream).or_default().is_complete {
             self.read().await;
         }
         self.heard.remove(&stream).expect("it was heard").body
@@ -158,32 +159,32 @@ impl Peer {
         let mut payload = vec![0; u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize];
         self.socket.read_exact(&mut payload).await.expect("a frame");
         let (kind, flags) = (head[3], head[4]);
-        let heard = self.heard.entry(u32::from_be_bytes([head[5], head[6], head[7], head[8]])).or_default();
+        let responses = self.heard.entry(u32::from_be_bytes([head[5], head[6], head[7], head[8]])).or_default();
         match kind {
-            HEADERS => heard.has_head = true,
-            DATA => heard.body.extend(payload),
+            HEADERS => responses.has_head = true,
+            DATA => responses.body.extend(payload),
             RST_STREAM | GOAWAY => panic!("the service gave up: {kind} {payload:?}"),
             _ => {}
         }
-        heard.is_whole |= matches!(kind, HEADERS | DATA) && flags & END_STREAM != 0;
+        responses.is_complete |= matches!(kind, HEADERS | DATA) && flags & END_STREAM != 0;
     }
 
     /// Leaves; what is answered has to be kept as long as the peer is to stay connected.
-    pub async fn leave(mut self, how: Leave) -> Option<Self> {
+    pub async fn disconnect(mut self, how: Disconnect) -> Option<Self> {
         match how {
-            Leave::ResetStreams => {
+            Disconnect::ResetStreams => {
                 let resets =
                     (1..self.next).step_by(2).map(|stream| frame(RST_STREAM, 0, stream, &CANCEL.to_be_bytes()));
                 let resets: Vec<_> = resets.collect();
-                self.sends(&resets.concat()).await;
+                self.send(&resets.concat()).await;
                 return Some(self);
             }
-            Leave::GoAway => {
-                self.sends(&frame(GOAWAY, 0, 0, &[0; 8])).await;
+            Disconnect::GoAway => {
+                self.send(&frame(GOAWAY, 0, 0, &[0; 8])).await;
                 return Some(self);
             }
-            Leave::Close => {}
-            Leave::ResetConnection => self.socket.get_ref().0.set_zero_linger().expect("a socket"),
+            Disconnect::Close => {}
+            Disconnect::ResetConnection => self.socket.get_ref().0.set_zero_linger().expect("a socket"),
         }
         None
     }
