@@ -36,8 +36,8 @@ fn the_store_calls_the_scripts_that_there_are() {
 
 #[test]
 fn lua_tells_the_kinds_of_event_that_there_are() {
-    let told = set(lua::words_given_to(&lua::code(), "event.tell"));
-    same("event.tell(…) in lua/", &told, "job::Kind", &set(EventKind::ALL.map(EventKind::word)));
+    let added = set(lua::words_given_to(&lua::code(), "event.add"));
+    same("event.add(…) in lua/", &added, "job::EventKind", &set(EventKind::ALL.map(EventKind::word)));
 }
 
 #[test]
@@ -83,6 +83,6 @@ fn the_contract_says_what_each_event_means() {
 fn the_documents_say_what_each_role_may() {
     let rows = pages::table("| role | may |");
     let said = set(rows.iter().filter_map(|row| row.split('|').nth(1)).map(str::trim));
-    let roles = Role::ALL.iter().map(|role| role.word()).chain(["nobody in particular"]);
+    let roles = Role::ALL.iter().map(|role| role.word()).chain(["no credential"]);
     same("the table of roles", &said, "job::Role", &set(roles));
 }

@@ -22,10 +22,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     chance::{self, Theme},
-    editing::{Edit, Editor},
     operations::Op,
+    patch_scripts::{Edit, Editor},
     real::Real,
-    smaller,
+    shrink,
     walk::{NO_ANSWER, Walk},
 };
 
@@ -33,7 +33,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub seed: u64,
-    /// Only this one, if it is said.
+    /// Only this one, if it is variable.
     pub case: Option<u64>,
     pub cases: u64,
     pub steps: usize,
@@ -42,6 +42,8 @@ pub struct Plan {
     pub theme: Option<Theme>,
     /// A script looks at a few jobs of the line only.
     pub is_short_sighted: bool,
+    /// Each script runs by its full path on a second server.
+    pub is_mirrored: bool,
     /// What the scripts say otherwise than their files.
     pub edits: Vec<Edit>,
 }
@@ -57,22 +59,23 @@ impl Plan {
             threads: 2,
             theme: None,
             is_short_sighted: false,
+            is_mirrored: false,
             edits: Vec::new(),
         }
     }
 
     pub fn from_environment() -> Self {
-        let said = |name: &str| env::var(name).ok().map(|text| number(name, &text));
+        let variable = |name: &str| env::var(name).ok().map(|text| number(name, &text));
         let fixed = Self::fixed();
         Self {
             seed: match env::var("MODEL_SEED").as_deref() {
                 Ok("random") => RandomState::new().hash_one(0),
-                _ => said("MODEL_SEED").unwrap_or(fixed.seed),
+                _ => variable("MODEL_SEED").unwrap_or(fixed.seed),
             },
-            case: said("MODEL_CASE"),
-            cases: said("MODEL_CASES").unwrap_or(fixed.cases),
-            steps: said("MODEL_STEPS").map_or(fixed.steps, |steps| steps as usize),
-            threads: said("MODEL_THREADS").map_or(fixed.threads, |threads| threads as usize),
+            case: variable("MODEL_CASE"),
+            cases: variable("MODEL_CASES").unwrap_or(fixed.cases),
+            steps: variable("MODEL_STEPS").map_or(fixed.steps, |steps| steps as usize),
+            threads: variable("MODEL_THREADS").map_or(fixed.threads, |threads| threads as usize),
             ..fixed
         }
     }
@@ -90,6 +93,11 @@ impl fmt::Display for Plan {
             None => write!(f, " MODEL_CASES={}", self.cases),
         }
     }
+}
+
+/// The name in a tally for the replies of a fast path, where these are compared.
+pub fn fast_path(total: &str) -> String {
+    format!("fast path: {total}")
 }
 
 /// How often what was met.
@@ -173,7 +181,7 @@ struct Bench {
 impl Bench {
     fn new(plan: &Plan) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let real = RefCell::new(runtime.block_on(Real::start(&plan.edits)));
+        let real = RefCell::new(runtime.block_on(Real::start(&plan.edits, plan.is_mirrored)));
         Self { runtime, real, is_short_sighted: plan.is_short_sighted }
     }
 
@@ -198,7 +206,7 @@ impl Bench {
             outcome => outcome,
         };
         outcome.map_err(|_| {
-            let smallest = smaller::smallest(whole, |ops| self.walk(ops).is_err());
+            let smallest = shrink::smallest(whole, |ops| self.walk(ops).is_err());
             let mut real = self.real.borrow_mut();
             let story = self.runtime.block_on(Walk::new(&mut real, self.is_short_sighted).tell(&smallest));
             let steps = smallest.len();

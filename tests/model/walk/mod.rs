@@ -12,10 +12,11 @@ use intray::{
 };
 
 use crate::{
+    fixtures::{Verdict, same},
     operations::{Op, Pass, Purge, Retire, Sent, Set, Sweep, Unclear},
     real::Real,
     reference::Queue,
-    words::{Verdict, same},
+    run,
 };
 
 pub struct Walk<'r> {
@@ -32,7 +33,7 @@ pub struct Walk<'r> {
     pub unclear: Vec<Unclear>,
     /// Every batch that there ever was.
     pub batches: Vec<BatchId>,
-    /// Appends that said their offset.
+    /// Appends with an offset.
     pub sent: Vec<Sent>,
     pub last_event: String,
     /// Counts up, for ids and nonces that are the same when the sequence runs again.
@@ -90,6 +91,8 @@ impl<'r> Walk<'r> {
         }
         self.each(&[Op::Retire(Retire)]).await?;
         self.compare_metric()?;
+        let fast = self.real.fast_replies();
+        self.met.extend(fast.into_iter().map(|(total, replies)| (run::fast_path(&total), replies)));
         let found = self.real.look(&self.last_event)?;
         same("keys that are left", &found.keys, &Vec::new())
     }
@@ -97,7 +100,9 @@ impl<'r> Walk<'r> {
     async fn each(&mut self, ops: &[Op]) -> Verdict {
         for op in ops {
             self.note(|| format!("{op:?}"));
-            op.run(self).await?;
+            let outcome = op.run(self).await;
+            self.real.compare_paths()?;
+            outcome?;
             self.model.end_batches();
             self.compare()?;
         }
@@ -147,7 +152,7 @@ impl<'r> Walk<'r> {
         *self.met.entry(what.to_owned()).or_default() += 1;
     }
 
-    /// A line of the story, if it is told.
+    /// A line of the report, if one is made.
     pub fn note(&self, line: impl Fn() -> String) {
         if let Some(story) = self.story.borrow_mut().as_mut() {
             story.push(line());
