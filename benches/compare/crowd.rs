@@ -11,7 +11,7 @@ use super::{
     rig::{stock::Numbers, ways::Worker},
 };
 
-/// Somebody with a connection of its own.
+/// A caller with its own connection.
 pub trait Caller {
     /// The whole life of a job. The number is nobody else's.
     async fn cycle(&mut self, n: u64);

@@ -118,21 +118,21 @@ fn versions() -> Vec<String> {
         let wanted: serde_json::Value = serde_json::from_str(text).ok()?;
         Some(format!("BullMQ {}", wanted["dependencies"]["bullmq"].as_str()?))
     };
-    let package = |name: &str| Some(format!("{name} {}", said("dpkg-query", &["-W", "-f=${Version}", name])?));
-    let commit = said("git", &["-C", env!("CARGO_MANIFEST_DIR"), "rev-parse", "--short", "HEAD"]);
+    let package = |name: &str| Some(format!("{name} {}", version_of("dpkg-query", &["-W", "-f=${Version}", name])?));
+    let commit = version_of("git", &["-C", env!("CARGO_MANIFEST_DIR"), "rev-parse", "--short", "HEAD"]);
     let intray = format!("intray {} {}", env!("CARGO_PKG_VERSION"), commit.unwrap_or_default());
     let others = [
-        said("rustc", &["--version"]),
+        version_of("rustc", &["--version"]),
         package("webdis"),
         package("beanstalkd"),
-        said("node", &["--version"]).map(|version| format!("Node {version}")),
+        version_of("node", &["--version"]).map(|version| format!("Node {version}")),
         bullmq(),
     ];
     [intray.trim().to_owned(), redis].into_iter().chain(others.into_iter().flatten()).collect()
 }
 
 /// The first line that a program answers with, if it is here and content.
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
+fn version_of(program: &str, arguments: &[&str]) -> Option<String> {
     let output = Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())?;
     Some(String::from_utf8_lossy(&output.stdout).lines().next()?.trim().to_owned())
 }

@@ -140,7 +140,7 @@ async fn reserves(queues: &Queues, queue: &QueueName, goes_on: impl Fn() -> bool
     Took { ms, in_vain }
 }
 
-/// By a thread: the runtime's own timers know whole milliseconds only. It ends with whoever listens.
+/// Ticks from a thread, because the runtime's timers have a resolution of a millisecond. Ends when the receiver is dropped.
 fn ticks() -> mpsc::UnboundedReceiver<()> {
     let (tick, ticks) = mpsc::unbounded_channel();
     std::thread::spawn(move || {

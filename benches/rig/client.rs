@@ -103,7 +103,7 @@ impl Client {
         }
     }
 
-    /// From now on what comes is thrown away, until the connection ends: an event stream that somebody reads.
+    /// Reads and drops everything until the connection ends, like a consumer of an event stream.
     pub async fn drain(mut self, path: &str) {
         let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.host);
         self.stream.write_all(request.as_bytes()).await.expect("sent");

@@ -72,21 +72,21 @@ pub async fn settle(client: &mut Client, queue: &str) -> u64 {
     done.len() as u64
 }
 
-/// So many calls at one time each on one connection: enqueue all, reserve all, complete all. After each the moment is told.
-pub async fn calls(rig: &Rig, queue: &str, numbers: &[u64], also: impl Fn(u64) -> String, mut told: impl FnMut()) {
+/// So many calls at one time each on one connection: enqueue all, reserve all, complete all. After each the moment is each_done.
+pub async fn calls(rig: &Rig, queue: &str, numbers: &[u64], also: impl Fn(u64) -> String, mut each_done: impl FnMut()) {
     let mut client = rig.client().await;
     for &n in numbers {
         client.post("/jobs", &format!(r#"{{"queue":"{queue}",{}"payload":{}}}"#, also(n), payload(n))).await;
     }
-    told();
+    each_done();
     let mut reserved = Vec::with_capacity(numbers.len());
     for _ in numbers {
         let job = client.post("/jobs/reserve", &format!(r#"{{"queues":["{queue}"]}}"#)).await;
         reserved.push(field(job, "reservation").to_owned());
     }
-    told();
+    each_done();
     for reservation in reserved {
         client.post("/jobs/complete", &format!(r#"{{"reservation":"{reservation}"}}"#)).await;
     }
-    told();
+    each_done();
 }

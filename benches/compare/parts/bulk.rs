@@ -37,7 +37,7 @@ impl Call {
         }
     }
 
-    /// What is there to be taken: more than can be meanwhile, lest it is measured how soon one hears that nothing is left.
+    /// Jobs in stock: more than can be reserved in the time, because an empty queue would answer faster.
     fn stock(self, size: Size) -> u64 {
         match self {
             Self::Put | Self::PutMany => 0,

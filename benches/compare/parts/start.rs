@@ -26,8 +26,8 @@ pub async fn run(size: Size) -> Found {
         tokio::time::sleep(Duration::from_millis(500)).await;
         idle = resident(service.id()) as f64 / 1e6;
         // Told to, it ends its private server too.
-        let told = Command::new("kill").args(["-TERM", &service.id().to_string()]).status();
-        assert!(told.expect("kill").success());
+        let killed = Command::new("kill").args(["-TERM", &service.id().to_string()]).status();
+        assert!(killed.expect("kill").success());
         service.wait().expect("it ends");
     }
     took.sort_by(f64::total_cmp);

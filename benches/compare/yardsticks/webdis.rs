@@ -11,7 +11,7 @@ use crate::rig::{
 pub fn start(engine: &Engine) -> Option<Server> {
     let address = free();
     let settings = engine.folder().join("webdis.json");
-    let said = serde_json::json!({
+    let settings_json = serde_json::json!({
         "redis_host": engine.socket(),
         "http_host": "127.0.0.1",
         "http_port": address.port(),
@@ -21,7 +21,7 @@ pub fn start(engine: &Engine) -> Option<Server> {
         "verbosity": 0,
         "logfile": "/dev/null",
     });
-    std::fs::write(&settings, said.to_string()).expect("settings");
+    std::fs::write(&settings, settings_json.to_string()).expect("settings");
     listening(Command::new("webdis").arg(settings), address)
 }
 

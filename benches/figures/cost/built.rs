@@ -64,10 +64,10 @@ fn compiled(text: &str) -> String {
     // Any number for a number that Rust knows: they are all of one kind.
     let text: Vec<_> =
         text.split('$').enumerate().map(|(n, part)| if n == 0 { part.to_owned() } else { number(part) }).collect();
-    compiler.stdin.take().expect("a pipe").write_all(text.concat().as_bytes()).expect("told");
-    let told = compiler.wait_with_output().expect("luac5.1");
-    assert!(told.status.success(), "luac5.1 does not take a file of lua/");
-    String::from_utf8_lossy(&told.stdout).into_owned()
+    compiler.stdin.take().expect("a pipe").write_all(text.concat().as_bytes()).expect("written");
+    let listing = compiler.wait_with_output().expect("luac5.1");
+    assert!(listing.status.success(), "luac5.1 does not take a file of lua/");
+    String::from_utf8_lossy(&listing.stdout).into_owned()
 }
 
 fn number(named: &str) -> String {
@@ -75,9 +75,9 @@ fn number(named: &str) -> String {
 }
 
 /// The lines at which a function builds another: `7 [22] CLOSURE 3 0 ; 0x…`, unless it is the file itself that does.
-fn places(told: &str) -> Vec<u32> {
+fn places(listing: &str) -> Vec<u32> {
     let (mut is_inside, mut lines) = (false, Vec::new());
-    for line in told.lines() {
+    for line in listing.lines() {
         is_inside = line.starts_with("function <") || is_inside && !line.starts_with("main <");
         let mut words = line.split_whitespace().skip(1);
         if let (true, Some(at), Some("CLOSURE")) = (is_inside, words.next(), words.next()) {

@@ -66,7 +66,7 @@ impl Crowd {
     pub async fn reserve(&self) -> Result<Vec<Reservation>, Fault> {
         let outcomes = join_all((0..self.shape.calls).map(|n| self.queues.reserve(self.ask(n)))).await;
         let reservation = |outcome| {
-            let ReserveOutcome::Jobs { mut jobs, undo, .. } = outcome? else { panic!("nothing for somebody") };
+            let ReserveOutcome::Jobs { mut jobs, undo, .. } = outcome? else { panic!("a worker got no job") };
             undo.disarm();
             Ok(jobs.pop().expect("a job").reservation)
         };

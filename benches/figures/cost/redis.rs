@@ -21,7 +21,7 @@ const STEPS: u64 = 8;
 const OVERDUE: u64 = 960;
 /// What is not a script's own.
 const AROUND: [&str; 5] = ["FCALL", "EVALSHA", "INFO", "QUIT", "PING"];
-/// A Redis under callgrind is slow, and where the machine is somebody else's too a call may go without its answer.
+/// A Redis under callgrind is slow, and on a shared machine a call may time out.
 pub const ATTEMPTS: usize = 5;
 
 /// A Redis under callgrind, and those who call it.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, process::Command};
 
 use super::super::kept::{Figure, Line, Parts};
 
-/// Read when it runs: whoever sets a line need not build again.
+/// Read at run time, so that a changed line needs no rebuild.
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/figures/cost/kept.txt");
 const FUNCTIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/figures/cost/functions.txt");
 const WITH: &str = "Kept with ";
@@ -96,13 +96,13 @@ impl Functions {
 
 /// Of all that a figure may hang on beside the sources.
 pub fn versions(engine: &str) -> String {
-    let said = |program: &str| {
-        let said = Command::new(program).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        let number = said.split([' ', '-', '=']).find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+    let version_of = |program: &str| {
+        let output = Command::new(program).arg("--version").output().map(|output| output.stdout).unwrap_or_default();
+        let output = String::from_utf8_lossy(&output).into_owned();
+        let number = output.split([' ', '-', '=']).find(|word| word.starts_with(|first: char| first.is_ascii_digit()));
         number.unwrap_or("none").trim().to_owned()
     };
-    let [rustc, redis, valgrind] = ["rustc", engine, "valgrind"].map(said);
+    let [rustc, redis, valgrind] = ["rustc", engine, "valgrind"].map(version_of);
     let engine = engine.rsplit('/').next().unwrap_or_default();
     format!("rustc {rustc}, {engine} {redis}, valgrind {valgrind}, {}", std::env::consts::ARCH)
 }
