@@ -167,7 +167,7 @@ export function localStorageIfAllowed() {
 }
 
 /**
- * Whether somebody has put work into it.
+ * Whether it holds work of the person.
  * @param {Entry} entry
  */
 function worked({ draft, result, words }) {

@@ -12,7 +12,7 @@ import { ERROR_BYTES, REASON_BYTES, cut } from './words.js'
  */
 
 /**
- * A job in somebody's hands, as a page sees it.
+ * A reserved job, as a page sees it.
  * @implements {Types.Job}
  */
 export class Job extends EventTarget {

@@ -12,7 +12,7 @@
  * nobody could be asked, so that an extend may still find it to be held. What is lost may be handed in all the same: it
  * counts if nobody else has taken the job.
  *
- * The ledger alone writes one. All else reads it: a `JobRecord` is read-only, which the compiler sees to.
+ * The job store alone writes one. All else reads it: a `JobRecord` is read-only, which the compiler sees to.
  */
 import { since } from './clock.js'
 import { isForeign } from './http.js'
@@ -83,7 +83,7 @@ import { isForeign } from './http.js'
  * @property {Refusal | null} [refused] a draft that was refused for good
  * @property {Vain | null} [vain] the draft that was sent in vain last
  * @property {Mark | null} over since when its time is over
- * @property {boolean} warned whether somebody was warned that it will be
+ * @property {boolean} warned whether the person was warned that it will be
  * @property {boolean} regain whether a farewell of ours may be on its way, which only a resume outruns
  */
 
@@ -166,10 +166,10 @@ export function mustBeOpen({ state }) {
 
 /**
  * How a reservation ended, in the service's words.
- * @param {string} [said]
+ * @param {string} [given]
  */
-export function reasonOf(said = 'unknown') {
-  return /** @type {Types.LostReason} */ (said)
+export function reasonOf(given = 'unknown') {
+  return /** @type {Types.LostReason} */ (given)
 }
 
 /**

@@ -1,4 +1,4 @@
-// What an operator does to jobs, batches and queues. What destroys work, or takes it from somebody, is asked for first.
+// What an operator does to jobs, batches and queues. Actions that destroy or take away work need a confirmation.
 
 import * as api from './api.js'
 import { narrowed } from './filters.js'
@@ -7,7 +7,7 @@ import { again } from './live.js'
 import { jobsOf } from './matching.js'
 import { act, ask } from './ui.js'
 
-/** Whoever shows the thing learns that it has changed. */
+/** Notifies the views of the changed object. */
 const then = (work, changed) => async (tell) => {
   const answer = await work(tell)
   again(answer.settings ? answer : undefined)
@@ -15,7 +15,7 @@ const then = (work, changed) => async (tell) => {
   return answer
 }
 
-const name = (worker) => worker ?? 'Somebody without a name'
+const name = (worker) => worker ?? 'An unnamed worker'
 
 export function cancel(job, changed) {
   const holder = job.state === 'reserved' ? job.reserved : null

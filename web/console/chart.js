@@ -1,10 +1,10 @@
 // How fast things went, drawn. uPlot draws on a canvas, so its colours are read from elements that have them by CSS.
 
-import { html, useBeat, useEffect, useRef, useState } from './html.js'
+import { html, useSecondTick, useEffect, useRef, useState } from './html.js'
 import * as api from './api.js'
 import { number, rate } from './format.js'
 import { live } from './live.js'
-import { RANGES, columns, joined, load, sum, wholeSince } from './past.js'
+import { RANGES, columns, joined, load, sum, wholeSince } from './history.js'
 import { SPAN, history, ratesOf } from './rates.js'
 import { Button } from './ui.js'
 
@@ -73,7 +73,7 @@ function usePast(queue, range) {
 
 /** `queue`: its name, or "" for all of them together. `theme` only says that the colours have changed. */
 export function Chart({ queue, theme }) {
-  useBeat()
+  useSecondTick()
   const [range, setRange] = useState('hour')
   const past = usePast(queue, range)
   const box = useRef(null)

@@ -1,7 +1,7 @@
 // The list that is shown, as a file: made here, of what the service answers page by page.
 
 import * as api from './api.js'
-import { Exact } from './exact.js'
+import { Exact } from './exact_json.js'
 import { many, number } from './format.js'
 import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'

@@ -1,4 +1,4 @@
-// Whoever had the focus in what has gone goes on beside it: in the row that has taken the place of theirs, in the panel
+// When the focused element is removed, the focus moves beside it: to the row that takes its place, to the panel
 // that they were in, else in the list. A browser would put them on the page as a whole, from where Tab begins anew.
 
 import { place } from './router.js'

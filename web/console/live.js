@@ -24,7 +24,7 @@ const NOTHING = { me: null, link: 'starting', queues: null, at: null, error: nul
 /** `access`: 'unknown', 'open', 'signed-in', 'needed' or 'refused'. `link`: 'starting', 'live', 'polling' or 'away'. */
 export const live = store({ access: 'unknown', ...NOTHING })
 
-/** Whether whoever is here may do more than look. */
+/** Whether the user may make changes. */
 export const mayAct = () => live.get().me?.role === 'operator'
 
 let timer, coming, asking, stream, lastId, streamed = '', isStreaming = false, focus = null, floods = 0, quietUntil = 0
@@ -58,7 +58,7 @@ export async function refresh() {
   const { signal } = asking
   let next = document.hidden ? EVERY_HIDDEN : EVERY
   try {
-    // Who comes back to a service that was away may be somebody else to it.
+    // After an outage the service may see the user with another role.
     const { me: known, error } = live.get()
     const me = (error ? null : known) ?? await api.me(signal)
     if (!isForLooking(me)) return turnedAway(new Error(notFor(me)))
@@ -117,7 +117,7 @@ export function leave() {
   live.set({ access: 'needed', ...NOTHING })
 }
 
-/** The queue that somebody looks at is among those that are listened to, however many there are. */
+/** The open queue is always among the subscribed queues, however many there are. */
 export function lookAt(queue) {
   focus = queue
   if (live.get().queues) listen()
@@ -139,7 +139,7 @@ function listen() {
     headers: api.headers,
     signal,
     lastId,
-    tell: (message) => { if (!signal.aborted) told(message) },
+    tell: (message) => { if (!signal.aborted) receive(message) },
     report: (state) => {
       if (signal.aborted) return
       isStreaming = state === 'open'
@@ -150,7 +150,7 @@ function listen() {
   })
 }
 
-function told({ id, event, data }) {
+function receive({ id, event, data }) {
   lastId = id ?? lastId
   if (event === 'heartbeat') return
   const news = JSON.parse(data)

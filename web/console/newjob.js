@@ -2,7 +2,7 @@
 
 import { html, useState } from './html.js'
 import * as api from './api.js'
-import { pretty } from './exact.js'
+import { pretty } from './exact_json.js'
 import { tail } from './format.js'
 import { again, live } from './live.js'
 import { go, link } from './router.js'

@@ -1,7 +1,7 @@
 // Small parts that several views have.
 
-import { useStore, html, classes, useBeat, useLayoutEffect, useMemo, useRef, useState } from './html.js'
-import { brief, pretty } from './exact.js'
+import { useStore, html, classes, useSecondTick, useLayoutEffect, useMemo, useRef, useState } from './html.js'
+import { brief, pretty } from './exact_json.js'
 import { now } from './api.js'
 import { age, countdown, time } from './format.js'
 import { live, mayAct } from './live.js'
@@ -26,20 +26,20 @@ export const Name = ({ worker }) => (worker === null ? html`<em>no name</em>` : 
 
 /** How long ago, ticking. */
 export function Ago({ at }) {
-  useBeat()
+  useSecondTick()
   return html`<time datetime=${at} title=${at}>${at ? age(now() - Date.parse(at)) : '–'}</time>`
 }
 
 /** How long until; nothing is below zero. */
 export function Until({ at }) {
-  useBeat()
+  useSecondTick()
   const left = Date.parse(at) - now()
   return html`<time datetime=${at} title=${at}>${left > 0 ? age(left) : 'due'}</time>`
 }
 
 /** What is left of a reservation, of the time that it had. */
 export function Left({ until, since }) {
-  useBeat()
+  useSecondTick()
   const left = Date.parse(until) - now()
   const whole = Date.parse(until) - Date.parse(since)
   const urgency = left <= 0 ? 'over' : left < 60_000 ? 'short' : ''
@@ -133,7 +133,7 @@ export function Messages() {
 
 const question = store(null)
 
-// It was put to whoever has gone, not to who signs in next.
+// The question was for the previous user, not for the next one.
 live.subscribe(({ access }) => { if (access === 'needed' || access === 'refused') question.set(() => null) })
 // And it was asked on one page: none stays open over another.
 onLeave(() => question.set(() => null))
@@ -163,7 +163,7 @@ function Dialog({ what }) {
     dialog.current.showModal()
     // What destroys work is not what Enter does.
     if (!what.danger) dialog.current.querySelector(what.form ? '[autofocus]' : '[type=submit]').focus()
-    // What is under way stops when whoever wanted it has gone.
+    // Running actions stop when their view is closed.
     return () => { isOpen.current = false }
   }, [])
   const close = () => {

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ._caller import Caller, in_path
-from ._models import Batch, Result, read, said
+from ._models import Batch, Result, read, job_body
 from ._producer import chunks, fresh_key, waits
 
 #: Jobs in the call that creates a batch, and in one that appends to it.
@@ -34,7 +34,7 @@ class Batches:
         call after any exception goes on where it was.
         """
         key = fresh_key() if idempotency_key is None else idempotency_key
-        items = (said(job) for job in jobs)
+        items = (job_body(job) for job in jobs)
         parts = chunks(items, CREATE)
         first, second = next(parts, []), next(parts, None)
         about = {"queue": queue, "concurrency": concurrency, "priority": priority, "client": client}

@@ -75,16 +75,16 @@ class Forgotten(IntrayError):
 class Unavailable(IntrayError):
     """No good answer came for as long as it was tried. `applied` says if the call may have had an effect all the same."""
 
-    def __init__(self, said: str, applied: Applied, is_foreign: bool = False) -> None:
+    def __init__(self, reason: str, applied: Applied, is_foreign: bool = False) -> None:
         self.applied: Applied = applied
-        self.said = said
+        self.reason = reason
         #: The last answer was not of intray.
         self.is_foreign = is_foreign
         effect = "it had no effect" if applied is False else "it may have had an effect"
-        super().__init__(f"{said}; {effect}")
+        super().__init__(f"{reason}; {effect}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.said, self.applied, self.is_foreign)
+        return type(self), (self.reason, self.applied, self.is_foreign)
 
 
 def refusal(problem: Mapping[str, Any]) -> Refused:

@@ -120,11 +120,11 @@ class Feed(Iterator[Job]):
                 raise
             return [] if lines else NOTHING
 
-    def _miss(self, said: Mapping[str, Any]) -> None:
+    def _miss(self, page: Mapping[str, Any]) -> None:
         """What is forgotten behind a place is raised once, and again when it has become more."""
-        if "forgotten" not in said:
+        if "forgotten" not in page:
             return
-        count, known = said["forgotten"], self._missed
+        count, known = page["forgotten"], self._missed
         self._missed = self.after, count
         if known is not None and known[0] == self.after and (count is None or (known[1] or 0) >= count):
             return

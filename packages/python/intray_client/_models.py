@@ -17,10 +17,10 @@ State = Literal["waiting", "blocked", "delayed", "reserved", "completed", "dead"
 T = TypeVar("T")
 
 
-def read(kind: type[T], said: Mapping[str, Any]) -> T:
+def read(kind: type[T], answer: Mapping[str, Any]) -> T:
     """What is known of an answer: a newer service may say more."""
     names = {each.name for each in fields(kind) if each.init}  # type: ignore[arg-type]
-    return kind(**{name: value for name, value in said.items() if name in names})
+    return kind(**{name: value for name, value in answer.items() if name in names})
 
 
 @dataclass(frozen=True)
@@ -39,15 +39,15 @@ class NewJob:
     backoff: Mapping[str, Any] | None = None
     locks: Sequence[str] | None = None
 
-    def said(self) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
         """In the words of the contract."""
         options = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "payload"}
         return {"payload": self.payload, **{name: value for name, value in options.items() if value is not None}}
 
 
-def said(job: Any) -> dict[str, Any]:
+def job_body(job: Any) -> dict[str, Any]:
     """Of a `NewJob`, or of a payload without more."""
-    return (job if isinstance(job, NewJob) else NewJob(job)).said()
+    return (job if isinstance(job, NewJob) else NewJob(job)).body()
 
 
 @dataclass(frozen=True)

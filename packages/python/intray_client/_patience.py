@@ -23,7 +23,7 @@ SHUT_TRIES = 4
 class Problem:
     """An answer that passes, or none."""
 
-    said: str
+    summary: str
     applied: Applied
     retry_after: float | None = None
     #: intray itself asked for `retry_after`.
@@ -36,13 +36,13 @@ class Problem:
     refused: Mapping[str, Any] | None = None
 
 
-def passes(said: Mapping[str, Any], retry_after: float | None = None) -> Problem:
+def passes(problem: Mapping[str, Any], retry_after: float | None = None) -> Problem:
     """A call that is to come later was refused before anything was done."""
-    own = is_own(said)
-    nothing = said.get("applied") is False or said["status"] in (408, 425, 429, 507)
-    wished = number(said.get("retry_after_ms"), HOUR * 1_000) if own else None
-    detail = (own and (said.get("detail") or said.get("title"))) or "not in the words of intray"
-    text = f"the answer was {said['status']}: {detail}"
+    own = is_own(problem)
+    nothing = problem.get("applied") is False or problem["status"] in (408, 425, 429, 507)
+    wished = number(problem.get("retry_after_ms"), HOUR * 1_000) if own else None
+    detail = (own and (problem.get("detail") or problem.get("title"))) or "not in the words of intray"
+    text = f"the answer was {problem['status']}: {detail}"
     if wished is not None:
         return Problem(text, False if nothing else "unknown", wished / 1_000, is_own=True)
     return Problem(text, False if nothing else "unknown", retry_after, is_foreign=not own)

@@ -12,7 +12,7 @@ from typing import Any
 from ._caller import Caller, in_path
 from ._errors import Refused, SomeRefused, is_final, refusal
 from ._feed import Feed, OnForgotten
-from ._models import ENDS, Enqueued, Job, read, said
+from ._models import ENDS, Enqueued, Job, read, job_body
 from ._patience import Problem, passes
 
 #: Jobs in one call.
@@ -50,7 +50,7 @@ class Producer:
     ) -> Enqueued:
         """Puts a payload, or a `NewJob`, into a queue. However often the network has it sent, it is one job."""
         key = fresh_key() if idempotency_key is None else idempotency_key
-        body = {"queue": queue, **said(job)}
+        body = {"queue": queue, **job_body(job)}
         return read(Enqueued, self._caller.call("POST", "/jobs", body, key=key, retry_for=retry_for))
 
     def enqueue_many(
@@ -67,7 +67,7 @@ class Producer:
         """
         key = fresh_key() if idempotency_key is None else idempotency_key
         results: list[Enqueued | Refused] = []
-        for n, chunk in enumerate(chunks(({"queue": queue, **said(job)} for job in jobs), ITEMS)):
+        for n, chunk in enumerate(chunks(({"queue": queue, **job_body(job)} for job in jobs), ITEMS)):
             try:
                 answer = self._caller.call(
                     "POST", "/jobs", chunk, key=f"{key}-{n}", retry_for=retry_for, passing=_refused_for_now
@@ -97,7 +97,7 @@ class Producer:
         raise TimeoutError("the job has not ended yet")
 
     def cancel(self, id: str, *, force: bool = False) -> None:
-        """Withdraws a job. `force`: even if somebody holds it."""
+        """Withdraws a job. `force`: even if it is reserved."""
         self._caller.call("DELETE", _of_job(id), query={"force": "true"} if force else None)
 
     def feed(

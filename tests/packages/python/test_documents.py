@@ -66,8 +66,8 @@ class Documents(Story):
     def test_ten_thousand_are_enqueued_and_their_results_read(self) -> None:
         process = self.start(self.producer)
         self.work_off(10_000, lambda payload: {"verdict": "fine" if payload["photo"] % 4 else "bad"})
-        said, _ = process.communicate(timeout=60)
-        self.assertEqual(said, "10000 are in line\n{'bad': 2500, 'fine': 7500}\n")
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(output, "10000 are in line\n{'bad': 2500, 'fine': 7500}\n")
         lines = [line for line in self.producer.read_text().splitlines() if line.strip()]
         self.assertLessEqual(len(lines), 15)
 
@@ -97,8 +97,8 @@ class Documents(Story):
         process = self.start(self.asking)
         self.eventually(lambda: self.queue_has(200))
         self.work_off(200)
-        said, _ = process.communicate(timeout=60)
-        self.assertEqual(said, "200 are answered\n")
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(output, "200 are answered\n")
 
     def queue_has(self, waiting: int) -> bool:
         return any(queue.name == self.queue and queue.counts["waiting"] == waiting for queue in self.plain.queues())

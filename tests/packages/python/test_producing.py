@@ -44,12 +44,12 @@ class Producing(Story):
         self.assertEqual(len(self.wire.of("/jobs")), len(passing) + 1)
         self.assertEqual(self.counts()["waiting"], 1)
 
-    def test_nobody_comes_back_sooner_than_was_said(self) -> None:
+    def test_retry_waits_at_least_retry_after(self) -> None:
         for fate in (problem(503, "unavailable", applied=False, retry_after_ms=700), Fate(503, {}, {"retry-after": "1"})):
             self.wire.once("/jobs", fate)
-            with self.assertLogs("intray_client", "INFO") as told:
+            with self.assertLogs("intray_client", "INFO") as logs:
                 self.intray.enqueue(self.queue, 1)
-            [line] = told.output
+            [line] = logs.output
             pause = float(line.rsplit("again in ", 1)[1].removesuffix(" s"))
             self.assertTrue(0.7 <= pause <= 1.5, line)
 
@@ -69,14 +69,14 @@ class Producing(Story):
             self.client(retry_for=0.5).enqueue(self.queue, 1)
         self.assertIs(caught.exception.applied, False, "nobody was there")
 
-    def test_what_was_done_once_is_not_said_to_have_had_no_effect_by_a_later_refusal(self) -> None:
+    def test_later_refusal_keeps_applied_unknown(self) -> None:
         fates = [CUT, *(problem(503, "unavailable", applied=False) for _ in range(50))]
         self.wire.once("/jobs", *fates)
         with self.assertRaises(Unavailable) as caught:
             self.client(retry_for=1.0).enqueue(self.queue, 1)
         self.assertEqual(caught.exception.applied, "unknown")
 
-    def test_a_key_that_no_header_can_hold_is_said_so(self) -> None:
+    def test_key_invalid_in_a_header_is_reported(self) -> None:
         for key in ("Münze", "a\nb"):
             with self.assertRaises(ValueError):
                 self.intray.enqueue(self.queue, 1, idempotency_key=key)

@@ -15,7 +15,7 @@ class Secrets(Story):
     def test_no_key_reservation_payload_or_result_is_shown(self) -> None:
         intray = self.client(key=KEY)
         shown = [repr(intray)]
-        with self.assertLogs("intray_client", logging.DEBUG) as told:
+        with self.assertLogs("intray_client", logging.DEBUG) as logs:
             stored = intray.enqueue(self.queue, {"secret": "payload"})
             shown.append(repr(stored))
             [job] = intray.reserve([self.queue])
@@ -30,7 +30,7 @@ class Secrets(Story):
                 except IntrayError:
                     shown.append(traceback.format_exc())
         for secret in (KEY, reservation, "payload'", "result'"):
-            for text in (*shown, *told.output):
+            for text in (*shown, *logs.output):
                 self.assertNotIn(secret, text)
 
     def broken(self, intray: Intray) -> None:

@@ -67,15 +67,15 @@ class Working(Story):
             self.eventually(lambda: job.is_lost)
             seen.set()
 
-        with self.assertLogs("intray_client", "WARNING") as told:
+        with self.assertLogs("intray_client", "WARNING") as logs:
             self.consume(work, lease_ms=1_000)
             self.assertTrue(seen.wait(20))
             other = self.plain.enqueue(self.queue, 2)
-            self.eventually(lambda: any("was lost" in line for line in told.output))
+            self.eventually(lambda: any("was lost" in line for line in logs.output))
         self.plain.cancel(other.id, force=True)
         self.assertEqual(self.plain.job(job.id).state, "cancelled")
 
-    def test_whoever_is_interrupted_gives_the_job_back(self) -> None:
+    def test_interrupted_worker_gives_the_job_back(self) -> None:
         job = self.plain.enqueue(self.queue, 1)
 
         def work(job: Reserved) -> None:
@@ -83,8 +83,8 @@ class Working(Story):
 
         with self.assertRaises(KeyboardInterrupt):
             self.intray.consume([self.queue], work)
-        said = self.plain.job(job.id)
-        self.assertEqual((said.state, said.attempts, said.counts["abandoned"]), ("waiting", 0, 1))
+        stored = self.plain.job(job.id)
+        self.assertEqual((stored.state, stored.attempts, stored.counts["abandoned"]), ("waiting", 0, 1))
 
     def test_a_result_that_is_not_taken_fails_the_job(self) -> None:
         self.set(max_attempts=1)

@@ -28,7 +28,7 @@ async function begin({ service }) {
   on.dead = dead
 }
 
-/** What keeps somebody out, by rule and place. */
+/** Violations of accessibility rules, by rule and place. */
 async function found(page, where) {
   // The page's policy lets no script in; the debugger does.
   if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe)

@@ -45,7 +45,7 @@ test('a question can be left, and nothing happens', async () => {
   assert.equal(await on.service.state(id), 'waiting')
 })
 
-test('all that somebody holds can be taken back at once', async () => {
+test('all reservations of a worker can be released at once', async () => {
   await on.service.set('many', { worker_limit: 3 })
   for (let n = 0; n < 3; n += 1) await on.service.enqueue('many', n)
   for (let n = 0; n < 3; n += 1) await on.service.reserve('many', 'chiara')
@@ -213,8 +213,8 @@ test('what is typed while settings are saved stays', async () => {
   await on.service.enqueue('slow', 1)
   const page = await on.open('/console/#/q/slow/settings')
   let goOn
-  const told = new Promise((resolve) => { goOn = resolve })
-  on.wire.rule = async ({ method }) => { if (method === 'PATCH') await told }
+  const allowed = new Promise((resolve) => { goOn = resolve })
+  on.wire.rule = async ({ method }) => { if (method === 'PATCH') await allowed }
   await page.getByLabel('Attempts', { exact: true }).fill('4')
   await page.getByLabel('Largest size', { exact: true }).fill('9')
   await page.getByRole('button', { name: 'Save 2 changes' }).click()

@@ -69,7 +69,7 @@ test('no page asks for anything from elsewhere, or makes HTML of text', async ()
 
 test('the console stores nothing, but the key for who asks for it, and that for the tab', async () => {
   for (const [name, text] of await own()) {
-    if (name === 'kept.js') assert.doesNotMatch(text, /localStorage|indexedDB|document\.cookie/, name)
+    if (name === 'tab_key.js') assert.doesNotMatch(text, /localStorage|indexedDB|document\.cookie/, name)
     else if (name !== 'desk.js') assert.doesNotMatch(text, /localStorage|sessionStorage|indexedDB|document\.cookie/, name)
   }
 })

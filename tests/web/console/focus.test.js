@@ -20,13 +20,13 @@ test('after an act on what is picked it is in the list, and after a page in the 
   await fill('acts', 56)
   const page = await on.open('/console/#/q/acts/waiting')
   await page.locator('[data-row]').first().waitFor()
-  for (const [button, action, said] of [['Set priority', 'Set it', '2 jobs moved.'], ['Withdraw them', 'Withdraw them', '2 jobs withdrawn.']]) {
+  for (const [button, action, message] of [['Set priority', 'Set it', '2 jobs moved.'], ['Withdraw them', 'Withdraw them', '2 jobs withdrawn.']]) {
     await keys(page, 'j', 'x', 'j', 'x')
     await picked(page).getByRole('button', { name: button }).focus()
     await keys(page, 'Enter')
     await page.getByRole('dialog').getByRole('button', { name: action }).focus()
     await keys(page, 'Enter')
-    await shown(page, said)
+    await shown(page, message)
     await focused(page, '[data-row]')
   }
   await keys(page, 'x')

@@ -60,7 +60,7 @@ test('whose key is for other calls is told so, and can take another', async () =
   const page = await on.open()
   await page.locator('[data-row]').first().waitFor()
   const refusal = { status: 401, body: { type: '/problems/unauthorized', title: 'a key', status: 401, detail: 'send a key' } }
-  for (const [who, said] of [
+  for (const [who, message] of [
     [me('producer'), "This is a producer's key"],
     [me('worker', { name: null, worker: 'ann' }), "This is a worker's token"],
   ]) {
@@ -68,7 +68,7 @@ test('whose key is for other calls is told so, and can take another', async () =
     await page.reload()
     await page.getByLabel('Your key').fill('some-key')
     await page.keyboard.press('Enter')
-    await shown(page, said)
+    await shown(page, message)
     assert.equal(await page.locator('[data-row]').count(), 0)
   }
   on.wire.rule = ({ headers }) => (headers.authorization ? null : refusal)

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Exact, brief, pretty, read } from '../../../web/console/exact.js'
+import { Exact, brief, pretty, read } from '../../../web/console/exact_json.js'
 import { age, bytes, countdown, duration, readDuration, readId } from '../../../web/console/format.js'
 import { HELP, HELP_TO_ACT } from '../../../web/console/keys.js'
-import { columns, joined, load, sum, wholeSince } from '../../../web/console/past.js'
+import { columns, joined, load, sum, wholeSince } from '../../../web/console/history.js'
 import { add, forget, history, ratesOf } from '../../../web/console/rates.js'
 import { follow, parse } from '../../../web/console/sse.js'
 
@@ -16,7 +16,7 @@ const stream = (...chunks) => new ReadableStream({
   },
 })
 
-async function told(...chunks) {
+async function parsed(...chunks) {
   const messages = [], retries = []
   await parse(stream(...chunks), (message) => messages.push(message), (ms) => retries.push(ms))
   return { messages, retries }
@@ -51,13 +51,13 @@ test('letters that turn text around are written out', () => {
 test('a stream is read wherever it is cut', async () => {
   const text = ': hello\r\n\r\nid: q@1-0-0\r\nevent: reserved\ndata: {"a":\ndata: "é"}\n\ndata\n\nretry: 700\r\rid: 2\rdata: x\r\r'
   const bytes = new TextEncoder().encode(text)
-  const whole = await told(bytes)
+  const whole = await parsed(bytes)
   assert.deepEqual(whole.messages, [
     { id: 'q@1-0-0', event: 'reserved', data: '{"a":\n"é"}' }, { id: 'q@1-0-0', event: 'message', data: '' }, { id: '2', event: 'message', data: 'x' },
   ])
   assert.deepEqual(whole.retries, [700])
   for (let at = 1; at < bytes.length; at += 1) {
-    const cut = await told(bytes.slice(0, at), bytes.slice(at))
+    const cut = await parsed(bytes.slice(0, at), bytes.slice(at))
     assert.deepEqual(cut, whole, `cut at ${at}`)
   }
 })

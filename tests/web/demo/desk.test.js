@@ -67,7 +67,7 @@ test('a page that is loaded again has its post and its draft', async () => {
   assert.equal(await page.locator('input[value=escalate]').isChecked(), true)
 })
 
-test('who skips a post does not get it again, somebody else does', async () => {
+test('a skipped post goes to another moderator', async () => {
   const id = await only('Nur für Deutsche', { language: 'de' })
   const page = await sit('max')
   await shown(page, 'Nur für Deutsche')

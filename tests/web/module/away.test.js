@@ -7,7 +7,7 @@ import { world } from '../world/world.js'
 
 const soon = (since) => assert.ok(Date.now() - since < 2_000, `${Date.now() - since} ms`)
 
-test('a job is kept alive while somebody is here, and no longer', async (t) => {
+test('the lease is extended only while the person is present', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png', { lease_ms: 14_000 })
   const ann = await w.open({ heartbeat: 1_000, idleAfter: 3_000 })
@@ -29,7 +29,7 @@ test('a job is kept alive while somebody is here, and no longer', async (t) => {
   assert.equal(await w.state(id), 'reserved')
 
   await ann.page.mouse.move(1, 1)
-  await until('somebody is here again', () => extends_() > idle)
+  await until('the person is present again', () => extends_() > idle)
   await ann.hears('extended')
   assert.equal(await w.state(id), 'reserved')
 })
@@ -42,8 +42,8 @@ test('an idle page loses its job with a warning, keeps what was typed, and may s
   await ann.type('cat')
   await ann.hears('warning')
   // Of a service that takes its time the page thinks so before it is told.
-  const told = async () => (await ann.heard('lost')).find(({ certain }) => certain)
-  assert.equal((await until('it is told', told)).reason, 'expired')
+  const confirmed = async () => (await ann.heard('lost')).find(({ certain }) => certain)
+  assert.equal((await until('the loss is confirmed', confirmed)).reason, 'expired')
   assert.equal(await w.state(id), 'waiting')
   await ann.shows('You no longer have this job (expired)')
   assert.equal(await ann.draft, 'cat')

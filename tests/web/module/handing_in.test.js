@@ -121,7 +121,7 @@ for (const [what, fate] of [
   ['a gateway in between', { status: 502, body: '<h1>Bad Gateway</h1>', type: 'text/html' }],
   ['a gateway that knows no intray', { status: 404, body: '<h1>Not Found</h1>', type: 'text/html' }],
   ["a hotel's wireless that answers itself", { status: 200, body: '<h1>Welcome, dear guest</h1>', type: 'text/html' }],
-  ['somebody who says nothing', 'cut'],
+  ['a silent peer', 'cut'],
 ]) {
   test(`a completion gets past ${what}`, async (t) => {
     const w = await world(t)

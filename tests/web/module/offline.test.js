@@ -80,7 +80,7 @@ test('what was saved on another machine does not overwrite what was typed here, 
   assert.equal(await ann.draft, 'one here')
   assert.deepEqual(await ann.get('otherDraft'), { text: 'two' })
   await ann.hears('extended')
-  assert.equal(w.wire.calls('extend').at(-1).body.draft, undefined, 'nothing is sent until somebody decides')
+  assert.equal(w.wire.calls('extend').at(-1).body.draft, undefined, 'nothing is sent until the person decides')
   await ann.type('!')
   await ann.hears('saved')
   assert.deepEqual(w.wire.calls('extend').at(-1).body.draft, { text: await ann.draft })

@@ -57,8 +57,8 @@ for (const action of ['complete', 'fail', 'abandon']) {
       await ann.shows(what)
       w.wire.rule = (call) => (call.path === '/login' ? html(200) : hasBad(call) ? fate : null)
       const sent = await ann.run(async ([action, typed]) => {
-        const said = { complete: typed, fail: typed.note, abandon: { reason: typed.note } }
-        return (await window.job[action](said[action])).sent
+        const values = { complete: typed, fail: typed.note, abandon: { reason: typed.note } }
+        return (await window.job[action](values[action])).sent
       }, [action, typed])
       assert.equal(sent, false, what)
       const refused = (await ann.hears('refused', n + 1).catch(() => assert.fail(what))).at(-1)

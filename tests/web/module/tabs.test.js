@@ -72,7 +72,7 @@ test('a tab that takes the lead before the farewell of the closed one has arrive
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const before = () => {
-    // Whoever waits in line never comes to the lock: the tab has to take it.
+    // A tab that waits in line never gets the lock: the tab has to take it.
     const request = navigator.locks.request.bind(navigator.locks)
     navigator.locks.request = (name, how, run) => (how.steal ? request(name, how, run) : new Promise(() => {}))
   }
@@ -100,7 +100,7 @@ test('a tab that nobody has touched for long keeps the job when the other is clo
   await two.type('cat')
   await two.hears('saved')
   await sleep(1_500)
-  await one.hide() // somebody looks at a third
+  await one.hide() // the person looks at a third tab
   await two.close()
   await sleep(3_000)
   assert.equal(await w.state(id), 'reserved')
@@ -110,7 +110,7 @@ test('one of them waits for work, and both are given it', async (t) => {
   const w = await world(t)
   const one = await w.open()
   const two = await w.open()
-  await until('somebody waits', () => w.wire.calls('reserve').length)
+  await until('a call waits', () => w.wire.calls('reserve').length)
   await sleep(1_500)
   const open = w.wire.calls('reserve').filter(({ status }) => status === undefined).length
   assert.ok(open <= 2, `${open} requests`)
@@ -172,8 +172,8 @@ test('a frozen tab does not hinder the one that is looked at', async (t) => {
   await two.type('at')
   const frozen = w.wire.calls('extend').length
   await until('two keeps it alive', () => w.wire.calls('extend').length >= frozen + 4)
-  const { length: told } = await two.heard('extended')
-  assert.ok(told >= 4)
+  const { length: count } = await two.heard('extended')
+  assert.ok(count >= 4)
   await one.page.bringToFront()
   await until('it knows what happened meanwhile', async () => (await one.draft) === 'cat')
   assert.deepEqual([await one.heard('lost'), await two.heard('lost')], [[], []])

@@ -12,8 +12,8 @@ test('words_are_cut_at_the_border_of_a_character', () => {
     for (const character of ['x', 'ä', '€', '😀', '\u0000', '\n', '"', '\ufeff']) {
       for (const before of ['', 'x', 'xx', 'xxx']) {
         const text = before + character.repeat(most)
-        const said = cut(text, most)
-        assert.ok(text.startsWith(said) && bytes(said) <= most && bytes(said) > most - bytes(character), `${before}${character}`)
+        const short = cut(text, most)
+        assert.ok(text.startsWith(short) && bytes(short) <= most && bytes(short) > most - bytes(character), `${before}${character}`)
       }
     }
     assert.equal(cut('x'.repeat(most), most).length, most)
@@ -36,9 +36,9 @@ test('words_that_are_no_text_are_made_text', () => {
 
 test('words_of_any_length_and_kind_settle_the_job', async (t) => {
   const w = await world(t)
-  const said = ['ä'.repeat(600), 'line \ud83d', { code: 7 }, new Error('😀'.repeat(300)), null]
+  const short = ['ä'.repeat(600), 'line \ud83d', { code: 7 }, new Error('😀'.repeat(300)), null]
   const ann = await w.open({ grace: null })
-  for (const [n, words] of said.entries()) {
+  for (const [n, words] of short.entries()) {
     const isError = words instanceof Error
     const [failed, skipped] = [await w.enqueue(`f${n}`, { max_attempts: 1 }), await w.enqueue(`s${n}`)]
     const settle = (action) => ann.run(async ([action, words, isError]) => {

@@ -15,7 +15,7 @@ import { DONE, HELD, asJson, left, mayGoAlong, reasonOf, refusedBy } from './rec
 
 /** @typedef {(r: Entry | JobRecord, event: EventName, detail?: object) => void} Emit */
 
-export class Ledger {
+export class JobStore {
   /** @type {Fields | null} */ #current = null
   /** @type {Plan} */ #plan
   /** @type {Drawer} */ #drawer
@@ -72,7 +72,7 @@ export class Ledger {
   }
 
   /**
-   * Somebody has typed. The page knows already; the other tabs do not.
+   * The person has typed. The page has the draft already; the other tabs do not.
    * @param {JobRecord} r
    * @param {any} draft
    */
@@ -102,8 +102,8 @@ export class Ledger {
    * @param {JobRecord} r
    * @param {{ reason?: string, jobState?: string | null, certain: boolean }} how
    */
-  lose(r, { reason: said, jobState = null, certain }) {
-    const reason = reasonOf(said)
+  lose(r, { reason: given, jobState = null, certain }) {
+    const reason = reasonOf(given)
     const again = ['expired', 'abandoned'].includes(reason)
     const detail = { reason, jobState, certain, draft: r.draft }
     this.#change(r, { state: 'lost', doubtful: !certain, reason, again }, 'lost', detail)
@@ -122,14 +122,14 @@ export class Ledger {
   }
 
   /**
-   * The service has said yes, to us or to another tab, which has `told` it then.
+   * The service has said yes, to us or to another tab, which has `announced` it then.
    * @param {Entry | JobRecord} r of an earlier page, it is only an entry
-   * @param {{ action: Types.Action, late: boolean, duplicate: boolean, told: boolean }} how
+   * @param {{ action: Types.Action, late: boolean, duplicate: boolean, announced: boolean }} how
    */
-  ended(r, { action, late, duplicate, told }) {
+  ended(r, { action, late, duplicate, announced }) {
     const state = DONE[action]
     const { body } = r.ending ?? {}
-    this.#change(r, { state, ending: undefined }, told ? undefined : 'ended', { action, late, duplicate })
+    this.#change(r, { state, ending: undefined }, announced ? undefined : 'ended', { action, late, duplicate })
     // What was typed before a job was failed, and is nowhere else, is kept.
     const isKept = action !== 'complete' && ((r.unsent && body?.draft === undefined) || r.result !== undefined)
     if (isKept) this.#drawer.letGo({ ...r, reason: state })
