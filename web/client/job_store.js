@@ -122,7 +122,7 @@ export class JobStore {
   }
 
   /**
-   * The service has said yes, to us or to another tab, which has `announced` it then.
+   * The service has accepted it, from this tab or from another one, which has then announced it.
    * @param {Entry | JobRecord} r of an earlier page, it is only an entry
    * @param {{ action: Types.Action, late: boolean, duplicate: boolean, announced: boolean }} how
    */
