@@ -27,7 +27,7 @@ pub enum Way {
     FewLocks,
     Clients,
     Batches,
-    /// Plain, while somebody reads what happens.
+    /// Plain, with one reader of the event stream.
     Watched,
 }
 
@@ -39,7 +39,7 @@ pub const ALL: [(Setup, Way, &str); 10] = [
     (Setup::Plain, Way::FewLocks, "a lock for ten jobs"),
     (Setup::Plain, Way::Clients, "clients that take turns"),
     (Setup::Plain, Way::Batches, "batches of 100"),
-    (Setup::Plain, Way::Watched, "somebody who reads /events"),
+    (Setup::Plain, Way::Watched, "a reader of /events"),
     (Setup::Tls, Way::Plain, "TLS"),
     (Setup::Replicated, Way::Plain, "changes that a replica has"),
     (Setup::Synced, Way::Plain, "changes that are on disk"),
