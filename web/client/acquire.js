@@ -154,7 +154,7 @@ export class Acquirer {
   }
 
   /**
-   * First the very job that we held: the page was reloaded, or its lease ran out and perhaps nobody has it.
+   * Asks first for the job that we held: after a reload, or after its lease expired and it may still be free.
    * @param {Round} round
    * @param {AbortSignal} stop
    * @returns {Promise<Handouts>}

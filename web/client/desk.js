@@ -20,7 +20,7 @@ import { Tabs, shown } from './tabs.js'
 
 /** How often we look at the clock. */
 const TICK = 500
-/** What a person does who is here. */
+/** Events that show the person's presence. */
 const PRESENCE_EVENTS = ['pointerdown', 'pointermove', 'keydown', 'input', 'wheel', 'scroll', 'touchstart', 'focus']
 
 /** @implements {Types.Intray} */
@@ -96,7 +96,7 @@ export class Intray extends EventTarget {
   }
 
   /**
-   * Throws away what was kept of a job.
+   * Deletes the kept work on a job.
    * @param {string} id
    */
   forget(id) {
@@ -155,7 +155,7 @@ export class Intray extends EventTarget {
     this.#wake()
   }
 
-  /** The page goes, perhaps for good: what is to be sent goes by beacon, and so does a farewell. */
+  /** The page closes, perhaps for good: sends pending calls and a farewell by beacon. */
   #leave() {
     if (!this.#tabs.isOpen) return
     this.#calls.giveUp() // an extend that overtook the farewell would undo it
@@ -180,7 +180,7 @@ export class Intray extends EventTarget {
     this.#revive()
   }
 
-  /** Things may have changed: nobody goes on waiting, what is due is done now. `anew`: connections may be dead. */
+  /** State may have changed: ends all pauses and does due work now. `anew`: connections may be dead. */
   #revive({ anew = false } = {}) {
     if (anew) this.#calls.giveUp()
     this.#calls.nudge()
@@ -198,7 +198,7 @@ export class Intray extends EventTarget {
     else this.#lease.tick()
   }
 
-  // -- what others learn
+  // -- messages to others
 
   /** @param {News} news */
   #hear(news) {

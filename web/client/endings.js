@@ -13,7 +13,7 @@ import { mustBeOpen } from './record.js'
 /** @import { JobStore } from './job_store.js' */
 /** @import { Handout, JobRecord } from './record.js' */
 
-/** So long the next job waits for what is still to be sent. */
+/** So long the next job waits for the unsent call. */
 const LATE_AFTER = 10_000
 /** Said to operators, in the history of the job. */
 const ASIDE = 'what was handed in did not get through'
@@ -61,7 +61,7 @@ export class Endings {
   }
 
   /**
-   * Sends all endings in the drawer, until the service has said yes or no to each.
+   * Sends all endings in the drawer, until the service has accepted or refused each.
    * @param {unknown} [failure] of one that was just sent in vain
    */
   carry(failure) {
@@ -69,7 +69,7 @@ export class Endings {
   }
 
   /**
-   * Before the next job: sends what is still to be sent, but waits for each ending only once, and not for long.
+   * Before the next job: sends the unsent call, but waits for each ending only once, and not for long.
    * @param {AbortSignal} stop
    */
   async settled(stop) {
@@ -114,7 +114,7 @@ export class Endings {
   }
 
   /**
-   * Answers what went wrong, if it is to be tried again.
+   * Returns the error if the call is to be retried.
    * @param {Entry} entry
    * @returns {Promise<unknown>}
    */
@@ -141,7 +141,7 @@ export class Endings {
   }
 
   /**
-   * Who sends what is under way gets the same answer.
+   * A second send of a running call gets the same answer.
    * @param {Entry | JobRecord} r
    */
   #send(r) {

@@ -98,7 +98,7 @@ export class JobStore {
   }
 
   /**
-   * The draft stays. A job that only ran out is asked for again by the next next(): perhaps nobody has taken it.
+   * The draft stays. The next next() asks again for a job that only expired, because it may still be free.
    * @param {JobRecord} r
    * @param {{ reason?: string, jobState?: string | null, certain: boolean }} how
    */
@@ -130,14 +130,14 @@ export class JobStore {
     const state = DONE[action]
     const { body } = r.ending ?? {}
     this.#change(r, { state, ending: undefined }, announced ? undefined : 'ended', { action, late, duplicate })
-    // What was typed before a job was failed, and is nowhere else, is kept.
+    // Keeps the draft of a failed job, which is stored nowhere else.
     const isKept = action !== 'complete' && ((r.unsent && body?.draft === undefined) || r.result !== undefined)
     if (isKept) this.#drawer.letGo({ ...r, reason: state })
     else this.#drawer.drop(r.id)
   }
 
   /**
-   * The service has said no; or something before it has, for good.
+   * The service, or a proxy before it, has refused for good.
    * @param {Entry | JobRecord} r
    * @param {IntrayError} error
    */
@@ -165,7 +165,7 @@ export class JobStore {
   }
 
   /**
-   * What concerns nobody but this tab.
+   * Changes that concern only this tab.
    * @param {JobRecord} r
    * @param {Partial<Own> & { due?: boolean }} news
    */
@@ -195,7 +195,7 @@ export class JobStore {
   /**
    * The record of this job: the one we have, or a new one.
    * @param {Handout} handout
-   * @param {Entry | null} [entry] what the drawer has kept of it
+   * @param {Entry | null} [entry] its entry in the drawer
    */
   #of(handout, entry) {
     const { id, queue } = handout

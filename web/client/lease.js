@@ -37,7 +37,7 @@ export class Lease {
     this.#emit = emit
   }
 
-  /** Looks at the clock, and does what is due. */
+  /** Checks the clock and does due work. */
   tick() {
     const r = this.#jobStore.current
     if (!r || !ours(r)) return

@@ -1,4 +1,4 @@
-// What an operator does to jobs, batches and queues. Actions that destroy or take away work need a confirmation.
+// An operator's actions on jobs, batches and queues. Destructive ones need a confirmation.
 
 import * as api from './api.js'
 import { narrowed } from './filters.js'
@@ -59,7 +59,7 @@ export const requeue = (job, changed) => act(
   ({ requeued }) => (requeued ? `Job ${tail(job.id)} is in line.` : 'It is in line already.'),
 )
 
-/** What the list on the screen is narrowed to is all that these touch. */
+/** These actions affect only the filtered list. */
 export const those = (only) => (narrowed(only) ? `Only the jobs${narrowed(only)}. ` : '')
 
 /** `matching`: how many that are. */

@@ -83,7 +83,7 @@ function Offline({ state }) {
     <${Button} onClick=${refresh}>Now<//></div>`
 }
 
-/** An id opens its job or batch, a name its queue; among all queues, what is typed narrows the list. */
+/** An id opens its job or batch, a name its queue; in the overview the text filters the list. */
 function Search({ queues, page, only }) {
   const [problem, setProblem] = useState(null)
   const field = useRef(null)

@@ -9,7 +9,7 @@ import { jobsOf } from './matching.js'
 import { STOPPED, patiently } from './patience.js'
 import { ask } from './ui.js'
 
-/** A job that is in another state by now, or gone, is passed over, and that is said. */
+/** Jobs that changed state or are gone are skipped and reported. */
 const PASSED = new Set([404, 409])
 
 /**

@@ -1,4 +1,4 @@
-// What every view is made with.
+// The building blocks of all views.
 
 import { h } from './vendor/preact.mjs'
 import { useEffect, useRef, useState } from './vendor/hooks.mjs'

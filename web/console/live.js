@@ -11,7 +11,7 @@ import { store } from './store.js'
 const EVERY = 2_000
 const EVERY_HIDDEN = 15_000
 const SOON = 200
-// Of a service that takes no more calls what is seen may be so old before that is said.
+// How old data of a rate-limited service may be before its age is shown.
 const OLD = 10_000
 const STREAM_QUEUES = 16
 const BETWEEN_PULSES = 1_000
@@ -50,7 +50,7 @@ function pulse(queue) {
 
 const pulseAll = () => [...pulses.keys()].forEach(pulse)
 
-/** Asks for the counts now, and goes on asking. */
+/** Loads the counts now and then regularly. */
 export async function refresh() {
   if (asking) return
   clearTimeout(timer)
@@ -86,7 +86,7 @@ const isForLooking = ({ role }) => role === 'viewer' || role === 'operator'
 const notFor = ({ role, worker }) => `${worker ? "This is a worker's token" : `This is a ${role}'s key`}: `
   + "it sees no queues. The console takes a viewer's key or an operator's."
 
-/** After something was done here: what is on its way may not know it yet. `queue` is how the service says it is now. */
+/** After an action: running loads may be older than it. `queue` is the service's current state of the queue. */
 export function again(queue) {
   asking?.abort()
   asking = null

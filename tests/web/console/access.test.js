@@ -105,7 +105,7 @@ for (const [name, how, pages] of WAYS) {
   })
 }
 
-test('nor does the sign in', async () => {
+test('the sign-in form is accessible', async () => {
   on.wire.rule = () => ({ status: 401, body: { type: '/problems/unauthorized', status: 401, title: 'a key', detail: 'a key' } })
   const page = await on.open()
   await page.getByLabel('Your key').waitFor()

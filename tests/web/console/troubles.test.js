@@ -79,7 +79,7 @@ test('the_overview_prints_no_zeros', async () => {
   assert.equal(await row(page, 'd-dead').locator('td.dead').innerText(), '5')
 })
 
-test('a_phone_sorts_queues_and_shows_what_is_there', async () => {
+test('a_phone_can_sort_queues', async () => {
   const page = await on.open('/console/', { width: 360, height: 740, touch: true })
   await becomes(() => names(page), TROUBLE)
   await page.getByLabel('Sort by', { exact: true }).selectOption('Held')

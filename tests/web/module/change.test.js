@@ -12,7 +12,7 @@ const draw = () => {
 }
 const last = (tab) => tab.run(() => window.drawn.at(-1))
 
-test('a page that is drawn at each change shows what there is: here, from another tab, and from the service', async (t) => {
+test('change fires for the page, other tabs and the service', async (t) => {
   const w = await world(t)
   const one = await w.open()
   await one.hears('waiting')

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { until } from '../world/until.js'
 import { world } from '../world/world.js'
 
-test('who skips a job is never given it again, others are at once, and the page can say why there is nothing', async (t) => {
+test('a skipped job goes to others and the page can say why', async (t) => {
   const w = await world(t)
   const id = await w.enqueue('cat.png')
   const ann = await w.open({}, { apart: true })
@@ -30,7 +30,7 @@ test('who skips a job is never given it again, others are at once, and the page 
   assert.equal((await w.job(id)).counts.handed_out, 3)
 })
 
-test('why there is nothing is said at once', async (t) => {
+test('the reason for no job is reported at once', async (t) => {
   const w = await world(t)
   const { enqueue, reserve, set } = w.service
   for (const [reason, prepare] of [
@@ -53,7 +53,7 @@ test('why there is nothing is said at once', async (t) => {
   }
 })
 
-test('four people, of whom each is sometimes too slow: no job is ever in two hands, each is done once', async (t) => {
+test('slow workers never share a job and complete each once', async (t) => {
   const w = await world(t)
   await w.enqueue('the first', { delay_ms: 86_400_000 }) // a queue to listen to
   const received = await listen(t, w.service.url)

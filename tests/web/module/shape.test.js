@@ -12,7 +12,7 @@ const files = readdirSync(at('')).filter((name) => name.endsWith('.js')).sort()
 const BESIDE = ['react.js', 'desk_view.js']
 const parts = files.filter((name) => !BESIDE.includes(name))
 
-test('the package says where the module and its types are', () => {
+test('the package names the module and its types', () => {
   const { name, type, exports, types, files: packed, dependencies } = JSON.parse(read('package.json'))
   assert.deepEqual([name, type, dependencies], ['intray-client', 'module', undefined])
   for (const entry of [exports['.'], exports['./react']]) {
@@ -23,11 +23,11 @@ test('the package says where the module and its types are', () => {
   assert.deepEqual(packed.filter((file) => file.endsWith('.js')), files, 'no part is left behind')
 })
 
-test('the module can be loaded where there is no page, and exports three names', async () => {
+test('the module loads without a page and exports three names', async () => {
   assert.deepEqual(Object.keys(await import(at('client.js'))), ['Intray', 'IntrayError', 'Job'])
 })
 
-test('it is served as one file that imports nothing, and puts nothing into a page but data', async (t) => {
+test('the served module imports nothing and adds no markup', async (t) => {
   const service = await startService()
   t.after(service.stop)
   const source = await (await fetch(`${service.url}/client.js`)).text()
@@ -50,7 +50,7 @@ test('problem_types_are_those_of_the_contract', () => {
   assert.deepEqual(found(declared), found(contract))
 })
 
-test('limits_of_words_are_those_of_the_contract_and_documented', () => {
+test('text_limits_match_the_contract_and_the_documents', () => {
   const contract = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8')
   const most = (name) => Number(new RegExp(`${name}: \\{ type: string, maxLength: (\\d+), description: '.*? in at most`).exec(contract)[1])
   assert.deepEqual([most('error'), most('reason')], [ERROR_BYTES, REASON_BYTES])

@@ -1,4 +1,4 @@
-// Who holds what, and for how long.
+// The reserved jobs, their workers and the time left.
 
 import { html, useAnswer } from '../html.js'
 import * as api from '../api.js'
