@@ -26,14 +26,14 @@ Key = str | Callable[[], str] | None
 PRODUCER, CONSUMER = 5.0, 120.0
 #: Seconds in which one try may end however little patience is left, and bytes of a body that take a second more.
 SHORTEST_TRY, BYTES_A_SECOND = 1.0, 1_000_000
-#: Seconds between two looks whether other calls are answered again.
+#: Seconds between two checks whether other calls succeed again.
 LOOK = 0.25
 #: Bytes of a header that holds a key or a token, as the service takes them.
 KEY_BYTES = 8 << 10
 
 
 class Stopped(IntrayError):
-    """The `stop` of the call was set before there was an answer."""
+    """The `stop` event of the call was set before an answer arrived."""
 
 
 class Good:
@@ -47,7 +47,7 @@ class Request:
     address: str
     body: bytes | None
     headers: Mapping[str, str]
-    #: The service may think about it for so many seconds.
+    #: Seconds that the service may take to answer.
     wait: float
     #: Not one value of JSON but lines of it, of which so many are read.
     lines: int
@@ -169,7 +169,7 @@ class Caller:
 
 
 def _checked(key: str | None) -> str | None:
-    """An error of the library below would show what it does not like."""
+    """Hides the value that the library's own error would show."""
     if key is None:
         return None
     if not key or len(key) > KEY_BYTES or not key.isascii() or not key.isprintable() or " " in key:
