@@ -1,4 +1,4 @@
-//! What the text of the Lua sources says, as far as a test needs it.
+//! The text of the Lua sources, as far as tests need it.
 
 use super::tree;
 
@@ -14,8 +14,7 @@ fn quoted(text: &str) -> Vec<String> {
     text.split('\'').skip(1).step_by(2).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// The words that may stand in the first argument with words of each call of a function:
-/// `event.tell(q, is and 'paused' or 'unpaused', …)`.
+/// The quoted words in the first argument that has any, of each call of a function:
 pub fn words_given_to(code: &str, function: &str) -> Vec<String> {
     let calls = code.match_indices(function).filter_map(|(at, _)| {
         let is_whole = code[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != '.');
@@ -26,7 +25,7 @@ pub fn words_given_to(code: &str, function: &str) -> Vec<String> {
         .collect()
 }
 
-/// What stands between the commas of a call, up to its end.
+/// The arguments of a call.
 fn arguments(rest: &str) -> Vec<&str> {
     let (mut found, mut depth, mut from, mut is_quoted) = (Vec::new(), 0, 0, false);
     for (at, c) in rest.char_indices() {
@@ -50,7 +49,7 @@ fn arguments(rest: &str) -> Vec<&str> {
 }
 
 #[test]
-fn words_are_found_in_the_calls_of_a_function_alone() {
+fn quoted_words_are_found_only_in_the_named_calls() {
     let code = "event.tell(q, 'due')  event.tell(q, is and 'paused' or 'unpaused', f(1, 'x'), 'y') event.tell(q, kind, 'z') my_event.tell('no') event.telling('no')";
     assert_eq!(words_given_to(code, "event.tell"), ["due", "paused", "unpaused"]);
 }
