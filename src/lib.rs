@@ -11,8 +11,6 @@ pub mod bulk;
 pub mod client;
 /// What an operator may set.
 pub mod config;
-/// A private Redis for those who have none.
-pub mod embedded;
 /// What is counted, and what each figure says.
 pub mod figures;
 /// Asks a running service whether it is ready.
@@ -21,8 +19,6 @@ pub mod healthcheck;
 pub mod http;
 /// The words of the domain, and every limit by name.
 pub mod job;
-/// Connections: how many, how long.
-pub mod listen;
 /// What is allocated.
 pub mod memory;
 /// JSON that is carried and not read.

@@ -14,12 +14,12 @@ use intray::{
         self, Backup, CheckOptions, Cli, Command, KeyCommand, KeyTask, LogFormat, Migrate, Move, Restore, Serve,
         TokenOptions,
     },
-    embedded::{self, Copied},
     healthcheck,
     service::{self, Backend},
     store::{self, Check, Moved, Queues},
     top,
 };
+use intray_embedded::Copied;
 use tokio::runtime::Builder;
 use tracing_subscriber::fmt;
 
@@ -159,14 +159,14 @@ fn key(options: KeyCommand) -> anyhow::Result<()> {
 
 fn backup(options: &Backup) -> anyhow::Result<()> {
     let data = options.data_dir().map_err(anyhow::Error::msg)?;
-    let Copied { files, bytes } = embedded::backup(data, &options.to)?;
+    let Copied { files, bytes } = intray_embedded::backup(data, &options.to)?;
     println!("{} is copied to {}: {files} files, {bytes} bytes", data.display(), options.to.display());
     Ok(())
 }
 
 fn restore(options: &Restore) -> anyhow::Result<()> {
     let data = options.data_dir().map_err(anyhow::Error::msg)?;
-    let Copied { files, bytes } = embedded::restore(&options.from, data)?;
+    let Copied { files, bytes } = intray_embedded::restore(&options.from, data)?;
     println!("{} is restored to {}: {files} files, {bytes} bytes", options.from.display(), data.display());
     Ok(())
 }

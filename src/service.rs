@@ -7,6 +7,7 @@ mod signals;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
+use intray_listen::{Certificate, End};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -17,7 +18,6 @@ use crate::{
     config::{LogFormat, Origin, Serve},
     figures, http,
     job::QueueName,
-    listen::{self, Certificate, End},
     store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
@@ -46,8 +46,9 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         tracing::warn!("{line}");
     }
     let certificate = certificate(&options).map_err(|line| anyhow!(line))?;
-    let listener =
-        listen::bind(options.listen.address()).await.with_context(|| format!("cannot listen on {}", options.listen))?;
+    let listener = intray_listen::bind(options.listen.address())
+        .await
+        .with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr().context("the listening address")?;
     let followed = options.store.followed_url().map_err(|line| anyhow!(line))?;
     let metrics = install_metrics()?;
@@ -63,7 +64,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let parts = TaskTracker::new();
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
-    parts.spawn(backend.queues.clone().mind_redis(closing.clone()));
+    parts.spawn(backend.queues.clone().maintain_redis(closing.clone()));
     parts.spawn(backend.follow(followed, closing.clone()));
     parts.spawn(maintain_histograms(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
@@ -72,13 +73,13 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let policy = policy(&options);
     let peers = http::Peers::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), waiting, access, policy, peers, metrics, leaving.clone());
-    let connections = listen::room_for(options.max_connections);
+    let connections = intray_listen::room_for(options.max_connections);
     if let Some(certificate) = certificate.clone() {
         parts.spawn(certificate.run(closing.clone()));
     }
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let end = End { near: leaving.clone(), here: closing.clone() };
-    parts.spawn(listen::serve(listener, router, certificate, connections, end));
+    parts.spawn(intray_listen::serve(listener, router, certificate, connections, end));
     announce(scheme, address, options.store.log_format);
 
     let lost = backend.lost();

@@ -3,11 +3,11 @@
 use std::future::Future;
 
 use anyhow::{anyhow, bail};
+use intray_embedded::{GaveUp, PrivateServer};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     config::{self, RedisCertificates, RedisUrl, SentinelAccess, SentinelUrl, StoreOptions, WatchedRedisUrl},
-    embedded::{self, GaveUp, PrivateServer},
     store::{Certificates, Durability, Login, Queues, Server, Servers, WantedPrimary},
 };
 
@@ -31,7 +31,7 @@ impl Backend {
                         store.durability
                     );
                 }
-                let server = embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
+                let server = intray_embedded::start(&store.data_dir, store.max_memory.map(|memory| memory.0)).await?;
                 Self::at(&server.url(), Some(server), store)
             }
             RedisUrl::Url(url) => Self::at(url.expose(), None, store),
@@ -49,7 +49,7 @@ impl Backend {
     /// One line for the operator.
     pub async fn look(store: &StoreOptions) -> anyhow::Result<Self> {
         if store.redis_url() == RedisUrl::Embedded
-            && let Some(url) = embedded::kept(&store.data_dir).await
+            && let Some(url) = intray_embedded::kept(&store.data_dir).await
         {
             return Self::at(&url, None, store);
         }

@@ -3,10 +3,10 @@
 //! An outcome is not an error: each method answers with what became of the job, and [`Fault`] is left for a machine that
 //! is broken. Each transition has a file here and its twin in `lua/`.
 
+mod batcher;
 mod fault;
 mod handle;
 mod keys;
-mod lanes;
 mod layout;
 mod redis;
 mod retention;
@@ -27,7 +27,7 @@ pub use layout::{
     cursor::Cursor,
     ended::{AbandonReason, Completed},
     member::NewMember,
-    progress::{Meant, Progress},
+    progress::{JobSelection, Progress},
     registry::Owners,
     reservation::{Lost, Return},
     task::{Delay, Task},
@@ -42,20 +42,20 @@ pub use redis::{
 };
 pub use transitions::*;
 pub use upkeep::{
-    adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::Memory,
+    adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::ServerMemory,
     slots::OF_QUEUES,
 };
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
-    events::{Event, Part, Passage, Position, Subject},
-    history::{History, Span, Step},
-    inspect::{Counts, Held, HeldPage, Job, JobError, LateResult},
+    events::{Event, EventLimit, EventPage, Position, Subject},
+    inspect::{HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
+    job_history::JobHistory,
     list::{Forgotten, JobFilter, JobPage},
     locks::{HeldLock, LockPage},
+    queue_history::{HistoryStep, QueueHistory, Span},
     recent::Recent,
     stats::{QueueInfo, QueuePage, Totals},
-    story::Story,
 };
 
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};

@@ -10,12 +10,12 @@ use super::{
 /// Each module and the modules that it may use, all of them below it, so that there is no cycle. A new module may use
 /// none until it is granted here.
 const GRANTED: &[(&str, &[&str])] = &[
-    ("main", &["access", "bulk", "config", "embedded", "healthcheck", "store", "service", "top"]),
+    ("main", &["access", "bulk", "config", "healthcheck", "store", "service", "top"]),
     ("healthcheck", &["config"]),
     ("bulk", &["client", "config", "job"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
-    ("service", &["access", "config", "embedded", "figures", "http", "job", "listen", "store", "sweeper", "waiting"]),
+    ("service", &["access", "config", "figures", "http", "job", "store", "sweeper", "waiting"]),
     ("config", &["access", "job"]),
     ("http", &["access", "figures", "job", "memory", "payload", "store", "waiting"]),
     ("sweeper", &["job", "store"]),
@@ -23,9 +23,7 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("store", &["figures", "job", "payload"]),
     ("payload", &["job"]),
     ("access", &["job"]),
-    ("listen", &[]),
     ("job", &[]),
-    ("embedded", &[]),
     ("figures", &[]),
     ("memory", &[]),
     ("lib", &[]),
@@ -37,8 +35,8 @@ const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("transitions", &["fault", "handle", "layout", "redis", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
     ("several", &["fault", "handle"]),
-    ("handle", &["fault", "keys", "lanes", "layout", "redis", "runner", "script", "transition"]),
-    ("lanes", &["fault", "layout", "redis", "runner", "script", "transition"]),
+    ("handle", &["batcher", "fault", "keys", "layout", "redis", "runner", "script", "transition"]),
+    ("batcher", &["fault", "layout", "redis", "runner", "script", "transition"]),
     ("layout", &["fault", "redis", "runner", "transition"]),
     ("transition", &["fault", "redis", "runner"]),
     ("runner", &["fault", "keys", "redis", "retention", "script"]),
@@ -54,11 +52,11 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
     ("views::deadlines", "views::inspect"),
-    ("views::history", "views::stats"),
+    ("views::job_history", "views::events"),
     ("views::list", "views::inspect"),
     ("views::locks", "views::inspect"),
+    ("views::queue_history", "views::stats"),
     ("views::recent", "views::events"),
-    ("views::story", "views::events"),
 ];
 
 /// Words that the code of a module must not contain.
@@ -72,8 +70,6 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("access", &["axum::", "redis::", "hyper::", "env::var"]),
     ("config", &["redis::", "axum::", "hyper::"]),
     ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
-    ("listen", &["redis::", "axum::extract", "env::var"]),
-    ("embedded", &["axum::", "hyper::"]),
 ];
 
 /// The folders of Lua from the top down; files of a folder that stands alone do not use each other.

@@ -62,7 +62,7 @@ mod world {
 }
 
 use editing::{Edit, NOTHING_IS_PLAIN};
-use intray::job::Kind;
+use intray::job::EventKind;
 use operations::Op;
 
 #[test]
@@ -73,7 +73,7 @@ fn the_queue_does_what_the_model_says() {
     for (what, times) in &met {
         println!("{times:8} {what}");
     }
-    let events = Kind::ALL.iter().map(|kind| format!("event {}", kind.word()));
+    let events = EventKind::ALL.iter().map(|kind| format!("event {}", kind.word()));
     let wanted = events.chain(Op::must_be_met().into_iter().map(str::to_owned));
     let missed: Vec<_> = wanted.filter(|what| !met.contains_key(what.as_str())).collect();
     assert!(plan.cases < 1_000 || plan.case.is_some() || missed.is_empty(), "never met: {missed:?}");

@@ -5,17 +5,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::job::Millis;
 
 #[derive(Default)]
-pub(crate) struct Epoch(Mutex<Known>);
+pub(crate) struct StoreId(Mutex<StoreIdState>);
 
 #[derive(Default)]
-struct Known {
+struct StoreIdState {
     current: Option<Vec<u8>>,
     /// When it was found that everything is gone.
     emptied: Option<Millis>,
 }
 
-impl Epoch {
-    fn known(&self) -> MutexGuard<'_, Known> {
+impl StoreId {
+    fn known(&self) -> MutexGuard<'_, StoreIdState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

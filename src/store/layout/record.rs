@@ -2,7 +2,7 @@
 
 use crate::store::{fault::Fault, redis::read::broken};
 use crate::{
-    job::{Backoff, Code, How, LockName, Millis, Name, State},
+    job::{Backoff, Code, LockName, Millis, Name, State, StoredEnding},
     payload::Json,
 };
 
@@ -90,7 +90,7 @@ impl Header {
 }
 
 /// A reservation that is out.
-pub(crate) struct Hold {
+pub(crate) struct Lease {
     pub(crate) secret: Code,
     pub(crate) reserved_at: Millis,
     pub(crate) resumes: u32,
@@ -98,7 +98,7 @@ pub(crate) struct Hold {
 }
 
 /// All of a job that changes.
-pub(crate) struct Live {
+pub(crate) struct LiveRecord {
     pub(crate) state: State,
     pub(crate) score: Option<u64>,
     /// When it first came into line.
@@ -107,7 +107,7 @@ pub(crate) struct Live {
     /// handed out, expired, failed, abandoned, released
     pub(crate) counters: [u32; 5],
     pub(crate) attempts: u32,
-    pub(crate) hold: Option<Hold>,
+    pub(crate) hold: Option<Lease>,
     /// The newest first.
     pub(crate) ended: Vec<Ended>,
     pub(crate) errors: Vec<(Millis, Option<Name>, String)>,
@@ -116,7 +116,7 @@ pub(crate) struct Live {
 /// A reservation that is over.
 pub(crate) struct Ended {
     /// `None`: a newer program knows.
-    how: Option<How>,
+    how: Option<StoredEnding>,
     pub(crate) at: Millis,
     pub(crate) reserved_at: Millis,
     pub(crate) worker: Option<Name>,
@@ -124,7 +124,7 @@ pub(crate) struct Ended {
     pub(crate) note: String,
 }
 
-impl Live {
+impl LiveRecord {
     pub(crate) fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
         bytes.layout()?;
@@ -139,8 +139,8 @@ impl Live {
         }
         let attempts = bytes.uint(4)? as u32;
         let _late = bytes.uint(2)?;
-        let hold = bytes.blob(1)?;
-        let hold = if hold.is_empty() { None } else { Some(Hold::parse(hold)?) };
+        let lease = bytes.blob(1)?;
+        let hold = if lease.is_empty() { None } else { Some(Lease::parse(lease)?) };
         let mut ring = Bytes(bytes.blob(2)?);
         let mut ended = Vec::new();
         while !ring.0.is_empty() {
@@ -171,7 +171,7 @@ impl Live {
 impl Ended {
     fn parse(bytes: &mut Bytes) -> Result<Self, Fault> {
         bytes.take(8)?; // the digest of the secret
-        let how = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| How::ALL.get(n).copied());
+        let how = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| StoredEnding::ALL.get(n).copied());
         let (at, reserved_at) = (Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
         let worker = bytes.name()?;
         let length = bytes.uint(2)? as usize;
@@ -179,19 +179,19 @@ impl Ended {
     }
 
     pub(crate) fn is_completion(&self) -> bool {
-        self.how == Some(How::Done) || self.is_late()
+        self.how == Some(StoredEnding::Done) || self.is_late()
     }
 
     pub(crate) fn is_late(&self) -> bool {
-        self.how == Some(How::DoneLate)
+        self.how == Some(StoredEnding::DoneLate)
     }
 
     pub(crate) fn is_abandon(&self) -> bool {
-        self.how == Some(How::Abandoned)
+        self.how == Some(StoredEnding::Abandoned)
     }
 }
 
-impl Hold {
+impl Lease {
     fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
         let secret = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a secret"))?;

@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-use self::room::Counted;
+use self::room::OwnerCounts;
 pub use self::room::Owners;
 
 const TELL_AGAIN: Duration = Duration::from_secs(60);
@@ -50,7 +50,7 @@ pub(crate) struct Registry {
     most: AtomicU32,
     /// Whose queues are whose.
     owners: OnceLock<Arc<dyn Owners>>,
-    counted: Mutex<Option<Counted>>,
+    counted: Mutex<Option<OwnerCounts>>,
 }
 
 impl Registry {
@@ -132,7 +132,7 @@ impl Registry {
             args.push(queue.as_str());
         }
         let script = self.runner.scripts.named("seen", false);
-        Ok(word(&self.runner.timed(script, &self.key(), &[&args]).await?) == Some("seen"))
+        Ok(word(&self.runner.run_timed(script, &self.key(), &[&args]).await?) == Some("seen"))
     }
 
     fn is_registered(&self, queue: &QueueName) -> bool {
@@ -252,7 +252,7 @@ impl Registry {
         let mut args = Args::default();
         args.push(word).push(what);
         let script = self.runner.scripts.named("unseen", false);
-        names_in(Fields::of(&self.runner.timed(script, &self.key(), &[&args]).await?)?)
+        names_in(Fields::of(&self.runner.run_timed(script, &self.key(), &[&args]).await?)?)
     }
 
     /// The one key of scripts that are about the registry.

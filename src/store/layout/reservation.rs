@@ -8,7 +8,7 @@ use crate::{
             args::Args,
             read::{Fields, broken},
         },
-        transition::{Effect, Entry, Ride},
+        transition::{BatchPolicy, Effect, QueueCheck},
     },
 };
 
@@ -37,8 +37,8 @@ pub enum Return {
 }
 
 /// Whatever is said of a reservation is meant, whoever hears the answer; and nothing is run for one in a queue that is none.
-pub(crate) const OF_A_RESERVATION: Ride =
-    Ride { most_calls: usize::MAX, is_for_somebody: false, entry: Entry::IfKnown, has_shared: false };
+pub(crate) const OF_A_RESERVATION: BatchPolicy =
+    BatchPolicy { max_calls: usize::MAX, skips_abandoned: false, entry: QueueCheck::IfKnown, has_shared: false };
 
 /// Id, secret, digest of the secret: how the arguments of each begin. Room is made for so many more, and their bytes.
 pub(crate) fn handle(reservation: &Reservation, more: usize, size: usize) -> Args {

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 use super::{complaints::Complaints, links::Links, server::Server};
 use crate::{
     job::{QueueName, budget::RESPONSE},
-    store::keys::{HINTS, Keys},
+    store::keys::{HINTS, KeyNames},
 };
 
 /// A connection that says nothing may be dead without a word: it is asked so often.
@@ -92,7 +92,7 @@ async fn client(server: &Server) -> Result<(Client, u64), RedisError> {
 /// at any other, whoever has the slot.
 pub(crate) struct Source<'s> {
     pub(crate) links: &'s Links,
-    pub(crate) keys: &'s Keys,
+    pub(crate) keys: &'s KeyNames,
     pub(crate) complaints: &'s Complaints,
 }
 
@@ -166,7 +166,7 @@ fn connects_again(what: &'static str, error: &str, times: u64) {
 
 /// What one connection is subscribed to.
 struct Subscription<'k> {
-    keys: &'k Keys,
+    keys: &'k KeyNames,
     heard: HashMap<String, QueueName>,
 }
 

@@ -13,7 +13,7 @@ use super::read::Fields;
 
 use crate::{
     figures::QueueMetrics,
-    job::{Kind, QueueName, Tally, Total},
+    job::{EventKind, QueueName, Tally, Total},
 };
 
 /// Tells how long a change that Redis had made waited to be kept as the operator wants.
@@ -77,12 +77,12 @@ fn nested(mut parts: impl Iterator<Item = Value>) -> Vec<Value> {
 /// What is told by the word of a total or of an event: of what is kept now, nothing.
 fn transition_of(word: &[u8]) -> Option<&'static str> {
     let word = str::from_utf8(word).ok()?;
-    match Kind::parse(word) {
-        None if word == Total::HandedOut.word() => Some(Kind::Reserved.word()),
+    match EventKind::parse(word) {
+        None if word == Total::HandedOut.word() => Some(EventKind::Reserved.word()),
         None if word == Tally::Undelivered.word() => Some(Tally::Undelivered.word()),
         // The total has told it.
-        Some(Kind::Reserved) => None,
-        kind => kind.map(Kind::word),
+        Some(EventKind::Reserved) => None,
+        kind => kind.map(EventKind::word),
     }
 }
 

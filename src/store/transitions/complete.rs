@@ -8,7 +8,7 @@ use crate::{
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION},
         redis::{args::Args, read::broken},
-        transition::{Effect, Grouped, Reply, Ride, Transition},
+        transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
@@ -34,7 +34,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn complete(&self, call: Complete) -> Result<Completion, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.go(&queue, call).await
+        self.call_batched(&queue, call).await
     }
 }
 
@@ -82,14 +82,14 @@ impl Transition for Complete {
     }
 }
 
-impl Grouped for Complete {
-    const RIDE: Ride = OF_A_RESERVATION;
+impl BatchedTransition for Complete {
+    const BATCHING: BatchPolicy = OF_A_RESERVATION;
 
     fn needs_memory(&self) -> bool {
         self.result().len() > limits::SMALL_RESULT
     }
 
-    fn turned_away(&self) -> Result<Completion, Fault> {
+    fn rejected(&self) -> Result<Completion, Fault> {
         Ok(Completion::Lost(Lost::UNKNOWN))
     }
 }

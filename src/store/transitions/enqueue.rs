@@ -14,7 +14,7 @@ use crate::{
             args::Args,
             read::{broken, word},
         },
-        transition::{Effect, Entry, Grouped, Reply, Ride, Transition},
+        transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Transition},
     },
 };
 
@@ -115,7 +115,7 @@ impl Queues {
         for id in ids {
             args.push(id.code.as_str());
         }
-        match word(&self.look("repeats", queue, &args).await?) {
+        match word(&self.run_view("repeats", queue, &args).await?) {
             Some("own") => Ok(false),
             Some("reused") => Ok(true),
             _ => Err(broken("own or reused")),
@@ -128,7 +128,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued, Fault> {
         let queue = job.id.queue.clone();
-        self.go(&queue, job).await
+        self.call_batched(&queue, job).await
     }
 }
 
@@ -172,11 +172,11 @@ impl Transition for NewJob {
     }
 }
 
-impl Grouped for NewJob {
-    const RIDE: Ride =
-        Ride { most_calls: usize::MAX, is_for_somebody: false, entry: Entry::Registers, has_shared: false };
+impl BatchedTransition for NewJob {
+    const BATCHING: BatchPolicy =
+        BatchPolicy { max_calls: usize::MAX, skips_abandoned: false, entry: QueueCheck::Registers, has_shared: false };
 
-    fn turned_away(&self) -> Result<Enqueued, Fault> {
+    fn rejected(&self) -> Result<Enqueued, Fault> {
         Ok(Enqueued::TooManyQueues)
     }
 }

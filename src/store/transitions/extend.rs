@@ -8,7 +8,7 @@ use crate::{
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION, handle},
         redis::{args::Args, read::broken},
-        transition::{Effect, Grouped, Reply, Ride, Transition},
+        transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
@@ -35,7 +35,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn extend(&self, call: Extend) -> Result<Extension, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.go(&queue, call).await
+        self.call_batched(&queue, call).await
     }
 }
 
@@ -72,14 +72,14 @@ impl Transition for Extend {
     }
 }
 
-impl Grouped for Extend {
-    const RIDE: Ride = OF_A_RESERVATION;
+impl BatchedTransition for Extend {
+    const BATCHING: BatchPolicy = OF_A_RESERVATION;
 
     fn needs_memory(&self) -> bool {
         self.draft().len() > limits::SMALL_RESULT
     }
 
-    fn turned_away(&self) -> Result<Extension, Fault> {
+    fn rejected(&self) -> Result<Extension, Fault> {
         Ok(Extension::Lost(Lost::UNKNOWN))
     }
 }

@@ -6,7 +6,7 @@ mod parts;
 pub use self::parts::Snapshot;
 use self::{
     ask::{Ask, Mode},
-    parts::{Look, Part, finish},
+    parts::{QueueLook, QueueReserve, finish},
 };
 use super::undo::Undo;
 use crate::{
@@ -102,7 +102,7 @@ impl Queues {
 
     /// Looks at all queues at once, then asks one after the other until one gives. Those whose node is away are named.
     async fn reserve_of_many(&self, call: &Reserve) -> Result<ReserveOutcome, Fault> {
-        let (looks, away) = self.of_each(call.queues.iter().map(|queue| (queue, self.look_for(queue, call)))).await?;
+        let (looks, away) = self.ask_each(call.queues.iter().map(|queue| (queue, self.look_for(queue, call)))).await?;
         let (mut unavailable, mut faults): (Vec<_>, Vec<_>) = away.into_iter().unzip();
         if looks.iter().any(|(_, look)| look.replayed) {
             return self.replay(call, &looks).await.map(|parts| finish(parts, unavailable));
@@ -112,7 +112,7 @@ impl Queues {
         }
         let mut parts = Vec::with_capacity(looks.len());
         for (queue, look) in looks {
-            let given = parts.iter().any(|part: &Part| !part.jobs.is_empty());
+            let given = parts.iter().any(|part: &QueueReserve| !part.jobs.is_empty());
             if given || !look.can_give {
                 parts.push(look.nothing());
                 continue;
@@ -134,7 +134,7 @@ impl Queues {
     }
 
     /// The same call again: the same jobs.
-    async fn replay(&self, call: &Reserve, looks: &[(QueueName, Look)]) -> Result<Vec<Part>, Fault> {
+    async fn replay(&self, call: &Reserve, looks: &[(QueueName, QueueLook)]) -> Result<Vec<QueueReserve>, Fault> {
         let asked = looks.iter().map(|(queue, look)| async move {
             match look.replayed {
                 true => self.ask(call, queue, Mode::Resume, call.limit).await,
@@ -145,7 +145,7 @@ impl Queues {
     }
 
     /// All that the worker holds in the queues, the oldest first, as many as were asked for.
-    async fn resume(&self, call: &Reserve, looks: &[(QueueName, Look)]) -> Result<Vec<Part>, Fault> {
+    async fn resume(&self, call: &Reserve, looks: &[(QueueName, QueueLook)]) -> Result<Vec<QueueReserve>, Fault> {
         let held = looks.iter().enumerate().flat_map(|(i, (_, look))| look.since.iter().map(move |&since| (since, i)));
         let mut held: Vec<_> = held.collect();
         held.sort_unstable();
@@ -162,9 +162,9 @@ impl Queues {
         futures_util::future::try_join_all(asked).await
     }
 
-    async fn ask(&self, call: &Reserve, queue: &QueueName, mode: Mode, limit: u32) -> Result<Part, Fault> {
+    async fn ask(&self, call: &Reserve, queue: &QueueName, mode: Mode, limit: u32) -> Result<QueueReserve, Fault> {
         let (worker, nonce) = (call.worker.clone(), call.nonce);
-        self.go(queue, Ask { worker, nonce, limit, lease_ms: call.lease_ms, mode }).await
+        self.call_batched(queue, Ask { worker, nonce, limit, lease_ms: call.lease_ms, mode }).await
     }
 
     /// What a queue looks like to somebody who holds nothing of it.
@@ -175,13 +175,13 @@ impl Queues {
         self.look_as(queue, None, Nonce::random()).await.map(|look| look.snapshot)
     }
 
-    async fn look_for(&self, queue: &QueueName, call: &Reserve) -> Result<Look, Fault> {
+    async fn look_for(&self, queue: &QueueName, call: &Reserve) -> Result<QueueLook, Fault> {
         self.look_as(queue, call.worker.as_ref(), call.nonce).await
     }
 
-    async fn look_as(&self, queue: &QueueName, worker: Option<&Name>, nonce: Nonce) -> Result<Look, Fault> {
+    async fn look_as(&self, queue: &QueueName, worker: Option<&Name>, nonce: Nonce) -> Result<QueueLook, Fault> {
         let mut args = Args::default();
         args.push(worker.map_or("", Name::as_str)).push(nonce.as_bytes());
-        Look::read(Fields::of(&self.look("look", queue, &args).await?)?)
+        QueueLook::read(Fields::of(&self.run_view("look", queue, &args).await?)?)
     }
 }

@@ -54,7 +54,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        self.go_alone(queue, &self.sweep_all(queue)).await
+        self.run_alone(queue, &self.sweep_all(queue)).await
     }
 
     /// As many steps as one makes in a row where there are other queues too.
@@ -71,12 +71,12 @@ impl Queues {
     /// When Redis is not well.
     pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
         let mut args = Args::default();
-        args.number(self.parts.runner.kept_ms(queue));
-        Fields::of(&self.look("due", queue, &args).await?)?.maybe()
+        args.number(self.parts.runner.retention_ms(queue));
+        Fields::of(&self.run_view("due", queue, &args).await?)?.maybe()
     }
 
     fn sweep_all(&self, queue: &QueueName) -> Sweep {
-        Sweep::All { kept_ms: self.parts.runner.kept_ms(queue) }
+        Sweep::All { kept_ms: self.parts.runner.retention_ms(queue) }
     }
 }
 
@@ -108,7 +108,7 @@ impl Transition for Sweep {
     type Outcome = Swept;
     const SCRIPT: &'static str = "sweep";
     /// Who sweeps comes again anyway.
-    const AFTER_A_FAULT: Effect = Effect::None;
+    const EFFECT_OF_FAULT: Effect = Effect::None;
 
     fn args(&self) -> Args {
         let mut args = Args::default();

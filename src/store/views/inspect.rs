@@ -7,7 +7,7 @@ use crate::store::{
     handle::Queues,
     layout::cursor::Cursor,
     layout::ended::{AbandonReason, Completed, completed, reasons},
-    layout::record::{self, Header, Hold, Live},
+    layout::record::{self, Header, Lease, LiveRecord},
     redis::args::Args,
     redis::read::{Fields, broken},
 };
@@ -33,7 +33,7 @@ pub struct Job {
     pub batch: Option<BatchId>,
     /// Hand-outs since the last requeue that ended in fail or expiry.
     pub attempts: u32,
-    pub counts: Counts,
+    pub counts: HandoutCounts,
     pub reserved: Option<Held>,
     pub completed: Option<Completed>,
     pub errors: Vec<JobError>,
@@ -48,7 +48,7 @@ pub struct Job {
 
 /// How a job's hand-outs ended, since it was enqueued.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct HandoutCounts {
     pub handed_out: u32,
     pub expired: u32,
     pub failed: u32,
@@ -99,7 +99,7 @@ impl Queues {
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
         let mut args = Args::default();
         args.push(id.code.as_str());
-        let answer = self.look("job", &id.queue, &args).await?;
+        let answer = self.run_view("job", &id.queue, &args).await?;
         if crate::store::redis::read::word(&answer) == Some("unknown") {
             return Ok(None);
         }
@@ -117,7 +117,7 @@ impl Queues {
     ) -> Result<(Vec<Held>, Millis, Vec<QueueName>), Fault> {
         const MOST: u32 = 200;
         let asked = queues.iter().map(|queue| (queue, self.holders(queue, Some(worker), None, MOST)));
-        let (pages, mut away) = self.of_each(asked).await?;
+        let (pages, mut away) = self.ask_each(asked).await?;
         if pages.is_empty()
             && let Some((_, fault)) = away.pop()
         {
@@ -147,7 +147,7 @@ impl Queues {
         let mut args = Args::default();
         args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), Cursor::into_bytes));
         args.number(limit.into());
-        let answered = self.look("holders", queue, &args).await?;
+        let answered = self.run_view("holders", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let (now, last) = (answer.time()?, answer.bytes()?);
         let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;
@@ -165,7 +165,7 @@ pub(super) fn read_job(
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let header = Header::parse(&fields.bytes()?)?;
     let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
-    let live = if raw.is_empty() { None } else { Some(Live::parse(&raw)?) };
+    let live = if raw.is_empty() { None } else { Some(LiveRecord::parse(&raw)?) };
     let mut late_results = Vec::new();
     while !fields.is_done() {
         let (at, worker, result) = record::late_result(&fields.bytes()?)?;
@@ -198,7 +198,7 @@ pub(super) fn read_job(
         locks: header.locks,
         batch,
         attempts: live.as_ref().map_or(0, |live| live.attempts),
-        counts: Counts { handed_out, expired, failed, abandoned, released },
+        counts: HandoutCounts { handed_out, expired, failed, abandoned, released },
         reserved,
         completed,
         reasons,
@@ -215,7 +215,7 @@ pub(super) fn read_job(
 }
 
 /// A job's place in line says it; where it has none, its record does.
-fn priority(state: State, score: Option<u64>, live: Option<&Live>) -> Option<u64> {
+fn priority(state: State, score: Option<u64>, live: Option<&LiveRecord>) -> Option<u64> {
     let place = match state {
         State::Waiting => score,
         State::Completed | State::Cancelled => None,
@@ -224,7 +224,7 @@ fn priority(state: State, score: Option<u64>, live: Option<&Live>) -> Option<u64
     place.map(|place| place >> limits::SPAN_BITS).or(live.map(|live| live.priority.into()))
 }
 
-fn held_by(id: &JobId, hold: &Hold, deadline: Option<Millis>) -> Held {
+fn held_by(id: &JobId, hold: &Lease, deadline: Option<Millis>) -> Held {
     Held {
         id: id.clone(),
         reservation: Reservation { job: id.clone(), secret: hold.secret },
@@ -237,8 +237,8 @@ fn held_by(id: &JobId, hold: &Hold, deadline: Option<Millis>) -> Held {
 
 pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields<'_>) -> Result<Held, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
-    let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
+    let hold = LiveRecord::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
     let reservation = Reservation { job: id.clone(), secret: hold.secret };
-    let Hold { reserved_at, resumes, worker, .. } = hold;
+    let Lease { reserved_at, resumes, worker, .. } = hold;
     Ok(Held { id, reservation, worker, reserved_at, deadline: fields.time()?, resumes })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use intray::job::Kind;
+use intray::job::EventKind;
 
 use super::index::{Index, JobTrace, Outcome, Settled};
 use crate::record::{Answer, Ask, Moment, Way};
@@ -37,7 +37,7 @@ fn cancelled(index: &Index) -> Vec<String> {
         (Ask::Cancel { id, .. }, Answer::Done(_)) => Some(id),
         _ => None,
     });
-    let is_in_stream = |id: &str| index.jobs.get(id).is_some_and(|trace| count(trace, Kind::Cancelled) > 0);
+    let is_in_stream = |id: &str| index.jobs.get(id).is_some_and(|trace| count(trace, EventKind::Cancelled) > 0);
     calls.filter(|id| !is_in_stream(id)).map(|id| format!("{id} was cancelled, and has no event")).collect()
 }
 
@@ -63,14 +63,14 @@ fn times(trace: &JobTrace) -> Vec<Times> {
         Times { what, certain, possible: open(&those, way), streamed: count(trace, kind) }
     };
     let handed: HashSet<_> = trace.handed.iter().map(|one| one.item.reservation.as_str()).collect();
-    let reserved = count(trace, Kind::Reserved);
-    let plain = trace.events.iter().filter(|event| event.kind == Kind::Abandoned.word());
+    let reserved = count(trace, EventKind::Reserved);
+    let plain = trace.events.iter().filter(|event| event.kind == EventKind::Abandoned.word());
     let streamed = plain.filter(|event| !event.is_undelivered() && event.reason.as_deref() != Some("grace")).count();
     vec![
-        settle("completed", Kind::Completed, Way::Complete),
-        settle("failed", Kind::Failed, Way::Fail),
-        settle("extended", Kind::Extended, Way::Extend),
-        Times { streamed, ..settle("abandoned", Kind::Abandoned, Way::Abandon) },
+        settle("completed", EventKind::Completed, Way::Complete),
+        settle("failed", EventKind::Failed, Way::Fail),
+        settle("extended", EventKind::Extended, Way::Extend),
+        Times { streamed, ..settle("abandoned", EventKind::Abandoned, Way::Abandon) },
         Times { what: "handed out", certain: handed.len(), possible: usize::MAX / 2, streamed: reserved },
     ]
 }
@@ -85,7 +85,7 @@ fn open(those: &[&Settled], way: Way) -> usize {
     unknown.map(|one| one.reservation).filter(|it| !certain.contains(it)).collect::<HashSet<_>>().len()
 }
 
-fn count(trace: &JobTrace, kind: Kind) -> usize {
+fn count(trace: &JobTrace, kind: EventKind) -> usize {
     trace.events.iter().filter(|event| event.kind == kind.word()).count()
 }
 
@@ -109,9 +109,9 @@ fn unasked_hand_outs(index: &Index) -> Vec<String> {
     for event in &index.history.events {
         let Some(worker) = event.worker.as_deref() else { continue };
         // An undelivered reservation that was undone does not count, and the same call may make another.
-        match Kind::parse(&event.kind) {
-            Some(Kind::Reserved) => *streamed.entry(worker).or_insert(0_usize) += 1,
-            Some(Kind::Abandoned) if event.is_undelivered() => {
+        match EventKind::parse(&event.kind) {
+            Some(EventKind::Reserved) => *streamed.entry(worker).or_insert(0_usize) += 1,
+            Some(EventKind::Abandoned) if event.is_undelivered() => {
                 let jobs = streamed.entry(worker).or_default();
                 *jobs = jobs.saturating_sub(1);
             }
@@ -137,8 +137,8 @@ pub fn in_time(index: &Index) -> Vec<String> {
         let those = trace.settled.iter().filter(|one| one.way == Way::Complete && one.outcome.is_new());
         those.map(|one| (*id, (one.begin, one.end)))
     }));
-    let mut found = late(index, Kind::Enqueued, &enqueued);
-    found.extend(late(index, Kind::Completed, &completed));
+    let mut found = late(index, EventKind::Enqueued, &enqueued);
+    found.extend(late(index, EventKind::Completed, &completed));
     found
 }
 
@@ -147,7 +147,7 @@ fn once<'h>(pairs: impl Iterator<Item = (&'h str, (Moment, Moment))>) -> HashMap
 }
 
 /// Events whose calls ended before the call of an earlier event began.
-fn late(index: &Index, kind: Kind, calls: &HashMap<&str, (Moment, Moment)>) -> Vec<String> {
+fn late(index: &Index, kind: EventKind, calls: &HashMap<&str, (Moment, Moment)>) -> Vec<String> {
     let mut found = Vec::new();
     for events in index.events.values() {
         let mut latest = (0, "");

@@ -2,7 +2,7 @@
 
 use intray::{
     job::JobId,
-    store::{Cursor, Fault, Held, HeldLock, JobFilter, Meant},
+    store::{Cursor, Fault, Held, HeldLock, JobFilter, JobSelection},
 };
 
 use super::prelude::*;
@@ -90,7 +90,7 @@ async fn pages<T>(
 async fn list(walk: &Walk<'_>, state: State, client: &str, worker: Option<usize>, limit: u32) -> Verdict {
     let worker = worker.map_or("", |n| WORKERS[n]);
     let found = pages(async |after| {
-        let meant = Meant { client: name(client), ..Meant::default() };
+        let meant = JobSelection { client: name(client), ..JobSelection::default() };
         let filter = JobFilter { state, meant, worker: name(worker), search: None, after, limit };
         let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
         Ok((page.jobs, page.next))
@@ -113,7 +113,7 @@ fn listed(walk: &Walk<'_>, state: State) -> Vec<Code> {
 }
 
 async fn members(walk: &Walk<'_>, id: &BatchId, state: State) -> Verdict {
-    let meant = Meant { batch: Some(id.clone()), ..Meant::default() };
+    let meant = JobSelection { batch: Some(id.clone()), ..JobSelection::default() };
     let filter = JobFilter { state, meant, worker: None, search: None, after: None, limit: 1_000 };
     let page = walk.real.handle.jobs(&walk.real.queue, filter).await.map_err(broken)?;
     let expected = listed(walk, state).into_iter().filter(|code| walk.model.jobs[code].batch == Some(id.code));

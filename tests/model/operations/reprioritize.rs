@@ -1,6 +1,6 @@
 //! reprioritize: an operator gives a job another priority, or all of one state.
 
-use intray::store::{Meant, ReprioritizeAll, Reprioritized, ReprioritizedAll};
+use intray::store::{JobSelection, ReprioritizeAll, Reprioritized, ReprioritizedAll};
 
 use super::prelude::*;
 use crate::words::{PRIORITIES, priority};
@@ -49,7 +49,7 @@ impl Operation for Reprioritize {
 impl Reprioritize {
     async fn run_all(&self, state: State, walk: &mut Walk<'_>) -> Verdict {
         let (queue, priority) = (walk.real.queue.clone(), priority(self.priority));
-        let what = ReprioritizeAll { queue, state, priority, meant: Meant::default(), after: None };
+        let what = ReprioritizeAll { queue, state, priority, meant: JobSelection::default(), after: None };
         let answer = walk.real.handle.reprioritize_all(what, None).await;
         walk.answered("reprioritize all", answer, |model| model.reprioritize_all(state, self.priority))
     }

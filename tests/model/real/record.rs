@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Backoff, Code, State},
-    store::Counts,
+    store::HandoutCounts,
 };
 
 use crate::words::SPAN;
@@ -49,7 +49,7 @@ pub struct Live {
     pub arrival: u64,
     pub is_unserved: bool,
     pub priority: u8,
-    pub counts: Counts,
+    pub counts: HandoutCounts,
     pub attempts: u32,
     pub late: u16,
     pub hold: Option<Hold>,
@@ -145,7 +145,7 @@ impl Live {
             arrival,
             is_unserved,
             priority,
-            counts: Counts { handed_out, expired, failed, abandoned, released },
+            counts: HandoutCounts { handed_out, expired, failed, abandoned, released },
             attempts,
             late,
             hold: if hold.is_empty() { None } else { Some(Hold::read(hold)?) },
@@ -168,7 +168,7 @@ impl Live {
             arrival,
             is_unserved: place.is_some(),
             priority,
-            counts: Counts::default(),
+            counts: HandoutCounts::default(),
             attempts: 0,
             late: 0,
             hold: None,

@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Code, State},
-    store::{Counts, Task},
+    store::{HandoutCounts, Task},
 };
 
 use super::{Job, Queue, Said};
@@ -28,7 +28,7 @@ impl Queue {
             at: said.due,
             said,
             jitter: 0,
-            counts: Counts::default(),
+            counts: HandoutCounts::default(),
             attempts: 0,
             hold: None,
             ring: Vec::new(),

@@ -2,7 +2,7 @@
 
 use intray::{
     job::{Backoff, Code, Ending, State},
-    store::{Counts, Delay, Task},
+    store::{Delay, HandoutCounts, Task},
 };
 
 use crate::words::{LOCKS, PAYLOADS, SPAN, known};
@@ -77,7 +77,7 @@ pub struct Job {
     pub at: u64,
     /// How much later than `at` it may be due: a backoff has jitter.
     pub jitter: u64,
-    pub counts: Counts,
+    pub counts: HandoutCounts,
     /// Since the last requeue.
     pub attempts: u32,
     pub hold: Option<Hold>,

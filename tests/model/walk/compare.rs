@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intray::job::{Kept, State, Total};
+use intray::job::{InternalTotal, State, Total};
 
 use super::{Walk, recount};
 use crate::{
@@ -71,7 +71,7 @@ impl Walk<'_> {
     pub(super) fn compare_metric(&self) -> Verdict {
         let told = self.real.counted();
         let named = |name: &str| if name == Total::HandedOut.word() { "reserved".to_owned() } else { name.to_owned() };
-        let ever = self.model.ever.iter().filter(|(name, _)| Kept::parse(name).is_none());
+        let ever = self.model.ever.iter().filter(|(name, _)| InternalTotal::parse(name).is_none());
         let expected: BTreeMap<_, _> = ever.map(|(name, n)| (named(name), *n)).collect();
         let of_totals = |(transition, _): &(String, i64)| Total::ALL.iter().any(|t| named(t.word()) == *transition);
         same("the metric of transitions", &told.into_iter().filter(of_totals).collect(), &expected)

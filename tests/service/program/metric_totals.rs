@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use intray::job::{Kind, Total};
+use intray::job::{EventKind, Total};
 use serde_json::{Value, json};
 
 use crate::world::{Client, World, batch_verbs::items, id_of};
@@ -116,7 +116,7 @@ async fn transitions_of_all_instances_add_up_to_the_totals() {
         assert_eq!(&json!(counted.get(transition)), n, "{total}: {counted:?}");
     }
     let of_no_total = |kind: &&str| *kind != "reserved" && Total::parse(kind).is_none();
-    for kind in Kind::ALL.map(Kind::word).iter().copied().filter(of_no_total) {
+    for kind in EventKind::ALL.map(EventKind::word).iter().copied().filter(of_no_total) {
         assert_eq!(counted.get(kind), Some(&(w.times(kind).await as u64)), "{kind}: {counted:?}");
     }
     assert_eq!(counted.get("deduplicated"), Some(&1), "{counted:?}");

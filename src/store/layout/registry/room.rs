@@ -25,7 +25,7 @@ pub trait Owners: Send + Sync {
 }
 
 /// How many queues of each owner there were, when there were so many in all.
-pub(super) struct Counted {
+pub(super) struct OwnerCounts {
     all: u64,
     at: Instant,
     by_owner: HashMap<Option<usize>, usize>,
@@ -64,7 +64,7 @@ impl Registry {
             *by_owner.entry(self.owners.get().and_then(|owners| owners.owner(name))).or_default() += 1;
         }
         let own = by_owner.get(&Some(owner)).copied().unwrap_or(0);
-        *counted() = Some(Counted { all, at: Instant::now(), by_owner });
+        *counted() = Some(OwnerCounts { all, at: Instant::now(), by_owner });
         Ok(own)
     }
 

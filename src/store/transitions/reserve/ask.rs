@@ -4,7 +4,7 @@ use redis::Value;
 
 use super::{
     Handout, ReserveOutcome,
-    parts::{Part, Snapshot},
+    parts::{QueueReserve, Snapshot},
 };
 use crate::{
     job::{
@@ -14,12 +14,12 @@ use crate::{
     },
     store::{
         fault::Fault,
-        layout::record::{self, Header, Live},
+        layout::record::{self, Header, LiveRecord},
         redis::{
             args::Args,
             read::{Fields, broken, word},
         },
-        transition::{Effect, Entry, Grouped, Reply, Retry, Ride, Transition},
+        transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
         transitions::undo::Undo,
     },
 };
@@ -91,14 +91,14 @@ impl Ask {
 }
 
 impl Transition for Ask {
-    type Outcome = Part;
+    type Outcome = QueueReserve;
     const SCRIPT: &'static str = "reserve";
 
     fn args(&self) -> Args {
         self.packed_with(WAITS)
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<Part, Fault> {
+    fn read(&self, reply: Reply<'_>) -> Result<QueueReserve, Fault> {
         let (runner, queue) = (reply.runner, reply.queue);
         let (warn_ms, mut snapshot) = read_shared(reply.shared)?;
         let (word, mut item) = reply.words()?;
@@ -129,29 +129,30 @@ impl Transition for Ask {
             "limit" => refusal = Some(ReserveOutcome::WorkerLimit),
             _ => return Err(broken("jobs or a refusal")),
         }
-        Ok(Part { jobs, undo, refusal, snapshot })
+        Ok(QueueReserve { jobs, undo, refusal, snapshot })
     }
 
     /// Whoever asks for nothing in a queue that is none makes no work for anybody.
-    fn effect(&self, part: &Part) -> Effect {
+    fn effect(&self, part: &QueueReserve) -> Effect {
         Effect::moved_if(!part.jobs.is_empty() || part.snapshot.cut_short)
     }
 }
 
-impl Grouped for Ask {
+impl BatchedTransition for Ask {
     /// A script looks at what each worker holds, too, so that fewer calls of this kind share one.
-    const RIDE: Ride = Ride { most_calls: 64, is_for_somebody: true, entry: Entry::Open, has_shared: true };
+    const BATCHING: BatchPolicy =
+        BatchPolicy { max_calls: 64, skips_abandoned: true, entry: QueueCheck::Open, has_shared: true };
 
     fn jobs(&self) -> u32 {
         self.limit
     }
 
     /// From the front when the place is none.
-    fn args_behind(&self, place: &[u8], member: &[u8]) -> Args {
+    fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
         if place.is_empty() { self.args() } else { self.packed(WAITS, &[place, b" ", member]) }
     }
 
-    fn args_regardless(&self) -> Args {
+    fn args_without_waiting(&self) -> Args {
         self.packed_with(REGARDLESS)
     }
 
@@ -160,7 +161,7 @@ impl Grouped for Ask {
             (Some("later"), _) => Retry::Again,
             (Some("overdue"), _) => Retry::AfterSweep,
             (Some("more"), Value::Array(parts)) => match parts.as_slice() {
-                [_, Value::BulkString(place), Value::BulkString(member)] => Retry::Behind(place, member),
+                [_, Value::BulkString(place), Value::BulkString(member)] => Retry::After(place, member),
                 _ => Retry::Done,
             },
             _ => Retry::Done,
@@ -182,7 +183,7 @@ fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Res
     let job = JobId { queue: queue.clone(), code: about.code()? };
     let deadline = about.time()?;
     let header = Header::parse(answer.slice()?)?;
-    let live = Live::parse(answer.slice()?)?;
+    let live = LiveRecord::parse(answer.slice()?)?;
     let (apart, draft) = if about.is_done() { Default::default() } else { (answer.slice()?, answer.slice()?) };
     let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
     let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };

@@ -7,7 +7,7 @@ use crate::{
 };
 
 /// One queue's part of an answer.
-pub(super) struct Part {
+pub(super) struct QueueReserve {
     pub(super) jobs: Vec<Handout>,
     pub(super) undo: Undo,
     pub(super) refusal: Option<ReserveOutcome>,
@@ -32,7 +32,7 @@ pub struct Snapshot {
 }
 
 /// One queue, as a reserve over several looks at it first.
-pub(super) struct Look {
+pub(super) struct QueueLook {
     pub(super) at_limit: bool,
     /// This very call was given jobs before.
     pub(super) replayed: bool,
@@ -42,7 +42,7 @@ pub(super) struct Look {
     pub(super) snapshot: Snapshot,
 }
 
-impl Look {
+impl QueueLook {
     pub(super) fn read(mut answer: Fields<'_>) -> Result<Self, Fault> {
         let now = answer.time()?;
         let (at_limit, replayed, can_give) = (answer.flag()?, answer.flag()?, answer.flag()?);
@@ -54,8 +54,8 @@ impl Look {
     }
 
     /// A part that gives nothing.
-    pub(super) fn nothing(&self) -> Part {
-        Part { jobs: Vec::new(), undo: Undo::default(), refusal: None, snapshot: self.snapshot }
+    pub(super) fn nothing(&self) -> QueueReserve {
+        QueueReserve { jobs: Vec::new(), undo: Undo::default(), refusal: None, snapshot: self.snapshot }
     }
 }
 
@@ -90,7 +90,7 @@ impl Snapshot {
 }
 
 /// One answer out of the parts.
-pub(super) fn finish(parts: Vec<Part>, unavailable: Vec<QueueName>) -> ReserveOutcome {
+pub(super) fn finish(parts: Vec<QueueReserve>, unavailable: Vec<QueueName>) -> ReserveOutcome {
     let (mut jobs, mut undo, mut snapshots) = (Vec::new(), Undo::default(), Vec::new());
     for part in parts {
         if let Some(refusal) = part.refusal {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use intray::job::Kind;
+use intray::job::EventKind;
 
 use crate::record::{
     Answer, Ask, Call, End, Event, History, Job, Plan, Refusal, ReportedItem, Settle, Twin, Way, batch_of,
@@ -85,7 +85,7 @@ impl JobTrace {
         self.does(&id(7), "ann");
         self.enqueue(job(8, "a"), None);
         self.call(Ask::Cancel { id: id(8), force: false }, Answer::Done(Vec::new()));
-        self.happens(Kind::Cancelled, &id(8), None);
+        self.happens(EventKind::Cancelled, &id(8), None);
         self.jobs.entry(id(8)).and_modify(|item| (item.state, item.payload) = ("cancelled".to_owned(), None));
         let away = Refusal { status: 503, slug: "unavailable".to_owned(), unsure: false };
         self.call(Ask::Enqueue { jobs: vec![job(50, "a")], key: None }, Answer::Refused(away));
@@ -105,12 +105,13 @@ impl JobTrace {
                 ..ReportedItem::default()
             };
             self.jobs.insert(member(at), item);
-            self.happens(Kind::Enqueued, &member(at), None);
+            self.happens(EventKind::Enqueued, &member(at), None);
         }
         self.does(&member(1), "ann");
         self.does(&member(2), "bob");
         let reason = Some("completed".to_owned());
-        let end = Event { job: None, batch: Some(member(0)), reason, ..self.event(Kind::BatchCompleted, "", None) };
+        let end =
+            Event { job: None, batch: Some(member(0)), reason, ..self.event(EventKind::BatchCompleted, "", None) };
         self.history.events.push(end);
     }
 
@@ -119,7 +120,7 @@ impl JobTrace {
         self.jobs.insert(id(job.n), item.clone());
         let n = job.n;
         self.call(Ask::Enqueue { jobs: vec![job], key }, Answer::Done(vec![ReportedItem { payload: None, ..item }]));
-        self.happens(Kind::Enqueued, &id(n), None);
+        self.happens(EventKind::Enqueued, &id(n), None);
     }
 
     fn does(&mut self, id: &str, worker: &str) {
@@ -144,7 +145,7 @@ impl JobTrace {
         let queues = vec![QUEUE.to_owned()];
         let ask = Ask::Reserve { queues, worker: worker.clone(), limit: 1, wait_ms: 0, id: None, key: None };
         self.call(ask, Answer::Done(vec![item]));
-        self.happens(Kind::Reserved, id, worker);
+        self.happens(EventKind::Reserved, id, worker);
     }
 
     fn settle(&mut self, way: Way, id: &str, nth: u64, value: Option<u64>) {
@@ -156,10 +157,10 @@ impl JobTrace {
         let before = self.history.events.iter().rev().find(|event| event.kind == "reserved");
         let worker = before.and_then(|event| event.worker.clone());
         let kind = match way {
-            Way::Extend => Kind::Extended,
-            Way::Complete => Kind::Completed,
-            Way::Abandon => Kind::Abandoned,
-            Way::Fail => Kind::Failed,
+            Way::Extend => EventKind::Extended,
+            Way::Complete => EventKind::Completed,
+            Way::Abandon => EventKind::Abandoned,
+            Way::Fail => EventKind::Failed,
         };
         self.happens(kind, id, worker);
         if way == Way::Complete {
@@ -167,17 +168,17 @@ impl JobTrace {
         }
     }
 
-    fn happens(&mut self, kind: Kind, id: &str, worker: Option<String>) {
+    fn happens(&mut self, kind: EventKind, id: &str, worker: Option<String>) {
         let event = self.event(kind, id, worker);
         self.history.events.push(event);
         let job = self.jobs.entry(id.to_owned()).or_default();
         let counts = job.counts.get_or_insert_default();
-        let cause = if kind == Kind::Reserved { "handed_out" } else { kind.word() };
+        let cause = if kind == EventKind::Reserved { "handed_out" } else { kind.word() };
         *counts.entry(cause.to_owned()).or_default() += 1;
         job.attempt = Some(counts.get("failed").copied().unwrap_or(0));
     }
 
-    fn event(&self, kind: Kind, id: &str, worker: Option<String>) -> Event {
+    fn event(&self, kind: EventKind, id: &str, worker: Option<String>) -> Event {
         let batch = id.contains("77000").then(|| batch_of(id));
         let n = self.jobs.get(id).and_then(|job| job.payload).unwrap_or(0);
         Event {

@@ -2,7 +2,7 @@
 //! never finished one, then those who are quiet since their last answer, of each the longest quiet. So sockets that say
 //! nothing shut nobody out, and nobody who waits for an answer is cut. Who is quiet for too long goes anyway.
 
-mod payers;
+mod callers;
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -21,7 +21,7 @@ use super::{
     folder::Folder,
     mend::{self, Damage, FILES, MANIFEST, Named},
 };
-use crate::sha256::{Sha256, hex};
+use intray_base::sha256::{Sha256, hex};
 
 /// The list of what is in a backup, as `sha256sum --check` reads it. It is written last: a backup without it is not whole.
 const SUMS: &str = "backup.sha256";

@@ -63,10 +63,10 @@ fn pass_on(line: &str, kept: &Mutex<VecDeque<String>>) {
         return;
     }
     if !serious {
-        debug!(target: "intray::embedded", "{message}");
+        debug!("{message}");
         return;
     }
-    warn!(target: "intray::embedded", "{message}");
+    warn!("{message}");
     let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
     kept.push_back(message.to_owned());
     if kept.len() > LAST_WORDS {

@@ -13,7 +13,7 @@ use crate::store::{
 
 /// How long a span is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum HistoryStep {
     Minute,
     Hour,
 }
@@ -32,14 +32,14 @@ pub struct Span {
 
 /// In their order, the last of which may still go on.
 #[derive(Debug)]
-pub struct History {
+pub struct QueueHistory {
     pub spans: Vec<Span>,
     /// What began before it is not all there any more, because it took too much room. `None`: all is, as far back as it is kept.
     pub since: Option<Millis>,
     pub now: Millis,
 }
 
-impl Step {
+impl HistoryStep {
     pub const ALL: [Self; 2] = [Self::Minute, Self::Hour];
 
     pub const fn word(self) -> &'static str {
@@ -78,10 +78,15 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn history(&self, queue: &QueueName, step: Step, from: Millis) -> Result<History, Fault> {
+    pub async fn queue_history(
+        &self,
+        queue: &QueueName,
+        step: HistoryStep,
+        from: Millis,
+    ) -> Result<QueueHistory, Fault> {
         let mut args = Args::default();
         args.push(step.letter());
-        let answered = self.look("history", queue, &args).await?;
+        let answered = self.run_view("history", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let now = answer.time()?;
         let (since, mut spans) = (answer.maybe()?, Spans::new());
@@ -99,7 +104,7 @@ impl Queues {
         let since = since.map(|since| since.min(this)).filter(|since| *since > oldest);
         let spans = spans.range(oldest.max(from.0.div_ceil(ms))..);
         let spans = spans.map(|(at, columns)| span(Millis(at * ms), columns)).collect();
-        Ok(History { spans, since: since.map(|since| Millis(since * ms)), now })
+        Ok(QueueHistory { spans, since: since.map(|since| Millis(since * ms)), now })
     }
 }
 

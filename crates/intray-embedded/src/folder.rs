@@ -14,7 +14,7 @@ use std::{
 use tracing::warn;
 
 use super::{StartError, guard::Guard};
-use crate::sha256::{Sha256, hex};
+use intray_base::sha256::{Sha256, hex};
 
 pub(super) const LOCK: &str = "intray.lock";
 const SOCKET: &str = "redis.sock";

@@ -13,7 +13,7 @@ use tokio::{io::AsyncRead, io::AsyncWrite, time::timeout};
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
 
-use crate::files::{self, Describe, Watched};
+use intray_base::files::{self, Describe, Watched};
 
 /// What is spoken, by its names in ALPN; the first that both know.
 const HTTP2: &[u8] = b"h2";

@@ -30,13 +30,13 @@ use tower::Service;
 
 use super::{
     HEAD,
-    arriving::{Arriving, Rest, is_soon_over},
-    goodbye::Frames,
-    impatient::STALL_TIME,
-    places::Place,
-    written::{Hears, Outbox, Piece, Writes},
+    connection_limit::Place,
+    delivery::{Hears, Outbox, Piece, Writes},
+    goaway::Frames,
+    request_body::{Arriving, Rest, is_soon_over},
+    timeout_stream::STALL_TIME,
 };
-use crate::shares::{By, Connection};
+use intray_base::shares::{By, Connection};
 
 /// Open at a time: the waits and streams of a person's tabs, and whatever else these do meanwhile.
 const MOST_STREAMS: u32 = 100;
@@ -60,7 +60,7 @@ const LOOK: Duration = Duration::from_millis(if cfg!(test) { 50 } else { 5_000 }
 /// A peer that has said goodbye takes what is still there for it, or is gone after so long.
 const FAREWELL: Duration = Duration::from_secs(1);
 
-pub(super) fn http2() -> http2::Builder<TokioExecutor> {
+pub(super) fn builder() -> http2::Builder<TokioExecutor> {
     let mut http2 = http2::Builder::new(TokioExecutor::new());
     http2
         .timer(TokioTimer::new())

@@ -14,7 +14,7 @@ use tokio::{
     time::sleep,
 };
 
-use super::{places::GRACE, *};
+use super::{connection_limit::GRACE, *};
 
 const LENGTH: usize = 2_000;
 const ASK: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";

@@ -6,50 +6,50 @@ use crate::{
         fault::Fault,
         handle::Queues,
         redis::read::Fields,
-        views::events::{Event, Part, Passage, Position, Subject},
+        views::events::{Event, EventLimit, EventPage, Position, Subject},
     },
 };
 
 /// A part of what happened to a job, in order.
 #[derive(Debug)]
-pub struct Story {
+pub struct JobHistory {
     pub events: Vec<Event>,
     /// There may be more; where to go on.
     pub next: Option<Position>,
     /// The stream is kept from before the job was there.
-    pub whole: bool,
+    pub complete: bool,
 }
 
 /// Reads of the stream in one call, each of a bounded part.
 const READS: usize = 20;
 /// Transitions that one call looks at, but for those of its last read.
-const MOST: usize = 5_000;
+const MAX_EVENTS_LOOKED_AT: usize = 5_000;
 /// How far the stamps of a queue may be ahead of its stream, when jobs come faster than a ms has room for.
-const AHEAD_MS: u64 = 1_000;
+const MAX_STAMP_LEAD_MS: u64 = 1_000;
 
 impl Queues {
     /// What happened to a job, a bounded part a call. `None`: there is no such job.
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn story(&self, id: &JobId, after: Option<Position>) -> Result<Option<Story>, Fault> {
+    pub async fn job_history(&self, id: &JobId, after: Option<Position>) -> Result<Option<JobHistory>, Fault> {
         let Some(job) = self.job(id.clone()).await? else { return Ok(None) };
-        let begin = Position { ms: job.enqueued_at.0.saturating_sub(AHEAD_MS), ..Position::default() };
-        let whole = self.is_kept_since(&id.queue, begin).await?;
+        let begin = Position { ms: job.enqueued_at.0.saturating_sub(MAX_STAMP_LEAD_MS), ..Position::default() };
+        let complete = self.is_kept_since(&id.queue, begin).await?;
         let (mut events, mut at, mut looked) = (Vec::new(), after.unwrap_or(begin).max(begin), 0);
         for _ in 0..READS {
-            let Passage { events: part, more, .. } = self.events_after(&id.queue, at, Part::LARGE).await?;
+            let EventPage { events: part, more, .. } = self.events_after(&id.queue, at, EventLimit::LARGE).await?;
             looked += part.len();
             at = part.last().map_or(at, |last| last.at);
-            events.extend(part.into_iter().filter(|event| is_of(event, id)));
+            events.extend(part.into_iter().filter(|event| concerns_job(event, id)));
             if !more {
-                return Ok(Some(Story { events, next: None, whole }));
+                return Ok(Some(JobHistory { events, next: None, complete }));
             }
-            if looked >= MOST {
+            if looked >= MAX_EVENTS_LOOKED_AT {
                 break;
             }
         }
-        Ok(Some(Story { events, next: Some(at), whole }))
+        Ok(Some(JobHistory { events, next: Some(at), complete }))
     }
 
     /// Whether the first that is kept happened no later, or nothing has been dropped.
@@ -65,7 +65,7 @@ impl Queues {
     }
 }
 
-fn is_of(event: &Event, id: &JobId) -> bool {
+fn concerns_job(event: &Event, id: &JobId) -> bool {
     match &event.subject {
         Subject::Job(job) | Subject::Member(job) => job == id,
         Subject::Batch(_) | Subject::Queue => false,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use super::{GRACE, Place, Rank, Seat, State};
-use crate::shares;
+use intray_base::shares;
 
 /// So many quiet ones are looked at for one of a certain caller.
 const LOOKED_AT: usize = 256;
@@ -34,7 +34,7 @@ impl State {
 
 impl Place {
     /// From now on it is this caller's. False: they hold many, the rest is kept for others, and none of theirs can go.
-    pub(in crate::listen) fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
+    pub(crate) fn charge(&self, payer: &Arc<str>, has_parts: &dyn Fn() -> bool) -> bool {
         if self.seat.payer().as_ref() == Some(payer) {
             return true;
         }
@@ -56,7 +56,7 @@ impl Place {
     }
 
     /// Whether its last call was refused for that.
-    pub(in crate::listen) fn is_refused(&self) -> bool {
+    pub(crate) fn is_refused(&self) -> bool {
         self.seat.is_refused.load(Ordering::Relaxed)
     }
 }

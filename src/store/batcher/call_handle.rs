@@ -11,40 +11,40 @@ use crate::{
         fault::Fault,
         redis::args::Args,
         runner::Runner,
-        transition::{Grouped, Reply, Retry, conclude},
+        transition::{BatchedTransition, Reply, Retry, conclude},
     },
 };
 
-pub(super) trait Ticket: Send {
+pub(super) trait CallHandle: Send {
     fn jobs(&self) -> u32;
     fn needs_memory(&self) -> bool;
     /// Nobody waits for the answer any more.
     fn is_abandoned(&self) -> bool;
     fn retry<'r>(&self, item: &'r Value) -> Retry<'r>;
     /// The arguments of the call, which goes on behind a place.
-    fn args_behind(&self, place: &[u8], member: &[u8]) -> Args;
+    fn args_after(&self, place: &[u8], member: &[u8]) -> Args;
     /// The arguments of the call, which does not wait for what is overdue any more.
-    fn args_regardless(&self) -> Args;
+    fn args_without_waiting(&self) -> Args;
     /// A caller that is gone drops the outcome, and with it the guard of what it has newly taken.
     fn deliver(self: Box<Self>, reply: Reply<'_>);
-    fn turn_away(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName);
+    fn reject(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName);
     fn fail(self: Box<Self>, fault: Fault);
 }
 
-type Answer<T> = Result<T, Fault>;
+type CallResult<T> = Result<T, Fault>;
 
-struct Waiting<T: Grouped> {
+struct TypedCall<T: BatchedTransition> {
     call: T,
-    answer: oneshot::Sender<Answer<T::Outcome>>,
+    answer: oneshot::Sender<CallResult<T::Outcome>>,
 }
 
 /// For a call, and where its answer comes.
-pub(super) fn of<T: Grouped>(call: T) -> (Box<dyn Ticket>, oneshot::Receiver<Answer<T::Outcome>>) {
+pub(super) fn of<T: BatchedTransition>(call: T) -> (Box<dyn CallHandle>, oneshot::Receiver<CallResult<T::Outcome>>) {
     let (answer, receiver) = oneshot::channel();
-    (Box::new(Waiting { call, answer }), receiver)
+    (Box::new(TypedCall { call, answer }), receiver)
 }
 
-impl<T: Grouped> Ticket for Waiting<T> {
+impl<T: BatchedTransition> CallHandle for TypedCall<T> {
     fn jobs(&self) -> u32 {
         self.call.jobs()
     }
@@ -61,12 +61,12 @@ impl<T: Grouped> Ticket for Waiting<T> {
         self.call.retry(item)
     }
 
-    fn args_behind(&self, place: &[u8], member: &[u8]) -> Args {
-        self.call.args_behind(place, member)
+    fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
+        self.call.args_after(place, member)
     }
 
-    fn args_regardless(&self) -> Args {
-        self.call.args_regardless()
+    fn args_without_waiting(&self) -> Args {
+        self.call.args_without_waiting()
     }
 
     fn deliver(self: Box<Self>, reply: Reply<'_>) {
@@ -75,8 +75,8 @@ impl<T: Grouped> Ticket for Waiting<T> {
         let _ = self.answer.send(outcome);
     }
 
-    fn turn_away(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName) {
-        let outcome = conclude(&self.call, self.call.turned_away(), runner, queue);
+    fn reject(self: Box<Self>, runner: &Arc<Runner>, queue: &QueueName) {
+        let outcome = conclude(&self.call, self.call.rejected(), runner, queue);
         let _ = self.answer.send(outcome);
     }
 

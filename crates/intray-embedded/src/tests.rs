@@ -277,7 +277,7 @@ async fn a_service_killed_in_the_middle_takes_its_server_along_and_loses_nothing
         return pending().await;
     }
     let data = Data::new();
-    let this = "embedded::tests::a_service_killed_in_the_middle_takes_its_server_along_and_loses_nothing";
+    let this = "tests::a_service_killed_in_the_middle_takes_its_server_along_and_loses_nothing";
     let mut child = Command::new(std::env::current_exe().expect("this program"));
     let mut child =
         child.args(["--exact", this]).env(CHILD, &data.0).stdout(std::process::Stdio::null()).spawn().expect("a child");

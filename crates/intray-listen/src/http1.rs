@@ -22,11 +22,11 @@ use tokio_util::sync::CancellationToken;
 use tower::Service;
 
 use super::{
-    arriving::{Arriving, Hears, Rest, is_soon_over},
-    places::Place,
-    written::{self, Outbox, Piece, Writes},
+    connection_limit::Place,
+    delivery::{self, Outbox, Piece, Writes},
+    request_body::{Arriving, Hears, Rest, is_soon_over},
 };
-use crate::shares::{By, Connection};
+use intray_base::shares::{By, Connection};
 
 /// What is left of a body that nobody wants is thrown away up to this, so that the connection can go on. Beyond it the answer
 /// says that the connection is closed.
@@ -55,7 +55,7 @@ impl Talk {
     }
 }
 
-impl written::Hears for Talk {
+impl delivery::Hears for Talk {
     fn takes_last(&self, body: Body) {
         self.outbox.put(body);
     }

@@ -1,21 +1,21 @@
 //! Connections: accepted up to a number, ended when they stall, let go of in order at the end; in plain, or by TLS.
 
-mod arriving;
-mod files;
-mod goodbye;
-mod impatient;
-mod places;
-mod streams;
-mod talk;
+mod connection_limit;
+mod delivery;
+mod goaway;
+mod http1;
+mod http2;
+mod open_files;
+mod request_body;
 #[cfg(test)]
 mod tests;
+mod timeout_stream;
 mod tls;
-mod written;
 
 use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
 
 use axum::Router;
-use hyper::{server::conn::http1, service::service_fn};
+use hyper::service::service_fn;
 use hyper_util::{rt::TokioIo, server::graceful::GracefulConnection};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
@@ -24,14 +24,14 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-pub use self::{files::room_for, tls::Certificate};
 use self::{
-    impatient::Impatient,
-    places::{Place, Places},
-    streams::Streams,
-    talk::Talk,
-    written::Outlet,
+    connection_limit::{Place, Places},
+    delivery::Outlet,
+    http1::Talk,
+    http2::Streams,
+    timeout_stream::Impatient,
 };
+pub use self::{open_files::room_for, tls::Certificate};
 
 /// Bytes of a request's head, and of what is read of a connection at a time: whoever says half a head costs no more.
 const HEAD: usize = 64 << 10;
@@ -161,11 +161,11 @@ impl House {
     async fn by_http1(&self, stream: impl AsyncRead + AsyncWrite + Unpin + 'static, peer: SocketAddr, place: Place) {
         let shared = Arc::new(Talk::new(place, peer, self.router.clone(), self.end.near.clone()));
         let stream = TokioIo::new(Outlet::new(stream, &shared));
-        let talk = http1::Builder::new()
+        let talk = hyper::server::conn::http1::Builder::new()
             .max_buf_size(HEAD)
             // An answer is short: one piece that is copied costs less than two that the kernel gathers.
             .writev(false)
-            .serve_connection(stream, service_fn(|request| talk::answer(shared.clone(), request)));
+            .serve_connection(stream, service_fn(|request| http1::answer(shared.clone(), request)));
         let mut talk = std::pin::pin!(talk);
         let ended = tokio::select! {
             ended = &mut talk => Some(ended),
@@ -181,9 +181,9 @@ impl House {
         place: Place,
     ) {
         let shared = Arc::new(Streams::new(place, peer, self.router.clone()));
-        let answer = |request| streams::answer(shared.clone(), request);
+        let answer = |request| http2::answer(shared.clone(), request);
         let stream = TokioIo::new(Outlet::new(stream, &shared));
-        let talk = streams::http2().serve_connection(stream, service_fn(answer));
+        let talk = http2::builder().serve_connection(stream, service_fn(answer));
         let mut talk = std::pin::pin!(talk);
         let ended = tokio::select! {
             ended = &mut talk => Some(ended),
