@@ -76,7 +76,12 @@ fn contract_describes_every_event() {
     let rows = contract.lines().map(str::trim).skip_while(|line| *line != "| type | what happened |").skip(2);
     let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));
     let explained = set(cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)));
-    same("the table of events in openapi.yaml", &explained, "job::EventKind", &set(EventKind::ALL.map(EventKind::word)));
+    same(
+        "the table of events in openapi.yaml",
+        &explained,
+        "job::EventKind",
+        &set(EventKind::ALL.map(EventKind::word)),
+    );
 }
 
 #[test]

@@ -124,7 +124,7 @@ fn again(history: &mut History, kind: &str, job: &str) {
     history.events.push(Event { position: (9_999, 0, 0), ..event });
 }
 
-fn streamed<'h>(history: &'h mut History, kind: &str, job: &str) -> &'h mut Event {
+fn event_of<'h>(history: &'h mut History, kind: &str, job: &str) -> &'h mut Event {
     history.events.iter_mut().find(|event| event.kind == kind && event.job.as_deref() == Some(job)).expect("an event")
 }
 

@@ -151,9 +151,9 @@ impl JobTrace {
     fn settle(&mut self, way: Way, id: &str, nth: u64, value: Option<u64>) {
         // The same as no key.
         let grace_ms = (way == Way::Abandon).then_some(0);
-        let item = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms, skip: false };
+        let call = Settle { reservation: reservation(id, nth), value, delay_ms: None, grace_ms, skip: false };
         let item = ReportedItem { id: id.to_owned(), ..ReportedItem::default() };
-        self.call(Ask::Settle { way, items: vec![item] }, Answer::Done(vec![item]));
+        self.call(Ask::Settle { way, items: vec![call] }, Answer::Done(vec![item]));
         let before = self.history.events.iter().rev().find(|event| event.kind == "reserved");
         let worker = before.and_then(|event| event.worker.clone());
         let kind = match way {
