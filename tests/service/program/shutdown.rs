@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
-
 use crate::{
     program::crash::{embedded, server_of},
     world::{Fault, World, eventually, is_alive},
