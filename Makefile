@@ -40,7 +40,7 @@ history: rust engine
 	$(if $(filter cluster,$(TOPOLOGY)),scripts/engine.sh latest)
 	HISTORY_SECONDS=$(or $(SECONDS),120) HISTORY_SEED=$(or $(SEED),random) HISTORY_TOPOLOGY=$(or $(TOPOLOGY),one) \
 	HISTORY_CHECK=$(abspath $(CHECK)) cargo test --release --locked --test history -- --nocapture \
-	$(if $(CHECK),what_was_written,nothing_is_lost)
+	$(if $(CHECK),recorded_history_file,no_job_is_lost)
 
 # The same on a cluster of three primaries. Left out are the stories that the script names.
 test-cluster: rust engine

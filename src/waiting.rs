@@ -31,7 +31,7 @@ use self::{
     turns::QueueRotation,
 };
 use crate::{
-    job::{BatchId, JobId, QueueName, chance::between},
+    job::{BatchId, JobId, QueueName},
     store::{
         Applied, Batch, Fault, Hint, Job, JobFilter, JobPage, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted,
     },
@@ -184,10 +184,10 @@ impl Waiting {
             tokio::select! {
                 () = seat.sleep() => {}
                 () = tokio::time::sleep_until(deadline) => break (looked, seen),
-                () = self.inner.stop.cancelled() => return seen.map(|seen| cut_short(Reason::Shutdown, seen)),
+                () = self.inner.stop.cancelled() => return seen.map(|seen| seen.ended_early(Reason::Shutdown)),
             }
             if seat.is_replaced() {
-                return seen.map(|seen| cut_short(Reason::Replaced, seen));
+                return seen.map(|seen| seen.ended_early(Reason::Replaced));
             }
             if !still_authorized() {
                 return seen;
@@ -260,16 +260,5 @@ impl WaitingState {
     /// Why there was no turn to read in: others read, or they wait for a Redis that is away.
     fn why(&self, _: TooManyReads) -> ReadRefused {
         self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault)
-    }
-}
-
-/// The end of a wait that is over for another reason than a job or its deadline.
-fn cut_short(why: Reason, seen: ReserveOutcome) -> ReserveOutcome {
-    match seen {
-        ReserveOutcome::Nothing { remaining, now, passed_over, unavailable, .. } => {
-            let retry_after_ms = between(250, 1_000);
-            ReserveOutcome::Nothing { reason: why, retry_after_ms, remaining, now, passed_over, unavailable }
-        }
-        other => other,
     }
 }

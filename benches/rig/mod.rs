@@ -1,4 +1,4 @@
-//! What the benches stand on: a real Redis, the real service as a process of its own, and a client that costs little.
+//! The base of the benches: a real Redis, the real service as a process, and a cheap client.
 
 pub mod client;
 pub mod engine;
@@ -10,30 +10,40 @@ pub mod ways;
 use std::{
     io::{BufRead, BufReader},
     net::SocketAddr,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::LazyLock,
 };
 
 use client::Client;
 use engine::Engine;
 use tls::Tls;
 
-pub const SERVICE: &str = env!("CARGO_BIN_EXE_intray");
+/// The service as a release has it, which is built when there is none or an older one.
+pub static SERVICE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let build = ["build", "--quiet", "--release", "--locked", "--package", "intray"];
+    let built = Command::new(env!("CARGO")).args(build).current_dir(root).status().expect("cargo");
+    assert!(built.success(), "the service does not build");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder of what is built");
+    target.join("release/intray")
+});
 
 pub struct Rig {
     pub address: SocketAddr,
     pub engine: Engine,
-    /// Of the other Redis.
+    /// The other Redis.
     replica: Option<Engine>,
-    /// By what clients connect.
+    /// The URL for clients.
     tls: Option<Tls>,
     service: Child,
 }
 
-/// What a service does for all its queues.
+/// A feature of a service for all its queues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Setup {
     Plain,
-    /// By HTTPS.
+    /// Over HTTPS.
     Tls,
     /// A change is acknowledged when a replica has it.
     Replicated,
@@ -50,18 +60,15 @@ impl Drop for Rig {
 
 impl Rig {
     pub fn start() -> Self {
-        Self::of(Setup::Plain, Command::new(SERVICE))
+        Self::of(Setup::Plain, Command::new(&*SERVICE))
     }
 
-    /// The service may be run by something that looks at it.
+    /// The service may run under a tool.
     pub fn of(setup: Setup, service: Command) -> Self {
         if setup == Setup::Synced { Self::synced(service) } else { Self::on(Engine::start(), setup, service) }
     }
 
-    /// The same with a Redis that is there.
-    ///
-    /// # Panics
-    /// When the private server is asked for: the service starts that.
+    /// The same with an existing Redis.
     pub fn on(engine: Engine, setup: Setup, mut service: Command) -> Self {
         let url = format!("unix://{}", engine.socket().display());
         service.args(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url]).env("RUST_LOG", "warn");
@@ -93,7 +100,7 @@ impl Rig {
         process::resident(self.service.id())
     }
 
-    /// Commands that the service has sent to Redis so far: scripts, whatever is in them, and its own questions.
+    /// Commands that the service has sent to Redis so far: scripts, and its own queries.
     pub fn commands(&self) -> u64 {
         const SENT: [&str; 5] = ["evalsha", "fcall", "ping", "ssubscribe", "subscribe"];
         let info = self.engine.ask("INFO commandstats");
@@ -112,7 +119,7 @@ impl Rig {
     }
 }
 
-/// A server's process, and where it says that it serves.
+/// A server's process, and its address.
 pub fn serving(server: &mut Command) -> (Child, SocketAddr) {
     let mut child = server.stdout(Stdio::piped()).spawn().expect("a server");
     let mut lines = BufReader::new(child.stdout.take().expect("stdout")).lines();

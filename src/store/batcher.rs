@@ -18,8 +18,8 @@ use redis::Value;
 use self::call_handle::CallHandle;
 use super::{
     fault::{Applied, Fault},
-    layout::registry::Registry,
     redis::{args::Args, read::broken},
+    registry::Registry,
     runner::Runner,
     script::Script,
     transition::{BatchPolicy, BatchedTransition, QueueCheck, Reply, Retry},

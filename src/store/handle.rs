@@ -10,10 +10,6 @@ use super::{
     batcher::{Batcher, SweepFn},
     fault::Fault,
     keys::KeyNames,
-    layout::{
-        epoch::StoreId,
-        registry::{Owners, Registry},
-    },
     redis::{
         args::Args,
         hints::{Hint, Source, Wanted},
@@ -21,9 +17,10 @@ use super::{
         links::Links,
         server::Servers,
     },
+    registry::{Owners, Registry, store_id::StoreId},
     runner::Runner,
     script::Scripts,
-    transition::{self, BatchedTransition, Transition},
+    transition::{self, Transition},
 };
 use crate::{figures::QueueMetrics, job::QueueName};
 
@@ -38,7 +35,7 @@ pub(super) struct StoreParts {
     pub(super) runner: Arc<Runner>,
     pub(super) registry: Arc<Registry>,
     pub(super) batcher: Arc<Batcher>,
-    pub(super) epoch: StoreId,
+    pub(super) store_id: StoreId,
 }
 
 impl Queues {
@@ -52,8 +49,8 @@ impl Queues {
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
-        let epoch = StoreId::default();
-        Self { parts: Arc::new(StoreParts { runner, registry, batcher, epoch }) }
+        let store_id = StoreId::default();
+        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id }) }
     }
 
     /// Looks after the connections and what is behind them, and says what is left to say of those that failed, until it is
@@ -75,15 +72,6 @@ impl Queues {
     pub async fn close(&self) {
         self.parts.runner.tasks.close();
         self.parts.runner.tasks.wait().await;
-    }
-
-    /// A transition of which calls that arrive together go together.
-    pub(super) async fn call_batched<T: BatchedTransition>(
-        &self,
-        queue: &QueueName,
-        call: T,
-    ) -> Result<T::Outcome, Fault> {
-        self.parts.batcher.call(queue, call).await
     }
 
     /// A transition that goes alone.

@@ -9,6 +9,8 @@ mod handle;
 mod keys;
 mod layout;
 mod redis;
+mod registry;
+mod reservation;
 mod retention;
 mod runner;
 mod script;
@@ -28,8 +30,6 @@ pub use layout::{
     ended::{AbandonReason, Completed},
     member::NewMember,
     progress::{JobSelection, Progress},
-    registry::Owners,
-    reservation::{Lost, Return},
     task::{Delay, Task},
 };
 pub use redis::{
@@ -40,6 +40,8 @@ pub use redis::{
     sentinel::Wanted as WantedPrimary,
     server::{Server, Servers},
 };
+pub use registry::Owners;
+pub use reservation::{Lost, Return};
 pub use transitions::*;
 pub use upkeep::{
     adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::ServerMemory,

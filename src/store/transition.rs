@@ -12,7 +12,10 @@ use super::{
     },
     runner::Runner,
 };
-use crate::job::{QueueName, Tally};
+use crate::{
+    figures::QueueMetrics,
+    job::{QueueName, Tally},
+};
 
 /// The twin of a file in `lua/` that changes something.
 pub(crate) trait Transition {
@@ -30,8 +33,11 @@ pub(crate) trait Transition {
     /// What its reply means.
     fn read(&self, reply: Reply<'_>) -> Result<Self::Outcome, Fault>;
 
-    /// What follows of an outcome on this side.
+    /// What an outcome means for the sweeper and the counters.
     fn effect(&self, outcome: &Self::Outcome) -> Effect;
+
+    /// Records the durations that an outcome carries.
+    fn measure(&self, _outcome: &Self::Outcome, _queue: &QueueName, _metrics: &QueueMetrics) {}
 }
 
 /// What a script said to one item.
@@ -90,6 +96,9 @@ pub(crate) fn conclude<T: Transition>(
     runner: &Runner,
     queue: &QueueName,
 ) -> Result<T::Outcome, Fault> {
+    if let Ok(outcome) = &outcome {
+        call.measure(outcome, queue, &runner.meter.queues);
+    }
     outcome.as_ref().map_or(T::EFFECT_OF_FAULT, |outcome| call.effect(outcome)).apply(runner, queue);
     outcome
 }

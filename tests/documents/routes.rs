@@ -68,10 +68,10 @@ fn documents_name_the_roles_of_every_route() {
         for (method, operation) in item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters")
         {
             let roles = roles_of(&operation["security"]);
-            for role in if roles.is_empty() { vec!["nobody in particular"] } else { roles } {
+            for role in if roles.is_empty() { vec!["no credential"] } else { roles } {
                 let row = granted.get(role).unwrap_or_else(|| panic!("no row for {role}"));
-                let is_said = role == "operator" || names(row, path, operation);
-                assert!(is_said, "no page says that {role} may {} {path}", method.to_uppercase());
+                let is_documented = role == "operator" || names(row, path, operation);
+                assert!(is_documented, "no page says that {role} may {} {path}", method.to_uppercase());
             }
         }
     }

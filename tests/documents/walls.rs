@@ -32,12 +32,14 @@ const GRANTED: &[(&str, &[&str])] = &[
 /// The same for the folders of `store`. Uses inside a folder are listed below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("upkeep", &["fault", "handle", "keys", "redis", "retention", "script", "transitions"]),
-    ("transitions", &["fault", "handle", "layout", "redis", "runner", "transition"]),
+    ("transitions", &["fault", "handle", "layout", "redis", "reservation", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
     ("several", &["fault", "handle"]),
-    ("handle", &["batcher", "fault", "keys", "layout", "redis", "runner", "script", "transition"]),
-    ("batcher", &["fault", "layout", "redis", "runner", "script", "transition"]),
-    ("layout", &["fault", "redis", "runner", "transition"]),
+    ("handle", &["batcher", "fault", "keys", "redis", "registry", "runner", "script", "transition"]),
+    ("batcher", &["fault", "redis", "registry", "runner", "script", "transition"]),
+    ("registry", &["fault", "redis", "runner"]),
+    ("reservation", &["fault", "redis", "transition"]),
+    ("layout", &["fault", "redis"]),
     ("transition", &["fault", "redis", "runner"]),
     ("runner", &["fault", "keys", "redis", "retention", "script"]),
     ("redis", &["fault", "keys", "script"]),

@@ -36,8 +36,8 @@ fn store_calls_exactly_the_existing_scripts() {
 
 #[test]
 fn lua_uses_the_same_event_kinds() {
-    let events = set(lua::words_given_to(&lua::code(), "event.tell"));
-    same("event.tell(…) in lua/", &events, "job::EventKind", &set(EventKind::ALL.map(EventKind::word)));
+    let added = set(lua::words_given_to(&lua::code(), "event.add"));
+    same("event.add(…) in lua/", &added, "job::EventKind", &set(EventKind::ALL.map(EventKind::word)));
 }
 
 #[test]
@@ -88,6 +88,6 @@ fn contract_describes_every_event() {
 fn documents_describe_every_role() {
     let rows = pages::table("| role | may |");
     let roles_in_table = set(rows.iter().filter_map(|row| row.split('|').nth(1)).map(str::trim));
-    let roles = Role::ALL.iter().map(|role| role.word()).chain(["nobody in particular"]);
+    let roles = Role::ALL.iter().map(|role| role.word()).chain(["no credential"]);
     same("the table of roles", &roles_in_table, "job::Role", &set(roles));
 }

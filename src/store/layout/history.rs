@@ -1,4 +1,4 @@
-//! What a queue keeps of its past, as `lua/base/ring.lua` enters it.
+//! What a queue keeps of its past, as `lua/base/history.lua` enters it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! A field of a history that is over, as `lua/base/packed.lua` writes it: column by column, in bits.
+//! A field of a history that is over, as `lua/base/history_codec.lua` writes it: column by column, in bits.
 
 use super::history::{COLUMNS, HistoryColumns, Spans, enter};
 use crate::{

@@ -2,7 +2,7 @@
 
 use crate::store::{fault::Fault, redis::read::broken};
 use crate::{
-    job::{Backoff, Code, LockName, Millis, Name, State, StoredEnding},
+    job::{Backoff, Code, LockName, Millis, Name, Priority, State, StoredEnding, limits},
     payload::Json,
 };
 
@@ -27,6 +27,12 @@ const LAYOUT: u64 = 2;
 const STAMPS_PER_MS: u64 = 64;
 /// Beside the priority: nobody has had the job since it got its place.
 const UNSERVED: u64 = 128;
+
+/// The priority of a job: that of its place in line, which its score holds above the turn, or else the one recorded.
+pub(crate) fn priority(score: Option<u64>, recorded: u64) -> Result<Priority, Fault> {
+    let priority = score.map_or(recorded, |score| score >> limits::SPAN_BITS);
+    Priority::new(priority).map_err(|_| broken("a priority"))
+}
 
 /// When a stamp of the queue's own clock was given.
 pub(crate) fn at_stamp(stamp: u64) -> Millis {
@@ -107,7 +113,7 @@ pub(crate) struct LiveRecord {
     /// handed out, expired, failed, abandoned, released
     pub(crate) counters: [u32; 5],
     pub(crate) attempts: u32,
-    pub(crate) hold: Option<Lease>,
+    pub(crate) lease: Option<Lease>,
     /// The newest first.
     pub(crate) ended: Vec<Ended>,
     pub(crate) errors: Vec<(Millis, Option<Name>, String)>,
@@ -140,19 +146,19 @@ impl LiveRecord {
         let attempts = bytes.uint(4)? as u32;
         let _late = bytes.uint(2)?;
         let lease = bytes.blob(1)?;
-        let hold = if lease.is_empty() { None } else { Some(Lease::parse(lease)?) };
-        let mut ring = Bytes(bytes.blob(2)?);
+        let lease = if lease.is_empty() { None } else { Some(Lease::parse(lease)?) };
+        let mut ended_bytes = Bytes(bytes.blob(2)?);
         let mut ended = Vec::new();
-        while !ring.0.is_empty() {
-            ended.push(Ended::parse(&mut ring)?);
+        while !ended_bytes.0.is_empty() {
+            ended.push(Ended::parse(&mut ended_bytes)?);
         }
-        let mut text = Bytes(bytes.blob(2)?);
+        let mut error_bytes = Bytes(bytes.blob(2)?);
         let mut errors = Vec::new();
-        while !text.0.is_empty() {
-            let at = Millis(text.uint(6)?);
-            let worker = text.name()?;
-            let length = text.uint(2)? as usize;
-            errors.push((at, worker, text.text(length)?));
+        while !error_bytes.0.is_empty() {
+            let at = Millis(error_bytes.uint(6)?);
+            let worker = error_bytes.name()?;
+            let length = error_bytes.uint(2)? as usize;
+            errors.push((at, worker, error_bytes.text(length)?));
         }
         Ok(Self {
             state,
@@ -161,7 +167,7 @@ impl LiveRecord {
             priority,
             counters,
             attempts,
-            hold,
+            lease,
             ended,
             errors,
         })

@@ -1,13 +1,14 @@
 //! complete: the holder reports success.
 
 use crate::{
-    job::{Reservation, ids, limits},
+    figures::QueueMetrics,
+    job::{QueueName, Reservation, ids, limits},
     payload::Json,
     store::{
         fault::Fault,
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION},
         redis::{args::Args, read::broken},
+        reservation::{Lost, OF_A_RESERVATION},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -21,10 +22,23 @@ pub struct Complete {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// `late`: after the deadline, while nobody had taken the job. `duplicate`: the same call again, counted once.
+    /// `late`: after the deadline, before another worker got the job. `duplicate`: a repeated call, counted once.
     Done { late: bool, duplicate: bool },
-    /// The result, if this was ever a reservation of the job, is kept among its late results.
+    /// The reservation is not the job's any more. If it ever was, the result is kept among the job's late results.
     Lost(Lost),
+}
+
+/// A reply of the script.
+pub(crate) struct CompleteReply {
+    completion: Completion,
+    /// From the hand-out to the completion; `None` for a repeated call.
+    held_ms: Option<u64>,
+}
+
+impl From<Completion> for CompleteReply {
+    fn from(completion: Completion) -> Self {
+        Self { completion, held_ms: None }
+    }
 }
 
 impl Queues {
@@ -34,7 +48,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn complete(&self, call: Complete) -> Result<Completion, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.call_batched(&queue, call).await
+        self.parts.batcher.call(&queue, call).await.map(|reply| reply.completion)
     }
 }
 
@@ -45,7 +59,7 @@ impl Complete {
 }
 
 impl Transition for Complete {
-    type Outcome = Completion;
+    type Outcome = CompleteReply;
     const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
@@ -59,25 +73,30 @@ impl Transition for Complete {
         args
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<Completion, Fault> {
-        let (meter, queue) = (&reply.runner.meter, reply.queue);
+    fn read(&self, reply: Reply<'_>) -> Result<CompleteReply, Fault> {
         let (word, mut fields) = reply.words()?;
         match word {
             "done" => {
-                let late = fields.flag()?;
-                meter.queues.record_held(queue.as_str(), fields.count()? as f64 / 1e3);
-                Ok(Completion::Done { late, duplicate: false })
+                let (late, held_ms) = (fields.flag()?, fields.count()?);
+                let completion = Completion::Done { late, duplicate: false };
+                Ok(CompleteReply { completion, held_ms: Some(held_ms) })
             }
-            "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }),
-            "lost" => Lost::read(&mut fields).map(Completion::Lost),
+            "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }.into()),
+            "lost" => Ok(Completion::Lost(Lost::read(&mut fields)?).into()),
             _ => Err(broken("done, again or lost")),
         }
     }
 
-    fn effect(&self, outcome: &Completion) -> Effect {
-        match outcome {
+    fn effect(&self, reply: &CompleteReply) -> Effect {
+        match reply.completion {
             Completion::Done { .. } => Effect::Moved,
             Completion::Lost(_) => Effect::Lost,
+        }
+    }
+
+    fn measure(&self, reply: &CompleteReply, queue: &QueueName, metrics: &QueueMetrics) {
+        if let Some(ms) = reply.held_ms {
+            metrics.record_held(queue.as_str(), ms as f64 / 1e3);
         }
     }
 }
@@ -89,7 +108,7 @@ impl BatchedTransition for Complete {
         self.result().len() > limits::SMALL_RESULT
     }
 
-    fn rejected(&self) -> Result<Completion, Fault> {
-        Ok(Completion::Lost(Lost::UNKNOWN))
+    fn rejected(&self) -> Result<CompleteReply, Fault> {
+        Ok(Completion::Lost(Lost::UNKNOWN).into())
     }
 }

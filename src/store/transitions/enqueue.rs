@@ -128,7 +128,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued, Fault> {
         let queue = job.id.queue.clone();
-        self.call_batched(&queue, job).await
+        self.parts.batcher.call(&queue, job).await
     }
 }
 

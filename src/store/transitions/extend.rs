@@ -6,8 +6,8 @@ use crate::{
     store::{
         fault::Fault,
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, handle},
         redis::{args::Args, read::broken},
+        reservation::{Lost, OF_A_RESERVATION, handle},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -35,7 +35,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn extend(&self, call: Extend) -> Result<Extension, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.call_batched(&queue, call).await
+        self.parts.batcher.call(&queue, call).await
     }
 }
 

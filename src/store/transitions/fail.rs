@@ -5,8 +5,8 @@ use crate::{
     store::{
         fault::Fault,
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
         redis::args::Args,
+        reservation::{Lost, OF_A_RESERVATION, Return, handle},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -25,7 +25,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn fail(&self, call: Fail) -> Result<Return, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.call_batched(&queue, call).await
+        self.parts.batcher.call(&queue, call).await
     }
 }
 

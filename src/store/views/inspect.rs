@@ -12,7 +12,7 @@ use crate::store::{
     redis::read::{Fields, broken},
 };
 use crate::{
-    job::{Backoff, BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State, limits},
+    job::{Backoff, BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
     payload::Json,
 };
 
@@ -180,16 +180,15 @@ pub(super) fn read_job(
     let state = live.as_ref().map_or(State::Waiting, |live| live.state);
     let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
     let is_over = matches!(state, State::Completed | State::Cancelled | State::Dead);
-    let priority = priority(state, score, live.as_ref());
     let deadline = at(&[State::Reserved]);
-    let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| held_by(&id, hold, deadline));
+    let reserved = live.as_ref().and_then(|live| live.lease.as_ref()).map(|lease| held_by(&id, lease, deadline));
     let (completed, reasons) = live.as_ref().map(|live| (completed(live), reasons(live))).unwrap_or_default();
     let [handed_out, expired, failed, abandoned, released] = live.as_ref().map_or([0; 5], |live| live.counters);
     let job = Job {
         id,
         state,
         payload: if apart.is_empty() { header.payload } else { Some(record::json(apart)?) },
-        priority: Priority::new(priority.unwrap_or(header.priority.into())).map_err(|_| broken("a priority"))?,
+        priority: priority(state, score, live.as_ref(), header.priority)?,
         client: header.client,
         traceparent: header.traceparent,
         lease_ms: header.lease_ms,
@@ -214,31 +213,31 @@ pub(super) fn read_job(
     Ok((job, place.filter(|_| !matches!(state, State::Waiting | State::Blocked))))
 }
 
-/// A job's place in line says it; where it has none, its record does.
-fn priority(state: State, score: Option<u64>, live: Option<&LiveRecord>) -> Option<u64> {
+/// That of the job's place in line. A job that has ended has none, and its record keeps the last priority.
+fn priority(state: State, score: Option<u64>, live: Option<&LiveRecord>, recorded: u8) -> Result<Priority, Fault> {
     let place = match state {
         State::Waiting => score,
         State::Completed | State::Cancelled => None,
         State::Blocked | State::Delayed | State::Reserved | State::Dead => live.and_then(|live| live.score),
     };
-    place.map(|place| place >> limits::SPAN_BITS).or(live.map(|live| live.priority.into()))
+    record::priority(place, live.map_or(recorded, |live| live.priority).into())
 }
 
-fn held_by(id: &JobId, hold: &Lease, deadline: Option<Millis>) -> Held {
+fn held_by(id: &JobId, lease: &Lease, deadline: Option<Millis>) -> Held {
     Held {
         id: id.clone(),
-        reservation: Reservation { job: id.clone(), secret: hold.secret },
-        worker: hold.worker.clone(),
-        reserved_at: hold.reserved_at,
-        deadline: deadline.unwrap_or(hold.reserved_at),
-        resumes: hold.resumes,
+        reservation: Reservation { job: id.clone(), secret: lease.secret },
+        worker: lease.worker.clone(),
+        reserved_at: lease.reserved_at,
+        deadline: deadline.unwrap_or(lease.reserved_at),
+        resumes: lease.resumes,
     }
 }
 
 pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields<'_>) -> Result<Held, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
-    let hold = LiveRecord::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
-    let reservation = Reservation { job: id.clone(), secret: hold.secret };
-    let Lease { reserved_at, resumes, worker, .. } = hold;
+    let lease = LiveRecord::parse(&fields.bytes()?)?.lease.ok_or_else(|| broken("a reservation"))?;
+    let reservation = Reservation { job: id.clone(), secret: lease.secret };
+    let Lease { reserved_at, resumes, worker, .. } = lease;
     Ok(Held { id, reservation, worker, reserved_at, deadline: fields.time()?, resumes })
 }

@@ -1,7 +1,7 @@
 //! A primary and two replicas that three sentinels watch. A change is acknowledged when both replicas have it, so whichever
 //! takes the place of the primary has all that was acknowledged.
 //!
-//! Whoever only looks waits for no replica. So nobody hears any more of a primary that is cut off, or frozen until another takes
+//! A read waits for no replica. Clients of a primary that is cut off, or frozen until another takes
 //! its place: what it is asked then is done, and undone, and nobody has seen it.
 
 use tokio::sync::Mutex;

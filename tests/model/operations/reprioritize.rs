@@ -3,7 +3,7 @@
 use intray::store::{JobSelection, ReprioritizeAll, Reprioritized, ReprioritizedAll};
 
 use super::prelude::*;
-use crate::words::{PRIORITIES, priority};
+use crate::fixtures::{PRIORITIES, priority};
 
 #[derive(Debug, Clone)]
 pub struct Reprioritize {
@@ -89,7 +89,7 @@ impl Queue {
     }
 
     /// A job has another place. If it is the first one parked at its gate now, and there is room, it is put back; if it
-    /// is in line, somebody parked at one of its gates may be before it now.
+    /// is in line, a job parked at one of its gates may precede it now.
     fn line_changed(&mut self, id: Code) {
         let job = &self.jobs[&id];
         match (job.state, job.parked_at) {

@@ -5,7 +5,7 @@ use intray::{
     store::HandoutCounts,
 };
 
-use crate::words::SPAN;
+use crate::fixtures::SPAN;
 
 /// All that the keyspace holds of one job or stub. The model draws the same of what it thinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,7 +81,7 @@ pub struct Hold {
     pub worker: String,
 }
 
-/// Digest of the secret, how it ended, when, since when, whose it was, what was said of it.
+/// Digest of the secret, cause, ended at, reserved at, worker, note.
 pub type Ended = (Vec<u8>, u8, u64, u64, String, String);
 
 impl Header {

@@ -5,11 +5,11 @@ use intray::{
     store::{HandoutCounts, Task},
 };
 
-use super::{Job, Queue, Said};
+use super::{Job, JobOptions, Queue};
 
 impl Queue {
     pub fn store(&mut self, id: Code, task: &Task, priority: u8, client: &'static str) {
-        let (stamp, said) = (self.stamp(), Said::of(task, self.now));
+        let (stamp, options) = (self.stamp(), JobOptions::of(task, self.now));
         let job = Job {
             stamp,
             wanted_priority: priority,
@@ -25,8 +25,8 @@ impl Queue {
             arrival: stamp,
             is_unserved: false,
             parked_at: None,
-            at: said.due,
-            said,
+            at: options.due,
+            options,
             jitter: 0,
             counts: HandoutCounts::default(),
             attempts: 0,

@@ -45,9 +45,9 @@ async fn reserve_and_complete_with_many_locks_use_small_scripts() {
     let done = |held: &Held| json!({ "reservation": held.reservation, "result": "x".repeat(2_000) });
     for part in held.chunks(100) {
         let answer = w.post("/jobs/complete", part.iter().map(done).collect()).await.is(200);
-        for (held, said) in part.iter().zip(answer["jobs"].as_array().expect("jobs")) {
+        for (held, answered) in part.iter().zip(answer["jobs"].as_array().expect("jobs")) {
             assert_eq!(
-                (&said["id"], &said["state"]),
+                (&answered["id"], &answered["state"]),
                 (&json!(held.id), &json!("completed")),
                 "in the order of the request"
             );

@@ -20,10 +20,10 @@ async fn connection_error_names_the_address_without_credentials() {
     ] {
         for command in [serve(url), program(["check", "--redis-url", url]), program(["migrate", "--redis-url", url])] {
             let end = run(command).await;
-            let said = format!("{}{}", end.stdout, end.stderr);
-            assert!(!end.status.success() && said.contains(place), "{end:?}");
+            let output = format!("{}{}", end.stdout, end.stderr);
+            assert!(!end.status.success() && output.contains(place), "{end:?}");
             for word in ["hunter2", "someuser", "new object"] {
-                assert!(!said.contains(word), "{word}: {end:?}");
+                assert!(!output.contains(word), "{word}: {end:?}");
             }
         }
     }
@@ -54,10 +54,10 @@ async fn loss_and_return_of_redis_are_logged_once_each() {
         // The log comes through a pipe, and may be behind the answers.
         let backs = || w.service.said().matches("Redis is back").count();
         eventually("the log has it", async || (backs() >= times).then_some(())).await;
-        let said = w.service.said();
+        let output = w.service.said();
         for (word, level) in [("Redis is lost", "WARN"), ("Redis is back", "INFO")] {
-            let lines: Vec<_> = said.lines().filter(|line| line.contains(word)).collect();
-            assert_eq!(lines.len(), times, "{word}: {said}");
+            let lines: Vec<_> = output.lines().filter(|line| line.contains(word)).collect();
+            assert_eq!(lines.len(), times, "{word}: {output}");
             assert!(lines.iter().all(|line| line.contains(level) && line.contains(&socket)), "{lines:?}");
         }
     }
@@ -69,7 +69,7 @@ async fn empty_redis_is_reported_once_by_every_instance() {
     let mut w = World::start().await;
     let (second, _client) = w.another().await;
     w.enqueue(1).await;
-    let said = |text: &str| text.lines().filter(|line| line.contains("came back empty")).count();
+    let output = |text: &str| text.lines().filter(|line| line.contains("came back empty")).count();
     for times in 1..=2 {
         if times == 1 {
             w.engine.kill();
@@ -78,7 +78,7 @@ async fn empty_redis_is_reported_once_by_every_instance() {
             let _: String = w.engine.run("FLUSHALL").await;
         }
         eventually("both instances log it", async || {
-            (said(&w.service.said()) == times && said(&second.said()) == times).then_some(())
+            (output(&w.service.said()) == times && output(&second.said()) == times).then_some(())
         })
         .await;
     }
@@ -170,8 +170,8 @@ async fn too_old_redis_is_refused_with_its_version() {
     });
     for command in [serve(&url), program(["check", "--redis-url", &url]), program(["migrate", "--redis-url", &url])] {
         let end = run(command).await;
-        let said = format!("{}{}", end.stdout, end.stderr);
-        assert!(!end.status.success() && said.contains("Redis 6.2.14 is too old: 7.0 or newer"), "{end:?}");
-        assert!(!said.contains("unexpected symbol"), "{end:?}");
+        let output = format!("{}{}", end.stdout, end.stderr);
+        assert!(!end.status.success() && output.contains("Redis 6.2.14 is too old: 7.0 or newer"), "{end:?}");
+        assert!(!output.contains("unexpected symbol"), "{end:?}");
     }
 }

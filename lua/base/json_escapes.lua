@@ -1,9 +1,9 @@
--- spelt: what JSON means, however it is spelt. A producer may write any character of a text as an escape, and many do.
-local spelt = {}
+-- json_escapes: decodes escapes in JSON text for search. A producer may escape any character of a string.
+local json_escapes = {}
 local char, floor, format, byte = string.char, math.floor, string.format, string.byte
--- A byte that no text of UTF-8 has stands for a backslash that is meant, so that it begins no other escape.
-local MEANT = '\255'
-local SHORT = {['\\'] = MEANT, ['"'] = '"', ['/'] = '/', b = '\b', f = '\f', n = '\n', r = '\r', t = '\t'}
+-- A byte that UTF-8 never contains stands for an escaped backslash, so that it starts no other escape.
+local BACKSLASH = '\255'
+local SHORT = {['\\'] = BACKSLASH, ['"'] = '"', ['/'] = '/', b = '\b', f = '\f', n = '\n', r = '\r', t = '\t'}
 
 local function utf8(point)
   if point < 0x80 then return char(point) end
@@ -14,29 +14,29 @@ local function utf8(point)
   return char(240 + floor(first / 64), 128 + first % 64, 128 + middle, 128 + last)
 end
 
--- Of four digits the character, which for half of a pair is nil: it stays as it is.
+-- The character of four hex digits; nil for half of a surrogate pair, which stays as it is.
 local MOST_KEPT, kept = 1024, 0
-local points = setmetatable({}, {__index = function(self, digits)
+local characters = setmetatable({}, {__index = function(self, digits)
   local point = tonumber(digits, 16)
   if point >= 0xd800 and point < 0xe000 then return end
-  local said = point == 0x5c and MEANT or utf8(point)
+  local character = point == 0x5c and BACKSLASH or utf8(point)
   if kept < MOST_KEPT then
-    self[digits], kept = said, kept + 1
+    self[digits], kept = character, kept + 1
   end
-  return said
+  return character
 end})
 
 local function pair(high, low)
   return utf8(0x10000 + (tonumber(high, 16) - 0xd800) * 1024 + tonumber(low, 16) - 0xdc00)
 end
 
--- JSON text with each escape as the character that it means.
-function spelt.meaning(json)
+-- JSON text with each escape replaced by its character.
+function json_escapes.unescape(json)
   local plain = json:gsub('\\([^u])', SHORT)
   if plain:find('\\u', 1, true) then
-    plain = plain:gsub('\\u([dD][89abAB]%x%x)\\u([dD][c-fC-F]%x%x)', pair):gsub('\\u(%x%x%x%x)', points)
+    plain = plain:gsub('\\u([dD][89abAB]%x%x)\\u([dD][c-fC-F]%x%x)', pair):gsub('\\u(%x%x%x%x)', characters)
   end
-  return plain:find(MEANT, 1, true) and plain:gsub(MEANT, '\\') or plain
+  return plain:find(BACKSLASH, 1, true) and plain:gsub(BACKSLASH, '\\') or plain
 end
 
 local function escape_of(character)
@@ -49,9 +49,9 @@ local function escape_of(character)
   return format('\\u%04x\\u%04x', 0xd800 + floor(rest / 1024), 0xdc00 + rest % 1024)
 end
 
--- The characters that a text begins with, those that have no short escape, each in both of its spellings in small letters.
+-- The first characters of a text that have no short escape, each in lower case and as an escape.
 local SIGNS = 8
-function spelt.signs(text)
+function json_escapes.signs(text)
   local signs = {}
   for character in text:gmatch('[%z\1-\127\194-\244][\128-\191]*') do
     local is_short = character:find('^["\\/%c]')
@@ -60,8 +60,8 @@ function spelt.signs(text)
   return signs
 end
 
--- False of JSON that holds one of them in neither spelling: then there is no need to read all of it.
-function spelt.may_hold(json, signs)
+-- False if the JSON lacks one of these characters in both forms, so that it need not be decoded.
+function json_escapes.may_hold(json, signs)
   local small = json:lower()
   for _, sign in ipairs(signs) do
     if not small:find(sign[1], 1, true) and not small:find(sign[2], 1, true) then return false end
@@ -69,4 +69,4 @@ function spelt.may_hold(json, signs)
   return true
 end
 
-return spelt
+return json_escapes

@@ -1,21 +1,21 @@
--- packed: a field of a history whose time is over, in half the room: its rows by their places, written in bits, column by
--- column. A column begins with how its numbers are told: as they are, by how they changed since the row before, or by how
--- they differ from what the other columns let expect; of the three what is shortest. Bits go in from the low end.
+-- history_codec: compresses a full field of the history to half its size: the rows as bits, column by column. A column begins with
+-- its coding, of three the shortest: plain, delta to the previous row, or difference from a prediction made of other columns.
+-- Low bits come first.
 local text = require 'base/text'
-local packed = {}
+local history_codec = {}
 local min, max, frexp, bytes = math.min, math.max, math.frexp, text.bytes
 
 local PLACES = $HISTORY_PLACES -- in a field
 local PLAIN, CHANGE, EXPECTED, NOUGHT = 0, 1, 2, 3
 local WAITING, RESERVED, ENQUEUED, HANDED_OUT, COMPLETED = 1, 2, 3, 4, 5
--- A number of so many times 2^k and more is told by its length.
+-- Rice quotients from this on are escaped: length and value follow.
 local LONG = 8
 
--- By hand, because a power costs as much as all the rest of a bit.
+-- A table, because computing a power costs as much as the rest of a bit.
 local POWERS = {}
 for n = 0, 63 do POWERS[n] = 2 ^ n end
 
--- What is being written, a field at a time: here, so that no functions are made for each.
+-- The output of the current field, kept here so that no closures are built.
 local out, open, count
 
 local function begin()
@@ -42,7 +42,7 @@ local function written()
   return table.concat(out)
 end
 
--- Rice's code: how often 2^k is in each by so many ones and a nought, then the k bits that are left.
+-- Rice coding: the quotient by 2^k in unary, then k bits of remainder.
 local function put_numbers(list, k)
   local unit = POWERS[k]
   for _, value in ipairs(list) do
@@ -60,7 +60,7 @@ local function put_numbers(list, k)
   end
 end
 
--- What comes is handed out, what is handed out is done; what waits and what is held is the sum of that.
+-- Predictions: jobs that arrive are handed out and then completed; the gauges follow from these.
 local EXPECT = {
   [WAITING] = function(row, before) return before[WAITING] + row[ENQUEUED] - row[HANDED_OUT] end,
   [RESERVED] = function(row, before) return before[RESERVED] + row[HANDED_OUT] - row[COMPLETED] end,
@@ -68,8 +68,7 @@ local EXPECT = {
   [COMPLETED] = function(row) return row[HANDED_OUT] end,
 }
 
--- What a column's numbers are more or less than the row before says, or than is expected, what is less as an odd number;
--- and their sum.
+-- The differences of a column from the previous row, or from `expect`, zigzag encoded; and their sum.
 local function differences(rows, column, expect)
   local list, sum = {}, 0
   for i = 1, #rows do
@@ -94,7 +93,7 @@ local function put_column(rows, column)
     local surprises, surprised = differences(rows, column, EXPECT[column])
     if surprised < least then way, list, least = EXPECTED, surprises, surprised end
   end
-  -- What is shortest if small numbers are the most frequent.
+  -- The parameter that is shortest for a geometric distribution of this mean.
   local _, k = frexp(least * 0.48 / #rows)
   k = max(k, 0)
   put(way, 2)
@@ -103,7 +102,7 @@ local function put_column(rows, column)
 end
 
 -- Rows by their places, each as many columns as the others.
-function packed.pack(by_place, columns)
+function history_codec.pack(by_place, columns)
   begin()
   local rows = {nothing = {}}
   for column = 1, columns do rows.nothing[column] = 0 end
@@ -119,4 +118,4 @@ function packed.pack(by_place, columns)
   return written()
 end
 
-return packed
+return history_codec

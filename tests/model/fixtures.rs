@@ -11,13 +11,13 @@ use proptest::{option::weighted, prelude::*};
 use sha2::{Digest, Sha256};
 
 pub const WORKERS: [&str; 3] = ["ann", "bob", "cyd"];
-/// Jobs of nobody in particular are the client "".
+/// Jobs without a client have the client "".
 pub const CLIENTS: [&str; 3] = ["", "a", "b"];
-/// The third begins like the first.
+/// The third has the first as a prefix.
 pub const LOCKS: [&str; 3] = ["l", "m", "l2"];
 pub const KEYS: [&str; 2] = ["k1", "k2"];
 pub const RESULTS: [&str; 3] = ["", "1", r#"{"ok":true}"#];
-/// The first takes away what was typed.
+/// The first removes the draft.
 pub const DRAFTS: [&str; 3] = ["null", r#""half a""#, r#"{"text":"half a sentence"}"#];
 pub const PRIORITIES: [u8; 4] = [50, 10, 99, 0];
 pub const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -54,7 +54,7 @@ pub fn json(text: &str) -> Json {
     Json::from_text(text.to_owned()).expect("JSON")
 }
 
-/// What somebody has typed, if they have.
+/// A draft, or none.
 pub fn draft() -> impl Strategy<Value = Option<&'static str>> {
     weighted(0.4, prop_oneof![1 => Just(0), 4 => 1..DRAFTS.len()]).prop_map(|n| n.map(|n| DRAFTS[n]))
 }
@@ -63,9 +63,9 @@ pub fn locks(names: &[&str]) -> Vec<LockName> {
     names.iter().map(|name| LockName::parse(name).expect("a lock")).collect()
 }
 
-/// One of these, as it is told by others.
+/// The constant that equals a text of the queue.
 pub fn known(list: &[&'static str], text: &str) -> &'static str {
-    list.iter().find(|word| **word == text).unwrap_or_else(|| panic!("nobody has said {text:?}"))
+    list.iter().find(|word| **word == text).unwrap_or_else(|| panic!("unknown text: {text:?}"))
 }
 
 pub fn client(name: Option<&Name>) -> &'static str {
@@ -76,7 +76,7 @@ pub fn trace(traced: bool) -> Option<String> {
     traced.then(|| TRACE.to_owned())
 }
 
-/// "" is nobody.
+/// "" is unnamed.
 pub fn name(text: &str) -> Option<Name> {
     (!text.is_empty()).then(|| Name::parse(text).expect("a name"))
 }
@@ -132,21 +132,21 @@ pub fn same<T: PartialEq + Debug>(what: &str, real: &T, expected: &T) -> Verdict
     if real == expected { Ok(()) } else { Err(format!("{what}\n  the model: {expected:?}\n  the queue: {real:?}")) }
 }
 
-/// What has no equality of its own is the same if it reads so.
-pub struct Told<T>(pub T);
+/// Compares by the debug text, for types without equality.
+pub struct ByDebug<T>(pub T);
 
-impl<T: Debug> Debug for Told<T> {
+impl<T: Debug> Debug for ByDebug<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
     }
 }
 
-impl<T: Debug> PartialEq for Told<T> {
+impl<T: Debug> PartialEq for ByDebug<T> {
     fn eq(&self, other: &Self) -> bool {
         format!("{self:?}") == format!("{other:?}")
     }
 }
 
-pub fn told_alike<T: Debug>(what: &str, real: &T, expected: &T) -> Verdict {
-    same(what, &Told(real), &Told(expected))
+pub fn same_debug<T: Debug>(what: &str, real: &T, expected: &T) -> Verdict {
+    same(what, &ByDebug(real), &ByDebug(expected))
 }

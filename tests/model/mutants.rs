@@ -1,13 +1,13 @@
-//! Faults planted into the scripts, one at a time: the model must find each of them soon.
+//! Mutants: faults in the scripts, one at a time. The model must find each of them soon.
 
 use crate::{
     chance::Theme,
-    editing::{Edit, NOTHING_IS_PLAIN},
+    patch_scripts::{Edit, NO_FAST_PATH},
     run::{self, Plan},
 };
 
-/// What is wrong, the text of the scripts, and what stands there instead.
-const FAULTS: &[(&str, &str, &str)] = &[
+/// Description, text of the scripts, and its replacement.
+const MUTANTS: &[(&str, &str, &str)] = &[
     ("a skip outlives a requeue", "r.attempts, r.skips = 0, ''", "r.attempts = 0"),
     (
         "a reservation that ended stays in `reserved`",
@@ -27,7 +27,7 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "if clock.now(q) <= job.deadline then return job",
     ),
     ("V falls", "if turn > v then", "if turn ~= v then"),
-    ("V comes up to whom it passed over", "first and min(score, first - 1) or score", "score"),
+    ("V rises to a job that was passed over", "first and min(score, first - 1) or score", "score"),
     (
         "a client's turn is not remembered",
         "max(top(q, state, priority), share.last) + 1",
@@ -43,15 +43,15 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("equal places go by chance", "return pack('>I6', arrival) .. id", "return pack('>I6', 0) .. id"),
     (
         "a result before the latest reservation's is taken",
-        "(how == history.EXPIRED or how == GRACE_OVER) and entry == 1 and",
-        "(how == history.EXPIRED or how == GRACE_OVER) and",
+        "(how == ended.EXPIRED or how == GRACE_OVER) and entry == 1 and",
+        "(how == ended.EXPIRED or how == GRACE_OVER) and",
     ),
     ("a replayed reservation is undone", " or job.lease.marks > 0", ""),
     ("late results outlive their job", r"write.delete(q, 'results', id .. '\0' .. slot)", ""),
     (
         "the gates of an expired reservation are not freed",
         "if record.is_gated(header) then baton.free_gates(q, id, header) end",
-        "if record.is_gated(header) and how ~= history.EXPIRED then baton.free_gates(q, id, header) end",
+        "if record.is_gated(header) and how ~= ended.EXPIRED then baton.free_gates(q, id, header) end",
     ),
     ("a plain expiry counts no attempt", r"rep('\0', 12) .. '\0\0\0\1\0\0'", r"rep('\0', 12) .. '\0\0\0\0\0\0'"),
     (
@@ -63,8 +63,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ("the end of a grace is a plain expiry", "if marks % 2 == record.GRACE then return false end", ""),
     (
         "a job that fell due has no turn to give back",
-        "bytes[patch.priority(live) + UNSERVED]",
-        "bytes[patch.priority(live)]",
+        "bytes[record_bytes.priority(live) + UNSERVED]",
+        "bytes[record_bytes.priority(live)]",
     ),
     (
         "no baton is passed when a reservation ends",
@@ -88,17 +88,17 @@ const FAULTS: &[(&str, &str, &str)] = &[
         "if r.state == record.BLOCKED then\n    r.gate = ''\n  elseif",
     ),
     ("a job of a batch is counted where it was", "if from then b.counts[from] = b.counts[from] - 1 end", ""),
-    (
-        "a batch ends while somebody holds a job of it",
-        " + b.counts[DELAYED] + b.counts[RESERVED]",
-        " + b.counts[DELAYED]",
-    ),
+    ("a batch ends while a job of it is reserved", " + b.counts[DELAYED] + b.counts[RESERVED]", " + b.counts[DELAYED]"),
     ("the gate of a batch that is over stays", r"write.delete(q, 'gates', '\0' .. code)", ""),
-    ("whom a script has parked it does not know", "for member in pairs(those.came) do", "for member in pairs({}) do"),
+    (
+        "a script does not see the jobs that it parked",
+        "for member in pairs(parked.added) do",
+        "for member in pairs({}) do",
+    ),
     (
         "a job that comes back into line stays parked",
-        "state.is_parked[member], state.moved[member], those_at(q, name).came[member] = false",
-        "state.is_parked[member], state.moved[member], those_at(q, name).came[member] = nil",
+        "state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = false",
+        "state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = nil",
     ),
     (
         "a lock that was freed is held for the rest of the script",
@@ -112,8 +112,8 @@ const FAULTS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Faults in what people type, skip and come back to.
-const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
+/// Mutants of drafts, skips and graces.
+const DESK_MUTANTS: &[(&str, &str, &str)] = &[
     ("the draft of an ended job stays", "write.delete(q, 'drafts', id)", ""),
     (
         "a draft is removed after another was kept",
@@ -122,7 +122,7 @@ const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
     ),
     ("a draft is given to another", "if shares_drafts or owner == worker and worker ~= '' then", "if true then"),
     ("a draft is not shared", "if shares_drafts or owner", "if owner"),
-    ("nobody in particular is taken for one person", "owner == worker and worker ~= ''", "owner == worker"),
+    ("unnamed workers count as one", "owner == worker and worker ~= ''", "owner == worker"),
     ("a skip is forgotten", "if skips then skip.add(r, worker) end", ""),
     ("a job that one has skipped is hidden from all", "if name == worker then", "if name then"),
     (
@@ -130,7 +130,7 @@ const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
         "if record.is_marked(lease, record.SKIPS) then skip.add(r, lease.worker) end",
         "",
     ),
-    ("nobody in particular skips a job", "if skips and worker == '' then return {'unnamed'} end", ""),
+    ("an unnamed worker skips a job", "if skips and worker == '' then return {'unnamed'} end", ""),
     (
         "the end of a grace counts an attempt",
         "r.abandoned = r.abandoned + 1\n    if",
@@ -151,14 +151,14 @@ const FAULTS_AT_A_DESK: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Faults in the plain paths, which see nothing but usual calls.
-const FAULTS_OF_THE_PLAIN: &[(&str, &str, &str)] = &[
+/// Mutants of the fast paths.
+const FAST_PATH_MUTANTS: &[(&str, &str, &str)] = &[
     ("a job of a batch is taken for plain", "or high > LOCKS or flags % 2", "or flags % 2"),
-    ("a lock that somebody has is taken for free", "if held[i] ~= (whose[i] or false) then return false end", ""),
-    ("two of a list who need one lock are both handed out", "is_alone and not met[name]", "is_alone"),
+    ("a held lock counts as free", "if held[i] ~= (expected[i] or false) then return false end", ""),
+    ("two jobs of a list get the same lock", "is_unique and not met[name]", "is_unique"),
     ("a plain hand-out does not take its locks", "call(unpack(to_gates, 1, n * 2 + 2))", ""),
     ("a plain completion does not free its locks", "call(unpack(from_gates, 1, n + 2))", ""),
-    ("a plain completion lets nobody in who waits for its lock", "owners) and not is_awaited(q)", "owners)"),
+    ("a plain completion leaves jobs parked at its lock", "owners) and not is_awaited(q)", "owners)"),
     ("a lock behind a client's name is not found", "then at = at + 1 + byte(raw, at) end\n  if", "then end\n  if"),
     ("a job that was skipped is taken for plain", "return sub(live, -2) == '\\0\\0' and", "return true and"),
     ("a list with a twin is taken for new", "and not is_there(q.dedupe, digests, deduped)", ""),
@@ -174,8 +174,12 @@ const FAULTS_OF_THE_PLAIN: &[(&str, &str, &str)] = &[
     ("a plain hand-out gives no turn back", "highest[k], counts[k] = run_turn, counts[k] - run", ""),
     ("a plain hand-out does not raise V", "if moved > 0 then call(unpack(to_tops, 1, moved * 2 + 2)) end", ""),
     ("a plain arrival forgets the last turn", "max(tonumber(top[k] or 0), lasts[k])", "tonumber(top[k] or 0)"),
-    ("a call that comes twice in a list is given two jobs", "if met[who] then return end\n", ""),
-    ("a plain reserve asks nobody what they hold", "if (is_limited or mode == ask.NEXT) and has", "if false and has"),
+    ("a call that comes twice in a list is given two jobs", "if met[caller] then return end\n", ""),
+    (
+        "a plain reserve does not check the worker's jobs",
+        "if (is_limited or mode == ask.NEXT) and has",
+        "if false and has",
+    ),
     (
         "the history of a job goes when it is completed",
         "history = record.remember(history, digest",
@@ -184,24 +188,24 @@ const FAULTS_OF_THE_PLAIN: &[(&str, &str, &str)] = &[
     ("a job that is handed out again is new", "unpack('>I4', live, 18) + 1", "1"),
 ];
 
-/// Sequences that a fault may live through.
-const SOON: u64 = 500;
+/// Sequences within which a mutant must be found.
+const MAX_CASES: u64 = 500;
 
 #[test]
-fn every_planted_fault_is_found() {
-    let faults = FAULTS.iter().map(|fault| (None, true, fault));
-    let faults_at_a_desk = FAULTS_AT_A_DESK.iter().map(|fault| (Some(Theme::Desk), true, fault));
-    let faults_of_the_plain = FAULTS_OF_THE_PLAIN.iter().map(|fault| (None, false, fault));
-    for (theme, is_whole, &(fault, from, to)) in faults.chain(faults_at_a_desk).chain(faults_of_the_plain) {
-        let edits = [Edit { from, to }].into_iter().chain(is_whole.then_some(NOTHING_IS_PLAIN)).collect();
-        let plan = Plan { cases: SOON, theme, edits, ..Plan::fixed() };
+fn model_finds_every_mutant() {
+    let mutants = MUTANTS.iter().map(|fault| (None, true, fault));
+    let desk_mutants = DESK_MUTANTS.iter().map(|fault| (Some(Theme::Desk), true, fault));
+    let fast_path_mutants = FAST_PATH_MUTANTS.iter().map(|fault| (None, false, fault));
+    for (theme, is_full_path, &(fault, from, to)) in mutants.chain(desk_mutants).chain(fast_path_mutants) {
+        let edits = [Edit { from, to }].into_iter().chain(is_full_path.then_some(NO_FAST_PATH)).collect();
+        let plan = Plan { cases: MAX_CASES, theme, edits, ..Plan::fixed() };
         match run::first_failure(&plan) {
             Ok(Some((_, difference))) if difference.contains("Error compiling") => panic!("{fault}: {difference}"),
             Ok(Some((case, difference))) => {
                 let what = difference.lines().next().unwrap_or_default();
                 println!("{fault}: found by sequence {case}: {what}");
             }
-            Ok(None) => panic!("{fault}: {SOON} sequences have not found it"),
+            Ok(None) => panic!("{fault}: {MAX_CASES} sequences have not found it"),
             Err(why) => panic!("{fault}: {why}"),
         }
     }

@@ -40,7 +40,7 @@ impl Queues {
     }
 
     pub(crate) async fn learn_epoch(&self) -> Result<(), Fault> {
-        self.parts.epoch.learn(self.epoch().await?);
+        self.parts.store_id.learn(self.epoch().await?);
         Ok(())
     }
 
@@ -53,7 +53,7 @@ impl Queues {
 
     async fn look_at_epoch(&self) -> Result<(), LayoutError> {
         let found = self.epoch().await?;
-        let known = self.parts.epoch.current();
+        let known = self.parts.store_id.current();
         if known.is_none() || found == known {
             return Ok(());
         }
@@ -75,7 +75,7 @@ impl Queues {
 
     async fn say_that_all_is_gone(&self) -> Result<(), Fault> {
         let now = self.redis_time().await?;
-        self.parts.epoch.was_emptied(now);
+        self.parts.store_id.was_emptied(now);
         tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");
         metrics::counter!("intray_redis_emptied_total").increment(1);
         Ok(())
@@ -83,7 +83,7 @@ impl Queues {
 
     /// That everything was lost once, in a sentence, as long as this instance runs.
     pub(crate) fn emptied(&self) -> Option<String> {
-        let at = self.parts.epoch.emptied_at()?;
+        let at = self.parts.store_id.emptied_at()?;
         let at = i64::try_from(at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())?;
         Some(format!("Redis came back empty at {at:.3}: what was in it before is gone"))
     }

@@ -1,13 +1,13 @@
--- desk: what a reserve needs to know of the queue, and of who asks.
+-- reserve_context: the settings and counts that a reserve needs.
 local clock = require 'base/clock'
 local first_of = require 'base/first'
 local text = require 'base/text'
-local hand = require 'jobs/hand'
-local desk = {}
+local handout = require 'jobs/handout'
+local reserve_context = {}
 local call, huge, min, of = redis.call, math.huge, math.min, text.of
 
--- The queue's settings, as far as they matter here, in a table that is given.
-function desk.read(q, d)
+-- Reads the settings of a reserve into the table `d`.
+function reserve_context.read(q, d)
   local chosen = call('HMGET', q.settings, 'paused', 'lease_ms', 'max_hold_ms', 'worker_limit', 'warn_ms', 'share_drafts')
   d.is_paused = chosen[1] == '1'
   d.lease_ms = tonumber(chosen[2] or $LEASE_MS)
@@ -18,36 +18,36 @@ function desk.read(q, d)
   return d
 end
 
-function desk.open(q)
-  q.desk = q.desk or desk.read(q, {})
+function reserve_context.open(q)
+  q.context = q.context or reserve_context.read(q, {})
 end
 
--- No reservation is longer than may be.
-function desk.capped(q, deadline, reserved_at)
-  local max_hold = q.desk.max_hold
+-- A deadline within the maximum hold of the queue.
+function reserve_context.capped(q, deadline, reserved_at)
+  local max_hold = q.context.max_hold
   return max_hold > 0 and min(deadline, reserved_at + max_hold) or deadline
 end
 
-function desk.is_overdue(q)
+function reserve_context.is_overdue(q)
   return min(first_of(q.reserved), first_of(q.delayed)) <= clock.now(q)
 end
 
--- What is told to all who asked: how many wait, and why there is nothing.
-function desk.sight(d, now, waiting, rest)
+-- The first field of the reply: time, counts, and the reason for an empty answer.
+function reserve_context.snapshot(d, now, waiting, rest)
   return of(now) .. ' ' .. d.warn_ms .. ' ' .. of(waiting) .. ' ' .. rest
 end
 
--- Why there is nothing is looked up only for somebody who was given nothing.
-function desk.answer(q, replies, is_hungry)
-  local d, now = q.desk, clock.now(q)
+-- The reason for an empty answer costs reads, so it is looked up only if a call got nothing.
+function reserve_context.answer(q, replies, has_empty)
+  local d, now = q.context, clock.now(q)
   local waiting, blocked, delayed, held, next_ms = call('ZCARD', q.inbound), 0, 0, 0, -1
-  if is_hungry then
+  if has_empty then
     blocked, delayed, held = call('ZCARD', q.parked), call('ZCARD', q.delayed), call('ZCARD', q.reserved)
     local next_at = min(first_of(q.reserved), first_of(q.delayed))
     if next_at < huge then next_ms = next_at - now end
   end
   local rest = text.words(of(blocked), of(delayed), of(held), d.is_paused and 1 or 0, of(next_ms))
-  return {desk.sight(d, now, waiting, rest), unpack(hand.flat(replies))}
+  return {reserve_context.snapshot(d, now, waiting, rest), unpack(handout.flat(replies))}
 end
 
-return desk
+return reserve_context

@@ -1,16 +1,16 @@
-//! One queue is asked for jobs.
+//! A reserve call to one queue: its packed argument, and its reply.
 
 use redis::Value;
 
 use super::{
-    Handout, ReserveOutcome,
-    parts::{QueueReserve, Snapshot},
+    Handout, Reserve, ReserveOutcome,
+    answer::{QueueAnswer, Snapshot},
 };
 use crate::{
+    figures::QueueMetrics,
     job::{
-        Code, JobId, Name, Priority, QueueName, Reservation,
+        Code, JobId, Name, QueueName, Reservation,
         ids::{self, Nonce},
-        limits,
     },
     store::{
         fault::Fault,
@@ -24,54 +24,60 @@ use crate::{
     },
 };
 
-pub(super) struct Ask {
-    pub(super) worker: Option<Name>,
-    pub(super) nonce: Nonce,
-    pub(super) limit: u32,
-    pub(super) lease_ms: Option<u32>,
-    pub(super) mode: Mode,
+pub(super) struct ReserveRequest {
+    worker: Option<Name>,
+    nonce: Nonce,
+    limit: u32,
+    lease_ms: Option<u32>,
+    mode: Mode,
 }
 
-/// How the script is to look for jobs.
+/// Which jobs a call may get.
 pub(super) enum Mode {
+    /// The next in line; what the worker holds already, if the call is repeated or the worker is at its limit.
     Next,
-    /// What the worker holds, and nothing else.
+    /// Only what the worker holds.
     Resume,
-    This(Code),
+    /// Only this job.
+    Job(Code),
 }
 
 impl Mode {
-    /// As jobs/ask knows it.
+    /// The number of the mode in the packed argument; `lua/jobs/ask.lua` reads it.
     fn number(&self, is_fresh: bool) -> u8 {
         match self {
             Self::Next if is_fresh => 2,
             Self::Next => 1,
             Self::Resume => 3,
-            Self::This(_) => 4,
+            Self::Job(_) => 4,
         }
     }
 }
 
-/// Beside the mode: whether a call waits until nothing is overdue.
-const WAITS: u8 = 0;
-const REGARDLESS: u8 = 128;
+/// Beside the mode: the call waits until no job is overdue.
+const WAIT_FOR_OVERDUE: u8 = 0;
+const SKIP_OVERDUE: u8 = 128;
 
-impl Ask {
+impl ReserveRequest {
+    pub(super) fn new(call: &Reserve, mode: Mode, limit: u32) -> Self {
+        Self { worker: call.worker.clone(), nonce: call.nonce, limit, lease_ms: call.lease_ms, mode }
+    }
+
     fn packed_with(&self, flag: u8) -> Args {
         match &self.mode {
-            Mode::This(code) => self.packed(flag, &[code.as_bytes()]),
+            Mode::Job(code) => self.packed(flag, &[code.as_bytes()]),
             Mode::Next | Mode::Resume => self.packed(flag, &[]),
         }
     }
 
-    /// One argument: `flag` goes with the mode, `behind` is what stands behind the claims.
-    fn packed(&self, flag: u8, behind: &[&[u8]]) -> Args {
+    /// The one argument. `flag` is added to the mode, `tail` follows the claims.
+    fn packed(&self, flag: u8, tail: &[&[u8]]) -> Args {
         let limit = u16::try_from(self.limit).unwrap_or(u16::MAX);
         let worker = self.worker.as_ref().map_or("", Name::as_str);
-        // Nobody has been given anything by a call that nobody can have made before.
+        // A fresh nonce was never used, so the script need not look for jobs of an earlier call.
         let is_fresh = self.worker.is_none() && self.nonce.is_fresh();
         let size = usize::from(limit) * (Code::LEN + ids::DIGEST_LEN) + worker.len();
-        let mut args = Args::with_room(1, 64 + size + behind.iter().map(|part| part.len()).sum::<usize>());
+        let mut args = Args::with_room(1, 64 + size + tail.iter().map(|part| part.len()).sum::<usize>());
         args.put(|out| {
             out.push(self.mode.number(is_fresh) | flag);
             out.extend(limit.to_be_bytes());
@@ -84,36 +90,34 @@ impl Ask {
                 out.extend(secret.as_bytes());
                 out.extend(ids::secret_digest(&secret));
             }
-            behind.iter().for_each(|part| out.extend(*part));
+            tail.iter().for_each(|part| out.extend(*part));
         });
         args
     }
 }
 
-impl Transition for Ask {
-    type Outcome = QueueReserve;
+impl Transition for ReserveRequest {
+    type Outcome = QueueAnswer;
     const SCRIPT: &'static str = "reserve";
 
     fn args(&self) -> Args {
-        self.packed_with(WAITS)
+        self.packed_with(WAIT_FOR_OVERDUE)
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<QueueReserve, Fault> {
+    fn read(&self, reply: Reply<'_>) -> Result<QueueAnswer, Fault> {
         let (runner, queue) = (reply.runner, reply.queue);
         let (warn_ms, mut snapshot) = read_shared(reply.shared)?;
         let (word, mut item) = reply.words()?;
         let (mut jobs, mut undo, mut refusal) = (Vec::new(), Undo::default(), None);
         match word {
             "new" | "held" => {
+                let is_new = word == "new";
                 while !item.is_done() {
-                    let (job, wait_ms) = read_handout(queue, warn_ms, &mut item)?;
-                    jobs.push(job);
-                    if let Some(ms) = wait_ms.filter(|_| word == "new") {
-                        runner.meter.queues.record_wait(queue.as_str(), ms as f64 / 1e3);
-                    }
+                    let (job, waited_ms) = read_handout(queue, warn_ms, &mut item)?;
+                    jobs.push((job, waited_ms.filter(|_| is_new)));
                 }
-                if word == "new" && !jobs.is_empty() {
-                    let taken = |job: &Handout| (job.reservation.job.code, job.reservation.secret);
+                if is_new && !jobs.is_empty() {
+                    let taken = |(job, _): &(Handout, _)| (job.reservation.job.code, job.reservation.secret);
                     undo = Undo::of(runner, queue, jobs.iter().map(taken).collect());
                 }
             }
@@ -129,17 +133,23 @@ impl Transition for Ask {
             "limit" => refusal = Some(ReserveOutcome::WorkerLimit),
             _ => return Err(broken("jobs or a refusal")),
         }
-        Ok(QueueReserve { jobs, undo, refusal, snapshot })
+        Ok(QueueAnswer { jobs, undo, refusal, snapshot })
     }
 
-    /// Whoever asks for nothing in a queue that is none makes no work for anybody.
-    fn effect(&self, part: &QueueReserve) -> Effect {
-        Effect::moved_if(!part.jobs.is_empty() || part.snapshot.cut_short)
+    /// A reserve on an unknown queue must not schedule a sweep.
+    fn effect(&self, answer: &QueueAnswer) -> Effect {
+        Effect::moved_if(!answer.jobs.is_empty() || answer.snapshot.cut_short)
+    }
+
+    fn measure(&self, answer: &QueueAnswer, queue: &QueueName, metrics: &QueueMetrics) {
+        for ms in answer.jobs.iter().filter_map(|(_, waited_ms)| *waited_ms) {
+            metrics.record_wait(queue.as_str(), ms as f64 / 1e3);
+        }
     }
 }
 
-impl BatchedTransition for Ask {
-    /// A script looks at what each worker holds, too, so that fewer calls of this kind share one.
+impl BatchedTransition for ReserveRequest {
+    /// The script also reads the reservations of each worker, so fewer calls share one.
     const BATCHING: BatchPolicy =
         BatchPolicy { max_calls: 64, skips_abandoned: true, entry: QueueCheck::Open, has_shared: true };
 
@@ -147,13 +157,13 @@ impl BatchedTransition for Ask {
         self.limit
     }
 
-    /// From the front when the place is none.
+    /// An empty place is the front of the line.
     fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
-        if place.is_empty() { self.args() } else { self.packed(WAITS, &[place, b" ", member]) }
+        if place.is_empty() { self.args() } else { self.packed(WAIT_FOR_OVERDUE, &[place, b" ", member]) }
     }
 
     fn args_without_waiting(&self) -> Args {
-        self.packed_with(REGARDLESS)
+        self.packed_with(SKIP_OVERDUE)
     }
 
     fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
@@ -169,40 +179,39 @@ impl BatchedTransition for Ask {
     }
 }
 
-/// How long before a deadline to warn, and what the queue looks like to somebody who finds nothing.
+/// How long before a deadline to warn, and the state of the queue.
 fn read_shared(shared: &[Value]) -> Result<(u32, Snapshot), Fault> {
-    let [said] = shared else { return Err(broken("what is said for all calls")) };
-    let mut said = Fields::of(said)?;
-    let (now, warn_ms) = (said.time()?, said.count()? as u32);
-    Ok((warn_ms, Snapshot::of(now, said)?))
+    let [shared] = shared else { return Err(broken("the shared part of a reserve")) };
+    let mut fields = Fields::of(shared)?;
+    let (now, warn_ms) = (fields.time()?, fields.count()? as u32);
+    Ok((warn_ms, Snapshot::of(now, fields)?))
 }
 
-/// A job, and how long it stood in line if nobody had it before.
+/// A job, and how long it waited in line if this is its first hand-out.
 fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Result<(Handout, Option<u64>), Fault> {
-    let mut about = answer.list()?;
-    let job = JobId { queue: queue.clone(), code: about.code()? };
-    let deadline = about.time()?;
+    let mut head = answer.list()?;
+    let job = JobId { queue: queue.clone(), code: head.code()? };
+    let deadline = head.time()?;
     let header = Header::parse(answer.slice()?)?;
     let live = LiveRecord::parse(answer.slice()?)?;
-    let (apart, draft) = if about.is_done() { Default::default() } else { (answer.slice()?, answer.slice()?) };
-    let hold = live.hold.ok_or_else(|| broken("a reservation"))?;
+    let (apart, draft) = if head.is_done() { Default::default() } else { (answer.slice()?, answer.slice()?) };
+    let lease = live.lease.ok_or_else(|| broken("a reservation"))?;
     let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };
-    let priority = live.score.map_or(header.priority.into(), |score| score >> limits::SPAN_BITS);
-    let waited_ms = (live.counters[0] == 1).then(|| hold.reserved_at.since(live.arrived_at));
+    let waited_ms = (live.counters[0] == 1).then(|| lease.reserved_at.since(live.arrived_at));
     let handout = Handout {
         batch: header.is_member.then(|| job.batch()),
-        reservation: Reservation { job, secret: hold.secret },
+        reservation: Reservation { job, secret: lease.secret },
         payload: payload.ok_or_else(|| broken("a payload"))?,
         attempt: live.attempts + 1,
         deadline,
         warn_ms,
-        reserved_at: hold.reserved_at,
-        priority: Priority::new(priority).map_err(|_| broken("a priority"))?,
+        reserved_at: lease.reserved_at,
+        priority: record::priority(live.score, header.priority.into())?,
         client: header.client,
         locks: header.locks,
-        worker: hold.worker,
+        worker: lease.worker,
         enqueued_at: header.enqueued_at,
-        resumes: hold.resumes,
+        resumes: lease.resumes,
         draft: if draft.is_empty() { None } else { Some(record::json(draft.to_vec())?) },
         traceparent: header.traceparent,
     };

@@ -1,6 +1,6 @@
-//! A proxy before Redis that edits scripts as they pass: so a fault is planted without a seam in the program. It knows no
-//! functions, so the program sends scripts; an edited one has another digest, so Redis never knows the one that is asked
-//! for, and the program sends the text each time.
+//! A proxy in front of Redis that patches scripts, so that mutants need no hook in the program. It reports that it has no
+//! functions, so the program sends scripts; a patched one has another digest, so Redis never knows the requested digest and the
+//! program sends the text each time.
 
 use std::{
     path::{Path, PathBuf},
@@ -15,24 +15,24 @@ use tokio::{
     net::{UnixListener, UnixStream, unix::OwnedReadHalf, unix::OwnedWriteHalf},
 };
 
-/// In every script: this text, and what stands there instead.
+/// A text of the scripts and its replacement.
 #[derive(Debug, Clone, Copy)]
 pub struct Edit {
     pub from: &'static str,
     pub to: &'static str,
 }
 
-/// Every call goes by the whole path.
-pub const NOTHING_IS_PLAIN: Edit = Edit { from: "return m['plain/", to: "return false and m['plain/" };
+/// Switches the fast paths off.
+pub const NO_FAST_PATH: Edit = Edit { from: "return m['plain/", to: "return false and m['plain/" };
 
 pub struct Editor {
     pub socket: PathBuf,
-    edits: Arc<[Planted]>,
+    edits: Arc<[ScriptPatch]>,
 }
 
-struct Planted {
+struct ScriptPatch {
     edit: Edit,
-    /// Some script held the text.
+    /// Some script contained the text.
     is_met: AtomicBool,
 }
 
@@ -40,24 +40,24 @@ impl Editor {
     pub fn start(folder: &Path, server: PathBuf, edits: &[Edit]) -> Self {
         let socket = folder.join("editor.sock");
         let listener = UnixListener::bind(&socket).expect("a socket for the editor");
-        let planted = |&edit: &Edit| Planted { edit, is_met: AtomicBool::new(false) };
-        let edits: Arc<[_]> = edits.iter().map(planted).collect();
-        let planted = edits.clone();
+        let patches = |&edit: &Edit| ScriptPatch { edit, is_met: AtomicBool::new(false) };
+        let edits: Arc<[_]> = edits.iter().map(patches).collect();
+        let patches = edits.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, server.clone(), planted.clone()));
+                tokio::spawn(carry(client, server.clone(), patches.clone()));
             }
         });
         Self { socket, edits }
     }
 
-    /// Each of the texts was there.
+    /// Each text was found in some script.
     pub fn has_edited(&self) -> bool {
-        self.edits.iter().all(|planted| planted.is_met.load(Ordering::Relaxed))
+        self.edits.iter().all(|patches| patches.is_met.load(Ordering::Relaxed))
     }
 }
 
-async fn carry(client: UnixStream, server: PathBuf, edits: Arc<[Planted]>) {
+async fn carry(client: UnixStream, server: PathBuf, edits: Arc<[ScriptPatch]>) {
     let Ok(server) = UnixStream::connect(server).await else { return };
     let (from_client, mut to_client) = client.into_split();
     let (mut from_server, to_server) = server.into_split();
@@ -67,19 +67,19 @@ async fn carry(client: UnixStream, server: PathBuf, edits: Arc<[Planted]>) {
     }
 }
 
-async fn edited(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, edits: &[Planted]) {
+async fn edited(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, edits: &[ScriptPatch]) {
     let mut buffer = Vec::new();
     while let Ok(1..) = from.read_buf(&mut buffer).await {
         let mut out = Vec::new();
         while let Some((mut words, length)) = command(&buffer) {
             buffer.drain(..length);
             if words.first().is_some_and(|word| word == b"FCALL" || word == b"FUNCTION") {
-                // The server says so itself, in its turn.
+                // The server then answers with an error of its own, in order.
                 words = vec![b"NO_FUNCTIONS".to_vec()];
             }
             if words.first().is_some_and(|word| word == b"EVAL") {
                 let mut script = String::from_utf8_lossy(&words[1]).into_owned();
-                for Planted { edit, is_met } in edits {
+                for ScriptPatch { edit, is_met } in edits {
                     is_met.fetch_or(script.contains(edit.from), Ordering::Relaxed);
                     script = script.replace(edit.from, edit.to);
                 }

@@ -1,4 +1,4 @@
-//! What reserve scripts said, queue by queue, made into one answer.
+//! The replies of the queues that a reserve has asked, joined into one answer, and when to try again.
 
 use super::{Handout, ReserveOutcome};
 use crate::{
@@ -6,15 +6,16 @@ use crate::{
     store::{fault::Fault, redis::read::Fields, transitions::undo::Undo},
 };
 
-/// One queue's part of an answer.
-pub(super) struct QueueReserve {
-    pub(super) jobs: Vec<Handout>,
+/// The reply of one queue.
+pub(super) struct QueueAnswer {
+    /// Each job, and how long it waited in line if this is its first hand-out.
+    pub(super) jobs: Vec<(Handout, Option<u64>)>,
     pub(super) undo: Undo,
     pub(super) refusal: Option<ReserveOutcome>,
     pub(super) snapshot: Snapshot,
 }
 
-/// What a queue looks like to somebody who finds nothing.
+/// The state of a queue, from which an empty answer is made.
 #[derive(Debug, Clone, Copy)]
 pub struct Snapshot {
     pub(super) now: Millis,
@@ -23,21 +24,21 @@ pub struct Snapshot {
     pub(super) delayed: u64,
     pub(super) reserved: u64,
     pub paused: bool,
-    /// Until something expires or falls due.
+    /// Until a lease expires or a job falls due.
     pub next_ms: Option<u64>,
-    /// All that is there, the worker has skipped.
+    /// The worker has skipped all waiting jobs.
     pub(super) skipped: bool,
-    /// More was to be looked at than one call may.
+    /// The call stopped before it had seen all jobs.
     pub(super) cut_short: bool,
 }
 
-/// One queue, as a reserve over several looks at it first.
+/// What a reserve over several queues reads of each one first.
 pub(super) struct QueueLook {
     pub(super) at_limit: bool,
-    /// This very call was given jobs before.
+    /// This call is a repeat, and its jobs are here.
     pub(super) replayed: bool,
     pub(super) can_give: bool,
-    /// Of each live reservation of the worker.
+    /// The start of each live reservation of the worker.
     pub(super) since: Vec<Millis>,
     pub(super) snapshot: Snapshot,
 }
@@ -53,9 +54,9 @@ impl QueueLook {
         Ok(Self { at_limit, replayed, can_give, since, snapshot: Snapshot::of(now, answer.list()?)? })
     }
 
-    /// A part that gives nothing.
-    pub(super) fn nothing(&self) -> QueueReserve {
-        QueueReserve { jobs: Vec::new(), undo: Undo::default(), refusal: None, snapshot: self.snapshot }
+    /// An answer without jobs.
+    pub(super) fn nothing(&self) -> QueueAnswer {
+        QueueAnswer { jobs: Vec::new(), undo: Undo::default(), refusal: None, snapshot: self.snapshot }
     }
 }
 
@@ -68,7 +69,7 @@ impl Snapshot {
         Ok(Self { now, waiting, blocked, delayed, reserved, paused, next_ms, skipped: false, cut_short: false })
     }
 
-    /// The same, so long after.
+    /// The state that is expected `ms` later.
     #[must_use]
     pub fn aged(mut self, ms: u64) -> Self {
         self.now = Millis(self.now.0 + ms);
@@ -76,7 +77,7 @@ impl Snapshot {
         self
     }
 
-    /// What somebody is told who finds nothing in queues that look so.
+    /// The answer to a call that found no job in these queues.
     pub fn nothing(snapshots: &[Self], unavailable: Vec<QueueName>) -> ReserveOutcome {
         ReserveOutcome::Nothing {
             reason: reason(snapshots),
@@ -89,16 +90,16 @@ impl Snapshot {
     }
 }
 
-/// One answer out of the parts.
-pub(super) fn finish(parts: Vec<QueueReserve>, unavailable: Vec<QueueName>) -> ReserveOutcome {
+/// Joins the replies of the queues.
+pub(super) fn finish(answers: Vec<QueueAnswer>, unavailable: Vec<QueueName>) -> ReserveOutcome {
     let (mut jobs, mut undo, mut snapshots) = (Vec::new(), Undo::default(), Vec::new());
-    for part in parts {
-        if let Some(refusal) = part.refusal {
+    for answer in answers {
+        if let Some(refusal) = answer.refusal {
             return refusal;
         }
-        jobs.extend(part.jobs);
-        undo.join(part.undo);
-        snapshots.push(part.snapshot);
+        jobs.extend(answer.jobs.into_iter().map(|(job, _)| job));
+        undo.join(answer.undo);
+        snapshots.push(answer.snapshot);
     }
     if jobs.is_empty() {
         return Snapshot::nothing(&snapshots, unavailable);
@@ -121,11 +122,30 @@ fn reason(snapshots: &[Snapshot]) -> Reason {
     snapshots.iter().map(of).min().unwrap_or(Reason::Empty)
 }
 
-/// The soonest expiry or due time, within bounds, with a tenth of jitter so that pages do not come back together.
+/// Bounds of `retry_after_ms`.
+const MIN_RETRY_MS: u64 = 250;
+const MAX_RETRY_MS: u64 = 5_000;
+/// After a wait that ended early: another instance, or the call that replaced it, can serve at once.
+const MAX_RETRY_AFTER_WAIT_MS: u64 = 1_000;
+
+/// The soonest expiry or due time within the bounds, with a tenth of jitter so that clients do not return together.
 fn retry_after(snapshots: &[Snapshot]) -> u64 {
-    const SOON: u64 = 250;
-    const LATE: u64 = 5_000;
-    let soonest = snapshots.iter().filter_map(|snapshot| snapshot.next_ms).min().unwrap_or(LATE);
-    let wanted = if snapshots.iter().any(|snapshot| snapshot.cut_short) { SOON } else { soonest.clamp(SOON, LATE) };
-    between(wanted, wanted + wanted / 10).min(LATE)
+    let soonest = snapshots.iter().filter_map(|snapshot| snapshot.next_ms).min().unwrap_or(MAX_RETRY_MS);
+    let is_cut_short = snapshots.iter().any(|snapshot| snapshot.cut_short);
+    let wanted = if is_cut_short { MIN_RETRY_MS } else { soonest.clamp(MIN_RETRY_MS, MAX_RETRY_MS) };
+    between(wanted, wanted + wanted / 10).min(MAX_RETRY_MS)
+}
+
+impl ReserveOutcome {
+    /// The same answer to a wait that ended early, for a reason other than a job or its deadline.
+    #[must_use]
+    pub fn ended_early(self, reason: Reason) -> Self {
+        match self {
+            Self::Nothing { remaining, now, passed_over, unavailable, .. } => {
+                let retry_after_ms = between(MIN_RETRY_MS, MAX_RETRY_AFTER_WAIT_MS);
+                Self::Nothing { reason, retry_after_ms, remaining, now, passed_over, unavailable }
+            }
+            other => other,
+        }
+    }
 }

@@ -1,13 +1,12 @@
--- ring: the history of a queue, a hash. Behind `m` and a number stand 120 minutes, behind `h` and a number 120 hours: of each
--- in which something was counted an entry, which is its place among them, which columns it has, a bit each, and these. A
--- column is how many waited and how many were held at the end, then what each total gained. Where all of it takes much room,
--- those that are over stand packed behind `M` and `H`; and if that is too much, the oldest go, and `since` says of minutes and
--- hours where what is left begins. `last` says when the totals were looked at, what they were, and of the hour that goes on
--- which it is and what it has come to.
+-- history: the counts of a queue by minute and by hour, in one hash. The field `m` and a number holds 120 minutes, `h` and a
+-- number 120 hours. A minute or hour that counted something has an entry: its place in the field, a bit for each column that is
+-- not 0, and these columns. Columns are the jobs waiting and reserved at its end, then the gain of each total. Over the size
+-- limit, fields that are over are stored encoded as `M` and `H`; then the oldest are dropped, and `since` holds the first minute
+-- and hour that is left. `last` holds when the totals were last read, the totals, and the current hour with its sums.
 local clock = require 'base/clock'
 local text = require 'base/text'
-local packed = require 'base/packed'
-local ring = {}
+local history_codec = require 'base/history_codec'
+local history = {}
 local call, floor, bytes = redis.call, math.floor, text.bytes
 local TOTALS = $TOTALS
 
@@ -15,13 +14,13 @@ local MINUTE, HOUR = 60000, 60
 local PLACES = $HISTORY_PLACES -- in a field
 local COLUMNS = #TOTALS + 2
 local KEPT = {m = $HISTORY_MINUTES, h = $HISTORY_HOURS}
-local MOST = 24000 -- bytes: with what Redis needs around them 32 KiB
-local MOST_OF_MINUTES = 10000 -- where there are that many hours, too
-local PACKED = 2 -- fields in a call, as it takes a millisecond each
--- The background task comes after the end of a minute: what it finds so soon belongs to the one that is over.
+local MOST = 24000 -- bytes; 32 KiB with the overhead of Redis
+local MOST_OF_MINUTES = 10000 -- bytes, when hours compete for the space
+local PACKED = 2 -- fields encoded per call; each takes a millisecond
+-- The background task runs just after a minute ends: counts that it finds within this time belong to the previous minute.
 local SOON = 5000
 
--- Seven bits a byte, the low ones first; the eighth says that there are more.
+-- Varint: seven bits a byte, low bits first; the eighth bit marks that more follow.
 local function spelled(n)
   local begin = ''
   while n >= 128 do
@@ -48,7 +47,7 @@ local function number(entries, at)
   end
 end
 
--- Two sums of the same; how many wait and are held is what it was last.
+-- Adds two rows; the gauges (waiting, reserved) are those of the later one.
 local function joined(before, columns)
   local sum = {columns[1], columns[2]}
   for i = 3, #columns do sum[i] = (before[i] or 0) + columns[i] end
@@ -88,7 +87,7 @@ local function read_last(q)
   return {at = tonumber(at), totals = numbers(totals), hour = tonumber(hour), columns = numbers(columns)}
 end
 
--- What was counted since the totals were looked at; nil if nothing was. And what they are.
+-- The gain since the totals were last read (nil for none), and the totals now.
 local function gained(q, last)
   local columns, totals, any = {0, 0}, call('HMGET', q.totals, unpack(TOTALS)), false
   for i = 1, #TOTALS do
@@ -101,18 +100,18 @@ local function gained(q, last)
   return columns, totals
 end
 
--- The minute to which belongs what is found now.
+-- The minute that a count found now belongs to.
 local function minute_of(q)
   return floor((clock.now(q) - SOON) / MINUTE)
 end
 
--- A field's kind and number, and whether it is packed.
+-- A field's kind and number, and whether it is encoded.
 local function named(field)
   local letter, digits = field:match('^([mhMH])(%d+)')
   if letter then return letter:lower(), tonumber(digits), letter ~= letter:lower() end
 end
 
--- What is kept, to be changed: `set` and `gone` are what comes of it.
+-- The hash as a table; `set` and `gone` collect the changes to write.
 local function open(q)
   local flat, kept = call('HGETALL', q.history), {}
   for i = 1, #flat, 2 do kept[flat[i]] = flat[i + 1] end
@@ -137,8 +136,8 @@ local function is_older(a, b)
   return a.at < b.at or a.at == b.at and a.is_packed and not b.is_packed
 end
 
--- The fields of minutes, or of hours, the oldest first; those that are too old go. What a clock has left that ran ahead by a
--- day goes, too.
+-- The fields of minutes or of hours, oldest first; fields past their retention are dropped, and so are those that a clock a day
+-- ahead has left.
 local function in_order(kept, kind, now)
   local list, ahead = {}, (now + KEPT[kind]) / PLACES
   for field in pairs(kept.fields) do
@@ -163,15 +162,15 @@ local function size_of(kept, list)
   return size
 end
 
--- Packs the oldest that are over, as many as a call may. What a clock that was set back has entered once more stays beside
--- what is packed, and so does what would not be shorter. Answers how many.
+-- Encodes the oldest full fields, at most `most`. A field that was entered again after the clock was set back stays, and so does
+-- one that would not get shorter. Returns how many were encoded.
 local function pack(kept, list, most)
   local count = 0
   for i = 1, #list - 1 do
     local field = list[i]
     local name, entries = field.kind:upper() .. text.of(field.at), kept.fields[field.name]
     if count < most and not field.is_packed and not kept.fields[name] then
-      local less = packed.pack(rows_of(entries), COLUMNS)
+      local less = history_codec.pack(rows_of(entries), COLUMNS)
       if #less < #entries then
         drop(kept, field.name)
         put(kept, name, less)
@@ -182,7 +181,7 @@ local function pack(kept, list, most)
   return count
 end
 
--- The oldest go until it is room enough: minutes, of which those of a day take less, only where they take more than that.
+-- Drops the oldest fields until the size fits: minutes only while they exceed their own limit.
 local function make_room(kept, minutes, hours)
   local of_minutes = size_of(kept, minutes)
   local size = of_minutes + size_of(kept, hours)
@@ -202,7 +201,7 @@ local function write(q, kept, minute)
   if size_of(kept, minutes) + size_of(kept, hours) > MOST then
     local count = pack(kept, minutes, PACKED)
     count = count + pack(kept, hours, PACKED - count)
-    -- Nothing is lost as long as there is something to pack.
+    -- Nothing is dropped while fields are left to encode.
     if count < PACKED then make_room(kept, minutes, hours) end
   end
   local set = {}
@@ -211,12 +210,12 @@ local function write(q, kept, minute)
   if #kept.gone > 0 then call('HDEL', q.history, unpack(kept.gone)) end
 end
 
--- Enters what was counted, once a minute at most. Answers whether anything is left that waits for the minute's end.
-function ring.enter(q)
+-- Enters the counts, at most once a minute. Returns whether some wait for the end of the minute.
+function history.enter(q)
   local now, last = clock.now(q), read_last(q)
   local columns, totals = gained(q, last)
   if not columns then return false end
-  -- A clock that was set back is taken for what it says.
+  -- A clock that was set back is believed.
   if last.at >= now - now % MINUTE and last.at <= now then return true end
   local minute, kept = minute_of(q), open(q)
   local hour = floor(minute / HOUR)
@@ -228,28 +227,28 @@ function ring.enter(q)
   return false
 end
 
-local function tell(shown, at, columns)
+local function append_shown(shown, at, columns)
   shown[#shown + 1], shown[#shown + 2], shown[#shown + 3] = at - at % PLACES, 'entries', entry(at, columns)
 end
 
--- All minutes ('m') or hours ('h'), as they lie there: where what is left begins (-1: nothing was dropped), then the first place
--- of a field, its form, what it holds. Then what is not entered yet.
-function ring.show(q, kind)
+-- All minutes ('m') or hours ('h') as stored: the first one left (-1: none was dropped), then of each field its first place, its
+-- form and its bytes; last the counts that are not entered yet.
+function history.show(q, kind)
   local last, kept = read_last(q), open(q)
   local shown, late = {kept.since[kind] > 0 and kept.since[kind] or -1}, {}
   for field, entries in pairs(kept.fields) do
     local own, at, is_packed = named(field)
     if own == kind then
-      -- What was entered behind a packed one is the later.
+      -- Entries beside an encoded field are the later ones.
       local list = is_packed and shown or late
       list[#list + 1], list[#list + 2], list[#list + 3] = at * PLACES, is_packed and 'packed' or 'entries', entries
     end
   end
   for _, value in ipairs(late) do shown[#shown + 1] = value end
-  if kind == 'h' and #last.columns > 0 then tell(shown, last.hour, last.columns) end
+  if kind == 'h' and #last.columns > 0 then append_shown(shown, last.hour, last.columns) end
   local columns = gained(q, last)
-  if columns then tell(shown, floor(minute_of(q) / (kind == 'h' and HOUR or 1)), columns) end
+  if columns then append_shown(shown, floor(minute_of(q) / (kind == 'h' and HOUR or 1)), columns) end
   return shown
 end
 
-return ring
+return history

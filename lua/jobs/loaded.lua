@@ -1,25 +1,25 @@
--- known: the jobs that a call has read, {record, header} each: whoever meets one again finds the same.
+-- loaded: the jobs that a call has read, {record, header} each, so that every module changes the same copy.
 local record = require 'base/record'
 local write = require 'base/write'
-local known = {}
+local loaded = {}
 
-function known.all(q)
-  local all = q.known
+function loaded.all(q)
+  local all = q.loaded
   if not all then
     all = {}
-    q.known = all
+    q.loaded = all
   end
   return all
 end
 
-function known.note(q, id, r, header)
-  local all = known.all(q)
+function loaded.note(q, id, r, header)
+  local all = loaded.all(q)
   if all[id] then all[id].record = r else all[id] = {record = r, header = header} end
 end
 
--- Those of these that are not known yet, at once. Who is no job stays unknown.
-function known.read(q, ids)
-  local all, unread = known.all(q), {}
+-- Reads the jobs that are not loaded yet with one read each. An id without a job stays unloaded.
+function loaded.read(q, ids)
+  local all, unread = loaded.all(q), {}
   for _, id in ipairs(ids) do
     if not all[id] then unread[#unread + 1] = id end
   end
@@ -30,10 +30,10 @@ function known.read(q, ids)
   end
 end
 
--- Nil when there is none.
-function known.job(q, id)
-  known.read(q, {id})
-  return q.known[id]
+-- A job by id; nil for none.
+function loaded.job(q, id)
+  loaded.read(q, {id})
+  return q.loaded[id]
 end
 
-return known
+return loaded

@@ -1,7 +1,8 @@
 //! The registry knows which queues there are. It is told before the first key of a queue is written, and each minute of
 //! those in use; reading never brings a queue into being.
 
-mod room;
+mod limit;
+pub(crate) mod store_id;
 
 use std::{
     collections::HashMap,
@@ -26,8 +27,8 @@ use crate::{
     },
 };
 
-use self::room::OwnerCounts;
-pub use self::room::Owners;
+use self::limit::OwnerCounts;
+pub use self::limit::Owners;
 
 const TELL_AGAIN: Duration = Duration::from_secs(60);
 /// Queues in one script.

@@ -1,4 +1,4 @@
-//! A sequence that fails is made smaller: pieces are cut out, then what is left is made simpler, as long as it fails.
+//! Shrinks a failing sequence: cuts pieces out, then simplifies the rest, as long as it still fails.
 
 use proptest::strategy::ValueTree;
 
@@ -36,17 +36,17 @@ fn cut<T>(trees: &mut Vec<T>, ops: &mut Vec<Op>, fails: impl Fn(&[Op]) -> bool) 
     }
 }
 
-/// Each by itself, towards what stands first among what can happen.
+/// Simplifies each operation by itself.
 fn simplify<T: ValueTree<Value = Op>>(trees: &mut [T], ops: &mut [Op], fails: impl Fn(&[Op]) -> bool) {
     const TRIES: usize = 60;
     for (at, tree) in trees.iter_mut().enumerate() {
-        let mut goes_on = tree.simplify();
+        let mut can_simplify = tree.simplify();
         for _ in 0..TRIES {
-            if !goes_on {
+            if !can_simplify {
                 break;
             }
             let kept = std::mem::replace(&mut ops[at], tree.current());
-            goes_on = if fails(ops) {
+            can_simplify = if fails(ops) {
                 tree.simplify()
             } else {
                 ops[at] = kept;
