@@ -30,7 +30,7 @@ fn store_calls_exactly_the_existing_scripts() {
     let product = tree::files("src/store", &["rs"]).into_iter().filter(|(path, _)| !path.contains("/tests"));
     let text = product.map(|(_, text)| text).collect::<String>();
     let named = |call| text.split(call).skip(1).filter_map(|rest| rest.split('"').next());
-    let called = ["const SCRIPT: &'static str = \"", ".look(\"", ".named(\""].into_iter().flat_map(named);
+    let called = ["const SCRIPT: &'static str = \"", ".run_view(\"", ".named(\""].into_iter().flat_map(named);
     same("src/store", &set(called), "lua/transitions and lua/views", &files);
 }
 
