@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use futures_util::future::join_all;
 
-use crate::world::{End, program, run};
+use crate::world::{Exit, program, run};
 
 /// The words of a command line, and the text that its error must contain. The files `short`, `junk` and `keys` and the
 /// directory `folder` exist.
@@ -80,11 +80,11 @@ async fn each_cli_mistake_is_reported_once_without_secrets() {
         assert!(!end.status.success(), "{words}: {end:?}");
         assert!(end.stderr.contains(expected), "{words}: {end:?}");
         assert!(!end.stderr.contains("hunter2"), "{words}: {end:?}");
-        end.complains_once();
+        end.assert_no_repetition();
     }
 }
 
-async fn make(words: &str, folder: &Path) -> End {
+async fn make(words: &str, folder: &Path) -> Exit {
     let mut command = program(words.split(' '));
     // Port 0, because some mistakes are found only after the service listens.
     command.current_dir(folder).env("INTRAY_LISTEN", "127.0.0.1:0");

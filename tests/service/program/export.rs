@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::bulk::{calling, exported};
-use crate::world::{Fate, World, contract::NDJSON, id_of, run};
+use crate::world::{CallFate, World, contract::NDJSON, id_of, run};
 
 /// Completes jobs one by one.
 async fn completed(w: &World, count: usize) -> Vec<String> {
@@ -55,11 +55,11 @@ async fn export_writes_a_payload_with_line_breaks_on_one_line() {
 
 #[tokio::test]
 async fn interrupted_export_continues_after_its_last_cursor() {
-    let w = World::plan().behind_a_proxy().start().await;
+    let w = World::plan().with_proxy().start().await;
     let all = w.enqueue_many((0..130).map(|n| json!({ "payload": n }))).await;
-    w.proxy().catch("list", 2, Fate::Lost);
+    w.proxy().inject("list", 2, CallFate::NotDelivered);
     let lines = exported(&w, &["default", "--state", "waiting"]).await;
-    assert_eq!((ids(&lines), w.proxy().caught()), (all, 1), "each job once");
+    assert_eq!((ids(&lines), w.proxy().injected_calls()), (all, 1), "each job once");
     w.check().await;
 }
 

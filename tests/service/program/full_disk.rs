@@ -67,7 +67,7 @@ async fn enqueue_until_refused(client: &Client) -> Vec<String> {
         crowd.spawn(async move {
             let mut ids = Vec::new();
             loop {
-                let answer = client.put(json!({ "payload": [n, ids.len(), "x".repeat(200)] })).await;
+                let answer = client.send_enqueue(json!({ "payload": [n, ids.len(), "x".repeat(200)] })).await;
                 if answer.status != 201 {
                     let problem = answer.refused("unavailable");
                     assert!(
@@ -103,7 +103,7 @@ async fn full_disk_loses_no_acknowledged_change() {
             service.kill();
         } else {
             service.signal(libc::SIGTERM);
-            assert!(service.ended().await.success());
+            assert!(service.wait_for_exit().await.success());
         }
         eventually("the server is gone", async || (!is_alive(server)).then_some(())).await;
         let (_service, client) = disk.serve().await;
@@ -122,7 +122,7 @@ async fn writes_resume_when_the_disk_has_room() {
     enqueue_until_refused(&client).await;
     disk.has(AS_IT_IS, AS_IT_IS);
     eventually("the disk has room", async || {
-        (client.put(json!({ "payload": "more" })).await.status < 300).then_some(())
+        (client.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(())
     })
     .await;
     eventually("the service is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
@@ -138,7 +138,7 @@ async fn nearly_full_disk_refuses_only_new_jobs() {
     let held = client.reserve_as("ann").await;
     disk.has(AS_IT_IS, 20 * MIB);
     let refusal = eventually("the disk is nearly full", async || {
-        let answer = client.put(json!({ "payload": "new" })).await;
+        let answer = client.send_enqueue(json!({ "payload": "new" })).await;
         (answer.status != 201 && answer.status != 200).then_some(answer)
     })
     .await;
@@ -152,7 +152,7 @@ async fn nearly_full_disk_refuses_only_new_jobs() {
     client.complete_with(&held, "small").await.is(200);
     for n in 1..4 {
         let held = client.reserve_as("ann").await;
-        assert_eq!(held.said["payload"], n);
+        assert_eq!(held.body["payload"], n);
         if n == 2 {
             client.abandon(&held).await.is(200)
         } else {
@@ -172,7 +172,7 @@ async fn nearly_full_disk_refuses_only_new_jobs() {
 
     disk.has(AS_IT_IS, 1_000 * MIB);
     eventually("the disk has room", async || {
-        (client.put(json!({ "payload": "new" })).await.status < 300).then_some(())
+        (client.send_enqueue(json!({ "payload": "new" })).await.status < 300).then_some(())
     })
     .await;
 }
@@ -206,6 +206,6 @@ async fn doubled_aof_is_rewritten() {
 /// Jobs of so many megabytes.
 async fn fill(client: &Client, megabytes: usize) {
     for n in 0..megabytes * 5 {
-        client.put(json!({ "payload": [n, "x".repeat(200_000)] })).await.is(201);
+        client.send_enqueue(json!({ "payload": [n, "x".repeat(200_000)] })).await.is(201);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use intray::figures;
 use serde_json::json;
 
-use crate::world::{Fate, Fault, World, eventually};
+use crate::world::{CallFate, Fault, World, eventually};
 
 #[tokio::test]
 async fn probes_report_liveness_and_readiness() {
@@ -36,20 +36,20 @@ async fn probes_report_liveness_and_readiness() {
 /// Every shared connection waits behind a script that takes longer than the timeout.
 #[tokio::test]
 async fn busy_instance_stays_ready() {
-    let w = World::plan().behind_a_proxy().start().await;
+    let w = World::plan().with_proxy().start().await;
     w.enqueue(1).await;
-    w.proxy().catch_each(1, 12, Fate::Slow(3_000));
-    let reads: Vec<_> = (0..12).map(|_| w.watches("/queues/default/jobs")).collect();
-    eventually("all calls are held", async || (w.proxy().caught() >= 3).then_some(())).await;
+    w.proxy().inject_each(1, 12, CallFate::Slow(3_000));
+    let reads: Vec<_> = (0..12).map(|_| w.long_poll("/queues/default/jobs")).collect();
+    eventually("all calls are held", async || (w.proxy().injected_calls() >= 3).then_some(())).await;
     let busy = w.get("/readyz?verbose").await;
     assert_eq!(busy.status, 200, "{}", busy.text());
-    w.proxy().now(Fault::Freeze);
+    w.proxy().set_fault(Fault::Freeze);
     let alone = eventually("readiness fails", async || {
         let answer = w.get("/readyz").await;
         (answer.status == 503).then_some(answer)
     });
     assert!(alone.await.text().starts_with("redis: "));
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     eventually("the service is ready", async || (w.get("/readyz").await.status == 200).then_some(())).await;
     for read in reads {
         read.answer().await;
@@ -59,9 +59,9 @@ async fn busy_instance_stays_ready() {
 
 #[tokio::test]
 async fn metrics_cover_jobs_transitions_latencies_and_the_pool() {
-    let w = World::plan().sweeping_every(20).start().await;
+    let w = World::plan().sweep_every(20).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "q", "payload": n }))).await;
-    let held = w.reserve_by(json!({ "queues": ["q"], "worker": "ann-the-worker" })).await;
+    let held = w.reserve_with(json!({ "queues": ["q"], "worker": "ann-the-worker" })).await;
     w.complete(&held).await.is(200);
     w.get("/jobs/x").await.refused("unknown-job");
     let text = eventually("all metrics are there", async || {
@@ -99,10 +99,10 @@ async fn metrics_cover_jobs_transitions_latencies_and_the_pool() {
 
 #[tokio::test]
 async fn every_metric_has_a_help_text_and_known_labels() {
-    let w = World::plan().sweeping_every(20).start().await;
+    let w = World::plan().sweep_every(20).start().await;
     w.enqueue(1).await;
-    let held = w.reserve_by(json!({ "lease_ms": 1_000 })).await;
-    w.pass(1_001);
+    let held = w.reserve_with(json!({ "lease_ms": 1_000 })).await;
+    w.advance_clock(1_001);
     w.complete(&held).await.is(200);
     let text = eventually("a sweep has run", async || {
         let text = w.get("/metrics").await.text();
@@ -138,7 +138,7 @@ async fn every_metric_has_a_help_text_and_known_labels() {
 /// Faults are counted and logged; a healthy service has none, not even when idle.
 #[tokio::test]
 async fn healthy_service_counts_and_logs_no_faults() {
-    let w = World::plan().sweeping_every(20).start().await;
+    let w = World::plan().sweep_every(20).start().await;
     for worker in [json!(null), json!("ann")] {
         let ask = if worker.is_null() { json!({}) } else { json!({ "worker": worker }) };
         w.post("/jobs/reserve", ask).await.is(200);
@@ -157,7 +157,7 @@ async fn json_log_reports_the_address_in_json() {
     let w = World::plan().flag("--log-format", "json").start().await;
     // The service answers a moment before it logs.
     let line = eventually("the log has it", async || {
-        w.service.said().lines().find(|line| line.contains("ready on")).map(str::to_owned)
+        w.service.output().lines().find(|line| line.contains("ready on")).map(str::to_owned)
     });
     let line: serde_json::Value = serde_json::from_str(&line.await).expect("JSON");
     assert_eq!(line["message"], format!("intray is ready on {}", w.service.url()), "{line}");
@@ -183,9 +183,9 @@ async fn log_contains_no_payload_and_no_secret() {
     let held = w.reserve_as("ann").await;
     w.complete_with(&held, "secret-result").await.is(200);
     w.engine.freeze();
-    w.put(json!({ "payload": "secret-payload-2" })).await.refused("unavailable");
+    w.send_enqueue(json!({ "payload": "secret-payload-2" })).await.refused("unavailable");
     w.engine.thaw();
-    let log = w.service.said();
+    let log = w.service.output();
     let secret = held.reservation.rsplit('.').next().expect("a secret");
     for word in ["secret-key", "secret-payload", "secret-result", secret] {
         assert!(!log.contains(word), "{word} is in the log: {log}");

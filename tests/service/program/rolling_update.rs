@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, Lost, World};
+use crate::world::{Answer, Client, TransportError, World};
 
 /// The number of restarts, unless INTRAY_RESTARTS is set.
 const RESTARTS: usize = 6;
@@ -42,10 +42,10 @@ impl Balancer {
         let begin = Instant::now();
         while begin.elapsed() < CALL_TIMEOUT {
             let request = self.next().request("POST", path).header("idempotency-key", key).json(body.to_string());
-            match request.tried().await {
+            match request.try_send().await {
                 Ok(answer) if answer.status != 503 => return answer,
-                Ok(_) | Err(Lost::Unreached) => tokio::time::sleep(RETRY_DELAY).await,
-                Err(Lost::Broken) => _ = self.broken.fetch_add(1, Ordering::Relaxed),
+                Ok(_) | Err(TransportError::NotConnected) => tokio::time::sleep(RETRY_DELAY).await,
+                Err(TransportError::Interrupted) => _ = self.broken.fetch_add(1, Ordering::Relaxed),
             }
         }
         panic!("no answer to {path} in {CALL_TIMEOUT:?}");
@@ -78,19 +78,19 @@ async fn retrying_callers_see_no_error_in_a_rolling_update() {
     let balancer = Balancer { places: Arc::default(), turn: Arc::default(), broken: Arc::default() };
     let mut instances = Vec::new();
     for _ in 0..2 {
-        let (service, client) = w.another().await;
+        let (service, client) = w.start_instance().await;
         balancer.with(|places| places.push(client));
         instances.push(service);
     }
     let is_over = Arc::new(AtomicBool::new(false));
     let people: Vec<_> = (0..CALLERS).map(|me| tokio::spawn(work(balancer.clone(), me, is_over.clone()))).collect();
     for turn in 0..restarts {
-        let (service, client) = w.another().await;
+        let (service, client) = w.start_instance().await;
         // The balancer learns of the new and the old instance at the same moment.
         balancer.with(|places| places[turn % 2] = client);
         let mut old = std::mem::replace(&mut instances[turn % 2], service);
         old.signal(libc::SIGTERM);
-        assert!(old.ended().await.success(), "{}", old.said());
+        assert!(old.wait_for_exit().await.success(), "{}", old.output());
     }
     tokio::time::sleep(Duration::from_millis(200)).await;
     is_over.store(true, Ordering::Relaxed);

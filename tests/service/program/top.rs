@@ -4,7 +4,7 @@ use std::{fs, net::TcpListener, path::PathBuf, process::Command};
 
 use serde_json::json;
 
-use crate::world::{End, World, access, eventually, program, run, terminal::Terminal};
+use crate::world::{Exit, World, access, eventually, program, run, terminal::Terminal};
 
 /// `intray top` with an operator's key from a file.
 fn top(w: &World, more: &[&str]) -> Command {
@@ -19,17 +19,17 @@ fn top(w: &World, more: &[&str]) -> Command {
 async fn desks() -> World {
     let w = World::plan().with_keys(&[]).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "reviews", "payload": n }))).await;
-    w.enqueue_as(json!({ "queue": "moderation", "payload": 1 })).await;
-    w.pass(61_000);
-    w.reserve_by(json!({ "queues": ["moderation"], "worker": "ann" })).await;
+    w.enqueue_with(json!({ "queue": "moderation", "payload": 1 })).await;
+    w.advance_clock(61_000);
+    w.reserve_with(json!({ "queues": ["moderation"], "worker": "ann" })).await;
     w
 }
 
 #[track_caller]
-fn refused(end: &End, words: &[&str]) {
+fn refused(end: &Exit, words: &[&str]) {
     assert!(!end.status.success() && end.stdout.is_empty(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
-    end.complains_once();
+    end.assert_no_repetition();
     assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
 }
 
@@ -79,25 +79,25 @@ async fn top_without_access_or_service_fails_with_one_line() {
 async fn top_shows_queues_and_holders_and_updates() {
     let w = desks().await;
     let mut terminal = Terminal::start(top(&w, &[]), 80, 12);
-    let text = terminal.shows("queues: 2; waiting: 3, held: 1").await;
+    let text = terminal.wait_for_text("queues: 2; waiting: 3, held: 1").await;
     assert!(text.find("reviews") < text.find("moderation"), "the oldest wait first: {text}");
     terminal.press("n");
-    terminal.until("by name", |text| text.find("moderation") < text.find("reviews")).await;
-    w.enqueue_as(json!({ "queue": "anew", "payload": 1 })).await;
-    terminal.shows("queues: 3; waiting: 4, held: 1").await;
+    terminal.wait_until("by name", |text| text.find("moderation") < text.find("reviews")).await;
+    w.enqueue_with(json!({ "queue": "anew", "payload": 1 })).await;
+    terminal.wait_for_text("queues: 3; waiting: 4, held: 1").await;
     // The selection stays on its queue, which was the first and is now the second.
     terminal.press("\u{1b}[B");
     terminal.press("\r");
-    let text = terminal.shows("workers: 1, jobs: 1").await;
+    let text = terminal.wait_for_text("workers: 1, jobs: 1").await;
     assert!(text.contains("moderation;") && text.contains("ann"), "{text}");
     terminal.press("\u{1b}");
-    terminal.shows("queues: 3").await;
+    terminal.wait_for_text("queues: 3").await;
     terminal.resize(40, 6);
-    let text = terminal.until("all of it", |text| text.contains("QUEUE") && text.contains("[r]everse")).await;
+    let text = terminal.wait_until("all of it", |text| text.contains("QUEUE") && text.contains("[r]everse")).await;
     let fits = text.lines().count() <= 6 && text.lines().all(|line| line.chars().count() <= 40);
     assert!(fits && !text.contains("OUT/s"), "{text}");
     terminal.press("q");
-    assert!(terminal.ended().await.success());
+    assert!(terminal.wait_for_exit().await.success());
     w.check().await;
 }
 
@@ -107,14 +107,14 @@ async fn top_names_an_unreachable_service_and_reconnects() {
     let address = w.base().trim_start_matches("http://").to_owned();
     w.set_flag("--listen", &address);
     let mut terminal = Terminal::start(top(&w, &[]), 120, 12);
-    terminal.shows("queues: 2").await;
+    terminal.wait_for_text("queues: 2").await;
     w.service.kill();
-    let text = terminal.shows("it is asked again").await;
+    let text = terminal.wait_for_text("it is asked again").await;
     assert!(text.contains("no answer from") && text.contains("reviews"), "the last view stays: {text}");
     w.restart().await;
-    terminal.until("all is well", |text| !text.contains("it is asked again")).await;
+    terminal.wait_until("all is well", |text| !text.contains("it is asked again")).await;
     terminal.press("q");
-    assert!(terminal.ended().await.success());
+    assert!(terminal.wait_for_exit().await.success());
     w.check().await;
 }
 
@@ -123,15 +123,15 @@ async fn top_restores_the_terminal_however_it_ends() {
     let w = desks().await;
     for by in ["q", "\u{3}", "SIGTERM"] {
         let mut terminal = Terminal::start(top(&w, &[]), 80, 12);
-        terminal.shows("queues: 2").await;
-        assert!(!terminal.is_as_before(), "{by}: it uses the whole terminal");
+        terminal.wait_for_text("queues: 2").await;
+        assert!(!terminal.is_restored(), "{by}: it uses the whole terminal");
         match by {
             "SIGTERM" => terminal.signal(libc::SIGTERM),
             key => terminal.press(key),
         }
-        assert!(terminal.ended().await.success(), "{by}");
-        terminal.until("nothing", |text| text.trim().is_empty()).await;
-        eventually(by, async || terminal.is_as_before().then_some(())).await;
+        assert!(terminal.wait_for_exit().await.success(), "{by}");
+        terminal.wait_until("nothing", |text| text.trim().is_empty()).await;
+        eventually(by, async || terminal.is_restored().then_some(())).await;
     }
     w.check().await;
 }

@@ -43,7 +43,7 @@ async fn unknown_variable_is_named_with_a_suggestion() {
     ];
     let mut command = serve(folder.path());
     command.envs(strange).envs(ordinary);
-    let log = Service::start(command).await.said();
+    let log = Service::start(command).await.output();
     for (name, _) in strange {
         assert_eq!(lines(&log, &format!("{name} is not")), 1, "{log}");
     }
@@ -76,7 +76,7 @@ async fn invalid_log_levels_are_named() {
         let mut command = serve(folder.path());
         command.env("RUST_LOG", levels);
         let service = Service::start(command).await;
-        let log = service.said();
+        let log = service.output();
         assert_eq!(lines(&log, "RUST_LOG"), usize::from(odd.is_some()), "{levels}: {log}");
         if let Some(odd) = odd {
             assert_eq!(lines(&log, odd), 1, "{levels}: {log}");
@@ -90,7 +90,7 @@ async fn world_readable_secrets_cause_one_warning() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let [keys, secrets, url] = ["keys", "secrets", "url"].map(|name| folder.path().join(name));
-    fs::write(&keys, access::line("root", "operator", "*")).expect("written");
+    fs::write(&keys, access::keys_file_line("root", "operator", "*")).expect("written");
     fs::write(&secrets, access::SECRET).expect("written");
     fs::write(&url, format!("unix://{}", engine.socket().display())).expect("written");
     let serve = || {
@@ -102,7 +102,7 @@ async fn world_readable_secrets_cause_one_warning() {
         for file in [&keys, &secrets, &url] {
             set_mode(file, mode);
         }
-        let log = Service::start(serve()).await.said();
+        let log = Service::start(serve()).await.output();
         assert_eq!(lines(&log, "can be read by everybody"), warnings, "{mode:o}: {log}");
         for file in [&keys, &secrets, &url] {
             assert_eq!(lines(&log, file.to_str().expect("UTF-8")), warnings, "{mode:o}: {log}");
@@ -117,7 +117,7 @@ async fn writable_data_folder_is_warned_of_or_refused() {
     fs::create_dir(&data).expect("made");
     fs::write(data.join("theirs"), "").expect("written");
     set_mode(&data, 0o770);
-    let log = Service::start(serve(&data)).await.said();
+    let log = Service::start(serve(&data)).await.output();
     assert_eq!(lines(&log, "can be written by its group"), 1, "{log}");
 
     set_mode(&data, 0o777);
@@ -145,7 +145,7 @@ async fn error_is_reported_once() {
 #[tokio::test]
 async fn overcommit_advice_of_redis_is_not_repeated() {
     let folder = tempfile::tempdir().expect("a folder");
-    let log = Service::start(serve(folder.path())).await.said();
+    let log = Service::start(serve(folder.path())).await.output();
     assert!(!log.to_lowercase().contains("overcommit"), "{log}");
     fs::write(folder.path().join("appendonlydir/appendonly.aof.manifest"), "nonsense\n").expect("written");
     let end = run(serve(folder.path())).await;

@@ -13,7 +13,7 @@ async fn cursor_with_an_invalid_score_is_refused() {
             let path = format!("/queues/default/jobs?state={state}&after={cursor}");
             let answer = w.get(&path).await;
             assert_eq!(answer.status, 422, "{score:?}: {}", answer.text());
-            answer.blames_by("parameter", &["after"]);
+            answer.invalid_by("parameter", &["after"]);
         }
     }
     w.check().await;

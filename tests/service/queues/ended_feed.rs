@@ -8,7 +8,7 @@ use std::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::world::{Client, Held, World, assert_holds, id_of};
+use crate::world::{Client, ReservedJob, World, assert_contains, id_of};
 
 /// Reads as a producer does: continues after its last cursor.
 struct Reader {
@@ -35,8 +35,8 @@ impl Reader {
     }
 }
 
-async fn reserve_jobs(w: &World, jobs: usize) -> Vec<Held> {
-    w.set(json!({ "worker_limit": 0, "retention_ms": 86_400_000 })).await;
+async fn reserve_jobs(w: &World, jobs: usize) -> Vec<ReservedJob> {
+    w.update_settings(json!({ "worker_limit": 0, "retention_ms": 86_400_000 })).await;
     let mut held = Vec::new();
     for from in (0..jobs).step_by(100) {
         w.enqueue_many((from..from + 100).map(|n| json!({ "payload": n, "max_attempts": 1 }))).await;
@@ -49,7 +49,7 @@ async fn reserve_jobs(w: &World, jobs: usize) -> Vec<Held> {
 async fn jobs_ended_in_one_millisecond_are_all_read() {
     let w = World::start().await;
     let held = reserve_jobs(&w, 200).await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     for (state, held) in [("completed", &held[..100]), ("dead", &held[100..])] {
         let mut reader = Reader::new(&w, state);
         for held in held {
@@ -69,7 +69,7 @@ async fn jobs_ended_in_one_millisecond_are_all_read() {
 async fn jobs_ended_after_a_clock_step_back_are_read_and_kept() {
     let w = World::start().await;
     let held = reserve_jobs(&w, 100).await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     let mut reader = Reader::new(&w, "completed");
     for (n, held) in held.iter().enumerate() {
         if n % 40 == 20 {
@@ -79,15 +79,15 @@ async fn jobs_ended_after_a_clock_step_back_are_read_and_kept() {
         reader.read(3).await;
     }
     assert_eq!(reader.seen.len(), 100);
-    let order = w.listed("completed").await;
+    let order = w.list_ids("completed").await;
     assert_eq!(order, held.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), "in the order in which they ended");
     let (first, last) = (w.job(&order[0]).await, w.job(&order[99]).await);
     assert!(first["ended_at"].as_str() <= last["ended_at"].as_str(), "times within a queue never step back");
     // No job is removed before its time, and all are removed once the clock has caught up.
-    w.pass(86_400_000);
-    assert_holds(&w.sweep().await, json!({ "forgotten": 0 }));
-    w.pass(3_601_100);
-    assert_holds(&w.sweep().await, json!({ "forgotten": 100 }));
+    w.advance_clock(86_400_000);
+    assert_contains(&w.sweep().await, json!({ "forgotten": 0 }));
+    w.advance_clock(3_601_100);
+    assert_contains(&w.sweep().await, json!({ "forgotten": 100 }));
     w.check().await;
 }
 

@@ -15,13 +15,13 @@ async fn prefixes_in_one_redis_are_isolated() {
     assert_ne!(our, their, "payloads are not deduplicated across prefixes");
     assert_eq!((w.reserve().await.id, theirs.reserve().await.id), (our.clone(), their));
     theirs.get(&format!("/jobs/{our}")).await.refused("unknown-job");
-    w.pass(300_000);
+    w.advance_clock(300_000);
     assert_eq!(w.sweep().await["expired"], 1);
     assert_eq!(theirs.queue().await["reservations"]["overdue"], 1, "a sweep of one prefix does not touch the other");
     theirs.delete("/queues/default?state=all&force=true").await.is(200);
-    assert_eq!(w.reserve_by(json!({})).await.id, our);
+    assert_eq!(w.reserve_with(json!({})).await.id, our);
     let keys: Vec<String> = w.engine.run("KEYS their:own:*").await;
     assert!(!keys.is_empty());
-    let _: u64 = w.engine.ask(redis::cmd("DEL").arg(keys)).await;
+    let _: u64 = w.engine.query(redis::cmd("DEL").arg(keys)).await;
     w.check().await;
 }

@@ -66,7 +66,7 @@ async fn refusal_announces_a_closed_connection() {
         send_separately(&w, &format!("{head}\nexpect: 100-continue"), 30, "", status).await;
     }
     w.set_flag("--rate-limit", "1");
-    let (_limited, limited) = w.another().await;
+    let (_limited, limited) = w.start_instance().await;
     send_separately(&limited, &producer, 30, &"x".repeat(30), 422).await;
     send_separately(&limited, &producer, 30, &"x".repeat(30), 429).await;
     send_separately(&w, &format!("POST /jobs/complete HTTP/1.1\n{json}"), 9 << 20, &"x".repeat(1_000), 413).await;

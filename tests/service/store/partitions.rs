@@ -4,7 +4,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use super::failovers::Load;
-use crate::world::{eventually, sentinels::Watched};
+use crate::world::{eventually, sentinels::SentinelSetup};
 
 /// Lengths of the partitions, in turn.
 const SECONDS: [u64; 3] = [5, 10, 7];
@@ -16,16 +16,16 @@ fn is_in(kept: &HashSet<String>, id: &str) -> bool {
 #[tokio::test]
 async fn partition_loses_no_change_confirmed_by_a_replica() {
     let times = std::env::var("INTRAY_PARTITIONS").map_or(1, |n| n.parse().expect("a number of partitions"));
-    let mut w = Watched::in_a_breakable_network().await;
+    let mut w = SentinelSetup::with_breakable_network().await;
     let (_there, others) = w.serve(&["--durability", "replicated:1"]).await;
-    let (_here, beside) = w.serve_beside_the_primary(&["--durability", "replicated:1"]).await;
+    let (_here, beside) = w.serve_beside_primary(&["--durability", "replicated:1"]).await;
     let (of_others, of_beside) = (Load::default(), Load::default());
     let mut crowds = [of_others.start(&others), of_beside.start(&beside)];
     for n in 0..times {
         of_others.more().await;
         of_beside.more().await;
         let primary = w.primary().await;
-        w.fall_apart(primary);
+        w.partition(primary);
         let begin = tokio::time::Instant::now();
         let next = eventually("the majority elects another primary", async || {
             Some(w.primary().await).filter(|p| *p != primary)
@@ -35,7 +35,7 @@ async fn partition_loses_no_change_confirmed_by_a_replica() {
         let (before, length) = (of_beside.len(), Duration::from_secs(SECONDS[n % SECONDS.len()]));
         tokio::time::sleep_until(begin + length).await;
         assert_eq!(of_beside.len(), before, "no replica confirms changes at the old primary");
-        w.come_together(primary).await;
+        w.heal_partition(primary).await;
         println!("partition {n}: {length:?}, {primary} -> {next}");
     }
     of_others.more().await;
@@ -50,9 +50,9 @@ async fn partition_loses_no_change_confirmed_by_a_replica() {
     }
     // A change of role closes all client connections.
     let (primary, kept) = eventually("the primary lists what it has", async || {
-        let primary = w.agreed().await?;
+        let primary = w.agreed_primary().await?;
         w.nodes[primary].connect().await;
-        let kept = w.nodes[primary].try_at::<HashSet<String>>(0, "HKEYS intray:{default}:2:jobs").await.ok()?;
+        let kept = w.nodes[primary].try_run_on::<HashSet<String>>(0, "HKEYS intray:{default}:2:jobs").await.ok()?;
         Some((primary, kept))
     })
     .await;

@@ -37,7 +37,7 @@ async fn loss_and_return_of_redis_are_logged_once_each() {
     for times in 1..=2 {
         w.engine.kill();
         for _ in 0..3 {
-            w.put(json!({ "payload": "no" })).await.refused("unavailable");
+            w.send_enqueue(json!({ "payload": "no" })).await.refused("unavailable");
         }
         let probed = eventually("readiness fails", async || {
             let answer = w.get("/readyz?verbose").await;
@@ -46,15 +46,17 @@ async fn loss_and_return_of_redis_are_logged_once_each() {
         .await;
         assert!(!probed.text().contains(&socket), "probes show no address:  {}", probed.text());
         w.engine.revive().await;
-        eventually("calls are served", async || (w.put(json!({ "payload": 1 })).await.status < 300).then_some(()))
-            .await;
+        eventually("calls are served", async || {
+            (w.send_enqueue(json!({ "payload": 1 })).await.status < 300).then_some(())
+        })
+        .await;
         for _ in 0..5 {
             w.queue().await;
         }
         // The log comes through a pipe, and may be behind the answers.
-        let backs = || w.service.said().matches("Redis is back").count();
+        let backs = || w.service.output().matches("Redis is back").count();
         eventually("the log has it", async || (backs() >= times).then_some(())).await;
-        let output = w.service.said();
+        let output = w.service.output();
         for (word, level) in [("Redis is lost", "WARN"), ("Redis is back", "INFO")] {
             let lines: Vec<_> = output.lines().filter(|line| line.contains(word)).collect();
             assert_eq!(lines.len(), times, "{word}: {output}");
@@ -67,7 +69,7 @@ async fn loss_and_return_of_redis_are_logged_once_each() {
 #[tokio::test]
 async fn empty_redis_is_reported_once_by_every_instance() {
     let mut w = World::start().await;
-    let (second, _client) = w.another().await;
+    let (second, _client) = w.start_instance().await;
     w.enqueue(1).await;
     let output = |text: &str| text.lines().filter(|line| line.contains("came back empty")).count();
     for times in 1..=2 {
@@ -78,11 +80,11 @@ async fn empty_redis_is_reported_once_by_every_instance() {
             let _: String = w.engine.run("FLUSHALL").await;
         }
         eventually("both instances log it", async || {
-            (output(&w.service.said()) == times && output(&second.said()) == times).then_some(())
+            (output(&w.service.output()) == times && output(&second.output()) == times).then_some(())
         })
         .await;
     }
-    assert_eq!(w.figure("intray_redis_emptied_total").await, 2.0);
+    assert_eq!(w.metric("intray_redis_emptied_total").await, 2.0);
     let ready = eventually("the instance is ready", async || {
         let answer = w.get("/readyz?verbose").await;
         (answer.status == 200).then_some(answer)
@@ -107,7 +109,7 @@ async fn restarted_redis_with_data_is_not_reported_empty() {
         calls.and_then(|calls| calls.parse::<u32>().ok()).filter(|calls| *calls >= 3)
     };
     eventually("the instance has looked several times", looked).await;
-    assert!(!w.service.said().contains("came back empty"), "{}", w.service.said());
+    assert!(!w.service.output().contains("came back empty"), "{}", w.service.output());
     assert!(w.get("/readyz?verbose").await.text().contains("data: ok"));
     w.check().await;
 }

@@ -6,10 +6,10 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::failovers::Load;
-use crate::world::{End, assert_holds, eventually, program, run, sentinels::Watched};
+use crate::world::{Exit, assert_contains, eventually, program, run, sentinels::SentinelSetup};
 
 /// Waits until both replicas have every acknowledged change.
-pub(super) async fn replicated(w: &Watched, node: usize) {
+pub(super) async fn replicated(w: &SentinelSetup, node: usize) {
     eventually("both replicas are up to date", async || {
         (w.nodes[node].run::<u64>("WAIT 2 1000").await == 2).then_some(())
     })
@@ -18,34 +18,34 @@ pub(super) async fn replicated(w: &Watched, node: usize) {
 
 #[tokio::test]
 async fn service_follows_the_next_primary_without_a_restart() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     let id = client.enqueue("before").await;
     let held = client.reserve_as("ann").await;
     replicated(&w, 0).await;
-    let waiter = client.waits(json!({ "worker": "bob" })).await;
+    let waiter = client.start_wait(json!({ "worker": "bob" })).await;
     w.nodes[0].kill();
     let begin = Instant::now();
-    let answer = client.put(json!({ "payload": "during" })).await;
+    let answer = client.send_enqueue(json!({ "payload": "during" })).await;
     assert!(answer.status == 503 && begin.elapsed() < Duration::from_millis(2_500), "{}", answer.text());
     eventually("changes succeed again", async || {
-        (client.put(json!({ "payload": "after" })).await.status == 201).then_some(())
+        (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
-    assert_eq!(waiter.job().await.said["payload"], "after", "the earlier waiter is served");
+    assert_eq!(waiter.job().await.body["payload"], "after", "the earlier waiter is served");
     assert_eq!(client.complete(&held).await.is(200)["state"], "completed");
     assert_eq!(client.state(&id).await, "completed");
     eventually("the service is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
-    assert_eq!(client.figure("intray_redis_failovers_total").await, 1.0);
-    assert!(service.said().contains("the primary has moved"), "{}", service.said());
+    assert_eq!(client.metric("intray_redis_failovers_total").await, 1.0);
+    assert!(service.output().contains("the primary has moved"), "{}", service.output());
     // Any of the sentinels may have led the failover.
-    let next = eventually("all sentinels agree", async || w.agreed().await.filter(|n| *n != 0)).await;
+    let next = eventually("all sentinels agree", async || w.agreed_primary().await.filter(|n| *n != 0)).await;
     w.check(next, &client).await;
 }
 
 #[tokio::test]
 async fn planned_failover_under_load_loses_nothing() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let (_service, client) = w.serve(&[]).await;
     let load = Load::default();
     let crowd = load.start(&client);
@@ -53,16 +53,16 @@ async fn planned_failover_under_load_loses_nothing() {
 
     let _: String = w.nodes[0].run("CLIENT PAUSE 60000 WRITE").await;
     replicated(&w, 0).await;
-    eventually("a failover can begin", async || w.tell_ok(0, "FAILOVER").await).await;
+    eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await;
     let next = eventually("another primary is elected", async || Some(w.primary().await).filter(|n| *n != 0)).await;
     // The old primary claims its role until a sentinel corrects it, which takes ten seconds.
     eventually("the service follows", async || {
-        (client.figure("intray_redis_failovers_total").await > 0.0).then_some(())
+        (client.metric("intray_redis_failovers_total").await > 0.0).then_some(())
     })
     .await;
-    let refusal = client.put(json!({ "payload": "too early" })).await;
+    let refusal = client.send_enqueue(json!({ "payload": "too early" })).await;
     if w.nodes[0].run::<String>("INFO replication").await.contains("role:master") {
-        assert_holds(&refusal.refused("unavailable"), json!({ "applied": false }));
+        assert_contains(&refusal.refused("unavailable"), json!({ "applied": false }));
     }
     let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     load.more().await;
@@ -76,24 +76,24 @@ async fn planned_failover_under_load_loses_nothing() {
 /// A sentinel announces a failover, and changes wait from then on.
 #[tokio::test]
 async fn changes_wait_during_an_unplanned_failover() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     let load = Load::default();
     let crowd = load.start(&client);
     load.more().await;
-    eventually("a failover can begin", async || w.tell_ok(0, "FAILOVER").await).await;
+    eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await;
     let next = eventually("another primary is elected", async || Some(w.primary().await).filter(|n| *n != 0)).await;
     let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     load.more().await;
     load.end();
     crowd.join_all().await;
     println!("unplanned:  {} of {} acknowledged jobs are lost", load.lost(&client).await, load.len());
-    assert!(service.said().contains("a failover has begun: changes wait"), "{}", service.said());
+    assert!(service.output().contains("a failover has begun: changes wait"), "{}", service.output());
     w.check(next, &client).await;
 }
 
 /// Waits until the service has read the replication offset of a node, after the sentinels did.
-async fn looked_at(w: &Watched, node: usize) {
+async fn looked_at(w: &SentinelSetup, node: usize) {
     let asked = async || {
         let stats: String = w.nodes[node].run("INFO commandstats").await;
         let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_info:calls=")).expect("it is asked");
@@ -110,7 +110,7 @@ async fn looked_at(w: &Watched, node: usize) {
 /// More than fits into the buffers between them, so that the next primary lacks changes.
 #[tokio::test]
 async fn primary_with_missing_changes_serves_and_reports_them() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     client.enqueue("before").await;
     replicated(&w, 0).await;
@@ -118,14 +118,14 @@ async fn primary_with_missing_changes_serves_and_reports_them() {
     w.nodes[2].freeze();
     let payload = "x".repeat(250_000);
     for n in 0..160 {
-        client.enqueue_as(json!({ "payload": [n, payload] })).await;
+        client.enqueue_with(json!({ "payload": [n, payload] })).await;
     }
     looked_at(&w, 0).await;
     w.nodes[0].kill();
     w.nodes[1].thaw();
     w.nodes[2].thaw();
     eventually("changes succeed again", async || {
-        (client.put(json!({ "payload": "after" })).await.status == 201).then_some(())
+        (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
     let report = eventually("readiness reports it", async || {
@@ -134,11 +134,11 @@ async fn primary_with_missing_changes_serves_and_reports_them() {
     })
     .await;
     assert_eq!(client.get("/readyz").await.status, 200, "the service is ready: {report}");
-    assert!(client.figure("intray_redis_missing_bytes").await > 20e6, "{report}");
-    assert_eq!(service.said().matches("lacks at least").count(), 1, "{}", service.said());
+    assert!(client.metric("intray_redis_missing_bytes").await > 20e6, "{report}");
+    assert_eq!(service.output().matches("lacks at least").count(), 1, "{}", service.output());
 }
 
-fn refused(end: &End, words: &[&str]) {
+fn refused(end: &Exit, words: &[&str]) {
     assert!(!end.status.success(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
     for word in words {
@@ -148,7 +148,7 @@ fn refused(end: &End, words: &[&str]) {
 
 #[tokio::test]
 async fn sentinel_credential_errors_are_one_clear_line() {
-    let w = Watched::with_passwords("of-redis", "of-sentinels").await;
+    let w = SentinelSetup::with_passwords("of-redis", "of-sentinels").await;
     let (right, wrong) = (w.path().join("right"), w.path().join("wrong"));
     std::fs::write(&right, "of-sentinels\n").expect("written");
     std::fs::write(&wrong, "hunter2\n").expect("written");
@@ -181,7 +181,7 @@ async fn sentinel_credential_errors_are_one_clear_line() {
 async fn sentinel_user_needs_only_query_and_subscribe() {
     let rights = "resetchannels &* -@all +sentinel|get-master-addr-by-name +sentinel|master +subscribe";
     let user = format!("watcher on >of-watcher {rights}");
-    let mut w = Watched::with_a_user(&user).await;
+    let mut w = SentinelSetup::with_user(&user).await;
     let secret = w.path().join("secret");
     std::fs::write(&secret, "of-watcher\n").expect("written");
     let shown = ["--sentinel-user", "watcher", "--sentinel-password-file", secret.to_str().expect("UTF-8")];
@@ -190,15 +190,15 @@ async fn sentinel_user_needs_only_query_and_subscribe() {
         let rights = printed.stdout.trim().replace("SETUSER intray", "SETUSER app reset");
         let _: String = node.run(&rights).await;
     }
-    let (_service, client) = w.serve_as("app:PASSWORD", &shown).await;
-    let waiter = client.waits(json!({ "worker": "ann" })).await;
+    let (_service, client) = w.serve_with_credentials("app:PASSWORD", &shown).await;
+    let waiter = client.start_wait(json!({ "worker": "ann" })).await;
     let id = client.enqueue(1).await;
     let held = waiter.job().await;
     client.complete(&held).await.is(200);
     replicated(&w, 0).await;
     w.nodes[0].kill();
     eventually("the service follows the sentinels", async || {
-        (client.put(json!({ "payload": "after" })).await.status == 201).then_some(())
+        (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
     assert_eq!(client.state(&id).await, "completed");
@@ -212,7 +212,7 @@ async fn sentinel_user_needs_only_query_and_subscribe() {
 
 #[tokio::test]
 async fn unreachable_address_is_mapped_by_the_address_map() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let door = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let (real, port) = (door.local_addr().expect("an address").port(), w.port(0));
     tokio::spawn(async move {

@@ -7,10 +7,10 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::world::{
-    Client, End, Engine, Service, World,
-    authority::{Authority, Pair},
+    Client, Engine, Exit, Service, World,
+    authority::{CertificateAuthority, CertifiedKey},
     program, run,
-    sentinels::Watched,
+    sentinels::SentinelSetup,
     tls,
 };
 
@@ -19,29 +19,30 @@ const HERE: &str = "127.0.0.1";
 
 /// An authority and the certificates that it has signed.
 struct Certificates {
-    ours: Authority,
-    theirs: Authority,
-    good: Pair,
+    ours: CertificateAuthority,
+    theirs: CertificateAuthority,
+    good: CertifiedKey,
     folder: TempDir,
 }
 
 impl Certificates {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (ours, theirs) = (Authority::new(folder.path(), "ours"), Authority::new(folder.path(), "theirs"));
-        let good = ours.signs(HERE, 2099);
+        let (ours, theirs) =
+            (CertificateAuthority::new(folder.path(), "ours"), CertificateAuthority::new(folder.path(), "theirs"));
+        let good = ours.issue(HERE, 2099);
         Self { ours, theirs, good, folder }
     }
 
     /// Certificates that are refused, with the reason.
-    fn bad(&self) -> [(Pair, &'static str); 2] {
-        [(self.ours.signs("elsewhere.example", 2099), "another name"), (self.ours.signs(HERE, 2021), "has expired")]
+    fn bad(&self) -> [(CertifiedKey, &'static str); 2] {
+        [(self.ours.issue("elsewhere.example", 2099), "another name"), (self.ours.issue(HERE, 2021), "has expired")]
     }
 
-    fn serve(&self, url: &str, ca: &Authority) -> Command {
+    fn serve(&self, url: &str, ca: &CertificateAuthority) -> Command {
         assert!(self.folder.path().exists());
         let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url", url]);
-        command.arg("--redis-ca-file").arg(ca.file());
+        command.arg("--redis-ca-file").arg(ca.ca_file());
         command
     }
 
@@ -51,7 +52,7 @@ impl Certificates {
     }
 }
 
-fn refused(end: &End, words: &[&str]) {
+fn refused(end: &Exit, words: &[&str]) {
     assert!(!end.status.success() && !end.stderr.contains(PASSWORD), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
     for word in words {
@@ -61,8 +62,8 @@ fn refused(end: &End, words: &[&str]) {
 
 /// Runs a whole job, with a waiter that gets it.
 async fn run_a_job(client: &Client, queue: &str) {
-    let waiter = client.waits(json!({ "queues": [queue], "worker": "ann" })).await;
-    let id = client.enqueue_as(json!({ "queue": queue, "payload": "by TLS" })).await;
+    let waiter = client.start_wait(json!({ "queues": [queue], "worker": "ann" })).await;
+    let id = client.enqueue_with(json!({ "queue": queue, "payload": "by TLS" })).await;
     let held = waiter.job().await;
     assert_eq!(held.id, id);
     client.complete(&held).await.is(200);
@@ -74,10 +75,10 @@ async fn add_user(engine: &Engine) {
 
 #[tokio::test]
 async fn certificates_of_all_cluster_nodes_are_checked() {
-    let mut w = World::on_a_cluster().await;
+    let mut w = World::start_cluster().await;
     let (papers, queues) = (Certificates::new(), w.queue_of_each_node().await);
     add_user(&w.engine).await;
-    let places = w.engine.speak_tls(&papers.ours, &papers.good).await;
+    let places = w.engine.enable_cluster_tls(&papers.ours, &papers.good).await;
     let url = format!("rediss+cluster://app:{PASSWORD}@{}", places.join(","));
     let service = Service::start(papers.serve(&url, &papers.ours)).await;
     let client = Client::new(service.url());
@@ -85,14 +86,14 @@ async fn certificates_of_all_cluster_nodes_are_checked() {
         run_a_job(&client, queue).await;
     }
     for (nth, place) in places.iter().enumerate() {
-        let clients: String = w.engine.at(nth, "CLIENT LIST TYPE normal").await;
+        let clients: String = w.engine.run_on(nth, "CLIENT LIST TYPE normal").await;
         let by_tls = clients.lines().filter(|line| line.contains(&format!("laddr={place}")));
         assert!(by_tls.count() >= 1, "{clients}");
     }
     papers.assert_unknown_authority_refused(&url).await;
     for (pair, why) in papers.bad() {
         for nth in 0..3 {
-            tls::shows(&w.engine, nth, &pair).await;
+            tls::replace_certificate(&w.engine, nth, &pair).await;
         }
         refused(&run(papers.serve(&url, &papers.ours)).await, &[HERE, why]);
     }
@@ -102,7 +103,7 @@ async fn certificates_of_all_cluster_nodes_are_checked() {
 #[tokio::test]
 async fn certificates_of_primary_and_sentinels_are_checked() {
     let papers = Certificates::new();
-    let mut w = Watched::by_tls(&papers.ours, &papers.good).await;
+    let mut w = SentinelSetup::with_tls(&papers.ours, &papers.good).await;
     for node in &w.nodes {
         add_user(node).await;
     }
@@ -118,9 +119,9 @@ async fn certificates_of_primary_and_sentinels_are_checked() {
     papers.assert_unknown_authority_refused(&url).await;
     for (pair, why) in papers.bad() {
         // The sentinels' certificates are valid, the primary's is not.
-        tls::shows(&w.nodes[0], 0, &pair).await;
+        tls::replace_certificate(&w.nodes[0], 0, &pair).await;
         refused(&run(papers.serve(&url, &papers.ours)).await, &[why]);
     }
-    tls::shows(&w.nodes[0], 0, &papers.good).await;
+    tls::replace_certificate(&w.nodes[0], 0, &papers.good).await;
     w.check(0, &client).await;
 }
