@@ -30,7 +30,7 @@ fn the_store_calls_the_scripts_that_there_are() {
     let product = tree::files("src/store", &["rs"]).into_iter().filter(|(path, _)| !path.contains("/tests"));
     let text = product.map(|(_, text)| text).collect::<String>();
     let named = |call| text.split(call).skip(1).filter_map(|rest| rest.split('"').next());
-    let called = ["const SCRIPT: &'static str = \"", ".look(\"", ".named(\""].into_iter().flat_map(named);
+    let called = ["const SCRIPT: &'static str = \"", ".run_view(\"", ".named(\""].into_iter().flat_map(named);
     same("src/store", &set(called), "lua/transitions and lua/views", &files);
 }
 
