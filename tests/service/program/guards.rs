@@ -1,13 +1,14 @@
-//! What guards the service and is empty or garbled: it does not start, and an open service says so each time. Byte order marks.
+//! Empty or garbled credential files and settings: the service does not start, and an open service warns each time.
+//! Byte order marks.
 
 use std::{fs, process::Command};
 
 use serde_json::json;
 
-use crate::world::{Client, End, Service, World, access, authority::Authority, program, run};
+use crate::world::{Client, Exit, Service, World, access, authority::CertificateAuthority, program, run};
 
 const MARK: &str = "\u{feff}";
-/// What guards calls, and the way of a call to Redis is not asked for before that.
+/// Settings that guard calls; they are checked before Redis is contacted.
 const GUARDS: [&str; 6] = [
     "INTRAY_KEYS_FILE",
     "INTRAY_JWKS_FILE",
@@ -25,13 +26,13 @@ fn open(args: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn refused(end: &End, words: &[&str]) {
+fn refused(end: &Exit, words: &[&str]) {
     assert!(!end.status.success() && end.stderr.trim().lines().count() == 1, "{end:?}");
     assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
 }
 
 #[tokio::test]
-async fn empty_guards_are_refused_beside_insecure() {
+async fn empty_guards_are_refused_even_with_insecure() {
     for name in GUARDS {
         let mut command = open(&[]);
         command.env(name, "");
@@ -44,7 +45,7 @@ async fn empty_guards_are_refused_beside_insecure() {
 }
 
 #[tokio::test]
-async fn garbled_guards_are_refused_beside_insecure() {
+async fn garbled_guards_are_refused_even_with_insecure() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str, text: &[u8]| {
         let path = folder.path().join(name);
@@ -75,11 +76,11 @@ async fn garbled_guards_are_refused_beside_insecure() {
     }
     let mut command = open(&[]);
     command.env("INTRAY_TOKEN_SECRET", " ".repeat(40));
-    assert!(run(command).await.stderr.contains("32 bytes"), "blanks are no secret");
+    assert!(run(command).await.stderr.contains("32 bytes"), "a blank secret is refused");
 }
 
 #[tokio::test]
-async fn open_services_warn_at_each_start() {
+async fn open_service_warns_at_each_start() {
     let folder = tempfile::tempdir().expect("a folder");
     let serve = |listen: &str| {
         let data = folder.path().to_str().expect("UTF-8");
@@ -87,17 +88,17 @@ async fn open_services_warn_at_each_start() {
         command.env("INTRAY_INSECURE", "true");
         command
     };
-    let warnings = |said: &str| said.lines().filter(|line| line.contains("nothing guards the service")).count();
+    let warnings = |log: &str| log.lines().filter(|line| line.contains("nothing guards the service")).count();
     for _ in 0..2 {
         let mut service = Service::start(serve("0.0.0.0:0")).await;
-        assert_eq!(warnings(&service.said()), 1, "{}", service.said());
+        assert_eq!(warnings(&service.output()), 1, "{}", service.output());
         service.signal(15);
-        service.ended().await;
+        service.wait_for_exit().await;
     }
     let mut service = Service::start(serve("127.0.0.1:0")).await;
-    assert_eq!(warnings(&service.said()), 0, "{}", service.said());
+    assert_eq!(warnings(&service.output()), 0, "{}", service.output());
     service.signal(15);
-    service.ended().await;
+    service.wait_for_exit().await;
     let mut check = program(["check", "--listen", "0.0.0.0:0", "--data-dir", folder.path().to_str().expect("UTF-8")]);
     check.env("INTRAY_INSECURE", "true");
     let end = run(check).await;
@@ -105,26 +106,26 @@ async fn open_services_warn_at_each_start() {
 }
 
 #[tokio::test]
-async fn marks_before_files_are_ignored() {
+async fn byte_order_marks_in_files_are_ignored() {
     let w = World::start().await;
     let file = |name: &str, text: &str| {
         let path = w.folder().join(name);
         fs::write(&path, format!("{MARK}{text}")).expect("written");
         path.to_str().expect("UTF-8").to_owned()
     };
-    let keys = file("keys", &format!("{}\n", access::line("root", "operator", "*")));
+    let keys = file("keys", &format!("{}\n", access::keys_file_line("root", "operator", "*")));
     let (secret, url) = (file("secret", access::SECRET), file("url", &w.engine.url()));
     let jwks = file("jwks", include_str!("../../keys/jwks.json"));
-    let pair = Authority::new(w.folder(), "ca").signs("127.0.0.1", 2099);
+    let pair = CertificateAuthority::new(w.folder(), "ca").issue("127.0.0.1", 2099);
     let cert = file("cert", &fs::read_to_string(pair.certificate).expect("a certificate"));
     let own = file("own", &fs::read_to_string(pair.key).expect("a key"));
     let args = ["--keys-file", &keys, "--token-secret-file", &secret, "--redis-url-file", &url, "--jwks-file", &jwks];
     let tls = ["--tls-cert-file", &cert, "--tls-key-file", &own];
     let mut service = Service::start(program(["serve", "--listen", "127.0.0.1:0"].iter().chain(&args))).await;
-    let root = Client::new(service.url()).bearing(&access::key("root"));
+    let root = Client::new(service.url()).with_credential(&access::key("root"));
     root.get("/queues").await.is(200);
     let token = access::signed(access::SECRET, json!({}));
-    root.bearing(&token).get("/me").await.is(200);
+    root.with_credential(&token).get("/me").await.is(200);
     let key = file("key", &format!("{}\n", access::key("root")));
     let top = run(program(["top", "--once", "--url", service.url(), "--key-file", &key])).await;
     assert!(top.status.success(), "{top:?}");
@@ -133,7 +134,7 @@ async fn marks_before_files_are_ignored() {
 }
 
 #[tokio::test]
-async fn marks_before_bodies_are_ignored() {
+async fn byte_order_marks_in_bodies_are_ignored() {
     let w = World::start().await;
     let marked = |body: &str| format!("{MARK}{body}").into_bytes();
     w.post_text("/jobs", marked(r#"{"payload":1}"#)).await.is(201);

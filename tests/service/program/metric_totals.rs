@@ -1,4 +1,4 @@
-//! What the metrics of an instance say of what it did.
+//! Transition metrics of all instances add up to the queue's totals.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{Client, World, batch_verbs::items, id_of};
 
-/// By the labels `queue` and `transition`, both "" where they are not there.
+/// By the labels `queue` and `transition`; "" where a label is missing.
 async fn transitions(client: &Client) -> BTreeMap<(String, String), u64> {
     let text = client.get("/metrics").await.text();
     let label = |line: &str, name: &str| {
@@ -22,8 +22,8 @@ async fn transitions(client: &Client) -> BTreeMap<(String, String), u64> {
     lines.map(read).collect()
 }
 
-/// Of `default`, at all these instances together.
-async fn told_by(clients: &[&Client]) -> BTreeMap<String, u64> {
+/// Transitions of `default`, summed over these instances.
+async fn summed(clients: &[&Client]) -> BTreeMap<String, u64> {
     let mut sum = BTreeMap::new();
     for client in clients {
         for ((queue, transition), n) in transitions(client).await {
@@ -54,78 +54,78 @@ async fn reservations_end_in_every_way(w: &World, other: &Client) {
         job.as_object_mut().expect("an object").extend(rest.as_object().expect("an object").clone());
         job
     };
-    w.put(urgent("poison", json!({ "max_attempts": 1 }))).await.is(201);
+    w.send_enqueue(urgent("poison", json!({ "max_attempts": 1 }))).await.is(201);
     assert_eq!(other.fail(&w.reserve().await).await.is(200)["state"], "dead");
-    w.put(urgent("slow poison", json!({ "max_attempts": 1 }))).await.is(201);
+    w.send_enqueue(urgent("slow poison", json!({ "max_attempts": 1 }))).await.is(201);
     w.reserve().await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
-    w.put(urgent("twice", json!({}))).await.is(201);
-    other.put(urgent("twice", json!({}))).await.is(200);
+    w.send_enqueue(urgent("twice", json!({}))).await.is(201);
+    other.send_enqueue(urgent("twice", json!({}))).await.is(200);
     w.fail(&w.reserve().await).await.is(200);
     w.reserve().await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.complete(&other.reserve().await).await.is(200);
     let late = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     other.complete(&late).await.is(200);
     let lost = w.reserve_as("ann").await;
     w.extend(&lost).await.is(200);
     w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.extend(&lost).await.lost("expired", "waiting");
     let held = w.reserve_as("bob").await;
     w.post("/jobs/abandon", json!({ "reservation": held.reservation, "grace_ms": 1_000 })).await.is(200);
-    w.pass(1_000);
+    w.advance_clock(1_000);
     w.sweep().await;
-    w.abandon_for(&w.reserve().await, 1_000).await.is(200);
-    w.pass(1_000);
+    w.abandon_with_delay(&w.reserve().await, 1_000).await.is(200);
+    w.advance_clock(1_000);
     w.sweep().await;
     assert_eq!(other.release(&w.reserve().await.id).await, 1);
 }
 
 async fn operators_do_all_they_can(w: &World, other: &Client) {
-    assert_eq!(w.requeue(&w.listed("dead").await[0]).await, 1);
-    let delayed = id_of(&w.put(json!({ "payload": "later", "delay_ms": 60_000 })).await.is(201));
+    assert_eq!(w.requeue(&w.list_ids("dead").await[0]).await, 1);
+    let delayed = id_of(&w.send_enqueue(json!({ "payload": "later", "delay_ms": 60_000 })).await.is(201));
     assert_eq!(w.requeue(&delayed).await, 1);
-    other.prioritize(&delayed, 9).await.is(200);
+    other.set_priority(&delayed, 9).await.is(200);
     w.cancel(&delayed).await.is(200);
-    w.cancel_by_force(&w.reserve().await.id).await.is(200);
-    w.set(json!({ "paused": true })).await;
-    w.set(json!({ "paused": null })).await;
+    w.force_cancel(&w.reserve().await.id).await.is(200);
+    w.update_settings(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": null })).await;
     w.delete("/queues/default?state=dead").await.is(200);
     other.delete("/queues/default?state=all&force=true").await.is(200);
 }
 
 #[tokio::test]
-async fn the_transitions_of_all_instances_are_the_totals_of_the_queue() {
+async fn transitions_of_all_instances_add_up_to_the_totals() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
-    w.set(json!({ "worker_limit": 1 })).await;
+    let (_second, other) = w.start_instance().await;
+    w.update_settings(json!({ "worker_limit": 1 })).await;
     w.enqueue_many((0..9).map(|n| json!({ "payload": n, "locks": if n < 4 { json!(["l"]) } else { json!([]) } })))
         .await;
-    w.ask(json!({ "limit": 3 })).await.is(200);
+    w.send_reserve(json!({ "limit": 3 })).await.is(200);
     batches_come_and_go(&w, &other).await;
     reservations_end_in_every_way(&w, &other).await;
     operators_do_all_they_can(&w, &other).await;
 
-    let told = told_by(&[&w, &other]).await;
+    let counted = summed(&[&w, &other]).await;
     for (total, n) in w.queue().await["totals"].as_object().expect("totals") {
-        assert_ne!(n, 0, "{total} never happened: this proves nothing of it");
+        assert_ne!(n, 0, "{total} never happened in this test");
         let transition = if total == "handed_out" { "reserved" } else { total };
-        assert_eq!(&json!(told.get(transition)), n, "{total}: {told:?}");
+        assert_eq!(&json!(counted.get(transition)), n, "{total}: {counted:?}");
     }
     let of_no_total = |kind: &&str| *kind != "reserved" && Total::parse(kind).is_none();
     for kind in EventKind::ALL.map(EventKind::word).iter().copied().filter(of_no_total) {
-        assert_eq!(told.get(kind), Some(&(w.times(kind).await as u64)), "{kind}: {told:?}");
+        assert_eq!(counted.get(kind), Some(&(w.event_count(kind).await as u64)), "{kind}: {counted:?}");
     }
-    assert_eq!(told.get("deduplicated"), Some(&1), "{told:?}");
-    assert_eq!(told.get("lost"), None, "{told:?}");
+    assert_eq!(counted.get("deduplicated"), Some(&1), "{counted:?}");
+    assert_eq!(counted.get("lost"), None, "{counted:?}");
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_lost_is_counted_without_the_name_of_a_queue_that_anybody_may_invent() {
+async fn lost_reservations_are_counted_without_a_queue_label() {
     let w = World::start().await;
     let code = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
     for n in 0..20 {
@@ -134,7 +134,7 @@ async fn what_is_lost_is_counted_without_the_name_of_a_queue_that_anybody_may_in
             w.post(&format!("/jobs/{call}"), item.clone()).await.unknown_reservation();
         }
     }
-    let told = transitions(&w).await;
-    assert_eq!(told, BTreeMap::from([((String::new(), "lost".to_owned()), 80)]));
+    let counted = transitions(&w).await;
+    assert_eq!(counted, BTreeMap::from([((String::new(), "lost".to_owned()), 80)]));
     w.check().await;
 }

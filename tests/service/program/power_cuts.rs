@@ -1,6 +1,6 @@
-//! Power cuts of the private server's machine, many of them: what each level of durability loses. `make test-power` tells it at
-//! length. All dies at once, and of each file there is left what was synced, then some of the rest or none, then what a
-//! torn write leaves.
+//! Power cuts of the private server's machine: what each level of durability loses. `make test-power` runs it at
+//! length. All processes die at once; each file keeps what was synced, then none or some of the rest, then a torn
+//! write.
 
 use std::{
     collections::HashMap,
@@ -17,14 +17,14 @@ use tokio::task::JoinSet;
 
 use crate::{
     program::crash::server_of,
-    world::{Client, Held, Service, assert_holds, eventually, id_of, is_alive, program, shim},
+    world::{Client, ReservedJob, Service, assert_contains, eventually, id_of, is_alive, program, shim},
 };
 
 const CUTS: usize = 6;
-/// Callers at the same time, half of whom enqueue.
+/// Concurrent callers, half of whom enqueue.
 const CALLERS: usize = 12;
 
-/// What was acknowledged, and when.
+/// A change, and when it was acknowledged.
 #[derive(Clone)]
 struct Fact {
     at: Instant,
@@ -50,7 +50,7 @@ impl Machine {
         self.folder.path().join("data")
     }
 
-    /// The same each time that the test runs.
+    /// A deterministic random number below `n`.
     fn below(&mut self, n: u64) -> u64 {
         self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.chance >> 33) % n.max(1)
@@ -66,7 +66,7 @@ impl Machine {
         (service, client)
     }
 
-    /// People work until the power is gone; answers when that was.
+    /// Callers work until the power cut; returns its time.
     async fn work_until_the_cut(&mut self, mut service: Service, client: &Client) -> Instant {
         let facts = self.facts.clone();
         let before = facts.lock().expect("no panic").len();
@@ -80,12 +80,12 @@ impl Machine {
         let server = server_of(&self.data()).await;
         service.kill();
         let cut = Instant::now();
-        eventually("all are gone", async || (!is_alive(server)).then_some(())).await;
+        eventually("all processes are gone", async || (!is_alive(server)).then_some(())).await;
         crowd.join_all().await;
         cut
     }
 
-    /// Cuts each file back to what was synced of it, and leaves an end that is torn.
+    /// Cuts each file back to its synced part, and adds a torn end.
     fn lose_what_was_not_synced(&mut self) {
         let log = fs::read(self.folder.path().join("power")).expect("a log");
         let number = |bytes: &[u8]| i64::from_ne_bytes(bytes.try_into().expect("8 bytes"));
@@ -111,7 +111,7 @@ impl Machine {
         }
     }
 
-    /// What was acknowledged and is not there, the oldest first.
+    /// Acknowledged changes that are missing, oldest first.
     async fn lost(&self, client: &Client) -> Vec<Fact> {
         let facts = self.facts.lock().expect("no panic").clone();
         let mut lost = Vec::new();
@@ -125,7 +125,7 @@ impl Machine {
         lost
     }
 
-    /// One power cut, and what it has cost: how much, and how long before it that was acknowledged.
+    /// One power cut: the number of lost changes, and how old the oldest was.
     async fn cut(&mut self) -> (usize, Duration) {
         let (service, client) = self.start().await;
         let cut = self.work_until_the_cut(service, &client).await;
@@ -133,36 +133,36 @@ impl Machine {
         let (mut service, client) = self.start().await;
         let lost = self.lost(&client).await;
         let window = lost.first().map_or(Duration::ZERO, |fact| cut.saturating_duration_since(fact.at));
-        // What is there now is the next cut's business too, what is lost is not.
+        // Surviving changes are checked after the next cut too, lost ones are not.
         self.facts.lock().expect("no panic").clear();
         service.signal(libc::SIGTERM);
-        assert!(service.ended().await.success());
+        assert!(service.wait_for_exit().await.success());
         (lost.len(), window)
     }
 }
 
-/// Nothing when the service is gone.
+/// `None` when the service is gone.
 async fn call(client: &Client, facts: &Mutex<Vec<Fact>>, n: usize) -> Option<()> {
     let note = |id: String, is_completed| {
         facts.lock().expect("no panic").push(Fact { at: Instant::now(), id, is_completed });
     };
     if n.is_multiple_of(2) {
         let job = json!({ "payload": n, "dedupe": false }).to_string();
-        let answer = client.request("POST", "/jobs").json(job).attempt().await?;
+        let answer = client.request("POST", "/jobs").json(job).send_if_possible().await?;
         if answer.status == 201 {
             note(id_of(&answer.json()), false);
         }
         return Some(());
     }
     let body = json!({ "worker": format!("w{n}") }).to_string();
-    let answer = client.request("POST", "/jobs/reserve").json(body).attempt().await?;
+    let answer = client.request("POST", "/jobs/reserve").json(body).send_if_possible().await?;
     let Some(job) = (answer.status == 200).then(|| answer.json()["jobs"].get(0).cloned()).flatten() else {
         tokio::task::yield_now().await;
         return Some(());
     };
-    let held = Held::new(&job);
+    let held = ReservedJob::new(&job);
     let body = json!({ "reservation": held.reservation }).to_string();
-    let answer = client.request("POST", "/jobs/complete").json(body).attempt().await?;
+    let answer = client.request("POST", "/jobs/complete").json(body).send_if_possible().await?;
     if answer.status == 200 {
         note(held.id, true);
     }
@@ -174,7 +174,7 @@ fn cuts() -> usize {
 }
 
 #[tokio::test]
-async fn synced_means_that_no_power_cut_costs_anything_that_was_acknowledged() {
+async fn power_cut_with_synced_loses_no_acknowledged_change() {
     let mut machine = Machine::new("synced");
     for n in 0..cuts() {
         let (lost, window) = machine.cut().await;
@@ -182,43 +182,42 @@ async fn synced_means_that_no_power_cut_costs_anything_that_was_acknowledged() {
     }
 }
 
-/// Else the story above would be told of nothing.
+/// Proves that the test above can fail.
 #[tokio::test]
-async fn without_it_a_power_cut_costs_what_was_acknowledged_in_about_the_last_second() {
+async fn power_cut_without_synced_loses_about_a_second() {
     let (mut machine, mut all, mut longest) = (Machine::new("async"), 0, Duration::ZERO);
     for _ in 0..cuts() {
         let (lost, window) = machine.cut().await;
         (all, longest) = (all + lost, longest.max(window));
     }
     println!("{} power cuts: {all} acknowledged changes lost, none older than {longest:?}", cuts());
-    assert!(all > 0, "what is not synced is lost");
+    assert!(all > 0, "unsynced changes are lost");
 }
 
-/// A system that could not write a file back may say the next time that all is well, and has thrown away what it could not
-/// write.
+/// A system that failed to write pages back may report success the next time, and has discarded them.
 #[tokio::test]
-async fn a_file_whose_sync_has_failed_once_is_not_trusted_until_there_is_another() {
+async fn aof_with_a_failed_sync_is_replaced_before_writes_resume() {
     let machine = Machine::new("synced");
     let (service, client) = machine.start().await;
     client.enqueue("before").await;
     let broken = machine.folder.path().join("power.broken");
     fs::write(&broken, "").expect("written");
     let job = json!({ "payload": "during" });
-    let refusal = client.put(job.clone()).await;
+    let refusal = client.send_enqueue(job.clone()).await;
     assert_eq!(refusal.status, 503, "{}", refusal.text());
-    assert_holds(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
+    assert_contains(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
     assert!(refusal.text().contains("not known to be on disk"), "{}", refusal.text());
     fs::remove_file(&broken).expect("gone");
     let first = machine.data().join("appendonlydir/appendonly.aof.1.incr.aof");
-    eventually("it is trusted again", async || {
-        let answer = client.put(job.clone()).await;
+    eventually("the new file is trusted", async || {
+        let answer = client.send_enqueue(job.clone()).await;
         if answer.status == 503 {
             return None;
         }
-        assert!(!first.exists(), "only when the file is another: {}", answer.text());
+        assert!(!first.exists(), "only with a new file: {}", answer.text());
         Some(())
     })
     .await;
-    assert_eq!(client.queue().await["counts"]["waiting"], 2, "each once");
-    assert!(service.said().contains("cannot be synced"), "{}", service.said());
+    assert_eq!(client.queue().await["counts"]["waiting"], 2, "each job once");
+    assert!(service.output().contains("cannot be synced"), "{}", service.output());
 }

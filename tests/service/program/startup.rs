@@ -1,14 +1,14 @@
-//! The program itself: what it refuses to start with, what it checks, what it takes over.
+//! Startup: what it refuses, checks and adopts.
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, End, Engine, Service, World, assert_holds, eventually, program, run};
+use crate::world::{Client, Engine, Exit, Service, World, assert_contains, eventually, program, run};
 
 #[track_caller]
-fn refuses(end: &End, words: &[&str]) {
+fn refuses(end: &Exit, words: &[&str]) {
     assert!(!end.status.success(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
-    end.complains_once();
+    end.assert_no_repetition();
     for word in words {
         assert!(end.stderr.to_lowercase().contains(word), "{word}: {end:?}");
     }
@@ -19,7 +19,7 @@ fn serve(args: &[&str]) -> std::process::Command {
 }
 
 #[tokio::test]
-async fn it_does_not_start_where_jobs_would_be_lost_or_anybody_could_come_in() {
+async fn start_is_refused_without_durability_or_access_control() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let url = format!("unix://{}", engine.socket().display());
@@ -45,9 +45,9 @@ async fn it_does_not_start_where_jobs_would_be_lost_or_anybody_could_come_in() {
 }
 
 #[tokio::test]
-async fn it_serves_on_as_many_threads_as_it_is_told() {
-    let threads = async |told: &str| {
-        let w = World::plan().flag("--threads", told).start().await;
+async fn threads_flag_sets_the_number_of_threads() {
+    let threads = async |count: &str| {
+        let w = World::plan().flag("--threads", count).start().await;
         let text = w.get("/metrics").await.text();
         let found = text.lines().find_map(|line| line.strip_prefix("process_threads ")?.parse::<u32>().ok());
         found.expect("the process's threads")
@@ -56,7 +56,7 @@ async fn it_serves_on_as_many_threads_as_it_is_told() {
 }
 
 #[tokio::test]
-async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_same_as_flags() {
+async fn serve_is_the_default_and_environment_equals_flags() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let mut command = program([] as [&str; 0]);
@@ -65,13 +65,13 @@ async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_
     let service = Service::start(command).await;
     let client = Client::new(service.url());
     client.enqueue(1).await;
-    client.put(json!({ "payload": "too large" })).await.refused("too-large");
+    client.send_enqueue(json!({ "payload": "too large" })).await.refused("too-large");
     let keys: Vec<String> = engine.run("KEYS *").await;
     assert!(keys.iter().all(|key| key.starts_with("mine:")), "{keys:?}");
     let listen = client.address().to_owned();
     assert!(run(program(["healthcheck", "--listen", &listen])).await.status.success());
     engine.freeze();
-    eventually("the probe says so", async || {
+    eventually("the probe succeeds", async || {
         let probe = run(program(["healthcheck", "--listen", &listen])).await;
         (!probe.status.success()).then_some(())
     })
@@ -80,7 +80,7 @@ async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_
 }
 
 #[tokio::test]
-async fn a_check_says_what_is_wrong() {
+async fn check_names_each_fault() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), true).await;
     let url = format!("unix://{}", engine.socket().display());
@@ -97,44 +97,44 @@ async fn a_check_says_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_layout_older_than_all_versions_is_adopted_with_every_job_in_it() {
+async fn migrate_adopts_every_job_of_the_older_design() {
     let w = World::start().await;
     let now = w.engine.now().await / 1_000;
     let old = |n: u64| format!(r#"{{"n":{n}}}"#);
     for n in 0..5 {
-        let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue").arg(now - 100 + n).arg(old(n))).await;
+        let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue").arg(now - 100 + n).arg(old(n))).await;
     }
-    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue").arg(now).arg("not json")).await;
-    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(7))).await;
-    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(0))).await;
+    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue").arg(now).arg("not json")).await;
+    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(7))).await;
+    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(0))).await;
     let url = format!("unix://{}", w.engine.socket().display());
     let migrate =
         |more: &[&str]| run(program(["migrate", "--redis-url", &url, "--adopt", "MyQueue=default"].iter().chain(more)));
 
     let dry = migrate(&["--dry-run"]).await;
     assert!(dry.status.success() && dry.stdout.contains('6') && dry.stdout.contains('1'), "{dry:?}");
-    assert_eq!(w.engine.run::<u64>("ZCARD MyQueue").await, 6, "nothing was done");
+    assert_eq!(w.engine.run::<u64>("ZCARD MyQueue").await, 6, "nothing is changed");
     let done = migrate(&[]).await;
     assert!(done.status.success(), "{done:?}");
-    assert_holds(&w.queue().await["counts"], json!({ "waiting": 6, "reserved": 1 }));
+    assert_contains(&w.queue().await["counts"], json!({ "waiting": 6, "reserved": 1 }));
     let mut handed: Vec<Value> = Vec::new();
     for held in w.reserve_all(json!({ "limit": 10 })).await {
-        handed.push(held.said["payload"].clone());
+        handed.push(held.body["payload"].clone());
     }
     let mut expected: Vec<_> = (0..5).map(|n| json!({ "n": n })).collect();
     expected.push(json!("not json"));
     assert_eq!(handed, expected, "in the order of the old scores");
-    w.pass(201_000);
+    w.advance_clock(201_000);
     assert_eq!(
-        w.reserve().await.said["payload"],
+        w.reserve().await.body["payload"],
         json!({ "n": 7 }),
         "what was reserved is back 300 s after it was taken"
     );
     let mut left: Vec<String> = w.engine.run("KEYS MyQueue*").await;
     left.sort();
-    assert_eq!(left, ["MyQueue:adopted", "MyQueue:reserved:adopted"], "renamed, not deleted");
+    assert_eq!(left, ["MyQueue:adopted", "MyQueue:reserved:adopted"], "the old keys are renamed, not deleted");
     refuses(&migrate(&[]).await, &["adopted"]);
-    assert_holds(&w.queue().await["totals"], json!({ "enqueued": 7 }));
+    assert_contains(&w.queue().await["totals"], json!({ "enqueued": 7 }));
     let _: u64 = w.engine.run("DEL MyQueue:adopted MyQueue:reserved:adopted").await;
     w.check().await;
 }

@@ -1,4 +1,4 @@
-//! A private server that is left for a cluster: as many jobs as a small firm ever has, and nothing of them is another.
+//! A move from the private server to a cluster, with the jobs of a small company: every job is unchanged.
 
 use std::{
     collections::BTreeMap,
@@ -9,7 +9,7 @@ use std::{
 use redis::{Cmd, Value, aio::MultiplexedConnection};
 use serde_json::json;
 
-use crate::world::{Client, Engine, Service, World, keyspace::KEYS, mover::Mover, program, run};
+use crate::world::{Client, Engine, Service, World, keyspace::KEYS, move_process::MoveProcess, program, run};
 
 const JOBS: usize = 100_000;
 const AT_ONCE: usize = 1_000;
@@ -33,10 +33,10 @@ async fn all_of(kind: &str, key: &str, mut ask: impl AsyncFnMut(Cmd) -> Value) -
     }
 }
 
-/// Of each key how many entries it has, and a digest of them, whatever their order.
+/// The size of each key, and a digest of its entries in any order.
 async fn digests(suffix: &str, mut ask: impl AsyncFnMut(Cmd) -> Value) -> BTreeMap<&'static str, (usize, u64)> {
     let mut found = BTreeMap::new();
-    // When a lease ends is another time there.
+    // The end of a lease is another time at the target.
     for (name, kind) in KEYS.into_iter().filter(|(name, _)| *name != "reserved") {
         let entries = all_of(kind, &format!("intray:{{default}}:2:{name}{suffix}"), &mut ask).await;
         let digest = |entry: &Value| {
@@ -64,12 +64,12 @@ async fn fill(client: &Client) {
 }
 
 async fn at(engine: &Engine) -> BTreeMap<&'static str, (usize, u64)> {
-    digests("", async |command| engine.ask(&command).await).await
+    digests("", async |command| engine.query(&command).await).await
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_jobs_of_a_private_server_are_the_same_on_a_cluster() {
-    let there = World::on_a_cluster().await;
+async fn move_of_100000_jobs_to_a_cluster_changes_none() {
+    let there = World::start_cluster().await;
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let data = data.to_str().expect("UTF-8");
@@ -79,9 +79,9 @@ async fn a_hundred_thousand_jobs_of_a_private_server_are_the_same_on_a_cluster()
     fill(&client).await;
     let held = client.reserve_all(json!({ "limit": 100, "worker": "ann" })).await;
 
-    let said = Mover::begin(&["--data-dir", data, "--to", &there.engine.url()]).rest();
-    assert!(said.iter().any(|line| line.contains("waiting until this is on disk")), "{said:?}");
-    assert!(said.iter().any(|line| line == "default: moved"), "{said:?}");
+    let lines = MoveProcess::start_with_flags(&["--data-dir", data, "--to", &there.engine.url()]).read_to_end();
+    assert!(lines.iter().any(|line| line.contains("waiting until this is on disk")), "{lines:?}");
+    assert!(lines.iter().any(|line| line == "default: moved"), "{lines:?}");
     let mut source = connected(Path::new(data)).await;
     let left = digests(":left", async |command| command.query_async(&mut source).await.expect("an answer")).await;
     assert_eq!(left["jobs"].0, JOBS);
