@@ -5,13 +5,14 @@ use crate::{
     store::{
         fault::Fault,
         handle::Queues,
+        layout::settings::write_patch,
         redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
 };
 
 impl Queues {
-    /// Changes settings, which brings the queue into being. False: there are as many queues as may be.
+    /// Changes settings, and creates the queue if it is new. False: the limit of queues is reached.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -41,7 +42,7 @@ impl Transition for Set<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push(self.by.map_or("", Name::as_str));
-        self.patch.write(&mut args);
+        write_patch(&self.patch, &mut args);
         args
     }
 
