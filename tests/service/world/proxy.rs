@@ -39,7 +39,7 @@ struct Orders {
     /// Raised with each cut.
     cuts: u64,
     /// Raised when those that are held may go.
-    release_held: u64,
+    releases: u64,
 }
 
 struct Shared {
@@ -113,7 +113,7 @@ impl Proxy {
 
     /// What is held goes on its way.
     pub fn release_held(&self) {
-        self.shared.orders.send_modify(|orders| orders.release_held += 1);
+        self.shared.orders.send_modify(|orders| orders.releases += 1);
     }
 
     /// How many calls have been caught.
@@ -144,7 +144,7 @@ fn before_socket(folder: &Path, engine: &Engine, shared: &Arc<Shared>) -> String
 
 impl Shared {
     fn new() -> Arc<Self> {
-        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, release_held: 0 });
+        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, releases: 0 });
         Arc::new(Self { orders, withheld: AtomicUsize::new(0), injections: Injections::default() })
     }
 

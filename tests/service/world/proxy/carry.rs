@@ -77,8 +77,8 @@ impl<W: AsyncWrite + Unpin> CommandPump<W> {
             Some(CallFate::NotDelivered) => return None,
             Some(CallFate::ErrorReply(what)) => return self.expected.send(Expected::ErrorReply(what)).ok(),
             Some(CallFate::Held) => {
-                let now = self.orders.borrow().release_held;
-                self.orders.wait_for(|orders| orders.release_held > now).await.ok()?;
+                let now = self.orders.borrow().releases;
+                self.orders.wait_for(|orders| orders.releases > now).await.ok()?;
             }
             Some(CallFate::CutAt(_) | CallFate::Slow(_)) | None => {}
         }
