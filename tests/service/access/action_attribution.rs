@@ -1,17 +1,17 @@
-//! Whose key it was: what is done to the jobs of others names it, in the stream of events and in the log.
+//! Actions on jobs name the key of the caller in the event stream and in the log.
 
 use serde_json::{Value, json};
 
 use crate::world::{Client, World, access::key, id_of};
 
-/// What was told of a queue since it came into being, each with whose key it was.
-async fn told(w: &World, queue: &str, count: usize) -> Vec<(String, Value)> {
+/// Type and key of each event of a queue since its creation.
+async fn recorded_events(w: &World, queue: &str, count: usize) -> Vec<(String, Value)> {
     let mut stream = w.listen_after(&format!("?queue={queue}"), &format!("{queue}@0-0-0")).await;
-    let heard = stream.read_events(count).await;
-    heard.iter().map(|event| (event["type"].as_str().expect("a type").to_owned(), event["by"].clone())).collect()
+    let events = stream.read_events(count).await;
+    events.iter().map(|event| (event["type"].as_str().expect("a type").to_owned(), event["by"].clone())).collect()
 }
 
-/// Everything that an operator can do to jobs, once, and a producer's cancel.
+/// Every operator action on jobs, once, and a producer's cancel.
 async fn acts(w: &World, operator: &Client, producer: &Client) {
     let put = async |more: Value| w.enqueue_with(more).await;
     producer.delete(&format!("/jobs/{}", put(json!({ "payload": 1 })).await)).await.is(200);
@@ -28,7 +28,7 @@ async fn acts(w: &World, operator: &Client, producer: &Client) {
     operator.delete("/queues/default?state=waiting").await.is(200);
 }
 
-const TOLD: [(&str, Option<&str>); 17] = [
+const EXPECTED_EVENTS: [(&str, Option<&str>); 17] = [
     ("enqueued", None),
     ("cancelled", Some("web")),
     ("enqueued", None),
@@ -53,10 +53,10 @@ async fn operator_actions_name_their_key_in_events_and_log() {
     let w = World::plan().with_keys(&[("ops", "operator", "*"), ("web", "producer", "*")]).start().await;
     acts(&w, &w.with_credential(&key("ops")), &w.with_credential(&key("web"))).await;
     w.enqueue(4).await;
-    let expected: Vec<_> = TOLD.iter().map(|(kind, by)| ((*kind).to_owned(), json!(by))).collect();
-    assert_eq!(told(&w, "default", TOLD.len()).await, expected);
+    let expected: Vec<_> = EXPECTED_EVENTS.iter().map(|(kind, by)| ((*kind).to_owned(), json!(by))).collect();
+    assert_eq!(recorded_events(&w, "default", EXPECTED_EVENTS.len()).await, expected);
     w.check().await;
-    let said = w.service.output();
+    let log = w.service.output();
     for (action, count, by) in [
         ("cancel", 1, "web"),
         ("reprioritize", 1, "ops"),
@@ -65,13 +65,13 @@ async fn operator_actions_name_their_key_in_events_and_log() {
         ("configure", 1, "ops"),
         ("purge", 2, "ops"),
     ] {
-        let line = said.lines().find(|line| line.contains(&format!("action=\"{action}\"")));
-        let line = line.unwrap_or_else(|| panic!("no line of {action}: {said}"));
+        let line = log.lines().find(|line| line.contains(&format!("action=\"{action}\"")));
+        let line = line.unwrap_or_else(|| panic!("no line of {action}: {log}"));
         for part in ["INFO", "queue=default", &format!("count={count}"), &format!("by=\"{by}\""), "request_id="] {
             assert!(line.contains(part), "{part}: {line}");
         }
     }
-    assert!(!said.contains(&key("ops")) && !said.contains(&key("web")));
+    assert!(!log.contains(&key("ops")) && !log.contains(&key("web")));
 }
 
 #[tokio::test]
@@ -79,8 +79,8 @@ async fn actions_without_access_control_name_no_key() {
     let w = World::start().await;
     acts(&w, &w, &w).await;
     w.enqueue(4).await;
-    let expected: Vec<_> = TOLD.iter().map(|(kind, _)| ((*kind).to_owned(), Value::Null)).collect();
-    assert_eq!(told(&w, "default", TOLD.len()).await, expected);
+    let expected: Vec<_> = EXPECTED_EVENTS.iter().map(|(kind, _)| ((*kind).to_owned(), Value::Null)).collect();
+    assert_eq!(recorded_events(&w, "default", EXPECTED_EVENTS.len()).await, expected);
     w.check().await;
 }
 
@@ -97,8 +97,14 @@ async fn expiries_found_by_a_call_are_not_attributed_to_its_key() {
     w.advance_clock(400_000);
     w.with_credential(&key("ops")).delete(&format!("/jobs/{id}")).await.is(200);
     let by = |by: Value| move |kind: &str| (kind.to_owned(), by.clone());
-    let (nobody, ops) = (by(Value::Null), by(json!("ops")));
-    let expected = vec![nobody("enqueued"), nobody("reserved"), nobody("paused"), nobody("expired"), ops("cancelled")];
-    assert_eq!(told(&w, "default", 5).await, expected);
+    let (unattributed, ops) = (by(Value::Null), by(json!("ops")));
+    let expected = vec![
+        unattributed("enqueued"),
+        unattributed("reserved"),
+        unattributed("paused"),
+        unattributed("expired"),
+        ops("cancelled"),
+    ];
+    assert_eq!(recorded_events(&w, "default", 5).await, expected);
     assert_eq!(id_of(&w.job(&id).await), id);
 }

@@ -1,4 +1,4 @@
-//! Callers without a credential: what they may say, and what it may cost.
+//! Limits for callers without a credential.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::world::{Client, World, access::key, eventually};
 
 const KEYS: [(&str, &str, &str); 2] = [("web", "producer", "*"), ("desk", "worker", "*")];
 
-/// Of a form that a reservation has, and nobody's.
+/// A well-formed reservation that does not exist.
 fn made_up(queue: &str, n: usize) -> String {
     format!("{queue}-{n:026}.{n:026}")
 }
@@ -39,17 +39,17 @@ async fn half_a_body(w: &Client, announced: usize, sent: usize, header: &str) ->
         "POST /jobs/complete HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/plain\r\n{header}content-length: {announced}\r\n\r\n"
     );
     socket.write_all(head.as_bytes()).await.expect("open");
-    // Who is refused may be cut while they still send.
+    // A refused caller may be disconnected while it still sends.
     let _ = socket.write_all(&vec![b' '; sent]).await;
     socket
 }
 
 /// The status of what comes, if anything comes soon.
 async fn status(socket: &mut TcpStream) -> Option<u16> {
-    let mut heard = [0; 12];
-    let read = tokio::time::timeout(Duration::from_millis(500), socket.read_exact(&mut heard)).await;
+    let mut received = [0; 12];
+    let read = tokio::time::timeout(Duration::from_millis(500), socket.read_exact(&mut received)).await;
     read.ok()?.ok()?;
-    std::str::from_utf8(&heard[9..]).ok()?.parse().ok()
+    std::str::from_utf8(&received[9..]).ok()?.parse().ok()
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn anonymous_settle_of_unknown_queues_runs_no_script() {
             }
         }
     }
-    assert_eq!(scripts_run(&w).await, before, "nothing is run for what is not there");
+    assert_eq!(scripts_run(&w).await, before, "no script runs for unknown queues");
     let figures = w.get("/metrics").await.text();
     assert!(!figures.contains("complete-1") && !figures.contains("extend-1"), "{figures}");
     assert!(figures.contains("intray_transitions_total{queue=\"default\",transition=\"reserved\"}"), "{figures}");
@@ -99,9 +99,9 @@ async fn anonymous_bodies_are_limited_to_their_memory_share() {
     for _ in 0..40 {
         sockets.push(half_a_body(&w, 1 << 20, (1 << 20) - 1, "").await);
     }
-    // Those who are refused hear so, each in their time; the others hear nothing.
+    // Refused callers get an answer; the others get none yet.
     let mut taken: Vec<_> = sockets.iter_mut().collect();
-    eventually("all that are too much are refused", async || {
+    eventually("bodies over the limit are refused", async || {
         let mut silent = Vec::new();
         for socket in std::mem::take(&mut taken) {
             match status(socket).await {
@@ -155,8 +155,8 @@ async fn anonymous_bodies_and_heads_have_size_limits() {
         let chunk = format!("20000\r\n{}\r\n", " ".repeat(0x20000));
         let _ = chunked.write_all(chunk.as_bytes()).await;
     }
-    let said = eventually("it is refused", async || status(&mut chunked).await).await;
-    assert_eq!(said, 413);
+    let logged = eventually("it is refused", async || status(&mut chunked).await).await;
+    assert_eq!(logged, 413);
     let bearer = format!("authorization: Bearer {}\r\n", key("desk"));
     let known = status(&mut half_a_body(&w, 2 << 20, 2 << 20, &bearer).await).await;
     assert_eq!(known, Some(400), "it is read, and no JSON");
@@ -167,7 +167,7 @@ async fn anonymous_bodies_and_heads_have_size_limits() {
     w.check().await;
 }
 
-/// Misses until it is told to stop; answers how often it was before.
+/// Sends unknown reservations until the rate limit; answers the number of calls.
 async fn guess(client: &Client) -> usize {
     for n in 0..5_000 {
         let items: Vec<_> = (0..20).map(|i| complete(&made_up("default", n * 20 + i))).collect();
@@ -178,7 +178,7 @@ async fn guess(client: &Client) -> usize {
         }
         answer.is(200);
     }
-    panic!("nobody minds 100,000 guesses");
+    panic!("100,000 guesses were not limited");
 }
 
 #[tokio::test]
@@ -211,7 +211,7 @@ async fn guesses_from_an_address_do_not_block_valid_settles() {
         });
     }
     while let Some(call) = calls.join_next().await {
-        call.expect("whoever hits a reservation is never refused");
+        call.expect("a valid reservation is never refused");
     }
     guessing.abort();
     let operator = w.post("/jobs/complete", json!([complete(&made_up("default", 1))])).await;
@@ -227,19 +227,19 @@ async fn forwarded_addresses_count_only_from_trusted_proxies() {
         let request = client.without_credential().request("POST", "/jobs/complete");
         request.header("x-forwarded-for", from).json(json!(items).to_string()).send()
     };
-    eventually("one is told", async || (miss(&w, "192.0.2.1", 1).await.status == 429).then_some(())).await;
-    assert_eq!(miss(&w, "192.0.2.1, 192.0.2.2", 2).await.status, 200, "another, whatever it says of others");
+    eventually("the rate limit applies", async || (miss(&w, "192.0.2.1", 1).await.status == 429).then_some(())).await;
+    assert_eq!(miss(&w, "192.0.2.1, 192.0.2.2", 2).await.status, 200, "the last forwarded address counts");
     w.set_flag("--trusted-proxy", "192.0.2.77");
     let (_plain, plain) = w.start_instance().await;
-    let mut told = false;
+    let mut limited = false;
     for n in 0..100 {
-        told |= miss(&plain, &format!("192.0.2.{n}"), n).await.status == 429;
+        limited |= miss(&plain, &format!("192.0.2.{n}"), n).await.status == 429;
     }
-    assert!(told, "anybody can write a header");
+    assert!(limited, "an untrusted header is ignored");
     w.check().await;
 }
 
-/// Proxies write an address in more forms than one; a form that is none is said in the log, and not at every call.
+/// Proxies write addresses in several forms; an invalid form is logged once and not at every call.
 #[tokio::test]
 async fn invalid_forwarded_address_is_logged_once() {
     let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
@@ -248,7 +248,7 @@ async fn invalid_forwarded_address_is_logged_once() {
         let request = stranger.request("POST", "/jobs/complete").header("x-forwarded-for", forwarded);
         request.json(json!([complete(&made_up("default", 1))]).to_string()).send().await
     };
-    let said = || w.service.output().matches("X-Forwarded-For").count();
+    let logged = || w.service.output().matches("X-Forwarded-For").count();
     for understood in ["8.8.8.8:4711", "[2001:db8::1]", "[2001:db8::1]:443", "\"[2001:db8::1]:443\""] {
         call(understood).await;
     }
@@ -257,13 +257,13 @@ async fn invalid_forwarded_address_is_logged_once() {
             call(odd).await;
         }
     }
-    eventually("it is said", async || (said() > 0).then_some(())).await;
-    assert_eq!(said(), 1, "{}", w.service.output());
+    eventually("it is logged", async || (logged() > 0).then_some(())).await;
+    assert_eq!(logged(), 1, "{}", w.service.output());
     assert!(w.service.output().contains("\"unknown\""), "{}", w.service.output());
     w.check().await;
 }
 
-/// Addresses behind a proxy that names ports are told apart: what one misses is not another's.
+/// Failed attempts count for the address without its port.
 #[tokio::test]
 async fn forwarded_addresses_are_compared_without_ports() {
     let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;

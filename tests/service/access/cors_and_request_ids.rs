@@ -1,4 +1,4 @@
-//! Pages: whose may call, what they may read, how they leave.
+//! Origins of pages, their CORS headers and beacons, and request ids.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Keys that are taken away or end and tokens that end while their holders wait, and how long tokens may last.
+//! Keys and tokens that are removed or expire during a call, and the longest lifetime of tokens.
 
 use std::{
     fs,
@@ -19,11 +19,11 @@ fn seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs()
 }
 
-/// Somebody who asks for work in these queues, has looked and sleeps.
+/// Sends a waiting reserve for these queues, and returns when it is asleep.
 async fn sleeps(w: &World, who: &Client, queues: &[&str]) -> Waiter {
     let before = w.script_runs("look").await + w.script_runs("reserve").await;
     let waiter = who.start_reserve(json!({ "queues": queues, "worker": "ann" }));
-    eventually("they look", async || {
+    eventually("the lookups have run", async || {
         (w.script_runs("look").await + w.script_runs("reserve").await >= before + queues.len() as u64).then_some(())
     })
     .await;
@@ -39,7 +39,7 @@ async fn is_shut_out(who: &Client) {
     .await;
 }
 
-/// Nobody has had the job.
+/// The job was never reserved.
 async fn is_still_there(w: &World, id: &str) {
     let job = eventually("it waits", async || {
         let job = w.job(id).await;
@@ -91,7 +91,7 @@ async fn expired_key_ends_its_waits_streams_and_tokens() {
     let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
     let [old, wall, web] = ["old", "wall", "web"].map(|name| w.with_credential(&key(name)));
     let waiter = sleeps(&w, &old, &["default"]).await;
-    let mut told = wall.listen("").await;
+    let mut stream = wall.listen("").await;
     // It is read again within two seconds, and then nothing of the file changes any more.
     let end = jiff::Timestamp::now() + Duration::from_millis(2_500);
     let ending = |name: &str, role: &str| format!("{} until {end}", keys_file_line(name, role, "*"));
@@ -103,7 +103,7 @@ async fn expired_key_ends_its_waits_streams_and_tokens() {
     ];
     fs::write(w.folder().join("keys"), lines.join("\n")).expect("written");
     eventually("the file is read", async || (!wall.get("/me").await.is(200)["until"].is_null()).then_some(())).await;
-    assert!(!waiter.is_answered(), "who has an end now is who they were");
+    assert!(!waiter.is_answered(), "a key with an expiry stays the same key");
     let day = json!({ "worker": "ann", "queues": ["default"], "ttl_ms": 86_400_000 });
     let minted = web.post("/tokens", day).await.is(200);
     let ann = w.with_credential(minted["token"].as_str().expect("a token"));
@@ -112,7 +112,7 @@ async fn expired_key_ends_its_waits_streams_and_tokens() {
     is_shut_out(&old).await;
     assert_eq!(ann.get("/me").await.status, 401, "a token is none any more when the key is none that it is of");
     assert_eq!(old.get("/me").await.refused("unauthorized")["detail"], "the key is past its end");
-    assert_eq!(told.read_to_end().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
+    assert_eq!(stream.read_to_end().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
     let id = w.enqueue(1).await;
     let (answer, _) = waiter.answer().await;
     assert_eq!(answer.status, 401, "{}", answer.text());

@@ -1,4 +1,4 @@
-//! Names that somebody points at this machine, and pages of other sites: neither must drive a service without keys.
+//! Unknown host names and pages of other sites cannot use a service without keys.
 
 use serde_json::json;
 use tokio::{
@@ -8,7 +8,7 @@ use tokio::{
 
 use crate::world::{Answer, World};
 
-/// What a page does that has come by a name of its own: to the browser it is the service's.
+/// A request by DNS rebinding: the browser takes host and origin for the service's own.
 async fn rebound(w: &World, method: &str, path: &str, host: &str) -> Answer {
     let origin = format!("http://{host}");
     w.request(method, path).header("host", host).header("origin", &origin).json(r#"{"payload":1}"#).send().await
@@ -55,7 +55,7 @@ async fn allowed_host_accepts_names_and_a_wildcard() {
     assert_eq!(rebound(&any, "GET", "/queues", "evil.example").await.status, 200);
 }
 
-/// A page that came by a name of its own has no key. So every name will do, unless the operator says which.
+/// A rebound page has no key, so every host is accepted unless the operator lists hosts.
 #[tokio::test]
 async fn host_is_checked_with_keys_only_when_allowed_hosts_are_set() {
     let keyed = World::plan().with_keys(&[]).start().await;
@@ -90,11 +90,11 @@ async fn probes_of_foreign_hosts_get_no_details() {
     }
 }
 
-/// RFC 9112, 3.2.2: then `Host` says nothing.
+/// RFC 9112, section 3.2.2: the service must ignore `Host` then.
 #[tokio::test]
 async fn absolute_target_overrides_the_host_header() {
     let w = World::start().await;
-    let said = async |target: &str, host: &str| {
+    let status_of = async |target: &str, host: &str| {
         let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
         let request = format!("GET {target} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
         socket.write_all(request.as_bytes()).await.expect("open");
@@ -110,7 +110,7 @@ async fn absolute_target_overrides_the_host_header() {
         ("http://localhost:7070/queues", "evil.example", "200"),
         ("http://evil.example/livez", "127.0.0.1", "200"),
     ] {
-        assert_eq!(said(target, host).await, status, "{target} with Host: {host}");
+        assert_eq!(status_of(target, host).await, status, "{target} with Host: {host}");
     }
     w.check().await;
 }
@@ -142,7 +142,7 @@ async fn cross_site_reads_are_refused_without_access_control() {
         }
     }
     w.listen_answer("?queue=default").await;
-    // A link from elsewhere may open a page, and any page may ask whether we are well.
+    // Links from other sites may open pages, and every site may read probes.
     for path in ["/client.js", "/openapi.yaml", "/livez", "/readyz"] {
         assert_eq!(from(&w, path, "cross-site", None).send().await.status, 200, "{path}");
     }
@@ -151,7 +151,7 @@ async fn cross_site_reads_are_refused_without_access_control() {
         assert_eq!(link.send().await.expect("an answer").status(), 200, "{page}");
     }
     let keyed = World::plan().with_keys(&[]).start().await;
-    assert_eq!(from(&keyed, "/queues", "cross-site", None).send().await.status, 200, "whoever has the key may read");
+    assert_eq!(from(&keyed, "/queues", "cross-site", None).send().await.status, 200, "a key allows cross-site reads");
     assert_eq!(json!({ "queues": [], "next": null }), keyed.get("/queues").await.is(200));
     w.check().await;
 }

@@ -1,4 +1,4 @@
-//! Keys that are replaced, and tokens: who makes them, what they fix, how they end.
+//! Reload of keys; creation, limits and rotation of tokens.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ async fn keys_file_is_reloaded_while_the_service_runs() {
     let begin = std::time::Instant::now();
     eventually("the old key does not", async || reserves(&old, 401).await.then_some(())).await;
     assert!(begin.elapsed().as_secs() < 10, "soon: {:?}", begin.elapsed());
-    // What is broken changes nothing, and is said without being shown.
+    // A broken file changes nothing; the log names the line and not its text.
     fs::write(&file, format!("{root}\nsomebody hunter2 * nothing\n")).expect("written");
     eventually("the log says so", async || w.service.output().contains("line 2").then_some(())).await;
     assert!(reserves(&new, 200).await && !w.service.output().contains("hunter2"));
@@ -40,7 +40,7 @@ async fn keys_file_is_reloaded_while_the_service_runs() {
     eventually("the log says so too", async || w.service.output().contains("No such file").then_some(())).await;
     assert!(reserves(&new, 200).await);
     fs::write(&file, root).expect("written");
-    eventually("nobody else is left", async || reserves(&new, 401).await.then_some(())).await;
+    eventually("the new key is removed", async || reserves(&new, 401).await.then_some(())).await;
     w.check().await;
 }
 
@@ -67,7 +67,7 @@ async fn key_and_token_commands_print_working_credentials() {
         .expect("written");
     let bot = w.with_credential(bot);
     eventually("the key counts", async || reserves(&bot, 200).await.then_some(())).await;
-    // It may speak for anybody, and for nobody.
+    // A worker key may use any worker name, or none.
     bot.post("/jobs/reserve", json!({ "worker": "bob" })).await.is(200);
 
     let token = |args: &[&str]| run(program(["token", "--worker", "ann", "--queue", "default"].iter().chain(args)));
@@ -119,7 +119,7 @@ async fn token_sees_only_its_own_workers_reservations() {
         let answer = w.with_credential(&key(who)).get(path).await;
         assert!(answer.status == 200 && !answer.text().contains(&secret), "{who} {path}: {}", answer.text());
     }
-    // The reservation alone settles, whatever credential comes along.
+    // The reservation alone authorizes a settle call.
     let done =
         w.with_credential("nonsense").post("/jobs/complete", json!({ "reservation": held["reservation"] })).await;
     assert_eq!(done.is(200)["state"], "completed");
@@ -218,13 +218,13 @@ async fn logs_and_metrics_contain_no_secrets() {
     ann.get("/workers/ann/reservations").await.is(200);
     ann.post("/jobs/complete", json!({ "reservation": reservation, "result": "a-result" })).await.is(200);
     let metrics = w.get("/metrics").await.text();
-    let said = w.service.output();
-    assert!(said.contains("/jobs/reserve"), "the log is at its most talkative");
+    let output = w.service.output();
+    assert!(output.contains("/jobs/reserve"), "the log has trace level");
     let signature = token.rsplit('.').next().expect("a signature");
     let secret = reservation.rsplit('.').next().expect("a secret");
     for word in [SECRET, "key-of-", &token, signature, secret, "a-payload", "a-result", "a-wrong-key", "in-an-address"]
     {
-        for (where_to, text) in [("the log", &said), ("the figures", &metrics)] {
+        for (where_to, text) in [("the log", &output), ("the figures", &metrics)] {
             assert!(!text.contains(word), "{word} is in {where_to}: {text}");
         }
     }
@@ -260,20 +260,23 @@ async fn auth_failures_show_their_reason_only_in_metrics() {
     let now = jsonwebtoken::get_current_timestamp();
     let other = "another secret that is as long as ours is";
     let refused = [
-        ("unknown_key", key("nobodys")),
+        ("unknown_key", key("unlisted")),
         ("malformed", format!("{}.e30.e30", "eyJhbGciOiJIUzI1NiIsImNyaXQiOlsieCJdfQ")),
         ("bad_signature", signed(other, json!({}))),
-        ("unknown_signer", issued(Algorithm::RS256, "nobodys", json!({}))),
+        ("unknown_signer", issued(Algorithm::RS256, "unlisted", json!({}))),
         ("expired", signed(SECRET, json!({ "exp": now - 60 }))),
         ("not_yet_valid", signed(SECRET, json!({ "nbf": now + 600 }))),
-        ("wrong_issuer", signed(SECRET, json!({ "iss": "somebody" }))),
+        ("wrong_issuer", signed(SECRET, json!({ "iss": "another" }))),
         ("wrong_audience", signed(SECRET, json!({ "aud": "something" }))),
     ];
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     for (_, credential) in &refused {
-        said.push(w.with_credential(credential).post("/jobs/reserve", json!({})).await.refused("unauthorized"));
+        output.push(w.with_credential(credential).post("/jobs/reserve", json!({})).await.refused("unauthorized"));
     }
-    assert!(said.iter().all(|problem| problem["detail"] == said[0]["detail"]), "nobody is told why: {said:?}");
+    assert!(
+        output.iter().all(|problem| problem["detail"] == output[0]["detail"]),
+        "the answers must not differ: {output:?}"
+    );
     w.without_credential().get("/queues").await.refused("unauthorized");
     w.without_credential()
         .request("GET", "/queues")

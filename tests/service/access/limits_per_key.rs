@@ -1,4 +1,4 @@
-//! Limits that all share: a key for some queues fills each of them, and a key for other queues gets what it needs.
+//! Shared limits: one key reaches each limit, and another key still has room.
 
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, net::TcpStream};
@@ -38,7 +38,7 @@ async fn queue_limit_reserves_room_for_other_keys() {
         assert!(refused["detail"].as_str().is_some_and(|text| text.contains("--max-queues")), "{refused}");
         assert!(refused["retry_after_ms"].is_u64());
     }
-    // Not by another's key either, and what is there goes on.
+    // Other keys cannot add a queue either, and existing queues still work.
     assert_eq!((puts(&w, "a-more").await, puts(&a, "a-1").await), (429, 201));
     assert_eq!([puts(&b, "b-1").await, puts(&b, "b-2").await, puts(&b, "b-3").await], [201, 201, 429], "a sixteenth");
     w.patch("/queues/ops", json!({ "paused": true })).await.is(200);
@@ -85,16 +85,16 @@ async fn connection_limit_reserves_room_for_other_keys() {
     })
     .await;
     for refused in crowd.extract_if(.., |waiter| waiter.is_answered()) {
-        let said: Value = refused.answer().await.0.refused("rate-limited");
-        assert!(said["detail"].as_str().is_some_and(|text| text.contains("--max-connections")), "{said}");
-        assert!(said["retry_after_ms"].is_u64());
+        let response: Value = refused.answer().await.0.refused("rate-limited");
+        assert!(response["detail"].as_str().is_some_and(|text| text.contains("--max-connections")), "{response}");
+        assert!(response["retry_after_ms"].is_u64());
     }
     assert!(crowd.len() >= 20, "{} wait", crowd.len());
     let page = waits(own(&w, "pages"), "b-1");
     let b = own(&w, "b");
     assert_eq!(puts(&b, "b-1").await, 201);
     assert_eq!(page.job().await.body["queue"], "b-1");
-    // Of those who came late some are refused; nobody who waits is cut.
+    // Some late callers are refused; no waiting call is cut.
     for refused in crowd.extract_if(.., |waiter| waiter.is_answered()) {
         refused.answer().await.0.refused("rate-limited");
     }
@@ -109,8 +109,8 @@ async fn upload(w: &World, size: usize) -> TcpStream {
         "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer {}\r\ncontent-length: {size}\r\n\r\n",
         key("a")
     );
-    let said = [head.into_bytes(), vec![b' '; size - 1]].concat();
-    drop(stream.write_all(&said).await);
+    let response = [head.into_bytes(), vec![b' '; size - 1]].concat();
+    drop(stream.write_all(&response).await);
     stream
 }
 

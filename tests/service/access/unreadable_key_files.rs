@@ -1,4 +1,4 @@
-//! A file of keys that cannot be read: the service goes on with the keys it has, reads it when it can, and ends when told.
+//! The service keeps its keys while their file cannot be read, reads it again later, and still shuts down.
 
 use std::{
     fs,
@@ -44,16 +44,16 @@ fn beside(keys: &Path, end: &str) -> PathBuf {
 }
 
 impl Guarded {
-    async fn says(&self, words: &str) {
+    async fn wait_for_log(&self, words: &str) {
         eventually(words, async || self.service.output().contains(words).then_some(())).await;
     }
 
-    async fn knows(&self, name: &str) {
+    async fn accepts_key(&self, name: &str) {
         let client = self.client.with_credential(&access::key(name));
         eventually(name, async || (client.get("/queues").await.status == 200).then_some(())).await;
     }
 
-    async fn ends_well(&mut self) {
+    async fn shuts_down_in_time(&mut self) {
         let begin = Instant::now();
         self.service.signal(libc::SIGTERM);
         assert!(self.service.wait_for_exit().await.success());
@@ -66,14 +66,14 @@ async fn keys_file_replaced_by_a_pipe_keeps_the_old_keys() {
     let mut w = guarded().await;
     fs::remove_file(&w.keys).expect("ours");
     pipe(&w.keys);
-    w.says("not a regular file").await;
-    w.knows("root").await;
+    w.wait_for_log("not a regular file").await;
+    w.accepts_key("root").await;
     fs::remove_file(&w.keys).expect("ours");
     fs::write(&w.keys, access::keys_file_line("next", "operator", "*")).expect("a file of keys");
-    w.knows("next").await;
+    w.accepts_key("next").await;
     fs::remove_file(&w.keys).expect("ours");
     pipe(&w.keys);
-    w.ends_well().await;
+    w.shuts_down_in_time().await;
 }
 
 #[tokio::test]
@@ -81,15 +81,15 @@ async fn keys_file_on_a_hung_disk_is_logged_and_reread_later() {
     let mut w = guarded().await;
     fs::write(beside(&w.keys, "dead"), "").expect("written");
     fs::write(&w.keys, access::keys_file_line("next", "operator", "*")).expect("a file of keys");
-    w.says("takes more than 5 s").await;
-    w.knows("root").await;
+    w.wait_for_log("takes more than 5 s").await;
+    w.accepts_key("root").await;
     fs::remove_file(beside(&w.keys, "dead")).expect("ours");
-    w.knows("next").await;
+    w.accepts_key("next").await;
 
     fs::remove_file(beside(&w.keys, "asked")).expect("asked before");
     fs::write(beside(&w.keys, "dead"), "").expect("written");
-    eventually("somebody looks", async || beside(&w.keys, "asked").exists().then_some(())).await;
-    w.ends_well().await;
+    eventually("the service reads the file", async || beside(&w.keys, "asked").exists().then_some(())).await;
+    w.shuts_down_in_time().await;
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! Viewers, who read and change nothing; and what callers are told of themselves.
+//! Viewers read and change nothing; `/me` shows the caller's identity.
 
 use serde_json::json;
 
@@ -14,7 +14,7 @@ async fn viewer_reads_like_an_operator_without_reservations() {
     let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
     w.stop_clock().await;
     let (wall, part) = (w.with_credential(&key("wall")), w.with_credential(&key("part")));
-    let (mut told, mut told_of_part) = (wall.listen("").await, part.listen("?queue=b-1").await);
+    let (mut stream, mut part_stream) = (wall.listen("").await, part.listen("?queue=b-1").await);
     let id = w.enqueue_with(json!({ "payload": 1, "locks": ["l"] })).await;
     w.enqueue_with(json!({ "queue": "b-1", "payload": 1 })).await;
     let batch = id_of(&w.post("/batches", json!({ "jobs": [{ "payload": 1 }] })).await.is(201));
@@ -44,9 +44,9 @@ async fn viewer_reads_like_an_operator_without_reservations() {
     wall.get("/redis").await.is(200);
     let figures = wall.get("/metrics").await;
     assert!(figures.status == 200 && figures.text().contains("intray_jobs"), "{}", figures.text());
-    let heard = told.read_events(3).await;
-    assert!(heard[2]["type"] == "reserved" && !json!(heard).to_string().contains(&secret), "{heard:?}");
-    assert_eq!(told_of_part.read_events(1).await[0]["queue"], "b-1");
+    let events = stream.read_events(3).await;
+    assert!(events[2]["type"] == "reserved" && !json!(events).to_string().contains(&secret), "{events:?}");
+    assert_eq!(part_stream.read_events(1).await[0]["queue"], "b-1");
     let held = wall.get("/workers/ann/reservations").await.is(200)["reservations"].clone();
     assert_eq!(
         (&held[0]["id"], &held[0]["reservation"], held.as_array().map(Vec::len)),
@@ -56,7 +56,7 @@ async fn viewer_reads_like_an_operator_without_reservations() {
     part.get("/workers/ann/reservations?queue=b-1,default").await.refused("forbidden");
     w.with_credential(&key("web")).get("/workers/ann/reservations").await.refused("forbidden");
     wall.delete(&format!("/jobs/{id}?force=true")).await.refused("forbidden");
-    // Of other queues than theirs they are told as anybody is.
+    // Other queues are forbidden, as for every role.
     part.listen_answer("").await.refused("forbidden");
     part.get("/queues/default/jobs").await.refused("forbidden");
     assert_eq!(part.get("/queues").await.is(200)["queues"].as_array().map(Vec::len), Some(1));

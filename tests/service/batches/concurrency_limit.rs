@@ -78,7 +78,7 @@ async fn batch_concurrency_holds_when_workers_crash() {
     }
     let mut lives = 0;
     while w.batch(&id).await["state"] == "sealed" {
-        // Whoever was killed holds a place until the time is up.
+        // A crashed worker holds its slot until the lease expires.
         tokio::time::sleep(Duration::from_millis(5)).await;
         lives += 1;
         if lives % 4 == 0 {

@@ -142,7 +142,7 @@ async fn failed_batch_cannot_requeue_its_dead_jobs() {
     w.post("/jobs/requeue", json!({ "id": held[1].id })).await.wrong_state("dead");
     assert_eq!(w.requeue_all().await, 0);
     w.complete_with(&held[2], "late").await.lost("expired", "dead");
-    assert_eq!(w.job(&held[2].id).await["late_results"][0]["result"], "late", "nobody's work is thrown away");
+    assert_eq!(w.job(&held[2].id).await["late_results"][0]["result"], "late", "late results are kept");
     assert_eq!(w.cancel_batch(&id).await.refused("wrong-state")["batch_state"], "failed");
     assert_eq!(w.batch(&id).await, ended);
     w.check().await;

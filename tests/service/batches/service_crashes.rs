@@ -44,14 +44,14 @@ async fn stalled_batch_creation_is_removed_after_a_minute() {
         w.restart().await;
         let records = w.record_count().await;
         assert!((1..10_000).contains(&records), "killed in the middle: {records}");
-        assert!(w.reserve_all(json!({ "limit": 100 })).await.is_empty(), "nobody gets any of it");
-        assert_eq!(w.get("/batches?queue=default").await.is(200)["batches"], json!([]), "nobody sees any of it");
+        assert!(w.reserve_all(json!({ "limit": 100 })).await.is_empty(), "none of it is reserved");
+        assert_eq!(w.get("/batches?queue=default").await.is(200)["batches"], json!([]), "none of it is listed");
         assert_eq!(w.list_ids("waiting").await, Vec::<String>::new());
         assert_eq!(w.list_ids("blocked").await, Vec::<String>::new());
         assert_eq!(w.queue().await["counts"]["waiting"], 0);
         w.advance_clock(50_000);
         w.sweep().await;
-        assert_eq!(w.record_count().await, records, "somebody may still be at it");
+        assert_eq!(w.record_count().await, records, "the creation may still be running");
         w.check().await;
         w.advance_clock(11_000);
         w.sweep_until("nothing is left", async || w.leftover_keys().await.is_empty()).await;
@@ -175,8 +175,8 @@ async fn due_jobs_of_a_cancelled_batch_end_as_cancelled() {
     w.advance_clock(60_000);
     w.restart().await;
     w.sweep_until("all is cancelled", async || number(&w.batch(&id).await["counts"], "cancelled") == 10_000).await;
-    let told = w.events_of(&member_id(&id, 9_999)).await;
-    assert_eq!(told.last().map(String::as_str), Some("cancelled"), "nothing comes after its end: {told:?}");
+    let events = w.events_of(&member_id(&id, 9_999)).await;
+    assert_eq!(events.last().map(String::as_str), Some("cancelled"), "nothing comes after its end: {events:?}");
     w.check().await;
 }
 

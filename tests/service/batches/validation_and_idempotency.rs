@@ -215,8 +215,8 @@ async fn repeated_call_with_another_traceparent_has_one_effect() {
     let path = format!("/batches/{}/jobs", ids[0]);
     for n in 0..3 {
         let jobs = json!({ "jobs": items(900..1_000), "offset": 900 }).to_string();
-        let said = w.request("POST", &path).header("traceparent", &trace(n)).json(jobs).send().await.is(200);
-        assert_eq!(said["counts"]["total"], 1_000, "try {n}");
+        let batch = w.request("POST", &path).header("traceparent", &trace(n)).json(jobs).send().await.is(200);
+        assert_eq!(batch["counts"]["total"], 1_000, "try {n}");
     }
     assert_eq!(w.job(&member_id(&ids[0], 950)).await["traceparent"], trace(0), "the first that came is kept");
     assert_eq!(w.recounted_batch(&ids[0]).await["counts"]["total"], 1_000);

@@ -13,20 +13,22 @@ async fn bulk_calls_answer_each_item_in_order() {
         (_, 10) => json!({ "payload": n - 1, "priority": 3, "locks": [format!("lock {n}")] }),
         _ => json!({ "payload": n, "locks": [format!("lock {n}")] }),
     };
-    let said = w.post("/jobs", (0..1_000).map(item).collect()).await.is(200);
-    let said = said["jobs"].as_array().expect("jobs");
-    assert_eq!(said.len(), 1_000);
+    let results = w.post("/jobs", (0..1_000).map(item).collect()).await.is(200);
+    let results = results["jobs"].as_array().expect("jobs");
+    assert_eq!(results.len(), 1_000);
     let mut line = Vec::new();
-    for (n, said) in said.iter().enumerate() {
+    for (n, results) in results.iter().enumerate() {
         let before_is_bad = n > 0 && (n - 1) % 7 == 3;
         match (n % 7, n % 11) {
-            (3, _) => assert_contains(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/priority" }] })),
+            (3, _) => {
+                assert_contains(&results["error"], json!({ "status": 422, "errors": [{ "pointer": "/priority" }] }))
+            }
             (_, 10) if !before_is_bad => {
-                assert_eq!((&said["id"], &said["duplicate"]), (line.last().expect("a twin"), &json!(true)))
+                assert_eq!((&results["id"], &results["duplicate"]), (line.last().expect("a twin"), &json!(true)))
             }
             _ => {
-                assert_eq!(said["duplicate"], false, "{n}: {said}");
-                line.push(said["id"].clone());
+                assert_eq!(results["duplicate"], false, "{n}: {results}");
+                line.push(results["id"].clone());
             }
         }
     }
@@ -44,20 +46,22 @@ async fn bulk_calls_answer_each_item_in_order() {
         9 => json!({ "reservation": lost.reservation, "result": n }),
         _ => json!({ "reservation": held[n].reservation, "result": n }),
     };
-    let said = w.post("/jobs/complete", (0..100).map(settle).collect()).await.is(200);
-    let said = said["jobs"].as_array().expect("jobs");
-    assert_eq!(said.len(), 100);
-    for (n, said) in said.iter().enumerate() {
+    let results = w.post("/jobs/complete", (0..100).map(settle).collect()).await.is(200);
+    let results = results["jobs"].as_array().expect("jobs");
+    assert_eq!(results.len(), 100);
+    for (n, results) in results.iter().enumerate() {
         match n % 10 {
-            3 => assert_contains(&said["error"], json!({ "status": 409, "reason": "unknown" })),
-            5 => assert_contains(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reservation" }] })),
-            7 => assert_contains(said, json!({ "id": held[n - 1].id, "state": "completed", "duplicate": true })),
-            8 => assert_contains(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reslut" }] })),
+            3 => assert_contains(&results["error"], json!({ "status": 409, "reason": "unknown" })),
+            5 => {
+                assert_contains(&results["error"], json!({ "status": 422, "errors": [{ "pointer": "/reservation" }] }))
+            }
+            7 => assert_contains(results, json!({ "id": held[n - 1].id, "state": "completed", "duplicate": true })),
+            8 => assert_contains(&results["error"], json!({ "status": 422, "errors": [{ "pointer": "/reslut" }] })),
             9 => assert_contains(
-                &said["error"],
+                &results["error"],
                 json!({ "status": 409, "reason": "cancelled", "job_state": "cancelled" }),
             ),
-            _ => assert_contains(said, json!({ "id": held[n].id, "state": "completed", "duplicate": false })),
+            _ => assert_contains(results, json!({ "id": held[n].id, "state": "completed", "duplicate": false })),
         }
     }
     assert_contains(&w.queue().await["counts"], json!({ "completed": 50, "reserved": 50, "cancelled": 1 }));
@@ -104,22 +108,22 @@ async fn invalid_items_do_not_affect_others_in_the_array() {
             let half = held.iter().map(|held| json!({ "reservation": held.reservation })).take(10);
             let bad = [json!({ "reservation": "x" }), Value::Null];
             let answer = w.post(&format!("/jobs/{call}"), bad.into_iter().chain(half).collect()).await.is(200);
-            let said = answer["jobs"].as_array().expect("jobs");
+            let results = answer["jobs"].as_array().expect("jobs");
             assert_eq!(
-                (said.len(), &said[0]["error"]["status"], &said[1]["error"]["status"]),
+                (results.len(), &results[0]["error"]["status"], &results[1]["error"]["status"]),
                 (12, &json!(422), &json!(422))
             );
             let expected = if call == "fail" { "waiting" } else { "reservation-lost" };
-            for said in &said[2..] {
-                let found = if call == "fail" { &said["state"] } else { &said["error"]["type"] };
-                assert!(found.as_str().is_some_and(|found| found.ends_with(expected)), "{call}: {said}");
+            for results in &results[2..] {
+                let found = if call == "fail" { &results["state"] } else { &results["error"]["type"] };
+                assert!(found.as_str().is_some_and(|found| found.ends_with(expected)), "{call}: {results}");
             }
         }
         taken.extend(held[10..].iter().map(|held| held.id.clone()));
         let rest = held[10..].iter().map(|held| json!({ "reservation": held.reservation })).collect();
         let answer = w.post("/jobs/complete", rest).await.is(200);
-        let said: Vec<_> = answer["jobs"].as_array().expect("jobs").iter().map(id_of).collect();
-        assert_eq!(said, taken[taken.len() - 10..], "in the order of the list");
+        let results: Vec<_> = answer["jobs"].as_array().expect("jobs").iter().map(id_of).collect();
+        assert_eq!(results, taken[taken.len() - 10..], "in the order of the list");
     }
     assert_eq!(w.complete_all().await.len() + taken.len(), ids.len());
     w.check().await;
@@ -148,9 +152,9 @@ async fn items_of_one_reservation_are_applied_in_order() {
         assert_eq!(again.body["draft"], "left last", "a word before the last has overtaken it");
 
         let complete = |result: &str| json!({ "reservation": again.reservation, "result": result });
-        let said = w.post("/jobs/complete", json!([complete(&long_text()), complete("second")])).await.is(200);
-        assert_contains(&said["jobs"][0], json!({ "state": "completed", "duplicate": false }));
-        assert_contains(&said["jobs"][1]["error"], json!({ "reason": "completed" }));
+        let results = w.post("/jobs/complete", json!([complete(&long_text()), complete("second")])).await.is(200);
+        assert_contains(&results["jobs"][0], json!({ "state": "completed", "duplicate": false }));
+        assert_contains(&results["jobs"][1]["error"], json!({ "reason": "completed" }));
     }
     w.check().await;
 }
@@ -165,10 +169,10 @@ async fn large_result_refused_by_full_redis_fails_alone() {
         let result = if n % 2 == 1 { long_text() } else { "short".to_owned() };
         json!({ "reservation": held[n].reservation, "result": result })
     };
-    let said = w.post("/jobs/complete", (0..4).map(complete).collect()).await.is(200);
+    let results = w.post("/jobs/complete", (0..4).map(complete).collect()).await.is(200);
     for n in [0, 2] {
-        assert_contains(&said["jobs"][n], json!({ "id": held[n].id, "state": "completed", "duplicate": false }));
-        assert_contains(&said["jobs"][n + 1]["error"], json!({ "status": 507, "type": "/problems/storage-full" }));
+        assert_contains(&results["jobs"][n], json!({ "id": held[n].id, "state": "completed", "duplicate": false }));
+        assert_contains(&results["jobs"][n + 1]["error"], json!({ "status": 507, "type": "/problems/storage-full" }));
     }
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
     w.complete(&held[1]).await.is(200);

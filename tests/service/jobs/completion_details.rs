@@ -4,11 +4,11 @@ use serde_json::{Value, json};
 
 use crate::world::{World, assert_contains};
 
-/// What the stream told of the job that was completed last.
-async fn told(w: &World) -> Value {
+/// `completed` of the last completion event.
+async fn last_completed_event(w: &World) -> Value {
     let mut stream = w.listen_after("?type=completed", "default@0-0-0").await;
-    let heard = stream.read_events(w.event_count("completed").await).await;
-    heard.last().expect("an event")["completed"].clone()
+    let events = stream.read_events(w.event_count("completed").await).await;
+    events.last().expect("an event")["completed"].clone()
 }
 
 #[tokio::test]
@@ -23,17 +23,17 @@ async fn completed_job_shows_worker_and_hold_time() {
     w.advance_clock(1_000);
     w.complete_with(&held, "fine").await.is(200);
     let job = w.job(&id).await;
-    let said = json!({
+    let expected_details = json!({
         "worker": "ann", "reserved_at": held.body["reserved_at"], "at": job["ended_at"], "held_ms": 5_000, "late": false,
     });
-    assert_eq!(job["completed"], said);
+    assert_eq!(job["completed"], expected_details);
     let list = w.get("/queues/default/jobs?state=completed").await.is(200);
-    assert_eq!(list["jobs"][0]["completed"], said);
-    assert_eq!(told(&w).await, said);
+    assert_eq!(list["jobs"][0]["completed"], expected_details);
+    assert_eq!(last_completed_event(&w).await, expected_details);
 
-    let nobody = w.enqueue(2).await;
+    let by_unnamed = w.enqueue(2).await;
     w.complete(&w.reserve().await).await.is(200);
-    assert_contains(&w.job(&nobody).await["completed"], json!({ "worker": null, "held_ms": 0, "late": false }));
+    assert_contains(&w.job(&by_unnamed).await["completed"], json!({ "worker": null, "held_ms": 0, "late": false }));
     w.check().await;
 }
 
@@ -50,12 +50,12 @@ async fn late_completion_shows_its_own_reservation() {
         }
         assert_eq!(w.complete(&held).await.is(200)["late"], true);
         let job = w.job(&id).await;
-        let said = json!({
+        let expected_details = json!({
             "worker": "ann", "reserved_at": held.body["reserved_at"], "at": job["ended_at"], "held_ms": 400_000,
             "late": true,
         });
-        assert_eq!(job["completed"], said);
-        assert_eq!(told(&w).await, said);
+        assert_eq!(job["completed"], expected_details);
+        assert_eq!(last_completed_event(&w).await, expected_details);
     }
     w.check().await;
 }
@@ -113,7 +113,7 @@ async fn job_shows_reasons_of_its_last_five_reservations() {
     };
     let expected = ["gone home", "no glasses", &long, "lunch", "not my language"];
     assert_eq!(reasons().await, expected.map(|reason| (json!("ann"), json!(reason))));
-    // Who gives it back without a word takes a place among the last five, as every end of a reservation does.
+    // An abandon without a reason counts among the last five too.
     w.abandon(&w.reserve().await).await.is(200);
     w.fail(&w.reserve().await).await.is(200);
     assert_eq!(reasons().await, expected[..3].iter().map(|reason| (json!("ann"), json!(reason))).collect::<Vec<_>>());

@@ -18,8 +18,8 @@ async fn equal_payload_is_a_duplicate_until_the_job_ends() {
 
     let held = w.reserve().await;
     assert_eq!(held.id, first);
-    let said = w.send_enqueue(json!({ "payload": { "a": 1, "b": [1, 2] } })).await.is(200);
-    assert_eq!((&said["state"], &said["duplicate"]), (&json!("reserved"), &json!(true)));
+    let duplicate = w.send_enqueue(json!({ "payload": { "a": 1, "b": [1, 2] } })).await.is(200);
+    assert_eq!((&duplicate["state"], &duplicate["duplicate"]), (&json!("reserved"), &json!(true)));
     w.abandon_with_delay(&held, 5_000).await.is(200);
     assert_eq!(w.send_enqueue(json!({ "payload": { "a": 1, "b": [1, 2] } })).await.is(200)["state"], "delayed");
     w.advance_clock(5_000);
@@ -149,7 +149,7 @@ async fn requeued_job_shares_its_dedupe_key() {
             }
         }
         let fresh = w.send_enqueue(payload.clone()).await;
-        assert_eq!(fresh.status, 201, "{first_ends}: nobody lives any more");
+        assert_eq!(fresh.status, 201, "{first_ends}: both jobs have ended");
         w.delete(&format!("/jobs/{}", id_of(&fresh.json()))).await.is(200);
     }
     w.check().await;

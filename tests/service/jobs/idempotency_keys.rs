@@ -14,10 +14,10 @@ async fn enqueue_idempotency_key_lasts_as_long_as_the_job() {
     w.update_settings(json!({ "retention_ms": 10_000 })).await;
     let body = || json!({ "payload": 1, "dedupe": false });
     let first = keyed(&w, "/jobs", "k", body()).await;
-    let said = first.is(201);
-    let id = id_of(&said);
+    let body_of_first = first.is(201);
+    let id = id_of(&body_of_first);
     let again = keyed(&w, "/jobs", "k", body()).await;
-    assert_eq!((again.is(201), again.header("location")), (said, first.header("location")), "the same answer");
+    assert_eq!((again.is(201), again.header("location")), (body_of_first, first.header("location")), "the same answer");
     assert_eq!(id_of(&keyed(&w, "/jobs", "\"k\"", body()).await.is(201)), id, "quoted or bare");
     assert_eq!(w.queue().await["totals"]["enqueued"], 1);
 

@@ -64,7 +64,7 @@ async fn job_list_filters_by_client_and_worker() {
     let ids = w.enqueue_many((0..12).map(|n| json!({ "payload": n, "client": format!("c {}", n % 2) }))).await;
     let even: Vec<_> = ids.iter().step_by(2).cloned().collect();
     assert_eq!(pages(&w, "client=c%200&limit=2").await, even);
-    assert_eq!(pages(&w, "client=nobody").await, Vec::<String>::new());
+    assert_eq!(pages(&w, "client=unknown").await, Vec::<String>::new());
     let ann = w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
     w.reserve_all(json!({ "worker": "bob", "limit": 2 })).await;
     w.reserve_all(json!({ "limit": 2 })).await;
@@ -125,7 +125,7 @@ async fn worker_list_shows_reserved_jobs_without_secrets() {
     w.advance_clock(10_000);
     let ann = w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
     w.reserve_with(json!({ "queues": ["other"], "worker": "ann" })).await;
-    let nobody = w.reserve().await;
+    let unnamed = w.reserve().await;
     let answer = w.get("/queues/default/workers").await;
     assert!(!answer.text().contains(&ann[0].reservation), "never the reservation");
     let workers = answer.is(200)["workers"].clone();
@@ -144,7 +144,7 @@ async fn worker_list_shows_reserved_jobs_without_secrets() {
             .clone()
     };
     assert_eq!(of(json!("bob"))[0]["id"], bob.id);
-    assert_eq!(of(Value::Null)[0]["id"], nobody.id);
+    assert_eq!(of(Value::Null)[0]["id"], unnamed.id);
     let left = number(&of(json!("bob"))[0], "expires_in_ms");
     assert!((260_000..=290_000).contains(&left), "{left}");
 
@@ -175,7 +175,7 @@ async fn worker_list_shows_reserved_jobs_without_secrets() {
         assert!(!reservations.text().contains(&ann[0].reservation));
         assert_eq!(reservations.is(200)["reservations"].as_array().expect("a list").len(), 3);
     }
-    assert_eq!(w.get("/workers/a%20nobody/reservations").await.is(200)["reservations"], json!([]));
+    assert_eq!(w.get("/workers/a%20stranger/reservations").await.is(200)["reservations"], json!([]));
     w.check().await;
 }
 
@@ -191,7 +191,7 @@ async fn worker_filter_implies_the_reserved_state() {
     assert_eq!(listed("worker=ann").await, std::slice::from_ref(&held.id));
     assert_eq!(listed("worker=ann&state=reserved").await, [held.id]);
     assert_eq!(listed("worker=bob").await, [""; 0]);
-    assert_eq!(listed("worker=ann&state=waiting").await, [""; 0], "nobody has what waits");
+    assert_eq!(listed("worker=ann&state=waiting").await, [""; 0], "a waiting job has no worker");
     assert_eq!(listed("").await.len(), 2, "what waits");
     w.check().await;
 }

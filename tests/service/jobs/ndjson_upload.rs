@@ -20,8 +20,8 @@ fn lines(answer: &Answer) -> Vec<Value> {
     answer.text().lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// What is said at the end.
-fn told(answer: &Answer) -> Value {
+/// The last line of an answer.
+fn summary(answer: &Answer) -> Value {
     lines(answer).pop().expect("a last line")
 }
 
@@ -41,7 +41,7 @@ async fn ndjson_lines_are_independent_and_keep_their_order() {
     let body = format!(
         "\u{feff}{{\"payload\":1}}\r\n\n  \n{{\"payload\":2}}\nnonsense\n[1]\n{{\"payload\":1}}\n{long}\n{large}\n{{\"payload\":3,\"queue\":\"?\"}}\n{{\"payload\":4}}"
     );
-    let said = lines(&sent(&w, "", None, body.clone()).await);
+    let answers = lines(&sent(&w, "", None, body.clone()).await);
     let expected = [
         json!({ "line": 5, "error": { "status": 400 } }),
         json!({ "line": 6, "error": { "status": 422 } }),
@@ -50,10 +50,13 @@ async fn ndjson_lines_are_independent_and_keep_their_order() {
         json!({ "line": 10, "error": { "status": 422, "errors": [{ "pointer": "/queue" }] } }),
         counted(11, 3, 1, 5),
     ];
-    assert_eq!(said.len(), expected.len(), "{said:?}");
-    said.iter().zip(expected).for_each(|(said, expected)| assert_contains(said, expected));
+    assert_eq!(answers.len(), expected.len(), "{answers:?}");
+    answers.iter().zip(expected).for_each(|(answers, expected)| assert_contains(answers, expected));
     let all = lines(&sent(&w, "?answers=all", None, body).await);
-    assert_eq!(all.iter().filter_map(|said| said["line"].as_u64()).collect::<Vec<_>>(), [1, 4, 5, 6, 7, 8, 9, 10, 11]);
+    assert_eq!(
+        all.iter().filter_map(|answers| answers["line"].as_u64()).collect::<Vec<_>>(),
+        [1, 4, 5, 6, 7, 8, 9, 10, 11]
+    );
     assert_contains(&all[0], json!({ "line": 1, "duplicate": true, "state": "waiting", "queue": "default" }));
     assert_eq!(all[9], counted(11, 0, 4, 5));
     for expected in [1, 2, 4] {
@@ -61,22 +64,22 @@ async fn ndjson_lines_are_independent_and_keep_their_order() {
         assert_eq!(held.body["payload"], expected);
         w.complete(&held).await.is(200);
     }
-    assert_eq!(told(&sent(&w, "", None, "").await), counted(0, 0, 0, 0));
+    assert_eq!(summary(&sent(&w, "", None, "").await), counted(0, 0, 0, 0));
     w.check().await;
 }
 
 #[tokio::test]
 async fn keyed_upload_continues_and_refuses_changed_lines() {
     let w = World::start().await;
-    assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=3)).await), counted(3, 3, 0, 0));
-    assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=5)).await), counted(5, 5, 0, 0));
+    assert_eq!(summary(&sent(&w, "", Some("k"), numbered(1..=3)).await), counted(3, 3, 0, 0));
+    assert_eq!(summary(&sent(&w, "", Some("k"), numbered(1..=5)).await), counted(5, 5, 0, 0));
     let changed = numbered([1, 7, 3, 4, 5, 6]);
-    let said = lines(&sent(&w, "", Some("k"), changed).await);
-    assert_contains(&said[0], json!({ "line": 2, "error": { "type": "/problems/idempotency-key-reused" } }));
-    assert_eq!(said[1], counted(6, 5, 0, 1));
-    // Only what is missing, by somebody who knows where they were.
-    assert_eq!(told(&sent(&w, "?first_line=6", Some("k"), numbered([6, 8])).await), counted(2, 2, 0, 0));
-    assert_eq!(told(&sent(&w, "", Some("other"), numbered(1..=8)).await), counted(8, 1, 7, 0));
+    let answers = lines(&sent(&w, "", Some("k"), changed).await);
+    assert_contains(&answers[0], json!({ "line": 2, "error": { "type": "/problems/idempotency-key-reused" } }));
+    assert_eq!(answers[1], counted(6, 5, 0, 1));
+    // Sends only the missing lines, with their position.
+    assert_eq!(summary(&sent(&w, "?first_line=6", Some("k"), numbered([6, 8])).await), counted(2, 2, 0, 0));
+    assert_eq!(summary(&sent(&w, "", Some("other"), numbered(1..=8)).await), counted(8, 1, 7, 0));
     assert_eq!(w.queue().await["totals"]["enqueued"], 8);
     // A call of one job under the same key is the same as its line.
     let single = w.request("POST", "/jobs").header("idempotency-key", "k").json("{\"payload\":1}").send().await;
@@ -84,7 +87,7 @@ async fn keyed_upload_continues_and_refuses_changed_lines() {
     w.check().await;
 }
 
-/// So many, unless somebody asks for more.
+/// Number of lines; `INTRAY_NDJSON_LINES` overrides it.
 fn size() -> u64 {
     std::env::var("INTRAY_NDJSON_LINES").map_or(2_000, |lines| lines.parse().expect("a number"))
 }
@@ -93,7 +96,7 @@ fn size() -> u64 {
 async fn interrupted_uploads_store_each_job_once() {
     const CUTS: u64 = 20;
     let (w, size) = (World::start().await, size());
-    told(&sent(&w, "", None, numbered(0..1)).await);
+    summary(&sent(&w, "", None, numbered(0..1)).await);
     let memory = async || w.metric("process_resident_memory_bytes").await as u64 >> 10;
     let (before, begin) = (memory().await, std::time::Instant::now());
     let mut most = 0;
@@ -148,16 +151,19 @@ async fn unread_upload_errors_are_limited_and_counted() {
         assert!(upload.send(&"nonsense\n".repeat(200)).await);
     }
     upload.finish().await;
-    let (status, said) = upload.answer().await;
+    let (status, answers) = upload.answer().await;
     assert_eq!(status, 200);
-    assert_contains(said.last().expect("a last line"), json!({ "lines": 2_000, "errors": 2_000, "complete": true }));
-    let listed: usize = said.iter().map(|line| line.to_string().len()).sum();
+    assert_contains(answers.last().expect("a last line"), json!({ "lines": 2_000, "errors": 2_000, "complete": true }));
+    let listed: usize = answers.iter().map(|line| line.to_string().len()).sum();
     assert!((60_000..70_000).contains(&listed), "{listed} bytes");
-    // And who never reads is not read from.
+    // A caller that never reads is not read from.
     let mut mute = Upload::begin(&w, "?answers=all", &[]).await;
     let piece = "nonsense\n".repeat(5_000);
     let sending = async { while mute.send(&piece).await {} };
-    assert!(tokio::time::timeout(std::time::Duration::from_secs(1), sending).await.is_err(), "it goes on for ever");
+    assert!(
+        tokio::time::timeout(std::time::Duration::from_secs(1), sending).await.is_err(),
+        "the upload is not blocked"
+    );
 }
 
 #[tokio::test]
@@ -166,10 +172,10 @@ async fn full_and_forbidden_queues_refuse_only_their_lines() {
     w.update_settings(json!({ "max_jobs": 2 })).await;
     let web = w.with_credential(&key("web"));
     let body = format!("{}{{\"payload\":1,\"queue\":\"other\"}}\n{{\"payload\":1}}\n", numbered(1..=3));
-    let said = lines(&sent(&web, "", None, body).await);
-    assert_contains(&said[0], json!({ "line": 3, "error": { "type": "/problems/queue-full" } }));
-    assert_contains(&said[1], json!({ "line": 4, "error": { "type": "/problems/forbidden" } }));
-    assert_eq!(said[2], counted(5, 2, 1, 2));
+    let answers = lines(&sent(&web, "", None, body).await);
+    assert_contains(&answers[0], json!({ "line": 3, "error": { "type": "/problems/queue-full" } }));
+    assert_contains(&answers[1], json!({ "line": 4, "error": { "type": "/problems/forbidden" } }));
+    assert_eq!(answers[2], counted(5, 2, 1, 2));
     sent(&web, "?answers=none", None, "").await.invalid_by("parameter", &["answers"]);
     sent(&web, "?first_line=0&x=1", None, "").await.invalid_by("parameter", &["first_line", "x"]);
     w.check().await;
@@ -187,9 +193,9 @@ async fn removed_key_ends_its_uploads() {
     })
     .await;
     std::fs::write(w.folder().join("keys"), keys_file_line("root", "operator", "*")).expect("written");
-    let (status, said) = upload.answer().await;
+    let (status, answers) = upload.answer().await;
     assert_eq!(status, 200);
-    assert_contains(&said[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 401 } }));
+    assert_contains(&answers[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 401 } }));
     assert_eq!(talking.status().await, 200);
     talking.line().await;
     assert_contains(&talking.line().await, json!({ "complete": false, "error": { "status": 401 } }));
@@ -208,18 +214,18 @@ async fn upload_reports_unstored_lines_when_redis_is_away() {
     .await;
     w.engine.freeze();
     assert!(upload.send(&numbered(51..=60)).await);
-    let (_, said) = upload.answer().await;
+    let (_, answers) = upload.answer().await;
     w.engine.thaw();
-    let last = said.last().expect("a last line");
+    let last = answers.last().expect("a last line");
     assert_contains(
         last,
         json!({ "lines": 60, "created": 50, "errors": 10, "complete": false, "error": { "status": 503 } }),
     );
-    for (said, n) in said.iter().zip(51..=60) {
-        assert_contains(said, json!({ "line": n, "error": { "type": "/problems/unavailable" } }));
-        assert!(said["error"]["applied"] == "unknown" || said["error"]["applied"] == false, "{said}");
+    for (answers, n) in answers.iter().zip(51..=60) {
+        assert_contains(answers, json!({ "line": n, "error": { "type": "/problems/unavailable" } }));
+        assert!(answers["error"]["applied"] == "unknown" || answers["error"]["applied"] == false, "{answers}");
     }
-    assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=70)).await), counted(70, 70, 0, 0));
+    assert_eq!(summary(&sent(&w, "", Some("k"), numbered(1..=70)).await), counted(70, 70, 0, 0));
     assert_eq!(w.queue().await["totals"]["enqueued"], 70);
     w.check().await;
 }
@@ -235,8 +241,8 @@ async fn shutdown_ends_uploads_with_a_summary() {
     })
     .await;
     other.signal(libc::SIGTERM);
-    let (_, said) = upload.answer().await;
-    assert_contains(&said[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 503 } }));
+    let (_, answers) = upload.answer().await;
+    assert_contains(&answers[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 503 } }));
     assert!(other.wait_for_exit().await.success());
     w.check().await;
 }
@@ -247,6 +253,6 @@ async fn blank_lines_count_for_the_rate_limit() {
     let w = World::plan().with_keys(&[("web", "producer", "*")]).flag("--rate-limit", "4").start().await;
     let web = w.with_credential(&key("web"));
     let begin = std::time::Instant::now();
-    assert_eq!(told(&sent(&web, "", None, " \n".repeat(9_000)).await), counted(9_000, 0, 0, 0));
+    assert_eq!(summary(&sent(&web, "", None, " \n".repeat(9_000)).await), counted(9_000, 0, 0, 0));
     assert!(begin.elapsed() >= std::time::Duration::from_secs(1), "{:?}", begin.elapsed());
 }

@@ -64,8 +64,8 @@ async fn fail_counts_an_attempt_and_keeps_five_errors() {
     for n in 1..=7 {
         let held = w.reserve_as("ann").await;
         assert_eq!(held.number("attempt"), n);
-        let said = w.fail_with(&held, &format!("error {n}")).await.is(200);
-        assert_eq!(said, json!({ "id": id, "state": "waiting", "duplicate": false }));
+        let response = w.fail_with(&held, &format!("error {n}")).await.is(200);
+        assert_eq!(response, json!({ "id": id, "state": "waiting", "duplicate": false }));
         assert_eq!(w.fail_with(&held, &format!("error {n}")).await.is(200)["duplicate"], true);
         assert_eq!(w.score_of(&id).await, place);
     }
@@ -86,8 +86,8 @@ async fn failure_of_the_last_attempt_moves_the_job_to_dead() {
     let place = w.score_of(&id).await;
     w.fail(&w.reserve().await).await.is(200);
     let last = w.reserve().await;
-    let said = w.fail(&last).await.is(200);
-    assert_eq!(said, json!({ "id": id, "state": "dead", "duplicate": false }));
+    let response = w.fail(&last).await.is(200);
+    assert_eq!(response, json!({ "id": id, "state": "dead", "duplicate": false }));
     assert_eq!(w.fail(&last).await.is(200), json!({ "id": id, "state": "dead", "duplicate": true }));
     assert_contains(
         &w.job(&id).await,
@@ -141,7 +141,7 @@ async fn release_returns_jobs_without_an_attempt() {
     let place = w.score_of(&ids[0]).await;
     let held = w.reserve_as("ann").await;
     assert_eq!(w.release(&ids[0]).await, 1);
-    assert_eq!(w.release(&ids[0]).await, 0, "nobody holds it");
+    assert_eq!(w.release(&ids[0]).await, 0, "it has no lease");
     assert_eq!(w.score_of(&ids[0]).await, place);
     assert!(w.has_dedupe_key(&ids[0]).await);
     let counts = json!({ "attempts": 0, "counts": { "released": 1, "expired": 0, "failed": 0, "abandoned": 0 } });

@@ -48,9 +48,9 @@ async fn draft_survives_expiry_for_its_worker_only() {
     let bob = w.reserve_as("bob").await;
     assert_eq!((bob.id.as_str(), &bob.body["draft"]), (id.as_str(), &Value::Null));
     w.abandon(&bob).await.is(200);
-    let nobody = w.reserve().await;
-    assert_eq!(nobody.body["draft"], Value::Null);
-    w.fail(&nobody).await.is(200);
+    let unnamed = w.reserve().await;
+    assert_eq!(unnamed.body["draft"], Value::Null);
+    w.fail(&unnamed).await.is(200);
     assert_eq!(w.reserve_as("ann").await.body["draft"], "ann's work");
     w.check().await;
 }
@@ -154,8 +154,8 @@ async fn grace_keeps_the_lease_until_it_ends() {
     w.stop_clock().await;
     let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
-    let said = w.leave(&held, json!({ "grace_ms": 15_000, "draft": "typed" })).await;
-    assert_contains(&said, json!({ "state": "reserved", "duplicate": false }));
+    let response = w.leave(&held, json!({ "grace_ms": 15_000, "draft": "typed" })).await;
+    assert_contains(&response, json!({ "state": "reserved", "duplicate": false }));
     w.advance_clock(14_999);
     let again = w.reserve_as("ann").await;
     assert_contains(&again.body, json!({ "resumed": true, "draft": "typed", "expires_in_ms": 300_000 }));

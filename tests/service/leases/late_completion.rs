@@ -1,4 +1,4 @@
-//! Completion: in time, late, twice, by somebody who lost the job. A person's work is never thrown away.
+//! Completions: in time, late, repeated, or after the job was lost. No result is discarded.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ async fn completion_keeps_the_result_and_frees_the_dedupe_key() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    let said = w.complete_with(&held, json!({ "ok": true })).await.is(200);
-    assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": false }));
+    let response = w.complete_with(&held, json!({ "ok": true })).await.is(200);
+    assert_eq!(response, json!({ "id": id, "state": "completed", "duplicate": false, "late": false }));
     let job = w.job(&id).await;
     assert_contains(
         &job,
@@ -60,8 +60,8 @@ async fn overdue_completion_counts_before_a_sweep() {
     let held = w.reserve_as("ann").await;
     w.advance_clock(300_000);
     assert_contains(&w.queue().await["reservations"], json!({ "live": 0, "overdue": 1, "soonest_expires_in_ms": 0 }));
-    let said = w.complete_with(&held, "late").await.is(200);
-    assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
+    let response = w.complete_with(&held, "late").await.is(200);
+    assert_eq!(response, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
     assert_contains(&w.job(&id).await, json!({ "state": "completed", "result": "late", "counts": { "expired": 1 } }));
     assert!(!w.has_dedupe_key(&id).await);
     assert_eq!(w.events_of(&id).await.last().map(String::as_str), Some("completed late"));
@@ -77,8 +77,8 @@ async fn late_completion_counts_while_the_job_is_free() {
     let held = w.reserve_as("ann").await;
     w.advance_clock(300_000);
     w.sweep().await;
-    let said = w.complete_with(&held, "late").await.is(200);
-    assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
+    let response = w.complete_with(&held, "late").await.is(200);
+    assert_eq!(response, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
     assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "completed late"]);
     assert_contains(&w.job(&id).await, json!({ "result": "late", "counts": { "handed_out": 1, "expired": 1 } }));
     assert!(!w.has_dedupe_key(&id).await);

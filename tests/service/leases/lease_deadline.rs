@@ -177,7 +177,7 @@ async fn queue_max_attempts_applies_to_jobs_without_their_own() {
     w.advance_clock(300_000);
     assert_eq!(w.sweep().await["dead"], 1);
     assert_eq!((w.state(&own).await, w.state(&queues).await), ("waiting".into(), "dead".into()));
-    assert_eq!(w.state(&without).await, "waiting", "0 is no limit, whatever the queue says");
+    assert_eq!(w.state(&without).await, "waiting", "0 is no limit and overrides the queue");
     w.check().await;
 }
 

@@ -1,4 +1,4 @@
-//! What somebody holds: nobody takes it away by a setting, and it is given again in portions that a page can carry.
+//! Settings never shorten a granted lease, and a resume answers at most a mebibyte of jobs.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ async fn resume_after_lowered_max_hold_keeps_the_deadline() {
     w.advance_clock(1);
     assert_eq!(w.sweep().await["expired"], 1);
     let next = w.reserve_as("ann").await;
-    assert_eq!((&next.id, next.number("expires_in_ms")), (&id, 1_000), "whoever comes now has the new limit");
+    assert_eq!((&next.id, next.number("expires_in_ms")), (&id, 1_000), "a new lease has the new limit");
     w.check().await;
 }
 

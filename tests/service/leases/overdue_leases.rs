@@ -1,4 +1,4 @@
-//! What is overdue: nobody holds it any more, and the background task comes for it in time, whatever else is wrong.
+//! Overdue leases are over at once, and the background task expires them in time, even beside a broken queue.
 
 use std::time::{Duration, Instant};
 

@@ -11,7 +11,7 @@ use crate::world::{
     waiters::MAX_WAIT_MS,
 };
 
-/// Three digits of jobs are there whatever is reserved, so that all answers are equally long.
+/// `remaining` always has three digits, so that all answers are equally long.
 const JOBS: usize = 350;
 const PEERS: usize = 10;
 const RESERVES: usize = 12;

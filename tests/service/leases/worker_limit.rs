@@ -74,7 +74,7 @@ async fn worker_limit_resumes_the_oldest_jobs() {
     assert_eq!(again[2].id, held[2].id, "oldest first");
     let one = w.reserve_as("ann").await;
     assert!(one.id == held[0].id || one.id == held[1].id, "one of the oldest");
-    assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 7, "nobody in particular has no limit");
+    assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 7, "reserves without a worker have no limit");
     w.update_settings(json!({ "worker_limit": 0 })).await;
     for held in &held {
         w.abandon(held).await.is(200);
@@ -276,8 +276,8 @@ async fn aborted_reserve_never_undoes_its_retry() {
             w.events_of(&held.id).await.iter().rev().take(8).collect::<Vec<_>>()
         );
         w.abandon(&held).await.is(200);
-        // What the aborted call may still do, it does now: then nobody holds anything.
-        eventually("nobody holds a job", async || (w.queue().await["counts"]["reserved"] == 0).then_some(())).await;
+        // Waits until the aborted call has ended and no job is reserved.
+        eventually("no job is reserved", async || (w.queue().await["counts"]["reserved"] == 0).then_some(())).await;
     }
     w.check().await;
 }

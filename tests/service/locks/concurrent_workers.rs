@@ -87,8 +87,8 @@ fn no_overlap(events: &[Event], locks: &BTreeMap<String, usize>) {
     assert!(reserved >= 200 && holders.is_empty());
 }
 
-/// When somebody was sent away, there was no lock that nobody held and that somebody in line needed.
-fn nobody_idled(logs: &[Log], locks: &BTreeMap<String, usize>) {
+/// Whenever a worker got no job, every lock was held or had no waiting job.
+fn assert_no_worker_idled(logs: &[Log], locks: &BTreeMap<String, usize>) {
     let holds: Vec<_> = logs.iter().flat_map(|log| &log.holds).collect();
     for lock in 0..5 {
         let mine: Vec<_> = holds.iter().filter(|hold| locks[&hold.id] == lock).collect();
@@ -97,7 +97,7 @@ fn nobody_idled(logs: &[Log], locks: &BTreeMap<String, usize>) {
             let in_line = mine.iter().find(|hold| hold.completed && hold.from > at);
             assert!(
                 is_held || in_line.is_none(),
-                "at {at} lock {lock} was free, {:?} was in line, and somebody was sent away",
+                "at {at} lock {lock} was free, {:?} was in line, but a worker got no job",
                 in_line.map(|hold| &hold.id)
             );
         }
@@ -120,7 +120,7 @@ async fn concurrent_workers_never_share_a_lock_or_idle() {
     assert_eq!((done.len(), done.iter().collect::<BTreeSet<_>>().len()), (200, 200), "each is done once");
     assert!(logs.iter().any(|log| !log.nothing.is_empty()), "there were more consumers than locks");
     no_overlap(&w.events().await, &locks);
-    nobody_idled(&logs, &locks);
+    assert_no_worker_idled(&logs, &locks);
     w.check().await;
 }
 

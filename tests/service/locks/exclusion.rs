@@ -38,9 +38,9 @@ async fn freed_lock_goes_to_the_first_parked_job() {
     let mut ids = Vec::new();
     for priority in [60, 50, 50, 10] {
         let job = json!({ "payload": ids.len(), "priority": priority, "locks": ["site"] });
-        let said = w.send_enqueue(job).await.is(201);
-        assert_eq!(said["state"], "blocked", "the lock is busy");
-        ids.push(crate::world::id_of(&said));
+        let response = w.send_enqueue(job).await.is(201);
+        assert_eq!(response["state"], "blocked", "the lock is busy");
+        ids.push(crate::world::id_of(&response));
     }
     let twin = w.send_enqueue(json!({ "payload": 0 })).await.is(200);
     assert_eq!((&twin["id"], &twin["state"]), (&json!(ids[0]), &json!("blocked")), "a twin in line is a twin");
@@ -98,7 +98,7 @@ async fn lock_is_held_exactly_as_long_as_the_lease() {
     assert_eq!((&taken.id, w.state(&id).await.as_str()), (&second, "dead"), "a reserve needs no sweep for it");
     assert_eq!(w.complete(&held).await.is(200)["late"], true);
     assert_contains(&w.locks().await[0], json!({ "lock": "site", "id": second, "worker": "bob" }));
-    assert_eq!(w.state(&third).await, "blocked", "who comes late frees nobody else's lock");
+    assert_eq!(w.state(&third).await, "blocked", "a late completion does not free another lease's lock");
     w.complete(&held).await.is(200);
     assert_eq!(w.empty_reason(json!({})).await, "blocked");
     w.check().await;
@@ -122,7 +122,7 @@ async fn job_takes_all_its_locks_or_none() {
     assert_eq!(w.empty_reason(json!({})).await, "blocked", "one of its two is free now");
     assert_eq!(holders().await, [json!(right)], "and is not taken for it");
     let passing = w.enqueue_locked("l again", &["l"]).await;
-    assert_eq!(w.reserve().await.id, passing, "so whoever needs only that one has it");
+    assert_eq!(w.reserve().await.id, passing, "so a job that needs only this lock gets it");
     w.check().await;
     w.complete(&held[1]).await.is(200);
     assert_eq!(w.empty_reason(json!({})).await, "blocked");
@@ -223,7 +223,7 @@ async fn locks_are_separate_per_queue() {
     assert_eq!(
         w.reserve_with(json!({ "queues": ["a", "b"] })).await.id,
         free,
-        "what is blocked here keeps nobody from there"
+        "a blocked job does not hide other queues"
     );
     assert_eq!(w.empty_reason(json!({ "queues": ["b", "a"] })).await, "blocked");
     w.check().await;

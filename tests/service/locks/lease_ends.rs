@@ -1,4 +1,4 @@
-//! In whatever order jobs stand at their locks, and however one that is out ends: nobody who waits is stranded.
+//! Every end of a lease frees its locks for waiting jobs, in every order of the queue.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -7,7 +7,7 @@ use tokio::{io::AsyncWriteExt, net::TcpStream};
 
 use crate::world::{Fault, ReservedJob, World, batch_verbs::assert_locks_unique, eventually};
 
-/// How somebody's hold on a job ends.
+/// How a lease ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Complete,
@@ -108,14 +108,14 @@ async fn reserve_and_vanish(w: &World, first: &str) {
     tokio::time::sleep(Duration::from_millis(300)).await;
     w.proxy().set_fault(Fault::None);
     eventually("the jobs are given back", async || {
-        let told = w.events_of(first).await;
-        told.ends_with(&["reserved".to_owned(), "abandoned undelivered".to_owned()]).then_some(())
+        let events = w.events_of(first).await;
+        events.ends_with(&["reserved".to_owned(), "abandoned undelivered".to_owned()]).then_some(())
     })
     .await;
 }
 
 /// One of the jobs that are out ends in this way; then everything is worked off, one by one.
-async fn nobody_is_stranded(w: &World, ending: Ending, order: [&[&str]; 3], nth: usize) {
+async fn assert_no_job_is_stranded(w: &World, ending: Ending, order: [&[&str]; 3], nth: usize) {
     let case = format!("{ending:?} of number {nth} of those out, in the order {order:?}");
     let mut ids = Vec::new();
     for locks in order {
@@ -168,7 +168,7 @@ async fn every_lease_end_frees_its_locks_for_waiters() {
         for order in ORDERS {
             let outs = if ending == Ending::Undelivered { 1 } else { out_at_first(order) };
             for nth in 0..outs {
-                nobody_is_stranded(&w, ending, order, nth).await;
+                assert_no_job_is_stranded(&w, ending, order, nth).await;
             }
         }
         let queue = w.queue().await;

@@ -77,7 +77,7 @@ async fn lock_list_shows_holder_times_and_parked_count() {
     w.get("/queues/default/locks").await.refused("unknown-queue");
     let both = w.enqueue_with(json!({ "payload": 0, "locks": ["b", "a"], "lease_ms": 60_000 })).await;
     let other = w.enqueue_locked(1, &["c"]).await;
-    assert_eq!(w.locks().await.len(), 0, "nobody holds anything");
+    assert_eq!(w.locks().await.len(), 0, "no lock is held");
     let ann = w.reserve_as("ann").await;
     w.advance_clock(10_000);
     let unnamed = w.reserve().await;
@@ -91,8 +91,8 @@ async fn lock_list_shows_holder_times_and_parked_count() {
     assert_eq!(answer.is(200)["server_time"], unnamed.body["reserved_at"]);
     let locks = w.locks().await;
     let until = |held: &Value| number(held, "expires_in_ms");
-    let told: Vec<_> = locks.iter().map(|held| (held["lock"].clone(), until(held), number(held, "blocked"))).collect();
-    assert_eq!(told, [(json!("a"), 50_000, 3), (json!("b"), 50_000, 0), (json!("c"), 300_000, 1)]);
+    let shown: Vec<_> = locks.iter().map(|held| (held["lock"].clone(), until(held), number(held, "blocked"))).collect();
+    assert_eq!(shown, [(json!("a"), 50_000, 3), (json!("b"), 50_000, 0), (json!("c"), 300_000, 1)]);
     for held in &locks[..2] {
         assert_contains(held, json!({ "id": both, "worker": "ann", "reserved_at": ann.body["reserved_at"] }));
     }
@@ -102,7 +102,7 @@ async fn lock_list_shows_holder_times_and_parked_count() {
 
     let only = async |name: &str| w.get(&format!("/queues/default/locks?lock={name}")).await.is(200)["locks"].clone();
     assert_contains(&only("c").await, json!([{ "lock": "c", "id": other, "blocked": 1 }]));
-    assert_eq!(only("free").await, json!([]), "nobody holds it");
+    assert_eq!(only("free").await, json!([]), "it is not held");
     assert_eq!(only("nonsense").await, json!([]));
     w.get("/queues/default/locks?lock=").await.invalid_by("parameter", &["lock"]);
     w.get("/queues/default/locks?limit=0").await.invalid_by("parameter", &["limit"]);
@@ -110,8 +110,8 @@ async fn lock_list_shows_holder_times_and_parked_count() {
     w.get("/queues/nowhere/locks").await.refused("unknown-queue");
     w.extend(&unnamed).await.is(200);
     w.complete(&ann).await.is(200);
-    let told: Vec<_> = w.locks().await.iter().map(|held| held["lock"].clone()).collect();
-    assert_eq!(told, ["c"], "a lock that is free is in no list, whoever is next");
+    let shown: Vec<_> = w.locks().await.iter().map(|held| held["lock"].clone()).collect();
+    assert_eq!(shown, ["c"], "a free lock is not listed");
     w.check().await;
 }
 

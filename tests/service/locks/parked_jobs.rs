@@ -1,5 +1,4 @@
-//! A thousand jobs behind one lock are no matter to whoever needs another: the next free job comes with the first call, and
-//! as fast as ever.
+//! Thousands of jobs parked at one lock do not slow down reserves of other jobs.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Customers with a job each, the usual case: all of them have the same turn, and whoever came first is served first.
+//! Clients with one job each, the usual case: they have equal turns, and the first to arrive is served first.
 
 use serde_json::{Value, json};
 
@@ -115,7 +115,7 @@ async fn waiting_list_matches_the_serving_order() {
     loop {
         let page = w.get(&path).await.is(200);
         listed.extend(page["jobs"].as_array().expect("jobs").iter().map(id_of));
-        // Whoever was seen last leaves the line, and nobody is seen twice or left out for it.
+        // A cancelled cursor job must not repeat or hide other jobs.
         w.cancel(&listed[listed.len() - 1]).await.is(200);
         let Some(next) = page["next"].as_str() else { break };
         path = format!("/queues/default/jobs?state=waiting&limit=3&after={next}");

@@ -1,4 +1,4 @@
-//! Calls that go out together: nobody goes away empty-handed because of the others.
+//! Reserves that share a script do not starve each other.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -31,7 +31,7 @@ async fn grouped_reserves_by_id_leave_jobs_for_others() {
     tokio::time::sleep(Duration::from_millis(200)).await;
     w.proxy().set_fault(Fault::None);
     let given: BTreeSet<_> = calls.join_all().await.into_iter().collect();
-    assert!(given.iter().eq(&ids.into_iter().collect::<BTreeSet<_>>()), "everybody has a job of their own");
+    assert!(given.iter().eq(&ids.into_iter().collect::<BTreeSet<_>>()), "each call has its own job");
     w.check().await;
 }
 

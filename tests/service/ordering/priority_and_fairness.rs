@@ -135,8 +135,8 @@ async fn listed_queues_are_searched_in_order() {
     let answer = w.send_reserve(both()).await.is(200);
     assert_eq!(answer["remaining"], 0);
     assert_eq!(answer["jobs"].as_array().expect("jobs").len(), other.len());
-    let nobody = json!({ "queues": ["urgent", "unheard-of"] });
-    assert_eq!(w.empty_reason(nobody).await, "reserved");
+    let without_jobs = json!({ "queues": ["urgent", "unheard-of"] });
+    assert_eq!(w.empty_reason(without_jobs).await, "reserved");
     assert_eq!(w.empty_reason(json!({ "queues": ["unheard-of"] })).await, "empty");
     w.get("/queues/unheard-of").await.refused("unknown-queue");
     w.check().await;

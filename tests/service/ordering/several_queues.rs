@@ -1,4 +1,4 @@
-//! One reserve over several queues is one call, whatever each of them allows.
+//! A reserve over several queues is one call, also when their limits differ.
 
 use serde_json::{Value, json};
 
@@ -66,7 +66,7 @@ async fn rotate_order_serves_queues_in_turn() {
         w.empty_reason(json!({ "queues": ["elsewhere", "nowhere"], "order": "rotate" })).await;
     }
     assert_eq!(given, queues, "each in its turn");
-    // Behind the first come the others: nobody goes away empty-handed as long as one of them has something.
+    // The other queues follow the first, so that a reserve finds a job in any of them.
     let rest = json!({ "queues": queues, "order": "rotate", "limit": 2 });
     for queue in &queues[1..] {
         w.reserve_with(json!({ "queues": [queue] })).await;

@@ -1,4 +1,4 @@
-//! Turns: picks that pass others over take nobody's, and who leaves the line gives theirs back.
+//! Turns of clients: picks out of order consume none, and cancelled jobs return theirs.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ async fn enqueue_for(w: &World, client: &str, jobs: usize) -> Vec<String> {
     ids
 }
 
-/// The next two that somebody is given have one of this client among them.
+/// One of the next two jobs is of this client.
 async fn assert_next_or_second(w: &World, client: &str) {
     let two = w.reserve_all(json!({ "limit": 2 })).await;
     let clients: Vec<_> = two.iter().map(|held| held.body["client"].clone()).collect();
@@ -66,7 +66,7 @@ async fn reserve_past_many_skipped_jobs_consumes_no_turns() {
         }
         let far = w.reserve_all(json!({ "worker": "ann", "limit": 9 })).await;
         assert_eq!(far.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), ids[many..many + 9]);
-        // Those that were skipped have had their turns, and nobody else has.
+        // Only the skipped jobs have used turns.
         let c = enqueue_for(&w, "c", 3).await;
         w.reserve_with(json!({ "id": c[2] })).await;
         let b = enqueue_for(&w, "b", 1).await;
@@ -155,7 +155,7 @@ async fn returned_turns_keep_a_clients_jobs_in_order() {
 #[tokio::test]
 async fn clients_without_jobs_leave_no_turn_entries() {
     let w = World::start().await;
-    w.enqueue("somebody is always there").await;
+    w.enqueue("always in the queue").await;
     let of_each = |from: usize, more: Value| {
         (from..from + 1_000).map(move |n| {
             let mut job = json!({ "payload": n, "client": format!("client {n}"), "dedupe": false });
@@ -172,7 +172,7 @@ async fn clients_without_jobs_leave_no_turn_entries() {
     }
     w.delete("/queues/default?state=waiting").await.is(200);
     w.delete("/queues/default?state=blocked").await.is(200);
-    w.enqueue("somebody else is there").await;
+    w.enqueue("also in the queue").await;
     for (n, id) in w.enqueue_many(of_each(3_000, json!({}))).await.into_iter().enumerate() {
         if n % 2 == 0 {
             w.set_priority(&id, 10).await.is(200);
@@ -192,7 +192,7 @@ async fn clients_without_jobs_leave_no_turn_entries() {
 #[tokio::test]
 async fn cancelled_batch_returns_its_turns() {
     let w = World::start().await;
-    w.enqueue("somebody is always there").await;
+    w.enqueue("always in the queue").await;
     let batch = w
         .create_batch(json!({ "queue": "default", "client": "of a batch", "priority": 99,
         "jobs": (0..300).map(|n| json!({ "payload": n })).collect::<Vec<_>>() }))

@@ -1,4 +1,4 @@
-//! A peer that speaks HTTP/2 frame by frame: it opens no window by itself, and leaves in any way there is.
+//! A peer that speaks HTTP/2 frame by frame: it opens no window by itself, and can disconnect in several ways.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -37,7 +37,7 @@ pub struct TlsInstance {
     ca: CertificateAuthority,
 }
 
-/// What has come of an answer.
+/// The received part of an answer.
 #[derive(Default)]
 struct Response {
     has_head: bool,
@@ -48,7 +48,7 @@ struct Response {
 pub struct FramePeer {
     socket: TlsStream<TcpStream>,
     next: u32,
-    heard: BTreeMap<u32, Response>,
+    response: BTreeMap<u32, Response>,
 }
 
 /// How a peer leaves.
@@ -56,7 +56,7 @@ pub struct FramePeer {
 pub enum Disconnect {
     /// Resets each stream that it has, and stays connected.
     ResetStreams,
-    /// Says goodbye, and stays connected.
+    /// Sends GOAWAY and stays connected.
     GoAway,
     Close,
     ResetConnection,
@@ -97,7 +97,7 @@ fn fields(method: &str, path: &str) -> Vec<u8> {
 impl FramePeer {
     async fn open(url: &str, authority: &Path, window: usize) -> Self {
         let socket = tls_handshake(url, authority, Some("h2")).await.expect("a handshake");
-        let mut peer = Self { socket, next: 1, heard: BTreeMap::new() };
+        let mut peer = Self { socket, next: 1, response: BTreeMap::new() };
         let window = u32::try_from(window).expect("a window").to_be_bytes();
         let settings = frame(SETTINGS, 0, 0, &[&[0, INITIAL_WINDOW_SIZE], &window[..]].concat());
         peer.send(&[PREFACE, &settings].concat()).await;
@@ -150,7 +150,7 @@ impl FramePeer {
         while !self.heard.entry(stream).or_default().is_complete {
             self.read().await;
         }
-        self.heard.remove(&stream).expect("it was heard").body
+        self.heard.remove(&stream).expect("it was received").body
     }
 
     async fn read(&mut self) {
@@ -169,7 +169,7 @@ impl FramePeer {
         responses.is_complete |= matches!(kind, HEADERS | DATA) && flags & END_STREAM != 0;
     }
 
-    /// Leaves; what is answered has to be kept as long as the peer is to stay connected.
+    /// Disconnects; keep the returned peer as long as it must stay connected.
     pub async fn disconnect(mut self, how: Disconnect) -> Option<Self> {
         match how {
             Disconnect::ResetStreams => {

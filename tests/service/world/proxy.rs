@@ -1,4 +1,4 @@
-//! Stands between the service and Redis, and breaks what it is told to break: connections, or one call of all.
+//! A proxy between the service and Redis that injects faults into connections or into single calls.
 
 mod carry;
 mod injection;
@@ -27,7 +27,7 @@ pub enum Fault {
     None,
     /// Connections are closed as soon as they are made; the open ones stay.
     Refuse,
-    /// Nothing passes, in either direction, and nobody is told.
+    /// Nothing passes in either direction; connections stay open.
     Freeze,
     /// Requests pass, replies are thrown away.
     DropReplies,
@@ -87,7 +87,7 @@ impl Proxy {
         &self.url
     }
 
-    /// Something that was sent has come as far as this and no further.
+    /// Whether a packet is held back by a freeze.
     pub fn is_withholding(&self) -> bool {
         self.shared.withheld.load(Ordering::Relaxed) > 0
     }
@@ -96,22 +96,22 @@ impl Proxy {
         self.shared.orders.send_modify(|orders| orders.fault = fault);
     }
 
-    /// Closes every open connection, in the middle of whatever it is doing.
+    /// Closes every open connection at once.
     pub fn cut_connections(&self) {
         self.shared.orders.send_modify(|orders| orders.cuts += 1);
     }
 
-    /// This becomes of the nth call of a script from now on.
+    /// Applies a fault to the nth call of a script from now on.
     pub fn inject(&self, script: &str, nth: usize, fate: CallFate) {
         self.shared.injections.set(Some(script), nth, 1, fate);
     }
 
-    /// This becomes of each nth call of any script from now on, until it has become of so many.
+    /// Applies a fault to every nth call of any script, at most so many times.
     pub fn inject_each(&self, nth: usize, most: usize, fate: CallFate) {
         self.shared.injections.set(None, nth, most, fate);
     }
 
-    /// What is held goes on its way.
+    /// Releases held calls.
     pub fn release_held(&self) {
         self.shared.orders.send_modify(|orders| orders.releases += 1);
     }
