@@ -211,11 +211,7 @@ async fn foreign_ids_get_the_same_answer_as_missing_ones() {
         let ask = async |client: &Client, job: &str, batch: &str| {
             let fill = |text: &str| text.replace("{job}", job).replace("{batch}", batch);
             let request = client.request(method, &fill(path));
-            let body = if body.is_null() { None } else { Some(fill(&body.to_string())) };
-            match body {
-                Some(body) => request.json(body).send().await,
-                None => request.send().await,
-            }
+            if body.is_null() { request } else { request.json(fill(&body.to_string())) }.send().await
         };
         let (elses, none) = (ask(&client, &there, &batch).await, ask(&client, &no_job, &no_batch).await);
         assert_eq!(elses.status, 404, "{method} {path}: {}", elses.text());
