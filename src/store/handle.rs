@@ -2,25 +2,19 @@
 
 use std::sync::Arc;
 
+use intray_redis::{Args, DiskShortage, Durability, Fault, Links, Servers};
 use redis::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    fault::Fault,
     keys::Keys,
     lanes::{Lanes, Sweep},
     layout::{
         epoch::Epoch,
         registry::{Owners, Registry},
     },
-    redis::{
-        args::Args,
-        hints::{Hint, Source, Wanted},
-        link::{Durability, Room},
-        links::Links,
-        server::Servers,
-    },
+    redis::hints::{Hint, Source, Wanted},
     runner::Runner,
     script::Scripts,
     transition::{self, Grouped, Transition},
@@ -43,12 +37,12 @@ pub(super) struct Parts {
 
 impl Queues {
     pub(super) fn open(
-        (servers, room, durability): (Servers, Option<Room>, Durability),
+        (servers, disk, durability): (Servers, Option<DiskShortage>, Durability),
         prefix: &str,
         sweep: Sweep,
     ) -> Self {
         let (scripts, keys) = (Scripts::load(), Keys::new(prefix));
-        let link = Links::new(servers, (room, durability), &scripts, &keys.trial());
+        let link = Links::new(servers, disk, durability, scripts.for_redis(&keys.trial()));
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
         let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));
@@ -60,14 +54,14 @@ impl Queues {
     /// stopped.
     pub async fn mind_redis(self, stop: CancellationToken) {
         let runner = &self.parts.runner;
-        let complaints = runner.complaints.follow_up(stop.clone());
-        tokio::join!(runner.link.mind(stop.clone()), complaints, self.mind_epoch(stop));
+        let log_limiter = runner.log_limiter.flush_until(stop.clone());
+        tokio::join!(runner.link.maintain(stop.clone()), log_limiter, self.mind_epoch(stop));
     }
 
     /// Hears the hints of the wanted queues until it is stopped, whatever becomes of its connection.
     pub async fn listen(&self, wanted: &Wanted, hints: mpsc::UnboundedSender<Hint>, stop: CancellationToken) {
         let runner = &self.parts.runner;
-        let source = Source { links: &runner.link, keys: &runner.keys, complaints: &runner.complaints };
+        let source = Source { links: &runner.link, keys: &runner.keys, log_limiter: &runner.log_limiter };
         source.listen(wanted, hints, stop).await;
     }
 

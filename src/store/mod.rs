@@ -3,7 +3,6 @@
 //! An outcome is not an error: each method answers with what became of the job, and [`Fault`] is left for a machine that
 //! is broken. Each transition has a file here and its twin in `lua/`.
 
-mod fault;
 mod handle;
 mod keys;
 mod lanes;
@@ -20,7 +19,10 @@ mod transitions;
 mod upkeep;
 mod views;
 
-pub use fault::{Applied, Fault, MOVED, MOVING, UNCONFIRMED, UNSYNCED, UNWRITABLE};
+pub use intray_redis::{
+    ANSWER_TIMEOUT, Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,
+    SyncRequests, UNCONFIRMED, UNSYNCED, UNWRITABLE,
+};
 pub use handle::Queues;
 pub use layout::{
     batch::{Batch, StateCounts},
@@ -33,12 +35,8 @@ pub use layout::{
     task::{Delay, Task},
 };
 pub use redis::{
-    address::Certificates,
     hints::{Hint, Wanted},
-    link::{Disk, Durability, Room},
-    login::Login,
-    sentinel::Wanted as WantedPrimary,
-    server::{Server, Servers},
+    move_marker::{MOVED, MOVING, is_moved},
 };
 pub use transitions::*;
 pub use upkeep::{
@@ -73,9 +71,8 @@ impl Queues {
         Ok(Self::on(Servers::at(url, Certificates::default())?, prefix, None, Durability::Async))
     }
 
-    /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
-    /// file is known to be whole.
-    pub fn on(servers: Servers, prefix: &str, room: Option<Room>, durability: Durability) -> Self {
-        Self::open((servers, room, durability), prefix, transitions::sweep::turn)
+    /// The same on servers. `disk` is that of a private server: an answer waits until its append to the file is complete.
+    pub fn on(servers: Servers, prefix: &str, disk: Option<DiskShortage>, durability: Durability) -> Self {
+        Self::open((servers, disk, durability), prefix, transitions::sweep::turn)
     }
 }

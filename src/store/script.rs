@@ -10,6 +10,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use intray_redis::{Args, SourceText};
 use redis::Value;
 
 use self::source::{Sources, Text, header};
@@ -110,6 +111,14 @@ impl Scripts {
         Self { library, all }
     }
 
+    /// The library for Redis; its probe reads a queue that never exists.
+    pub(crate) fn for_redis(&self, trial_key: &str) -> intray_redis::Library {
+        let probe = self.named("due", false);
+        let mut keys = Args::default();
+        probe.keys.iter().for_each(|_| _ = keys.push(trial_key));
+        intray_redis::Library::new(self.library.text.code.clone(), &probe.function, &keys)
+    }
+
     /// The file that is called so; where it is for what is small, `is_large` asks for the one of the rest.
     pub(crate) fn named(&self, name: &str, is_large: bool) -> &Script {
         let found = self.all.binary_search_by(|script| (script.name, script.is_large).cmp(&(name, is_large)));
@@ -176,26 +185,44 @@ impl Script {
         })
     }
 
-    /// Whether all of its answers are bare words, of a script that says so where it has nothing to give: what it may have
-    /// written then is nothing that anybody was told of.
-    pub(crate) fn gives_nothing(&self, answer: &Value) -> bool {
+}
+
+impl intray_redis::Script for Script {
+    fn function(&self) -> &str {
+        &self.function
+    }
+
+    fn source(&self) -> SourceText<'_> {
+        let Alone { text, sha } = self.alone();
+        SourceText { code: &text.code, sha }
+    }
+
+    fn writes(&self) -> bool {
+        self.writes
+    }
+
+    fn grows(&self) -> bool {
+        self.grows
+    }
+
+    /// A reserve without a job answers one bare word per item. What it may have written then was given to no caller.
+    fn gives_nothing(&self, reply: &Value) -> bool {
         let is_bare = |item: &Value| match item {
             Value::BulkString(word) => !word.contains(&b' '),
             Value::Array(words) => words.len() == 1,
             _ => false,
         };
-        // What is said for all stands before the items.
-        self.name == GIVES && matches!(answer, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
+        // The first element is common to all items.
+        self.name == GIVES && matches!(reply, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
     }
 
-    /// A complaint of Redis's about this script, by the file and its line.
-    pub(crate) fn explain(&self, complaint: &str) -> String {
-        let text = if complaint.contains("user_function:") { &self.library.text } else { &self.alone().text };
-        text.explain(complaint)
+    fn explain(&self, message: &str) -> String {
+        let text = if message.contains("user_function:") { &self.library.text } else { &self.alone().text };
+        text.explain(message)
     }
 }
 
-/// It gives something away, or says in a word why not.
+/// The script that hands out jobs.
 const GIVES: &str = "reserve";
 /// What each call begins with.
 const OPEN: &str = "base/call";

@@ -46,7 +46,7 @@ impl Queues {
     /// full, while others serve.
     pub async fn is_of_all(&self, fault: &Fault) -> bool {
         let runner = &self.parts.runner;
-        fault.is_elsewhere() || !runner.link.any_serves(&runner.keys.registry()).await
+        is_moved(fault) || !runner.link.any_serves(&runner.keys.registry()).await
     }
 
     /// A node of several is away: that is no answer for the others.

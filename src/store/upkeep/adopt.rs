@@ -107,7 +107,7 @@ impl Queues {
     fn put_aside(&self, key: &str) -> Result<String, LayoutError> {
         let link = &self.parts.runner.link;
         let names = [format!("{key}:adopted"), format!("{{{key}}}:adopted")];
-        let here = names.into_iter().find(|name| link.share_a_server(key, name));
+        let here = names.into_iter().find(|name| link.share_a_slot(key, name));
         here.ok_or_else(|| LayoutError::Refused(format!("{key} cannot be put aside on its node: rename it first")))
     }
 

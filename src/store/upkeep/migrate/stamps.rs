@@ -75,7 +75,7 @@ impl<'q> Stamps<'q> {
     /// text last, so that all of this may be done again.
     async fn take_registry(&self, old: String, new: String) -> Result<(), Fault> {
         let link = &self.queues.parts.runner.link;
-        if link.share_a_server(&old, &new) {
+        if link.share_a_slot(&old, &new) {
             return self.run(&[old, new], &["registry"]).await.map(drop);
         }
         let kind = link.plain(redis::cmd("TYPE").arg(&old)).await?;
