@@ -13,13 +13,13 @@ use std::{
 
 use foldhash::HashMap;
 use futures_util::future::BoxFuture;
+use intray_redis::{Applied, Args, Fault};
 use redis::Value;
 
 use self::ticket::Ticket;
 use super::{
-    fault::{Applied, Fault},
     layout::registry::Registry,
-    redis::{args::Args, read::broken},
+    redis::read::broken,
     runner::Runner,
     script::Script,
     transition::{Entry, Grouped, Reply, Retry, Ride},

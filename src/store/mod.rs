@@ -19,11 +19,11 @@ mod transitions;
 mod upkeep;
 mod views;
 
-pub use intray_redis::{
-    ANSWER_TIMEOUT, Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server, Servers,
-    SyncRequests, UNCONFIRMED, UNSYNCED, UNWRITABLE,
-};
 pub use handle::Queues;
+pub use intray_redis::{
+    ANSWER_TIMEOUT, Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server,
+    Servers, SyncRequests, UNCONFIRMED, UNSYNCED, UNWRITABLE,
+};
 pub use layout::{
     batch::{Batch, StateCounts},
     cursor::Cursor,
@@ -36,7 +36,7 @@ pub use layout::{
 };
 pub use redis::{
     hints::{Hint, Wanted},
-    move_marker::{MOVED, MOVING, is_moved},
+    move_marker::is_moved,
 };
 pub use transitions::*;
 pub use upkeep::{

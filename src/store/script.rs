@@ -184,7 +184,6 @@ impl Script {
             Alone { text, sha }
         })
     }
-
 }
 
 impl intray_redis::Script for Script {

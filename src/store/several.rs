@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use super::{
-    fault::{Applied, Fault},
-    handle::Queues,
-};
+use intray_redis::{Applied, Fault};
+
+use super::{handle::Queues, redis::move_marker::is_moved};
 use crate::job::QueueName;
 
 /// For a node that is known to be away: it may just have come back, and nobody waits longer to see.

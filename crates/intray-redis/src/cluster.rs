@@ -138,14 +138,18 @@ impl Cluster {
     /// The map that most nodes report of those that answer soon after the first.
     async fn ask_nodes(&self) -> Result<Vec<SlotRange>, Fault> {
         let asked = self.nodes_and_seeds().into_iter().take(ASKED_NODES.max(self.seeds.len()));
-        let mut answers: FuturesUnordered<_> = asked.map(|link| async move { ask_map(&link, link.plain(redis::cmd("CLUSTER").arg("SLOTS"))).await }).collect();
+        let mut answers: FuturesUnordered<_> = asked
+            .map(|link| async move { ask_map(&link, link.plain(redis::cmd("CLUSTER").arg("SLOTS"))).await })
+            .collect();
         let mut reported = Vec::new();
         let mut why = String::new();
         while reported.is_empty() {
             match answers.next().await {
                 Some(Ok(ranges)) => reported.push(ranges),
                 Some(Err(fault)) => why = fault.why(),
-                None => return Err(Fault::unavailable(&format_args!("no node of the cluster says who has what: {why}"))),
+                None => {
+                    return Err(Fault::unavailable(&format_args!("no node of the cluster says who has what: {why}")));
+                }
             }
         }
         let _ = tokio::time::timeout(GATHER_FOR, async {
@@ -223,10 +227,7 @@ impl SlotMap {
 }
 
 /// The map in a node's reply to `CLUSTER SLOTS`.
-async fn ask_map(
-    link: &Link,
-    reply: impl Future<Output = Result<Value, Fault>>,
-) -> Result<Vec<SlotRange>, Fault> {
+async fn ask_map(link: &Link, reply: impl Future<Output = Result<Value, Fault>>) -> Result<Vec<SlotRange>, Fault> {
     let map = slot_map::parse(&reply.await?, link.server().host());
     map.ok_or_else(|| Fault::Broken("CLUSTER SLOTS was expected".to_owned()))
 }

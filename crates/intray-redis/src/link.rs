@@ -24,7 +24,10 @@ use deadpool_redis::Connection;
 use futures_util::future::BoxFuture;
 use redis::{RedisError, Value};
 
-pub(crate) use self::{error::describe, script_mode::ScriptMode};
+pub use self::{
+    durability::{Durability, SyncRequests},
+    private_disk::DiskShortage,
+};
 use self::{
     durable_connections::{DURABLE_CONNECTIONS, DurableConnections},
     error::{is_broken, is_cut, is_demoted, to_fault},
@@ -32,10 +35,7 @@ use self::{
     route::Route,
     slot::Slot,
 };
-pub use self::{
-    durability::{Durability, SyncRequests},
-    private_disk::DiskShortage,
-};
+pub(crate) use self::{error::describe, script_mode::ScriptMode};
 use crate::{
     fault::Fault,
     script::{Script, ScriptCall},
@@ -145,7 +145,7 @@ impl Link {
         self.pool.connections()
     }
 
-    pub(crate) fn server(&self) -> &Server {
+    pub fn server(&self) -> &Server {
         self.pool.server()
     }
 

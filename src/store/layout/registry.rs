@@ -12,14 +12,14 @@ use std::{
     time::{Duration, Instant},
 };
 
+use intray_redis::{Applied, Args, Fault};
 use redis::Value;
 
 use crate::{
     job::QueueName,
     store::{
-        fault::{Applied, Fault},
         redis::{
-            args::Args,
+            move_marker,
             read::{Fields, word},
         },
         runner::Runner,

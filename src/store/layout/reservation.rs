@@ -1,13 +1,11 @@
 //! How scripts are told which reservation is meant, and how they say that there is no such one any more.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Ending, Reservation, State, ids},
     store::{
-        fault::Fault,
-        redis::{
-            args::Args,
-            read::{Fields, broken},
-        },
+        redis::read::{Fields, broken},
         transition::{Effect, Entry, Ride},
     },
 };

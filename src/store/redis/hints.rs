@@ -158,7 +158,9 @@ impl Source<'_> {
 }
 
 fn config() -> AsyncConnectionConfig {
-    AsyncConnectionConfig::new().set_connection_timeout(Some(RESPONSE_TIMEOUT)).set_response_timeout(Some(RESPONSE_TIMEOUT))
+    AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(RESPONSE_TIMEOUT))
+        .set_response_timeout(Some(RESPONSE_TIMEOUT))
 }
 
 fn log_reconnect(what: &'static str, error: &str, times: u64) {

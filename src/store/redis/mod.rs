@@ -4,7 +4,3 @@ pub(crate) mod hints;
 pub(crate) mod meter;
 pub(crate) mod move_marker;
 pub(crate) mod read;
-
-pub(crate) mod args {
-    pub(crate) use intray_redis::Args;
-}

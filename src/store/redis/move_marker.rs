@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn marker_names_the_stage_and_the_target() {
-        let mark = MoveMarker::parse("switching R1 E2 unix:///a folder/redis.sock\n1 default\n2 other").expect("a mark");
+        let mark =
+            MoveMarker::parse("switching R1 E2 unix:///a folder/redis.sock\n1 default\n2 other").expect("a mark");
         assert_eq!((mark.stage, mark.target.as_str()), (Stage::Switching, "E2"));
         assert_eq!(mark.reason(), "the queues are being moved to unix:///a folder/redis.sock");
         let moved = MoveMarker::parse("left R1 E2 redis+cluster://a:1,b:2").expect("a mark");

@@ -1,13 +1,13 @@
 //! abandon: the holder gives the job back.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Reservation, limits},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
-        redis::args::Args,
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
 };

@@ -1,13 +1,14 @@
 //! complete: the holder reports success.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Reservation, ids, limits},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION},
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
 };

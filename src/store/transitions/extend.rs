@@ -1,13 +1,14 @@
 //! extend: the holder goes on working.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Millis, Reservation, limits},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION, handle},
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
 };

@@ -1,12 +1,12 @@
 //! fail: the holder reports failure.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Reservation, chance},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
-        redis::args::Args,
         transition::{Effect, Grouped, Reply, Ride, Transition},
     },
 };

@@ -1,11 +1,11 @@
 //! record: what was counted goes into the history of the queue, when a minute is over.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::QueueName,
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
 };

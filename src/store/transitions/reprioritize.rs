@@ -1,15 +1,16 @@
 //! reprioritize: an operator moves a job in the line, or many.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{JobId, Name, Priority, QueueName, State, limits},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::{
             cursor::Cursor,
             progress::{MOST, Meant, Progress},
         },
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

@@ -1,15 +1,16 @@
 //! requeue: an operator gives dead jobs another life, and runs delayed ones at once.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{JobId, Name, QueueName, State, limits},
     store::{
-        fault::Fault,
         handle::Queues,
         layout::{
             cursor::Cursor,
             progress::{MOST, Meant, Progress},
         },
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

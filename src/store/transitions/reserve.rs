@@ -4,6 +4,8 @@ mod ask;
 mod parts;
 
 pub use self::parts::Snapshot;
+use intray_redis::{Applied, Args, Fault};
+
 use self::{
     ask::{Ask, Mode},
     parts::{Look, Part, finish},
@@ -12,11 +14,7 @@ use super::undo::Undo;
 use crate::{
     job::{BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reason, Reservation, State, ids::Nonce},
     payload::Json,
-    store::{
-        fault::{Applied, Fault},
-        handle::Queues,
-        redis::{args::Args, read::Fields},
-    },
+    store::{handle::Queues, redis::read::Fields},
 };
 use futures_util::future::BoxFuture;
 

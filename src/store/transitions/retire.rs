@@ -1,9 +1,9 @@
 //! retire: a queue without jobs and settings is let go, with its totals, history and events.
 
+use intray_redis::{Args, Fault};
+
 use crate::store::{
-    fault::Fault,
     handle::Queues,
-    redis::args::Args,
     transition::{Effect, Reply, Transition},
 };
 

@@ -1,12 +1,13 @@
 //! seal: nothing more comes into a batch.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::BatchId,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::batch::Batch,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };

@@ -1,11 +1,11 @@
 //! set: an operator changes the settings of a queue.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Name, QueueName, settings::SettingsPatch},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::args::Args,
         transition::{Effect, Reply, Transition},
     },
 };

@@ -1,5 +1,6 @@
 //! `--adopt` takes over the keys of an older design.
 
+use intray_redis::Fault;
 use redis::Value;
 
 use super::migrate::LayoutError;
@@ -10,7 +11,6 @@ use crate::{
     },
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
         redis::read::{Fields, broken, word},
         transitions::{

@@ -1,5 +1,6 @@
 //! Is this Redis one that jobs are safe in?
 
+use intray_redis::{Fault, Link};
 use redis::Value;
 
 use super::{
@@ -7,11 +8,7 @@ use super::{
     durable,
     migrate::{self, LayoutError},
 };
-use crate::store::{
-    fault::Fault,
-    handle::Queues,
-    redis::{link::Link, read::broken},
-};
+use crate::store::{handle::Queues, redis::read::broken};
 
 /// The oldest Redis whose scripts have flags.
 const OLDEST: u32 = 7;

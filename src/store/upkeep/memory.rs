@@ -1,8 +1,9 @@
 //! Whether the servers have memory enough for what is only kept for reading.
 
+use intray_redis::Fault;
+
 use crate::job::{limits, settings::DEFAULT};
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     retention::Change,
     upkeep::{health::info, servers},

@@ -15,12 +15,13 @@ mod stream;
 mod tally;
 mod target;
 
+use intray_redis::Fault;
+
 use self::{halt::Halt, source::Source, target::Target};
 use super::migrate::{self, LayoutError};
 use crate::{
     job::{QueueName, ids},
     store::{
-        fault::Fault,
         handle::Queues,
         redis::move_marker::{MoveMarker, Stage},
     },
@@ -106,7 +107,7 @@ impl Queues {
         let mut names = Vec::new();
         match &mark {
             Some(mark) if mark.stage != Stage::Draining => {
-                return Err(LayoutError::Refused(format!("it is too late: {}", mark.says())));
+                return Err(LayoutError::Refused(format!("it is too late: {}", mark.reason())));
             }
             Some(mark) => names = self.reopen_all(mark).await.map_err(|halt| LayoutError::Refused(halt.to_string()))?,
             None => migrate::expect_current(self).await?,
@@ -143,9 +144,9 @@ impl Queues {
 
 fn elsewhere(mark: &MoveMarker) -> String {
     match mark.stage {
-        Stage::Moved => mark.says(),
-        Stage::Draining => format!("{}: name that place again, or `intray move --cancel`", mark.says()),
-        Stage::Switching => format!("{}: name that place again", mark.says()),
+        Stage::Moved => mark.reason(),
+        Stage::Draining => format!("{}: name that place again, or `intray move --cancel`", mark.reason()),
+        Stage::Switching => format!("{}: name that place again", mark.reason()),
     }
 }
 

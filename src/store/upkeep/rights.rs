@@ -3,12 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use intray_redis::{Fault, Link};
+
 use super::check::Check;
-use crate::store::{
-    fault::Fault,
-    handle::Queues,
-    redis::hints::may_listen,
-};
+use crate::store::{handle::Queues, redis::hints::may_listen};
 
 /// Where a command of a trial has the key, or the channel.
 const HERE: &str = "<key>";

@@ -5,11 +5,7 @@ use std::{sync::Arc, time::Instant};
 use futures_util::{StreamExt, future::join_all, stream::FuturesUnordered};
 use redis::Cmd;
 
-use super::{
-    Cluster, FRESH, ask_map,
-    slot::SLOTS,
-    slot_map::SlotRange,
-};
+use super::{Cluster, FRESH, ask_map, slot::SLOTS, slot_map::SlotRange};
 use crate::{
     fault::Fault,
     link::{CallError, Link},

@@ -19,7 +19,7 @@ fn hash_tag(key: &[u8]) -> Option<&[u8]> {
 }
 
 /// The slot of a plain command's first key; a command without a key goes to any node.
-pub(super) fn of_command(command: &Cmd) -> Option<u16> {
+pub(crate) fn of_command(command: &Cmd) -> Option<u16> {
     let words: Vec<_> = command.args_iter().take(4).collect();
     let word = |nth: usize| match words.get(nth) {
         Some(Arg::Simple(word)) => Some(*word),

@@ -6,7 +6,7 @@ use super::slot::SLOTS;
 
 /// Consecutive slots and the address of their primary.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SlotSlotRange {
+pub(super) struct SlotRange {
     pub(super) first: u16,
     pub(super) last: u16,
     pub(super) host: String,
@@ -55,7 +55,8 @@ fn host_or<'h>(host: &'h str, asked_host: &'h str) -> &'h str {
 /// The map that most nodes report; of several, the one with the most slots.
 pub(super) fn most_reported(reported: Vec<Vec<SlotRange>>) -> Option<Vec<SlotRange>> {
     let votes = |map: &Vec<SlotRange>| reported.iter().filter(|other| *other == map).count();
-    let covered = |map: &Vec<SlotRange>| map.iter().map(|range| usize::from(range.last - range.first) + 1).sum::<usize>();
+    let covered =
+        |map: &Vec<SlotRange>| map.iter().map(|range| usize::from(range.last - range.first) + 1).sum::<usize>();
     let best = reported.iter().max_by_key(|map| (votes(map), covered(map)))?.clone();
     Some(best)
 }

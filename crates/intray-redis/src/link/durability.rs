@@ -78,8 +78,8 @@ impl Link {
         call: ScriptCall<'_>,
     ) -> Result<Value, CallError> {
         let connection = connections.acquire().await;
-        let connection = connection
-            .ok_or_else(|| CallError::Fault(Fault::unavailable(&"too many changes wait to be confirmed")))?;
+        let connection =
+            connection.ok_or_else(|| CallError::Fault(Fault::unavailable(&"too many changes wait to be confirmed")))?;
         let answer = self.call(Route { slot: Some(connection.slot()), asking }, call).await?;
         if !call.script.gives_nothing(&answer) {
             let start = Instant::now();

@@ -129,7 +129,9 @@ mod tests {
     fn missing_right_is_a_refusal_before_a_script_and_a_fault_in_it() {
         let before = error("NOPERM User intray has no permissions to run the 'fcall' command");
         let in_script = error("NOPERM ACL failure in script: User intray has no permissions to run the 'xadd' command");
-        assert!(refuses_functions(&before) && matches!(to_fault(&before), Fault::Unavailable { applied: Applied::No, .. }));
+        assert!(
+            refuses_functions(&before) && matches!(to_fault(&before), Fault::Unavailable { applied: Applied::No, .. })
+        );
         assert!(!refuses_functions(&in_script) && matches!(to_fault(&in_script), Fault::Broken(_)));
     }
 

@@ -74,9 +74,7 @@ impl Link {
         }
         let source = call.script.source();
         match self.send(route, &call.command("EVALSHA", source.sha)).await {
-            Err(CallError::Redis(e)) if is_not_loaded(&e) => {
-                self.send(route, &call.command("EVAL", source.code)).await
-            }
+            Err(CallError::Redis(e)) if is_not_loaded(&e) => self.send(route, &call.command("EVAL", source.code)).await,
             answer => answer,
         }
     }

@@ -64,11 +64,7 @@ impl Sentinels {
         }
     }
 
-    async fn offset(
-        &self,
-        moves: u64,
-        kept: &mut Option<(u64, MultiplexedConnection)>,
-    ) -> Option<ReplicationOffset> {
+    async fn offset(&self, moves: u64, kept: &mut Option<(u64, MultiplexedConnection)>) -> Option<ReplicationOffset> {
         let mut connection = match kept.take() {
             Some((opened_at, connection)) if opened_at == moves => connection,
             Some(_) | None => {

@@ -1,5 +1,6 @@
 //! One queue is asked for jobs.
 
+use intray_redis::{Args, Fault};
 use redis::Value;
 
 use super::{
@@ -13,12 +14,8 @@ use crate::{
         limits,
     },
     store::{
-        fault::Fault,
         layout::record::{self, Header, Live},
-        redis::{
-            args::Args,
-            read::{Fields, broken, word},
-        },
+        redis::read::{Fields, broken, word},
         transition::{Effect, Entry, Grouped, Reply, Retry, Ride, Transition},
         transitions::undo::Undo,
     },

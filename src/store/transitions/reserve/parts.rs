@@ -1,9 +1,11 @@
 //! What reserve scripts said, queue by queue, made into one answer.
 
+use intray_redis::Fault;
+
 use super::{Handout, ReserveOutcome};
 use crate::{
     job::{Millis, QueueName, Reason, chance::between},
-    store::{fault::Fault, redis::read::Fields, transitions::undo::Undo},
+    store::{redis::read::Fields, transitions::undo::Undo},
 };
 
 /// One queue's part of an answer.

@@ -1,10 +1,10 @@
 //! 0002: from the first layout to the second, a bounded part at a time. It may be cut anywhere and begun again.
 
+use intray_redis::Fault;
 use redis::Value;
 
 use crate::job::QueueName;
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     keys::{HINTS, KEYS},
     redis::read::{Fields, broken, word},

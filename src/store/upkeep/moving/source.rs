@@ -1,14 +1,14 @@
 //! Where the queues are: they are closed, and opened again if nothing comes of it.
 
+use intray_redis::Fault;
 use redis::Value;
 
 use super::{halt::Halt, keys};
 use crate::job::QueueName;
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     redis::{
-        mark::{MoveMarker, Stage},
+        move_marker::{MoveMarker, Stage},
         read::{Fields, broken, word},
     },
 };
@@ -49,7 +49,7 @@ impl Source<'_> {
         let (answer, first, listed) = (text()?, text()?, text()?);
         let Some(found) = Stage::parse(&answer) else {
             return Err(match (answer.as_str(), MoveMarker::parse(&first)) {
-                ("elsewhere", Some(mark)) => Halt::Refused(mark.says()),
+                ("elsewhere", Some(mark)) => Halt::Refused(mark.reason()),
                 _ => Halt::Taken,
             });
         };

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use intray_redis::Fault;
+
 use super::{Moved, Moving, carry::Way, disk, halt::Halt, keys, page::Kind, source::Source, tally::Tally};
 use crate::job::QueueName;
-use crate::store::{
-    fault::Fault, handle::Queues, redis::move_marker::Stage, redis::read::Fields, upkeep::migrate::LayoutError,
-};
+use crate::store::{handle::Queues, redis::move_marker::Stage, redis::read::Fields, upkeep::migrate::LayoutError};
 
 /// Copied once more while they are in use, as long as a round took longer and wrote more: then much may have changed
 /// meanwhile. And so often at most.
