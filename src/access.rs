@@ -1,4 +1,4 @@
-//! Who calls and what they may: keys, tokens, roles, queues. No HTTP in here, and no credential ever leaves it.
+//! Authentication and authorization: keys, tokens, roles, queue patterns. Speaks no HTTP; a credential never leaves this module.
 
 mod bad;
 mod caller;
@@ -33,7 +33,7 @@ use crate::files::{self, Watched};
 use crate::job::QueueName;
 pub use crate::job::Role;
 
-/// Who was let in, and by what: it can be asked again whether that still holds. Never printed.
+/// An authenticated caller with their credential, which can be checked again later. Never printed.
 #[derive(Clone)]
 pub struct Pass {
     pub caller: Caller,
@@ -42,7 +42,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A key can be taken away, be given to somebody else or end, a token ends, its issuer's key may go.
+    /// Checks the credential again: a key may be revoked, reassigned or expired, and a token or its issuer's key may expire.
     pub fn is_valid(&self) -> bool {
         let is_still = |control: &Arc<AccessControl>| {
             control.identify(&self.credential).is_ok_and(|now| now.is_same_caller(&self.caller))
@@ -50,10 +50,10 @@ impl Pass {
         self.control.as_ref().is_none_or(is_still)
     }
 
-    /// One call more, of somebody who goes on with one that was let in.
+    /// Counts one more call against the rate limit, for a call that was authenticated once and runs on.
     ///
     /// # Errors
-    /// For how long they call too often.
+    /// How long the caller has to wait.
     pub fn take_rate_permit(&self) -> Result<(), Duration> {
         let Some(rate) = self.control.as_ref().and_then(|control| control.rate.as_ref()) else { return Ok(()) };
         match rate.take(&self.caller.credential, Instant::now()) {
@@ -63,35 +63,35 @@ impl Pass {
     }
 }
 
-/// Why a call is not let in.
+/// Why a call is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessDenied {
-    /// A credential that is none, or is not any more. It is counted which, and said only of a key that has ended.
+    /// The credential is not valid, or not any more. The reason is counted; the caller learns only that a key has expired.
     Bad(InvalidCredential),
     TooMany {
         retry_after_ms: u32,
     },
 }
 
-/// Where credentials come from.
+/// The sources of credentials.
 pub struct CredentialSources {
     pub keys_file: Option<PathBuf>,
     pub jwks_file: Option<PathBuf>,
-    /// The first signs, all verify.
+    /// The first one signs, all of them verify.
     pub secrets: Vec<Vec<u8>>,
-    /// What `iss` must be, and is in our own tokens.
+    /// The `iss` that tokens must have, and that our own tokens get.
     pub issuer: String,
-    /// How far ahead a token of an outside issuer may end.
+    /// The longest remaining lifetime of an outside issuer's token.
     pub max_lifetime: Duration,
-    /// Calls a second of each credential; 0 = no limit.
+    /// Calls a second per credential; 0 = no limit.
     pub rate: u32,
 }
 
-/// A cheap handle. Off, it lets everybody do everything.
+/// A cheap handle. When access control is off, every caller may do everything.
 #[derive(Clone)]
 pub struct Access {
     control: Option<Arc<AccessControl>>,
-    /// Made once, for those who need no credential.
+    /// The caller of a service without access control, made once.
     unrestricted: Caller,
 }
 
@@ -107,10 +107,10 @@ impl Access {
         Self::of(None)
     }
 
-    /// On as soon as there is one source of credentials.
+    /// Access control is on as soon as there is one source of credentials.
     ///
     /// # Errors
-    /// One line for the operator: which file is not what it should be, and where.
+    /// One line for the operator: which file is invalid, and where.
     pub fn open(sources: CredentialSources) -> Result<Self, String> {
         let CredentialSources { keys_file, jwks_file, secrets, issuer, max_lifetime: longest, rate } = sources;
         if keys_file.is_none() && jwks_file.is_none() && secrets.is_empty() {
@@ -121,7 +121,10 @@ impl Access {
         if let Some(keys) =
             keys.as_ref().filter(|keys| keys.now().is_empty() && jwks_file.is_none() && secrets.is_empty())
         {
-            return Err(format!("{}: it holds no key, so that no call is let in: add one (intray key)", keys.names()));
+            return Err(format!(
+                "{}: it holds no key, so every call would be refused: add one (intray key)",
+                keys.names()
+            ));
         }
         let issuers =
             jwks_file.map(|path| Watched::open(vec![path], |texts| KeySet::parse(&texts.concat()))).transpose()?;
@@ -137,10 +140,10 @@ impl Access {
         self.control.is_some()
     }
 
-    /// Who comes with this key or token, if their call is one that may be made now.
+    /// Authenticates a call by its key or token, and counts it against the rate limit.
     ///
     /// # Errors
-    /// Why not.
+    /// Why the call is refused.
     pub fn authenticate(&self, credential: &str) -> Result<Pass, AccessDenied> {
         let Some(control) = &self.control else {
             let caller = self.unrestricted.clone();
@@ -153,23 +156,23 @@ impl Access {
         Ok(Pass { caller, control: self.control.clone(), credential: credential.into() })
     }
 
-    /// Whose key or token it is, for calls that need none. It does not count as a call.
+    /// The owner of a key or token, for calls that need none. Does not count against the rate limit.
     pub fn identify(&self, credential: &str) -> Option<Caller> {
         self.control.as_ref()?.identify(credential).ok()
     }
 
-    /// Whether there are keys for different queues, so that callers have shares of what all need.
+    /// Whether keys have different patterns, so that shared limits are divided between them.
     pub fn has_partitions(&self) -> bool {
         self.keys().is_some_and(|keys| keys.has_partitions())
     }
 
-    /// Which of different keys' patterns a queue belongs to.
+    /// The index of the key pattern that a queue belongs to, where keys have different patterns.
     pub fn partition(&self, queue: &QueueName) -> Option<usize> {
         self.keys()?.partition(queue)
     }
 
-    /// Who pays for what a caller takes: a key for itself. Tokens are many and made at will, so those that one pattern of the keys
-    /// covers pay together, and so do the others of one issuer.
+    /// The account that a caller's use of shared limits is charged to: a key has its own. Tokens are cheap to make, so all tokens
+    /// covered by one key pattern share an account, and so do the other tokens of one issuer.
     pub fn payer(&self, caller: &Caller) -> Arc<str> {
         if caller.key_name().is_some() {
             return caller.credential.clone();
@@ -183,17 +186,17 @@ impl Access {
         self.control.as_ref()?.keys.as_ref().map(Watched::now)
     }
 
-    /// What signs tokens. `None`: there is no secret to do it with.
+    /// Signs tokens. `None`: no secret is configured.
     pub fn signer(&self) -> Option<&Signer> {
         self.control.as_ref()?.tokens.signer()
     }
 
-    /// Reads the files again when they have changed, until `stop`.
+    /// Reloads the files when they change, until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         files::watch("keys", move || self.check_files(), stop).await;
     }
 
-    /// One look at the files; answers how long after it the next one is.
+    /// Checks the files once, and returns the time until the next check.
     fn check_files(&self) -> Duration {
         let control = self.control.as_ref();
         let keys = control.and_then(|control| control.keys.as_ref()).map(Watched::check);

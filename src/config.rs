@@ -1,4 +1,4 @@
-//! What an operator may set: the only reader of arguments and environment. What comes out of here is valid.
+//! Settings: the only reader of arguments and environment variables. Every value that leaves this module is valid.
 
 mod backup;
 mod bulk;
@@ -75,25 +75,25 @@ pub enum Command {
     Migrate(Migrate),
     /// Move all queues to another Redis, and leave this one behind
     Move(Move),
-    /// Copy the data of a private server into a new folder, while it serves or not
+    /// Copy the data of a private server into a new folder, also while it serves
     Backup(Backup),
-    /// Put such a copy into a new data folder, after a look at whether it is whole
+    /// Put such a copy into a new data folder, after a check that it is complete
     Restore(Restore),
     /// Test the configuration and Redis, and say what is wrong
     Check(CheckOptions),
     /// Make a token for a worker, signed by the first secret
     Token(TokenOptions),
-    /// Make an API key: the key itself, then its line for the keys file; or take one away
+    /// Make an API key: prints the key, then its line for the keys file; or rotate or revoke one
     Key(KeyCommand),
-    /// Put the jobs of a file, one a line, into a running service
+    /// Enqueue the jobs of a file, one a line, in a running service
     Import(Import),
     /// Write a queue's jobs as lines or as a table
     Export(Export),
-    /// Show the queues of a running service, live: what waits, how long, how fast it goes, who holds what
+    /// Show the queues of a running service, live: waiting jobs, their age, throughput, who holds what
     Top(Top),
     /// Ask a running service whether it is ready, for a container's HEALTHCHECK
     Healthcheck(Healthcheck),
-    /// Print what a shell needs to complete commands and flags, to be sourced
+    /// Print a shell's completion script for commands and flags
     Completions { shell: clap_complete::Shell },
     /// Print the manual page
     Man,
@@ -115,7 +115,7 @@ pub struct Serve {
     /// An origin whose pages may call, like https://desk.example, or *; repeatable, or a comma list
     #[arg(long, env = "INTRAY_CORS_ORIGIN", value_name = "ORIGIN", value_delimiter = ',')]
     pub cors_origin: Vec<Origin>,
-    /// A header that pages of other origins may send, like sentry-trace, besides those of calls and of W3C's tracing; repeatable, or a comma list
+    /// A header that pages of other origins may send, like sentry-trace, besides those of the API and of W3C tracing; repeatable, or a comma list
     #[arg(long, env = "INTRAY_CORS_HEADER", value_name = "HEADER", value_delimiter = ',')]
     pub cors_header: Vec<HeaderName>,
     #[command(flatten)]
@@ -126,11 +126,11 @@ pub struct Serve {
     /// The public keys of outside issuers of tokens, as a JSON Web Key Set; read again when it changes
     #[arg(long, env = "INTRAY_JWKS_FILE", value_name = "FILE")]
     pub jwks_file: Option<PathBuf>,
-    /// Milliseconds that a token of an outside issuer may last at most, from when it is shown
+    /// The longest remaining lifetime in milliseconds of a token from an outside issuer
     #[arg(long, env = "INTRAY_JWT_MAX_AGE", value_name = "MS", default_value_t = 86_400_000)]
     #[arg(value_parser = value_parser!(u64).range(1_000..=31_536_000_000))]
     pub jwt_max_age: u64,
-    /// Calls a second of each key or token; 0: no limit
+    /// Calls a second for each key or token; 0: no limit
     #[arg(long, env = "INTRAY_RATE_LIMIT", value_name = "N", default_value_t = 0)]
     #[arg(value_parser = value_parser!(u32).range(0..=1_000_000))]
     pub rate_limit: u32,
@@ -140,7 +140,7 @@ pub struct Serve {
     /// Serve a desk to try at /demo
     #[arg(long, env = "INTRAY_DEMO", value_parser = BoolishValueParser::new())]
     pub demo: bool,
-    /// A Host, besides the loopback names, to answer to; * for any; without it any will do where keys or tokens are needed; repeatable, or a comma list
+    /// A Host header to accept besides the loopback names; * for any; with access control any is accepted unless this is set; repeatable, or a comma list
     #[arg(long, env = "INTRAY_ALLOWED_HOST", value_name = "HOST", value_delimiter = ',')]
     pub allowed_host: Vec<HostName>,
     /// Proxies whose X-Forwarded-For names the caller, like 10.0.0.0/8 or 192.0.2.7; repeatable, or a comma list
@@ -150,15 +150,15 @@ pub struct Serve {
     #[arg(long, env = "INTRAY_MAX_CONNECTIONS", value_name = "N", default_value_t = 65_536)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_000_000))]
     pub max_connections: usize,
-    /// Threads that serve; without it one for each processor, but for one where Redis is on this machine
+    /// Threads that serve; default: one for each processor, one fewer where Redis is on this machine
     #[arg(long, env = "INTRAY_THREADS", value_name = "N")]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=1_024))]
     pub threads: Option<usize>,
-    /// Queues that there may be; a call that would bring one more into being is refused
+    /// The most queues; a call that would create one more is refused
     #[arg(long, env = "INTRAY_MAX_QUEUES", value_name = "N", default_value_t = 10_000)]
     #[arg(value_parser = value_parser!(u32).range(1..=1_000_000))]
     pub max_queues: u32,
-    /// Queues that have a label of their own at /metrics, the busiest; the rest are summed as `other`
+    /// How many queues, the busiest, have a label of their own at /metrics; the rest are summed as `other`
     #[arg(long, env = "INTRAY_METRICS_QUEUES", value_name = "N", default_value_t = 200)]
     #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(0..=10_000))]
     pub metrics_queues: usize,
@@ -172,12 +172,12 @@ pub struct Serve {
 pub struct CheckOptions {
     #[command(flatten)]
     pub serve: Serve,
-    /// Print the command that makes a user of Redis with exactly the rights that are needed, and look at nothing
+    /// Print the command that creates a Redis user with exactly the rights that are needed, and check nothing
     #[arg(long)]
     pub acl: bool,
 }
 
-/// What tokens are signed with.
+/// The secrets and the issuer of tokens.
 #[derive(Debug, Args)]
 pub struct Signing {
     /// A secret for tokens, of at least 32 bytes; repeatable, or a comma list: the first signs, all verify
@@ -187,7 +187,7 @@ pub struct Signing {
     #[arg(long, env = "INTRAY_TOKEN_SECRET_FILE", value_name = "FILE", value_delimiter = ',')]
     #[arg(value_parser = SecretFileParser)]
     token_secret_file: Vec<SecretFile>,
-    /// The issuer that tokens must name, and ours do
+    /// The issuer that tokens must name, and that ours get
     #[arg(long, env = "INTRAY_JWT_ISSUER", value_name = "NAME", default_value = "intray")]
     #[arg(value_parser = NonEmptyStringValueParser::new())]
     pub jwt_issuer: String,
@@ -201,7 +201,7 @@ pub struct TokenOptions {
     /// A queue that the worker may work in, or a pattern with *; repeatable, or a comma list
     #[arg(long, required = true, value_delimiter = ',', value_parser = |text: &str| Pattern::parse(text))]
     pub queue: Vec<Pattern>,
-    /// How long it lasts
+    /// How long the token lasts
     #[arg(long, value_name = "MS", default_value_t = limits::TOKEN_DEFAULT_MS)]
     #[arg(value_parser = RangedU64ValueParser::<u32>::new().range(1_000..=86_400_000))]
     pub ttl_ms: u32,
@@ -213,7 +213,7 @@ pub struct TokenOptions {
 pub struct Migrate {
     #[command(flatten)]
     pub store: StoreOptions,
-    /// Say what would be done, and do nothing
+    /// Print what would be done, and change nothing
     #[arg(long)]
     pub dry_run: bool,
     /// Take over the lists NAME and NAME:reserved of the older layout into a queue (default: NAME made valid); repeatable
@@ -246,14 +246,14 @@ impl Cli {
 }
 
 impl Signing {
-    /// The first signs, all verify.
+    /// The first secret signs, all verify.
     pub fn secrets(&self) -> impl Iterator<Item = &TokenSecret> {
         self.token_secret.iter().chain(self.token_secret_file.iter().flat_map(|file| &file.secrets))
     }
 }
 
-/// A container's or a unit's file often sets a variable to nothing and means "none". And help never shows what the
-/// environment holds: a URL can hold a password.
+/// The definition of all flags. A blank variable counts as unset, because files of containers and units often set one to nothing.
+/// Help never shows values of variables: a URL can hold a password.
 fn definition() -> clap::Command {
     let blank = |name: &std::ffi::OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
     each_argument(Cli::command(), move |arg| match arg.get_env() {

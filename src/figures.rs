@@ -1,13 +1,12 @@
-//! Every figure that this service shows at `/metrics`: what it is called and what it says, once. `docs/metrics.md` has the same
-//! table.
-//! Queues are labels, routes and scripts too; jobs, workers and addresses never are.
+//! The table of all metrics at `/metrics`: name, type, labels and help. `docs/metrics.md` has the same table. Labels are queues,
+//! routes and scripts, and never jobs, workers or addresses.
 
 mod by_queue;
 pub mod family;
 
 pub use by_queue::{OTHER, QueueMetrics};
 
-/// What may be done with it.
+/// The type of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricKind {
     Counter,
@@ -16,7 +15,7 @@ pub enum MetricKind {
 }
 
 impl MetricKind {
-    /// As Prometheus says it.
+    /// Prometheus's word for it.
     pub fn word(self) -> &'static str {
         match self {
             Self::Counter => "counter",
@@ -26,7 +25,7 @@ impl MetricKind {
     }
 }
 
-/// A figure; its unit is in its name.
+/// A metric; its name ends with its unit.
 #[derive(Debug)]
 pub struct Metric {
     pub name: &'static str,
@@ -44,7 +43,7 @@ pub const ALL: &[Metric] = &[
         "http_request_duration_seconds",
         MetricKind::Histogram,
         &["method", "route", "status"],
-        "from the head of a request to that of its answer, waits included",
+        "from the head of a request to the head of its answer, including waits",
     ),
     figure(
         "intray_jobs",
@@ -56,94 +55,89 @@ pub const ALL: &[Metric] = &[
         "intray_oldest_waiting_seconds",
         MetricKind::Gauge,
         &["queue"],
-        "age of the oldest of those first in line, one a priority, or 0; every instance shows the same, so take the max",
+        "age of the oldest job at the front, looking at one job per priority, or 0; every instance shows the same, so take the max",
     ),
     figure(
         "intray_transitions_total",
         MetricKind::Counter,
         &["queue", "transition"],
-        "what this instance brought about; sum over the instances; `lost` has no queue",
+        "transitions that this instance made; sum over the instances; `lost` has no queue",
     ),
     figure(
         "intray_wait_seconds",
         MetricKind::Histogram,
         &["queue"],
-        "from when a job came into line until somebody had it for the first time",
+        "from the time a job began to wait until its first reservation",
     ),
-    figure("intray_held_seconds", MetricKind::Histogram, &["queue"], "from the hand-out of a job to its completion"),
+    figure("intray_held_seconds", MetricKind::Histogram, &["queue"], "from the reservation of a job to its completion"),
     figure(
         "intray_waiters",
         MetricKind::Gauge,
         &[],
-        "calls that wait for a job here, each once; sum over the instances",
+        "calls that wait for a job at this instance; sum over the instances",
     ),
     figure(
         "intray_script_duration_seconds",
         MetricKind::Histogram,
         &["script"],
-        "a script's call, as the instance saw it",
+        "duration of a script's call, seen from the instance",
     ),
     figure(
         "intray_script_faults_total",
         MetricKind::Counter,
         &["script"],
-        "scripts that failed or had no answer in time",
+        "script calls that failed or had no answer in time",
     ),
-    figure(
-        "intray_script_group_jobs",
-        MetricKind::Histogram,
-        &["script"],
-        "items that went to Redis in one call together",
-    ),
+    figure("intray_script_group_jobs", MetricKind::Histogram, &["script"], "items that went to Redis in one call"),
     figure(
         "intray_durability_wait_seconds",
         MetricKind::Histogram,
         &[],
-        "how long changes waited for replicas or the disk, where `--durability` says so",
+        "how long changes waited for replicas or the disk, with `--durability`",
     ),
-    figure("intray_sweep_duration_seconds", MetricKind::Histogram, &[], "a round of the background task"),
-    figure("intray_sweep_lag_seconds", MetricKind::Histogram, &[], "how late what was overdue or due was found"),
-    figure("intray_redis_emptied_total", MetricKind::Counter, &[], "how often Redis came back without what was in it"),
+    figure("intray_sweep_duration_seconds", MetricKind::Histogram, &[], "duration of one round of the background task"),
+    figure("intray_sweep_lag_seconds", MetricKind::Histogram, &[], "how late overdue and due jobs were found"),
+    figure("intray_redis_emptied_total", MetricKind::Counter, &[], "how often Redis came back without its data"),
     figure("intray_redis_failovers_total", MetricKind::Counter, &[], "how often sentinels have named another primary"),
     figure(
         "intray_redis_missing_bytes",
         MetricKind::Gauge,
         &[],
-        "what the primary lacks of what the one before it had taken, at least; NaN: nobody knows",
+        "at least this much of the previous primary's data is missing from the primary; NaN: unknown",
     ),
     figure(
         "intray_redis_memory_ratio",
         MetricKind::Gauge,
         &[],
-        "memory in use, of Redis's `maxmemory`; of several servers the fullest; NaN: there is no limit, or it is not known",
+        "memory in use as a fraction of Redis's `maxmemory`, of the fullest server; NaN: no limit, or unknown",
     ),
     figure(
         "intray_default_retention_seconds",
         MetricKind::Gauge,
         &[],
-        "how long queues without a `retention_ms` of their own keep ended jobs: 604800, and less while memory is short",
+        "how long queues without their own `retention_ms` keep ended jobs: 604800, less while memory is short",
     ),
     figure("intray_redis_connections", MetricKind::Gauge, &[], "connections to Redis that are open"),
-    figure("intray_redis_connections_max", MetricKind::Gauge, &[], "as many may be open"),
-    figure("intray_connections_cut_total", MetricKind::Counter, &[], "callers' connections cut to let others in"),
+    figure("intray_redis_connections_max", MetricKind::Gauge, &[], "the most connections to Redis that may be open"),
+    figure(
+        "intray_connections_cut_total",
+        MetricKind::Counter,
+        &[],
+        "callers' connections closed to make room for others",
+    ),
     figure("intray_auth_failures_total", MetricKind::Counter, &["reason"], "calls refused for their key or token"),
     figure(
         "intray_build_info",
         MetricKind::Gauge,
         &["version", "commit"],
-        "1; which version this is, and of which commit a release",
+        "always 1; the labels name the version, and the commit of a release",
     ),
-    figure(
-        "intray_allocated_bytes",
-        MetricKind::Gauge,
-        &[],
-        "memory in use by the allocator's own count, where it tells",
-    ),
+    figure("intray_allocated_bytes", MetricKind::Gauge, &[], "memory in use as counted by the allocator"),
 ];
 
-/// Says them to the recorder, which tells whoever asks.
+/// Describes the metrics to the recorder.
 pub fn describe() {
-    // Those of queues come by themselves.
+    // Metrics by queue have a registry of their own.
     for Metric { name, kind, help, .. } in ALL.iter().filter(|figure| !figure.labels.contains(&"queue")) {
         match kind {
             MetricKind::Counter => metrics::describe_counter!(*name, *help),

@@ -1,4 +1,4 @@
-//! `intray healthcheck`: asks the service of this container whether it is ready.
+//! `intray healthcheck`: asks the service in this container whether it is ready.
 
 mod any_certificate;
 
@@ -13,11 +13,11 @@ use rustls::StreamOwned;
 use crate::config::Listen;
 
 const TIMEOUT: Duration = Duration::from_secs(3);
-/// Enough for the status line and the names of the failing checks.
+/// The most that is read of an answer: room for the status line and the failing checks.
 const ANSWER_BYTES: u64 = 16 << 10;
 
 /// # Errors
-/// One line: why the service is not ready.
+/// One line that says why the service is not ready.
 pub fn run(listen: &Listen, by_tls: bool) -> Result<(), String> {
     let target = listen.from_here();
     let answer = ask(&target, by_tls).map_err(|error| format!("no answer from {target}: {error}"))?;
@@ -30,7 +30,7 @@ pub fn run(listen: &Listen, by_tls: bool) -> Result<(), String> {
     }
 }
 
-/// Plain sockets: one GET to ourselves needs no runtime and no HTTP client in the binary.
+/// Sends one GET over a plain socket, which needs no runtime and no HTTP client.
 fn ask(target: &Listen, by_tls: bool) -> io::Result<Vec<u8>> {
     let mut failure = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in target.address().to_socket_addrs()? {
@@ -62,7 +62,7 @@ mod tests {
 
     use super::*;
 
-    /// What is made of one answer by a service that gives it.
+    /// The verdict about a service that gives this answer.
     fn asked(answer: &'static str) -> Result<(), String> {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let listen: Listen =
@@ -81,23 +81,24 @@ mod tests {
     }
 
     #[test]
-    fn a_ready_service_is_healthy() {
+    fn ready_service_is_healthy() {
         assert_eq!(asked("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok"), Ok(()));
     }
 
     #[test]
-    fn a_service_that_is_not_ready_says_why() {
-        let said = asked("HTTP/1.1 503 Service Unavailable\r\n\r\nredis: away\nsweep: late\n").expect_err("not ready");
-        assert!(said.ends_with("answered 503 Service Unavailable: redis: away, sweep: late"), "{said}");
+    fn unready_service_says_why() {
+        let message =
+            asked("HTTP/1.1 503 Service Unavailable\r\n\r\nredis: away\nsweep: late\n").expect_err("not ready");
+        assert!(message.ends_with("answered 503 Service Unavailable: redis: away, sweep: late"), "{message}");
     }
 
     #[test]
-    fn something_else_on_the_port_is_not_healthy() {
+    fn other_protocol_on_the_port_is_unhealthy() {
         assert!(asked("+PONG\r\n").is_err());
     }
 
     #[test]
-    fn nobody_there_is_not_healthy() {
+    fn closed_port_is_unhealthy() {
         let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("bound");
         assert!(run(&free.to_string().parse().expect("valid"), false).is_err());
     }

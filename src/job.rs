@@ -16,7 +16,7 @@ mod time;
 mod words;
 
 pub use code::{BatchId, Code, JobId, Reservation};
-pub use kind::{Concern, Ending, How, Kept, Kind, Tally, Total};
+pub use kind::{Concern, Ending, EventKind, InternalTotal, StoredEnding, Tally, Total};
 pub use name::{LockName, Name, QueueName};
 pub use priority::Priority;
 pub use reason::Reason;

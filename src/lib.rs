@@ -19,8 +19,6 @@ pub mod healthcheck;
 pub mod http;
 /// The words of the domain, and every limit by name.
 pub mod job;
-/// Connections: how many, how long.
-pub mod listen;
 /// What is allocated.
 pub mod memory;
 /// JSON that is carried and not read.

@@ -23,12 +23,12 @@ use intray_embedded::Copied;
 use tokio::runtime::Builder;
 use tracing_subscriber::fmt;
 
-/// An import that came to its end, and not all of it was taken.
+/// Exit code of an import that ran to its end and had refused lines.
 const EXIT_SOME_REFUSED: u8 = 3;
 
 fn main() -> ExitCode {
     let command = Cli::read();
-    // A service says it in its log; a probe each few seconds is not the place.
+    // A service logs these instead, and a probe that runs every few seconds would repeat them.
     if !matches!(command, Command::Serve(_) | Command::Healthcheck(_)) {
         config::strangers().iter().for_each(|line| eprintln!("intray: {line}"));
     }
@@ -80,7 +80,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whoever has read enough may close the pipe.
+/// Writes to standard output. A reader that closes the pipe early is no error.
 fn print(text: &[u8]) -> anyhow::Result<()> {
     match std::io::stdout().write_all(text) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
@@ -95,7 +95,7 @@ fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<
 fn run<T>(runtime: &mut Builder, work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     let runtime = runtime.enable_all().build()?;
     let outcome = runtime.block_on(work);
-    // A thread that hangs in a file of a dead disk is not waited for.
+    // Does not wait for a thread that hangs in a file on a dead disk.
     runtime.shutdown_background();
     outcome
 }
@@ -117,7 +117,7 @@ async fn serve(options: Serve) -> anyhow::Result<()> {
     service::serve(options, stop).await
 }
 
-/// Only the token goes to standard output.
+/// Prints the token alone to standard output.
 fn token(options: &TokenOptions) -> anyhow::Result<()> {
     let secret = options.signing.secrets().next();
     let secret =
@@ -130,7 +130,7 @@ fn token(options: &TokenOptions) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The key and its line, each a line of standard output; what they are is said beside them.
+/// Prints the key and its line to standard output, and what they are to standard error.
 fn key(options: KeyCommand) -> anyhow::Result<()> {
     match options.task().ok_or_else(|| anyhow!("a name and a role, or --revoke or --rotate and --keys-file"))? {
         KeyTask::Make { name, role, pattern, until } => {

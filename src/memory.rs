@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_held_is_counted_and_what_is_given_back_is_not() {
+    fn allocated_bytes_grow_and_shrink_with_use() {
         const MANY: usize = 64 << 20;
         let before = allocated().expect("a count");
         let held = vec![1_u8; MANY];
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn the_allocator_has_read_what_it_is_told() {
+    fn allocator_has_read_its_configuration() {
         assert_eq!(read_control(c"opt.tcache_gc_incr_bytes"), Some(1 << 20));
     }
 }

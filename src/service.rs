@@ -1,4 +1,4 @@
-//! Starts the parts, and stops them in order, with a deadline.
+//! Starts the parts of the service, and stops them in order within a deadline.
 
 mod backend;
 mod init;
@@ -7,6 +7,7 @@ mod signals;
 use std::{future::Future, sync::Arc, time::Duration};
 
 use anyhow::{Context, anyhow, bail};
+use intray_listen::{Certificate, End};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -17,21 +18,19 @@ use crate::{
     config::{LogFormat, Origin, Serve},
     figures, http,
     job::QueueName,
-    listen::{self, Certificate, End},
     store::{Check, Owners, Queues},
     sweeper,
     waiting::Waiting,
 };
 
-/// From when the service says that it is leaving until it stops to accept: time for a load balancer to notice, and for what
-/// was sent before it did.
+/// Time between failing readiness and closing the listener, so that a load balancer notices, and requests sent before that arrive.
 const DRAIN_NOTICE: Duration = Duration::from_millis(500);
-/// A service that is told to end has ended ten seconds later, whatever hangs. The last part of it is for Redis.
+/// A service ends at most ten seconds after its signal, even if parts hang. The last part of that time is for Redis.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(9);
 const REDIS_CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
-/// How often histograms are folded, scraped or not.
+/// Time between two runs of the recorder's upkeep, which bounds its memory when nothing scrapes it.
 const HISTOGRAM_UPKEEP_INTERVAL: Duration = Duration::from_secs(5);
-/// In seconds: from a pipelined script to the longest wait.
+/// From a pipelined script to the longest wait.
 const DURATION_BUCKETS_SECONDS: [f64; 14] =
     [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 30.0];
 
@@ -46,8 +45,9 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
         tracing::warn!("{line}");
     }
     let certificate = certificate(&options).map_err(|line| anyhow!(line))?;
-    let listener =
-        listen::bind(options.listen.address()).await.with_context(|| format!("cannot listen on {}", options.listen))?;
+    let listener = intray_listen::bind(options.listen.address())
+        .await
+        .with_context(|| format!("cannot listen on {}", options.listen))?;
     let address = listener.local_addr().context("the listening address")?;
     let followed = options.store.followed_url().map_err(|line| anyhow!(line))?;
     let metrics = install_metrics()?;
@@ -63,7 +63,7 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let parts = TaskTracker::new();
     let period = Duration::from_millis(options.sweep_interval_ms.into());
     parts.spawn(sweeper::run(backend.queues.clone(), period, closing.clone()));
-    parts.spawn(backend.queues.clone().mind_redis(closing.clone()));
+    parts.spawn(backend.queues.clone().maintain_redis(closing.clone()));
     parts.spawn(backend.follow(followed, closing.clone()));
     parts.spawn(maintain_histograms(metrics.clone(), closing.clone()));
     let waiting = Waiting::new(backend.queues.clone(), leaving.clone());
@@ -72,13 +72,13 @@ pub async fn serve(options: Serve, stop: impl Future<Output = ()>) -> anyhow::Re
     let policy = policy(&options);
     let peers = http::Peers::new(options.trusted_proxy.iter().map(|range| range.0).collect());
     let router = http::router(backend.queues.clone(), waiting, access, policy, peers, metrics, leaving.clone());
-    let connections = listen::room_for(options.max_connections);
+    let connections = intray_listen::room_for(options.max_connections);
     if let Some(certificate) = certificate.clone() {
         parts.spawn(certificate.run(closing.clone()));
     }
     let scheme = if certificate.is_some() { "https" } else { "http" };
     let end = End { near: leaving.clone(), here: closing.clone() };
-    parts.spawn(listen::serve(listener, router, certificate, connections, end));
+    parts.spawn(intray_listen::serve(listener, router, certificate, connections, end));
     announce(scheme, address, options.store.log_format);
 
     let lost = backend.lost();
@@ -99,14 +99,14 @@ async fn shut_down(backend: Backend, parts: TaskTracker, closing: CancellationTo
     closing.cancel();
     parts.close();
     if timeout_at(end - REDIS_CLOSE_TIMEOUT, parts.wait()).await.is_err() {
-        tracing::warn!(parts = parts.len(), "what does not end in time is left behind");
+        tracing::warn!(parts = parts.len(), "some tasks did not end in time and are abandoned");
     }
     if timeout_at(end, backend.close()).await.is_err() {
-        tracing::warn!("Redis does not answer in time and is left alone");
+        tracing::warn!("Redis did not answer in time; its connections are dropped");
     }
 }
 
-/// The one line that scripts and people wait for, whatever the level of the log: a line like the others where they are JSON.
+/// Prints the line that scripts wait for, at any log level; as JSON where logs are JSON.
 fn announce(scheme: &str, address: std::net::SocketAddr, format: LogFormat) {
     let message = format!("intray is ready on {scheme}://{address}");
     match format {
@@ -118,15 +118,15 @@ fn announce(scheme: &str, address: std::net::SocketAddr, format: LogFormat) {
     }
 }
 
-/// Refuses a Redis that would lose jobs; warns of one that might.
+/// Refuses a Redis that would lose jobs, and warns of one that might.
 ///
 /// # Errors
 /// One line for the operator.
 pub async fn check_store(queues: &Queues) -> anyhow::Result<()> {
-    // Before the first script: an older Redis would not understand it, and one that may do half would do half.
+    // Checked before the first script: an old Redis would fail, and one with too few rights would run it halfway.
     for Check { name, problem, is_warning } in queues.allowed().await.into_iter().chain(queues.ready().await) {
         match problem {
-            // The keeper of the private server has said it.
+            // The private server's supervisor has logged this.
             Some(_) if name == "room" => {}
             Some(problem) if is_warning || matches!(name, "role" | "disk") => tracing::warn!("{problem}"),
             Some(problem) => bail!(problem),
@@ -144,7 +144,7 @@ pub async fn check_store(queues: &Queues) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Queues belong to the patterns of the keys.
+/// Maps queues to the patterns of the keys.
 struct Parts(Access);
 
 impl Owners for Parts {
@@ -171,7 +171,7 @@ async fn maintain_histograms(metrics: PrometheusHandle, stop: CancellationToken)
     }
 }
 
-/// Who may come in, as the operator decided.
+/// Access control as the operator has set it.
 ///
 /// # Errors
 /// One line for the operator.
@@ -186,7 +186,7 @@ pub fn access(options: &Serve) -> Result<Access, String> {
     })
 }
 
-/// Whom the service shows itself as, where it speaks TLS.
+/// The certificate of a service that serves HTTPS.
 ///
 /// # Errors
 /// One line for the operator.
@@ -194,7 +194,7 @@ pub fn certificate(options: &Serve) -> Result<Option<Certificate>, String> {
     options.tls.files().map(Certificate::open).transpose()
 }
 
-/// What the operator decided about requests, in HTTP's own words.
+/// The operator's settings of requests, in HTTP's types.
 fn policy(options: &Serve) -> http::Policy {
     let exact = |origin: &Origin| match origin {
         Origin::Any => None,

@@ -136,7 +136,7 @@ impl Sweeper {
                 }
             }
         }
-        let (mut more, mut away, mut forgot_in) = (false, Away::default(), HashSet::new());
+        let (mut more, mut away, mut forgot_in) = (false, Unreachable::default(), HashSet::new());
         for queue in self.due(start, &mut away).await {
             more |= self.step(queue, &mut away, &mut forgot_in).await;
         }
@@ -158,7 +158,7 @@ impl Sweeper {
     }
 
     /// The queues to sweep. One whose time for a look has come is asked first whether it needs more.
-    async fn due(&mut self, start: Instant, away: &mut Away) -> Vec<QueueName> {
+    async fn due(&mut self, start: Instant, away: &mut Unreachable) -> Vec<QueueName> {
         let (mut sweeps, mut looks) = (Vec::new(), Vec::new());
         for (queue, visit) in &self.visits {
             if visit.sweep <= start {
@@ -171,7 +171,7 @@ impl Sweeper {
             let there: Vec<_> = some.iter().filter(|queue| !away.has(&self.queues, queue)).collect();
             let answers = futures_util::future::join_all(there.iter().map(|queue| self.queues.next_due(queue))).await;
             for (queue, answer) in there.into_iter().zip(answers) {
-                match away.survived(&self.queues, queue, answer) {
+                match away.record(&self.queues, queue, answer) {
                     Some(Some(0)) => sweeps.push(queue.clone()),
                     // It stays due.
                     None if away.has(&self.queues, queue) => {}
@@ -197,11 +197,11 @@ impl Sweeper {
         !tightened.is_empty() || self.queues.is_room_wanted()
     }
 
-    async fn step(&mut self, queue: QueueName, away: &mut Away, forgot_in: &mut HashSet<u16>) -> bool {
+    async fn step(&mut self, queue: QueueName, away: &mut Unreachable, forgot_in: &mut HashSet<u16>) -> bool {
         if away.has(&self.queues, &queue) {
             return false;
         }
-        let (next_ms, more) = match away.survived(&self.queues, &queue, self.queues.sweep_a_turn(&queue).await) {
+        let (next_ms, more) = match away.record(&self.queues, &queue, self.queues.sweep_a_turn(&queue).await) {
             Some(Swept { next_ms, more, forgotten, .. }) => {
                 if more || forgotten > 0 {
                     forgot_in.insert(self.queues.shard(&queue));
@@ -223,7 +223,7 @@ impl Sweeper {
     }
 
     /// Enters what was counted into the history of each queue whose minute is over.
-    async fn record(&mut self, away: &mut Away) {
+    async fn record(&mut self, away: &mut Unreachable) {
         let now = Instant::now();
         let is_over = |visit: &Visit| visit.record.is_some_and(|at| at <= now);
         let over = self.visits.iter().filter(|(queue, visit)| is_over(visit) && !away.has(&self.queues, queue));
@@ -231,7 +231,7 @@ impl Sweeper {
         for some in over.chunks(LOOKS) {
             let answers = futures_util::future::join_all(some.iter().map(|queue| self.queues.record(queue))).await;
             for (queue, answer) in some.iter().zip(answers) {
-                let entered = away.survived(&self.queues, queue, answer);
+                let entered = away.record(&self.queues, queue, answer);
                 if let Some(Entered { minute_ms, .. }) = entered {
                     self.minute.learn(Instant::now(), minute_ms);
                 }
@@ -266,18 +266,18 @@ fn look_at(now: Instant, next_ms: Option<u64>) -> Instant {
 
 /// The servers that did not answer in this round: the one there is, or some of a cluster's.
 #[derive(Default)]
-struct Away {
+struct Unreachable {
     shards: HashSet<u16>,
     why: Option<Fault>,
 }
 
-impl Away {
+impl Unreachable {
     fn has(&self, queues: &Queues, queue: &QueueName) -> bool {
         queues.is_lost(queue) || !self.shards.is_empty() && self.shards.contains(&queues.shard(queue))
     }
 
     /// What is wrong with one queue is no reason to leave the others; where its server is away, those of other servers.
-    fn survived<T>(&mut self, queues: &Queues, queue: &QueueName, answer: Result<T, Fault>) -> Option<T> {
+    fn record<T>(&mut self, queues: &Queues, queue: &QueueName, answer: Result<T, Fault>) -> Option<T> {
         match answer {
             Ok(answer) => return Some(answer),
             Err(fault @ Fault::Unavailable { .. }) => {

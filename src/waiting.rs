@@ -17,21 +17,21 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{
     feed::Feed,
-    looks::Refused,
-    reads::Turn,
-    table::Waits,
-    tail::{Following, TooSlow, Update},
-    until::{List, Seen},
+    looks::ReadRefused,
+    reads::ReadPermit,
+    table::WaitInfo,
+    tail::{Subscriber, TooSlow, Update},
+    until::{ListWatcher, WaitedRead},
 };
 use self::{
-    looks::Looks,
-    reads::{Bounds, Busy, Reads},
-    table::{Seat, Table},
+    looks::SharedReadCache,
+    reads::{ReadBounds, Reads, TooManyReads},
+    table::{Registration, Table},
     tail::Tails,
-    turns::Turns,
+    turns::QueueRotation,
 };
 use crate::{
-    job::{BatchId, JobId, QueueName, chance::between},
+    job::{BatchId, JobId, QueueName},
     store::{
         Applied, Batch, Fault, Hint, Job, JobFilter, JobPage, Queues, Reason, Reserve, ReserveOutcome, Snapshot, Wanted,
     },
@@ -40,15 +40,15 @@ use crate::{
 /// A cheap handle on all who wait at this instance.
 #[derive(Clone)]
 pub struct Waiting {
-    inner: Arc<Inner>,
+    inner: Arc<WaitingState>,
 }
 
-struct Inner {
+struct WaitingState {
     queues: Queues,
     table: Table,
     tails: Tails,
     wanted: Wanted,
-    turns: Turns,
+    turns: QueueRotation,
     watches: TaskTracker,
     /// Large reads and small ones, looks for several who wait for the same, and streams that read the past.
     pages: Reads,
@@ -56,9 +56,9 @@ struct Inner {
     shared_pages: Reads,
     shared_looks: Reads,
     catch_ups: Reads,
-    jobs: Looks<JobId, Option<Job>>,
-    batches: Looks<BatchId, Option<Batch>>,
-    lists: Looks<(QueueName, JobFilter), JobPage>,
+    jobs: SharedReadCache<JobId, Option<Job>>,
+    batches: SharedReadCache<BatchId, Option<Batch>>,
+    lists: SharedReadCache<(QueueName, JobFilter), JobPage>,
     stop: CancellationToken,
 }
 
@@ -67,18 +67,18 @@ impl Waiting {
     pub fn new(queues: Queues, stop: CancellationToken) -> Self {
         let (table, tails, wanted, turns, watches) = Default::default();
         let (jobs, batches, lists) = Default::default();
-        let inner = Inner {
+        let inner = WaitingState {
             queues,
             table,
             tails,
             wanted,
             turns,
             watches,
-            pages: Reads::new(Bounds::PAGES),
-            looks: Reads::new(Bounds::LOOKS),
-            shared_pages: Reads::new(Bounds::SHARED_PAGES),
-            shared_looks: Reads::new(Bounds::LOOKS),
-            catch_ups: Reads::new(Bounds::CATCH_UPS),
+            pages: Reads::new(ReadBounds::PAGES),
+            looks: Reads::new(ReadBounds::LOOKS),
+            shared_pages: Reads::new(ReadBounds::SHARED_PAGES),
+            shared_looks: Reads::new(ReadBounds::LOOKS),
+            catch_ups: Reads::new(ReadBounds::CATCH_UPS),
             jobs,
             batches,
             lists,
@@ -93,7 +93,7 @@ impl Waiting {
     }
 
     /// Those of them who wait for a queue that somebody sees, the longest first: so many, and how many there are.
-    pub fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<Waits>, usize) {
+    pub fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
         self.inner.table.waiters(most, sees)
     }
 
@@ -101,7 +101,7 @@ impl Waiting {
     ///
     /// # Errors
     /// When there is none soon.
-    pub async fn page_turn(&self, who: &Arc<str>) -> Result<Turn, Refused> {
+    pub async fn page_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
         self.inner.pages.enter_soon(who).await.map_err(|busy| self.inner.why(busy))
     }
 
@@ -109,7 +109,7 @@ impl Waiting {
     ///
     /// # Errors
     /// When there is none soon.
-    pub async fn look_turn(&self, who: &Arc<str>) -> Result<Turn, Refused> {
+    pub async fn read_permit(&self, who: &Arc<str>) -> Result<ReadPermit, ReadRefused> {
         self.inner.looks.enter_soon(who).await.map_err(|busy| self.inner.why(busy))
     }
 
@@ -146,7 +146,7 @@ impl Waiting {
         &self,
         mut call: Reserve,
         wait: Duration,
-        welcome: impl Fn() -> bool,
+        still_authorized: impl Fn() -> bool,
     ) -> Result<ReserveOutcome, Fault> {
         if wait.is_zero() || call.id.is_some() {
             return self.inner.queues.reserve(call).await;
@@ -184,19 +184,19 @@ impl Waiting {
             tokio::select! {
                 () = seat.sleep() => {}
                 () = tokio::time::sleep_until(deadline) => break (looked, seen),
-                () = self.inner.stop.cancelled() => return seen.map(|seen| cut_short(Reason::Shutdown, seen)),
+                () = self.inner.stop.cancelled() => return seen.map(|seen| seen.ended_early(Reason::Shutdown)),
             }
             if seat.is_replaced() {
-                return seen.map(|seen| cut_short(Reason::Replaced, seen));
+                return seen.map(|seen| seen.ended_early(Reason::Replaced));
             }
-            if !welcome() {
+            if !still_authorized() {
                 return seen;
             }
         };
         // What its own call may have reserved unheard, it hears of now.
         match seen {
             Ok(_) => self.answer_at_timeout(&call.queues, looked, seen),
-            Err(_) if welcome() => self.inner.queues.reserve(call).await.map_err(|fault| fault.after(tried)),
+            Err(_) if still_authorized() => self.inner.queues.reserve(call).await.map_err(|fault| fault.after(tried)),
             Err(_) => seen,
         }
     }
@@ -225,11 +225,11 @@ impl Waiting {
     }
 
     /// The same queues, behind another one each time: so several serve as one.
-    pub fn in_turn(&self, queues: Vec<QueueName>) -> Vec<QueueName> {
+    pub fn rotated(&self, queues: Vec<QueueName>) -> Vec<QueueName> {
         self.inner.turns.next(queues)
     }
 
-    fn enter(&self, call: &Reserve) -> Seat<'_> {
+    fn enter(&self, call: &Reserve) -> Registration<'_> {
         let (seat, unwatched) = self.inner.table.enter(&call.queues, call.worker.as_ref());
         for queue in unwatched {
             self.inner.wanted.add(&queue);
@@ -256,20 +256,9 @@ impl Waiting {
     }
 }
 
-impl Inner {
+impl WaitingState {
     /// Why there was no turn to read in: others read, or they wait for a Redis that is away.
-    fn why(&self, _: Busy) -> Refused {
-        self.queues.lately_away().map_or(Refused::Busy, Refused::Fault)
-    }
-}
-
-/// The end of a wait that is over for another reason than a job or its deadline.
-fn cut_short(why: Reason, seen: ReserveOutcome) -> ReserveOutcome {
-    match seen {
-        ReserveOutcome::Nothing { remaining, now, passed_over, unavailable, .. } => {
-            let retry_after_ms = between(250, 1_000);
-            ReserveOutcome::Nothing { reason: why, retry_after_ms, remaining, now, passed_over, unavailable }
-        }
-        other => other,
+    fn why(&self, _: TooManyReads) -> ReadRefused {
+        self.queues.lately_away().map_or(ReadRefused::Busy, ReadRefused::Fault)
     }
 }

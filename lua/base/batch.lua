@@ -7,9 +7,9 @@ local write = require 'base/write'
 local event = require 'base/event'
 local batch = {
   MAKING = 1, OPENING = 2, OPEN = 3, SEALED = 4, ALL_DONE = 5, SOME_DEAD = 6, WITHDRAWN = 7, REMOVING = 8,
-  -- In `timers`, by when it ended, before all whose timer runs: a batch that is over goes by the queue's retention then.
+  -- Subtracted from the end of a finished batch as its score in `timers`, so that these sort before all running timers.
   OVER = 1125899906842624,
-  -- Marks: it is sealed once it is open; what is not reserved is cancelled.
+  -- Marks: seal it once it is open; cancel its jobs that are not reserved.
   TO_SEAL = 1, TO_CANCEL = 2,
 }
 local WAITING, BLOCKED, DELAYED, RESERVED = record.WAITING, record.BLOCKED, record.DELAYED, record.RESERVED
@@ -18,14 +18,14 @@ local NOTES = {[ALL_DONE] = 'completed', [SOME_DEAD] = 'failed', [WITHDRAWN] = '
 local RECORD = '>BBBBI6I6I6I4I4I4I4I4I4I4I4I4I4I4c8Bc0'
 local band, floor, sub = bit.band, math.floor, string.sub
 
--- The end of a batch is written once: when it is sealed and none of its jobs can be handed out any more.
+-- Ends a batch, once: it is sealed and none of its jobs can be handed out any more.
 local function finish(q, code, b)
   b.stage = batch.is_marked(b, batch.TO_CANCEL) and WITHDRAWN or b.counts[record.DEAD] > 0 and SOME_DEAD or ALL_DONE
   b.ended_at, b.cursor = clock.now(q), 0
-  event.tell(q, 'batch-completed', code, '', {flags = 0, client = b.client}, NOTES[b.stage])
+  event.add(q, 'batch-completed', code, '', {flags = 0, client = b.client}, NOTES[b.stage])
 end
 
--- Nobody needs the gate of a batch that is over.
+-- Writes the changed batches. The gate of a finished batch goes.
 local function write_batches(q)
   for code, b in pairs(q.batch.moved) do
     local out = b.counts[WAITING] + b.counts[BLOCKED] + b.counts[DELAYED] + b.counts[RESERVED]
@@ -38,18 +38,18 @@ local function write_batches(q)
   end
 end
 
--- Those that were read, or false; those that have changed.
+-- Batches by code: those read (false for none), and those changed.
 local function state_of(q)
   local state = q.batch
   if not state then
     state = {seen = {}, moved = {}}
     q.batch = state
-    write.finally(q, write_batches)
+    write.at_commit(q, write_batches)
   end
   return state
 end
 
--- `total`: jobs so far, of `expected` that its creation brings; `cursor`: how far a long work has come.
+-- `total`: jobs so far; `expected`: jobs of its creation; `cursor`: progress of a long operation.
 function batch.read(q, code)
   local seen = state_of(q).seen
   if seen[code] ~= nil then return seen[code] end
@@ -71,12 +71,12 @@ function batch.pack(b)
     b.counts[7], b.fingerprint, #b.client, b.client)
 end
 
--- It is written at the end.
+-- Marks it to be written at commit.
 function batch.changed(q, code, b)
   state_of(q).moved[code] = b
 end
 
--- It is no more, so nothing is written of it.
+-- It was removed, so nothing is written.
 function batch.removed(q, code)
   state_of(q).moved[code] = nil
 end
@@ -101,7 +101,7 @@ function batch.is_over(b)
   return b.stage > SEALED
 end
 
--- Nobody sees a batch in the making, nor one that goes.
+-- A batch in the making or in removal is invisible.
 function batch.is_seen(b)
   return b and b.stage ~= batch.MAKING and b.stage ~= batch.REMOVING
 end

@@ -1,11 +1,10 @@
--- call: what a call begins with. All of its state is in `q`: the names of the queue's keys, and what the modules put beside
--- them; nothing else of a call stays in a module. Where functions are kept, so is the table of each queue, as its keys stay
--- the same: it is opened anew for every call.
+-- call: the state of a call, `q`: the names of the queue's keys, and what the modules add to them. A library of functions keeps the
+-- table of each queue between calls, because the keys stay the same; `open` resets it for every call.
 local call = {}
 local MOST_KEPT = 1000
 local kept, count = {}, 0
 
--- The table that an entry has for a queue, which its first key names; nil for none.
+-- The table of an entry point for a queue, found by its first key; nil for none.
 function call.find(entry, first)
   local of_entry = kept[entry]
   return of_entry and of_entry[first]
@@ -18,17 +17,17 @@ function call.keep(entry, first, q)
   return q
 end
 
--- Nothing is known, said or decided yet.
+-- Resets the state.
 function call.open(q)
-  q.calls, q.told, q.ready, q.kinds, q.sums, q.tale = 0, 0, 0, {}, {}, q.tale or {}
+  q.calls, q.event_count, q.ready, q.kinds, q.sums, q.event_buffer = 0, 0, 0, {}, {}, q.event_buffer or {}
   if not q.adds or next(q.adds) then q.adds = {} end
   if not q.drops or next(q.drops) then q.drops = {} end
-  if not q.gathered or q.gathered[1] then q.gathered = {} end
-  if not q.at_end or q.at_end[1] then q.at_end = {} end
-  -- Not nil: a field that comes and goes makes its table anew.
-  q.now, q.stamp, q.known, q.put_back = false, false, false, false
+  if not q.flush_hooks or q.flush_hooks[1] then q.flush_hooks = {} end
+  if not q.commit_hooks or q.commit_hooks[1] then q.commit_hooks = {} end
+  -- false and not nil: removing and adding a field makes Lua rehash the table.
+  q.now, q.stamp, q.loaded, q.put_back = false, false, false, false
   q.order, q.batch, q.gate, q.parking, q.freed = false, false, false, false, false
-  q.line, q.desk, q.hand, q.served, q.said, q.by = false, false, false, false, false, false
+  q.line, q.context, q.handout, q.served, q.new_results, q.by = false, false, false, false, false, false
   q.max_hold, q.max_attempts, q.backoff = false, false, false
   return q
 end

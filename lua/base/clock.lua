@@ -1,4 +1,4 @@
--- clock: Redis tells the time, once a call.
+-- clock: the time of Redis, read once per call.
 local clock = {}
 local call, floor, tonumber = redis.call, math.floor, tonumber
 
@@ -19,7 +19,7 @@ function clock.now(q)
   return now
 end
 
--- A stamp of a queue's own clock, which has so many to a ms, in ms.
+-- Stamps of the queue's own clock per ms.
 clock.PER_MS = 64
 function clock.ms_of(stamp)
   return floor(stamp / clock.PER_MS)

@@ -1,11 +1,11 @@
--- event: one stream entry a call. Its field is the number of transitions in it, its value holds them in order. If somebody
--- did them with a key, a field more says by whose.
+-- event: one stream entry per call. Its first field is the number of transitions, and the value holds them in order. A second
+-- field, `by`, names the API key that caused them.
 local record = require 'base/record'
 local text = require 'base/text'
 local event = {}
 local call, concat, pack, bytes, short = redis.call, table.concat, struct.pack, text.bytes, text.short
 
--- The kinds of transition behind their lengths; the first bit says that the job belongs to a batch.
+-- Each kind with its length in front; the high bit marks the job of a batch.
 local heads = setmetatable({}, {__index = function(self, kind)
   local head = short(kind)
   self[kind] = head
@@ -18,34 +18,34 @@ local heads_in_batch = setmetatable({}, {__index = function(self, kind)
 end})
 
 -- `header` is the job's.
-function event.tell(q, kind, id, worker, header, note)
+function event.add(q, kind, id, worker, header, note)
   local head = record.is_member(header) and heads_in_batch[kind] or heads[kind]
-  local n, client = q.told + 1, header.client
-  q.told = n
-  q.tale[n] = head .. id .. bytes[#worker] .. worker .. bytes[#client] .. client
+  local n, client = q.event_count + 1, header.client
+  q.event_count = n
+  q.event_buffer[n] = head .. id .. bytes[#worker] .. worker .. bytes[#client] .. client
     .. (note == '' and '\0\0' or pack('>I2c0', #note, note))
-  local told = note == 'undelivered' and note or kind -- it was never anybody's to abandon
-  q.kinds[told] = (q.kinds[told] or 0) + 1
+  local counted_kind = note == 'undelivered' and note or kind -- an undelivered job was never held, so it is not counted as abandoned
+  q.kinds[counted_kind] = (q.kinds[counted_kind] or 0) + 1
 end
 
--- One entry of so many transitions.
-function event.publish(q, n, tale)
-  call('XADD', q.events, '*', text.of(n), tale)
+-- Writes an entry of `n` transitions.
+function event.publish(q, n, event_buffer)
+  call('XADD', q.events, '*', text.of(n), event_buffer)
 end
 
--- Whose key it is that this call comes with; '' for nobody's.
-function event.act(q, by)
+-- The name of the API key of this call; '' for none.
+function event.set_actor(q, by)
   q.by = by ~= '' and by
 end
 
--- Answers whether there was anything to tell.
+-- Returns whether there was any event.
 function event.write(q)
-  if q.told == 0 then return false end
-  local tale = concat(q.tale, '', 1, q.told)
+  if q.event_count == 0 then return false end
+  local event_buffer = concat(q.event_buffer, '', 1, q.event_count)
   if q.by then
-    call('XADD', q.events, '*', text.of(q.told), tale, 'by', q.by)
+    call('XADD', q.events, '*', text.of(q.event_count), event_buffer, 'by', q.by)
   else
-    event.publish(q, q.told, tale)
+    event.publish(q, q.event_count, event_buffer)
   end
   return true
 end

@@ -1,4 +1,4 @@
--- first: the lowest score of a sorted set, which is when its first falls due; never, if it is empty.
+-- first: the lowest score of a sorted set, which is when its first member falls due; infinity for an empty set.
 local call, huge = redis.call, math.huge
 
 return function(key)

@@ -1,6 +1,5 @@
--- hint: tells those who wait that jobs became ready, and those who watch that something happened. State is the truth; a
--- hint only wakes, so one too many or one that is lost does no harm. Redis may forbid us the channel: those who wait have
--- their safety tick, and what the call has written stands.
+-- hint: wakes waiting reserves and event streams by a PUBLISH. Waiters look at the state again, so a lost or extra hint does no
+-- harm. An ACL may forbid the channel: waiters then rely on their safety tick, and the writes of the call stand.
 local text = require 'base/text'
 local hint = {}
 

@@ -5,11 +5,11 @@ local record = {
   LAYOUT = LAYOUT,
   -- The states by name, and their words in STATES: src/job/state.rs.
   $STATES,
-  -- What of a job's record is there, a bit each.
+  -- Flags of a job's record: the parts that it has.
   EXTERNAL = 1, CLIENT = 2, DIGEST = 4, FINGERPRINT = 8, LEASE = 16, ATTEMPTS = 32, BACKOFF = 64, TRACE = 128, ALIAS = 256,
   LOCKS = 512, MEMBER = 1024,
-  -- Marks of a lease: it ends by grace, as abandoned; it was given twice to the same call; when it ends by grace its worker
-  -- has skipped the job.
+  -- Marks of a lease: it runs in a grace, whose end counts as abandoned; it was given twice to the same call; the end of the
+  -- grace is a skip by its worker.
   GRACE = 1, REPLAYED = 2, SKIPS = 4,
 }
 local CLIENT, DIGEST, FINGERPRINT, LEASE = record.CLIENT, record.DIGEST, record.FINGERPRINT, record.LEASE
@@ -64,14 +64,14 @@ function record.tail(flags, priority, rest)
   return pack('>I2B', flags, priority) .. rest
 end
 
--- A header without its digest, as a tail: the queue does not look for twins.
+-- The tail of a record without its digest, for a queue that does not deduplicate.
 function record.without_digest(header)
   local at = 11 + (header.client ~= '' and 1 + #header.client or 0)
   local rest = header.raw:sub(11, at - 1) .. header.raw:sub(at + 16)
   return record.tail(header.flags - DIGEST, header.priority, rest)
 end
 
--- What remembers an idempotent enqueue that met a job which was there.
+-- An alias: it remembers an idempotent enqueue that met an equal job.
 function record.is_alias(header)
   return band(header.flags, record.ALIAS) ~= 0
 end
@@ -86,13 +86,13 @@ function record.is_member(header)
   return header.flags >= record.MEMBER
 end
 
--- It needs more than a place: locks, or its batch's limit.
+-- It needs a lock or the gate of its batch.
 function record.is_gated(header)
   return header.flags >= LOCKS
 end
 
 -- `score` is the job's place in the order, -1 while it has none; of a batch's job that has ended, it is the stamp of that.
--- `arrival` is the stamp of when it got that place. `unserved`: nobody has had it since, so it counts among its client's
+-- `arrival` is the stamp of when it got that place. `unserved`: not handed out since then, so it counts among its client's
 -- turns. `lease` is the reservation that is out, '' for none; `history` are those that have ended; `gate` is where a
 -- blocked job is parked.
 local LIVE, UNSERVED = '>BBdI6BI4I4I4I4I4I4I2Bc0I2c0I2c0I2c0I2c0', 128
@@ -109,7 +109,7 @@ function record.live(raw)
   local version, state, score, arrival, priority, handed_out, expired, failed, abandoned, released, attempts, late, lease,
     history, errors, gate, skips = unpack(LIVE, raw)
   expect_layout(version)
-  -- One constructor: a table that grows field by field is made anew several times.
+  -- One constructor: a table that grows field by field is rehashed several times.
   return {
     state = state, score = score, arrival = arrival, priority = priority % UNSERVED, unserved = priority >= UNSERVED,
     handed_out = handed_out, expired = expired, failed = failed, abandoned = abandoned, released = released,
@@ -124,7 +124,7 @@ function record.pack(r)
     #r.skips, r.skips)
 end
 
--- The reservation that is out: secret, digest of the secret, nonce of the call that was given it, since when, how long.
+-- The live reservation: secret, its digest, nonce of the call, reserved at, length in ms, resumes, marks, worker.
 local IN_LEASE = '>c26c8c16I6I4I4BBc0'
 
 function record.lease(raw)
@@ -143,7 +143,7 @@ function record.is_marked(lease, mark)
   return band(lease.marks, mark) ~= 0
 end
 
--- A reservation that has ended: digest, how, when, since when, worker, what was said of it.
+-- A reservation that has ended: digest, cause, ended at, reserved at, worker, note.
 record.ENDED = '>c8BI6I6Bc0I2c0'
 local KEPT = 5
 
@@ -157,7 +157,7 @@ function record.remember(history, entry)
   return entry .. history:sub(1, stop - 1)
 end
 
--- How a reservation stands in `held`.
+-- The member of a reservation in `held`.
 function record.held(lease, id)
   return lease.worker .. '\0' .. lease.nonce .. '\0' .. id
 end

@@ -1,5 +1,5 @@
--- stamp: the queue's own clock, 64 to a ms. It gives a number to each arrival and each ending, and only ever grows: when
--- Redis's clock steps back, or more comes than a ms has room for, it goes on from the last one given.
+-- stamp: the queue's own clock, 64 stamps per ms, which numbers each arrival and each ending. It only grows: when Redis's clock
+-- steps back, or a ms has no stamp left, it continues from the last one.
 local clock = require 'base/clock'
 local total = require 'base/total'
 local stamp = {}
@@ -9,7 +9,7 @@ function stamp.last(q)
   return q.stamp
 end
 
--- The first of so many, one after the other.
+-- Takes `n` consecutive stamps and returns the first.
 function stamp.take(q, n)
   local last = stamp.last(q)
   local first = math.max(last + 1, clock.now(q) * clock.PER_MS)

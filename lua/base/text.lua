@@ -1,4 +1,4 @@
--- text: numbers as text and as bytes. What is asked for again and again is spelled once.
+-- text: numbers as text and as bytes. Frequent ones are cached.
 local text = {}
 local format, char, concat, pack = string.format, string.char, table.concat, struct.pack
 
@@ -29,7 +29,7 @@ local lengths = setmetatable({}, {__index = function(self, n)
   return length
 end})
 
--- What comes before the last six digits: times, stamps and places have few of these at a time.
+-- The digits before the last six: times, stamps and places have few distinct ones at a time.
 local MOST_SPELLED = 64
 local spelled, count = {}, 0
 local function spell(millions)
@@ -39,7 +39,7 @@ local function spell(millions)
   return digits
 end
 
--- What came before the last three digits: numbers of a list follow each other.
+-- The last digits before the final three: numbers of a list follow each other.
 local last, last_digits = -1, ''
 local function begin(thousands)
   local rest = thousands % 1000
@@ -66,8 +66,8 @@ function text.words(...)
   return concat({...}, ' ')
 end
 
--- So many fields as one text: NUL, how many there are in two bytes, the length of each in four, and they. It is the
--- cheapest answer by far: whoever reads it takes it apart.
+-- `n` fields as one string: NUL, the count in two bytes, the length of each in four, then the fields. This is the cheapest reply
+-- by far; its reader in Rust splits it.
 local heads = {}
 function text.packed(fields, n)
   for i = 1, n do heads[i] = lengths[#fields[i]] end

@@ -1,4 +1,4 @@
--- total: monotonic totals, and how many cancelled jobs and aliases are kept now; and what of it this very call did.
+-- total: monotonic totals, the number of cancelled jobs and aliases kept now, and what this call added.
 local text = require 'base/text'
 local total = {}
 local call = redis.call
@@ -11,14 +11,14 @@ function total.write(q)
   for name, by in pairs(q.sums) do call('HINCRBY', q.totals, name, text.of(by)) end
 end
 
--- An answer, and around it all that was counted on the way: by their totals, and by their events what has none.
+-- The reply, with what this call counted around it: totals, and events that have no total.
 function total.counted(q, answer)
-  local told = {'counted', answer}
-  for name, by in pairs(q.sums) do told[#told + 1], told[#told + 2] = name, by end
+  local counts = {'counted', answer}
+  for name, by in pairs(q.sums) do counts[#counts + 1], counts[#counts + 2] = name, by end
   for kind, times in pairs(q.kinds) do
-    if not q.sums[kind] then told[#told + 1], told[#told + 2] = kind, times end
+    if not q.sums[kind] then counts[#counts + 1], counts[#counts + 2] = kind, times end
   end
-  return #told > 2 and told or answer
+  return #counts > 2 and counts or answer
 end
 
 return total

@@ -1,5 +1,5 @@
--- stage: the long works on a batch, a bounded step at a time: opening, calling off, removal. Whoever finds one unfinished
--- goes on with it.
+-- stage: the long operations on a batch, in bounded steps: opening, cancelling, removal. Any caller that finds one unfinished runs
+-- the next step.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local write = require 'base/write'
@@ -9,7 +9,7 @@ local batch = require 'base/batch'
 local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
-local known = require 'jobs/known'
+local loaded = require 'jobs/loaded'
 local parking = require 'jobs/parking'
 local baton = require 'jobs/baton'
 local ending = require 'jobs/ending'
@@ -17,9 +17,9 @@ local removal = require 'jobs/removal'
 local stage = {}
 local STEP, IDLE = 200, 86400000
 
--- The jobs of the batch from its cursor on, as far as a step can go: {id, record, header} each, or false for one gone.
+-- The jobs of the batch from its cursor on for one step: {id, record, header} each, false for one that is gone.
 local function next_members(q, code, b)
-  local members, all, new = {}, known.all(q), {}
+  local members, all, new = {}, loaded.all(q), {}
   for index = b.cursor, math.min(b.cursor + STEP, b.total) - 1 do members[#members + 1] = batch.member(code, index) end
   batch.changed(q, code, b)
   if #members == 0 then return members end
@@ -33,18 +33,18 @@ local function next_members(q, code, b)
     end
   end
   place.unseen_ones(q, new)
-  gate.foresee(q, members)
+  gate.prefetch(q, members)
   return members
 end
 
--- Its limit is raised bit by bit, with a baton for each unit; without a limit, its gate goes when nothing waits there.
+-- Raises the limit in steps, passing a baton for each unit. Without a limit the gate goes when no job is parked there.
 local function open_step(q, code, b)
   local name = '\0' .. code
   local limit = b.concurrency > 0 and b.concurrency or math.huge
   local used, capacity = struct.unpack('>I4I4', gate.use_of(q, name) or struct.pack('>I4I4', 0, 0))
   local step = math.min(limit - capacity, STEP)
   gate.set_use(q, name, struct.pack('>I4I4', used, capacity + step))
-  baton.foresee(q, name, step)
+  baton.prefetch(q, name, step)
   for _ = 1, step do
     if not baton.pass(q, name) then break end
   end
@@ -56,8 +56,8 @@ local function open_step(q, code, b)
   batch.set_timer(q, code, clock.now(q) + IDLE)
 end
 
--- Who holds a job of it may finish.
-local function call_off_step(q, code, b)
+-- Cancels the jobs that are not reserved; the holders of the others may finish.
+local function cancel_step(q, code, b)
   for _, job in ipairs(next_members(q, code, b)) do
     if write.is_spent(q) then return end
     local r = job and job.record
@@ -80,14 +80,14 @@ local function remove_job(q, job)
     ending.leave_set(q, id, r, header)
     order.give_back(q, r, header.client)
     if r.state ~= record.DEAD then
-      event.tell(q, 'cancelled', id, '', header, '')
+      event.add(q, 'cancelled', id, '', header, '')
       total.count(q, 'cancelled')
     end
   end
   removal.delete(q, id, r)
 end
 
--- Answers how many jobs went.
+-- Returns how many jobs were removed.
 local function remove_step(q, code, b)
   local removed = 0
   if b.stage ~= batch.REMOVING then b.stage, b.cursor = batch.REMOVING, 0 end
@@ -113,12 +113,12 @@ function stage.is_unfinished(b)
   return b.stage == batch.OPENING or b.stage == batch.REMOVING
 end
 
--- One step of what a batch needs now; `overdue`: its timer has run out. Answers how many jobs went.
+-- One step of the operation that a batch is in; `overdue`: its timer has run out. Returns how many jobs were removed.
 function stage.step(q, code, b, overdue)
   if b.stage == batch.OPENING then
     open_step(q, code, b)
   elseif b.stage == batch.SEALED then
-    if stage.is_unfinished(b) then call_off_step(q, code, b) end
+    if stage.is_unfinished(b) then cancel_step(q, code, b) end
   elseif b.stage == batch.OPEN then
     if overdue then batch.seal(q, code, b) end
     batch.changed(q, code, b)

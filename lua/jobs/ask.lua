@@ -1,16 +1,16 @@
--- ask: one call of reserve, which its one argument packs. The twin is src/store/transitions/reserve/ask.rs.
+-- ask: one call of reserve, packed into one argument. The twin is src/store/transitions/reserve/ask.rs.
 local ask = {
   -- Mode, limit, lease ms, nonce, worker behind its length; then so many claims, a secret and its digest each.
   FORMAT = '>BI2I4c16Bc0', CLAIM = $ID_LEN + 8,
-  NEXT = 1,    -- what is next
-  FRESH = 2,   -- the same, by a call that surely nobody has made before
-  RESUME = 3,  -- what the caller has
+  NEXT = 1,    -- the next jobs
+  FRESH = 2,   -- the same, by a call that is certainly no repetition
+  RESUME = 3,  -- the jobs that the caller holds
   THIS = 4,    -- the job whose id stands behind the claim
-  -- Beside the mode: the call does not wait until nothing is overdue.
+  -- Added to the mode: the call does not wait for overdue jobs to be swept.
   REGARDLESS = 128,
 }
 
--- `id` is the job's of mode THIS; `place` and `member` are who was passed last, by a call that goes on.
+-- `id` is the job of mode THIS; `place` and `member` say where a continued call goes on.
 function ask.read(packed)
   local mode, limit, lease_ms, nonce, worker, claims = struct.unpack(ask.FORMAT, packed)
   local is_regardless = mode >= ask.REGARDLESS
@@ -23,7 +23,7 @@ function ask.read(packed)
   }
 end
 
--- The secret and the digest of the i-th job that a call is given.
+-- The secret and its digest for the i-th job of a call.
 function ask.claim(asked, i)
   local at = asked.claims + (i - 1) * ask.CLAIM
   return asked.packed:sub(at, at + $ID_LEN - 1), asked.packed:sub(at + $ID_LEN, at + ask.CLAIM - 1)

@@ -1,4 +1,4 @@
--- back: where a job goes when its reservation has ended: to its place, to a delay, or to the dead.
+-- back: moves a job whose reservation has ended: to its place in line, to a delay, or to the dead.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -15,7 +15,7 @@ local ending = require 'jobs/ending'
 local leave = require 'jobs/leave'
 local back = {}
 
--- How often a job without a limit of its own may be tried; 0 is without end.
+-- The attempts of a job without a limit of its own; 0 means unlimited.
 function back.most_attempts(q)
   q.max_attempts = q.max_attempts or tonumber(redis.call('HGET', q.settings, 'max_attempts') or $MAX_ATTEMPTS)
   return q.max_attempts
@@ -26,18 +26,18 @@ function back.is_out_of_attempts(q, r, header)
   return most > 0 and r.attempts >= most
 end
 
--- The jobs of a batch that was cancelled do not come back.
-local function is_called_off(q, id, header)
+-- Jobs of a cancelled batch do not return.
+local function is_cancelled(q, id, header)
   return record.is_member(header) and batch.is_marked(batch.read(q, batch.of(id)), batch.TO_CANCEL)
 end
 
 function back.to_line(q, id, r, header)
-  if is_called_off(q, id, header) then return ending.cancel(q, id, r, header, '') end
+  if is_cancelled(q, id, header) then return ending.cancel(q, id, r, header, '') end
   baton.line_up(q, id, r, header)
 end
 
 function back.to_delay(q, id, r, header, delay)
-  if is_called_off(q, id, header) then return ending.cancel(q, id, r, header, '') end
+  if is_cancelled(q, id, header) then return ending.cancel(q, id, r, header, '') end
   batch.enter(q, id, r, header, record.DELAYED)
   write.add(q, 'delayed', clock.now(q) + delay, id)
   gate.keep(q, id, r)
@@ -49,11 +49,11 @@ function back.to_dead(q, id, r, header, worker)
   write.add(q, 'dead', text.of(stamp.new(q)), id)
   gate.keep(q, id, r)
   dedupe.free(q, id, header)
-  event.tell(q, 'dead', id, worker, header, '')
+  event.add(q, 'dead', id, worker, header, '')
   total.count(q, 'dead')
 end
 
--- A reservation past its deadline. Answers whether the job is dead by it.
+-- Ends a reservation past its deadline. Returns whether the job is dead now.
 function back.expire(q, id, r, lease, header)
   leave.by_time(q, id, r, lease, header)
   if not record.is_marked(lease, record.GRACE) and back.is_out_of_attempts(q, r, header) then

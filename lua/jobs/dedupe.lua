@@ -1,16 +1,16 @@
--- dedupe: whose a dedupe key is. Its owner is the job that an equal one is told of. A job that is requeued while another has
--- its key is one more live twin: it stands behind the owner, in a field of its own, and gets the key when those before it end.
+-- dedupe: the owner of a dedupe key is the job that an equal enqueue is answered with. A job that is requeued while another job
+-- owns its key is a second live twin: a field of its own lists it, and it gets the key when the jobs before it end.
 local write = require 'base/write'
 local total = require 'base/total'
 local dedupe = {}
 local BEHIND, MOST, ID_LEN = '+', 64, $ID_LEN
 
--- Where those are who stand behind the owner.
+-- The field that lists the twins after the owner.
 function dedupe.behind(digest)
   return digest .. BEHIND
 end
 
--- Without those who end; the first of them is the next owner of a key that is free.
+-- Writes the owner and the list without the jobs that end; the first one left inherits a free key.
 local function write_left(q, digest, owner, behind, ends)
   local left = {}
   for at = 1, #behind, ID_LEN do
@@ -47,19 +47,19 @@ local function write_freed(q)
   q.freed = {}
 end
 
--- Digest -> the jobs that end with it: one that was requeued may not have it.
+-- Digest -> the jobs that end with it; the owner may be another job.
 function dedupe.free(q, id, header)
   local digest = header.digest
   if not digest then return end
   if not q.freed then
     q.freed = {}
-    write.gather(q, write_freed)
+    write.at_flush(q, write_freed)
   end
   q.freed[digest] = q.freed[digest] or {}
   q.freed[digest][id] = true
 end
 
--- A job lives again. `owners` and `behind` are by digest what is kept of these keys, and are kept up with.
+-- A dead job lives again. `owners` and `behind` hold the owner and the list by digest, and are updated.
 function dedupe.take(q, id, digest, owners, behind)
   if not owners[digest] then
     owners[digest] = id

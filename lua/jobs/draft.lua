@@ -1,5 +1,5 @@
--- draft: what a person has typed so far is kept with the job, whoever has it next. Written at once: the last word of a
--- list counts, and a job that ends by the same call takes its draft with it.
+-- draft: the text typed so far is kept with the job for its next worker. It is written at once, so that the last item of a list
+-- wins and a job that ends in the same call removes its draft.
 local write = require 'base/write'
 local text = require 'base/text'
 local draft = {}

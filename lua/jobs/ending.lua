@@ -1,4 +1,4 @@
--- ending: a job is completed or cancelled. What is known of it is kept for a while; of a batch's job, as long as that.
+-- ending: completes or cancels a job. Its records stay for the retention time; those of a batch's job as long as the batch.
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
@@ -32,7 +32,7 @@ function ending.finish(q, id, r, header, state)
   dedupe.free(q, id, header)
 end
 
--- A job that nobody holds leaves the set it is in; one that was in line passes the batons of its gates.
+-- Takes a job that is not reserved out of its set; one in line passes the batons of its gates.
 function ending.leave_set(q, id, r, header)
   if r.state == record.BLOCKED then
     baton.unpark(q, id, r)
@@ -44,12 +44,12 @@ function ending.leave_set(q, id, r, header)
   end
 end
 
--- A job that is in no set any more; its payload goes at once.
+-- Cancels a job that has left its set; its payload goes at once.
 function ending.cancel(q, id, r, header, worker)
   ending.finish(q, id, r, header, CANCELLED)
   write.set(q, 'jobs', id, header.raw:sub(1, header.stop - 1))
   write.delete(q, 'payloads', id)
-  event.tell(q, 'cancelled', id, worker, header, '')
+  event.add(q, 'cancelled', id, worker, header, '')
   total.count(q, 'cancelled')
 end
 

@@ -1,14 +1,14 @@
--- gate: locks and batch limits are one thing, a name with a capacity. A job is reserved only if each of its gates has
--- room. Jobs that met a full one are parked there. After every step nothing is parked at a gate, or inbound holds at
--- least as many jobs that need it as it has room; one act keeps that, the baton.
--- What a call changes here it knows from then on: the next job of its list meets it, and it is written at the end.
+-- gate: a lock or a batch limit, a name with a capacity. A job is reserved only if each of its gates has room; a job that meets a
+-- full gate is parked there. Invariant after every step: either no job is parked at a gate, or `inbound` holds at least as many
+-- jobs that need it as it has room. The baton keeps that.
+-- Changes stay in the state of the call, where the next job of its list sees them, and are written at its end.
 local record = require 'base/record'
 local write = require 'base/write'
 local batch = require 'base/batch'
 local gate = {}
 local unpack_record, pack = struct.unpack, struct.pack
 
--- A job's live record as it is now.
+-- Writes a job's live record.
 function gate.keep(q, id, r)
   write.set(q, 'live', id, record.pack(r))
 end
@@ -21,13 +21,13 @@ local function write_uses(q)
   q.gate.moved = {}
 end
 
--- Gate -> what it holds, or false; which of them this call has changed.
+-- Gate -> its value or false; the gates that this call has changed.
 local function state_of(q)
   local state = q.gate
   if not state then
     state = {uses = {}, moved = {}}
     q.gate = state
-    write.gather(q, write_uses)
+    write.at_flush(q, write_uses)
   end
   return state
 end
@@ -43,8 +43,8 @@ function gate.is_lock(name)
   return name:byte() ~= 0
 end
 
--- The gates of many jobs at once, {id, header} each or false.
-function gate.foresee(q, those)
+-- Loads the gates of many jobs, {id, header} each or false, with one read.
+function gate.prefetch(q, those)
   local uses, names = state_of(q).uses, {}
   for _, job in ipairs(those) do
     for _, name in ipairs(job and gate.names_of(job.id, job.header) or {}) do
@@ -64,13 +64,13 @@ function gate.use_of(q, name)
   return uses[name]
 end
 
--- `use` is false for a gate that nobody needs.
+-- `use` is false for a gate that is not needed any more.
 function gate.set_use(q, name, use)
   local state = state_of(q)
   state.uses[name], state.moved[name] = use, true
 end
 
--- A lock that nobody holds is not there; nor is a batch without a limit.
+-- A free lock has no field, nor has a batch without a limit.
 function gate.has_room(q, name)
   local use = gate.use_of(q, name)
   if not use then return true end
@@ -79,14 +79,14 @@ function gate.has_room(q, name)
   return used < capacity
 end
 
--- The first of a job's gates that has no room.
+-- The first of a job's gates without room; nil if all have room.
 function gate.full(q, id, header)
   for _, name in ipairs(gate.names_of(id, header)) do
     if not gate.has_room(q, name) then return name end
   end
 end
 
--- One unit of a batch's limit, if it has one.
+-- Takes or returns a unit of a batch's limit, if it has one.
 function gate.use_unit(q, name, by)
   local use = gate.use_of(q, name)
   if not use then return end

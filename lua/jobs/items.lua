@@ -1,16 +1,16 @@
--- items: what the reservation of each item of a list stands for. An item's first argument is its job's id.
+-- items: finds the reservation of each item of a list. The first argument of an item is the id of its job.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local write = require 'base/write'
 local gate = require 'jobs/gate'
-local known = require 'jobs/known'
+local loaded = require 'jobs/loaded'
 local leave = require 'jobs/leave'
 local back = require 'jobs/back'
 local items = {}
 
--- Reads everything about the items at once: `known` has their deadlines and leases, too.
+-- Loads the jobs of all items at once, with their deadlines and leases.
 function items.read(q, args, stride)
-  local ids, all = {}, known.all(q)
+  local ids, all = {}, loaded.all(q)
   for i = 1, #args, stride do ids[#ids + 1] = args[i] end
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   local deadlines = redis.call('ZMSCORE', q.reserved, unpack(ids))
@@ -25,22 +25,22 @@ function items.read(q, args, stride)
   end
 end
 
--- The gates of those whose reservations end by this list, at once.
-function items.foresee_ends(q)
+-- Loads the gates of the jobs whose reservations this list ends.
+function items.prefetch_ends(q)
   local those = {}
-  for _, job in pairs(q.known) do
+  for _, job in pairs(q.loaded) do
     if job.lease and record.is_gated(job.header) then those[#those + 1] = job end
   end
-  if #those > 0 then gate.foresee(q, those) end
+  if #those > 0 then gate.prefetch(q, those) end
 end
 
--- The job, if `secret` is the reservation that is out.
+-- The job, if `secret` is its live reservation.
 function items.holder(q, id, secret)
-  local job = q.known[id]
+  local job = q.loaded[id]
   if job and job.lease and job.lease.secret == secret then return job end
 end
 
--- The job, if `secret` is live. One that is overdue and not yet swept expires here, and nobody's call revives it.
+-- The same, but a reservation that is overdue and not yet swept expires here; no call revives it.
 function items.live_holder(q, id, secret)
   local job = items.holder(q, id, secret)
   if not job then return end
@@ -49,7 +49,7 @@ function items.live_holder(q, id, secret)
   job.lease = nil
 end
 
--- Each item in its turn, as long as the call may go on; those that are left come again, and in their order.
+-- Decides item by item until the budget is spent; the caller sends the rest again in the same order.
 function items.each(q, args, stride, decide)
   local replies = {}
   for at = 1, #args, stride do
@@ -58,8 +58,8 @@ function items.each(q, args, stride, decide)
   return replies
 end
 
--- Its reservation ends.
-function items.let_go(q, job, id, how, note)
+-- Ends the reservation.
+function items.end_reservation(q, job, id, how, note)
   leave.lease(q, id, job.record, job.lease, how, job.header, note)
   job.lease = nil
 end

@@ -1,5 +1,5 @@
--- line: the head of the line, as far as a call has read it. Who is taken or blocked leaves it; whom somebody has skipped
--- stays for the others.
+-- line: the part of the line that a call has read. Jobs that are taken or blocked leave it; jobs that a worker has skipped stay for
+-- the others.
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
@@ -9,14 +9,14 @@ local gate = require 'jobs/gate'
 local line = {CANDIDATES = 200, CHUNK = 50}
 local SPAN = order.SPAN
 
--- `first`: the first entry that is still in it; `behind`: how many stand before what was read; `ends`: whether nobody
--- stands behind it; `cursor`: who is looked at; `looked`: how many could not be given; `begun`: where the line was begun,
--- if not at the front; `firsts`: who stands before that, by priority.
+-- `first`: index of the first entry that is still in line; `behind`: rank at which the read part begins; `ends`: it reaches the
+-- end of the line; `cursor`: the current entry; `looked`: entries that could not be given; `begun`: where the read part begins, if
+-- not at the front; `firsts`: the first place before that, by priority.
 -- An entry: {id, place, record, live record or false, member}; false once it has left.
 local function read_on(q, l, most)
   local from = l.behind + #l - l.first + 1
   local entries, ids = write.ask(q, 'ZRANGE', q.inbound, from, from + most - 1, 'WITHSCORES'), {}
-  l.ends, l.is_foreseen = #entries < most * 2, false
+  l.ends, l.is_prefetched = #entries < most * 2, false
   if #entries == 0 then return end
   for i = 1, #entries, 2 do ids[#ids + 1] = place.id_of(entries[i]) end
   local headers, lives = write.ask(q, 'HMGET', q.jobs, unpack(ids)), write.ask(q, 'HMGET', q.live, unpack(ids))
@@ -24,12 +24,12 @@ local function read_on(q, l, most)
     if headers[i] then
       l[#l + 1] = {id, tonumber(entries[i * 2]), headers[i], lives[i], entries[i * 2 - 1]}
     else
-      write.remove(q, 'inbound', entries[i * 2 - 1]) -- nobody stands there
+      write.remove(q, 'inbound', entries[i * 2 - 1]) -- the job is gone
     end
   end
 end
 
--- A job that the baton put back has its place among those that were read, or is read with those behind them.
+-- Inserts a job that the baton put back, unless its place is behind the read part.
 local function put_back(q, id, r, header)
   local l = q.line
   local at = l.first
@@ -41,13 +41,13 @@ local function put_back(q, id, r, header)
   l.cursor = math.min(l.cursor, at)
 end
 
--- A line of which nothing is read.
+-- An empty read part.
 function line.open(q)
   q.line = {first = 1, behind = 0, ends = true, cursor = 1, looked = 0, firsts = {}}
   q.put_back = put_back
 end
 
--- Begins anew behind a job that was looked at before, which may have left meanwhile; or at the front.
+-- Reads anew from behind a job that may have left meanwhile, or from the front.
 function line.read_from(q, from, member, most)
   local l = {first = 1, behind = 0, ends = true, cursor = 1, looked = q.line.looked, firsts = {}}
   q.line = l
@@ -61,29 +61,29 @@ function line.read_from(q, from, member, most)
   read_on(q, l, most)
 end
 
--- The gates of those who were read, when the first of them turns out to need any.
-function line.foresee(q)
+-- Loads the gates of the read part when its first gated job is met.
+function line.prefetch(q)
   local l, those = q.line, {}
-  if l.is_foreseen then return end
-  l.is_foreseen = true
+  if l.is_prefetched then return end
+  l.is_prefetched = true
   for at = l.first, #l do
     local header = l[at] and record.header(l[at][3])
     if header and record.is_gated(header) then those[#those + 1] = {id = l[at][1], header = header} end
   end
-  gate.foresee(q, those)
+  gate.prefetch(q, those)
 end
 
--- Whoever is looked at; others are read in, as long as the call may look at more. Nil for nobody.
+-- The current entry; reads on while the call may look at more. Nil at the end.
 function line.current(q)
   local l = q.line
   if l.cursor > #l and not l.ends and l.looked < line.CANDIDATES then
-    write.so_far(q)
+    write.flush(q)
     read_on(q, l, math.min(line.CHUNK, line.CANDIDATES - l.looked))
   end
   return l[l.cursor]
 end
 
--- Whoever is looked at leaves the line.
+-- Removes the current entry.
 function line.drop(q)
   local l = q.line
   if l.cursor ~= l.first then
@@ -94,19 +94,19 @@ function line.drop(q)
   end
 end
 
--- Whoever is looked at stays where they are.
+-- Skips the current entry.
 function line.pass(q)
   local l = q.line
   l.cursor, l.looked = l.cursor + 1, l.looked + 1
 end
 
--- Whoever is looked at cannot be given, and leaves the line.
-function line.turn_away(q)
+-- Removes the current entry, which could not be given.
+function line.reject(q)
   q.line.looked = q.line.looked + 1
   line.drop(q)
 end
 
--- The next call looks from the front.
+-- The next call of this script starts at the front.
 function line.rewind(q)
   q.line.cursor = q.line.first
 end
@@ -128,7 +128,7 @@ function line.first_at(q, priority)
   return tonumber(first[2]), first[1]
 end
 
--- The place of the first at a priority who stands before where the line was begun; false for none.
+-- The first place at a priority before the read part; false for none.
 local function first_before(q, l, priority)
   local first = l.firsts[priority]
   if first == nil then
@@ -140,7 +140,7 @@ local function first_before(q, l, priority)
   return first
 end
 
--- The place of the first at a priority who is passed over as the cursor stands; nil when it is the first who is taken.
+-- The first place at a priority that the cursor has passed over; nil if the current entry is the first.
 function line.first_passed(q, priority)
   local l = q.line
   local before = l.begun and first_before(q, l, priority)

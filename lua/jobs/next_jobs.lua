@@ -1,13 +1,13 @@
--- next_jobs: new jobs in order, as many as a call asks for and as the byte budget allows; one call always gets one.
+-- next_jobs: hands out jobs in order, up to the limit of the call and the byte budget; the first job always fits.
 local record = require 'base/record'
 local text = require 'base/text'
 local baton = require 'jobs/baton'
 local skip = require 'jobs/skip'
 local line = require 'jobs/line'
-local hand = require 'jobs/hand'
+local handout = require 'jobs/handout'
 local take = require 'jobs/take'
 
--- For who has skipped it, a job is not in line: the next that is parked at its gates comes in its stead.
+-- For a worker who has skipped it, a job is not in line: the next job parked at its gates is put back instead.
 local function pass_over(q, job, seen)
   local served = q.served
   if not record.is_gated(job.header) or seen[job.id] then return end
@@ -17,21 +17,21 @@ local function pass_over(q, job, seen)
   baton.pass_all(q, job.id, job.header)
 end
 
--- Has the answer room for the job? If it has not, and nothing is in it for this call, the call comes again.
+-- Whether the job fits into the reply, and the bytes of this call so far.
 local function fits(q, job, given, bytes)
-  local weight, spent = hand.size(q, job.id, job.raw), q.hand.spent
-  if #given > 1 and bytes + weight > hand.BYTES then return false end
-  if spent > 0 and spent + weight > hand.BYTES then return false end
-  q.hand.spent = spent + weight
+  local weight, spent = handout.size(q, job.id, job.raw), q.handout.spent
+  if #given > 1 and bytes + weight > handout.BYTES then return false end
+  if spent > 0 and spent + weight > handout.BYTES then return false end
+  q.handout.spent = spent + weight
   return true, bytes + weight
 end
 
--- Nothing was found: where to go on, or that all was skipped.
+-- The reply of a call that found nothing: where to continue, or that all were skipped.
 local function nothing(q, call, given, passed)
-  -- A call that goes on has passed somebody before.
+  -- A continued call has passed jobs before.
   if call.member then passed = passed or {call.place, call.member} end
   local l = q.line
-  if hand.is_tired(q) and l.cursor <= #l or l.cursor > #l and not l.ends then
+  if handout.is_full(q) and l.cursor <= #l or l.cursor > #l and not l.ends then
     return {'more', passed and text.of(passed[1]) or '', passed and passed[2] or ''}
   end
   return passed and {'skipped'} or given
@@ -40,7 +40,7 @@ end
 return function(q, call)
   local given, bytes, passed, seen = {'new'}, 0, nil, {}
   line.rewind(q)
-  while #given <= call.limit and not hand.is_tired(q) do
+  while #given <= call.limit and not handout.is_full(q) do
     local entry = line.current(q)
     if not entry then break end
     local job, full = take.look_at(q, entry[1], entry[2], entry[3], entry[4])
@@ -49,7 +49,7 @@ return function(q, call)
       line.pass(q)
       pass_over(q, job, seen)
     elseif full then
-      line.turn_away(q)
+      line.reject(q)
       take.block(q, job, full)
     else
       local has_room

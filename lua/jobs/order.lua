@@ -4,7 +4,7 @@ local text = require 'base/text'
 local stamp = require 'base/stamp'
 local order = {}
 local call, floor, max, min = redis.call, math.floor, math.max, math.min
--- What a client has in line, in `turns`: the last turn it was given, and how many of its jobs nobody has had yet.
+-- A client's share in `turns`: the last turn it was given, and how many of its jobs have not been handed out.
 local SPAN, SHARE = $SPAN, '>I6I4'
 order.SPAN, order.SHARE = SPAN, SHARE
 
@@ -12,12 +12,12 @@ function order.priority_of(score)
   return floor(score / SPAN)
 end
 
--- Who has no job left leaves nothing behind.
+-- Writes the shares; one without jobs is deleted.
 local function write_shares(q, state)
   local members = {}
   for member in pairs(state.unread) do members[#members + 1] = member end
   if #members > 0 then
-    for i, raw in ipairs(call('HMGET', q.turns, unpack(members))) do order.know(state, members[i], raw) end
+    for i, raw in ipairs(call('HMGET', q.turns, unpack(members))) do order.load(state, members[i], raw) end
   end
   for member, share in pairs(state.shares) do
     if share.jobs > 0 then
@@ -28,7 +28,7 @@ local function write_shares(q, state)
   end
 end
 
--- Each share and V once, however many jobs of the list moved it.
+-- Writes each share and V once per call.
 local function write_order(q)
   write_shares(q, q.order)
   for priority in pairs(q.order.moved) do
@@ -36,14 +36,14 @@ local function write_order(q)
   end
 end
 
--- V by priority, and which of them moved; 'priority client' -> {last turn, jobs}; turns given back of those that were not
--- read yet.
+-- `tops`: V by priority; `moved`: changed ones; `shares`: 'priority client' -> {last turn, jobs}; `unread`: turns returned to
+-- shares that were not read yet.
 local function state_of(q)
   local state = q.order
   if not state then
     state = {tops = {}, moved = {}, shares = {}, unread = {}}
     q.order = state
-    write.finally(q, write_order)
+    write.at_commit(q, write_order)
   end
   return state
 end
@@ -57,14 +57,14 @@ local function top(q, state, priority)
   return v
 end
 
--- One job less that nobody has had. The last turn is free again; one in the middle stays, as others stand behind it.
+-- One unserved job less. Its turn is free again if it was the last.
 local function take_off(share, turn)
   share.jobs = share.jobs - 1
   if turn == share.last then share.last = turn - 1 end
 end
 
--- As it was read, less what was given back meanwhile.
-function order.know(state, member, raw)
+-- Decodes a share and applies the turns that were returned before it was read.
+function order.load(state, member, raw)
   local share = {last = 0, jobs = 0}
   if raw then share.last, share.jobs = struct.unpack(SHARE, raw) end
   for _, turn in ipairs(state.unread[member] or {}) do take_off(share, turn) end
@@ -72,20 +72,20 @@ function order.know(state, member, raw)
   return share
 end
 
--- Has the share of a client been read?
-function order.knows(q, priority, client)
+-- The share of a client, if it was read.
+function order.is_loaded(q, priority, client)
   return state_of(q).shares[priority .. ' ' .. client]
 end
 
--- The place of a new arrival.
+-- Gives a new arrival its place.
 function order.new_place(q, priority, client)
   local state, member = state_of(q), priority .. ' ' .. client
-  local share = state.shares[member] or order.know(state, member, call('HGET', q.turns, member))
+  local share = state.shares[member] or order.load(state, member, call('HGET', q.turns, member))
   share.last, share.jobs = max(top(q, state, priority), share.last) + 1, share.jobs + 1
   return priority * SPAN + share.last
 end
 
--- The turn of a job that is handed out, or leaves for good, counts no longer; that of one handed out before did not.
+-- Returns the turn of a job that is handed out for the first time or leaves for good.
 function order.give_back(q, r, client)
   if not r.unserved then return end
   r.unserved = false
@@ -96,14 +96,14 @@ function order.give_back(q, r, client)
   if given then given[#given + 1] = turn else state.unread[member] = {turn} end
 end
 
--- A job that comes anew, though it was there before.
+-- Gives a job that was there before a new place.
 function order.arrive(q, r, priority, client)
   order.give_back(q, r, client)
   r.score, r.arrival, r.unserved = order.new_place(q, priority, client), stamp.new(q), true
 end
 
--- V never falls, whoever is handed out again, and does not come up to the first who stays in line: `first_passed` finds
--- the place of that, nil when nobody was passed.
+-- Raises V to the turn of a job that is handed out, but not up to the first job that was passed over, whose place `first_passed`
+-- finds. V never falls.
 function order.handed_out(q, score, first_passed)
   local state, priority = state_of(q), floor(score / SPAN)
   local v, base = top(q, state, priority), priority * SPAN

@@ -1,22 +1,22 @@
--- overdue: one bounded step of what time brings about: reservations past their deadline, delays that fell due.
+-- overdue: one bounded step of the sweep: reservations past their deadline, and delays that are over.
 local record = require 'base/record'
 local clock = require 'base/clock'
-local patch = require 'base/patch'
+local record_bytes = require 'base/record_bytes'
 local text = require 'base/text'
 local write = require 'base/write'
 local event = require 'base/event'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
 local back = require 'jobs/back'
-local lapse = require 'jobs/lapse'
+local expire_fast = require 'jobs/expire_fast'
 local overdue = {}
--- What a job takes of a step: most take little, and others as much as so many of them.
+-- The cost of a job in a step, by the fast path and by the full one.
 local LIGHT, HEAVY = 1, 4
 
--- Whoever holds it lost it. Answers whether the job is dead by that.
+-- Expires a reservation. Returns whether the job is dead now.
 local function expire(q, id, r, header)
   if r.lease ~= '' then return back.expire(q, id, r, record.lease(r.lease), header) end
-  write.remove(q, 'reserved', id) -- nobody holds it: it must not stand in the way of the others
+  write.remove(q, 'reserved', id) -- not reserved: a stale member would block the others
   return false
 end
 
@@ -27,34 +27,34 @@ local function fall_due(q, id, r, header)
     write.spend(q, 2)
     order.arrive(q, r, r.priority, header.client)
   end
-  event.tell(q, 'due', id, '', header, '') -- before it is cancelled with its batch
+  event.add(q, 'due', id, '', header, '') -- before the job may be cancelled with its batch
   back.to_line(q, id, r, header)
   return false
 end
 
--- How long ago the first of a set should have been moved.
+-- How long the first of a set has been overdue, ms.
 local function lag(q, set, first)
   return first and clock.now(q) - tonumber(redis.call('ZSCORE', set, first)) or 0
 end
 
--- What is known of the first of a set: ids, live records, records; and of those that need a gate the headers.
+-- The first jobs of a set: ids, live records, records, and the headers of gated jobs.
 local function read_first(q, set, most)
   local ids = redis.call('ZRANGEBYSCORE', set, '-inf', text.of(clock.now(q)), 'LIMIT', '0', text.of(most))
   if #ids == 0 then return ids end
   local lives, raws = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   local headers, gated = {}, {}
   for i, id in ipairs(ids) do
-    if raws[i] and patch.is_gated(raws[i]) then
+    if raws[i] and record_bytes.is_gated(raws[i]) then
       headers[i] = record.header(raws[i])
       gated[#gated + 1] = {id = id, header = headers[i]}
     end
   end
-  gate.foresee(q, gated)
+  gate.prefetch(q, gated)
   return ids, lives, raws, headers
 end
 
--- Moves the first of a set, as many as the step has room for. `light` does what is usual, or says false; `whole` does the
--- rest, and says who is dead by it.
+-- Moves the first jobs of a set within the budget of the step. `light` is the fast path and returns false for an unusual job;
+-- `whole` handles these and returns whether the job is dead now.
 local function move_first(q, step, key, light, whole)
   local most, moved = step.room, 0
   local ids, lives, raws, headers = read_first(q, q[key], most)
@@ -65,7 +65,7 @@ local function move_first(q, step, key, light, whole)
       step.more = true
       return moved
     elseif not live or not raw then
-      write.remove(q, key, id) -- who is no job goes
+      write.remove(q, key, id) -- the job is gone
     else
       local is_light = not headers[i] and light(q, id, live, raw)
       if not is_light and whole(q, id, record.live(live), headers[i] or record.header(raw)) then
@@ -78,14 +78,14 @@ local function move_first(q, step, key, light, whole)
   return moved
 end
 
--- Says how many expired, fell due, and died, whether a further step would find more, and the longest lag.
+-- Returns how many expired, fell due and died, whether more is overdue, and the longest lag.
 function overdue.step(q, most)
   local step = {room = most, expired = 0, due = 0, died = 0, more = false, lag = 0}
-  step.expired = move_first(q, step, 'reserved', lapse.expire, expire)
+  step.expired = move_first(q, step, 'reserved', expire_fast.expire, expire)
   if step.room <= 0 then
     step.more = true
   elseif not step.more then
-    step.due = move_first(q, step, 'delayed', lapse.fall_due, fall_due)
+    step.due = move_first(q, step, 'delayed', expire_fast.fall_due, fall_due)
   end
   return step
 end

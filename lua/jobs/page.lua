@@ -1,8 +1,8 @@
--- page: where a list goes on.
+-- page: finds where the next page of a list begins.
 local page = {}
 local call, floor = redis.call, math.floor
 
--- As Redis orders members of a score; Lua orders bytes as the server's language does.
+-- The order of Redis for equal scores. Lua compares by the locale of the server.
 local function precedes(one, other)
   for i = 1, math.min(#one, #other) do
     local a, b = one:byte(i), other:byte(i)
@@ -11,8 +11,7 @@ local function precedes(one, other)
   return #one < #other
 end
 
--- Behind the one seen last. It may have left the set, or moved; then its score says where to go on, and among those of its
--- score, of which there may be any number, its name.
+-- The rank after the last member seen. If that has left or moved, its old score and, among equal scores, its name decide.
 function page.rank_after(set, score, member)
   if score == '' then return 0 end
   local rank = call('ZSCORE', set, member) == score and call('ZRANK', set, member)

@@ -1,4 +1,4 @@
--- parking: who stands where, in line or at a gate, as a call knows it: what was read, and what it has said since.
+-- parking: positions in line and at gates as the call sees them: as read, with its own changes.
 local text = require 'base/text'
 local write = require 'base/write'
 local place = require 'jobs/place'
@@ -9,81 +9,82 @@ local MANY, FEW = 50, 100
 local function write_places(q)
   local state = q.parking
   for member in pairs(state.moved) do
-    local score, waits = state.stands[member], state.is_parked[member]
+    local score, waits = state.scores[member], state.is_parked[member]
     if score then write.add(q, 'inbound', text.of(score), member) elseif score == false then write.remove(q, 'inbound', member) end
     if waits then write.add(q, 'parked', '0', member) elseif waits == false then write.remove(q, 'parked', member) end
   end
   state.moved = {}
 end
 
--- Member -> its place in line, or false; member -> whether it is parked; which of them moved. Gate -> who is parked there.
+-- `scores`: member -> its place in line or false; `is_parked`: by member; `moved`: changed members; `at_gate`: gate -> the members
+-- parked there.
 local function state_of(q)
   local state = q.parking
   if not state then
-    state = {stands = {}, is_parked = {}, moved = {}, at_gate = {}, knows_all = nil}
+    state = {scores = {}, is_parked = {}, moved = {}, at_gate = {}, knows_all = nil}
     q.parking = state
-    write.gather(q, write_places)
+    write.at_flush(q, write_places)
   end
   return state
 end
 
--- In line at this place, or (false) not any more.
-function parking.stand(q, member, score)
+-- Sets the place in line; false removes it.
+function parking.set_score(q, member, score)
   local state = state_of(q)
-  state.stands[member], state.moved[member] = score, true
+  state.scores[member], state.moved[member] = score, true
 end
 
--- A job, as it stands at the gate where it is parked.
+-- The member of a job that is parked at its gate.
 function parking.member(id, r)
   return r.gate .. '\0' .. format('%016x', r.score) .. '\0' .. place.member(id, r.arrival)
 end
 
--- Where a member is parked: a batch's code follows a NUL.
+-- The gate of a parked member; a batch's code follows a NUL.
 local function gate_in(member)
   return sub(member, 1, byte(member) == 0 and 27 or find(member, '\0', 1, true) - 1)
 end
 
--- Few are read at once, whatever their gates.
+-- Reads all parked members if they are few.
 local function read_few(q, state)
   state.knows_all = write.ask(q, 'ZCARD', q.parked) <= FEW
   if not state.knows_all then return end
   for _, member in ipairs(write.ask(q, 'ZRANGE', q.parked, '0', '-1')) do
     local name = gate_in(member)
-    local those = state.at_gate[name] or {first = 1, ends = true, came = {}}
-    state.at_gate[name], those[#those + 1] = those, member
+    local parked = state.at_gate[name] or {first = 1, ends = true, added = {}}
+    state.at_gate[name], parked[#parked + 1] = parked, member
   end
 end
 
--- Those that are parked at a gate: what was read of them, first to last; whether there are no more; who came since.
-local function those_at(q, name)
+-- The members parked at a gate: as read, in order; `ends`: all are read; `added`: parked by this call.
+local function parked_at(q, name)
   local state = state_of(q)
   if state.knows_all == nil then read_few(q, state) end
-  local those = state.at_gate[name]
-  if not those then
-    those = {first = 1, ends = state.knows_all, came = {}}
-    state.at_gate[name] = those
+  local parked = state.at_gate[name]
+  if not parked then
+    parked = {first = 1, ends = state.knows_all, added = {}}
+    state.at_gate[name] = parked
   end
-  return those
+  return parked
 end
 
-local function read_on(q, name, those, most)
-  local from = #those > 0 and '(' .. those[#those] or '[' .. name .. '\0'
+local function read_on(q, name, parked, most)
+  local from = #parked > 0 and '(' .. parked[#parked] or '[' .. name .. '\0'
   local members = write.ask(q, 'ZRANGE', q.parked, from, '(' .. name .. '\1', 'BYLEX', 'LIMIT', '0', text.of(most))
-  for _, member in ipairs(members) do those[#those + 1] = member end
-  those.ends = #members < most
+  for _, member in ipairs(members) do parked[#parked + 1] = member end
+  parked.ends = #members < most
 end
 
-function parking.come(q, name, member)
+function parking.add(q, name, member)
   local state = state_of(q)
-  state.is_parked[member], state.moved[member], those_at(q, name).came[member] = true, true, true
+  state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = true, true, true
 end
 
-function parking.go(q, name, member)
+function parking.remove(q, name, member)
   local state = state_of(q)
-  state.is_parked[member], state.moved[member], those_at(q, name).came[member] = false, true, nil
+  state.is_parked[member], state.moved[member], parked_at(q, name).added[member] = false, true, nil
 end
 
--- As Redis sorts them, byte by byte, whatever the language of its machine. Both begin with the gate.
+-- The byte order of Redis, independent of the locale. Both begin with the gate.
 local function sorts_before(a, b, name)
   local at = #name + 1
   while at <= #a and byte(a, at) == byte(b, at) do at = at + 1 end
@@ -92,29 +93,29 @@ end
 
 -- The first member that is parked at a gate; nil for none.
 function parking.first(q, name)
-  local those, is_parked = those_at(q, name), state_of(q).is_parked
+  local parked, is_parked = parked_at(q, name), state_of(q).is_parked
   while true do
-    local first = those[those.first]
+    local first = parked[parked.first]
     if first and is_parked[first] == false then
-      those.first = those.first + 1
-    elseif first or those.ends then
+      parked.first = parked.first + 1
+    elseif first or parked.ends then
       break
     else
-      read_on(q, name, those, #those == 0 and 1 or MANY)
+      read_on(q, name, parked, #parked == 0 and 1 or MANY)
     end
   end
-  local first = those[those.first]
-  for member in pairs(those.came) do
+  local first = parked[parked.first]
+  for member in pairs(parked.added) do
     if not first or sorts_before(member, first, name) then first = member end
   end
   return first
 end
 
--- The jobs of those that were read at a gate; at least as many as `most` are read, if there are.
+-- The ids of the members read at a gate, of which at least `most` are read if there are.
 function parking.ids_at(q, name, most)
-  local those, ids = those_at(q, name), {}
-  if not those.ends then read_on(q, name, those, most) end
-  for i, member in ipairs(those) do ids[i] = place.id_of(member) end
+  local parked, ids = parked_at(q, name), {}
+  if not parked.ends then read_on(q, name, parked, most) end
+  for i, member in ipairs(parked) do ids[i] = place.id_of(member) end
   return ids
 end
 

@@ -1,10 +1,9 @@
--- place: a job's member in the line, and a job that nothing has happened to yet.
+-- place: a job's member in `inbound`, and the live record of a job that has none stored yet.
 local record = require 'base/record'
 local place = {}
 local call, pack, unpack_record, sub = redis.call, struct.pack, struct.unpack, string.sub
 
--- How a job stands in `inbound`, and at the end of a member of `parked`: equal places go by arrival. The last 26
--- characters are its id.
+-- The member in `inbound`, and the end of a member of `parked`: equal places sort by arrival. The last 26 characters are the id.
 function place.member(id, arrival)
   return pack('>I6', arrival) .. id
 end
@@ -17,13 +16,13 @@ function place.arrival_of(member)
   return (unpack_record('>I6', member))
 end
 
--- A waiting job without a live record has it from its header and its place.
+-- The live record of a waiting job that has none stored, from its header and score.
 function place.unseen(q, id, header)
   local score = call('ZSCORE', q.inbound, place.member(id, header.stamp))
   return record.new(record.WAITING, tonumber(score), header.priority, header.stamp)
 end
 
--- Many of them at once, {id, header} each.
+-- The same for many jobs, {id, header} each, with one read.
 function place.unseen_ones(q, those)
   local members = {}
   for i, job in ipairs(those) do members[i] = place.member(job.id, job.header.stamp) end

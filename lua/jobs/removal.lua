@@ -1,8 +1,8 @@
--- removal: a job and all that belongs to it leaves Redis.
+-- removal: deletes a job with everything that belongs to it.
 local write = require 'base/write'
 local removal = {}
 
--- `r` is nil for what has no live record.
+-- `r` is nil for an alias, which has no live record.
 function removal.delete(q, id, r)
   for _, key in ipairs({'jobs', 'payloads', 'live', 'results', 'drafts'}) do write.delete(q, key, id) end
   for slot = 0, math.min(r and r.late or 0, $LATE_RESULTS) - 1 do write.delete(q, 'results', id .. '\0' .. slot) end

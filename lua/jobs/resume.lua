@@ -1,4 +1,4 @@
--- resume: what a worker holds already. The same call again is given the same jobs; a reloaded page has its job again.
+-- resume: the jobs that a worker already holds. A repeated call gets the same jobs, and a reloaded page gets its job back.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -7,8 +7,8 @@ local event = require 'base/event'
 local place = require 'jobs/place'
 local gate = require 'jobs/gate'
 local ask = require 'jobs/ask'
-local hand = require 'jobs/hand'
-local desk = require 'jobs/desk'
+local handout = require 'jobs/handout'
+local reserve_context = require 'jobs/reserve_context'
 local resume = {}
 local HELD = '200'
 local REPLAYED = record.REPLAYED
@@ -19,7 +19,7 @@ local function comes_before(a, b)
   return a.record.arrival < b.record.arrival
 end
 
--- Those of some jobs whose time is not over yet.
+-- The jobs that are not overdue.
 local function in_time(q, ids)
   local kept, now = {}, clock.now(q)
   for i, deadline in ipairs(write.ask(q, 'ZMSCORE', q.reserved, unpack(ids))) do
@@ -28,8 +28,8 @@ local function in_time(q, ids)
   return kept
 end
 
--- All that a worker holds, or only what this very call was given before: {id, record, lease} each, oldest first. What is
--- overdue does not count, whether or not the sweep has come to it.
+-- The jobs that a worker holds (`all`), or that this very call was given: {id, record, lease} each, oldest first. Overdue ones do
+-- not count, swept or not.
 local function holdings(q, worker, nonce, all)
   local from = all and worker .. '\0' or worker .. '\0' .. nonce .. '\0'
   local to = from:sub(1, -2) .. '\1'
@@ -45,19 +45,19 @@ local function holdings(q, worker, nonce, all)
   return mine
 end
 
--- What the caller holds, if that matters for the call; else what this very call was given before.
+-- The jobs that the caller holds, if the call needs them all; else those that this very call was given.
 function resume.of(q, asks)
   local served, worker = q.served, asks.worker
   local who = worker ~= '' and worker or asks.nonce
-  if served.touched[who] or asks.mode == ask.THIS then write.so_far(q) end
+  if served.touched[who] or asks.mode == ask.THIS then write.flush(q) end
   served.touched[who] = true
-  local all = worker ~= '' and (q.desk.worker_limit > 0 or asks.mode == ask.RESUME)
+  local all = worker ~= '' and (q.context.worker_limit > 0 or asks.mode == ask.RESUME)
   if not all then return holdings(q, worker, asks.nonce, false) end
   served.mine[who] = served.mine[who] or holdings(q, worker, asks.nonce, true)
   return served.mine[who]
 end
 
--- Their headers and deadlines, at once.
+-- Reads records and deadlines.
 local function read_rest(q, those)
   local ids = {}
   for i, job in ipairs(those) do ids[i] = job.id end
@@ -66,8 +66,8 @@ local function read_rest(q, those)
   for i, job in ipairs(those) do job.raw, job.deadline = headers[i], tonumber(deadlines[i] or 0) end
 end
 
--- The jobs of the same call before; nil when it is new. They are marked, lest the undo of a first try takes them from the
--- second.
+-- The jobs that the same call was given before; nil for a new call. They are marked as replayed, so that the undo of the first try
+-- does not take them from the second.
 function resume.replay(q, mine, nonce)
   local given, those = {'held'}, {}
   for _, job in ipairs(mine) do
@@ -75,7 +75,7 @@ function resume.replay(q, mine, nonce)
   end
   if #those == 0 then return end
   read_rest(q, those)
-  if not hand.can_show(q, those) then return {'later'} end
+  if not handout.can_show(q, those) then return {'later'} end
   for _, job in ipairs(those) do
     local lease, r = job.lease, job.record
     if not record.is_marked(lease, REPLAYED) then
@@ -83,41 +83,41 @@ function resume.replay(q, mine, nonce)
       r.lease = record.pack_lease(lease)
       gate.keep(q, job.id, r)
     end
-    given[#given + 1] = hand.shown(q, job.id, job.raw, record.pack(r), job.deadline, lease.worker)
+    given[#given + 1] = handout.show(q, job.id, job.raw, record.pack(r), job.deadline, lease.worker)
   end
   return given
 end
 
--- The same reservation for the same person, for as long as it was given, or as this call asks.
+-- Renews the reservation for the same worker, for its own length or the one that this call asks for.
 local function hand_again(q, call, job)
   local id, r, lease = job.id, job.record, job.lease
   write.remove(q, 'held', record.held(lease, id))
   lease.nonce, lease.resumes, lease.marks = call.nonce, lease.resumes + 1, 0
   if call.lease_ms > 0 then lease.ms = call.lease_ms end
   r.lease = record.pack_lease(lease)
-  job.deadline = math.max(job.deadline, desk.capped(q, clock.now(q) + lease.ms, lease.reserved_at))
+  job.deadline = math.max(job.deadline, reserve_context.capped(q, clock.now(q) + lease.ms, lease.reserved_at))
   write.add(q, 'held', '0', record.held(lease, id))
   write.add(q, 'reserved', text.of(job.deadline), id)
   gate.keep(q, id, r)
-  event.tell(q, 'resumed', id, lease.worker, record.header(job.raw), '')
-  return hand.shown(q, id, job.raw, record.pack(r), job.deadline, lease.worker)
+  event.add(q, 'resumed', id, lease.worker, record.header(job.raw), '')
+  return handout.show(q, id, job.raw, record.pack(r), job.deadline, lease.worker)
 end
 
--- One that the call asks for by its id.
+-- A job that the call asks for by id.
 function resume.one(q, call, job)
   read_rest(q, {job})
   return {'held', hand_again(q, call, job)}
 end
 
 function resume.all(q, call, mine)
-  local given, those, bytes, h = {'held'}, {}, 0, q.hand
+  local given, those, bytes, h = {'held'}, {}, 0, q.handout
   for i = 1, math.min(#mine, call.limit) do those[i] = mine[i] end
   if #those > 0 then read_rest(q, those) end
-  if not hand.can_show(q, those) then return {'later'} end
+  if not handout.can_show(q, those) then return {'later'} end
   for i, job in ipairs(those) do
-    local weight = hand.size(q, job.id, job.raw)
-    if i == 1 and h.spent > 0 and h.spent + weight > hand.BYTES then return {'later'} end
-    if i > 1 and bytes + weight > hand.BYTES then break end
+    local weight = handout.size(q, job.id, job.raw)
+    if i == 1 and h.spent > 0 and h.spent + weight > handout.BYTES then return {'later'} end
+    if i > 1 and bytes + weight > handout.BYTES then break end
     bytes, h.spent = bytes + weight, h.spent + weight
     given[i + 1] = hand_again(q, call, job)
   end

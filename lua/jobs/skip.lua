@@ -1,9 +1,9 @@
--- skip: who does not want a job is not offered it again.
+-- skip: the workers who skipped a job; it is not offered to them again.
 local text = require 'base/text'
 local skip = {}
 local byte, sub = string.byte, string.sub
 
--- The last sixteen who skipped a job, newest first. Who skips it again takes nobody else's place.
+-- The last sixteen workers, newest first, each once.
 local SKIPPED = 16
 
 function skip.add(r, worker)

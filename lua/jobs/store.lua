@@ -1,4 +1,4 @@
--- store: a new job, as enqueue and append write it.
+-- store: writes a new job, for enqueue and append.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -15,7 +15,7 @@ local baton = require 'jobs/baton'
 local store = {}
 local WAITING, BLOCKED, DELAYED = record.WAITING, record.BLOCKED, record.DELAYED
 
--- How many more jobs `max_jobs` allows; those that have ended do not count, the dead do.
+-- How many more jobs `max_jobs` allows; dead jobs count, other ended ones do not.
 function store.room_left(q, max_jobs)
   local room = tonumber(max_jobs or $MAX_JOBS)
   if room == 0 then return math.huge end
@@ -25,16 +25,16 @@ function store.room_left(q, max_jobs)
   return room
 end
 
--- The gates of new jobs, {id, header} each, at once.
-function store.foresee_locks(q, those)
+-- Loads the locks of new jobs, {id, header} each.
+function store.prefetch_locks(q, jobs)
   local locked = {}
-  for _, job in ipairs(those) do
+  for _, job in ipairs(jobs) do
     if job.header.locks then locked[#locked + 1] = job end
   end
-  if #locked > 0 then gate.foresee(q, locked) end
+  if #locked > 0 then gate.prefetch(q, locked) end
 end
 
--- Where a new job goes. Most have no gate, and no live record until somebody has them.
+-- Places a new job and returns its state. One that goes straight into line has no live record until it is reserved.
 local function first_place(q, job, header, arrival)
   local id, priority, now = job.id, header.priority, clock.now(q)
   local due = math.max(job.run_at, now + job.delay)
@@ -57,8 +57,8 @@ local function first_place(q, job, header, arrival)
   return WAITING
 end
 
--- `job`: id, tail of its record, header (of any stamp), delay and run_at in ms (0 = none), `external` a payload that has a
--- field of its own ('' = it is in the record). Answers the job's record and the word for its state.
+-- `job`: id, tail of its record, header (of any stamp), delay and run_at in ms (0 = none), `external` payload with a field of its
+-- own ('' = it is in the record). Returns the record and the word of its state.
 function store.job(q, job)
   local id, arrival = job.id, stamp.new(q)
   local raw = record.stamped(arrival, job.tail)
@@ -66,7 +66,7 @@ function store.job(q, job)
   write.set(q, 'jobs', id, raw)
   if job.external ~= '' then write.set(q, 'payloads', id, job.external) end
   local state = first_place(q, job, header, arrival)
-  event.tell(q, 'enqueued', id, '', header, '')
+  event.add(q, 'enqueued', id, '', header, '')
   total.count(q, 'enqueued')
   return raw, record.STATES[state]
 end

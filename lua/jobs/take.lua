@@ -1,4 +1,4 @@
--- take: a job leaves the line and is somebody's; or it meets a gate without room, and is parked there.
+-- take: reserves a job of the line, or parks it at a gate without room.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
@@ -9,24 +9,24 @@ local batch = require 'base/batch'
 local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
-local known = require 'jobs/known'
+local loaded = require 'jobs/loaded'
 local baton = require 'jobs/baton'
 local line = require 'jobs/line'
 local ask = require 'jobs/ask'
-local hand = require 'jobs/hand'
-local desk = require 'jobs/desk'
+local handout = require 'jobs/handout'
+local reserve_context = require 'jobs/reserve_context'
 local take = {}
-local PRIORITY = 1 -- what the order of one more priority asks for
+local PRIORITY = 1 -- commands for each further priority in the order
 
--- The job {id, record, header, raw}, and the first of its gates that has no room. `fresh`: nothing has happened to it yet.
+-- The job {id, record, header, raw, fresh}, and its first gate without room. `fresh`: it was never reserved.
 function take.look_at(q, id, score, raw, live)
   local header = record.header(raw)
   local r = live and record.live(live) or record.new(record.WAITING, score, header.priority, header.stamp)
   r.score = score
   local job = {id = id, record = r, header = header, raw = raw, fresh = not live}
   if not record.is_gated(header) then return job end
-  known.all(q)[id] = job
-  line.foresee(q)
+  loaded.all(q)[id] = job
+  line.prefetch(q)
   return job, gate.full(q, id, header)
 end
 
@@ -34,7 +34,7 @@ function take.block(q, job, name)
   baton.leave_line(q, job.id, job.record)
   baton.park(q, job.id, job.record, job.header, name)
   baton.pass_all(q, job.id, job.header)
-  event.tell(q, 'blocked', job.id, '', job.header, '')
+  event.add(q, 'blocked', job.id, '', job.header, '')
 end
 
 local function leave_line(q, job)
@@ -64,11 +64,11 @@ local function count_priority(q, score)
   end
 end
 
--- The i-th job that a call is given. Answers what is shown of it.
+-- Reserves the i-th job of a call and returns it for the reply.
 function take.job(q, job, call, i, first_passed)
   local id, r, header, now = job.id, job.record, job.header, clock.now(q)
-  local lease_ms = call.lease_ms > 0 and call.lease_ms or header.lease_ms or q.desk.lease_ms
-  local deadline = desk.capped(q, now + lease_ms, now)
+  local lease_ms = call.lease_ms > 0 and call.lease_ms or header.lease_ms or q.context.lease_ms
+  local deadline = reserve_context.capped(q, now + lease_ms, now)
   batch.enter(q, id, r, header, record.RESERVED)
   r.handed_out = r.handed_out + 1
   order.handed_out(q, r.score, first_passed)
@@ -80,9 +80,9 @@ function take.job(q, job, call, i, first_passed)
   write.add(q, 'reserved', text.of(deadline), id)
   write.add(q, 'held', '0', call.worker .. '\0' .. call.nonce .. '\0' .. id)
   write.set(q, 'live', id, packed)
-  event.tell(q, 'reserved', id, call.worker, header, '')
+  event.add(q, 'reserved', id, call.worker, header, '')
   total.count(q, 'handed_out')
-  return hand.shown(q, id, job.raw, packed, deadline, call.worker, job.fresh)
+  return handout.show(q, id, job.raw, packed, deadline, call.worker, job.fresh)
 end
 
 return take

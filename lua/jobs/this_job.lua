@@ -1,4 +1,4 @@
--- this_job: the job that a call asks for by its id, wherever it stands in line.
+-- this_job: reserves a job by id, at any place in line.
 local record = require 'base/record'
 local write = require 'base/write'
 local place = require 'jobs/place'
@@ -7,14 +7,14 @@ local take = require 'jobs/take'
 local resume = require 'jobs/resume'
 local STATES, WAITING, RESERVED = record.STATES, record.WAITING, record.RESERVED
 
--- Whether the caller has it already; if so, what they are given.
+-- The reply if the caller holds the job already.
 local function held_by(q, call, id, r)
   if not r or r.state ~= RESERVED or call.worker == '' then return end
   local lease = record.lease(r.lease)
   if lease.worker == call.worker then return resume.one(q, call, {id = id, record = r, lease = lease}) end
 end
 
--- Whoever stands before it was passed over.
+-- Finds the first job of a priority that stands before this one and so was passed over.
 local function first_but(job)
   return function(q, priority)
     local at, member = line.first_at(q, priority)
@@ -33,7 +33,7 @@ local function take_from_line(q, call, raw, live, r)
 end
 
 local function answer(q, call, mine)
-  local id, d = call.id, q.desk
+  local id, d = call.id, q.context
   local raw = write.ask(q, 'HGET', q.jobs, id)
   if not raw or record.is_alias(record.header(raw)) then return {'unknown'} end
   local live = write.ask(q, 'HGET', q.live, id)
@@ -48,6 +48,6 @@ end
 
 return function(q, call, mine)
   local given = answer(q, call, mine)
-  q.served.mine = {} -- it read the records anew
+  q.served.mine = {} -- the records were read anew
   return given
 end

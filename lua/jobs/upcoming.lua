@@ -1,11 +1,11 @@
--- upcoming: when time next brings something about in a queue.
+-- upcoming: when the sweep next has work in a queue.
 local clock = require 'base/clock'
 local first_of = require 'base/first'
 local batch = require 'base/batch'
 local upcoming = {YOUNG = 10000}
 local call, huge, min = redis.call, math.huge, math.min
 
--- Batches that are over stand before those whose timer runs.
+-- Finished batches sort before those with a running timer.
 local function first_timer(q, retention)
   local first = first_of(q.timers)
   if first >= 0 then return first end
@@ -13,7 +13,7 @@ local function first_timer(q, retention)
   return min(first + batch.OVER + retention, tonumber(runs or huge))
 end
 
--- In ms, 0 for what is overdue, -1 for never as things are. More than may be kept go as soon as they are not young.
+-- In ms; 0 for overdue, -1 for never. Ended jobs beyond `most_kept` go as soon as they are no longer YOUNG.
 function upcoming.next_ms(q, retention, most_kept)
   local kept_for = retention
   if call('ZCARD', q.ended) > most_kept then kept_for = min(retention, upcoming.YOUNG) end

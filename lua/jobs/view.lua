@@ -1,4 +1,4 @@
--- view: everything about a job, to read.
+-- view: everything about a job, read only.
 local record = require 'base/record'
 local text = require 'base/text'
 local write = require 'base/write'
@@ -6,7 +6,7 @@ local place = require 'jobs/place'
 local view = {}
 local COMPLETED, CANCELLED = record.COMPLETED, record.CANCELLED
 
--- How many payloads and results are read to show a job.
+-- The number of payloads and results that showing a job reads.
 function view.bodies_of(header, r)
   return (record.is_external(header) and 1 or 0) + (r.state == COMPLETED and 1 or 0) + math.min(r.late, $LATE_RESULTS)
 end
@@ -26,7 +26,7 @@ function view.show(q, id, header, r, raw, at)
   return shown
 end
 
--- When something was or will be, as the set that a job is in says it; of a batch's job that has ended, its record.
+-- The time that a job's set or, for an ended job of a batch, its live record holds.
 local function score_of(q, id, r)
   local set = ({q.inbound, nil, q.delayed, q.reserved, q.ended, q.dead, q.ended})[r.state]
   local at = set and redis.call('ZSCORE', set, set == q.inbound and place.member(id, r.arrival) or id)

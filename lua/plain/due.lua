@@ -1,4 +1,4 @@
--- due: where nothing is unusual. Time brings nothing about in most queues.
+-- due: the fast path. Most queues have nothing that time changes.
 local call = redis.call
 
 return function(q)

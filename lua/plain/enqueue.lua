@@ -1,33 +1,32 @@
--- enqueue: where nothing is unusual. All of the list is new, of no batch, due now, with its payload in its record, and its
--- locks are free.
+-- enqueue: the fast path. Every job of the list is new, belongs to no batch, is due now, holds its payload in its record, and
+-- its locks are free.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
-local patch = require 'base/patch'
+local record_bytes = require 'base/record_bytes'
 local store = require 'jobs/store'
-local books = require 'plain/books'
+local events_and_totals = require 'plain/events_and_totals'
 local fields_of = require 'plain/fields'
 local gates = require 'plain/gates'
 local turns = require 'plain/turns'
 local STRIDE = 2
-local NOBODY = {}
--- What comes is a record without its first seven bytes, layout and stamp.
-local ID_LEN, LOCKS, PARTS = $ID_LEN, record.LOCKS / 256, patch.PARTS - 7
+local NONE = {}
+-- An argument is a record without layout and stamp, its first seven bytes.
+local ID_LEN, LOCKS, PARTS = $ID_LEN, record.LOCKS / 256, record_bytes.PARTS - 7
 local LAYOUT, ENQUEUED, STORED = text.bytes[record.LAYOUT], text.short('enqueued'), text.words('stored', 'waiting')
 local call, pack, unpack, byte = redis.call, struct.pack, unpack, string.byte
--- Room for the list, kept between calls: of each, only as much is read as this call has written.
-local ids, digests, whose, clients, tale, one = {}, {}, {}, {}, {ENQUEUED}, {}
+-- Tables reused between calls; a call reads only the entries that it has written.
+local ids, digests, shares, clients, tale, one = {}, {}, {}, {}, {ENQUEUED}, {}
 local to_jobs, to_inbound, to_dedupe = {'HSET'}, {'ZADD'}, {'HSET'}
 
--- Reads a list in which nothing is twice or rare. Answers how many have a digest, nil for another list; and whether any has
--- locks.
+-- Reads the list. Returns the number of digests and whether any job has locks; nil if a job is unusual or comes twice.
 local function read(args, n)
-  local met, deduped, is_locked, known_client, known_priority, k = n > 1 and {} or NOBODY, 0, false, nil, nil, nil
+  local met, deduped, is_locked, known_client, known_priority, k = n > 1 and {} or NONE, 0, false, nil, nil, nil
   turns.open()
   for i = 1, n do
     local id, tail = args[i * 2 - 1], args[i * 2]
     local high, low, priority = byte(tail, 1, 3)
-    local client, digest = patch.parts(tail, low, PARTS)
+    local client, digest = record_bytes.parts(tail, low, PARTS)
     if #id > ID_LEN or high > LOCKS or met[id] or met[digest] then return end
     if n > 1 then met[id] = true end
     if digest then
@@ -36,13 +35,13 @@ local function read(args, n)
       digests[deduped], to_dedupe[deduped * 2 + 1], to_dedupe[deduped * 2 + 2] = digest, digest, id
     end
     if client ~= known_client or priority ~= known_priority then
-      known_client, known_priority, k = client, priority, turns.whose(priority, client)
+      known_client, known_priority, k = client, priority, turns.share(priority, client)
     end
     if high == LOCKS then
       is_locked = is_locked or gates.open()
       gates.note(id, tail, low, PARTS)
     end
-    ids[i], clients[i], whose[i] = id, client, k
+    ids[i], clients[i], shares[i] = id, client, k
   end
   return deduped, is_locked
 end
@@ -56,14 +55,14 @@ local function is_there(key, names, n)
   return false
 end
 
--- None of them is there, nor a twin; there is room for all, and twins are looked for.
+-- No job and no twin is stored yet, there is room for all, and the queue deduplicates.
 local function is_new(q, n, deduped)
   local chosen = call('HMGET', q.settings, 'dedupe', 'max_jobs')
   if chosen[1] == '0' or store.room_left(q, chosen[2]) < n then return false end
   return not is_there(q.jobs, ids, n) and not is_there(q.dedupe, digests, deduped)
 end
 
--- The answer is the same for all lists of a length.
+-- The reply depends on the length of the list only.
 local answers = setmetatable({}, {__index = function(self, n)
   local fields = {'enqueued', text.of(n)}
   for i = 1, n do fields[i + 2] = STORED end
@@ -76,9 +75,9 @@ return function(q, args)
   local deduped, is_locked = read(args, n)
   if not deduped or not is_new(q, n, deduped) or is_locked and not gates.are_free(q) then return end
 
-  local before, count = books.read(q, 'enqueued', clock.read())
+  local before, count = events_and_totals.read(q, 'enqueued', clock.read())
   local known, rest
-  turns.arrive(q, whose, n, to_inbound)
+  turns.arrive(q, shares, n, to_inbound)
   for i = 1, n do
     local id, k, arrival, client = ids[i], i * 2, pack('>I6', before + i), clients[i]
     to_jobs[k + 1], to_jobs[k + 2], to_inbound[k + 2] = id, LAYOUT .. arrival .. args[k], arrival .. id
@@ -92,7 +91,7 @@ return function(q, args)
   call(unpack(to_jobs, 1, n * 2 + 2))
   call(unpack(to_inbound, 1, n * 2 + 2))
   if deduped > 0 then call(unpack(to_dedupe, 1, deduped * 2 + 2)) end
-  books.tell(q, tale, n, n)
-  books.write(q, 'enqueued', before + n, count + n)
+  events_and_totals.tell(q, tale, n, n)
+  events_and_totals.write(q, 'enqueued', before + n, count + n)
   return answers[n]
 end

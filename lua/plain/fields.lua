@@ -1,5 +1,5 @@
--- fields: some fields of a hash, the names from a place in a list on. One alone is asked for as one, which makes no table:
--- it comes in `room`.
+-- fields: reads `n` fields of a hash, whose names begin at `from` in a list. A single one is read by HGET into `room`, which makes
+-- no table.
 local call, unpack = redis.call, unpack
 
 return function(key, names, from, n, room)

@@ -1,13 +1,12 @@
--- gates: the locks of a list's jobs, for the plain paths, while nobody is in anybody's way. It is opened for a list that needs
--- any; what is kept here between calls is room.
-local patch = require 'base/patch'
+-- gates: takes and frees the locks of a list of jobs while no other job waits for them. The tables are reused between calls.
+local record_bytes = require 'base/record_bytes'
 local fields_of = require 'plain/fields'
 local gates = {}
 local call, unpack = redis.call, unpack
-local NOBODY = {}
--- So many may each ask who stands at it.
+local NO_OWNERS = {}
+-- With more locks than this, a parked job anywhere makes the list unusual: one look-up per lock would cost too much.
 local MOST_ASKED = 50
--- Each lock, and whose it is.
+-- The locks of the list, and their jobs.
 local n, names, owners, met, one = 0, {}, {}, {}, {}
 local to_gates, from_gates = {'HSET'}, {'HDEL'}
 
@@ -16,27 +15,27 @@ function gates.open()
   return true
 end
 
--- A job's; `flags` and `at` as in patch.parts. Answers whether no other job of the list has one of them.
+-- Adds a job's locks; `flags` and `at` as in record_bytes.parts. Returns false if the list has one of them already.
 function gates.note(id, raw, flags, at)
-  local is_alone = true
-  for _, name in ipairs(patch.locks(raw, flags, at)) do
+  local is_unique = true
+  for _, name in ipairs(record_bytes.locks(raw, flags, at)) do
     n = n + 1
-    names[n], owners[n], is_alone = name, id, is_alone and not met[name]
+    names[n], owners[n], is_unique = name, id, is_unique and not met[name]
     met[name] = true
   end
-  return is_alone
+  return is_unique
 end
 
-local function are_had_by(q, whose)
+local function have_owners(q, expected)
   local held = fields_of(q.gates, names, 1, n, one)
   for i = 1, n do
-    if held[i] ~= (whose[i] or false) then return false end
+    if held[i] ~= (expected[i] or false) then return false end
   end
   return true
 end
 
 function gates.are_free(q)
-  return are_had_by(q, NOBODY)
+  return have_owners(q, NO_OWNERS)
 end
 
 local function is_awaited(q)
@@ -48,9 +47,9 @@ local function is_awaited(q)
   return false
 end
 
--- Each is had by its job, and nobody stands there.
+-- Each lock is held by its job, and no job is parked there.
 function gates.may_go(q)
-  return are_had_by(q, owners) and not is_awaited(q)
+  return have_owners(q, owners) and not is_awaited(q)
 end
 
 function gates.take(q)

@@ -1,4 +1,4 @@
--- look: where nothing is unusual. There is no job that anybody could have, now or later.
+-- look: the fast path. The queue has no job to reserve, now or later.
 local clock = require 'base/clock'
 local call = redis.call
 

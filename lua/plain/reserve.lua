@@ -1,47 +1,47 @@
--- reserve: where nothing is unusual. Each call takes what is next, nobody of them holds too much, there is enough for all,
--- and what comes is of no batch, skipped by nobody, and fits into one answer; its locks are free.
+-- reserve: the fast path. Every call takes the next jobs and stays under its limit, the line has enough for all, and these jobs
+-- belong to no batch, were skipped by no worker, fit into one reply, and their locks are free.
 local record = require 'base/record'
 local clock = require 'base/clock'
 local text = require 'base/text'
-local patch = require 'base/patch'
+local record_bytes = require 'base/record_bytes'
 local ask = require 'jobs/ask'
-local hand = require 'jobs/hand'
-local desk = require 'jobs/desk'
-local books = require 'plain/books'
+local handout = require 'jobs/handout'
+local reserve_context = require 'jobs/reserve_context'
+local events_and_totals = require 'plain/events_and_totals'
 local fields_of = require 'plain/fields'
 local gates = require 'plain/gates'
 local turns = require 'plain/turns'
 local STRIDE = 1
 local MOST = 100
-local NOBODY = {}
+local NONE = {}
 local LAYOUT, EXTERNAL, CLIENT, LOCKS = record.LAYOUT, record.EXTERNAL, record.CLIENT, record.LOCKS / 256
-local HEAD, CLAIM = patch.HEAD, ask.CLAIM
-local RESERVED, UNASKED, short = text.short('reserved'), '0 0 0 0 -1', text.short -- nobody who is given something asks why not
+local HEAD, CLAIM = record_bytes.HEAD, ask.CLAIM
+local RESERVED, UNASKED, short = text.short('reserved'), '0 0 0 0 -1', text.short -- a caller that gets jobs needs no reason
 local call, unpack_record, unpack, sub, min = redis.call, struct.unpack, unpack, string.sub, math.min
 local tonumber = tonumber
--- Room for the list, kept between calls: of each, only as much is read as this call has written.
+-- Tables reused between calls; a call reads only the entries that it has written.
 local limits, leases, nonces, workers, claims = {}, {}, {}, {}, {}
 local ids, tale, answer, settings, one_raw, one_live, one_draft = {}, {RESERVED}, {}, {}, {}, {}, {}
 local to_reserved, to_held, to_live, leave = {'ZADD'}, {'ZADD'}, {'HSET'}, {'ZREM'}
 for i = 1, MOST do to_held[i * 2 + 1] = '0' end
 
--- Does a caller hold anything of a queue that limits that, or has this very call been answered before?
+-- Does the caller hold jobs in a queue with a worker limit, or was this very call answered before?
 local function has_something(q, worker, nonce, is_limited)
   if is_limited then return call('ZLEXCOUNT', q.held, '[' .. worker .. '\0', '(' .. worker .. '\1') > 0 end
   return call('ZLEXCOUNT', q.held, '[' .. worker .. '\0' .. nonce .. '\0', '(' .. worker .. '\0' .. nonce .. '\1') > 0
 end
 
--- How many jobs the calls want in all; nil when one is not plain.
+-- How many jobs the calls want in total; nil if a call is unusual.
 local function read_calls(q, args, n, worker_limit)
-  local wanted, met = 0, n > 1 and {} or NOBODY
+  local wanted, met = 0, n > 1 and {} or NONE
   for i = 1, n do
     local mode, limit, lease_ms, nonce, worker, at = unpack_record(ask.FORMAT, args[i])
     if mode > ask.FRESH or #args[i] >= at + limit * CLAIM then return end
     local is_limited = worker ~= '' and worker_limit > 0
     if worker ~= '' or mode == ask.NEXT then
-      local who = worker ~= '' and worker or nonce
-      if met[who] then return end
-      if n > 1 then met[who] = true end
+      local caller = worker ~= '' and worker or nonce
+      if met[caller] then return end
+      if n > 1 then met[caller] = true end
     end
     if (is_limited or mode == ask.NEXT) and has_something(q, worker, nonce, is_limited) then return end
     if is_limited then limit = min(limit, worker_limit) end
@@ -54,7 +54,7 @@ local function is_overdue(q, now)
   return call('ZCOUNT', q.reserved, '-inf', now) > 0 or call('ZCOUNT', q.delayed, '-inf', now) > 0
 end
 
--- The first of the line with their places, as many as are wanted; nil when there are fewer.
+-- The first jobs in line with their scores, records and live records; nil if the line has fewer than wanted.
 local function read_line(q, wanted)
   local entries = call('ZRANGE', q.inbound, '0', text.of(wanted - 1), 'WITHSCORES')
   if #entries < wanted * 2 then return end
@@ -65,23 +65,22 @@ local function read_line(q, wanted)
   return entries, fields_of(q.jobs, ids, 1, wanted, one_raw), fields_of(q.live, ids, 1, wanted, one_live)
 end
 
--- What was typed of each, if any of them was somebody's before.
+-- The draft of each job, if any of them was reserved before.
 local function read_drafts(q, n, lives)
   for i = 1, n do
     if lives[i] then return fields_of(q.drafts, ids, 1, n, one_draft) end
   end
 end
 
--- What was typed of a job that was somebody's before, if the caller is to see it, is told behind all else of it.
-local function tell_draft(at, worker, kept, shares_drafts)
-  local draft = hand.draft_for(worker, kept, shares_drafts)
+-- Appends the draft, if this caller may see it, after the other fields.
+local function append_draft(at, worker, kept, shares_drafts)
+  local draft = handout.draft_for(worker, kept, shares_drafts)
   if draft == '' then return at end
-  answer[at - 2], answer[at + 1], answer[at + 2] = answer[at - 2] .. hand.MORE, '', draft
+  answer[at - 2], answer[at + 1], answer[at + 2] = answer[at - 2] .. handout.MORE, '', draft
   return at + 2
 end
 
--- Prepares all that is written and answered, and says how long the answer is, nil where a job is not plain; and whether any
--- has locks.
+-- Prepares all writes and the reply. Returns the length of the reply (nil if a job is unusual), and whether any job has locks.
 local function decide(args, n, d, now, entries, raws, lives, drafts)
   local i, at, size, is_locked, known_ms, known_worker, known_client = 0, 2, 0, false, nil, nil, nil
   local agreed, named, terms, due, due_word, rest
@@ -91,18 +90,18 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
     for _ = 1, limits[c] do
       i = i + 1
       local id, raw, live, k = ids[i], raws[i], lives[i], i * 2
-      if not raw or live and not patch.has_no_skips(live) then return end
+      if not raw or live and not record_bytes.has_no_skips(live) then return end
       local layout, stamp, high, flags, priority = unpack_record(HEAD, raw)
       if layout ~= LAYOUT or high > LOCKS or flags % 2 >= EXTERNAL then return end
       if high == LOCKS then
         is_locked = is_locked or gates.open()
-        if not gates.note(id, raw, flags, patch.PARTS) then return end
+        if not gates.note(id, raw, flags, record_bytes.PARTS) then return end
       end
 
-      local client, lease_ms = flags % 4 >= CLIENT and patch.parts(raw, flags, patch.PARTS) or '', asked
-      if asked == 0 then lease_ms = patch.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
+      local client, lease_ms = flags % 4 >= CLIENT and record_bytes.parts(raw, flags, record_bytes.PARTS) or '', asked
+      if asked == 0 then lease_ms = record_bytes.has_lease(flags) and record.header(raw).lease_ms or d.lease_ms end
       if lease_ms ~= known_ms then
-        known_ms, known_worker, agreed = lease_ms, nil, patch.terms(now, lease_ms)
+        known_ms, known_worker, agreed = lease_ms, nil, record_bytes.terms(now, lease_ms)
         due = text.of(now + (d.max_hold > 0 and min(lease_ms, d.max_hold) or lease_ms))
         due_word = ' ' .. due
       end
@@ -116,20 +115,20 @@ local function decide(args, n, d, now, entries, raws, lives, drafts)
       local claim, score = sub(args[c], from, from + CLAIM - 1), tonumber(entries[k])
       local packed
       if live then
-        packed = patch.reserve_again(live, score, claim, nonce, terms)
+        packed = record_bytes.reserve_again(live, score, claim, nonce, terms)
       else
-        packed = patch.reserve(stamp, priority, score, claim, nonce, terms)
+        packed = record_bytes.reserve(stamp, priority, score, claim, nonce, terms)
       end
-      turns.serve(score, client, not live or patch.is_unserved(live))
+      turns.serve(score, client, not live or record_bytes.is_unserved(live))
       to_reserved[k + 1], to_reserved[k + 2], to_held[k + 2] = due, id, worker .. '\0' .. nonce .. '\0' .. id
       to_live[k + 1], to_live[k + 2], tale[k], tale[k + 1] = id, packed, id, rest
       answer[at + 1], answer[at + 2], answer[at + 3] = id .. due_word, raw, packed
       at, from, size = at + 3, from + CLAIM, size + #raw
-      if live then at = tell_draft(at, worker, drafts[i], d.shares_drafts) end
+      if live then at = append_draft(at, worker, drafts[i], d.shares_drafts) end
     end
     answer[begin] = at - begin
   end
-  return size <= hand.BYTES and at, is_locked
+  return size <= handout.BYTES and at, is_locked
 end
 
 local function write(q, n, is_locked)
@@ -140,12 +139,12 @@ local function write(q, n, is_locked)
   if is_locked then gates.take(q) end
   call(unpack(leave, 1, n + 2))
   turns.write_served(q)
-  books.tell(q, tale, n, 0)
+  events_and_totals.tell(q, tale, n, 0)
   call('HINCRBY', q.totals, 'handed_out', text.of(n))
 end
 
 return function(q, args)
-  local n, now, d = #args / STRIDE, clock.read(), desk.read(q, settings)
+  local n, now, d = #args / STRIDE, clock.read(), reserve_context.read(q, settings)
   if d.is_paused or is_overdue(q, text.of(now)) then return end
   local wanted = read_calls(q, args, n, d.worker_limit)
   if not wanted or wanted == 0 or wanted > MOST then return end
@@ -157,6 +156,6 @@ return function(q, args)
 
   write(q, wanted, is_locked)
   answer[1], answer[length + 1] = 'flat handed_out ' .. text.of(wanted), nil
-  answer[2] = desk.sight(d, now, call('ZCARD', q.inbound), UNASKED)
+  answer[2] = reserve_context.snapshot(d, now, call('ZCARD', q.inbound), UNASKED)
   return answer
 end

@@ -1,5 +1,5 @@
--- turns: what a list of jobs does to the order (jobs/order), for the plain paths: the few clients and priorities of a list
--- are read once and written once. What is kept here between calls is room, and nothing is read that a call has not written.
+-- turns: the list form of jobs/order: reads and writes each client and priority of a list once. The tables are reused between
+-- calls; a call reads only the entries that it has written.
 local order = require 'jobs/order'
 local text = require 'base/text'
 local fields_of = require 'plain/fields'
@@ -19,8 +19,8 @@ function turns.open()
   n, levels, run, run_client = 0, 0, 0, nil
 end
 
--- Which of the list's clients that is.
-function turns.whose(priority, client)
+-- The index of a client at a priority in this list's tables.
+function turns.share(priority, client)
   local spelled = of(priority)
   local member = spelled .. ' ' .. client
   for k = n, 1, -1 do
@@ -44,11 +44,10 @@ local function read_shares(q)
   return raws
 end
 
--- Each of so many arrivals, by whose they are, is counted and has its place as text in `places`, behind each other with
--- one between them.
-function turns.arrive(q, whose, jobs, places)
+-- Counts the arrivals, given by their shares, and writes the place of each as text into every other element of `places`.
+function turns.arrive(q, shares, jobs, places)
   for i = 1, jobs do
-    local k = whose[i]
+    local k = shares[i]
     arrived[k] = arrived[k] + 1
   end
   local lasts, top = read_shares(q), fields_of(q.tops, priorities, 1, n, one_top)
@@ -58,7 +57,7 @@ function turns.arrive(q, whose, jobs, places)
     highest[k] = base + priorities[k] * SPAN
   end
   for i = 1, jobs do
-    local k = whose[i]
+    local k = shares[i]
     local place = highest[k] + 1
     highest[k], places[i * 2 + 1] = place, of(place)
   end
@@ -69,7 +68,7 @@ function turns.write_arrivals(q)
   call(unpack(to_turns, 1, n * 2 + 2))
 end
 
--- Those who were handed out one after the other, of one client and priority: how many, and the turn of the last.
+-- Ends a run of jobs of one client and priority that were handed out in sequence.
 local function end_run()
   if run == 0 then return end
   local priority = run_base / SPAN
@@ -79,11 +78,11 @@ local function end_run()
   end
   tops[levels] = run_turn
   if not run_unserved then return end
-  local k = turns.whose(priority, run_client)
+  local k = turns.share(priority, run_client)
   highest[k], counts[k] = run_turn, counts[k] - run
 end
 
--- One is handed out, in order: nobody is passed over. `unserved`: for the first time.
+-- Hands out the next job in line; no job is passed over. `unserved`: it is handed out for the first time.
 function turns.serve(score, client, unserved)
   local turn = score % SPAN
   if client ~= run_client or unserved ~= run_unserved or score - turn ~= run_base then

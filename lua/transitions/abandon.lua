@@ -5,10 +5,10 @@
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
 -- ARGV   per item 9: id, secret, digest of the secret, reason, delay ms (0 = none), skip (0 | 1), grace ms (0 = none),
--- ARGV   how often it was resumed when this was meant (-1 = whatever), draft ('' = leave it, 'null' = remove it)
+-- ARGV   the resumes that the caller knows of (-1 = any), draft ('' = leave it, 'null' = remove it)
 -- REPLY  per item: {'back', state} | {'again', state} | {'lost', how, state ('' = unknown)} |
 -- REPLY  {'grace', 'reserved'} | {'resumed', 'reserved'}: its holder has come back since |
--- REPLY  {'unnamed'}: there is nobody to skip it | {'later'}: in the next script, as all behind it
+-- REPLY  {'unnamed'}: an unnamed worker cannot skip | {'later'}: in the next script, as all behind it
 local record = require 'base/record'
 local clock = require 'base/clock'
 local write = require 'base/write'
@@ -16,7 +16,7 @@ local event = require 'base/event'
 local total = require 'base/total'
 local commit = require 'base/commit'
 local gate = require 'jobs/gate'
-local history = require 'jobs/history'
+local ended = require 'jobs/ended'
 local skip = require 'jobs/skip'
 local back = require 'jobs/back'
 local items = require 'jobs/items'
@@ -24,8 +24,8 @@ local draft = require 'jobs/draft'
 local STRIDE = 9
 local STATES, SKIPS = record.STATES, record.SKIPS
 
--- The holder has left, and may come back for as long as this. Written at once: the next item may end it.
-local function leave_for_now(q, job, id, grace, skips)
+-- The holder has left and may return within the grace. Written at once, because the next item may end it.
+local function start_grace(q, job, id, grace, skips)
   local r, lease = job.record, job.lease
   job.deadline = math.min(job.deadline, clock.now(q) + grace)
   lease.marks = bit.bor(bit.band(lease.marks, record.REPLAYED), record.GRACE, skips and SKIPS or 0)
@@ -39,8 +39,8 @@ local function give_back(q, job, id, reason, delay, skips)
   local r, worker = job.record, job.lease.worker
   r.abandoned = r.abandoned + 1
   if skips then skip.add(r, worker) end
-  items.let_go(q, job, id, history.ABANDONED, reason)
-  event.tell(q, 'abandoned', id, worker, job.header, reason)
+  items.end_reservation(q, job, id, ended.ABANDONED, reason)
+  event.add(q, 'abandoned', id, worker, job.header, reason)
   if delay > 0 then back.to_delay(q, id, r, job.header, delay) else back.to_line(q, id, r, job.header) end
   total.count(q, 'abandoned')
   return {'back', STATES[r.state]}
@@ -50,19 +50,19 @@ local function abandon(q, args, at)
   local id, secret, digest, reason, delay = args[at], args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
   local skips, grace, resumes = args[at + 5] == '1', tonumber(args[at + 6]), tonumber(args[at + 7])
   local job = items.live_holder(q, id, secret)
-  if not job then return history.answer(q.known[id], digest, history.ABANDONED) end
+  if not job then return ended.answer(q.loaded[id], digest, ended.ABANDONED) end
   local worker = job.lease.worker
   if resumes >= 0 and resumes < job.lease.resumes then return {'resumed', STATES[job.record.state]} end
   if skips and worker == '' then return {'unnamed'} end
-  -- A skip that waits for the end of a grace stands until its worker comes back, whatever their page says as it closes.
+  -- A skip that waits for the end of a grace stays until its worker comes back, even if a closing page sends none.
   skips = skips or record.is_marked(job.lease, SKIPS)
   draft.save(q, id, worker, args[at + 8])
-  if grace > 0 then return leave_for_now(q, job, id, grace, skips) end
+  if grace > 0 then return start_grace(q, job, id, grace, skips) end
   return give_back(q, job, id, reason, delay, skips)
 end
 
 return function(q, args)
   items.read(q, args, STRIDE)
-  items.foresee_ends(q)
+  items.prefetch_ends(q)
   return commit(q, items.each(q, args, STRIDE, abandon))
 end

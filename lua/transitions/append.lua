@@ -1,10 +1,10 @@
--- append: jobs are put into a batch, behind those that it has.   - -> waiting | blocked | delayed
+-- append: adds jobs to a batch, after those that it has.   - -> waiting | blocked | delayed
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · tops hash · settings hash ·
 -- KEYS   totals hash · events stream · hints channel
 -- ARGV   batch, how many jobs it had before, 'make' (by its creation) | 'add', then per job 7: flags, priority
 -- ARGV   ('' = the batch's), fingerprint (8 bytes), delay ms (0 = none), run at ms (0 = none), rest of the record,
--- ARGV   payload that lives apart ('' = it is in the rest)
+-- ARGV   external payload ('' = it is in the rest)
 -- REPLY  {'appended', record of the batch} | {'made'}: the creation is over | {'unknown'} | {'sealed', record} |
 -- REPLY  {'misfit', how many jobs it has} | {'full'} | {'long'}: no batch has as many
 local record = require 'base/record'
@@ -15,7 +15,7 @@ local batch = require 'base/batch'
 local store = require 'jobs/store'
 local STRIDE, HEAD, STALLED, IDLE = 7, 3, 60000, 86400000
 
--- What is there already must be of the same call.
+-- Jobs that are there already must be of the same call.
 local function is_misfit(q, args, members)
   for i, raw in ipairs(redis.call('HMGET', q.jobs, unpack(members))) do
     local fingerprint = args[HEAD + (i - 1) * STRIDE + 3]
@@ -24,7 +24,7 @@ local function is_misfit(q, args, members)
   return false
 end
 
--- Why nothing is appended, or that all is there already; nil when the last `new` are to be stored.
+-- The reply if nothing is to be stored; nil if the last `new` jobs are.
 local function refusal(q, args, b, making, members, offset, new)
   if is_misfit(q, args, members) then return {'misfit', b.total} end
   if new <= 0 then return {'appended', batch.pack(b)} end
@@ -34,7 +34,7 @@ local function refusal(q, args, b, making, members, offset, new)
 end
 
 local function store_new(q, args, b, members, new)
-  local those = {}
+  local jobs = {}
   for i = #members - new + 1, #members do
     local at = HEAD + (i - 1) * STRIDE
     local priority = args[at + 2] ~= '' and tonumber(args[at + 2]) or b.priority
@@ -43,19 +43,19 @@ local function store_new(q, args, b, members, new)
     if external ~= '' then flags = flags + record.EXTERNAL end
     local named = client ~= '' and text.short(client) or ''
     local tail = record.tail(flags, priority, named .. args[at + 3] .. args[at + 6])
-    those[#those + 1] = {
+    jobs[#jobs + 1] = {
       id = members[i], tail = tail, header = record.header(record.stamped(0, tail)), delay = tonumber(args[at + 4]),
       run_at = tonumber(args[at + 5]), external = external,
     }
   end
-  store.foresee_locks(q, those)
-  for _, job in ipairs(those) do store.job(q, job) end
+  store.prefetch_locks(q, jobs)
+  for _, job in ipairs(jobs) do store.job(q, job) end
 end
 
--- When it is looked at next: its creation may stop half-way, and one that is open may be forgotten.
-local function wind_up(q, code, b, making)
+-- Sets the timer: a creation may stop half-way, and an open batch may be forgotten.
+local function set_next_timer(q, code, b, making)
   if not making then
-    -- One that opens still is gone on with at its time, whoever appends meanwhile.
+    -- A batch that is still opening keeps its timer.
     if b.stage == batch.OPEN then batch.set_timer(q, code, clock.now(q) + IDLE) end
   elseif b.total < b.expected then
     batch.set_timer(q, code, clock.now(q) + STALLED)
@@ -80,6 +80,6 @@ return function(q, args)
   store_new(q, args, b, members, new)
   b.total = b.total + new
   batch.changed(q, code, b)
-  wind_up(q, code, b, making)
+  set_next_timer(q, code, b, making)
   return commit(q, function() return {'appended', batch.pack(b)} end)
 end

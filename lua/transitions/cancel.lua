@@ -3,7 +3,7 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
 -- KEYS   tops hash · totals hash · events stream · hints channel
--- ARGV   id, force (0 | 1), by whose key ('' = nobody's)
+-- ARGV   id, force (0 | 1), name of the API key ('' = none)
 -- REPLY  {'cancelled'} | {'unknown'} | {'state', state}: completed, reserved without force, dead in a batch that is over
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -11,17 +11,17 @@ local event = require 'base/event'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
 local place = require 'jobs/place'
-local history = require 'jobs/history'
+local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local ending = require 'jobs/ending'
 local RESERVED = record.RESERVED
 
--- Dead for good: its batch is over.
+-- A dead job stays dead once its batch is over.
 local function is_kept(q, id, r, header)
   return r.state == record.DEAD and record.is_member(header) and batch.is_over(batch.read(q, batch.of(id)))
 end
 
--- Where the job is, it is no more. Answers the worker who loses it by this.
+-- Takes the job out of its set. Returns the worker who loses it.
 local function take_away(q, id, r, header, overdue)
   if r.state ~= RESERVED then
     ending.leave_set(q, id, r, header)
@@ -32,13 +32,13 @@ local function take_away(q, id, r, header, overdue)
     leave.by_time(q, id, r, lease, header)
     return ''
   end
-  leave.lease(q, id, r, lease, history.CANCELLED, header)
+  leave.lease(q, id, r, lease, ended.CANCELLED, header)
   return lease.worker
 end
 
 return function(q, args)
   local id, force = args[1], args[2] == '1'
-  event.act(q, args[3])
+  event.set_actor(q, args[3])
   local raw, live = redis.call('HGET', q.jobs, id), redis.call('HGET', q.live, id)
   local header = raw and record.header(raw)
   if not header or record.is_alias(header) then return {'unknown'} end

@@ -16,41 +16,41 @@ local total = require 'base/total'
 local commit = require 'base/commit'
 local batch = require 'base/batch'
 local gate = require 'jobs/gate'
-local history = require 'jobs/history'
+local ended = require 'jobs/ended'
 local ending = require 'jobs/ending'
 local items = require 'jobs/items'
 local STRIDE = 2
 local STATES, DEAD = record.STATES, record.DEAD
-local DONE, DONE_LATE, GRACE_OVER = history.DONE, history.DONE_LATE, history.GRACE_OVER
+local DONE, DONE_LATE, GRACE_OVER = ended.DONE, ended.DONE_LATE, ended.GRACE_OVER
 local pack, unpack_record, format, max, min = struct.pack, struct.unpack, string.format, math.max, math.min
--- Counts as much as the commands of two: a result that is there already may be large.
+-- Reading a result counts as two commands, because it may be large.
 local BODY = 2
 
--- What is in `results`, or what this list has put there.
+-- A field of `results`, with the changes of this list.
 local function result_of(q, field)
-  if q.said[field] ~= nil then return q.said[field] end
+  if q.new_results[field] ~= nil then return q.new_results[field] end
   write.spend(q, BODY)
   return redis.call('HGET', q.results, field)
 end
 
-local function say(q, field, value)
-  q.said[field] = value
+local function set_result(q, field, value)
+  q.new_results[field] = value
   write.set(q, 'results', field, value)
 end
 
--- The event says who had it since when, and how long.
+-- Completes the job; the note of the event is reserved at and held ms.
 local function finish(q, job, worker, reserved_at, result, late)
   local id, held = job.id, max(clock.now(q) - reserved_at, 0)
-  q.said[id] = false
-  if result ~= '' then say(q, id, result) end
+  q.new_results[id] = false
+  if result ~= '' then set_result(q, id, result) end
   ending.finish(q, id, job.record, job.header, record.COMPLETED)
   local note = format(late and '%.0f %.0f late' or '%.0f %.0f', reserved_at, held)
-  event.tell(q, 'completed', id, worker, job.header, note)
+  event.add(q, 'completed', id, worker, job.header, note)
   total.count(q, 'completed')
   return text.words('done', late and 1 or 0, text.of(held))
 end
 
--- The result that came too late is kept beside the job, once: a person's work is never thrown away.
+-- Keeps a result that came too late with the job, once: a person's work is never discarded.
 local function keep_late(q, job, worker, digest, result)
   local r, id = job.record, job.id
   for slot = 0, min(r.late, $LATE_RESULTS) - 1 do
@@ -60,18 +60,18 @@ local function keep_late(q, job, worker, digest, result)
       if by == digest and kept:sub(stop) == result then return end
     end
   end
-  say(q, id .. '\0' .. r.late % $LATE_RESULTS, pack('>c8I6Bc0', digest, clock.now(q), #worker, worker) .. result)
+  set_result(q, id .. '\0' .. r.late % $LATE_RESULTS, pack('>c8I6Bc0', digest, clock.now(q), #worker, worker) .. result)
   r.late = r.late < 65535 and r.late + 1 or 60001 -- the field's end; the slot stays in step
   gate.keep(q, id, r)
 end
 
 local function complete_late(q, job, worker, reserved_at, result)
   ending.leave_set(q, job.id, job.record, job.header)
-  history.end_late(q, job.record)
+  ended.end_late(q, job.record)
   return finish(q, job, worker, reserved_at, result, true)
 end
 
--- Nobody has the job, and what its batch came to is not written yet.
+-- The job is not reserved, and the outcome of its batch is not written yet.
 local function is_open(q, job)
   local state = job.record.state
   if state == DEAD then
@@ -80,7 +80,7 @@ local function is_open(q, job)
   return state == record.WAITING or state == record.BLOCKED
 end
 
--- By the reservation that is out, its deadline passed or not.
+-- Completes by the live reservation, before or after its deadline.
 local function complete_held(q, job, result)
   local lease = job.lease
   local late = clock.now(q) >= job.deadline
@@ -89,7 +89,7 @@ local function complete_held(q, job, result)
     job.record[cause] = job.record[cause] + 1
     total.count(q, cause)
   end
-  items.let_go(q, job, job.id, late and DONE_LATE or DONE)
+  items.end_reservation(q, job, job.id, late and DONE_LATE or DONE)
   return finish(q, job, lease.worker, lease.reserved_at, result, late)
 end
 
@@ -98,22 +98,22 @@ local function complete(q, args, at)
   local result = args[at + 1]:sub(stop)
   local job = items.holder(q, id, secret)
   if job then return complete_held(q, job, result) end
-  job = q.known[id]
+  job = q.loaded[id]
   local entry, how, worker, reserved_at
-  if job then entry, how, worker, reserved_at = history.find(job.record, digest) end
+  if job then entry, how, worker, reserved_at = ended.find(job.record, digest) end
   if not entry then return {'lost', 'unknown', ''} end
   local done = how == DONE or how == DONE_LATE
   if done and (result_of(q, id) or '') == result then return text.words('again', how == DONE_LATE and 1 or 0) end
-  if (how == history.EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(q, job) then
+  if (how == ended.EXPIRED or how == GRACE_OVER) and entry == 1 and is_open(q, job) then
     return complete_late(q, job, worker, reserved_at, result)
   end
   keep_late(q, job, worker, digest, result)
-  return {'lost', history.ENDINGS[how], STATES[job.record.state]}
+  return {'lost', ended.ENDINGS[how], STATES[job.record.state]}
 end
 
 return function(q, args)
-  q.said = {}
+  q.new_results = {}
   items.read(q, args, STRIDE)
-  items.foresee_ends(q)
+  items.prefetch_ends(q)
   return commit(q, items.each(q, args, STRIDE, complete))
 end

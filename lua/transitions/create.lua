@@ -1,4 +1,4 @@
--- create: a producer begins a batch. It is closed, and nobody sees it, until all its jobs are there.   - -> making
+-- create: a producer begins a batch, which is closed and invisible until all its jobs are there.   - -> making
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · parked zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · gates hash · batches hash · timers zset · tops hash · settings hash ·
 -- KEYS   totals hash · events stream · hints channel

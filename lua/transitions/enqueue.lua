@@ -2,9 +2,9 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · dedupe hash · gates hash · batches hash · timers zset · tops hash ·
 -- KEYS   settings hash · totals hash · events stream · hints channel
--- ARGV   per job 2: id, and behind it what is rare (none: no delay, and twins are looked for if the queue does): always look
--- ARGV   for twins (0 | 1), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), and a payload that lives apart;
--- ARGV   record behind its stamp
+-- ARGV   per job 2: id, and behind it rare options (none: no delay, and deduplicated if the queue does): always deduplicate
+-- ARGV   (0 | 1), delay ms in 6 bytes (0 = none), run at ms in 6 bytes (0 = none), external payload;
+-- ARGV   record without layout and stamp
 -- REPLY  per job, its words: 'stored' state | 'twin' id state | 'reused' | 'full' |
 -- REPLY  'later': in the next script, as all behind it
 local record = require 'base/record'
@@ -18,7 +18,7 @@ local STRIDE = 2
 local STATES = record.STATES
 local call, unpack, words = redis.call, unpack, text.words
 
--- `always`: twins are looked for even if the queue does not.
+-- `always`: deduplicate even if the queue does not.
 local function read_job(args, at)
   local id, tail = args[at + 1], args[at + 2]
   local job = {
@@ -32,7 +32,7 @@ local function read_job(args, at)
   return job
 end
 
--- What is there already, and what this very list stores: `here` id -> record, `digests` digest -> id, `states` id -> state.
+-- The jobs stored before (`known`, `twins`) and by this list: `here` id -> record, `digests` digest -> id, `states` id -> state.
 local function read(q, args)
   local list = {n = #args / STRIDE, jobs = {}, ids = {}, known = {}, twins = {}, here = {}, digests = {}, states = {}}
   local digests, met = {}, {}
@@ -46,7 +46,7 @@ local function read(q, args)
   for i = 1, list.n do
     if list.known[i] or list.twins[i] then met[#met + 1] = list.known[i] and list.ids[i] or list.twins[i] end
   end
-  store.foresee_locks(q, list.jobs)
+  store.prefetch_locks(q, list.jobs)
   if #met == 0 then return list end
   for i, raw in ipairs(call('HMGET', q.live, unpack(met))) do
     list.states[met[i]] = raw and STATES[record.live(raw).state] or 'waiting'
@@ -58,7 +58,7 @@ local function state_of(list, id)
   return list.states[id] or 'waiting'
 end
 
--- The same call again: what it did stands in its own record.
+-- The reply to a repeated call, from the record that it stored.
 local function again(list, id, raw, fingerprint)
   local header = record.header(raw)
   if (header.fingerprint or '') ~= fingerprint then return 'reused' end
@@ -67,8 +67,8 @@ local function again(list, id, raw, fingerprint)
   return words('twin', twin, STATES[raw:byte(header.stop + $ID_LEN)])
 end
 
--- A twin of a job that is there is not stored; what remembers it for a repeated call is.
-local function meet(q, list, id, twin, fingerprint)
+-- Does not store a twin, but an alias for a repeated call if it has an idempotency key.
+local function answer_twin(q, list, id, twin, fingerprint)
   local state = state_of(list, twin)
   if fingerprint ~= '' then
     local word = 1
@@ -93,7 +93,7 @@ local function accept(q, list, i)
     digest, job.tail = nil, record.without_digest(job.header)
   end
   local twin = digest and (list.digests[digest] or list.twins[i])
-  if twin then return meet(q, list, id, twin, fingerprint) end
+  if twin then return answer_twin(q, list, id, twin, fingerprint) end
   if list.room <= 0 then return 'full' end
   list.room = list.room - 1
 

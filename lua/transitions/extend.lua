@@ -1,4 +1,4 @@
--- extend: the holder goes on working; a lost reservation is never revived.   reserved -> reserved
+-- extend: the holder keeps working; a lost reservation is never revived.   reserved -> reserved
 -- FLAGS  allow-oom if-small
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
@@ -14,13 +14,13 @@ local write = require 'base/write'
 local event = require 'base/event'
 local commit = require 'base/commit'
 local gate = require 'jobs/gate'
-local history = require 'jobs/history'
+local ended = require 'jobs/ended'
 local items = require 'jobs/items'
 local draft = require 'jobs/draft'
 local STRIDE = 5
 
--- Who goes on is not leaving any more.
-local function stay(q, id, job)
+-- Ends a grace: the holder is back.
+local function end_grace(q, id, job)
   local lease = job.lease
   if not record.is_marked(lease, record.GRACE) then return end
   lease.marks = bit.band(lease.marks, record.REPLAYED)
@@ -31,16 +31,16 @@ end
 local function extend(q, args, at)
   local id, secret, digest, lease_ms, typed = args[at], args[at + 1], args[at + 2], tonumber(args[at + 3]), args[at + 4]
   local job, now = items.live_holder(q, id, secret), clock.now(q)
-  if not job then return history.answer(q.known[id], digest, nil) end
+  if not job then return ended.answer(q.loaded[id], digest, nil) end
   local lease = job.lease
   local deadline = now + (lease_ms > 0 and lease_ms or lease.ms)
-  -- A limit that was lowered meanwhile takes nothing away that was granted before.
+  -- A maximum hold that was lowered meanwhile does not shorten a granted deadline.
   if q.max_hold > 0 then deadline = math.min(deadline, math.max(job.deadline, lease.reserved_at + q.max_hold)) end
   job.deadline = deadline
   write.add(q, 'reserved', text.of(deadline), id)
   draft.save(q, id, lease.worker, typed)
-  stay(q, id, job)
-  event.tell(q, 'extended', id, lease.worker, job.header, '')
+  end_grace(q, id, job)
+  event.add(q, 'extended', id, lease.worker, job.header, '')
   return {'extended', deadline, now}
 end
 

@@ -11,22 +11,22 @@ local clock = require 'base/clock'
 local event = require 'base/event'
 local total = require 'base/total'
 local commit = require 'base/commit'
-local history = require 'jobs/history'
+local ended = require 'jobs/ended'
 local back = require 'jobs/back'
 local items = require 'jobs/items'
 local STRIDE, ERRORS, FIXED, EXPONENTIAL = 5, 5, 1, 2
 
 -- The last five errors, newest first: when, worker, text.
-local function note(q, errors, worker, said)
+local function note(q, errors, worker, message)
   local stop, entries = 1, 1
   while stop <= #errors and entries < ERRORS do
     local _, _, _, next_stop = struct.unpack('>I6Bc0I2c0', errors, stop)
     stop, entries = next_stop, entries + 1
   end
-  return struct.pack('>I6Bc0I2c0', clock.now(q), #worker, worker, #said, said) .. errors:sub(1, stop - 1)
+  return struct.pack('>I6Bc0I2c0', clock.now(q), #worker, worker, #message, message) .. errors:sub(1, stop - 1)
 end
 
--- The queue's, as `set` has written it: {type, delay ms, most ms}.
+-- The queue's setting: {type, delay ms, maximum ms}.
 local function queue_backoff(q)
   local chosen = redis.call('HGET', q.settings, 'backoff') or ''
   local kind, delay, most = chosen:match('^(%d+) (%d+) (%d+)')
@@ -42,14 +42,14 @@ local function backoff(q, r, header, jitter)
 end
 
 local function fail(q, args, at)
-  local id, secret, digest, said, jitter = args[at], args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
+  local id, secret, digest, message, jitter = args[at], args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
   local job = items.live_holder(q, id, secret)
-  if not job then return history.answer(q.known[id], digest, history.FAILED) end
+  if not job then return ended.answer(q.loaded[id], digest, ended.FAILED) end
   local r, header, worker = job.record, job.header, job.lease.worker
   r.failed, r.attempts = r.failed + 1, r.attempts + 1
-  r.errors = note(q, r.errors, worker, said)
-  items.let_go(q, job, id, history.FAILED)
-  event.tell(q, 'failed', id, worker, header, said)
+  r.errors = note(q, r.errors, worker, message)
+  items.end_reservation(q, job, id, ended.FAILED)
+  event.add(q, 'failed', id, worker, header, message)
   total.count(q, 'failed')
   local delay = backoff(q, r, header, jitter)
   if back.is_out_of_attempts(q, r, header) then
@@ -64,7 +64,7 @@ end
 
 return function(q, args)
   items.read(q, args, STRIDE)
-  items.foresee_ends(q)
+  items.prefetch_ends(q)
   q.backoff = queue_backoff(q)
   return commit(q, items.each(q, args, STRIDE, fail))
 end

@@ -4,10 +4,10 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
--- ARGV   state, or 'ended' for all that has ended, with what remembers an idempotent enqueue that met a twin; client
--- ARGV   ('' = any), batch ('' = any), what an error contains ('' = whatever), enqueued before (ms, '' = whenever); score
--- ARGV   and member of the last one that stays ('' = from the front); by whose key ('' = nobody's)
--- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, or is
+-- ARGV   state, or 'ended' for all that have ended, with aliases; client
+-- ARGV   ('' = any), batch ('' = any), text of an error ('' = any), enqueued before (ms, '' = any); score
+-- ARGV   and member of the last one that stays ('' = from the front); name of the API key ('' = none)
+-- REPLY  {removed, more (0 | 1), score and member of the last one that stays: it has another state, does not match, or is
 -- REPLY  dead in a batch that is over}
 local record = require 'base/record'
 local write = require 'base/write'
@@ -17,7 +17,7 @@ local commit = require 'base/commit'
 local batch = require 'base/batch'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
-local history = require 'jobs/history'
+local ended = require 'jobs/ended'
 local dedupe = require 'jobs/dedupe'
 local leave = require 'jobs/leave'
 local ending = require 'jobs/ending'
@@ -30,14 +30,14 @@ local SETS = {
 
 local function open(q, args)
   local step = {
-    state = args[1], key = SETS[args[1]], meant = search.meant(args, 2), score = args[6], member = args[7], removed = 0,
+    state = args[1], key = SETS[args[1]], filter = search.filter(args, 2), score = args[6], member = args[7], removed = 0,
   }
   local set = ({
     inbound = q.inbound, parked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved, ended = q.ended,
   })[step.key]
-  local those
-  step.entries, those, step.more = search.read(q, set, step)
-  gate.foresee(q, those)
+  local jobs
+  step.entries, jobs, step.more = search.read(q, set, step)
+  gate.prefetch(q, jobs)
   return step
 end
 
@@ -52,14 +52,14 @@ local function forget_ended(q, id, r)
   end
 end
 
--- Answers who held it.
+-- Takes the job out of its set. Returns the worker who held it.
 local function take_away(q, id, r, header)
   if r.lease == '' then
     ending.leave_set(q, id, r, header)
     return ''
   end
   local lease = record.lease(r.lease)
-  leave.lease(q, id, r, lease, record.is_member(header) and history.CANCELLED or nil, header)
+  leave.lease(q, id, r, lease, record.is_member(header) and ended.CANCELLED or nil, header)
   return lease.worker
 end
 
@@ -69,7 +69,7 @@ local function remove(q, id, r, header)
   order.give_back(q, r, header.client)
   dedupe.free(q, id, header)
   removal.delete(q, id, r)
-  event.tell(q, 'cancelled', id, worker, header, '')
+  event.add(q, 'cancelled', id, worker, header, '')
   total.count(q, 'cancelled')
 end
 
@@ -77,13 +77,13 @@ local function stays(q, step, id, r, header)
   local state = record.is_alias(header) and 'alias' or record.STATES[r.state]
   if state ~= step.state and step.state ~= 'ended' then return true end
   if state == 'dead' and record.is_member(header) and batch.is_over(batch.read(q, batch.of(id))) then return true end
-  return not search.is_meant(id, header, r or {errors = ''}, step.meant)
+  return not search.matches(id, header, r or {errors = ''}, step.filter)
 end
 
 local function consider(q, step, entry)
   local job = entry.job
   if not job then
-    write.remove(q, step.key, entry.member) -- nobody stands there
+    write.remove(q, step.key, entry.member) -- the job is gone
   elseif stays(q, step, job.id, job.record, job.header) then
     step.score, step.member = entry.score, entry.member
   else
@@ -95,7 +95,7 @@ end
 
 return function(q, args)
   local step = open(q, args)
-  event.act(q, args[8])
+  event.set_actor(q, args[8])
   if #step.entries == 0 then return {0, 0, step.score, step.member} end
   for _, entry in ipairs(step.entries) do
     if write.is_spent(q) then

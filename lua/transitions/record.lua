@@ -1,13 +1,13 @@
--- record: what was counted goes into the history of the queue, when a minute is over.
+-- record: enters the counts of a minute into the history of the queue when the minute is over.
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · totals hash · history hash
 -- ARGV   -
--- REPLY  {something was counted that waits for the end of the minute (0 | 1), ms until the minute is over}
+-- REPLY  {counts wait for the end of the minute (0 | 1), ms until the minute is over}
 local clock = require 'base/clock'
-local ring = require 'base/ring'
+local history = require 'base/history'
 local MINUTE = 60000
 
 return function(q)
-  local waits = ring.enter(q)
+  local waits = history.enter(q)
   return {waits and 1 or 0, MINUTE - clock.now(q) % MINUTE}
 end

@@ -3,7 +3,7 @@
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
 -- KEYS   tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   'job' id | 'worker' name, by whose key ('' = nobody's)
+-- ARGV   'job' id | 'worker' name, name of the API key ('' = none)
 -- REPLY  {'released', n, more (0 | 1)} | {'unknown'}
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -13,13 +13,13 @@ local total = require 'base/total'
 local commit = require 'base/commit'
 local gate = require 'jobs/gate'
 local place = require 'jobs/place'
-local history = require 'jobs/history'
+local ended = require 'jobs/ended'
 local leave = require 'jobs/leave'
 local back = require 'jobs/back'
 local MOST = 200
 
--- The jobs that are meant, and how each stands in `held`, where it is known.
-local function meant(q, args)
+-- The ids of the jobs, and their members in `held` if a worker was named.
+local function selected(q, args)
   if args[1] ~= 'worker' then return {args[2]}, nil end
   local from, to = '[' .. args[2] .. '\0', '(' .. args[2] .. '\1'
   local members, ids = redis.call('ZRANGEBYLEX', q.held, from, to, 'LIMIT', 0, MOST), {}
@@ -29,13 +29,13 @@ end
 
 local function release(q, id, r, lease, header)
   r.released = r.released + 1
-  leave.lease(q, id, r, lease, history.RELEASED, header)
-  event.tell(q, 'released', id, lease.worker, header, '')
+  leave.lease(q, id, r, lease, ended.RELEASED, header)
+  event.add(q, 'released', id, lease.worker, header, '')
   back.to_line(q, id, r, header)
   total.count(q, 'released')
 end
 
--- Past its deadline nobody holds it any more, swept or not: then it is no release. Answers whether it is one.
+-- Ends a reservation. Past its deadline, swept or not, it expires instead. Returns whether it was released.
 local function take_back(q, job, deadline)
   local lease = record.lease(job.record.lease)
   local overdue = clock.now(q) >= tonumber(deadline or 0)
@@ -45,27 +45,27 @@ local function take_back(q, job, deadline)
 end
 
 return function(q, args)
-  local ids, members = meant(q, args)
-  event.act(q, args[3])
+  local ids, members = selected(q, args)
+  event.set_actor(q, args[3])
   if #ids == 0 then return {'released', 0, 0} end
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
   if not members and (not headers[1] or record.is_alias(record.header(headers[1]))) then return {'unknown'} end
   local deadlines = redis.call('ZMSCORE', q.reserved, unpack(ids))
-  local those, released, more = {}, 0, #ids >= MOST
+  local jobs, released, more = {}, 0, #ids >= MOST
   for i, id in ipairs(ids) do
     local r = lives[i] and headers[i] and record.live(lives[i])
-    those[i] = r and r.lease ~= '' and {id = id, record = r, header = record.header(headers[i])}
+    jobs[i] = r and r.lease ~= '' and {id = id, record = r, header = record.header(headers[i])}
   end
-  gate.foresee(q, those)
+  gate.prefetch(q, jobs)
   for i in ipairs(ids) do
     if write.is_spent(q) then
       more = true
       break
     end
-    if those[i] then
-      if take_back(q, those[i], deadlines[i]) then released = released + 1 end
+    if jobs[i] then
+      if take_back(q, jobs[i], deadlines[i]) then released = released + 1 end
     elseif members then
-      write.remove(q, 'held', members[i]) -- nobody holds it
+      write.remove(q, 'held', members[i]) -- not reserved
     end
   end
   return commit(q, {'released', released, more and 1 or 0})

@@ -3,11 +3,11 @@
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · turns hash · jobs hash · live hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · totals hash · events stream · hints channel
--- ARGV   'job' id | 'queue' state; priority; client ('' = any), batch ('' = any), what an error contains ('' = whatever),
--- ARGV   enqueued before (ms, '' = whenever), score and member of the last one that stays ('' = from the front); of both
--- ARGV   at their end, by whose key ('' = nobody's)
+-- ARGV   'job' id | 'queue' state; priority; client ('' = any), batch ('' = any), text of an error ('' = any),
+-- ARGV   enqueued before (ms, '' = any), score and member of the last one that stays ('' = from the front); of both
+-- ARGV   at their end, name of the API key ('' = none)
 -- REPLY  {'changed', state} | {'unknown'} | {'state', state}: the job has ended |
--- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, is not meant, has
+-- REPLY  {'all', n, more (0 | 1), score and member of the last one that stays: it has another state, does not match, has
 -- REPLY  this priority already, or keeps its place in the set}
 local record = require 'base/record'
 local write = require 'base/write'
@@ -16,7 +16,7 @@ local commit = require 'base/commit'
 local place = require 'jobs/place'
 local order = require 'jobs/order'
 local gate = require 'jobs/gate'
-local known = require 'jobs/known'
+local loaded = require 'jobs/loaded'
 local parking = require 'jobs/parking'
 local baton = require 'jobs/baton'
 local search = require 'jobs/search'
@@ -27,20 +27,20 @@ local function has_ended(state)
   return state == record.COMPLETED or state == record.DEAD or state == record.CANCELLED
 end
 
--- It stands elsewhere now, in line or at its gate.
+-- Puts the job at its new place in line or at its gate.
 local function line_up_anew(q, id, r, header, name)
   if r.state == WAITING then
     baton.enter_line(q, id, r)
-    -- Somebody who is parked at one of its gates may be before it now.
+    -- A job parked at one of its gates may precede it now.
     baton.pass_all(q, id, header)
   elseif r.state == BLOCKED then
     baton.park(q, id, r, header, name)
-    -- If it is the first one there now, and there is room, it is the one to be put back.
+    -- If it is the first there now and there is room, it goes back into line.
     if place.id_of(parking.first(q, name)) == id then baton.pass(q, name) end
   end
 end
 
--- Answers whether it has another priority now.
+-- Returns whether the priority changed.
 local function change(q, id, r, header, priority)
   local before = r.score < 0 and r.priority or order.priority_of(r.score)
   if before == priority then return false end
@@ -49,12 +49,12 @@ local function change(q, id, r, header, priority)
   if r.state == WAITING then baton.leave_line(q, id, r) end
   r.priority = priority
   if r.score >= 0 then
-    if not order.knows(q, priority, header.client) then write.spend(q, 2) end
+    if not order.is_loaded(q, priority, header.client) then write.spend(q, 2) end
     order.arrive(q, r, priority, header.client)
   end
   gate.keep(q, id, r)
   line_up_anew(q, id, r, header, name)
-  event.tell(q, 'changed', id, '', header, '')
+  event.add(q, 'changed', id, '', header, '')
   return true
 end
 
@@ -69,12 +69,12 @@ local function change_one(q, id, priority)
   return changed and commit(q, answer) or answer
 end
 
--- One entry of the set. Whoever has another place now is met there again, and then stays.
+-- One entry of the set. A job that moved is met again at its new place, and then stays.
 local function consider(q, step, entry)
   local job = entry.job
-  if not job then return write.remove(q, step.key, entry.member) end -- nobody stands there
+  if not job then return write.remove(q, step.key, entry.member) end -- the job is gone
   local id, r, header = job.id, job.record, job.header
-  local is_there = r and STATES[r.state] == step.state and search.is_meant(id, header, r, step.meant)
+  local is_there = r and STATES[r.state] == step.state and search.matches(id, header, r, step.filter)
   local changed = is_there and change(q, id, r, header, step.priority)
   if changed then step.changed = step.changed + 1 end
   if changed and (step.key == 'inbound' or step.key == 'parked') then return end
@@ -83,16 +83,16 @@ end
 
 local function change_all(q, args)
   local step = {
-    state = args[2], key = SETS[args[2]], priority = tonumber(args[3]), meant = search.meant(args, 4), score = args[8],
+    state = args[2], key = SETS[args[2]], priority = tonumber(args[3]), filter = search.filter(args, 4), score = args[8],
     member = args[9], changed = 0,
   }
   local sets = {inbound = q.inbound, parked = q.parked, delayed = q.delayed, reserved = q.reserved}
-  local entries, those, more = search.read(q, sets[step.key], step)
+  local entries, jobs, more = search.read(q, sets[step.key], step)
   if #entries == 0 then return {'all', 0, 0, step.score, step.member} end
-  gate.foresee(q, those)
-  -- A baton that one of them passes may reach another.
-  for _, job in ipairs(those) do
-    if job and job.record then known.note(q, job.id, job.record, job.header) end
+  gate.prefetch(q, jobs)
+  -- A baton that one of them passes may put back another.
+  for _, job in ipairs(jobs) do
+    if job and job.record then loaded.note(q, job.id, job.record, job.header) end
   end
   for _, entry in ipairs(entries) do
     if write.is_spent(q) then
@@ -105,7 +105,7 @@ local function change_all(q, args)
 end
 
 return function(q, args)
-  event.act(q, args[#args])
+  event.set_actor(q, args[#args])
   if args[1] == 'queue' then return change_all(q, args) end
   return change_one(q, args[2], tonumber(args[3]))
 end

@@ -2,10 +2,10 @@
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · delayed zset · dead zset · parked zset · turns hash · jobs hash · live hash · dedupe hash ·
 -- KEYS   gates hash · batches hash · timers zset · tops hash · totals hash · events stream · hints channel
--- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), what an error contains
--- ARGV   ('' = whatever), enqueued before (ms, '' = whenever), score and id of the last one that stays ('' = from the
--- ARGV   front), by whose key ('' = nobody's)
--- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), score and id of the last one that stays: it is not meant, or
+-- ARGV   'job' id | 'queue' died until (a stamp; 0 = now), client ('' = any), batch ('' = any), text of an error
+-- ARGV   ('' = any), enqueued before (ms, '' = any), score and id of the last one that stays ('' = from the
+-- ARGV   front), name of the API key ('' = none)
+-- REPLY  {'requeued', n, more (0 | 1), died until (a stamp), score and id of the last one that stays: it does not match, or
 -- REPLY  its batch is over or called off} | {'unknown'} |
 -- REPLY  {'state', state}: completed, cancelled, or dead in a batch that is over or called off
 local record = require 'base/record'
@@ -23,8 +23,7 @@ local search = require 'jobs/search'
 local STEP = 200
 local STATES, DEAD, DELAYED = record.STATES, record.DEAD, record.DELAYED
 
--- The dead of a queue, behind the last one that stays: their ids and when they died, until when they are meant, whether
--- there are no more.
+-- Reads the dead jobs behind the last one that stays, up to `step.last`: ids, times of death, and whether these are all.
 local function read_dead(q, step)
   local from = search.rank_behind(q, q.dead, step.score, step.member)
   local entries = redis.call('ZRANGE', q.dead, from, from + STEP - 1, 'WITHSCORES')
@@ -41,7 +40,7 @@ end
 local function open(q, args)
   local step = {
     ids = {args[2]}, died_at = {}, last = stamp.last(q), ends = true, is_queue = args[1] == 'queue', requeued = 0,
-    meant = search.meant(args, 3), score = args[7] or '', member = args[8] or '',
+    filter = search.filter(args, 3), score = args[7] or '', member = args[8] or '',
   }
   if step.is_queue then
     if args[2] ~= '0' then step.last = tonumber(args[2]) end
@@ -50,14 +49,14 @@ local function open(q, args)
   return step
 end
 
--- What is known of them, {id, record, header} each, and whose their dedupe keys are now.
+-- Reads the jobs, {id, record, header} each, and the owners of their dedupe keys.
 local function read(q, step)
   local ids, digests = step.ids, {}
   local lives, headers = redis.call('HMGET', q.live, unpack(ids)), redis.call('HMGET', q.jobs, unpack(ids))
-  step.those, step.owners, step.behind, step.first = {}, {}, {}, headers[1] and record.header(headers[1])
+  step.jobs, step.owners, step.behind, step.first = {}, {}, {}, headers[1] and record.header(headers[1])
   for i, id in ipairs(ids) do
     local header = lives[i] and headers[i] and record.header(headers[i])
-    step.those[i] = header and {id = id, record = record.live(lives[i]), header = header}
+    step.jobs[i] = header and {id = id, record = record.live(lives[i]), header = header}
     local digest = header and header.digest
     if digest then digests[#digests + 1], digests[#digests + 2] = digest, dedupe.behind(digest) end
   end
@@ -65,10 +64,10 @@ local function read(q, step)
     local found = redis.call('HMGET', q.dedupe, unpack(digests))
     for i = 1, #digests, 2 do step.owners[digests[i]], step.behind[digests[i]] = found[i], found[i + 1] end
   end
-  gate.foresee(q, step.those)
+  gate.prefetch(q, step.jobs)
 end
 
--- Dead for good: its batch is over, or called off.
+-- A dead job stays dead once its batch is over or cancelled.
 local function is_kept(q, id, r, header)
   local b = r.state == DEAD and record.is_member(header) and batch.read(q, batch.of(id))
   return b and (batch.is_over(b) or batch.is_marked(b, batch.TO_CANCEL))
@@ -79,23 +78,23 @@ local function new_turn(q, r, header)
   order.arrive(q, r, r.score < 0 and r.priority or order.priority_of(r.score), header.client)
 end
 
--- Its dedupe key again, behind those that have it by now.
+-- Gives a dead job another life. It takes its dedupe key again, behind the jobs that own it by now.
 local function revive(q, step, id, r, header)
   if header.digest then dedupe.take(q, id, header.digest, step.owners, step.behind) end
   r.attempts, r.skips = 0, ''
   new_turn(q, r, header)
   write.remove(q, 'dead', id)
-  event.tell(q, 'requeued', id, '', header, '')
+  event.add(q, 'requeued', id, '', header, '')
   total.count(q, 'requeued')
 end
 
 local function run_now(q, id, r, header)
   if r.score < 0 then new_turn(q, r, header) end
   write.remove(q, 'delayed', id)
-  event.tell(q, 'due', id, '', header, '')
+  event.add(q, 'due', id, '', header, '')
 end
 
-local function rise(q, step, job)
+local function requeue_job(q, step, job)
   local id, r, header = job.id, job.record, job.header
   if r.state == DEAD then revive(q, step, id, r, header) else run_now(q, id, r, header) end
   step.requeued = step.requeued + 1
@@ -103,20 +102,20 @@ local function rise(q, step, job)
 end
 
 local function consider(q, step, i)
-  local id, job = step.ids[i], step.those[i]
+  local id, job = step.ids[i], step.jobs[i]
   if not job then
     if step.is_queue then write.remove(q, 'dead', id) end
     return
   end
   local r, header = job.record, job.header
-  local can_rise = (r.state == DEAD or r.state == DELAYED) and not is_kept(q, id, r, header)
-  if can_rise and search.is_meant(id, header, r, step.meant) then return rise(q, step, job) end
+  local can_requeue = (r.state == DEAD or r.state == DELAYED) and not is_kept(q, id, r, header)
+  if can_requeue and search.matches(id, header, r, step.filter) then return requeue_job(q, step, job) end
   step.score, step.member = step.died_at[i] or '', id
 end
 
--- Why one job cannot rise; nil when it can.
+-- The reply if one job cannot be requeued; nil if it can.
 local function refusal(q, step)
-  local job = step.those[1]
+  local job = step.jobs[1]
   if not step.first or record.is_alias(step.first) then return {'unknown'} end
   if not job then return end
   local state = job.record.state
@@ -127,7 +126,7 @@ end
 
 return function(q, args)
   local step = open(q, args)
-  event.act(q, args[9])
+  event.set_actor(q, args[9])
   if #step.ids == 0 then return {'requeued', 0, 0, step.last, step.score, step.member} end
   read(q, step)
   local refused = not step.is_queue and refusal(q, step)

@@ -1,4 +1,4 @@
--- reserve: a person takes the next job, or gets back what they hold.   waiting -> reserved | blocked
+-- reserve: a worker takes the next jobs, or gets back the jobs that they hold.   waiting -> reserved | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · turns hash · jobs hash ·
 -- KEYS   payloads hash · live hash · drafts hash · gates hash · batches hash · timers zset · tops hash ·
@@ -9,17 +9,17 @@
 -- REPLY  {now ms, warn ms, waiting blocked delayed reserved paused (0 | 1) next ms (-1 = never): words, per call:
 -- REPLY  {'new' | 'held', of each job: id deadline ms: words; record, live record; if they go on with 'more', payload ('' = in
 -- REPLY  the record) and draft ('' = none)} |
--- REPLY  {'overdue'}: sweep first | {'later'}: the others have filled the answer, or worn out the call |
+-- REPLY  {'overdue'}: sweep first | {'later'}: the reply is full or the budget is spent |
 -- REPLY  {'more', place, member}: nothing among those looked at; go on behind that one ('' = from the front) |
 -- REPLY  {'skipped'}: all that is there, this worker has skipped |
 -- REPLY  {'unknown'} | {'state', state} | {'paused'} | {'limit'}}
 local write = require 'base/write'
 local commit = require 'base/commit'
 local ask = require 'jobs/ask'
-local hand = require 'jobs/hand'
+local handout = require 'jobs/handout'
 local line = require 'jobs/line'
 local resume = require 'jobs/resume'
-local desk = require 'jobs/desk'
+local reserve_context = require 'jobs/reserve_context'
 local next_jobs = require 'jobs/next_jobs'
 local this_job = require 'jobs/this_job'
 local STRIDE = 1
@@ -30,33 +30,33 @@ local function read_calls(args)
   return calls
 end
 
--- Everything that the calls can want, read at once.
-local function read_what_is_wanted(q, calls)
+-- Reads as much of the line as the calls can want.
+local function read_line(q, calls)
   local wanted = 0
   for _, call in ipairs(calls) do
     if call.mode ~= ask.RESUME and not call.waits then wanted = wanted + call.limit end
   end
-  if wanted > 0 and not q.desk.is_paused then line.read_from(q, '', '', math.min(wanted, line.CANDIDATES)) end
+  if wanted > 0 and not q.context.is_paused then line.read_from(q, '', '', math.min(wanted, line.CANDIDATES)) end
 end
 
--- What is overdue goes back to its place before anything is handed out: 300 s means 300 s, and the oldest comes first. Who
--- has waited for that long enough has what is in line by now.
+-- Overdue jobs return to their places before any job is handed out, so that a lease of 300 s means 300 s and the oldest job comes
+-- first. A call that has waited long enough for that goes ahead.
 local function waits_for_sweep(q, call)
   return q.served.is_overdue and not (call.is_regardless and call.mode ~= ask.THIS)
 end
 
 local function serve_next(q, call)
   if not call.member then return next_jobs(q, call) end
-  write.so_far(q)
+  write.flush(q)
   line.read_from(q, call.place, call.member, line.CHUNK)
   local given = next_jobs(q, call)
-  write.so_far(q)
+  write.flush(q)
   line.read_from(q, '', '', line.CHUNK)
   return given
 end
 
 local function serve(q, call)
-  local d = q.desk
+  local d = q.context
   local mine = resume.of(q, call)
   local before = resume.replay(q, mine, call.nonce)
   if before then return before end
@@ -71,20 +71,20 @@ local function serve(q, call)
 end
 
 return function(q, args)
-  local calls, replies, is_hungry = read_calls(args), {}, false
-  desk.open(q)
-  -- `mine`: what each worker holds, as far as it was read; `touched`: who has been served by this call; `priorities`: which
-  -- were handed out; `passed_over`: how many skipped jobs let others come in their stead; `is_overdue`: whether anything is.
-  q.served = {mine = {}, touched = {}, priorities = {}, passed_over = 0, is_overdue = desk.is_overdue(q)}
-  hand.open(q)
+  local calls, replies, has_empty = read_calls(args), {}, false
+  reserve_context.open(q)
+  -- `mine`: the jobs that each worker holds, if read; `touched`: the callers served by this script; `priorities`: those handed
+  -- out; `passed_over`: skipped jobs whose batons were passed; `is_overdue`: a job is overdue.
+  q.served = {mine = {}, touched = {}, priorities = {}, passed_over = 0, is_overdue = reserve_context.is_overdue(q)}
+  handout.open(q)
   line.open(q)
   for _, call in ipairs(calls) do call.waits = waits_for_sweep(q, call) end
-  read_what_is_wanted(q, calls)
+  read_line(q, calls)
   for i, call in ipairs(calls) do
-    local reply = call.waits and {'overdue'} or hand.is_tired(q) and {'later'} or serve(q, call)
-    is_hungry = is_hungry or type(reply[2]) ~= 'table'
+    local reply = call.waits and {'overdue'} or handout.is_full(q) and {'later'} or serve(q, call)
+    has_empty = has_empty or type(reply[2]) ~= 'table'
     replies[i] = reply
   end
-  hand.show_drafts(q, q.desk.shares_drafts)
-  return commit(q, function() return desk.answer(q, replies, is_hungry) end)
+  handout.show_drafts(q, q.context.shares_drafts)
+  return commit(q, function() return reserve_context.answer(q, replies, has_empty) end)
 end

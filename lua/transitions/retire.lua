@@ -1,4 +1,4 @@
--- retire: a queue without jobs and settings is let go, with its totals, history and events.
+-- retire: deletes a queue without jobs and settings, with its totals, history and events.
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash ·
 -- KEYS   batches hash · tops hash · settings hash · totals hash · history hash · events stream

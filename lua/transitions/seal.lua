@@ -1,4 +1,4 @@
--- seal: a producer says that nothing more comes into a batch.   open -> sealed | completed | failed
+-- seal: a producer closes a batch for further jobs.   open -> sealed | completed | failed
 -- FLAGS  allow-oom
 -- KEYS   gates hash · batches hash · timers zset · totals hash · events stream · hints channel
 -- ARGV   batch

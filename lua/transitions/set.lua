@@ -1,7 +1,7 @@
 -- set: an operator changes the settings of a queue.
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · settings hash · totals hash · events stream · hints channel
--- ARGV   by whose key ('' = nobody's), per setting 2: name, value ('' = back to the default)
+-- ARGV   name of the API key ('' = none), per setting 2: name, value ('' = back to the default)
 -- REPLY  {'set'}
 local event = require 'base/event'
 local hint = require 'base/hint'
@@ -14,7 +14,7 @@ end
 
 return function(q, args)
   local was = is_paused(q)
-  event.act(q, args[1])
+  event.set_actor(q, args[1])
   for i = 2, #args, STRIDE do
     if args[i + 1] == '' then
       redis.call('HDEL', q.settings, args[i])
@@ -24,7 +24,7 @@ return function(q, args)
   end
   local is = is_paused(q)
   if is ~= was then
-    event.tell(q, is and 'paused' or 'unpaused', string.rep('0', $ID_LEN), '', {flags = 0, client = ''}, '')
+    event.add(q, is and 'paused' or 'unpaused', string.rep('0', $ID_LEN), '', {flags = 0, client = ''}, '')
     if was then hint.became_ready(q, redis.call('ZCARD', q.inbound)) end
   end
   return commit(q, {'set'})

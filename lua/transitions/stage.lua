@@ -1,4 +1,4 @@
--- stage: goes on with a long work on a batch, one bounded step.   making -> gone, opening -> open | sealed, called off
+-- stage: continues a long operation on a batch by one bounded step.   making -> gone, opening -> open | sealed, called off
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · delayed zset · dead zset · ended zset · parked zset · turns hash · jobs hash · payloads hash ·
 -- KEYS   live hash · results hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset · tops hash ·

@@ -1,11 +1,10 @@
--- sweep: what time brings about, one bounded step.   reserved -> waiting | blocked | dead,
+-- sweep: applies what time changes, one bounded step.   reserved -> waiting | blocked | dead,
 --        delayed -> waiting | blocked, ended -> forgotten, batches: what `stage` does
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · results hash · drafts hash · dedupe hash · gates hash ·
 -- KEYS   batches hash · timers zset · tops hash · settings hash · totals hash · events stream · hints channel
--- ARGV   'all' | 'overdue' for what is overdue or due, and nothing else; ms that a queue keeps what has ended, unless it says so
--- ARGV   itself ('' = the default)
+-- ARGV   'all' | 'overdue': only expiries and delays; retention ms of queues without their own ('' = the default)
 -- REPLY  {expired, due, dead, forgotten, more (0 | 1), next ms (-1 = never), lag ms of the first that was overdue}
 local record = require 'base/record'
 local clock = require 'base/clock'
@@ -18,13 +17,12 @@ local overdue = require 'jobs/overdue'
 local removal = require 'jobs/removal'
 local upcoming = require 'jobs/upcoming'
 local stage = require 'batches/stage'
--- So many are put back, or forgotten, in a step: everybody else waits as long as one takes, and one follows another. Of
--- those with whom something is unusual it is a quarter.
+-- Jobs put back, or forgotten, per step: other calls wait while a step runs. Unusual jobs count four times.
 local STEP, FORGOTTEN = 8, 100
 local EVENTS, DAY = 10000, 86400000
-local BESIDES = 30 -- what it does, whatever it meets
+local BESIDES = 30 -- fixed commands of a step
 
--- The scores of all that ended in this ms or before.
+-- The upper bound of scores that ended in this ms or before.
 local function ended_by(ms)
   return '(' .. text.of((ms + 1) * clock.PER_MS)
 end
@@ -39,7 +37,7 @@ local function ended_first(q, kept, most)
   return redis.call('ZRANGEBYSCORE', q.ended, '-inf', ended_by(clock.now(q) - upcoming.YOUNG), 'LIMIT', '0', text.of(surplus))
 end
 
--- Answers how many went, and whether there are more.
+-- Deletes ended jobs. Returns how many, and whether there are more.
 local function forget(q, kept, most)
   if most <= 0 then return 0, true end
   local ids, aliases = ended_first(q, kept, most), {}
@@ -63,8 +61,7 @@ local function forget(q, kept, most)
   return #ids, #ids >= most
 end
 
--- A step on the first batch whose time it is, if nothing else was to be done: one that is out of retention, or whose timer
--- has run out.
+-- A step on the first batch that is past its retention or whose timer has run out, if the sweep had no other work.
 local function look_at_batches(q, kept, is_done)
   local now = clock.now(q)
   local code = redis.call('ZRANGEBYSCORE', q.timers, '-inf', text.of(now - kept.ms - batch.OVER), 'LIMIT', '0', '1')[1]
@@ -73,7 +70,7 @@ local function look_at_batches(q, kept, is_done)
   if not is_done then return 0, true end
   local b = batch.read(q, code)
   if not b then
-    redis.call('ZREM', q.timers, code) -- there is no such batch
+    redis.call('ZREM', q.timers, code) -- the batch is gone
     return 0, true
   end
   return stage.step(q, code, b, true) or 0, true
@@ -86,12 +83,12 @@ local function is_empty(...)
   return true
 end
 
--- Order is forgotten only when nothing that has a place is left.
+-- Deletes the order only when no job with a place is left.
 local function forget_order(q)
   if is_empty(q.inbound, q.reserved, q.delayed, q.parked) then redis.call('UNLINK', q.tops, q.turns) end
 end
 
--- About ten thousand transitions, whatever the number of entries; all go when the queue has been empty for a day.
+-- Keeps about ten thousand transitions; deletes the stream when the queue has been empty for a day.
 local function trim_events(q)
   local last = redis.call('XREVRANGE', q.events, '+', '-', 'COUNT', '20')
   if #last == 0 then return end
@@ -104,7 +101,7 @@ local function trim_events(q)
   end
 end
 
--- What nobody waits for. Answers how many went, and whether there are more.
+-- The work that is not urgent. Returns how many jobs were deleted, and whether there are more.
 local function tidy(q, kept, step)
   local forgotten, more_to_forget = forget(q, kept, step.more and 0 or FORGOTTEN)
   local removed, more_of_batches = look_at_batches(q, kept, step.expired + step.due + forgotten == 0)
@@ -114,7 +111,7 @@ end
 return function(q, args)
   write.spend(q, BESIDES)
   local step = overdue.step(q, STEP)
-  write.so_far(q)
+  write.flush(q)
   local chosen = redis.call('HMGET', q.settings, 'retention_ms', 'retention_max')
   local kept = {ms = tonumber(chosen[1] or args[2]) or $RETENTION_MS, most = tonumber(chosen[2] or $RETENTION_MAX)}
   local forgotten, more = 0, false
@@ -122,7 +119,7 @@ return function(q, args)
   more = more or step.more
   return commit(q, function()
     forget_order(q)
-    -- What was told last is read to be counted: not by each of many steps.
+    -- Trimming exactly reads the last entries, so only the last of many steps does it.
     if more then redis.call('XTRIM', q.events, 'MAXLEN', '~', text.of(EVENTS)) else trim_events(q) end
     local next_ms = upcoming.next_ms(q, kept.ms, kept.most)
     return {step.expired, step.due, step.died, forgotten, more and 1 or 0, next_ms, step.lag}

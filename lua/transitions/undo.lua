@@ -1,4 +1,4 @@
--- undo: the caller of a reserve is gone, so what it newly reserved was never delivered.   reserved -> waiting | blocked
+-- undo: takes back new reservations that were never delivered, because the caller of the reserve is gone.   reserved -> waiting | blocked
 -- FLAGS  allow-oom
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · held zset · turns hash ·
 -- KEYS   jobs hash · payloads hash · live hash · drafts hash · dedupe hash · gates hash · batches hash · timers zset ·
@@ -17,14 +17,14 @@ local function undo(q, args, at)
   if not job or job.lease.resumes > 0 or job.lease.marks > 0 then return {'kept'} end
   local worker = job.lease.worker
   job.record.handed_out = job.record.handed_out - 1
-  items.let_go(q, job, id, nil)
-  event.tell(q, 'abandoned', id, worker, job.header, 'undelivered')
+  items.end_reservation(q, job, id, nil)
+  event.add(q, 'abandoned', id, worker, job.header, 'undelivered')
   back.to_line(q, id, job.record, job.header)
   return {'undone'}
 end
 
 return function(q, args)
   items.read(q, args, STRIDE)
-  items.foresee_ends(q)
+  items.prefetch_ends(q)
   return commit(q, items.each(q, args, STRIDE, undo))
 end

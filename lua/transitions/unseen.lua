@@ -1,7 +1,7 @@
--- unseen: names in the registry that nobody has used for a day, or the end of one of them, or of its place.
+-- unseen: lists queues unused for a day, or removes one from the registry or from its limit.
 -- FLAGS  allow-oom
 -- KEYS   registry zset
--- ARGV   'list' how many to pass over | 'forget' name | 'vacate' name
+-- ARGV   'list' offset | 'forget' name | 'vacate' name
 -- REPLY  {names …}: a name that came back into use meanwhile is not forgotten; of one that is vacated the score is below 0
 local clock = require 'base/clock'
 local DAY, MOST = 86400000, 100

@@ -1,4 +1,4 @@
--- withdraw: a producer or operator cancels a batch. Its jobs go by steps of `stage`.   open | sealed -> called off
+-- withdraw: a producer or operator cancels a batch. Steps of `stage` cancel its jobs.   open | sealed -> called off
 -- FLAGS  allow-oom
 -- KEYS   gates hash · batches hash · timers zset · totals hash · events stream · hints channel
 -- ARGV   batch

@@ -1,4 +1,4 @@
--- batch: all that is known of one batch.   reads only
+-- batch: one batch.   reads only
 -- FLAGS  no-writes
 -- KEYS   gates hash · batches hash · timers zset · events stream
 -- ARGV   batch

@@ -1,4 +1,4 @@
--- batches: the batches of a queue, a page at a time: those first that time will move first.   reads only
+-- batches: the batches of a queue, a page at a time: earliest timer first.   reads only
 -- FLAGS  no-writes
 -- KEYS   gates hash · batches hash · timers zset · events stream
 -- ARGV   limit, score and batch of the last one seen ('' = from the start)

@@ -1,4 +1,4 @@
--- deadlines: who holds what, those first whose time is over or will be soonest.   reads only
+-- deadlines: the reservations, earliest deadline first.   reads only
 -- FLAGS  no-writes
 -- KEYS   reserved zset · live hash
 -- ARGV   limit, deadline ms and id behind which it goes on ('' = from the start)

@@ -1,8 +1,8 @@
--- due: when the sweep has something to do. It is asked again and again of queues that nobody uses, so it asks little.
+-- due: when the sweep next has work. It runs often on unused queues, so it must be cheap.
 -- FLAGS  no-writes
 -- KEYS   reserved zset · delayed zset · ended zset · gates hash · batches hash · timers zset · settings hash ·
 -- KEYS   events stream
--- ARGV   ms that a queue keeps what has ended, unless it says so itself
+-- ARGV   retention ms of queues without their own
 -- REPLY  {next ms (-1 = never)}
 local upcoming = require 'jobs/upcoming'
 

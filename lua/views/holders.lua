@@ -1,4 +1,4 @@
--- holders: who holds what, by worker.   reads only
+-- holders: the reservations by worker.   reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · held zset · live hash
 -- ARGV   worker ('' = everybody), member of `held` seen last ('' = from the start), limit

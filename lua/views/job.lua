@@ -1,4 +1,4 @@
--- job: all that is known of one job.   reads only
+-- job: everything about one job.   reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · jobs hash · payloads hash ·
 -- KEYS   live hash · results hash

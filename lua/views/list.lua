@@ -3,8 +3,8 @@
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · dead zset · ended zset · parked zset · jobs hash ·
 -- KEYS   payloads hash · live hash · results hash · gates hash · batches hash · timers zset · totals hash · events stream
--- ARGV   state, limit, worker ('' = any), client ('' = any), batch ('' = any), what an error contains ('' = whatever),
--- ARGV   enqueued before (ms, '' = whenever), what the payload or an error contains ('' = whatever), score and member of
+-- ARGV   state, limit, worker ('' = any), client ('' = any), batch ('' = any), text of an error ('' = any),
+-- ARGV   enqueued before (ms, '' = any), text of the payload or an error ('' = any), score and member of
 -- ARGV   the one seen last ('' = from the start), bytes of bodies that the page has already
 -- REPLY  {score and member of the last that was looked at ('' = none), the end (0 | 1), bytes of the page, full (0 | 1), how
 -- REPLY  many were looked at, {jobs, as
@@ -16,20 +16,20 @@ local batch = require 'base/batch'
 local place = require 'jobs/place'
 local page = require 'jobs/page'
 local search = require 'jobs/search'
-local spelt = require 'base/spelt'
+local json_escapes = require 'base/json_escapes'
 local view = require 'jobs/view'
 local LOOK, CHUNK, BODIES, BYTES = 200, 100, 100, $RESERVE_BYTES
--- Bytes of payloads kept apart that a call looks into, but for the last of them.
+-- Bytes of external payloads that a call searches; the last one may exceed it.
 local SEARCHED = 524288
--- Bytes of payloads with escapes that it reads as they are meant, but for the last of them: some milliseconds.
-local SPELT = 65536
+-- Bytes of payloads that a call decodes, which takes some milliseconds; the last one may exceed it.
+local DECODED = 65536
 
 local function open(q, args)
   local state = args[1]
   return {
-    state = state, limit = tonumber(args[2]), worker = args[3], meant = search.meant(args, 4), text = args[8],
+    state = state, limit = tonumber(args[2]), worker = args[3], filter = search.filter(args, 4), text = args[8],
     after_score = args[9], after = args[10], bytes = tonumber(args[11]), page = {}, full = false, bodies = 0, searched = 0,
-    looked = 0, ranks = {}, spelt = 0,
+    looked = 0, ranks = {}, decoded = 0,
     set = ({
       waiting = q.inbound, blocked = q.parked, delayed = q.delayed, dead = q.dead, reserved = q.reserved,
       completed = q.ended, cancelled = q.ended,
@@ -37,7 +37,7 @@ local function open(q, args)
   }
 end
 
--- The one seen last may have left the set; then its score says where to go on, or among equal scores its name.
+-- The rank after the last one seen, which may have left the set.
 local function rank_after(q, list)
   if list.after_score ~= '' and list.set == q.parked then
     return redis.call('ZLEXCOUNT', list.set, '-', '[' .. list.after)
@@ -45,7 +45,7 @@ local function rank_after(q, list)
   return page.rank_after(list.set, list.after_score, list.after)
 end
 
--- Members of the line are compared as numbers and ids: Lua orders bytes as the server's language does.
+-- Members of the line are compared as numbers and ids, because Lua compares strings by the locale of the server.
 local function is_passed(q, list, member)
   local after = list.after
   if list.set ~= q.inbound or #member ~= #after then return member <= after end
@@ -53,30 +53,30 @@ local function is_passed(q, list, member)
   return own < last or own == last and place.id_of(member) <= place.id_of(after)
 end
 
--- Headers and live records alone say whether a job is asked for.
+-- Does the job match, by header and live record?
 local function fits(q, list, id, header, r)
   if record.is_alias(header) or record.STATES[r.state] ~= list.state then return false end
-  if not search.is_meant(id, header, r, list.meant) then return false end
+  if not search.matches(id, header, r, list.filter) then return false end
   local of = record.is_member(header) and batch.read(q, batch.of(id))
-  -- Nobody sees a batch in the making.
+  -- A batch in the making is invisible.
   if of and of.stage == batch.MAKING then return false end
   return list.worker == '' or r.lease ~= '' and record.lease(r.lease).worker == list.worker
 end
 
--- Whether a payload contains it, as it was sent or as it is meant.
+-- Does a payload contain the text, as sent or decoded?
 local function contains(list, raw, from)
   if raw:find(list.text, from, true) then return true end
   if not raw:find('\\', from, true) then return false end
-  list.signs = list.signs or spelt.signs(list.text)
-  if not spelt.may_hold(raw, list.signs) then return false end
-  list.spelt = list.spelt + #raw
-  return spelt.meaning(raw:sub(from)):find(list.text, 1, true) ~= nil
+  list.signs = list.signs or json_escapes.signs(list.text)
+  if not json_escapes.may_hold(raw, list.signs) then return false end
+  list.decoded = list.decoded + #raw
+  return json_escapes.unescape(raw:sub(from)):find(list.text, 1, true) ~= nil
 end
 
--- Whether the payload or one of the errors contains what is looked for; nil when that is for the next call to see.
+-- Does the payload or an error contain the text? Nil if the next call must look.
 local function has_text(q, list, id, header, r)
   if list.text == '' or search.has_error(r, list.text) then return true end
-  if list.spelt >= SPELT then return nil end
+  if list.decoded >= DECODED then return nil end
   if not record.is_external(header) then return contains(list, header.raw, header.stop) end
   if write.is_spent(q) or list.searched >= SEARCHED or list.bodies >= BODIES then return nil end
   local payload = write.ask(q, 'HGET', q.payloads, id) or ''
@@ -84,7 +84,7 @@ local function has_text(q, list, id, header, r)
   return contains(list, payload, 1)
 end
 
--- Puts a job on the page. False: it belongs on the next one, or is for the next call to read.
+-- Adds a job to the page; false if the page or the budget is full.
 local function put(q, list, id, header, r, raw, score)
   local bodies = view.bodies_of(header, r)
   if write.is_spent(q) or list.bodies > 0 and list.bodies + bodies > BODIES then return false end
@@ -99,7 +99,7 @@ local function put(q, list, id, header, r, raw, score)
   return true
 end
 
--- One entry. Answers whether to look on.
+-- Looks at one entry. Returns whether to continue.
 local function consider(q, list, member, score, header, live)
   header = header and not (score == list.after_score and is_passed(q, list, member)) and record.header(header)
   local id = place.id_of(member)
@@ -113,7 +113,7 @@ local function consider(q, list, member, score, header, live)
   return #list.page < list.limit
 end
 
--- Looks at a part of the entries. Answers whether to look on.
+-- Looks at a part of the entries. Returns whether to continue.
 local function look_at(q, list, entries, first, past)
   local ids = {}
   for i = first, past - 1, 2 do ids[#ids + 1] = place.id_of(entries[i]) end
@@ -125,8 +125,7 @@ local function look_at(q, list, entries, first, past)
   return true
 end
 
--- Those that are forgotten stood before all that are left, or were removed from among them: either way the number of those
--- before a job grows with each that ends, and never shrinks.
+-- Forgotten jobs count as before all that are left, so this number never shrinks for a job.
 local function ended_before(q, list, from)
   if list.set ~= q.ended then return '' end
   return tonumber(redis.call('HGET', q.totals, 'gone') or 0) + from
@@ -140,7 +139,7 @@ return function(q, args)
     all = look_at(q, list, entries, first, math.min(first + CHUNK * 2, #entries + 1))
     if not all then break end
   end
-  -- Whoever was looked at last may be the very last one.
+  -- The last entry looked at may be the last of the set.
   local last = list.last or {list.after_score, list.after}
   local is_end = #entries == 0 or #entries < LOOK * 2 and (all or last[2] == entries[#entries - 1])
   return {

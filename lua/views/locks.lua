@@ -1,4 +1,4 @@
--- locks: who holds which lock, by deadline, a part of a page at a time; or who holds a certain one.   reads only
+-- locks: the holders of locks by deadline, a part of a page at a time; or the holder of one lock.   reads only
 -- FLAGS  no-writes
 -- KEYS   reserved zset · parked zset · jobs hash · live hash · gates hash
 -- ARGV   lock ('' = all), limit, deadline and id of the job seen last ('' = from the start)

@@ -1,4 +1,4 @@
--- look: what a reserve over several queues needs to know of one.   reads only
+-- look: the state of one queue for a reserve over several.   reads only
 -- FLAGS  no-writes
 -- KEYS   inbound zset · reserved zset · delayed zset · parked zset · held zset · live hash · settings hash
 -- ARGV   worker ('' = unnamed), nonce of the call
@@ -12,7 +12,7 @@ local place = require 'jobs/place'
 local HELD = '200'
 local call, huge = redis.call, math.huge
 
--- Since when a worker has what they hold.
+-- When a worker's live reservations began.
 local function held_since(q, worker)
   local since, now = {}, clock.now(q)
   if worker == '' then return since end

@@ -2,7 +2,7 @@
 -- FLAGS  no-writes
 -- KEYS   jobs hash
 -- ARGV   fingerprint (8 bytes) of this call, ids …
--- REPLY  {'own'}: nobody has, or this very call | {'reused'}
+-- REPLY  {'own'}: no call has, or this very call | {'reused'}
 local record = require 'base/record'
 
 return function(q, args)

@@ -11,7 +11,7 @@ local COMPLETED, WAITING, STATES = record.COMPLETED, record.WAITING, record.STAT
 
 -- The jobs of a part of the batch; their results are read as they are needed.
 local function open(q, code, from, last)
-  local list = {from = from, members = {}, states = {}, read = 0, said = {}}
+  local list = {from = from, members = {}, states = {}, read = 0, results = {}}
   for index = from, last do list.members[#list.members + 1] = batch.member(code, index) end
   if #list.members == 0 then return list end
   list.lives = redis.call('HMGET', q.live, unpack(list.members))
@@ -27,17 +27,17 @@ local function read_on(q, list, first)
     if #ids >= CHUNK then break end
   end
   list.read = list.read + #ids
-  for i, result in ipairs(redis.call('HMGET', q.results, unpack(ids))) do list.said[ids[i]] = result or '' end
+  for i, result in ipairs(redis.call('HMGET', q.results, unpack(ids))) do list.results[ids[i]] = result or '' end
 end
 
 -- One more job on the page. False: the page ends before it, or (with 1) is full.
 local function put(q, list, page, i)
   local id, is_completed = list.members[i], list.states[i] == COMPLETED
-  if is_completed and not list.said[id] then
+  if is_completed and not list.results[id] then
     if list.read + CHUNK > BODIES then return false, 0 end
     read_on(q, list, i)
   end
-  local result, live = is_completed and list.said[id] or '', is_completed and list.lives[i] or ''
+  local result, live = is_completed and list.results[id] or '', is_completed and list.lives[i] or ''
   if page[3] > 0 and page[3] + #result + #live > BYTES then return false, 1 end
   page[3] = page[3] + #result + #live
   page[#page + 1] = {STATES[list.states[i]], result, live}

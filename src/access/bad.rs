@@ -1,4 +1,4 @@
-//! Why a credential is none, in a few fixed words for figures. Whoever sent it is never told which.
+//! Why a credential is not valid, as fixed words for metrics. The answer to the caller does not name the reason.
 
 use jsonwebtoken::errors::{Error, ErrorKind};
 
@@ -6,15 +6,15 @@ use jsonwebtoken::errors::{Error, ErrorKind};
 pub enum InvalidCredential {
     /// Neither a key of the file nor a token.
     UnknownKey,
-    /// A key of the file that is past its end. Whoever has the key may know.
+    /// A key of the file that has expired. Its owner may know.
     Ended,
-    /// A token that cannot be read, or does not say all that it must.
+    /// A token that cannot be parsed, or lacks a required claim.
     Malformed,
-    /// By nobody whose signature counts here.
+    /// Signed with a key that is not configured here.
     UnknownSigner,
     BadSignature,
     Expired,
-    /// It ends further ahead than a token may that nobody can call back.
+    /// Its lifetime is longer than allowed for a token that cannot be revoked.
     TooLongLived,
     NotYetValid,
     WrongIssuer,

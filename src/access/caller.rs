@@ -1,33 +1,33 @@
-//! Who calls, and whom calls are for.
+//! The caller of a request, and the role that a route requires.
 
 use std::sync::Arc;
 
 use super::{CredentialExpiry, Pattern, Role};
 use crate::job::{Name, QueueName};
 
-/// How a key's credential begins, and a token's: neither can be taken for the other.
+/// The first line of a caller's account name: a key's and a token's never collide.
 const KEY: &str = "key\n";
 const TOKEN: &str = "token\n";
 
-/// Whom a call is for.
+/// The role that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequiredRole {
-    /// Nobody in particular: no credential is looked at.
+    /// No credential is needed or checked.
     Public,
-    /// Whoever shows a credential that is one.
+    /// Any valid credential.
     Authenticated,
     Worker,
     Producer,
-    /// What workers read of what is held, viewers read too.
+    /// Reads of reservations: for workers, and for viewers.
     WorkerOrViewer,
-    /// What producers read, viewers read too.
+    /// Reads of jobs and batches: for producers, and for viewers.
     ProducerOrViewer,
     Viewer,
     Operator,
 }
 
 impl Role {
-    /// An operator may do everything.
+    /// An operator may make every call.
     pub fn allows_calls_for(self, who: RequiredRole) -> bool {
         match self {
             Self::Worker => matches!(
@@ -57,36 +57,36 @@ impl Role {
     }
 }
 
-/// Who makes a call. Nothing in it is secret.
+/// The caller of a request. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     pub role: Role,
-    /// The only worker that this caller may be; a key may name any.
+    /// The only worker name this caller may use; a key may use any.
     pub worker: Option<Name>,
-    /// When they are nobody any more.
+    /// When the credential expires.
     pub until: Option<CredentialExpiry>,
     queues: Arc<[Pattern]>,
     pub(super) credential: Arc<str>,
 }
 
 impl Caller {
-    /// Whoever calls a service without access control.
+    /// The caller of a service without access control.
     pub fn without_access_control() -> Self {
         Self { role: Role::Operator, worker: None, until: None, queues: [Pattern::all()].into(), credential: "".into() }
     }
 
-    /// Two keys of one name are one credential.
+    /// Two keys of one name count as one credential.
     pub(super) fn of_key(name: &str, role: Role, queues: Pattern, until: Option<CredentialExpiry>) -> Self {
         Self { role, worker: None, until, queues: [queues].into(), credential: [KEY, name].concat().into() }
     }
 
-    /// A token is for a worker, whoever signed it.
+    /// A token is always a worker's, for every issuer.
     pub(super) fn of_token(issuer: &str, worker: Name, queues: Vec<Pattern>, until: CredentialExpiry) -> Self {
         let credential = [TOKEN, issuer, "\n", worker.as_str()].concat().into();
         Self { role: Role::Worker, worker: Some(worker), until: Some(until), queues: queues.into(), credential }
     }
 
-    /// Whether it is still they: when that ends may have changed.
+    /// Whether two callers are the same except for their expiry.
     pub(super) fn is_same_caller(&self, other: &Self) -> bool {
         *self == Self { until: self.until, ..other.clone() }
     }
@@ -95,43 +95,43 @@ impl Caller {
         self.until.is_some_and(CredentialExpiry::has_expired)
     }
 
-    /// Whether a queue is any of this caller's business.
+    /// Whether this caller may see the queue.
     pub fn may_see(&self, queue: &QueueName) -> bool {
         self.queues.iter().any(|pattern| pattern.matches(queue))
     }
 
-    /// Whether all queues of a pattern are.
+    /// Whether this caller may see every queue of the pattern.
     pub fn covers(&self, pattern: &Pattern) -> bool {
         self.queues.iter().any(|own| own.covers(pattern))
     }
 
-    /// The queues that are.
+    /// The patterns of the queues this caller may see.
     pub fn patterns(&self) -> &[Pattern] {
         &self.queues
     }
 
-    /// The queues that a token names one by one: where its worker looks for work without saying so.
+    /// The queues of a token that names each queue exactly: the default of its worker's reserve calls.
     pub fn named_queues(&self) -> Option<Vec<QueueName>> {
         self.worker.as_ref()?;
         self.queues.iter().map(Pattern::exact).collect()
     }
 
-    /// Tells callers apart where their calls must not meet. Empty without access control.
+    /// Identifies the caller, for state that must be separate for each. Empty without access control.
     pub fn credential(&self) -> &str {
         &self.credential
     }
 
-    /// The same to keep, where what one caller takes is counted.
+    /// The same as a shared string.
     pub fn credential_owned(&self) -> Arc<str> {
         self.credential.clone()
     }
 
-    /// Who signed their token: what stands before its worker.
+    /// The issuer of the token: the part before the worker's name.
     pub(super) fn issuer(&self) -> &str {
         self.credential.rsplit_once('\n').map_or(&*self.credential, |(issuer, _)| issuer)
     }
 
-    /// The name of their key. A token has none, and nor has anybody without access control.
+    /// The name of the key. `None` for tokens, and without access control.
     pub fn key_name(&self) -> Option<&str> {
         self.credential.strip_prefix(KEY)
     }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_role_may_do_what_is_for_it_and_an_operator_all() {
+    fn roles_allow_their_own_calls_and_an_operator_all() {
         use RequiredRole::{
             Authenticated, Operator, Producer, ProducerOrViewer, Public, Viewer, Worker, WorkerOrViewer,
         };
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_longer_is_the_same_and_who_has_another_role_is_not() {
+    fn same_caller_ignores_expiry_but_not_the_role() {
         let until = |date: &str| date.parse().ok();
         let key = |role, until| Caller::of_key("web", role, Pattern::all(), until);
         let now = key(Role::Viewer, None);

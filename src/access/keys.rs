@@ -1,4 +1,4 @@
-//! API keys. Only their hashes are kept: a key is long and random, so a fast hash is enough.
+//! API keys. The file holds only their hashes: a key is long and random, so a fast hash is enough.
 
 use subtle::ConstantTimeEq;
 
@@ -11,7 +11,7 @@ use crate::{
 
 type Hash = [u8; 32];
 
-/// Says whose a key is, in the file and in figures. Two keys of one name are one credential: so a key is replaced.
+/// The name of a key's owner, in the file and in metrics. Two keys of one name count as one credential, so that a key can be rotated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyName(String);
 
@@ -32,11 +32,11 @@ impl std::str::FromStr for KeyName {
     }
 }
 
-/// The first digits of a key's hash, as they stand in the file: tells keys of one name apart.
+/// The first digits of a key's hash, as the file has them: they distinguish keys of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HashStart(String);
 
-/// So many of them are shown.
+/// Digits of a hash that are shown to an operator.
 pub(super) const SHOWN_HASH_DIGITS: usize = 8;
 
 impl std::str::FromStr for HashStart {
@@ -49,10 +49,10 @@ impl std::str::FromStr for HashStart {
     }
 }
 
-/// The file's content.
+/// The parsed keys file.
 pub(super) struct ApiKeys {
     keys: Vec<ApiKey>,
-    /// Their patterns, each once, the narrowest first.
+    /// The distinct patterns of the keys, the narrowest first.
     patterns: Vec<Pattern>,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct ApiKey {
 }
 
 impl ApiKeys {
-    /// `<name> <role> <pattern> <sha256 in hex> [until <date>]` a line; empty lines and what begins with `#` say nothing.
+    /// One key a line: `<name> <role> <pattern> <sha256 in hex> [until <date>]`. Empty lines and lines that begin with `#` are ignored.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut keys: Vec<ApiKey> = Vec::new();
         for (index, line) in text.lines().enumerate() {
@@ -70,7 +70,7 @@ impl ApiKeys {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
-            // Never a word of the line: a key may stand there by mistake.
+            // The error never quotes the line: an operator may have put the key itself there.
             let key = parse_line(line).map_err(|rule| format!("line {}: {rule}", index + 1))?;
             if keys.iter().any(|other| other.hash == key.hash) {
                 return Err(format!("line {}: the same key is on a line before", index + 1));
@@ -83,18 +83,18 @@ impl ApiKeys {
         Ok(Self { keys, patterns })
     }
 
-    /// Whether there are keys for different queues.
+    /// Whether keys have different patterns.
     pub(super) fn has_partitions(&self) -> bool {
         self.patterns.len() > 1
     }
 
-    /// Which pattern a queue belongs to, of different ones: the narrowest that matches.
+    /// The index of the narrowest pattern that matches a queue, if there are different patterns.
     pub(super) fn partition(&self, queue: &QueueName) -> Option<usize> {
         let nth = || self.patterns.iter().position(|pattern| pattern.matches(queue)).unwrap_or(self.patterns.len());
         self.has_partitions().then(nth)
     }
 
-    /// The narrowest pattern of a key that covers all these.
+    /// The narrowest key pattern that covers all of these.
     pub(super) fn covering(&self, queues: &[Pattern]) -> Option<&Pattern> {
         self.patterns.iter().find(|pattern| queues.iter().all(|queue| pattern.covers(queue)))
     }
@@ -103,7 +103,7 @@ impl ApiKeys {
         self.keys.is_empty()
     }
 
-    /// Every hash is compared, and each in constant time. A key that has ended is told from one that there is not.
+    /// Compares every hash, each in constant time. An expired key is reported apart from an unknown one.
     pub(super) fn find(&self, key: &str) -> Option<Result<Caller, InvalidCredential>> {
         let hash = Sha256::digest(key);
         let mut found = None;
@@ -125,7 +125,7 @@ impl Describe for ApiKeys {
     }
 }
 
-/// Whether a line is of a key of that name, and of that hash; it need not be sound.
+/// Whether a line belongs to the key of that name and hash. The line may be invalid otherwise.
 pub(super) fn is_line_of(line: &str, name: &KeyName, hash: Option<&HashStart>) -> bool {
     let mut words = line.split_whitespace();
     words.next() == Some(name.as_str())
@@ -138,7 +138,7 @@ pub(super) fn parse_line(line: &str) -> Result<ApiKey, String> {
         [name, role, pattern, hash] => (name, role, pattern, hash, None),
         [name, role, pattern, hash, "until", date] => (name, role, pattern, hash, Some(date)),
         _ => {
-            let form = "must be a name, a role, a pattern and the SHA-256 of a key, and may say until when";
+            let form = "must be a name, a role, a pattern and the SHA-256 of a key, and may end with `until <date>`";
             return Err(form.to_owned());
         }
     };
@@ -157,13 +157,13 @@ fn unhex(text: &str) -> Option<Hash> {
     bytes?.try_into().ok()
 }
 
-/// A new key, and what stands of it in the file.
+/// A new key, and its line for the file.
 pub struct MadeKey {
     pub key: String,
     pub line: String,
 }
 
-/// 256 random bits. The prefix lets scanners of repositories find one that got lost.
+/// Makes a key of 256 random bits. The prefix lets secret scanners recognize a leaked key.
 pub fn make(name: &KeyName, role: Role, pattern: &Pattern, until: Option<CredentialExpiry>) -> MadeKey {
     let mut bits = [0; 32];
     getrandom::fill(&mut bits).expect("the operating system has randomness");
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_was_made_is_found_by_its_line() {
+    fn made_key_is_found_by_its_line() {
         let (web, old) = (made("web", Role::Producer, "reviews*"), made("web", Role::Producer, "*"));
         assert_ne!(web.key, old.key);
         let file = format!(
@@ -206,11 +206,11 @@ mod tests {
         for wrong in ["", "web", &web.line, &web.key[1..], &format!("{} ", web.key), &web.key.to_uppercase()] {
             assert!(keys.find(wrong).is_none(), "{wrong}");
         }
-        assert!(ApiKeys::parse("# nobody\n").expect("a file").find(&web.key).is_none());
+        assert!(ApiKeys::parse("# empty\n").expect("a file").find(&web.key).is_none());
     }
 
     #[test]
-    fn queues_belong_to_the_narrowest_pattern() {
+    fn queue_belongs_to_the_narrowest_matching_pattern() {
         let file = |lines: &[(&str, &str)]| {
             let lines: Vec<_> = lines.iter().map(|(name, pattern)| made(name, Role::Producer, pattern).line).collect();
             ApiKeys::parse(&lines.join("\n")).expect("a file")
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_found_until_its_end_and_then_told_from_none() {
+    fn expired_key_is_reported_apart_from_an_unknown_one() {
         let (over, ahead) =
             ("1970-01-02".parse().expect("a date"), "2999-12-31T23:59:59.5+01:00".parse().expect("a time"));
         let of = |until| make(&"web".parse().expect("a name"), Role::Viewer, &Pattern::all(), until);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_wrong_is_named_and_not_repeated() {
+    fn invalid_line_is_named_by_number_and_not_quoted() {
         let good = made("a", Role::Operator, "*");
         let hash = good.line.rsplit(' ').next().expect("a hash");
         for (line, word) in [
@@ -265,9 +265,12 @@ mod tests {
             (format!("a operator * {}é", &hash[2..]), "SHA-256"),
             (good.key.clone(), "must be a name"),
         ] {
-            let said = refusal(&format!("{}\n# comment\n{line}\n", made("b", Role::Worker, "*").line));
-            assert!(said.starts_with("line 3: ") && said.contains(word), "{line}: {said}");
-            assert!(!said.contains("secret") && !said.contains(&good.key) && !said.contains(hash), "{said}");
+            let message = refusal(&format!("{}\n# comment\n{line}\n", made("b", Role::Worker, "*").line));
+            assert!(message.starts_with("line 3: ") && message.contains(word), "{line}: {message}");
+            assert!(
+                !message.contains("secret") && !message.contains(&good.key) && !message.contains(hash),
+                "{message}"
+            );
         }
         assert_eq!(refusal(&format!("{0}\n{0}", good.line)), "line 2: the same key is on a line before");
     }

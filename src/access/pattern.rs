@@ -1,10 +1,10 @@
-//! Which queues a credential is for.
+//! The queues that a credential is valid for.
 
 use std::fmt;
 
 use crate::job::{Invalid, QueueName, limits};
 
-/// The name of a queue in which `*` stands for any characters, or for none.
+/// A queue name in which `*` matches any number of characters.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Pattern(String);
 
@@ -31,17 +31,17 @@ impl Pattern {
         glob(self.0.as_bytes(), queue.as_str().as_bytes())
     }
 
-    /// Whether it matches whatever the other does. A `*` of the other is a character that only a `*` can match.
+    /// Whether it matches every queue that the other matches. A `*` of the other is matched only by a `*`.
     pub fn covers(&self, other: &Self) -> bool {
         glob(self.0.as_bytes(), other.0.as_bytes())
     }
 
-    /// How many characters a queue must share with it: of two that cover the same, the narrower one has more.
+    /// The number of literal characters: a narrower pattern has more.
     pub(super) fn letters(&self) -> usize {
         self.0.bytes().filter(|byte| *byte != b'*').count()
     }
 
-    /// The queue, if it is only one.
+    /// The queue, if the pattern matches exactly one.
     pub fn exact(&self) -> Option<QueueName> {
         QueueName::parse(&self.0).ok()
     }
@@ -53,7 +53,7 @@ impl fmt::Debug for Pattern {
     }
 }
 
-/// In time of at most one length times the other: only the last star is ever tried again.
+/// Takes time of at most one length times the other: only the last `*` is backtracked.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {
     let (mut p, mut t, mut retry) = (0, 0, None);
     while t < text.len() {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_is_anything_and_everything_else_is_itself() {
+    fn star_matches_anything_and_other_characters_themselves() {
         for (text, queue, is) in [
             ("a", "a", true),
             ("a", "A", false),
@@ -108,11 +108,11 @@ mod tests {
             assert_eq!(pattern(text).matches(&queue), is, "{text} {queue}");
         }
         let long = QueueName::parse(&"a".repeat(64)).expect("a queue");
-        assert!(!pattern(&format!("{}b", "*a".repeat(31))).matches(&long), "and that soon");
+        assert!(!pattern(&format!("{}b", "*a".repeat(31))).matches(&long), "matching stays fast");
     }
 
     #[test]
-    fn nobody_gives_away_more_than_they_have() {
+    fn pattern_covers_only_narrower_patterns() {
         for (own, given, is) in [
             ("*", "*", true),
             ("*", "a", true),
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_queue_can_be_named_is_no_pattern() {
+    fn invalid_patterns_are_refused() {
         for wrong in ["", "a b", "a,b", "a?", "[ab]", "é", &"x".repeat(65)] {
             assert_eq!(Pattern::parse(wrong), Err(Pattern::RULE), "{wrong}");
         }

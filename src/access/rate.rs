@@ -1,5 +1,5 @@
-//! How often one credential may call: a bucket that fills by so many a second and holds a second's worth. By hand, because
-//! governor cannot be asked whether it knows a credential, and a full house would be swept at every call.
+//! The rate limit per credential: a token bucket that refills `per_second` and holds one second's worth. Written by hand because
+//! the governor crate cannot tell whether it knows a credential, and would sweep a full table at every call.
 
 use std::{
     collections::HashMap,
@@ -9,7 +9,7 @@ use std::{
 
 use super::AccessDenied;
 
-/// Beyond so many buckets the full ones go: they say no more than none.
+/// Above this many buckets the full ones are dropped: a full bucket limits nothing.
 const MAX_BUCKETS: usize = 10_000;
 
 pub(super) struct RateLimiter {
@@ -23,7 +23,7 @@ struct Bucket {
 }
 
 impl RateLimiter {
-    /// `None` for 0, which is no limit.
+    /// `None` for 0: no limit.
     pub(super) fn new(per_second: u32) -> Option<Self> {
         (per_second > 0).then(|| Self { per_second: per_second.into(), buckets: Mutex::default() })
     }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_calls_too_often_is_told_when_to_come_back_and_hinders_nobody_else() {
+    fn rate_limit_says_when_to_retry_and_leaves_others_alone() {
         let (rate, now) = (RateLimiter::new(4).expect("a limit"), Instant::now());
         let (ann, bob): (Arc<str>, Arc<str>) = ("ann".into(), "bob".into());
         for _ in 0..4 {
@@ -68,16 +68,16 @@ mod tests {
         assert_eq!(rate.take(&bob, now), Ok(()));
         let later = now + Duration::from_millis(250);
         assert_eq!(rate.take(&ann, later), Ok(()));
-        assert_eq!(rate.take(&ann, later), refused, "a refused call costs nothing, and what is saved up is one");
+        assert_eq!(rate.take(&ann, later), refused, "a refused call costs nothing, and one call has been saved up");
         let much_later = later + Duration::from_secs(3_600);
         for _ in 0..4 {
             assert_eq!(rate.take(&ann, much_later), Ok(()));
         }
-        assert_eq!(rate.take(&ann, much_later), refused, "a second's worth, however long it was quiet");
+        assert_eq!(rate.take(&ann, much_later), refused, "a bucket holds one second's worth");
     }
 
     #[test]
-    fn credentials_that_went_quiet_are_forgotten() {
+    fn idle_credentials_are_forgotten() {
         let (rate, now) = (RateLimiter::new(1).expect("a limit"), Instant::now());
         for n in 0..MAX_BUCKETS {
             assert_eq!(rate.take(&n.to_string().into(), now), Ok(()));

@@ -1,4 +1,4 @@
-//! A key is taken away: its lines leave the file, and all else in it stays as it was written.
+//! Revokes a key: removes its lines from the file and leaves every other byte as it was.
 
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::files;
 
-/// Takes all keys of a name out of a file, or only the one whose hash begins so. Answers the first digits of the hash of each.
+/// Removes all keys of a name from a file, or only the one whose hash begins with `hash`. Returns the first digits of each hash.
 ///
 /// # Errors
-/// One line: why the file was not changed.
+/// One line that says why the file was not changed.
 pub fn revoke(name: &KeyName, hash: Option<&HashStart>, path: &Path) -> Result<Vec<String>, String> {
     let named = |why: &dyn std::fmt::Display| format!("{}: {why}; nothing was changed", path.display());
     let before = files::read(path).map_err(|error| named(&error))?;
@@ -26,7 +26,7 @@ pub fn revoke(name: &KeyName, hash: Option<&HashStart>, path: &Path) -> Result<V
         (2.., Some(_)) => return Err(named(&"the hashes of several keys begin so: say more digits")),
         (_, _) => {}
     }
-    // A service that has read the file before would go on with what it knows, the key that is to go among it.
+    // A service refuses an invalid file and keeps the keys it has read before, the revoked one among them.
     ApiKeys::parse(&kept).map_err(|why| named(&format_args!("without it the file could not be used: {why}")))?;
     files::replace(path, &before, &kept).map_err(|error| named(&error))?;
     Ok(gone)
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn all_lines_of_a_name_go_and_the_rest_stays_as_it_was() {
+    fn revoke_removes_all_lines_of_a_name_and_no_other_byte() {
         let (web, other) = (line("web"), line("web2"));
         let (folder, path) =
             file(&format!("# web: ours\r\n\n  {web}\n{other}\r\n{} until 2030-01-01\n#end", line("web")));
@@ -77,25 +77,28 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_would_not_be_used_is_left_as_it_is_and_says_where() {
+    fn revoke_leaves_a_file_that_would_be_invalid_and_says_where() {
         let (web, text) = (line("web"), format!("{}\nsecret\n{}\n", line("web"), line("a")));
         let (_folder, path) = file(&text);
-        let said = revoked("web", &path).expect_err("a broken line");
-        assert!(said.contains("line 1") && said.contains("nothing was changed") && !said.contains("secret"), "{said}");
+        let message = revoked("web", &path).expect_err("a broken line");
+        assert!(
+            message.contains("line 1") && message.contains("nothing was changed") && !message.contains("secret"),
+            "{message}"
+        );
         assert_eq!(fs::read_to_string(&path).expect("a file"), text);
-        // If the broken line is its own, it goes.
+        // A broken line of the revoked key itself is removed.
         fs::write(&path, format!("{web} until soon\n{}\n", line("a"))).expect("written");
         assert_eq!(revoked("web", &path), Ok(1));
     }
 
     #[test]
-    fn what_is_mounted_or_elsewhere_is_to_be_changed_there() {
+    fn revoke_refuses_symbolic_links_and_folders() {
         let text = line("web");
         let (folder, path) = file(&text);
         let link = folder.path().join("link");
         symlink(&path, &link).expect("a link");
-        let said = revoked("web", &link).expect_err("a link");
-        assert!(said.contains("symbolic link") && said.contains("nothing was changed"), "{said}");
+        let message = revoked("web", &link).expect_err("a link");
+        assert!(message.contains("symbolic link") && message.contains("nothing was changed"), "{message}");
         assert!(revoked("web", folder.path()).is_err());
         assert!(revoked("web", &folder.path().join("none")).is_err());
         assert_eq!(fs::read_to_string(&path).expect("a file"), text);

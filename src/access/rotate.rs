@@ -1,4 +1,4 @@
-//! A key is replaced: a new one of the same name, role and pattern is there at once, and the old one ends a while later.
+//! Rotates a key: adds a new key of the same name, role and pattern at once, and lets the old one expire after an overlap.
 
 use std::{path::Path, time::Duration};
 
@@ -8,17 +8,17 @@ use super::{
 };
 use crate::files;
 
-/// What is there now.
+/// The outcome of a rotation.
 pub struct Rotated {
     pub made: MadeKey,
-    /// The first digits of the hash of each old key, and when it ends.
+    /// The first digits of the hash of each old key, and its expiry.
     pub old: Vec<(String, CredentialExpiry)>,
 }
 
-/// Makes a key in the place of those of a name, or of the one whose hash begins so, which end after `overlap`.
+/// Replaces the keys of a name, or the one whose hash begins with `hash`; the replaced keys expire after `overlap`.
 ///
 /// # Errors
-/// One line: why the file was not changed.
+/// One line that says why the file was not changed.
 pub fn rotate(
     name: &KeyName,
     hash: Option<&HashStart>,
@@ -48,10 +48,10 @@ fn live(line: &str) -> Option<ApiKey> {
     keys::parse_line(line.trim()).ok().filter(|key| !key.caller.has_expired())
 }
 
-/// What all of them are for.
+/// The role and pattern that all of these keys share.
 fn shared_role_and_pattern(name: &KeyName, live: &[ApiKey]) -> Result<(Role, super::Pattern), String> {
     let [first, rest @ ..] = live else {
-        return Err(format!("no key is called {}, or not any more", name.as_str()));
+        return Err(format!("no valid key is called {}", name.as_str()));
     };
     let is_same =
         |key: &ApiKey| (key.caller.role, key.caller.patterns()) == (first.caller.role, first.caller.patterns());
@@ -61,7 +61,7 @@ fn shared_role_and_pattern(name: &KeyName, live: &[ApiKey]) -> Result<(Role, sup
     }
 }
 
-/// The file with the new line behind the last of the old ones, which all end in time.
+/// Returns the file's text with the new line after the last old key, and each old key with its new expiry.
 fn rewritten(
     before: &str,
     new: &str,
@@ -138,8 +138,8 @@ mod tests {
         let text = format!("{one}\n{two}\n");
         let (_folder, path) = file(&text);
         let name: KeyName = "web".parse().expect("a name");
-        let said = rotate(&name, None, None, DAY, &path).err().expect("which?");
-        assert!(said.contains("--hash") && said.contains("nothing was changed"), "{said}");
+        let message = rotate(&name, None, None, DAY, &path).err().expect("which?");
+        assert!(message.contains("--hash") && message.contains("nothing was changed"), "{message}");
         let rotated = rotate(&name, Some(&start(&two)), None, DAY, &path).expect("rotated");
         assert!(rotated.made.line.starts_with("web viewer a* "), "{}", rotated.made.line);
         assert_eq!(revoke(&name, Some(&start(&one)), &path).map(|gone| gone.len()), Ok(1));
@@ -160,6 +160,6 @@ mod tests {
         let later = "2999-12-31".parse().ok();
         assert_eq!(rotate(&name, None, later, DAY, &path).expect("rotated").old[0].1, soon, "it ends no later");
         let (_folder, path) = file(&line("web", Role::Worker, Some("1999-12-31")));
-        assert!(rotate(&name, None, None, DAY, &path).err().expect("over").contains("no key is called web"));
+        assert!(rotate(&name, None, None, DAY, &path).err().expect("over").contains("no valid key is called web"));
     }
 }

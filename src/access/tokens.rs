@@ -1,4 +1,4 @@
-//! Tokens: JSON Web Tokens for one worker and some queues, signed by us or by an issuer whose public keys are in a file.
+//! JSON Web Tokens, each for one worker and some queues, signed by us or by an issuer whose public keys are in a file.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -13,23 +13,23 @@ use crate::{
     job::{Millis, Name, limits},
 };
 
-/// A secret has at least so many bytes: as many as HS256 has of state.
+/// The shortest secret: as many bytes as an HS256 digest (RFC 7518, section 3.2).
 pub const MIN_SECRET_BYTES: usize = 32;
-/// Every token says that it is for this service.
+/// The `aud` that every token must have.
 const AUDIENCE: &str = "intray";
-/// How far the clocks of an issuer and of this service may be apart, in seconds.
+/// Allowed difference between the clocks of an issuer and this service.
 const LEEWAY_SECONDS: u64 = 5;
-/// An RSA key of fewer bits is no protection: 2048 bits are so many characters.
+/// 2048 bits in base64url: a shorter RSA key is refused.
 const MIN_RSA_CHARACTERS: usize = 342;
 
-/// What a token must say, and nothing else is read.
+/// The claims that are required; no other is read.
 #[derive(Deserialize)]
 struct Claims {
     iss: String,
     sub: String,
-    /// In seconds; some issuers write a fraction.
+    /// In seconds; some issuers send a fraction.
     exp: f64,
-    /// When the key ends that it was asked for with, in milliseconds: whatever clocks may differ by, it is none from then on.
+    /// Expiry in milliseconds of the key that the token was requested with; clock leeway does not apply to it.
     key_until: Option<u64>,
     queues: Vec<String>,
 }
@@ -46,10 +46,10 @@ struct NewClaims<'a> {
     queues: Vec<&'a str>,
 }
 
-/// The public keys of outside issuers, each for one algorithm.
+/// The public keys of outside issuers by `kid`, each for one algorithm.
 pub(super) struct KeySet(HashMap<String, (Algorithm, DecodingKey)>);
 
-/// A JSON Web Key as RFC 7517 has it, as far as it matters.
+/// The parts of a JSON Web Key (RFC 7517) that are used.
 #[derive(Deserialize)]
 struct Jwk {
     kty: String,
@@ -65,13 +65,13 @@ struct Jwk {
 }
 
 impl KeySet {
-    /// A JWKS. What is for something else than signing, or by another algorithm, is passed over.
+    /// Parses a JWKS. Keys that are not for signing, or have another algorithm, are skipped.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Jwks {
             keys: Vec<Jwk>,
         }
-        // Where it is wrong, and not what stands there.
+        // The error gives the line and never quotes it.
         let wrong = |error: serde_json::Error| format!("line {}: it is not a JSON Web Key Set", error.line());
         let jwks: Jwks = serde_json::from_str(text).map_err(wrong)?;
         let mut keys = HashMap::new();
@@ -97,7 +97,7 @@ impl Describe for KeySet {
 }
 
 impl Jwk {
-    /// The kind of the key says its algorithm, whatever a token says. `None`: it is not for us.
+    /// The type of the key decides its algorithm; a token cannot choose another. `None`: not a key for signatures we accept.
     fn key(&self) -> Result<Option<(Algorithm, DecodingKey)>, &'static str> {
         let (algorithm, word) = match (self.kty.as_str(), self.crv.as_deref()) {
             ("RSA", None) => (Algorithm::RS256, "RS256"),
@@ -125,10 +125,10 @@ impl Jwk {
     }
 }
 
-/// Our own secrets, and the rules for everybody's tokens.
+/// Our own secrets, and the rules for all tokens.
 pub(super) struct Tokens {
     issuer: String,
-    /// How far ahead an outside issuer may have a token end: nobody can call it back.
+    /// The longest remaining lifetime of an outside issuer's token, because it cannot be revoked.
     max_lifetime: Duration,
     secrets: Vec<DecodingKey>,
     signer: Option<Signer>,
@@ -145,10 +145,10 @@ impl Tokens {
         self.signer.as_ref()
     }
 
-    /// The token only says which key it wants; the key says by which algorithm it is used.
+    /// The token only names a key; the key decides the algorithm.
     pub(super) fn verify(&self, token: &str, issuers: Option<&KeySet>) -> Result<Caller, InvalidCredential> {
         let header = decode_header(token).map_err(|_| InvalidCredential::UnknownKey)?;
-        // Something must be understood that we do not know (RFC 7515, 4.1.11).
+        // The token needs an extension that we do not support (RFC 7515, section 4.1.11).
         if header.crit.is_some() {
             return Err(InvalidCredential::Malformed);
         }
@@ -156,7 +156,7 @@ impl Tokens {
             Algorithm::HS256 => {
                 let validation = self.rules(Algorithm::HS256);
                 let by = |why, secret| match why {
-                    // Another secret than the one that it was signed by has nothing to say.
+                    // Signed with another secret: try the next one.
                     Err(InvalidCredential::UnknownSigner | InvalidCredential::BadSignature) => {
                         Ok(decode::<Claims>(token, secret, &validation)?)
                     }
@@ -205,13 +205,13 @@ impl Tokens {
     }
 }
 
-/// Signs tokens by the first of our secrets.
+/// Signs tokens with the first of our secrets.
 pub struct Signer {
     key: EncodingKey,
     issuer: String,
 }
 
-/// A new token, and when it ends.
+/// A new token, and its expiry.
 pub struct SignedToken {
     pub token: String,
     pub expires_at: Millis,
@@ -222,8 +222,8 @@ impl Signer {
         Self { key: EncodingKey::from_secret(secret), issuer }
     }
 
-    /// A token that lasts so long, to the second, and no longer than the key that asks for it. `None`: it could not be signed,
-    /// which does not happen.
+    /// Signs a token that lasts `ttl`, rounded up to the second, and no longer than the key that requests it. `None`: signing
+    /// failed, which does not happen with HS256.
     pub fn sign(
         &self,
         worker: &Name,

@@ -1,4 +1,4 @@
-//! When a key or a token ends, by the clock of this machine: a credential is no matter of Redis.
+//! The expiry of a key or a token, by this machine's clock: credentials do not involve Redis.
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -6,7 +6,7 @@ use jiff::{Timestamp, ToSpan, civil::Date, tz::TimeZone};
 
 use crate::job::{Invalid, Millis};
 
-/// The first instant at which it is none any more.
+/// The first instant at which a credential is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CredentialExpiry(Millis);
 
@@ -14,7 +14,7 @@ impl CredentialExpiry {
     const RULE: Invalid = Invalid("must be a date or a time by RFC 3339, like 2026-12-31 or 2026-12-31T18:00:00Z");
     const SHAPE_OF_A_DATE: &str = "0000-00-00";
 
-    /// From the seconds that a token has, of which some have a fraction.
+    /// From a token's `exp`, which may have a fraction.
     pub(super) fn from_seconds(seconds: f64) -> Self {
         Self(Millis((seconds * 1e3) as u64))
     }
@@ -23,7 +23,7 @@ impl CredentialExpiry {
         Self(Millis(millis))
     }
 
-    /// So long from now.
+    /// `duration` from now.
     pub(super) fn after(duration: Duration) -> Self {
         let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or(0);
         Self(Millis(now.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX))))
@@ -39,7 +39,7 @@ impl CredentialExpiry {
     }
 }
 
-/// A date stands for all of its day in UTC: who reads "until the 31st" comes in on the 31st.
+/// A date includes its whole day in UTC: a key "until the 31st" works on the 31st.
 impl FromStr for CredentialExpiry {
     type Err = Invalid;
 
@@ -62,7 +62,7 @@ fn end_of_day(text: &str) -> Option<Timestamp> {
     TimeZone::UTC.to_timestamp(next.to_datetime(jiff::civil::Time::midnight())).ok()
 }
 
-/// What RFC 3339 has of ISO 8601: all of date, time and offset, with the marks between them.
+/// Parses RFC 3339: date, time and offset are all required.
 fn instant(text: &str) -> Option<Timestamp> {
     let seconds = text.get(..19).filter(|seconds| is_shaped(seconds, "0000-00-00T00:00:00"))?;
     let zone = text.get(seconds.len()..)?.trim_start_matches(|c: char| c == '.' || c.is_ascii_digit());
@@ -70,7 +70,7 @@ fn instant(text: &str) -> Option<Timestamp> {
     if is_zone { text.parse().ok() } else { None }
 }
 
-/// `0` stands for a digit, everything else for itself.
+/// Whether the text has the shape: `0` matches a digit, any other character itself.
 fn is_shaped(text: &str, shape: &str) -> bool {
     let fits = |(byte, shape): (u8, u8)| if shape == b'0' { byte.is_ascii_digit() } else { byte == shape };
     text.len() == shape.len() && text.bytes().zip(shape.bytes()).all(fits)
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_covers_its_day_and_a_time_is_an_instant() {
+    fn date_covers_its_day_and_time_is_an_instant() {
         for (text, instant) in [
             ("2026-12-31", "2027-01-01T00:00:00Z"),
             ("2028-02-28", "2028-02-29T00:00:00Z"),
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_is_over_at_its_instant() {
+    fn credential_is_expired_from_its_instant_on() {
         let ahead = |seconds: i64| CredentialExpiry::from_seconds((Timestamp::now().as_second() + seconds) as f64);
         assert!(ahead(-1).has_expired() && ahead(0).has_expired() && !ahead(60).has_expired());
         assert!(

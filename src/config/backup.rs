@@ -1,4 +1,4 @@
-//! `intray backup` and `intray restore`: what is copied, and where to.
+//! Settings of `intray backup` and `intray restore`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use super::{RedisUrl, StoreOptions};
 
 #[derive(Debug, Args)]
 pub struct Backup {
-    /// The folder that the copy is written to; it is made
+    /// The folder that the copy is written to; it is created
     #[arg(value_name = "TO")]
     pub to: PathBuf,
     #[command(flatten)]

@@ -18,7 +18,7 @@ pub struct Import {
     /// Each line is the payload of a job
     #[arg(long)]
     pub payloads: bool,
-    /// The lines are what `intray export` has written: what a producer said of each job is put there anew, and how it went with it
+    /// The lines are what `intray export` has written: what a producer set of each job is put there anew, and how it went with it
     /// stays behind
     #[arg(long, conflicts_with = "payloads")]
     pub exported: bool,

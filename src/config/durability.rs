@@ -4,12 +4,12 @@ use std::{fmt, str::FromStr};
 
 use crate::job::Invalid;
 
-/// What must be so of a change before its caller hears of it.
+/// The state that a change must reach before its caller gets the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DurabilityLevel {
-    /// Redis has made it.
+    /// Redis has made the change.
     Async,
-    /// So many replicas have it.
+    /// This many replicas have it.
     Replicated(u32),
     /// It is on disk.
     Synced,

@@ -89,8 +89,8 @@ mod tests {
     fn what_the_build_says_is_no_stranger() {
         let script = include_str!("../../packages/build.rs");
         let names = script.split("rustc-env=").skip(1).filter_map(|rest| rest.split_once('='));
-        let said: Vec<_> = names.map(|(name, _)| (name.to_owned(), "something".to_owned())).collect();
-        assert!(!said.is_empty());
-        assert_eq!(strange(said.into_iter()).collect::<Vec<_>>(), Vec::<String>::new());
+        let examples: Vec<_> = names.map(|(name, _)| (name.to_owned(), "something".to_owned())).collect();
+        assert!(!examples.is_empty());
+        assert_eq!(strange(examples.into_iter()).collect::<Vec<_>>(), Vec::<String>::new());
     }
 }

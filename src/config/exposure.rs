@@ -1,23 +1,23 @@
-//! Who could come in as things are set: what is refused, and what an operator is told of.
+//! Which callers the settings would let in: refuses dangerous combinations, and warns the operator of doubtful ones.
 
 use std::ffi::OsString;
 
 use super::{Origin, Serve};
 use crate::files;
 
-/// What lets others in, and what an operator does about it.
+/// A setting that exposes the service, and its remedy.
 struct Opening {
     what: String,
     remedy: &'static str,
 }
 
 impl Serve {
-    /// Whether there is anything that lets somebody in.
+    /// Whether there is a source of credentials.
     pub fn has_access_control(&self) -> bool {
         self.keys_file.is_some() || self.jwks_file.is_some() || self.signing.secrets().next().is_some()
     }
 
-    /// A sentence about files of secrets that are not closed.
+    /// A sentence about files of secrets that every user can read.
     pub fn world_readable_secrets(&self) -> Option<String> {
         let secrets = self.signing.token_secret_file.iter().map(|file| &file.path);
         let url = self.store.redis_url_file.iter().map(|file| &file.path);

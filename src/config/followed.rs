@@ -1,4 +1,4 @@
-//! The file of the Redis URL under a running service: a password that is rotated is another one there.
+//! Watches the file of the Redis URL while the service runs, so that a rotated password is taken from it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,11 +7,11 @@ use tokio_util::sync::CancellationToken;
 use super::{RedisUrl, StoreOptions};
 use crate::files::{Describe, Watched, watch};
 
-/// A URL that is read again when its file changes.
+/// A URL that is reloaded when its file changes.
 pub struct WatchedRedisUrl(Arc<Watched<RedisUrl>>);
 
 impl StoreOptions {
-    /// Nothing when there is no such file, or it does not matter.
+    /// `None` when there is no such file, or `--redis-url` overrides it.
     ///
     /// # Errors
     /// One line for the operator.
@@ -23,7 +23,7 @@ impl StoreOptions {
 }
 
 impl WatchedRedisUrl {
-    /// Until `stop`; `changed` is given each URL that is another one.
+    /// Watches until `stop`, and calls `changed` with each new URL.
     pub async fn run(self, changed: impl Fn(&RedisUrl) + Send + Sync + 'static, stop: CancellationToken) {
         let last = Arc::new((Mutex::new(self.0.now()), changed));
         let look = move || {
@@ -44,9 +44,7 @@ impl WatchedRedisUrl {
 
 fn warn_if_server_changed(before: &RedisUrl, now: &RedisUrl) {
     if before.to_string() != now.to_string() {
-        tracing::warn!(
-            "the Redis URL leads to {now} now: only its user and password are taken, start again to go there"
-        );
+        tracing::warn!("the Redis URL now names {now}: only its user and password are used, restart to connect there");
     }
 }
 

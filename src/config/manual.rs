@@ -1,20 +1,20 @@
-//! What a shell and a reader can know of the flags, made of their definition.
+//! Shell completions and the manual page, generated from the definition of the flags.
 
 use clap_complete::Shell;
 
 use super::definition;
 
-/// What a shell needs to complete `intray`, as text to be sourced.
+/// The completion script of a shell.
 pub fn completions(shell: Shell) -> Vec<u8> {
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut definition(), "intray", &mut text);
     text
 }
 
-/// The manual page, as roff; the commands have theirs in it.
+/// The manual page in roff, with a section for each command.
 ///
 /// # Errors
-/// None that memory would not have: it is written there.
+/// Only when memory runs out.
 pub fn manual() -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
     let mut definition = definition();

@@ -1,4 +1,4 @@
-//! Where the queues are to go.
+//! `intray move`: the Redis that queues are moved to.
 
 use clap::Args;
 
@@ -18,19 +18,19 @@ pub struct Move {
     /// A file that holds that URL, for a URL with a password
     #[arg(long, value_name = "FILE", value_parser = UrlFileParser, conflicts_with = "to")]
     to_file: Option<UrlFile>,
-    /// Who may have signed the certificate of a rediss:// server there, in PEM; none: those whom this machine trusts
+    /// The authorities for the certificate of a rediss:// server there, in PEM; none: those that this machine trusts
     #[arg(long, value_name = "FILE", value_parser = PemParser(Pem::CERTIFICATES))]
     to_ca_file: Option<PemFile>,
-    /// The certificate that a rediss:// server there wants to see, in PEM
+    /// The client certificate for a rediss:// server there, in PEM
     #[arg(long, value_name = "FILE", requires = "to_key_file", value_parser = PemParser(Pem::CERTIFICATES))]
     to_cert_file: Option<PemFile>,
     /// Its key, in PEM
     #[arg(long, value_name = "FILE", requires = "to_cert_file", value_parser = PemParser(Pem::KEY))]
     to_key_file: Option<PemFile>,
-    /// Look at both places, say what would be moved, and do nothing
+    /// Check both servers, print what would be moved, and change nothing
     #[arg(long, conflicts_with = "cancel")]
     pub dry_run: bool,
-    /// Call a move off that was begun: the queues are served again where they were
+    /// Cancel a move that has begun: the queues are served again where they were
     #[arg(long)]
     pub cancel: bool,
     #[command(flatten)]
@@ -38,7 +38,7 @@ pub struct Move {
 }
 
 impl Move {
-    /// The URL, and how it is called where somebody may read it; none where a move is called off without it.
+    /// The URL, and the same without its password for messages; none where a move is cancelled without it.
     ///
     /// # Errors
     /// One line for the operator.
@@ -51,10 +51,10 @@ impl Move {
         }
     }
 
-    /// What is to be shown to that server, and asked of it.
+    /// The TLS settings for that server.
     ///
     /// # Errors
-    /// One line for the operator, when there is no TLS that it could be for.
+    /// One line for the operator, when the URL does not use TLS.
     pub fn to_tls(&self) -> Result<RedisCertificates, String> {
         let is_tls = match self.to.as_ref().or(self.to_file.as_ref().map(|file| &file.url)) {
             Some(RedisUrl::Url(url)) => url.asks_for_tls(),

@@ -1,4 +1,4 @@
-//! Files in PEM: certificates and their keys. What stands in them is not shown.
+//! PEM files: certificates and their keys. Their contents are never printed.
 
 use std::{
     ffi::OsStr,
@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject};
 use super::redis_url::refusal;
 use crate::{files, job::Invalid};
 
-/// A file that holds what was asked for.
+/// A file whose contents have been checked.
 #[derive(Clone)]
 pub(super) struct PemFile {
     pub(super) path: PathBuf,
@@ -25,7 +25,7 @@ impl fmt::Debug for PemFile {
     }
 }
 
-/// What is to stand in a file.
+/// The kind of contents that a file must have.
 #[derive(Clone)]
 pub(super) struct Pem {
     is_there: fn(&[u8]) -> bool,

@@ -1,4 +1,4 @@
-//! Files for a Redis behind TLS: who may have signed its certificate, and what shows it who we are.
+//! Settings for a Redis behind TLS: the authorities for its certificate, and our client certificate.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,10 @@ use super::pem::{Pem, PemFile, PemParser};
 
 #[derive(Debug, Args)]
 pub(super) struct RedisTls {
-    /// Who may have signed the certificate of a rediss:// server, in PEM; none: those whom this machine trusts
+    /// The authorities for the certificate of a rediss:// server, in PEM; none: those that this machine trusts
     #[arg(long, env = "REDIS_CA_FILE", value_name = "FILE", value_parser = PemParser(Pem::CERTIFICATES))]
     redis_ca_file: Option<PemFile>,
-    /// The certificate that a rediss:// server wants to see, in PEM
+    /// The client certificate for a rediss:// server, in PEM
     #[arg(long, env = "REDIS_CERT_FILE", value_name = "FILE", requires = "redis_key_file")]
     #[arg(value_parser = PemParser(Pem::CERTIFICATES))]
     redis_cert_file: Option<PemFile>,
@@ -21,10 +21,10 @@ pub(super) struct RedisTls {
     redis_key_file: Option<PemFile>,
 }
 
-/// What stands in the files.
+/// The contents of the files.
 pub struct RedisCertificates {
     pub authorities: Option<Vec<u8>>,
-    /// Ours, and its key.
+    /// Our client certificate, and its key.
     pub own: Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -40,7 +40,7 @@ impl RedisTls {
     }
 }
 
-/// Authorities, certificate and key; nothing where there is no TLS that they could be for.
+/// Reads authorities, certificate and key; `None` when files are given but the URL does not use TLS.
 pub(super) fn certificates(files: [&Option<PemFile>; 3], is_tls: bool) -> Option<RedisCertificates> {
     if !is_tls && files.iter().any(|file| file.is_some()) {
         return None;

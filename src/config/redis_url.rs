@@ -205,8 +205,11 @@ mod tests {
             assert!(RedisUrl::parse(right).is_ok(), "{right}");
         }
         for wrong in ["h:1,", "", "h:x", "h:1/3", "h:1?a=b", "u:hunter2@"] {
-            let said = RedisUrl::parse(&format!("redis+cluster://{wrong}")).expect_err(wrong);
-            assert!(said.to_string().contains("redis+cluster://") && !said.to_string().contains("hunter2"), "{said}");
+            let message = RedisUrl::parse(&format!("redis+cluster://{wrong}")).expect_err(wrong);
+            assert!(
+                message.to_string().contains("redis+cluster://") && !message.to_string().contains("hunter2"),
+                "{message}"
+            );
         }
     }
 }

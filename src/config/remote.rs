@@ -36,8 +36,8 @@ impl Remote {
         if let Some(key) = &self.key_file {
             return Ok(Some(key.clone()));
         }
-        let said = env::var_os(KEY).filter(|key| !key.is_empty());
-        said.map(|key| ServiceKey::parse(&key.to_string_lossy()).map_err(|rule| format!("{KEY}: {rule}"))).transpose()
+        let key = env::var_os(KEY).filter(|key| !key.is_empty());
+        key.map(|key| ServiceKey::parse(&key.to_string_lossy()).map_err(|rule| format!("{KEY}: {rule}"))).transpose()
     }
 
     /// In PEM.
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_the_first_line_and_is_shown_to_nobody() {
+    fn service_key_is_the_first_line_and_is_never_printed() {
         let key = ServiceKey::parse("\n intray_ab \nroot operator * 00\n").expect("a key");
         assert_eq!((key.expose(), format!("{key:?}").as_str()), ("intray_ab", "ServiceKey(…)"));
         for wrong in ["", "\n \n", "root operator * 00", "schlüssel"] {

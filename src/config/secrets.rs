@@ -1,4 +1,4 @@
-//! Secrets for tokens. Like a password, one is never printed, not even when it is too short.
+//! Secrets for tokens. A secret is never printed, not even when it is too short.
 
 use std::{
     ffi::OsStr,
@@ -11,7 +11,7 @@ use clap::{Arg, Command, builder::TypedValueParser};
 use super::redis_url::refusal;
 use crate::{access::MIN_SECRET_BYTES, files, job::Invalid};
 
-/// Only [`TokenSecret::expose`] shows it.
+/// Only [`TokenSecret::expose`] reveals it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TokenSecret(Vec<u8>);
 
@@ -19,11 +19,11 @@ impl TokenSecret {
     const RULE: Invalid = Invalid("a secret for tokens must have at least 32 bytes");
 
     fn parse(text: &[u8]) -> Result<Self, Invalid> {
-        // Blanks at its ends are a slip of whoever set it, and no secret.
+        // White space at the ends is a mistake of the operator and no part of the secret's strength.
         if text.trim_ascii().len() >= MIN_SECRET_BYTES { Ok(Self(text.to_vec())) } else { Err(Self::RULE) }
     }
 
-    /// For the signature, and for nobody else.
+    /// For the signature alone.
     pub fn expose(&self) -> &[u8] {
         &self.0
     }
@@ -35,7 +35,7 @@ impl fmt::Debug for TokenSecret {
     }
 }
 
-/// What stands in one file.
+/// The secrets of one file.
 #[derive(Clone, Debug)]
 pub(super) struct SecretFile {
     pub(super) path: PathBuf,
@@ -53,7 +53,7 @@ impl TypedValueParser for SecretParser {
     }
 }
 
-/// Takes the name of a file and gives the secrets that stand in it, one a line.
+/// Parses a path into the secrets of the file, one a line.
 #[derive(Clone)]
 pub(super) struct SecretFileParser;
 

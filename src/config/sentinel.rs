@@ -61,8 +61,8 @@ impl SentinelFlags {
     /// # Errors
     /// One line for the operator, when there are no sentinels that it could be for.
     pub(super) fn access(&self, is_asked: bool) -> Result<SentinelAccess, String> {
-        let is_said = self.sentinel_user.is_some() || self.password_file().is_some() || !self.sentinel_map.is_empty();
-        if is_said && !is_asked {
+        let is_set = self.sentinel_user.is_some() || self.password_file().is_some() || !self.sentinel_map.is_empty();
+        if is_set && !is_asked {
             return Err("--sentinel-user, --sentinel-password-file and --sentinel-map are for redis+sentinel:// URLs"
                 .to_owned());
         }

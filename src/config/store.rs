@@ -1,4 +1,4 @@
-//! Where the jobs are kept, as an operator says it.
+//! Settings of the Redis that keeps the jobs.
 
 use std::path::PathBuf;
 
@@ -11,13 +11,13 @@ use super::{
     sentinel::SentinelFlags,
 };
 
-/// Where the jobs are kept.
+/// The Redis that keeps the jobs.
 #[derive(Debug, Args)]
 pub struct StoreOptions {
     /// redis://[user:password@]host[:port][/db], unix:///path or redis+sentinel://host,host/name; none: a private server with its data in --data-dir
     #[arg(long, env = "REDIS_URL", value_name = "URL", value_parser = UrlParser)]
     pub(super) redis_url: Option<RedisUrl>,
-    /// A file that holds the URL, for a URL with a password; looked at when --redis-url is not given
+    /// A file that holds the URL, for a URL with a password; read when --redis-url is not given
     #[arg(long, env = "REDIS_URL_FILE", value_name = "FILE", value_parser = UrlFileParser)]
     pub(super) redis_url_file: Option<UrlFile>,
     #[command(flatten)]
@@ -27,33 +27,33 @@ pub struct StoreOptions {
     /// The folder of the private server's data
     #[arg(long, env = "INTRAY_DATA_DIR", value_name = "FOLDER", default_value = "./intray-data")]
     pub data_dir: PathBuf,
-    /// The private server's memory: bytes, or with K, M or G behind them; 0: no limit [default: half of the machine's or of
+    /// The private server's memory: bytes, or with a suffix K, M or G; 0: no limit [default: half of the machine's or of
     /// the control group's]
     #[arg(long, env = "INTRAY_MAX_MEMORY", value_name = "BYTES")]
     pub max_memory: Option<MemorySize>,
-    /// When a change is acknowledged: async, when Redis has made it; replicated:N, when N replicas have it; synced, when it is
+    /// When a change is acknowledged: async, after Redis has made it; replicated:N, after N replicas have it; synced, after it is
     /// on disk
     #[arg(long, env = "INTRAY_DURABILITY", value_name = "LEVEL", default_value = "async")]
     pub durability: DurabilityLevel,
-    /// What every key in Redis begins with
+    /// The prefix of every key in Redis
     #[arg(long, env = "INTRAY_PREFIX", default_value = "intray")]
     pub prefix: Prefix,
-    /// How logs are written to standard output; their level is RUST_LOG's
+    /// The format of logs on standard output; RUST_LOG sets their level
     #[arg(long, env = "INTRAY_LOG_FORMAT", value_enum, default_value = "text")]
     pub log_format: LogFormat,
 }
 
 impl StoreOptions {
-    /// The URL itself, else the one out of the file, else the private server.
+    /// The URL of the flag, else that of the file, else the private server.
     pub fn redis_url(&self) -> RedisUrl {
         let given = self.redis_url.as_ref().or(self.redis_url_file.as_ref().map(|file| &file.url));
         given.cloned().unwrap_or(RedisUrl::Embedded)
     }
 
-    /// What is to be shown to the server, and asked of it.
+    /// The TLS settings for the server.
     ///
     /// # Errors
-    /// One line for the operator, when there is no TLS that it could be for.
+    /// One line for the operator, when the URL does not use TLS.
     pub fn redis_tls(&self) -> Result<RedisCertificates, String> {
         let is_tls = match self.redis_url() {
             RedisUrl::Embedded => false,
@@ -63,10 +63,10 @@ impl StoreOptions {
         self.redis_tls.certificates(is_tls)
     }
 
-    /// What sentinels are shown.
+    /// The credentials for sentinels.
     ///
     /// # Errors
-    /// One line for the operator, when there are none that it could be for.
+    /// One line for the operator, when the URL names no sentinels.
     pub fn sentinel(&self) -> Result<SentinelAccess, String> {
         self.sentinel.access(matches!(self.redis_url(), RedisUrl::Sentinels(_)))
     }

@@ -34,7 +34,7 @@ fn file(name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
-fn nothing_said_means_a_private_server_on_loopback() {
+fn defaults_are_a_private_server_on_loopback() {
     let serve = serve("");
     assert_eq!(serve.listen.to_string(), "127.0.0.1:7070");
     assert_eq!(serve.store.redis_url(), RedisUrl::Embedded);
@@ -164,7 +164,7 @@ fn kinds_of_redis_that_are_not_spoken_are_named() {
 }
 
 #[test]
-fn a_change_is_acknowledged_as_it_is_said() {
+fn durability_levels_are_parsed() {
     for (line, level) in [
         ("", DurabilityLevel::Async),
         ("--durability async", DurabilityLevel::Async),
@@ -185,8 +185,8 @@ fn a_change_is_acknowledged_as_it_is_said() {
 fn a_password_is_never_printed() {
     for wrong in ["redis://u:hunter2@h:x", "http://u:hunter2@h", "rediss://:hunter2@h/#insecure", "redis://:hunter2/@h"]
     {
-        let said = refusal(&format!("--redis-url {wrong}"));
-        assert!(!said.contains("hunter2") && said.contains("--redis-url"), "{said}");
+        let message = refusal(&format!("--redis-url {wrong}"));
+        assert!(!message.contains("hunter2") && message.contains("--redis-url"), "{message}");
         let path = file("wrong", wrong);
         assert!(!refusal(&format!("--redis-url-file {}", path.display())).contains("hunter2"));
         fs::remove_file(path).expect("our file");
@@ -211,12 +211,12 @@ fn the_url_itself_wins_over_the_file() {
     let path = file("url", "redis://:pw@inside:1\n");
     let from = |line: &str| serve(line).store.redis_url().to_string();
     assert_eq!(from(&format!("--redis-url-file {}", path.display())), "redis://inside:1");
-    assert_eq!(from(&format!("--redis-url-file {} --redis-url redis://said", path.display())), "redis://said");
+    assert_eq!(from(&format!("--redis-url-file {} --redis-url redis://named", path.display())), "redis://named");
     fs::remove_file(path).expect("our file");
 }
 
 #[test]
-fn whoever_can_let_somebody_in_may_listen_to_all() {
+fn service_with_access_control_may_listen_on_all_addresses() {
     let (secret, folder) = ("x".repeat(32), tempfile::tempdir().expect("a folder"));
     let path = folder.path().join("secrets");
     fs::write(&path, format!("{}\n\n  {}\n", "a".repeat(32), "b".repeat(40))).expect("written");
@@ -240,13 +240,16 @@ fn whoever_can_let_somebody_in_may_listen_to_all() {
 fn a_secret_that_is_refused_is_not_printed() {
     let short = "hunter2-hunter2-hunter2-hunter2";
     for line in [format!("--token-secret {short}"), format!("token --worker w --queue q --token-secret {short}")] {
-        let said = refusal(&line);
-        assert!(said.contains("--token-secret") && said.contains("32 bytes") && !said.contains("hunter2"), "{said}");
+        let message = refusal(&line);
+        assert!(
+            message.contains("--token-secret") && message.contains("32 bytes") && !message.contains("hunter2"),
+            "{message}"
+        );
     }
     for (text, word) in [(short, "32 bytes"), ("\n \n", "no secret")] {
         let path = file("short", text);
-        let said = refusal(&format!("--token-secret-file {}", path.display()));
-        assert!(said.contains(word) && !said.contains("hunter2"), "{said}");
+        let message = refusal(&format!("--token-secret-file {}", path.display()));
+        assert!(message.contains(word) && !message.contains("hunter2"), "{message}");
         fs::remove_file(path).expect("our file");
     }
 }
@@ -272,7 +275,7 @@ fn help_names_every_flag_with_its_variable() {
 /// The environment belongs to the whole process, so this test asks a process of its own.
 #[test]
 fn the_environment_sets_what_flags_do_not() {
-    let told = [
+    let expected = [
         ("INTRAY_TEST_CHILD", "1"),
         ("INTRAY_LISTEN", "[::1]:2"),
         ("REDIS_URL", ""),
@@ -283,9 +286,9 @@ fn the_environment_sets_what_flags_do_not() {
     if std::env::var_os("INTRAY_TEST_CHILD").is_none() {
         let this = "config::tests::the_environment_sets_what_flags_do_not";
         let mut child = process::Command::new(std::env::current_exe().expect("this program"));
-        let done = child.args(["--exact", this]).env_clear().envs(told).output().expect("a child");
-        let said = String::from_utf8_lossy(&done.stdout);
-        assert!(done.status.success() && said.contains("1 passed"), "{said}");
+        let done = child.args(["--exact", this]).env_clear().envs(expected).output().expect("a child");
+        let message = String::from_utf8_lossy(&done.stdout);
+        assert!(done.status.success() && message.contains("1 passed"), "{message}");
         return;
     }
     let cli = Cli::from(definition(), ["intray", "--allowed-host", "c"].map(OsString::from).into_iter());

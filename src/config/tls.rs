@@ -1,4 +1,4 @@
-//! Files for a service that speaks TLS itself.
+//! Settings of a service that serves HTTPS itself.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::pem::{Pem, PemFile, PemParser};
 
 #[derive(Debug, Args)]
 pub struct TlsOptions {
-    /// The certificate to serve HTTPS with, and those that lead to its authority, in PEM; read again when it changes
+    /// The certificate chain to serve HTTPS with, in PEM; read again when it changes
     #[arg(long, env = "INTRAY_TLS_CERT_FILE", value_name = "FILE", requires = "tls_key_file")]
     #[arg(value_parser = PemParser(Pem::CERTIFICATES))]
     tls_cert_file: Option<PemFile>,

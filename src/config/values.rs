@@ -125,14 +125,14 @@ impl FromStr for HeaderName {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        // `*` would be a name too, and browsers take it for any.
+        // `*` is a valid header name, but browsers read it as a wildcard.
         let clean = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'+-.^_`|~".contains(&byte));
         let fits = (1..=Self::MAX_LENGTH).contains(&text.len());
         if clean && fits { Ok(Self(text.to_ascii_lowercase())) } else { Err(Self::RULE) }
     }
 }
 
-/// Whose pages may call, as a browser writes it in `Origin`: lower case, without the scheme's usual port.
+/// An origin whose pages may call, in the form of the `Origin` header: lower case, without the scheme's default port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
     Any,
@@ -140,7 +140,7 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// `null` is what every sandboxed frame and local file sends: to allow it is to allow anybody.
+    /// `null` is refused: every sandboxed frame and local file sends it, so it would allow any page.
     const RULE: Invalid =
         Invalid("must be * or scheme://host[:port] without a path, like https://desk.example; not null");
 }
@@ -168,7 +168,7 @@ impl FromStr for Origin {
     }
 }
 
-/// A name or address as it stands in `Host`, lower case, without a port; or `*`, for any.
+/// A name or address in the form of the `Host` header, lower case, without a port; or `*` for any.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostName(String);
 
@@ -192,7 +192,7 @@ impl FromStr for HostName {
     }
 }
 
-/// Addresses that begin alike.
+/// A range of IP addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AddressRange(pub IpNet);
 
@@ -206,10 +206,10 @@ impl FromStr for AddressRange {
     }
 }
 
-/// An older layout's name, and the queue that takes its jobs over.
+/// A list of the older layout, and the queue that takes over its jobs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Adoption {
-    /// The key of the older layout, as it is.
+    /// The key of the older layout.
     pub name: String,
     pub queue: QueueName,
 }
@@ -217,7 +217,7 @@ pub struct Adoption {
 impl FromStr for Adoption {
     type Err = String;
 
-    /// `NAME` may hold `:` and `=`: the queue is what stands behind the last `=`.
+    /// `NAME` may contain `:` and `=`: the queue follows the last `=`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, queue) = match text.rsplit_once('=') {
             Some((name, queue)) => (name, queue.to_owned()),
@@ -237,7 +237,7 @@ fn to_queue_name(name: &str) -> String {
     name.chars().map(|c| if fits(c) { c } else { '-' }).collect()
 }
 
-/// The host itself: an IPv6 address without its brackets, or a name or IPv4 address. `None` when it is neither.
+/// Strips the brackets of an IPv6 address, and checks names and IPv4 addresses. `None` when the host is invalid.
 pub(super) fn unbracketed(host: &str) -> Option<&str> {
     if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
         return inner.parse::<Ipv6Addr>().is_ok().then_some(inner);
@@ -246,13 +246,13 @@ pub(super) fn unbracketed(host: &str) -> Option<&str> {
     (!host.is_empty() && host.len() <= 253 && clean).then_some(host)
 }
 
-/// Whether a host, an IPv6 one without its brackets, is this machine whoever asks.
+/// Whether a host is a loopback name or address. An IPv6 address has no brackets here.
 pub(super) fn is_loopback(host: &str) -> bool {
     let named = host.eq_ignore_ascii_case("localhost");
     named || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
-/// `host[:port]` in two, where the host may be a bracketed IPv6 address. `None` when the port is not one.
+/// Splits `host[:port]`; the host may be a bracketed IPv6 address. `None` when the port is invalid.
 pub(super) fn split_port(place: &str) -> Option<(&str, Option<u16>)> {
     match place.rsplit_once(':') {
         Some((host, port)) if !port.ends_with(']') => port.parse().ok().map(|port| (host, Some(port))),

@@ -1,5 +1,5 @@
-//! What is counted by queue. The busiest have a label each, all others one together, so that there are no more than somebody can
-//! look at, and sums are right. What a queue did under one label stays there: a counter that fell would look like a restart.
+//! Metrics by queue. The busiest queues have a label each and all others share one, which bounds the number of series and keeps
+//! sums right. What was counted under a label stays there: a counter that fell would look like a restart.
 
 use std::{
     collections::HashSet,
@@ -12,11 +12,11 @@ use prometheus::{Histogram, HistogramVec, IntCounter, IntCounterVec};
 
 use super::family;
 
-/// The label of those that have none of their own. A queue of this name has none.
+/// The label that all other queues share. A queue of this name gets no label of its own.
 pub const OTHER: &str = "other";
-/// So many have one, unless an operator says otherwise.
+/// Labels unless `--metrics-queues` sets another number.
 const DEFAULT_LABELS: usize = 200;
-/// How often it is looked who they are.
+/// Time between two rankings of the queues.
 const RANK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The counters and histograms by queue.
@@ -27,7 +27,7 @@ pub struct QueueMetrics {
     seats: RwLock<LabelledQueues>,
 }
 
-/// Who has a label.
+/// The queues that have a label.
 struct LabelledQueues {
     max_labels: usize,
     named: HashMap<String, Series>,
@@ -36,7 +36,7 @@ struct LabelledQueues {
     ranked: Option<Instant>,
 }
 
-/// What is counted under one label. To look a series up by its labels costs more than to count.
+/// The series of one label, kept because a lookup by labels costs more than the increment.
 struct Series {
     label: String,
     transitions: RwLock<Vec<(&'static str, IntCounter)>>,
@@ -44,7 +44,7 @@ struct Series {
     held: Histogram,
 }
 
-/// What was last heard of a queue, and how much it did of late: each time half of what it was before, and what is new.
+/// The transitions of a queue so far, and its recent activity: at each ranking half of the previous value plus the new ones.
 #[derive(Default)]
 struct Activity {
     done: u64,
@@ -86,7 +86,7 @@ impl Series {
 }
 
 impl QueueMetrics {
-    /// So many queues have a label of their own.
+    /// Sets how many queues have a label of their own.
     pub fn label(&self, most: usize) {
         self.write().max_labels = most;
     }
@@ -95,17 +95,17 @@ impl QueueMetrics {
         self.of(queue, |series| series.count(&self.transitions, transition, n));
     }
 
-    /// Anybody may invent a queue: what has none is counted under none.
+    /// Counts a transition without a queue: callers can make up names of queues.
     pub fn count_lost(&self, transition: &'static str) {
         self.transitions.with_label_values(&["", transition]).inc();
     }
 
-    /// How long a job stood in line until somebody had it.
+    /// Records how long a job waited until its first reservation.
     pub fn record_wait(&self, queue: &str, seconds: f64) {
         self.of(queue, |series| series.wait.observe(seconds));
     }
 
-    /// How long somebody had a job that they completed.
+    /// Records how long a completed job was reserved.
     pub fn record_held(&self, queue: &str, seconds: f64) {
         self.of(queue, |series| series.held.observe(seconds));
     }
@@ -115,14 +115,14 @@ impl QueueMetrics {
         self.read().named.keys().cloned().collect()
     }
 
-    /// As Prometheus reads them.
+    /// The Prometheus text of these metrics.
     pub fn rendered(&self) -> String {
         family::rendered(&[&self.transitions, &self.wait, &self.held])
     }
 
-    /// Hears of every queue how much was done in it since it came into being, by all instances, so that they come to the same
-    /// labels; `None`: nobody knows at the moment. Now and then the labels go to the busiest, and those of queues that are gone
-    /// are free.
+    /// Ranks the queues at most once per [`RANK_INTERVAL`] and gives the labels to the busiest; labels of deleted queues are freed.
+    /// `done` has the transitions of each queue by all instances since its creation, so that every instance chooses the same
+    /// labels; `None`: unknown at the moment.
     pub fn rank(&self, done: &[(&str, Option<u64>)]) {
         let is_due = |seats: &LabelledQueues| seats.ranked.is_none_or(|at| at.elapsed() >= RANK_INTERVAL);
         if is_due(&self.read()) {
@@ -155,7 +155,7 @@ impl QueueMetrics {
     fn remove_label(&self, seats: &mut LabelledQueues, queue: &str) {
         let Some(series) = seats.named.remove(queue) else { return };
         for (transition, _) in series.transitions.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            // Where it is not there any more, all is well.
+            // A series that is gone already is fine.
             let _ = self.transitions.remove_label_values(&[queue, transition]);
         }
         let _ = (self.wait.remove_label_values(&[queue]), self.held.remove_label_values(&[queue]));
@@ -193,8 +193,8 @@ impl LabelledQueues {
         self.named.len() < self.max_labels && queue != OTHER
     }
 
-    /// Who gets a label, each with who gives one up for it. A label goes to somebody else only where they do more than twice as
-    /// much: figures that change places all the time tell nobody anything.
+    /// The queues that get a label, each with the queue that loses one for it. A label changes hands only when the new queue is more
+    /// than twice as busy: series that come and go all the time are useless.
     fn changes(&self) -> Vec<(Option<String>, String)> {
         let lately = |queue: &str| self.busy.get(queue).map_or(0, |busy| busy.lately);
         let mut seated: Vec<_> = self.named.keys().map(|queue| (lately(queue), queue)).collect();

@@ -25,7 +25,7 @@ use crate::{
     access::{Caller, Pass},
     job::{BatchId, Name, QueueName, limits},
     store::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
-    waiting::{Seen, Waiting},
+    waiting::{WaitedRead, Waiting},
 };
 
 /// Results on a page that does not say how many.
@@ -77,7 +77,7 @@ pub async fn inspect(
     let wait = query.finish(Some(wait))?;
     let seen = waiting.batch(&id, wait, &pass.caller.credential_owned()).await;
     guard::still(&pass, wait)?;
-    let Seen { what, turn } = seen.map_err(reading::refused)?;
+    let WaitedRead { what, turn } = seen.map_err(reading::refused)?;
     let batch = (*what).as_ref().ok_or_else(Problem::unknown_batch)?;
     Ok(reading::answer(turn, &shapes::Batch::new(batch)))
 }

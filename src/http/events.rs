@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     access::Pass,
-    job::{BatchId, Invalid, JobId, Kind, Name, QueueName, chance::between},
+    job::{BatchId, EventKind, Invalid, JobId, Name, QueueName, chance::between},
     store::{Event, Position, Queues, Subject},
     waiting::{Feed, Update, Waiting},
 };
@@ -67,15 +67,15 @@ pub async fn of_job(
     let after = query.take("after", position);
     query.finish(Some(()))?;
     let turn = reader.page().await?;
-    let story = queues.story(&id, after).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
+    let story = queues.job_history(&id, after).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
     let events = story.events.iter().map(shapes::Event::new).collect();
-    let story = shapes::Story { events, next: story.next.map(shapes::Text), whole: story.whole };
+    let story = shapes::Story { events, next: story.next.map(shapes::Text), whole: story.complete };
     Ok(reading::answer(turn, &story))
 }
 
 /// Which events are wanted.
 struct Filter {
-    kinds: Vec<Kind>,
+    kinds: Vec<EventKind>,
     batch: Option<BatchId>,
     client: Option<Name>,
     worker: Option<Name>,
@@ -84,8 +84,8 @@ struct Filter {
 impl Filter {
     fn read(query: &mut Query) -> Self {
         let mut kinds = Vec::new();
-        for kind in query.list("type", Kind::ALL.len()) {
-            match Kind::parse(&kind) {
+        for kind in query.list("type", EventKind::ALL.len()) {
+            match EventKind::parse(&kind) {
                 Some(kind) => kinds.push(kind),
                 None => query.blame("type", Invalid("must be a type of event")),
             }

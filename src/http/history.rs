@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     job::{Millis, QueueName, limits},
-    store::{Queues, Step},
+    store::{HistoryStep, Queues},
 };
 
 /// `GET /queues/{queue}/history`
@@ -22,17 +22,17 @@ pub async fn history(
     reader: Reader,
     mut query: Query,
 ) -> Result<Response, Problem> {
-    let step = query.take("step", read_step).unwrap_or(Step::Minute);
+    let step = query.take("step", read_step).unwrap_or(HistoryStep::Minute);
     let after = query.take("after", time::of_text);
     let limit = query.take("limit", rules::whole_text(1..=limits::HISTORY_HOURS)).unwrap_or(limits::HISTORY_MINUTES);
     query.finish(Some(()))?;
     let turn = reader.look().await?;
     known(&queues, &queue).await?;
     let from = after.map_or(Millis(0), |after| Millis(after.0.saturating_add(1)));
-    let found = queues.history(&queue, step, from).await.map_err(Problem::of_a_look)?;
+    let found = queues.queue_history(&queue, step, from).await.map_err(Problem::of_a_look)?;
     Ok(reading::answer(turn, &shapes::History::new(&found, step, limit as usize)))
 }
 
-fn read_step(word: &str) -> Result<Step, &'static str> {
-    Step::ALL.into_iter().find(|step| step.word() == word).ok_or("must be minute or hour")
+fn read_step(word: &str) -> Result<HistoryStep, &'static str> {
+    HistoryStep::ALL.into_iter().find(|step| step.word() == word).ok_or("must be minute or hour")
 }

@@ -21,7 +21,7 @@ use crate::{
     access::{Pass, Role},
     job::{Name, QueueName, State as JobState},
     store::{Cursor, JobFilter, Queues},
-    waiting::{Seen, Waiting},
+    waiting::{WaitedRead, Waiting},
 };
 
 /// `GET /queues/{queue}/jobs`
@@ -52,7 +52,7 @@ pub async fn jobs(
     known(&queues, &queue).await?;
     let seen = waiting.jobs(&queue, filter, wait, &who).await;
     guard::still(&pass, wait)?;
-    let Seen { what: page, turn } = seen.map_err(reading::refused)?;
+    let WaitedRead { what: page, turn } = seen.map_err(reading::refused)?;
     let jobs = page.jobs.iter().map(shapes::Job::new).collect();
     let (next, resume) = (page.next.clone().map(shapes::Text), page.resume.clone().map(shapes::Text));
     let forgotten = shapes::Forgotten::new(page.forgotten);

@@ -3,7 +3,7 @@
 use super::{fields::Fields, query::Query, rules, time};
 use crate::{
     job::{BatchId, Invalid, Name, QueueName},
-    store::Meant,
+    store::JobSelection,
 };
 
 /// Where such words stand.
@@ -24,8 +24,8 @@ impl Words for Fields<'_> {
     }
 }
 
-pub fn meant(words: &mut impl Words, queue: &QueueName) -> Meant {
-    Meant {
+pub fn meant(words: &mut impl Words, queue: &QueueName) -> JobSelection {
+    JobSelection {
         client: words.word("client", Name::parse),
         batch: words.word("batch", |id| batch_of(queue, id)),
         error: words.word("error", rules::error_part),

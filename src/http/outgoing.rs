@@ -25,7 +25,7 @@ use super::{lasting::Lasting, ndjson::NDJSON, problem::Problem, reading, shapes}
 use crate::{
     job::QueueName,
     store::{Cursor, JobFilter, JobPage},
-    waiting::{List, Seen, Waiting},
+    waiting::{ListWatcher, WaitedRead, Waiting},
 };
 
 /// A blank line is said so often while there is nothing to say, so that nobody takes the connection for dead.
@@ -40,7 +40,7 @@ pub enum Form {
 /// One reader.
 pub struct Walk {
     pub waiting: Waiting,
-    pub list: List,
+    pub list: ListWatcher,
     pub queue: QueueName,
     pub who: Arc<str>,
     /// Behind what the reader has.
@@ -77,7 +77,7 @@ struct Cut<'a> {
 
 /// What is to be said next.
 enum Next {
-    Page(Seen<JobPage>),
+    Page(WaitedRead<JobPage>),
     Look,
     Nothing,
 }
@@ -123,7 +123,7 @@ impl Walk {
     }
 
     /// The next page, while the reader may have it.
-    async fn look(&mut self) -> Result<Option<Seen<JobPage>>, Problem> {
+    async fn look(&mut self) -> Result<Option<WaitedRead<JobPage>>, Problem> {
         let wait = if self.follows { HEARTBEAT } else { Duration::ZERO };
         let turn = self.lasting.turn();
         let looking = async {
@@ -139,7 +139,7 @@ impl Walk {
         page.map_err(reading::refused)
     }
 
-    fn say(&mut self, Seen { what: page, turn }: Seen<JobPage>) -> (io::Result<Bytes>, Next) {
+    fn say(&mut self, WaitedRead { what: page, turn }: WaitedRead<JobPage>) -> (io::Result<Bytes>, Next) {
         let mut text = self.gap(&page);
         for (job, place) in page.jobs.iter().zip(&page.places) {
             let written = match &self.form {

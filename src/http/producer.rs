@@ -23,7 +23,7 @@ use crate::{
     access::{Caller, Pass},
     job::{JobId, State as JobState, limits},
     store::{Cancellation, Queues, Reprioritized},
-    waiting::{Seen, Waiting},
+    waiting::{WaitedRead, Waiting},
 };
 
 /// `POST /jobs`
@@ -67,7 +67,7 @@ pub async fn inspect(
     let wait = query.finish(Some(wait))?;
     let seen = waiting.job(&id, wait, &pass.caller.credential_owned()).await;
     guard::still(&pass, wait)?;
-    let Seen { what, turn } = seen.map_err(reading::refused)?;
+    let WaitedRead { what, turn } = seen.map_err(reading::refused)?;
     let job = (*what).as_ref().ok_or_else(Problem::unknown_job)?;
     Ok(reading::answer(turn, &shapes::Job::new(job)))
 }

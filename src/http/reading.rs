@@ -24,7 +24,7 @@ use super::{
 use crate::{
     access::Caller,
     job::limits,
-    waiting::{Refused, Turn, Waiting},
+    waiting::{ReadPermit, ReadRefused, Waiting},
 };
 
 /// Bytes of an answer that are handed to the connection at a time: it copies what it is given.
@@ -53,29 +53,29 @@ impl Reader {
     ///
     /// # Errors
     /// The problem that there is none soon.
-    pub async fn page(&self) -> Result<Turn, Problem> {
-        self.waiting.page_turn(&self.who).await.map_err(refused)
+    pub async fn page(&self) -> Result<ReadPermit, Problem> {
+        self.waiting.page_permit(&self.who).await.map_err(refused)
     }
 
     /// A turn for a small read.
     ///
     /// # Errors
     /// The problem that there is none soon.
-    pub async fn look(&self) -> Result<Turn, Problem> {
-        self.waiting.look_turn(&self.who).await.map_err(refused)
+    pub async fn look(&self) -> Result<ReadPermit, Problem> {
+        self.waiting.read_permit(&self.who).await.map_err(refused)
     }
 }
 
 /// Why a read came to nothing.
-pub fn refused(why: Refused) -> Problem {
+pub fn refused(why: ReadRefused) -> Problem {
     match why {
-        Refused::Busy => Problem::too_many_reads(),
-        Refused::Fault(fault) => Problem::of_a_look(fault),
+        ReadRefused::Busy => Problem::too_many_reads(),
+        ReadRefused::Fault(fault) => Problem::of_a_look(fault),
     }
 }
 
 /// What was read, as JSON. With it ends the turn.
-pub fn answer(turn: Turn, answer: &impl Serialize) -> Response {
+pub fn answer(turn: ReadPermit, answer: &impl Serialize) -> Response {
     match text(answer) {
         Ok(text) => ([(header::CONTENT_TYPE, JSON)], body(turn, text)).into_response(),
         Err(problem) => problem.into_response(),
@@ -83,13 +83,13 @@ pub fn answer(turn: Turn, answer: &impl Serialize) -> Response {
 }
 
 /// A text that was read, on its way out. With it ends the turn.
-pub fn body(turn: Turn, text: Bytes) -> Body {
+pub fn body(turn: ReadPermit, text: Bytes) -> Body {
     if text.len() <= limits::SMALL_ANSWER { Body::from(text) } else { Body::new(Pieces(counted(turn, text))) }
 }
 
 /// The same bytes, which count as long as any part of them is in memory.
-pub fn counted(turn: Turn, text: impl AsRef<[u8]> + Send + 'static) -> Bytes {
-    struct Counted<T>(T, #[expect(dead_code, reason = "given back when it is dropped")] Turn);
+pub fn counted(turn: ReadPermit, text: impl AsRef<[u8]> + Send + 'static) -> Bytes {
+    struct Counted<T>(T, #[expect(dead_code, reason = "given back when it is dropped")] ReadPermit);
     impl<T: AsRef<[u8]>> AsRef<[u8]> for Counted<T> {
         fn as_ref(&self) -> &[u8] {
             self.0.as_ref()

@@ -11,7 +11,7 @@ use rust_embed::RustEmbed;
 
 use super::{app::Demo, guide, outgoing::formula_pattern, problem::Problem, shapes};
 use crate::{
-    job::{Concern, Kind, settings},
+    job::{Concern, EventKind, settings},
     sha256::{Sha256, hex},
 };
 
@@ -97,7 +97,7 @@ fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
 const WORDS: &str = "console/words.js";
 
 fn words() -> String {
-    let after = Kind::ALL.into_iter().filter_map(|kind| match kind.concerns() {
+    let after = EventKind::ALL.into_iter().filter_map(|kind| match kind.concerns() {
         Concern::Job(state) => Some(format!("  '{}': '{}',\n", kind.word(), state.word())),
         Concern::Batch | Concern::Queue => None,
     });

@@ -37,7 +37,7 @@ pub async fn reserve(
 ) -> Result<Response, Problem> {
     let (mut call, wait, rotates) = read_reserve(body.fields_if_any()?, key, &pass.caller)?;
     if rotates {
-        call.queues = waiting.in_turn(call.queues);
+        call.queues = waiting.rotated(call.queues);
     }
     // It is part of the connection's read buffer, 8 KiB, of which those who wait shall not keep two.
     drop(body);

@@ -4,7 +4,7 @@ use super::{state::State, words::words};
 
 words! {
     /// A transition, as the stream of a queue tells it.
-    pub enum Kind, concerns: Concern {
+    pub enum EventKind, concerns: Concern {
         Enqueued = "enqueued" => Concern::Job(State::Waiting),
         Due = "due" => Concern::Job(State::Waiting),
         Blocked = "blocked" => Concern::Job(State::Blocked),
@@ -26,7 +26,7 @@ words! {
     }
 }
 
-impl Kind {
+impl EventKind {
     /// Whether it is what somebody with a key has done, where its call came with one: such a call may find other things too,
     /// that a lease has run out.
     pub const fn is_act(self) -> bool {
@@ -79,7 +79,7 @@ words! {
 words! {
     /// The same as a job remembers it, which is more exact, by the names that scripts have for it. Records hold the number in
     /// this order, from 1: a new one comes last.
-    pub enum How, ending: Ending {
+    pub enum StoredEnding, ending: Ending {
         Expired = "EXPIRED" => Ending::Expired,
         Abandoned = "ABANDONED" => Ending::Abandoned,
         Failed = "FAILED" => Ending::Failed,
@@ -124,7 +124,7 @@ words! {
 
 words! {
     /// What a queue keeps among its totals for itself.
-    pub enum Kept {
+    pub enum InternalTotal {
         Cancelled = "cancelled_kept",
         BatchCompleted = "batch_completed_kept",
         BatchCancelled = "batch_cancelled_kept",
@@ -148,12 +148,13 @@ mod tests {
     #[test]
     fn what_records_hold_keeps_its_number() {
         let known = ["EXPIRED", "ABANDONED", "FAILED", "RELEASED", "CANCELLED", "DONE", "DONE_LATE", "GRACE_OVER"];
-        assert!(How::ALL.map(How::word).starts_with(&known), "{:?}", How::ALL);
+        assert!(StoredEnding::ALL.map(StoredEnding::word).starts_with(&known), "{:?}", StoredEnding::ALL);
     }
 
     #[test]
     fn every_ending_is_remembered() {
-        let remembered: BTreeSet<_> = How::ALL.map(How::ending).into_iter().chain([Ending::Unknown]).collect();
+        let remembered: BTreeSet<_> =
+            StoredEnding::ALL.map(StoredEnding::ending).into_iter().chain([Ending::Unknown]).collect();
         assert_eq!(Ending::ALL.into_iter().filter(|ending| !remembered.contains(ending)).collect::<Vec<_>>(), []);
     }
 }

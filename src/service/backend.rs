@@ -1,4 +1,4 @@
-//! The Redis of a command: somebody's, or a private one; or another, where its queues go.
+//! The Redis of a command: the operator's, or a private one; and the target of a move.
 
 use std::future::Future;
 
@@ -11,7 +11,7 @@ use crate::{
     store::{Certificates, Durability, Login, Queues, SentinelSettings, Server, Servers},
 };
 
-/// The Redis of a command: somebody's, or a private one.
+/// The Redis of a command: the operator's, or a private one.
 pub struct Backend {
     pub queues: Queues,
     private: Option<PrivateServer>,
@@ -43,7 +43,7 @@ impl Backend {
         }
     }
 
-    /// The same, but a private server that another intray keeps is taken as it is.
+    /// The same, but connects to a private server that another intray process runs.
     ///
     /// # Errors
     /// One line for the operator.
@@ -56,7 +56,7 @@ impl Backend {
         Self::open(store).await
     }
 
-    /// The queues that another Redis has, or will have.
+    /// The queues of the Redis that queues are moved to.
     ///
     /// # Errors
     /// One line for the operator.
@@ -88,7 +88,7 @@ impl Backend {
         Self { queues: Queues::on(servers, store.prefix.as_str(), shortage, durability), private, login }
     }
 
-    /// Takes the user and the password out of the file of the URL, if there is one, whenever it changes.
+    /// Uses the user and password of the URL file, if there is one, whenever it changes.
     pub(super) fn follow(
         &self,
         url: Option<WatchedRedisUrl>,
@@ -104,7 +104,7 @@ impl Backend {
             match Servers::at(&url, Certificates::default()) {
                 Ok(servers) => servers.update_login(&login),
                 // The error might repeat the URL.
-                Err(_) => tracing::warn!("the Redis URL changed and cannot be used, what was read before stays"),
+                Err(_) => tracing::warn!("the Redis URL changed and cannot be used; the previous one stays in use"),
             }
         };
         async move {
@@ -121,7 +121,7 @@ impl Backend {
         }
     }
 
-    /// Resolves when the private server is beyond help; never for somebody else's Redis.
+    /// Resolves when the private server cannot be restarted any more; never for the operator's own Redis.
     pub(super) fn lost(&self) -> impl Future<Output = GaveUp> + Send + use<> {
         let failed = self.private.as_ref().map(PrivateServer::failed);
         async move {

@@ -10,22 +10,22 @@ use rustix::{
     process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait},
 };
 
-/// What the service gets when the first process gets it. The kernel keeps all others from a first process that has no handler.
+/// Signals that the first process forwards to the service. The kernel drops signals to a first process that has no handler.
 const FORWARDED: [Signal; 6] = [Signal::TERM, Signal::INT, Signal::QUIT, Signal::HUP, Signal::USR1, Signal::USR2];
 
 /// In the first process of a container: starts a child, and answers its exit status when it has ended, 128 and the signal if
 /// it was killed. In that child, and in every other process: `None`, and the caller goes on to serve.
 ///
-/// To be called while this process has a single thread.
+/// Must be called while this process has a single thread.
 ///
 /// # Errors
-/// When there can be no child; the caller may serve without.
+/// When no child can be started; the caller may serve without one.
 pub fn reap_as_first_process() -> io::Result<Option<u8>> {
     if getpid() != Pid::INIT {
         return Ok(None);
     }
     let signals = set_of(FORWARDED.into_iter().chain([Signal::CHILD]));
-    // Before the fork: a signal that comes early waits, and reaches the child. Its end does not go unnoticed either.
+    // Signals are blocked before the fork, so that an early one waits for the child, and the child's end is noticed.
     let before = block(&signals)?;
     let forked = fork();
     if let Ok(Some(service)) = forked {
@@ -35,7 +35,7 @@ pub fn reap_as_first_process() -> io::Result<Option<u8>> {
     forked.map(|_| None)
 }
 
-/// Signals that are blocked are kept for us, also those that the kernel would else ignore for a first process.
+/// Waits for the service to end. Blocked signals stay pending, also those that the kernel drops for a first process otherwise.
 fn wait_for(service: Pid, signals: &sigset_t) -> u8 {
     loop {
         match next_of(signals) {
@@ -44,15 +44,14 @@ fn wait_for(service: Pid, signals: &sigset_t) -> u8 {
                     return status;
                 }
             }
-            // It may have ended a moment ago: then its end is the next signal.
+            // If the service has just ended, SIGCHLD is the next signal.
             Some(signal) => drop(kill_process(service, signal)),
             None => {}
         }
     }
 }
 
-/// Every child that has ended, for there is one signal however many these are. The exit status of the service, if it is one of
-/// them.
+/// Reaps every ended child, because several share one signal. Returns the exit status of the service, if it is among them.
 fn reap(service: Pid) -> Option<u8> {
     let mut ended = None;
     loop {

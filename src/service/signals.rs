@@ -15,8 +15,8 @@ pub fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     let heard = kinds.into_iter().filter(|kind| !is_ignored(kind.as_raw_value())).map(signal);
     let mut heard = heard.collect::<io::Result<Vec<_>>>()?;
     Ok(poll_fn(move |cx| {
-        let is_told = heard.iter_mut().any(|signal| signal.poll_recv(cx).is_ready());
-        if is_told { Poll::Ready(()) } else { Poll::Pending }
+        let is_signalled = heard.iter_mut().any(|signal| signal.poll_recv(cx).is_ready());
+        if is_signalled { Poll::Ready(()) } else { Poll::Pending }
     }))
 }
 

@@ -8,51 +8,48 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    keys::Keys,
-    lanes::{Lanes, Sweep},
-    layout::{
-        epoch::Epoch,
-        registry::{Owners, Registry},
-    },
+    batcher::{Batcher, SweepFn},
+    keys::KeyNames,
     redis::hints::{Hint, Source, Wanted},
+    registry::{Owners, Registry, store_id::StoreId},
     runner::Runner,
     script::Scripts,
-    transition::{self, Grouped, Transition},
+    transition::{self, Transition},
 };
 use crate::{figures::QueueMetrics, job::QueueName};
 
 /// A cheap handle on every queue.
 #[derive(Clone)]
 pub struct Queues {
-    pub(super) parts: Arc<Parts>,
+    pub(super) parts: Arc<StoreParts>,
 }
 
 /// What the handle is a handle on.
-pub(super) struct Parts {
+pub(super) struct StoreParts {
     pub(super) runner: Arc<Runner>,
     pub(super) registry: Arc<Registry>,
-    pub(super) lanes: Arc<Lanes>,
-    pub(super) epoch: Epoch,
+    pub(super) batcher: Arc<Batcher>,
+    pub(super) store_id: StoreId,
 }
 
 impl Queues {
     pub(super) fn open(
         (servers, disk, durability): (Servers, Option<DiskShortage>, Durability),
         prefix: &str,
-        sweep: Sweep,
+        sweep: SweepFn,
     ) -> Self {
-        let (scripts, keys) = (Scripts::load(), Keys::new(prefix));
+        let (scripts, keys) = (Scripts::load(), KeyNames::new(prefix));
         let link = Links::new(servers, disk, durability, scripts.for_redis(&keys.trial()));
         let runner = Arc::new(Runner::new(link, keys, scripts));
         let registry = Arc::new(Registry::new(runner.clone()));
-        let lanes = Arc::new(Lanes::new(runner.clone(), registry.clone(), sweep));
-        let epoch = Epoch::default();
-        Self { parts: Arc::new(Parts { runner, registry, lanes, epoch }) }
+        let batcher = Arc::new(Batcher::new(runner.clone(), registry.clone(), sweep));
+        let store_id = StoreId::default();
+        Self { parts: Arc::new(StoreParts { runner, registry, batcher, store_id }) }
     }
 
     /// Looks after the connections and what is behind them, and says what is left to say of those that failed, until it is
     /// stopped.
-    pub async fn mind_redis(self, stop: CancellationToken) {
+    pub async fn maintain_redis(self, stop: CancellationToken) {
         let runner = &self.parts.runner;
         let log_limiter = runner.log_limiter.flush_until(stop.clone());
         tokio::join!(runner.link.maintain(stop.clone()), log_limiter, self.mind_epoch(stop));
@@ -71,18 +68,13 @@ impl Queues {
         self.parts.runner.tasks.wait().await;
     }
 
-    /// A transition of which calls that arrive together go together.
-    pub(super) async fn go<T: Grouped>(&self, queue: &QueueName, call: T) -> Result<T::Outcome, Fault> {
-        self.parts.lanes.call(queue, call).await
-    }
-
     /// A transition that goes alone.
-    pub(super) async fn go_alone<T: Transition>(&self, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
+    pub(super) async fn run_alone<T: Transition>(&self, queue: &QueueName, call: &T) -> Result<T::Outcome, Fault> {
         transition::run(&self.parts.runner, queue, call).await
     }
 
     /// A script that changes nothing.
-    pub(super) async fn look(&self, script: &str, queue: &QueueName, args: &Args) -> Result<Value, Fault> {
+    pub(super) async fn run_view(&self, script: &str, queue: &QueueName, args: &Args) -> Result<Value, Fault> {
         let runner = &self.parts.runner;
         let script = runner.scripts.named(script, false);
         runner.run(script, queue, &runner.keys_of(script, queue), &[args]).await

@@ -42,11 +42,11 @@ pub(crate) const REGISTRY: &str = "registry";
 
 /// Makes names under a prefix.
 #[derive(Debug, Clone)]
-pub(crate) struct Keys {
+pub(crate) struct KeyNames {
     prefix: String,
 }
 
-impl Keys {
+impl KeyNames {
     pub(crate) fn new(prefix: &str) -> Self {
         Self { prefix: prefix.to_owned() }
     }
@@ -106,7 +106,7 @@ impl Keys {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEYS, Keys};
+    use super::{KEYS, KeyNames};
 
     const PAGE: &str = include_str!("../../docs/how-it-works.md");
 
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn it_names_the_keys_beside_the_table() {
-        let keys = Keys::new("intray");
+        let keys = KeyNames::new("intray");
         for key in [keys.registry(), keys.libraries(), keys.layout(), keys.epoch()] {
             assert!(PAGE.contains(&format!("`{key}`")), "{key}");
         }

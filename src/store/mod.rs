@@ -3,11 +3,13 @@
 //! An outcome is not an error: each method answers with what became of the job, and [`Fault`] is left for a machine that
 //! is broken. Each transition has a file here and its twin in `lua/`.
 
+mod batcher;
 mod handle;
 mod keys;
-mod lanes;
 mod layout;
 mod redis;
+mod registry;
+mod reservation;
 mod retention;
 mod runner;
 mod script;
@@ -29,31 +31,31 @@ pub use layout::{
     cursor::Cursor,
     ended::{AbandonReason, Completed},
     member::NewMember,
-    progress::{Meant, Progress},
-    registry::Owners,
-    reservation::{Lost, Return},
+    progress::{JobSelection, Progress},
     task::{Delay, Task},
 };
 pub use redis::{
     hints::{Hint, Wanted},
     move_marker::is_moved,
 };
+pub use registry::Owners;
+pub use reservation::{Lost, Return};
 pub use transitions::*;
 pub use upkeep::{
-    adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::Memory,
+    adopt::Adopted, check::Check, migrate::LayoutError, moving::Moved, rights::needed_rights, servers::ServerMemory,
     slots::OF_QUEUES,
 };
 pub use views::{
     batches::{BatchPage, MemberResult, ResultPage},
     deadlines::{DeadlinePage, HeldUntil},
-    events::{Event, Part, Passage, Position, Subject},
-    history::{History, Span, Step},
-    inspect::{Counts, Held, HeldPage, Job, JobError, LateResult},
+    events::{Event, EventLimit, EventPage, Position, Subject},
+    inspect::{HandoutCounts, Held, HeldPage, Job, JobError, LateResult},
+    job_history::JobHistory,
     list::{Forgotten, JobFilter, JobPage},
     locks::{HeldLock, LockPage},
+    queue_history::{HistoryStep, QueueHistory, Span},
     recent::Recent,
     stats::{QueueInfo, QueuePage, Totals},
-    story::Story,
 };
 
 pub use crate::job::ids::{Nonce, derived_batch, derived_id, random_batch, random_id};

@@ -17,14 +17,14 @@ use crate::job::{
 };
 
 /// How long a call waits at a full server until the sweep has made room.
-const RELIEF: Duration = Duration::from_secs(1);
+const MAX_WAIT_FOR_ROOM: Duration = Duration::from_secs(1);
 /// A server at which nothing could be forgotten is not swept for a full call again so soon.
-const FUTILE: Duration = Duration::from_secs(1);
+const FUTILE_FOR: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(crate) struct Retention {
     /// By shard. One that is not here has memory enough, as far as is known.
-    servers: Mutex<Vec<Memory>>,
+    servers: Mutex<Vec<ShardMemory>>,
     /// A call met a full server.
     wanted: Notify,
     waiting: AtomicUsize,
@@ -34,7 +34,7 @@ pub(crate) struct Retention {
 
 /// What is known of the memory of one server.
 #[derive(Debug, Clone, Default)]
-struct Memory {
+struct ShardMemory {
     /// In use, of what may be; `None`: there is no limit, or it is not known.
     ratio: Option<f64>,
     /// The age beyond which jobs are forgotten, while memory is short.
@@ -47,13 +47,13 @@ struct Memory {
 
 /// The state of a server has changed.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Change {
+pub(crate) enum MemoryChange {
     Short,
     Enough,
 }
 
 impl Retention {
-    fn servers(&self) -> MutexGuard<'_, Vec<Memory>> {
+    fn servers(&self) -> MutexGuard<'_, Vec<ShardMemory>> {
         self.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -75,17 +75,17 @@ impl Retention {
     }
 
     /// Notes what each server uses, by shard.
-    pub(crate) fn note(&self, ratios: &[Option<f64>]) -> Vec<(usize, Change)> {
+    pub(crate) fn note(&self, ratios: &[Option<f64>]) -> Vec<(usize, MemoryChange)> {
         let mut servers = self.servers();
-        servers.resize_with(ratios.len(), Memory::default);
+        servers.resize_with(ratios.len(), ShardMemory::default);
         let changes = servers.iter_mut().zip(ratios).enumerate().filter_map(|(shard, (memory, ratio))| {
             memory.ratio = *ratio;
             let change = match (memory.kept_ms, ratio.unwrap_or(0.0)) {
-                (None, ratio) if ratio >= MEMORY_SHORT => Change::Short,
-                (Some(_), ratio) if ratio < MEMORY_ENOUGH => Change::Enough,
+                (None, ratio) if ratio >= MEMORY_SHORT => MemoryChange::Short,
+                (Some(_), ratio) if ratio < MEMORY_ENOUGH => MemoryChange::Enough,
                 _ => return None,
             };
-            memory.kept_ms = (change == Change::Short).then_some(DEFAULT.retention_ms);
+            memory.kept_ms = (change == MemoryChange::Short).then_some(DEFAULT.retention_ms);
             Some((shard, change))
         });
         changes.collect()
@@ -130,7 +130,7 @@ impl Retention {
         let begin = self.relieved(shard);
         let Some(begin) = begin else { return false };
         let mut rounds = self.rounds.subscribe();
-        let _waiting = Waiting::new(&self.waiting);
+        let _waiting = WaitingCall::new(&self.waiting);
         self.wanted.notify_one();
         let relieved = async {
             while rounds.changed().await.is_ok() {
@@ -141,29 +141,29 @@ impl Retention {
             }
             false
         };
-        tokio::time::timeout(RELIEF, relieved).await.unwrap_or(false)
+        tokio::time::timeout(MAX_WAIT_FOR_ROOM, relieved).await.unwrap_or(false)
     }
 
     /// How often there was something to forget; `None`: there is nothing.
     fn relieved(&self, shard: u16) -> Option<u64> {
         let servers = self.servers();
         let Some(memory) = servers.get(usize::from(shard)) else { return Some(0) };
-        let is_futile = memory.futile.is_some_and(|at| at.elapsed() < FUTILE);
+        let is_futile = memory.futile.is_some_and(|at| at.elapsed() < FUTILE_FOR);
         (!is_futile).then_some(memory.relieved)
     }
 }
 
 /// Counts a call as long as it waits.
-struct Waiting<'w>(&'w AtomicUsize);
+struct WaitingCall<'w>(&'w AtomicUsize);
 
-impl<'w> Waiting<'w> {
+impl<'w> WaitingCall<'w> {
     fn new(calls: &'w AtomicUsize) -> Self {
         calls.fetch_add(1, Ordering::Relaxed);
         Self(calls)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for WaitingCall<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

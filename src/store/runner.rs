@@ -12,7 +12,7 @@ use redis::Value;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    keys::Keys,
+    keys::KeyNames,
     redis::{meter::Meter, move_marker},
     retention::Retention,
     script::{Script, Scripts},
@@ -20,16 +20,16 @@ use super::{
 use crate::job::QueueName;
 
 /// Bytes of a key beside the prefix and the queue, at most: room is made for so many.
-const KEY: usize = 16;
+const MAX_KEY_SUFFIX: usize = 16;
 /// So long a fault is the reason for which others wait.
-const LATELY: Duration = Duration::from_millis(2_500);
+const RECENT_FAULT: Duration = Duration::from_millis(2_500);
 /// How often a call is run again after room was made for it: others may take it first.
-const RELIEFS: u32 = 3;
+const MAX_RELIEFS: u32 = 3;
 
 /// Whatever it takes to run a script.
 pub(crate) struct Runner {
     pub(crate) link: Links,
-    pub(crate) keys: Keys,
+    pub(crate) keys: KeyNames,
     pub(crate) scripts: Scripts,
     pub(crate) log_limiter: LogLimiter,
     pub(crate) meter: Meter,
@@ -43,7 +43,7 @@ pub(crate) struct Runner {
 }
 
 impl Runner {
-    pub(crate) fn new(link: Links, keys: Keys, scripts: Scripts) -> Self {
+    pub(crate) fn new(link: Links, keys: KeyNames, scripts: Scripts) -> Self {
         Self {
             link,
             keys,
@@ -58,7 +58,7 @@ impl Runner {
     }
 
     pub(crate) fn keys_of(&self, script: &Script, queue: &QueueName) -> Args {
-        let (count, length) = (script.keys.len(), self.keys.prefix().len() + queue.as_str().len() + KEY);
+        let (count, length) = (script.keys.len(), self.keys.prefix().len() + queue.as_str().len() + MAX_KEY_SUFFIX);
         let mut keys = Args::with_room(count, count * length);
         for key in &script.keys {
             keys.join(&self.keys.parts(queue, key));
@@ -74,12 +74,12 @@ impl Runner {
         keys: &Args,
         items: &[&Args],
     ) -> Result<Value, Fault> {
-        let mut answer = self.timed(script, keys, items).await;
-        for _ in 0..RELIEFS {
+        let mut answer = self.run_timed(script, keys, items).await;
+        for _ in 0..MAX_RELIEFS {
             if !matches!(answer, Err(Fault::Full)) || !Box::pin(self.relieve(queue)).await {
                 break;
             }
-            answer = self.timed(script, keys, items).await;
+            answer = self.run_timed(script, keys, items).await;
         }
         answer.map(|answer| self.meter.counted(queue, answer))
     }
@@ -95,12 +95,12 @@ impl Runner {
     }
 
     /// How long the queue keeps what has ended, unless it says so itself.
-    pub(crate) fn kept_ms(&self, queue: &QueueName) -> u64 {
+    pub(crate) fn retention_ms(&self, queue: &QueueName) -> u64 {
         self.retention.kept_ms(self.shard(queue)).into()
     }
 
     /// Runs a script on whatever the keys are.
-    pub(crate) async fn timed(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
+    pub(crate) async fn run_timed(&self, script: &Script, keys: &Args, items: &[&Args]) -> Result<Value, Fault> {
         let start = Instant::now();
         let answer = match self.link.run(script, keys, items).await {
             Err(fault) => Err(Box::pin(move_marker::explain(&self.link, fault, &self.keys.registry())).await),
@@ -120,7 +120,7 @@ impl Runner {
     /// Why Redis was away a moment ago, if it was.
     pub(crate) fn lately_away(&self) -> Option<Fault> {
         let away = self.away.lock().unwrap_or_else(PoisonError::into_inner);
-        away.as_ref().filter(|(at, _)| at.elapsed() < LATELY).map(|(_, fault)| fault.clone().with(Applied::No))
+        away.as_ref().filter(|(at, _)| at.elapsed() < RECENT_FAULT).map(|(_, fault)| fault.clone().with(Applied::No))
     }
 
     /// A plain command on what scripts keep: where a key is not what it should be, it may be that all queues are elsewhere.

@@ -13,10 +13,10 @@ use std::{
 use intray_redis::{Args, SourceText};
 use redis::Value;
 
-use self::source::{Sources, Text, header};
+use self::source::{LuaSources, LuaText, header};
 use super::keys::{KEYS, REGISTRY};
 use crate::{
-    job::{Code, How, State, Total, limits, settings::DEFAULT},
+    job::{Code, State, StoredEnding, Total, limits, settings::DEFAULT},
     sha256::Sha256,
 };
 
@@ -43,7 +43,7 @@ const CONSTANTS: [(&str, u64); 16] = [
 /// These, the lists that records hold by number, `NAME = 1, …, LIST = {'word', …}`, and the names of the totals.
 fn constants() -> Vec<(&'static str, String)> {
     let states = State::ALL.map(|state| (state.word().to_uppercase(), state.word()));
-    let endings = How::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
+    let endings = StoredEnding::ALL.map(|how| (how.word().to_owned(), how.ending().word()));
     let numbers = CONSTANTS.map(|(name, value)| (name, value.to_string()));
     let lists = [("STATES", states.to_vec()), ("ENDINGS", endings.to_vec())];
     let lists = lists.map(|(name, words)| (name, numbered(name, &words)));
@@ -66,7 +66,7 @@ fn quoted(words: &[&str]) -> String {
 pub(crate) struct Library {
     /// Another text has another name, so that programs of several versions get on beside each other.
     pub(crate) name: String,
-    pub(crate) text: Text,
+    pub(crate) text: LuaText,
 }
 
 /// One transition, ready to be called as a function of the library or by its digest.
@@ -84,13 +84,13 @@ pub(crate) struct Script {
     pub(crate) grows: bool,
     flag: Option<&'static str>,
     library: Arc<Library>,
-    sources: Arc<Sources>,
+    sources: Arc<LuaSources>,
     alone: OnceLock<Alone>,
 }
 
 /// A script with all that it requires.
 pub(crate) struct Alone {
-    pub(crate) text: Text,
+    pub(crate) text: LuaText,
     pub(crate) sha: String,
 }
 
@@ -103,7 +103,7 @@ pub(crate) struct Scripts {
 
 impl Scripts {
     pub(crate) fn load() -> Self {
-        let sources = Arc::new(Sources::carried(&constants()));
+        let sources = Arc::new(LuaSources::carried(&constants()));
         let library = Arc::new(Library::of(&sources));
         let mut all: Vec<_> =
             calls(&sources).map(|(path, is_large)| Script::new(path, is_large, &library, &sources)).collect();
@@ -138,7 +138,7 @@ impl Library {
         name.strip_prefix("intray_").is_some_and(|hash| hash.len() == 16 && hash.bytes().all(is_digit))
     }
 
-    fn of(sources: &Sources) -> Self {
+    fn of(sources: &LuaSources) -> Self {
         let digest = Sha256::digest(library(sources, "").code);
         let mut name = "intray_".to_owned();
         for byte in &digest[..8] {
@@ -153,7 +153,7 @@ impl Library {
 }
 
 impl Script {
-    fn new(path: &str, is_large: bool, library: &Arc<Library>, sources: &Arc<Sources>) -> Self {
+    fn new(path: &str, is_large: bool, library: &Arc<Library>, sources: &Arc<LuaSources>) -> Self {
         let flag = flag(sources.get(path), is_large);
         // The figures of a script keep its name as long as the program runs.
         let path: &'static str = path.to_owned().leak();
@@ -175,7 +175,7 @@ impl Script {
     /// For a Redis that takes no library; made when it is asked for.
     pub(crate) fn alone(&self) -> &Alone {
         self.alone.get_or_init(|| {
-            let (path, mut text) = (self.path, Text::default());
+            let (path, mut text) = (self.path, LuaText::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
             text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.ways(path))));
             text.line(&format!("local m, call, q, args = m, m['{OPEN}'], {}, ARGV", named(&self.keys, "KEYS")));
@@ -231,7 +231,7 @@ const ALLOW_OOM: &str = "allow-oom";
 const IF_SMALL: &str = "if-small";
 
 /// What can be called: each entry, and once more for what is large where that makes a difference.
-fn calls(sources: &Sources) -> impl Iterator<Item = (&str, bool)> {
+fn calls(sources: &LuaSources) -> impl Iterator<Item = (&str, bool)> {
     sources.entries().flat_map(|path| {
         let has_large = header(sources.get(path), "FLAGS").contains(&IF_SMALL);
         std::iter::once((path, false)).chain(has_large.then_some((path, true)))
@@ -248,8 +248,8 @@ fn function(library: &str, path: &str, is_large: bool) -> String {
 
 /// The functions of all entries. At load nothing can be called but `register_function`: so the modules are made by the first
 /// call, and stay.
-fn library(sources: &Sources, name: &str) -> Text {
-    let mut text = Text::default();
+fn library(sources: &LuaSources, name: &str) -> LuaText {
+    let mut text = LuaText::default();
     text.line(&format!("#!lua name={name}"));
     text.line("local made");
     text.line("local function make()");
@@ -273,7 +273,7 @@ fn library(sources: &Sources, name: &str) -> Text {
 }
 
 /// Each way is tried in its turn; the whole path, which is the last, finds the state of its call opened.
-fn answer(sources: &Sources, path: &str) -> String {
+fn answer(sources: &LuaSources, path: &str) -> String {
     let plain =
         sources.ways(path).filter(|way| *way != path).map(|way| format!("m['{way}'](q, args) or ")).collect::<String>();
     format!("return {plain}m['{path}'](call.open(q), args)")

@@ -8,21 +8,22 @@ use super::{handle::Queues, redis::move_marker::is_moved};
 use crate::job::QueueName;
 
 /// For a node that is known to be away: it may just have come back, and nobody waits longer to see.
-const GLANCE: Duration = Duration::from_millis(150);
+const RECHECK_TIMEOUT: Duration = Duration::from_millis(150);
 
 /// What each of some queues said, and those that nobody could be asked about.
-type Answers<T> = (Vec<(QueueName, T)>, Vec<(QueueName, Fault)>);
+type PerQueue<T> = (Vec<(QueueName, T)>, Vec<(QueueName, Fault)>);
 
 impl Queues {
     /// Asks of each queue at once, which changes nothing. Where there is one server, it answers for all or for none.
     ///
     /// # Errors
     /// When no server is well, or something else is wrong than that one is away.
-    pub(crate) async fn of_each<'q, T, F: Future<Output = Result<T, Fault>>>(
+    pub(crate) async fn ask_each<'q, T, F: Future<Output = Result<T, Fault>>>(
         &self,
         queues: impl Iterator<Item = (&'q QueueName, F)>,
-    ) -> Result<Answers<T>, Fault> {
-        let asked = queues.map(|(queue, ask)| async move { (queue.clone(), self.glance(queue, ask).await) });
+    ) -> Result<PerQueue<T>, Fault> {
+        let asked =
+            queues.map(|(queue, ask)| async move { (queue.clone(), self.ask_with_short_timeout(queue, ask).await) });
         let (mut there, mut away) = (Vec::new(), Vec::new());
         for (queue, answer) in futures_util::future::join_all(asked).await {
             match answer {
@@ -34,11 +35,15 @@ impl Queues {
         Ok((there, away))
     }
 
-    async fn glance<T>(&self, queue: &QueueName, ask: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+    async fn ask_with_short_timeout<T>(
+        &self,
+        queue: &QueueName,
+        ask: impl Future<Output = Result<T, Fault>>,
+    ) -> Result<T, Fault> {
         if !self.is_lost(queue) {
             return ask.await;
         }
-        tokio::time::timeout(GLANCE, ask).await.unwrap_or_else(|_| Err(Fault::late(Applied::No)))
+        tokio::time::timeout(RECHECK_TIMEOUT, ask).await.unwrap_or_else(|_| Err(Fault::late(Applied::No)))
     }
 
     /// A fault of one queue is one of all queues: what comes next would not fare better. Of several servers one may be away, or

@@ -1,10 +1,10 @@
 //! Each script against a real Redis, run twice: a cluster client sends a script again when its answer was lost, so the
 //! second run must give the same answer and change nothing.
 
+mod batcher;
 mod forms;
 mod gates;
 mod history;
-mod lanes;
 mod layout;
 mod registry;
 mod server;
@@ -102,8 +102,8 @@ async fn reserve_twice_gives_the_same_jobs() {
         ask.extend(ids::secret_digest(&secret));
     });
     // The second run marks the job, so that an undo of the first does not take it: only that may change.
-    let first = redis.queues.look("reserve", &queue(), &args).await.expect("first");
-    let second = redis.queues.look("reserve", &queue(), &args).await.expect("second");
+    let first = redis.queues.run_view("reserve", &queue(), &args).await.expect("first");
+    let second = redis.queues.run_view("reserve", &queue(), &args).await.expect("second");
     assert_eq!(without_times(&first), without_times(&second));
     assert_eq!(without_times(&redis.twice("reserve", &args).await), without_times(&first));
     let info = redis.queues.queue(&queue()).await.expect("stats").expect("a queue");
@@ -124,7 +124,11 @@ async fn each_end_of_a_reservation_twice_is_one() {
     let failed = redis.twice("fail", &settle(&redis.reserve().await, &["boom", "0"])).await;
     assert_eq!(without_times(&failed), "done,waiting");
     let held = redis.reserve().await;
-    redis.queues.look("abandon", &queue(), &settle(&held, &["", "0", "0", "0", "-1", ""])).await.expect("abandoned");
+    redis
+        .queues
+        .run_view("abandon", &queue(), &settle(&held, &["", "0", "0", "0", "-1", ""]))
+        .await
+        .expect("abandoned");
     let other = redis.reserve().await;
     assert_eq!(other.job, held.job);
     let lost = redis.twice("complete", &completed(held, "42")).await;
@@ -141,7 +145,7 @@ async fn what_operators_do_twice_is_done_once() {
     let mut one = Args::default();
     one.push("job").push(id.code.as_str());
     redis.reserve().await;
-    let released = redis.queues.look("release", &queue(), &one).await.expect("released");
+    let released = redis.queues.run_view("release", &queue(), &one).await.expect("released");
     assert_eq!(without_times(&released), "released,1,0");
     let again = redis.twice("release", &one).await;
     assert_eq!(without_times(&again), "released,0,0");
@@ -151,7 +155,7 @@ async fn what_operators_do_twice_is_done_once() {
     redis.twice("sweep", &Args::default()).await;
     let mut purge = Args::default();
     purge.push("cancelled").push("").push("").push("").push("").push("");
-    redis.queues.look("purge", &queue(), &purge).await.expect("purged");
+    redis.queues.run_view("purge", &queue(), &purge).await.expect("purged");
     redis.twice("purge", &purge).await;
 }
 

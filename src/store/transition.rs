@@ -9,7 +9,10 @@ use super::{
     redis::read::{Fields, broken, word},
     runner::Runner,
 };
-use crate::job::{QueueName, Tally};
+use crate::{
+    figures::QueueMetrics,
+    job::{QueueName, Tally},
+};
 
 /// The twin of a file in `lua/` that changes something.
 pub(crate) trait Transition {
@@ -19,7 +22,7 @@ pub(crate) trait Transition {
     const SCRIPT: &'static str;
 
     /// What follows when nobody knows what was done.
-    const AFTER_A_FAULT: Effect = Effect::Moved;
+    const EFFECT_OF_FAULT: Effect = Effect::Moved;
 
     /// What the script is called with, as its header says.
     fn args(&self) -> Args;
@@ -27,8 +30,11 @@ pub(crate) trait Transition {
     /// What its reply means.
     fn read(&self, reply: Reply<'_>) -> Result<Self::Outcome, Fault>;
 
-    /// What follows of an outcome on this side.
+    /// What an outcome means for the sweeper and the counters.
     fn effect(&self, outcome: &Self::Outcome) -> Effect;
+
+    /// Records the durations that an outcome carries.
+    fn measure(&self, _outcome: &Self::Outcome, _queue: &QueueName, _metrics: &QueueMetrics) {}
 }
 
 /// What a script said to one item.
@@ -70,7 +76,7 @@ impl Effect {
         if moved { Self::Moved } else { Self::None }
     }
 
-    fn take(self, runner: &Runner, queue: &QueueName) {
+    fn apply(self, runner: &Runner, queue: &QueueName) {
         match self {
             Self::None => {}
             Self::Moved => runner.mark_active(queue),
@@ -87,7 +93,10 @@ pub(crate) fn conclude<T: Transition>(
     runner: &Runner,
     queue: &QueueName,
 ) -> Result<T::Outcome, Fault> {
-    outcome.as_ref().map_or(T::AFTER_A_FAULT, |outcome| call.effect(outcome)).take(runner, queue);
+    if let Ok(outcome) = &outcome {
+        call.measure(outcome, queue, &runner.meter.queues);
+    }
+    outcome.as_ref().map_or(T::EFFECT_OF_FAULT, |outcome| call.effect(outcome)).apply(runner, queue);
     outcome
 }
 
@@ -100,8 +109,8 @@ pub(crate) async fn run<T: Transition>(runner: &Arc<Runner>, queue: &QueueName, 
 }
 
 /// A transition of which calls that arrive together go together.
-pub(crate) trait Grouped: Transition<Outcome: Send> + Send + 'static {
-    const RIDE: Ride;
+pub(crate) trait BatchedTransition: Transition<Outcome: Send> + Send + 'static {
+    const BATCHING: BatchPolicy;
 
     /// How many jobs it may touch.
     fn jobs(&self) -> u32 {
@@ -120,36 +129,36 @@ pub(crate) trait Grouped: Transition<Outcome: Send> + Send + 'static {
     }
 
     /// What it is called with when it goes on behind a place, where it may.
-    fn args_behind(&self, _place: &[u8], _member: &[u8]) -> Args {
+    fn args_after(&self, _place: &[u8], _member: &[u8]) -> Args {
         self.args()
     }
 
     /// What it is called with when too much is overdue for it to wait until all of that is back.
-    fn args_regardless(&self) -> Args {
+    fn args_without_waiting(&self) -> Args {
         self.args()
     }
 
     /// What is said where [`Entry`] lets nobody in.
-    fn turned_away(&self) -> Result<Self::Outcome, Fault> {
+    fn rejected(&self) -> Result<Self::Outcome, Fault> {
         Err(broken("a queue that lets nobody in"))
     }
 }
 
 /// How calls of one kind go together.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Ride {
+pub(crate) struct BatchPolicy {
     /// Most calls of one script.
-    pub(crate) most_calls: usize,
+    pub(crate) max_calls: usize,
     /// Nothing is done for a caller who is gone.
-    pub(crate) is_for_somebody: bool,
-    pub(crate) entry: Entry,
+    pub(crate) skips_abandoned: bool,
+    pub(crate) entry: QueueCheck,
     /// Before the items the reply says what is so for all of them.
     pub(crate) has_shared: bool,
 }
 
 /// What must be so of a queue before anything is sent to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum QueueCheck {
     Open,
     /// The registry is told of it, unless there are as many as may be.
     Registers,
@@ -164,7 +173,7 @@ pub(crate) enum Retry<'r> {
     /// The others have filled the script: in the next one, without end, for each of them serves somebody.
     Again,
     /// Behind this place and member.
-    Behind(&'r [u8], &'r [u8]),
+    After(&'r [u8], &'r [u8]),
     /// When what is overdue is back in its place.
     AfterSweep,
 }

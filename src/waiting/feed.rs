@@ -12,13 +12,13 @@ use futures_util::{
 };
 use tokio::sync::watch;
 
-use super::{Following, TooSlow, Update, Waiting, reads::Turn, tail::PAUSE};
+use super::{Subscriber, TooSlow, Update, Waiting, reads::ReadPermit, tail::RETRY_AFTER};
 use crate::{
     job::{QueueName, limits},
-    store::{Fault, Part, Passage, Position, Queues},
+    store::{EventLimit, EventPage, Fault, Position, Queues},
 };
 
-type Live = Pin<Box<dyn Stream<Item = Result<Update, TooSlow>> + Send>>;
+type LiveUpdates = Pin<Box<dyn Stream<Item = Result<Update, TooSlow>> + Send>>;
 
 /// Entries of the first read of the past: the next takes more or fewer, by how many events were in these.
 const ENTRIES: usize = 8;
@@ -36,13 +36,13 @@ pub struct Feed {
     /// Those of which it cannot be read yet: their servers are away.
     owed: BTreeSet<QueueName>,
     updates: VecDeque<Update>,
-    live: SelectAll<Live>,
+    live: SelectAll<LiveUpdates>,
     /// How many entries of the past the next read takes.
     entries: usize,
     /// A turn to read the past that is waited for, one that is held, and one whose events are on their way out.
-    asked: Option<Pin<Box<dyn Future<Output = Turn> + Send>>>,
-    turn: Option<Turn>,
-    delivers: Option<Turn>,
+    asked: Option<Pin<Box<dyn Future<Output = ReadPermit> + Send>>>,
+    turn: Option<ReadPermit>,
+    delivers: Option<ReadPermit>,
 }
 
 impl Waiting {
@@ -54,7 +54,7 @@ impl Waiting {
         let mut feed = Feed::new(self.clone(), who);
         // Followed first, so that nothing falls between the past and the present.
         let started = from.iter().map(|(position, queue)| (queue, self.start(*position, queue)));
-        let (there, away) = self.inner.queues.of_each(started).await?;
+        let (there, away) = self.inner.queues.ask_each(started).await?;
         let resumes: BTreeSet<_> = from.iter().filter(|(at, _)| at.is_some()).map(|(_, queue)| queue.clone()).collect();
         if let (true, Some((_, fault))) = (there.is_empty(), away.first()) {
             return Err(fault.clone());
@@ -85,7 +85,7 @@ impl Waiting {
     }
 
     /// What happens from now on, and where that begins.
-    async fn start(&self, from: Option<Position>, queue: &QueueName) -> Result<(Following, Position), Fault> {
+    async fn start(&self, from: Option<Position>, queue: &QueueName) -> Result<(Subscriber, Position), Fault> {
         let following = self.follow(queue).await?;
         // Asked in any case: somebody else's tail of it may not know yet that its node is away.
         let last = self.inner.queues.last_event(queue).await?;
@@ -97,7 +97,7 @@ impl Waiting {
 async fn back(queues: Queues, queue: QueueName, mut begun: watch::Receiver<bool>) -> Result<Update, TooSlow> {
     begun.wait_for(|begun| *begun).await.map_err(|_| TooSlow)?;
     while queues.last_event(&queue).await.is_err() {
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_AFTER).await;
     }
     Ok(Update::Back(queue))
 }
@@ -109,8 +109,8 @@ impl Feed {
         Self { waiting, who, positions, behind, unfollowed, owed, updates, live, entries, asked, turn, delivers }
     }
 
-    fn follow(&mut self, following: Following) {
-        let next = |mut following: Following| async move { Some((following.next().await, following)) };
+    fn follow(&mut self, following: Subscriber) {
+        let next = |mut following: Subscriber| async move { Some((following.next().await, following)) };
         self.live.push(Box::pin(stream::unfold(following, next)));
     }
 
@@ -161,11 +161,11 @@ impl Feed {
     /// A part of the past of the last queue that is behind. Nothing has changed when this is dropped before its end.
     async fn read_on(&mut self, queue: QueueName) -> Result<(), Fault> {
         let queues = &self.waiting.inner.queues;
-        let part = Part { entries: self.entries, events: limits::CATCH_UP_EVENTS };
+        let part = EventLimit { entries: self.entries, events: limits::CATCH_UP_EVENTS };
         let mut position = self.positions[&queue];
         let mut passage = queues.events_after(&queue, position, part).await?;
-        let whole = passage.whole;
-        if !whole && passage.events.is_empty() && !passage.more {
+        let complete = passage.complete;
+        if !complete && passage.events.is_empty() && !passage.more {
             // The position is ahead of all there is: Redis came back with less than it had. What is kept may all be new.
             position = Position::default();
             passage = queues.events_after(&queue, position, part).await?;
@@ -178,15 +178,15 @@ impl Feed {
         } else if !passage.more {
             self.behind.pop();
         }
-        if !whole {
+        if !complete {
             self.updates.push_back(Update::Gap(queue.clone()));
         }
         self.takes(queue, position, passage);
         Ok(())
     }
 
-    fn takes(&mut self, queue: QueueName, position: Position, passage: Passage) {
-        let Passage { events, more, reached, .. } = passage;
+    fn takes(&mut self, queue: QueueName, position: Position, passage: EventPage) {
+        let EventPage { events, more, reached, .. } = passage;
         self.entries = match events.len() {
             few if few < limits::CATCH_UP_EVENTS / 2 => (self.entries * 2).min(limits::CATCH_UP_EVENTS),
             all if all < limits::CATCH_UP_EVENTS => self.entries,

@@ -7,83 +7,83 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use tokio::{sync::Mutex as Turns, time::Instant};
+use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 
-use super::reads::Turn;
+use super::reads::ReadPermit;
 use crate::store::Fault;
 
 /// What is looked at now, by whomever.
-pub(super) struct Looks<K, T>(Mutex<HashMap<K, Arc<Last<T>>>>);
+pub(super) struct SharedReadCache<K, T>(Mutex<HashMap<K, Arc<LastRead<T>>>>);
 
 /// Held while somebody looks: the others wait for what is seen.
-type Last<T> = Turns<Option<Look<T>>>;
+type LastRead<T> = AsyncMutex<Option<ReadResult<T>>>;
 
 /// Why a read came to nothing.
 #[derive(Debug, Clone)]
-pub enum Refused {
+pub enum ReadRefused {
     /// Too much is read already.
     Busy,
     Fault(Fault),
 }
 
 /// What was seen, and when that look began. A fault counts as seen when it was found: nobody tries again who has waited for it.
-pub(super) struct Look<T> {
+pub(super) struct ReadResult<T> {
     pub(super) begun: Instant,
-    pub(super) seen: Result<Arc<T>, Refused>,
+    pub(super) seen: Result<Arc<T>, ReadRefused>,
     /// The room that it takes, as long as somebody uses it.
-    _room: Option<Turn>,
+    _room: Option<ReadPermit>,
 }
 
 /// The place of one who looks at something.
-pub(super) struct Place<'l, K: Eq + Hash, T> {
-    looks: &'l Looks<K, T>,
+pub(super) struct CacheEntry<'l, K: Eq + Hash, T> {
+    looks: &'l SharedReadCache<K, T>,
     key: K,
-    last: Option<Arc<Last<T>>>,
+    last: Option<Arc<LastRead<T>>>,
 }
 
-impl From<Fault> for Refused {
+impl From<Fault> for ReadRefused {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
     }
 }
 
-impl<T> Look<T> {
-    pub(super) fn at(begun: Instant, what: T, room: Turn) -> Self {
+impl<T> ReadResult<T> {
+    pub(super) fn at(begun: Instant, what: T, room: ReadPermit) -> Self {
         Self { begun, seen: Ok(Arc::new(what)), _room: Some(room) }
     }
 
-    pub(super) fn refused(why: impl Into<Refused>) -> Self {
+    pub(super) fn refused(why: impl Into<ReadRefused>) -> Self {
         Self { begun: Instant::now(), seen: Err(why.into()), _room: None }
     }
 }
 
-impl<K, T> Default for Looks<K, T> {
+impl<K, T> Default for SharedReadCache<K, T> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<K: Eq + Hash + Clone, T> Looks<K, T> {
-    pub(super) fn of(&self, key: K) -> Place<'_, K, T> {
+impl<K: Eq + Hash + Clone, T> SharedReadCache<K, T> {
+    pub(super) fn of(&self, key: K) -> CacheEntry<'_, K, T> {
         let last = self.all().entry(key.clone()).or_default().clone();
-        Place { looks: self, key, last: Some(last) }
+        CacheEntry { looks: self, key, last: Some(last) }
     }
 }
 
-impl<K, T> Looks<K, T> {
-    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<Last<T>>>> {
+impl<K, T> SharedReadCache<K, T> {
+    fn all(&self) -> MutexGuard<'_, HashMap<K, Arc<LastRead<T>>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K: Eq + Hash, T> Place<'_, K, T> {
+impl<K: Eq + Hash, T> CacheEntry<'_, K, T> {
     /// What a look has seen that began no earlier than this, and when it began; if there is none yet, one is made.
     pub(super) async fn since(
         &self,
         since: Instant,
-        look: impl Future<Output = Look<T>>,
-    ) -> (Instant, Result<Arc<T>, Refused>) {
-        let Some(last) = &self.last else { return (since, Err(Refused::Busy)) };
+        look: impl Future<Output = ReadResult<T>>,
+    ) -> (Instant, Result<Arc<T>, ReadRefused>) {
+        let Some(last) = &self.last else { return (since, Err(ReadRefused::Busy)) };
         let mut last = last.lock().await;
         if let Some(look) = last.as_ref().filter(|look| look.begun >= since) {
             return (look.begun, look.seen.clone());
@@ -97,7 +97,7 @@ impl<K: Eq + Hash, T> Place<'_, K, T> {
     }
 }
 
-impl<K: Eq + Hash, T> Drop for Place<'_, K, T> {
+impl<K: Eq + Hash, T> Drop for CacheEntry<'_, K, T> {
     fn drop(&mut self) {
         let mut all = self.looks.all();
         self.last = None;
@@ -118,12 +118,12 @@ mod tests {
 
     #[tokio::test]
     async fn waiters_for_one_thing_share_a_look() {
-        let (looks, made) = (Looks::<&str, u32>::default(), AtomicU32::new(0));
+        let (looks, made) = (SharedReadCache::<&str, u32>::default(), AtomicU32::new(0));
         let look = async || {
             let begun = Instant::now();
             tokio::time::sleep(Duration::from_millis(20)).await;
             let seen = Ok(Arc::new(made.fetch_add(1, Ordering::Relaxed)));
-            Look { begun, seen, _room: None }
+            ReadResult { begun, seen, _room: None }
         };
         let before = Instant::now();
         let see = async |since: Instant| looks.of("list").since(since, look()).await.1.expect("seen");
@@ -137,12 +137,12 @@ mod tests {
 
     #[tokio::test]
     async fn waiters_for_a_look_that_fails_take_its_fault() {
-        let looks = Looks::<&str, u32>::default();
+        let looks = SharedReadCache::<&str, u32>::default();
         let made = AtomicU32::new(0);
         let look = async || {
             made.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(20)).await;
-            Look::refused(Refused::Busy)
+            ReadResult::refused(ReadRefused::Busy)
         };
         let see = async |since: Instant| looks.of("list").since(since, look()).await.1;
         let seen = futures_util::future::join_all((0..20).map(|_| see(Instant::now()))).await;

@@ -16,16 +16,16 @@ use crate::job::limits;
 
 /// Reads of one kind; a cheap handle.
 #[derive(Clone)]
-pub struct Reads(Arc<Shared>);
+pub struct Reads(Arc<SharedReads>);
 
-struct Shared {
-    bounds: Bounds,
-    state: Mutex<State>,
+struct SharedReads {
+    bounds: ReadBounds,
+    state: Mutex<ReadsState>,
 }
 
 /// How much is read at once.
 #[derive(Debug, Clone, Copy)]
-pub struct Bounds {
+pub struct ReadBounds {
     pub at_once: usize,
     pub of_caller: usize,
     /// A turn ends after so long, whether or not its holder has given it back.
@@ -37,47 +37,47 @@ pub struct Bounds {
 }
 
 #[derive(Default)]
-struct State {
-    taken: Taken,
-    callers: HashMap<Arc<str>, Calls>,
+struct ReadsState {
+    taken: ReadUsage,
+    callers: HashMap<Arc<str>, CallerReads>,
     /// The callers who wait, in their turn.
     line: VecDeque<Arc<str>>,
 }
 
 /// Reads that are being done, and bytes of answers that are in memory.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-struct Taken {
+struct ReadUsage {
     reads: usize,
     bytes: usize,
 }
 
 /// Of one caller.
 #[derive(Default)]
-struct Calls {
-    taken: Taken,
-    waiting: VecDeque<oneshot::Sender<Turn>>,
+struct CallerReads {
+    taken: ReadUsage,
+    waiting: VecDeque<oneshot::Sender<ReadPermit>>,
 }
 
 /// The right to read now, and then the room that the answer takes; given back when it is dropped.
-pub struct Turn(Arc<Mutex<Option<Permit>>>);
+pub struct ReadPermit(Arc<Mutex<Option<HeldPermit>>>);
 
-struct Permit {
+struct HeldPermit {
     reads: Reads,
     who: Arc<str>,
-    taken: Taken,
+    taken: ReadUsage,
 }
 
 /// There was no turn in time.
 #[derive(Debug)]
-pub struct Busy;
+pub struct TooManyReads;
 
 impl Reads {
-    pub fn new(bounds: Bounds) -> Self {
-        Self(Arc::new(Shared { bounds, state: Mutex::default() }))
+    pub fn new(bounds: ReadBounds) -> Self {
+        Self(Arc::new(SharedReads { bounds, state: Mutex::default() }))
     }
 
     /// Waits for a turn, however long that takes.
-    pub async fn enter(&self, who: &Arc<str>) -> Turn {
+    pub async fn enter(&self, who: &Arc<str>) -> ReadPermit {
         loop {
             match self.ask(who, usize::MAX) {
                 Ok(Ok(turn)) => return turn,
@@ -86,7 +86,7 @@ impl Reads {
                         return turn;
                     }
                 }
-                Err(Busy) => {}
+                Err(TooManyReads) => {}
             }
         }
     }
@@ -95,20 +95,24 @@ impl Reads {
     ///
     /// # Errors
     /// When there is none in that time, or too many calls of this caller wait already.
-    pub async fn enter_soon(&self, who: &Arc<str>) -> Result<Turn, Busy> {
+    pub async fn enter_soon(&self, who: &Arc<str>) -> Result<ReadPermit, TooManyReads> {
         match self.ask(who, limits::READS_WAITING)? {
             Ok(turn) => Ok(turn),
             Err(granted) => {
                 let in_time = time::timeout(Duration::from_millis(limits::READ_WAIT_MS), granted).await;
-                in_time.ok().and_then(Result::ok).ok_or(Busy)
+                in_time.ok().and_then(Result::ok).ok_or(TooManyReads)
             }
         }
     }
 
     /// A turn at once, or where one will be handed over.
-    fn ask(&self, who: &Arc<str>, most: usize) -> Result<Result<Turn, oneshot::Receiver<Turn>>, Busy> {
+    fn ask(
+        &self,
+        who: &Arc<str>,
+        most: usize,
+    ) -> Result<Result<ReadPermit, oneshot::Receiver<ReadPermit>>, TooManyReads> {
         let mut state = self.state();
-        let State { taken, callers, line } = &mut *state;
+        let ReadsState { taken, callers, line } = &mut *state;
         let calls = callers.entry(who.clone()).or_default();
         if calls.waiting.is_empty() && self.0.bounds.allow(taken, &calls.taken) {
             self.0.bounds.take(taken, &mut calls.taken);
@@ -119,7 +123,7 @@ impl Reads {
             calls.waiting.retain(|waiter| !waiter.is_closed());
         }
         if calls.waiting.len() >= most {
-            return Err(Busy);
+            return Err(TooManyReads);
         }
         let (sender, granted) = oneshot::channel();
         let is_first = calls.waiting.is_empty();
@@ -130,20 +134,20 @@ impl Reads {
         Ok(Err(granted))
     }
 
-    fn turn(&self, who: Arc<str>) -> Turn {
-        let taken = Taken { reads: 1, bytes: self.0.bounds.bytes_of_read };
-        let held = Arc::new(Mutex::new(Some(Permit { reads: self.clone(), who, taken })));
+    fn turn(&self, who: Arc<str>) -> ReadPermit {
+        let taken = ReadUsage { reads: 1, bytes: self.0.bounds.bytes_of_read };
+        let held = Arc::new(Mutex::new(Some(HeldPermit { reads: self.clone(), who, taken })));
         if let Some(longest) = self.0.bounds.longest {
             let lent = Arc::downgrade(&held);
             tokio::spawn(async move {
                 time::sleep(longest).await;
-                lent.upgrade().map(Turn).map(drop)
+                lent.upgrade().map(ReadPermit).map(drop)
             });
         }
-        Turn(held)
+        ReadPermit(held)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ReadsState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -158,7 +162,7 @@ impl Reads {
     }
 }
 
-impl Bounds {
+impl ReadBounds {
     pub(super) const PAGES: Self = Self {
         at_once: limits::READS,
         of_caller: limits::READS_OF_CALLER,
@@ -187,14 +191,14 @@ impl Bounds {
         bytes_of_read: 0,
     };
 
-    fn allow(&self, all: &Taken, own: &Taken) -> bool {
+    fn allow(&self, all: &ReadUsage, own: &ReadUsage) -> bool {
         all.reads < self.at_once
             && own.reads < self.of_caller
             && all.bytes + self.bytes_of_read <= self.bytes
             && own.bytes + self.bytes_of_read <= self.bytes_of_caller
     }
 
-    fn take(&self, all: &mut Taken, own: &mut Taken) {
+    fn take(&self, all: &mut ReadUsage, own: &mut ReadUsage) {
         for taken in [all, own] {
             taken.reads += 1;
             taken.bytes += self.bytes_of_read;
@@ -202,9 +206,9 @@ impl Bounds {
     }
 }
 
-impl State {
+impl ReadsState {
     /// The next who waits and may go in: what that takes is counted.
-    fn next(&mut self, bounds: &Bounds) -> Option<(Arc<str>, oneshot::Sender<Turn>)> {
+    fn next(&mut self, bounds: &ReadBounds) -> Option<(Arc<str>, oneshot::Sender<ReadPermit>)> {
         for _ in 0..self.line.len() {
             let who = self.line.pop_front()?;
             let Some(calls) = self.callers.get_mut(&who) else { continue };
@@ -217,7 +221,7 @@ impl State {
             }
             if !calls.waiting.is_empty() {
                 self.line.push_back(who.clone());
-            } else if calls.taken == Taken::default() {
+            } else if calls.taken == ReadUsage::default() {
                 self.callers.remove(&who);
             }
             if let Some(waiter) = waiter {
@@ -228,20 +232,20 @@ impl State {
     }
 
     /// So much less is taken.
-    fn give_back(&mut self, who: &Arc<str>, less: Taken) {
+    fn give_back(&mut self, who: &Arc<str>, less: ReadUsage) {
         let own = self.callers.get_mut(who);
         let (own, is_alone) = own.map_or((None, false), |calls| (Some(&mut calls.taken), calls.waiting.is_empty()));
         for taken in [Some(&mut self.taken), own].into_iter().flatten() {
             taken.reads -= less.reads;
             taken.bytes -= less.bytes;
         }
-        if is_alone && self.callers.get(who).is_some_and(|calls| calls.taken == Taken::default()) {
+        if is_alone && self.callers.get(who).is_some_and(|calls| calls.taken == ReadUsage::default()) {
             self.callers.remove(who);
         }
     }
 }
 
-impl Turn {
+impl ReadPermit {
     /// The read is done, and its answer takes so many bytes from now on. A small one costs nothing.
     pub fn is_over(&self, bytes: usize) {
         let bytes = if bytes <= limits::SMALL_ANSWER { 0 } else { bytes };
@@ -250,7 +254,7 @@ impl Turn {
         let (reads, who) = (permit.reads.clone(), permit.who.clone());
         {
             let mut state = reads.state();
-            let more = Taken { reads: 0, bytes };
+            let more = ReadUsage { reads: 0, bytes };
             state.taken.bytes += more.bytes;
             if let Some(calls) = state.callers.get_mut(&who) {
                 calls.taken.bytes += more.bytes;
@@ -262,10 +266,10 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for ReadPermit {
     fn drop(&mut self) {
         let permit = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Permit { reads, who, taken }) = permit {
+        if let Some(HeldPermit { reads, who, taken }) = permit {
             reads.state().give_back(&who, taken);
             reads.hand_on();
         }

@@ -12,36 +12,36 @@ use std::{
 
 use tokio::{sync::Notify, time::Instant};
 
-use self::state::{Bell, Line, State, Waiter, sorted};
+use self::state::{TableState, WaitQueue, Waiter, Waker, sorted};
 use crate::{
     job::{Name, QueueName, chance::between},
     store::{Fault, ReserveOutcome, Snapshot},
 };
 
 /// How long a line rests after Redis did not answer, or refused a write: between these.
-const REST_MS: [u64; 2] = [250, 500];
+const REST_RANGE_MS: [u64; 2] = [250, 500];
 
 #[derive(Default)]
-pub(super) struct Table(Mutex<State>);
+pub(super) struct Table(Mutex<TableState>);
 
 /// Somebody who waits, and for what.
 #[derive(Debug)]
-pub struct Waits {
+pub struct WaitInfo {
     pub worker: Option<Name>,
     pub queues: Vec<QueueName>,
     pub waited: Duration,
 }
 
 /// Somebody's seat in the table; dropped when they leave.
-pub(super) struct Seat<'t> {
+pub(super) struct Registration<'t> {
     table: &'t Table,
     number: u64,
-    bell: Arc<Bell>,
+    waker: Arc<Waker>,
     served: AtomicBool,
 }
 
 impl Table {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TableState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -51,12 +51,12 @@ impl Table {
     }
 
     /// Those who wait for one of the queues that somebody sees, the longest first: so many of them, and how many there are.
-    pub(super) fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<Waits>, usize) {
+    pub(super) fn waiters(&self, most: usize, sees: impl Fn(&QueueName) -> bool) -> (Vec<WaitInfo>, usize) {
         let state = self.state();
         let seen = state.waiters.iter().filter(|(_, waiter)| waiter.queues.iter().any(&sees));
         let mut seen: Vec<_> = seen.collect();
         seen.sort_unstable_by_key(|(number, _)| **number);
-        let waits = |(_, waiter): &(&u64, &Waiter)| Waits {
+        let waits = |(_, waiter): &(&u64, &Waiter)| WaitInfo {
             worker: waiter.worker.clone(),
             queues: waiter.queues.iter().filter(|queue| sees(queue)).cloned().collect(),
             waited: waiter.since.elapsed(),
@@ -66,29 +66,29 @@ impl Table {
 
     /// Awake at first: who enters looks before they sleep. With the seat come those queues that nobody watches yet. All at
     /// once, for a watch may go at any moment in which nobody is in its line.
-    pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Seat<'_>, Vec<QueueName>) {
+    pub(super) fn enter(&self, queues: &[QueueName], worker: Option<&Name>) -> (Registration<'_>, Vec<QueueName>) {
         let mut state = self.state();
         state.next += 1;
-        let (number, bell, queues) = (state.next, Arc::new(Bell::default()), Arc::<[QueueName]>::from(queues));
+        let (number, bell, queues) = (state.next, Arc::new(Waker::default()), Arc::<[QueueName]>::from(queues));
         let mut unwatched = Vec::new();
         for queue in queues.iter() {
             let line = state.lines.entry(queue.clone()).or_insert_with(|| {
                 unwatched.push(queue.clone());
-                Line::default()
+                WaitQueue::default()
             });
             line.awake.insert(number);
         }
         if let Some(worker) = worker {
             let older = state.workers.insert((worker.clone(), sorted(&queues)), number);
             if let Some(older) = older.and_then(|older| state.waiters.get(&older)) {
-                older.bell.replaced.store(true, Ordering::Release);
-                older.bell.rung.notify_one();
+                older.waker.replaced.store(true, Ordering::Release);
+                older.waker.woken.notify_one();
             }
         }
         state
             .waiters
-            .insert(number, Waiter { bell: bell.clone(), queues, worker: worker.cloned(), since: Instant::now() });
-        (Seat { table: self, number, bell, served: AtomicBool::new(false) }, unwatched)
+            .insert(number, Waiter { waker: bell.clone(), queues, worker: worker.cloned(), since: Instant::now() });
+        (Registration { table: self, number, waker: bell, served: AtomicBool::new(false) }, unwatched)
     }
 
     /// Wakes as many as there are jobs, those first who wait longest. Who is awake looks once more before they sleep.
@@ -100,7 +100,7 @@ impl Table {
         let awake = line.awake.iter().filter(|_| jobs > 0);
         let chosen: Vec<u64> = line.asleep.iter().take(jobs).chain(awake).copied().collect();
         for number in chosen {
-            state.rouse(number);
+            state.wake(number);
         }
     }
 
@@ -117,10 +117,10 @@ impl Table {
     }
 
     /// What has the queue's watch look, and what says that nobody is there any more.
-    pub(super) fn bells_of(&self, queue: &QueueName) -> (Arc<Notify>, Arc<Notify>) {
+    pub(super) fn notifies_of(&self, queue: &QueueName) -> (Arc<Notify>, Arc<Notify>) {
         let mut state = self.state();
         let line = state.lines.entry(queue.clone()).or_default();
-        (line.tick.clone(), line.left.clone())
+        (line.tick.clone(), line.empty.clone())
     }
 
     /// What the watch saw. One of the unanswered tries for all of them, if there are any; it answers whether.
@@ -131,7 +131,7 @@ impl Table {
         let tries = first.filter(|_| snapshot.is_ok() && line.rest().is_none());
         line.seen = Some((Instant::now(), snapshot));
         if let Some(number) = tries {
-            state.rouse(number);
+            state.wake(number);
         }
         first.is_some()
     }
@@ -150,13 +150,13 @@ impl Table {
     }
 
     pub(super) fn is_deserted(&self, queue: &QueueName) -> bool {
-        self.state().lines.get(queue).is_none_or(Line::is_deserted)
+        self.state().lines.get(queue).is_none_or(WaitQueue::is_deserted)
     }
 
     /// Takes the line away if nobody has come meanwhile.
     pub(super) fn close_line(&self, queue: &QueueName) -> bool {
         let mut state = self.state();
-        let deserted = state.lines.get(queue).is_none_or(Line::is_deserted);
+        let deserted = state.lines.get(queue).is_none_or(WaitQueue::is_deserted);
         if deserted {
             state.lines.remove(queue);
         }
@@ -164,11 +164,11 @@ impl Table {
     }
 }
 
-impl Seat<'_> {
+impl Registration<'_> {
     /// Until somebody rings. A bell that rang since the last look has it over at once.
     pub(super) async fn sleep(&self) {
         self.table.state().shift(self.number, |line| (&mut line.awake, &mut line.asleep));
-        self.bell.rung.notified().await;
+        self.waker.woken.notified().await;
         self.table.state().shift(self.number, |line| (&mut line.asleep, &mut line.awake));
     }
 
@@ -176,16 +176,16 @@ impl Seat<'_> {
     pub(super) fn pass_on(&self) {
         let mut state = self.table.state();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
-        state.rouse_next(&queues, self.number);
+        state.wake_next(&queues, self.number);
     }
 
     pub(super) fn is_replaced(&self) -> bool {
-        self.bell.replaced.load(Ordering::Acquire)
+        self.waker.replaced.load(Ordering::Acquire)
     }
 
     /// Redis did not answer, or refused. After a rest somebody looks again, and when Redis is well this one does.
     pub(super) fn mark_unanswered(&self) {
-        let rests_until = Some(Instant::now() + Duration::from_millis(between(REST_MS[0], REST_MS[1])));
+        let rests_until = Some(Instant::now() + Duration::from_millis(between(REST_RANGE_MS[0], REST_RANGE_MS[1])));
         let mut state = self.table.state();
         let Some(queues) = state.waiters.get(&self.number).map(|waiter| waiter.queues.clone()) else { return };
         for queue in queues.iter() {
@@ -207,7 +207,7 @@ impl Seat<'_> {
             line.unanswered.remove(&self.number);
             if queues.len() == 1 {
                 let all = std::mem::take(&mut line.unanswered);
-                all.into_iter().for_each(|number| state.rouse(number));
+                all.into_iter().for_each(|number| state.wake(number));
             }
         }
     }
@@ -219,7 +219,7 @@ impl Seat<'_> {
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for Registration<'_> {
     fn drop(&mut self) {
         let mut state = self.table.state();
         let Some(waiter) = state.waiters.remove(&self.number) else { return };
@@ -239,13 +239,13 @@ impl Drop for Seat<'_> {
                 }
                 was_awake |= line.awake.remove(&self.number);
                 if line.is_deserted() {
-                    line.left.notify_one();
+                    line.empty.notify_one();
                 }
             }
         }
         // Woken for a job and gone without it: the next one is to look.
         if was_awake && !self.served.load(Ordering::Relaxed) {
-            state.rouse_next(&waiter.queues, 0);
+            state.wake_next(&waiter.queues, 0);
         }
     }
 }

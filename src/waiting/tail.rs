@@ -11,21 +11,21 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Inner, Waiting};
+use super::{Waiting, WaitingState};
 use crate::{
     job::{
         QueueName,
         budget::{ANSWER, LINGER, TICK},
     },
-    store::{Applied, Event, Fault, Part, Position},
+    store::{Applied, Event, EventLimit, Fault, Position},
 };
 
 /// Who is further behind than this does not catch up.
-const KEPT: usize = 4_096;
+const BUFFER: usize = 4_096;
 /// Until a look that failed is tried again.
-pub(super) const PAUSE: Duration = Duration::from_millis(250);
+pub(super) const RETRY_AFTER: Duration = Duration::from_millis(250);
 /// What happens together is looked at together.
-const BREATH: Duration = Duration::from_millis(5);
+const COALESCE: Duration = Duration::from_millis(5);
 
 #[derive(Default)]
 pub(super) struct Tails(Mutex<HashMap<QueueName, Arc<Tail>>>);
@@ -36,11 +36,11 @@ struct Tail {
     /// It knows where the stream ended when it began.
     begun: watch::Sender<bool>,
     /// When it last told of anything: whoever looks later sees that.
-    told: Mutex<Option<Instant>>,
+    last_update: Mutex<Option<Instant>>,
 }
 
 /// What happens in a queue from now on.
-pub struct Following {
+pub struct Subscriber {
     updates: broadcast::Receiver<Update>,
     tail: Arc<Tail>,
 }
@@ -61,7 +61,7 @@ pub enum Update {
 #[derive(Debug)]
 pub struct TooSlow;
 
-impl Following {
+impl Subscriber {
     /// The next event.
     ///
     /// # Errors
@@ -72,21 +72,21 @@ impl Following {
 
     /// Until something happens that matters, and answers since when a look sees it. What happened with it is passed over:
     /// one look sees it all.
-    pub(super) async fn something(&mut self, matters: impl Fn(&Event) -> bool) -> Instant {
+    pub(super) async fn next_relevant(&mut self, matters: impl Fn(&Event) -> bool) -> Instant {
         while self.next().await.is_ok_and(|update| matches!(update, Update::Event(event) if !matters(&event))) {}
-        tokio::time::sleep(BREATH).await;
+        tokio::time::sleep(COALESCE).await;
         self.updates = self.updates.resubscribe();
-        self.tail.told().unwrap_or_else(Instant::now)
+        self.tail.last_update().unwrap_or_else(Instant::now)
     }
 }
 
 impl Tail {
-    fn told(&self) -> Option<Instant> {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last_update(&self) -> Option<Instant> {
+        *self.last_update.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tells(&self) {
-        *self.told.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    fn mark_updated(&self) {
+        *self.last_update.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 }
 
@@ -113,40 +113,40 @@ impl Waiting {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn follow(&self, queue: &QueueName) -> Result<Following, Fault> {
-        let (following, mut begun) = self.join_tail(queue);
-        let in_time = tokio::time::timeout(ANSWER, begun.wait_for(|begun| *begun)).await;
+    pub async fn follow(&self, queue: &QueueName) -> Result<Subscriber, Fault> {
+        let (following, mut ready) = self.join_tail(queue);
+        let in_time = tokio::time::timeout(ANSWER, ready.wait_for(|begun| *begun)).await;
         match in_time {
             Ok(Ok(_)) => Ok(following),
             _ => Err(Fault::Unavailable { applied: Applied::No, why: "the events cannot be read".to_owned() }),
         }
     }
 
-    pub(super) fn join_tail(&self, queue: &QueueName) -> (Following, watch::Receiver<bool>) {
+    pub(super) fn join_tail(&self, queue: &QueueName) -> (Subscriber, watch::Receiver<bool>) {
         let mut tails = self.inner.tails.0.lock().unwrap_or_else(PoisonError::into_inner);
         let tail = tails.entry(queue.clone()).or_insert_with(|| {
             let tail = Arc::new(Tail {
-                updates: broadcast::Sender::new(KEPT),
+                updates: broadcast::Sender::new(BUFFER),
                 news: Notify::new(),
                 begun: watch::Sender::new(false),
-                told: Mutex::default(),
+                last_update: Mutex::default(),
             });
             self.inner.wanted.add(queue);
             let (inner, tail_of, queue) = (self.inner.clone(), tail.clone(), queue.clone());
             self.inner.watches.spawn(async move { read(&inner, &tail_of, queue).await });
             tail
         });
-        (Following { updates: tail.updates.subscribe(), tail: tail.clone() }, tail.begun.subscribe())
+        (Subscriber { updates: tail.updates.subscribe(), tail: tail.clone() }, tail.begun.subscribe())
     }
 }
 
 /// Reads on until nobody has listened for a while.
-async fn read(inner: &Arc<Inner>, tail: &Tail, queue: QueueName) {
+async fn read(inner: &Arc<WaitingState>, tail: &Tail, queue: QueueName) {
     let (mut last, mut deserted) = (None, None);
     loop {
         let pause = match catch_up(inner, tail, &queue, &mut last).await {
             Ok(()) => TICK,
-            Err(_) => PAUSE,
+            Err(_) => RETRY_AFTER,
         };
         tokio::select! {
             () = tail.news.notified() => {}
@@ -162,7 +162,12 @@ async fn read(inner: &Arc<Inner>, tail: &Tail, queue: QueueName) {
     inner.wanted.remove(&queue);
 }
 
-async fn catch_up(inner: &Inner, tail: &Tail, queue: &QueueName, last: &mut Option<Position>) -> Result<(), Fault> {
+async fn catch_up(
+    inner: &WaitingState,
+    tail: &Tail,
+    queue: &QueueName,
+    last: &mut Option<Position>,
+) -> Result<(), Fault> {
     let mut position = match *last {
         Some(position) => position,
         None => inner.queues.last_event(queue).await?,
@@ -170,11 +175,11 @@ async fn catch_up(inner: &Inner, tail: &Tail, queue: &QueueName, last: &mut Opti
     *last = Some(position);
     tail.begun.send_replace(true);
     loop {
-        let passage = inner.queues.events_after(queue, position, Part::LARGE).await?;
-        if !passage.whole || !passage.events.is_empty() {
-            tail.tells();
+        let passage = inner.queues.events_after(queue, position, EventLimit::LARGE).await?;
+        if !passage.complete || !passage.events.is_empty() {
+            tail.mark_updated();
         }
-        if !passage.whole {
+        if !passage.complete {
             if passage.events.is_empty() {
                 // Ahead of all there is: it goes on from here, and whoever listens looks for themselves at what is kept.
                 position = inner.queues.last_event(queue).await?;

@@ -13,9 +13,9 @@ const MOST: usize = 1_000;
 /// How often each list of queues was asked for. Each counts for itself: of two that share a counter and take turns, each
 /// would meet every second queue alone.
 #[derive(Default)]
-pub(super) struct Turns(Mutex<HashMap<Vec<QueueName>, usize>>);
+pub(super) struct QueueRotation(Mutex<HashMap<Vec<QueueName>, usize>>);
 
-impl Turns {
+impl QueueRotation {
     /// The same queues in the same order round, behind another one each time.
     pub(super) fn next(&self, mut queues: Vec<QueueName>) -> Vec<QueueName> {
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn each_is_the_first_in_its_turn_whoever_asks_for_others_meanwhile() {
-        let turns = Turns::default();
+        let turns = QueueRotation::default();
         for round in 0..3 {
             for first in ["a b c", "b c a", "c a b"] {
                 assert_eq!(turns.next(queues("a b c")), queues(first), "round {round}");

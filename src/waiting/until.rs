@@ -6,9 +6,9 @@ use tokio::time::{self, Instant};
 
 use super::{
     Waiting,
-    looks::{Look, Looks, Refused},
-    reads::{Reads, Turn},
-    tail::{Following, PAUSE},
+    looks::{ReadRefused, ReadResult, SharedReadCache},
+    reads::{ReadPermit, Reads},
+    tail::{RETRY_AFTER, Subscriber},
 };
 use crate::{
     job::{BatchId, Concern, JobId, QueueName, State},
@@ -16,16 +16,16 @@ use crate::{
 };
 
 /// What was seen, and the turn to say it in.
-pub struct Seen<T> {
+pub struct WaitedRead<T> {
     pub what: Arc<T>,
-    pub turn: Turn,
+    pub turn: ReadPermit,
 }
 
 /// What is looked at, and on whose account.
-struct Question<'q, K, T> {
+struct ReadRequest<'q, K, T> {
     queue: &'q QueueName,
     key: K,
-    looks: &'q Looks<K, T>,
+    looks: &'q SharedReadCache<K, T>,
     /// Whose turns a look for all takes, and one that is answered.
     shared: &'q Reads,
     reads: &'q Reads,
@@ -34,17 +34,17 @@ struct Question<'q, K, T> {
 }
 
 /// A reader who goes through a list to its end, and beyond.
-pub struct List {
+pub struct ListWatcher {
     waiting: Waiting,
     queue: QueueName,
     who: Arc<str>,
-    watch: Watch,
+    watch: ReaderState,
 }
 
 /// How one who waits hears of what happens.
 #[derive(Default)]
-struct Watch {
-    following: Option<Following>,
+struct ReaderState {
+    following: Option<Subscriber>,
     /// It wants a look that began no earlier; none if it has seen all that has happened.
     needed: Option<Instant>,
 }
@@ -54,11 +54,16 @@ impl Waiting {
     ///
     /// # Errors
     /// When too much is read already, or Redis is not well at the end.
-    pub async fn job(&self, id: &JobId, wait: Duration, who: &Arc<str>) -> Result<Seen<Option<Job>>, Refused> {
+    pub async fn job(
+        &self,
+        id: &JobId,
+        wait: Duration,
+        who: &Arc<str>,
+    ) -> Result<WaitedRead<Option<Job>>, ReadRefused> {
         let inner = &self.inner;
         let size = |job: &Option<Job>| job.as_ref().map_or(0, size_of);
         let (queue, key, looks) = (&id.queue, id.clone(), &inner.jobs);
-        let question = Question { queue, key, looks, shared: &inner.shared_looks, reads: &inner.looks, who, size };
+        let question = ReadRequest { queue, key, looks, shared: &inner.shared_looks, reads: &inner.looks, who, size };
         let look = || inner.queues.job(id.clone());
         let ended = |job: &Option<Job>| job.as_ref().is_none_or(|job| job.state.is_ended());
         let own = |subject: &Subject| matches!(subject, Subject::Job(job) | Subject::Member(job) if job == id);
@@ -69,10 +74,15 @@ impl Waiting {
     ///
     /// # Errors
     /// When too much is read already, or Redis is not well at the end.
-    pub async fn batch(&self, id: &BatchId, wait: Duration, who: &Arc<str>) -> Result<Seen<Option<Batch>>, Refused> {
+    pub async fn batch(
+        &self,
+        id: &BatchId,
+        wait: Duration,
+        who: &Arc<str>,
+    ) -> Result<WaitedRead<Option<Batch>>, ReadRefused> {
         let inner = &self.inner;
         let (queue, key, looks, size) = (&id.queue, id.clone(), &inner.batches, |_: &_| 0);
-        let question = Question { queue, key, looks, shared: &inner.shared_looks, reads: &inner.looks, who, size };
+        let question = ReadRequest { queue, key, looks, shared: &inner.shared_looks, reads: &inner.looks, who, size };
         let look = || inner.queues.batch(id);
         let over = |batch: &Option<Batch>| batch.as_ref().is_none_or(|batch| batch.state.is_over());
         let own = |subject: &Subject| matches!(subject, Subject::Batch(batch) if batch == id);
@@ -89,15 +99,15 @@ impl Waiting {
         filter: JobFilter,
         wait: Duration,
         who: &Arc<str>,
-    ) -> Result<Seen<JobPage>, Refused> {
+    ) -> Result<WaitedRead<JobPage>, ReadRefused> {
         let question = self.page(queue, &filter, who);
         let look = || self.inner.queues.jobs(queue, filter.clone());
         self.once(&question, wait, look, has_some, matters_to(filter.state)).await
     }
 
     /// A reader's way through a list.
-    pub fn list(&self, queue: QueueName, who: Arc<str>) -> List {
-        List { waiting: self.clone(), queue, who, watch: Watch::default() }
+    pub fn list(&self, queue: QueueName, who: Arc<str>) -> ListWatcher {
+        ListWatcher { waiting: self.clone(), queue, who, watch: ReaderState::default() }
     }
 
     fn page<'q>(
@@ -105,45 +115,45 @@ impl Waiting {
         queue: &'q QueueName,
         filter: &JobFilter,
         who: &'q Arc<str>,
-    ) -> Question<'q, (QueueName, JobFilter), JobPage> {
+    ) -> ReadRequest<'q, (QueueName, JobFilter), JobPage> {
         let size = |page: &JobPage| page.jobs.iter().map(size_of).sum();
         let key = (queue.clone(), filter.clone());
         let inner = &self.inner;
-        Question { queue, key, looks: &inner.lists, shared: &inner.shared_pages, reads: &inner.pages, who, size }
+        ReadRequest { queue, key, looks: &inner.lists, shared: &inner.shared_pages, reads: &inner.pages, who, size }
     }
 
     /// Looks, and waits until it is enough or the time is up, as it is then.
     async fn once<K: Eq + Hash + Clone, T, F: Future<Output = Result<T, Fault>>>(
         &self,
-        question: &Question<'_, K, T>,
+        question: &ReadRequest<'_, K, T>,
         wait: Duration,
         look: impl Fn() -> F,
         enough: impl Fn(&T) -> bool,
         matters: impl Fn(&Event) -> bool,
-    ) -> Result<Seen<T>, Refused> {
-        let Question { reads, who, .. } = question;
+    ) -> Result<WaitedRead<T>, ReadRefused> {
+        let ReadRequest { reads, who, .. } = question;
         if !wait.is_zero() {
-            let mut watch = Watch { needed: Some(Instant::now()), ..Watch::default() };
+            let mut watch = ReaderState { needed: Some(Instant::now()), ..ReaderState::default() };
             if let Some(what) = self.until(question, wait, &mut watch, &look, enough, matters).await? {
                 let turn = reads.enter_soon(who).await.map_err(|busy| self.inner.why(busy))?;
-                return Ok(Seen { what, turn });
+                return Ok(WaitedRead { what, turn });
             }
         }
         let turn = reads.enter_soon(who).await.map_err(|busy| self.inner.why(busy))?;
-        Ok(Seen { what: Arc::new(look().await?), turn })
+        Ok(WaitedRead { what: Arc::new(look().await?), turn })
     }
 
     /// Looks, and looks again when something happened that matters, until it is enough. `None`: the time is up, or the
     /// service ends.
     async fn until<K: Eq + Hash + Clone, T, F: Future<Output = Result<T, Fault>>>(
         &self,
-        question: &Question<'_, K, T>,
+        question: &ReadRequest<'_, K, T>,
         wait: Duration,
-        watch: &mut Watch,
+        watch: &mut ReaderState,
         look: impl Fn() -> F,
         enough: impl Fn(&T) -> bool,
         matters: impl Fn(&Event) -> bool,
-    ) -> Result<Option<Arc<T>>, Refused> {
+    ) -> Result<Option<Arc<T>>, ReadRefused> {
         let deadline = Instant::now() + wait;
         let place = question.looks.of(question.key.clone());
         let mut refused = None;
@@ -168,9 +178,9 @@ impl Waiting {
             }
             let something = async {
                 match (&refused, &mut watch.following) {
-                    (None, Some(following)) => following.something(&matters).await,
+                    (None, Some(following)) => following.next_relevant(&matters).await,
                     _ => {
-                        time::sleep(PAUSE).await;
+                        time::sleep(RETRY_AFTER).await;
                         Instant::now()
                     }
                 }
@@ -186,35 +196,39 @@ impl Waiting {
     /// A look for all who look at the same.
     async fn look<K, T, F: Future<Output = Result<T, Fault>>>(
         &self,
-        question: &Question<'_, K, T>,
+        question: &ReadRequest<'_, K, T>,
         look: impl Fn() -> F,
-    ) -> Look<T> {
+    ) -> ReadResult<T> {
         let turn = match question.shared.enter_soon(question.who).await {
             Ok(turn) => turn,
-            Err(busy) => return Look::refused(self.inner.why(busy)),
+            Err(busy) => return ReadResult::refused(self.inner.why(busy)),
         };
         let begun = Instant::now();
         match look().await {
             Ok(what) => {
                 turn.is_over((question.size)(&what));
-                Look::at(begun, what, turn)
+                ReadResult::at(begun, what, turn)
             }
-            Err(fault) => Look::refused(fault),
+            Err(fault) => ReadResult::refused(fault),
         }
     }
 }
 
-impl List {
+impl ListWatcher {
     /// The next page, if there is one on it before the time is up; without a wait as it is now.
     ///
     /// # Errors
     /// When Redis is not well at the end.
-    pub async fn next(&mut self, filter: &JobFilter, wait: Duration) -> Result<Option<Seen<JobPage>>, Refused> {
+    pub async fn next(
+        &mut self,
+        filter: &JobFilter,
+        wait: Duration,
+    ) -> Result<Option<WaitedRead<JobPage>>, ReadRefused> {
         let Self { waiting, queue, who, watch } = self;
         let (pages, look) = (&waiting.inner.pages, || waiting.inner.queues.jobs(queue, filter.clone()));
         if wait.is_zero() {
             let turn = pages.enter(who).await;
-            return Ok(Some(Seen { what: Arc::new(look().await?), turn }));
+            return Ok(Some(WaitedRead { what: Arc::new(look().await?), turn }));
         }
         if watch.following.is_none() {
             watch.needed = Some(Instant::now());
@@ -227,7 +241,7 @@ impl List {
             // All that has happened until that look is on it: the rest will be heard.
             watch.needed = None;
         }
-        Ok(Some(Seen { what, turn: pages.enter(who).await }))
+        Ok(Some(WaitedRead { what, turn: pages.enter(who).await }))
     }
 }
 

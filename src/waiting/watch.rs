@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
-use super::Inner;
+use super::WaitingState;
 use crate::{
     job::{
         QueueName,
@@ -19,8 +19,8 @@ use crate::{
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Looks until nobody has waited for a while.
-pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
-    let (ticks, left) = inner.table.bells_of(&queue);
+pub(super) async fn watch(inner: &Arc<WaitingState>, queue: QueueName) {
+    let (ticks, left) = inner.table.notifies_of(&queue);
     // A name that is no queue's may be anybody's invention: it is let go of with the last who waits for it.
     let is_known = Box::pin(inner.queues.exists(&queue)).await.unwrap_or(true);
     let mut deserted = None;
@@ -51,7 +51,7 @@ pub(super) async fn watch(inner: &Arc<Inner>, queue: QueueName) {
 }
 
 /// Wakes as many as there are jobs; answers when to look again.
-async fn look(inner: &Arc<Inner>, queue: &QueueName) -> Duration {
+async fn look(inner: &Arc<WaitingState>, queue: &QueueName) -> Duration {
     // Up to a tenth earlier, lest all queues are looked at in one moment.
     let tick = Duration::from_millis(between(TICK.as_millis() as u64 * 9 / 10, TICK.as_millis() as u64));
     let snapshot = inner.queues.snapshot(queue).await;

@@ -15,7 +15,7 @@ fn quoted(text: &str) -> Vec<String> {
 }
 
 /// The words that may stand in the first argument with words of each call of a function:
-/// `event.tell(q, is and 'paused' or 'unpaused', …)`.
+/// `event.add(q, is and 'paused' or 'unpaused', …)`.
 pub fn words_given_to(code: &str, function: &str) -> Vec<String> {
     let calls = code.match_indices(function).filter_map(|(at, _)| {
         let is_whole = code[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_' && c != '.');
@@ -51,6 +51,6 @@ fn arguments(rest: &str) -> Vec<&str> {
 
 #[test]
 fn words_are_found_in_the_calls_of_a_function_alone() {
-    let code = "event.tell(q, 'due')  event.tell(q, is and 'paused' or 'unpaused', f(1, 'x'), 'y') event.tell(q, kind, 'z') my_event.tell('no') event.telling('no')";
-    assert_eq!(words_given_to(code, "event.tell"), ["due", "paused", "unpaused"]);
+    let code = "event.add(q, 'due')  event.add(q, is and 'paused' or 'unpaused', f(1, 'x'), 'y') event.add(q, kind, 'z') my_event.add('no') event.adding('no')";
+    assert_eq!(words_given_to(code, "event.add"), ["due", "paused", "unpaused"]);
 }

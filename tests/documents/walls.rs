@@ -15,7 +15,7 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("bulk", &["client", "config", "job"]),
     ("top", &["client", "config"]),
     ("client", &["config"]),
-    ("service", &["access", "config", "figures", "http", "job", "listen", "store", "sweeper", "waiting"]),
+    ("service", &["access", "config", "figures", "http", "job", "store", "sweeper", "waiting"]),
     ("config", &["access", "job"]),
     ("http", &["access", "figures", "job", "memory", "payload", "store", "waiting"]),
     ("sweeper", &["job", "store"]),
@@ -23,7 +23,6 @@ const GRANTED: &[(&str, &[&str])] = &[
     ("store", &["figures", "job", "payload"]),
     ("payload", &["job"]),
     ("access", &["job"]),
-    ("listen", &[]),
     ("job", &[]),
     ("figures", &[]),
     ("memory", &[]),
@@ -33,12 +32,14 @@ const GRANTED: &[(&str, &[&str])] = &[
 /// The same for the rooms of `store`. What is sideways in a room, one transition using another, is no arrow of these: see below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("upkeep", &["fault", "handle", "keys", "redis", "retention", "script", "transitions"]),
-    ("transitions", &["fault", "handle", "layout", "redis", "runner", "transition"]),
+    ("transitions", &["fault", "handle", "layout", "redis", "reservation", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
     ("several", &["fault", "handle"]),
-    ("handle", &["fault", "keys", "lanes", "layout", "redis", "runner", "script", "transition"]),
-    ("lanes", &["fault", "layout", "redis", "runner", "script", "transition"]),
-    ("layout", &["fault", "redis", "runner", "transition"]),
+    ("handle", &["batcher", "fault", "keys", "redis", "registry", "runner", "script", "transition"]),
+    ("batcher", &["fault", "redis", "registry", "runner", "script", "transition"]),
+    ("registry", &["fault", "redis", "runner"]),
+    ("reservation", &["fault", "redis", "transition"]),
+    ("layout", &["fault", "redis"]),
     ("transition", &["fault", "redis", "runner"]),
     ("runner", &["fault", "keys", "redis", "retention", "script"]),
     ("redis", &["fault", "keys", "script"]),
@@ -55,11 +56,11 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("transitions::create", "transitions::append"),
     ("transitions::reserve", "transitions::undo"),
     ("views::deadlines", "views::inspect"),
-    ("views::history", "views::stats"),
+    ("views::job_history", "views::events"),
     ("views::list", "views::inspect"),
     ("views::locks", "views::inspect"),
+    ("views::queue_history", "views::stats"),
     ("views::recent", "views::events"),
-    ("views::story", "views::events"),
 ];
 
 /// Of what the code of a module must not speak.
@@ -73,7 +74,6 @@ const UNSPOKEN: &[(&str, &[&str])] = &[
     ("access", &["axum::", "redis::", "hyper::", "env::var"]),
     ("config", &["redis::", "axum::", "hyper::"]),
     ("top", &["redis::", "axum::", "SystemTime", "env::var"]),
-    ("listen", &["redis::", "axum::extract", "env::var"]),
 ];
 
 /// The rooms of Lua from the roof down; the files of a room that stands alone do not know each other.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use intray::job::{BatchState, Ending, Kept, Kind, Reason, Role, State, Total};
+use intray::job::{BatchState, Ending, EventKind, InternalTotal, Reason, Role, State, Total};
 use serde_json::Value;
 
 use super::{
@@ -36,14 +36,14 @@ fn the_store_calls_the_scripts_that_there_are() {
 
 #[test]
 fn lua_tells_the_kinds_of_event_that_there_are() {
-    let told = set(lua::words_given_to(&lua::code(), "event.tell"));
-    same("event.tell(…) in lua/", &told, "job::Kind", &set(Kind::ALL.map(Kind::word)));
+    let added = set(lua::words_given_to(&lua::code(), "event.add"));
+    same("event.add(…) in lua/", &added, "job::EventKind", &set(EventKind::ALL.map(EventKind::word)));
 }
 
 #[test]
 fn lua_counts_the_totals_that_there_are() {
     let counted = set(lua::words_given_to(&lua::code(), "total.count"));
-    let known = Total::ALL.map(Total::word).into_iter().chain(Kept::ALL.map(Kept::word));
+    let known = Total::ALL.map(Total::word).into_iter().chain(InternalTotal::ALL.map(InternalTotal::word));
     same("total.count(…) in lua/", &counted, "job::Total and job::Kept", &set(known));
 }
 
@@ -55,7 +55,7 @@ fn the_contract_lists_the_words() {
         ("State/enum", &State::ALL.map(State::word)),
         ("StateCounts/required", &State::ALL.map(State::word)),
         ("BatchState/enum", &BatchState::ALL.map(BatchState::word)),
-        ("EventType/enum", &Kind::ALL.map(Kind::word)),
+        ("EventType/enum", &EventKind::ALL.map(EventKind::word)),
         ("Totals/required", &Total::ALL.map(Total::word)),
         ("Problem/properties/reason/enum", &Ending::ALL.map(Ending::word)),
         ("Me/properties/role/enum", &Role::ALL.map(Role::word)),
@@ -76,7 +76,7 @@ fn the_contract_says_what_each_event_means() {
     let rows = contract.lines().map(str::trim).skip_while(|line| *line != "| type | what happened |").skip(2);
     let cells = rows.take_while(|row| row.starts_with('|')).filter_map(|row| row.split('|').nth(1));
     let explained = set(cells.flat_map(|cell| cell.split('`').skip(1).step_by(2)));
-    same("the table of events in openapi.yaml", &explained, "job::Kind", &set(Kind::ALL.map(Kind::word)));
+    same("the table of events in openapi.yaml", &explained, "job::Kind", &set(EventKind::ALL.map(EventKind::word)));
 }
 
 #[test]

@@ -25,9 +25,9 @@ mod services;
 mod topology;
 mod wire;
 
-#[path = "../model/editing.rs"]
+#[path = "../model/patch_scripts.rs"]
 #[expect(dead_code, reason = "the model asks whether each edit was met")]
-mod editing;
+mod patch_scripts;
 
 /// Redis with a movable clock and the service as a process are the stories' own.
 #[path = "../service/world"]
@@ -61,8 +61,8 @@ mod world {
 
 use std::{fs, path::PathBuf, time::Instant};
 
-use editing::{Edit, NOTHING_IS_PLAIN};
 use load::Options;
+use patch_scripts::{Edit, NO_FAST_PATH};
 use record::History;
 use topology::{Cluster, One, Sentinel};
 
@@ -130,7 +130,7 @@ const FAULTS: [(&str, Edit); 3] = [
 /// The load comes to where they are, and the rules see them, though nothing else is broken.
 #[tokio::test(flavor = "multi_thread")]
 async fn faults_that_are_planted_are_found() {
-    let edits: Vec<_> = FAULTS.iter().map(|(_, edit)| *edit).chain([NOTHING_IS_PLAIN]).collect();
+    let edits: Vec<_> = FAULTS.iter().map(|(_, edit)| *edit).chain([NO_FAST_PATH]).collect();
     let options = Options { seconds: 5, seed: 1, workers: 60, producers: 12, breaks: false };
     let history = load::run(&options, One::start(&edits).await, &file("planted")).await;
     let breaches = check::check(&history);

@@ -13,28 +13,28 @@
 //! | where | what |
 //! |---|---|
 //! | `operations/` | what can happen, one operation a file: how it is drawn, called, and what the model does and answers |
-//! | `chance`, `naming`, `work`, `words` | what they draw from: themes, what they name, what jobs say, a small world |
+//! | `chance`, `naming`, `work`, `fixtures` | what they draw from: themes, references to jobs, options of jobs, fixed values |
 //! | `reference/` | the queue as the contract has it: jobs, reservations and their ends, gates, order, batches, time |
 //! | `walk/` | runs a sequence on both, and compares after each step; recounts what must always be true |
 //! | `real/` | the queue under test, its Redis, and eyes that read what lies there |
-//! | `run`, `smaller` | many walks, and the smallest that fails |
-//! | `planted`, `editing` | faults in the scripts, each of which must be found |
+//! | `run`, `shrink` | many walks, and the smallest that fails |
+//! | `mutants`, `patch_scripts` | faults in the scripts; the model must find each of them |
 //!
 //! When the two differ, the sequence is made as small as it gets and told step by step, with the command that runs it
 //! again. The sequences are drawn and made smaller by proptest; its state machines are not used, as the model has to look
 //! at what the real queue did to go on: secrets and the jitter of a backoff are its own.
 
 mod chance;
-mod editing;
+mod fixtures;
+mod mutants;
 mod naming;
 mod operations;
-mod planted;
+mod patch_scripts;
 mod real;
 mod reference;
 mod run;
-mod smaller;
+mod shrink;
 mod walk;
-mod words;
 mod work;
 
 /// The Redis with a movable clock is the stories' own.
@@ -57,45 +57,44 @@ mod world {
             }
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
-        panic!("it never happened: {what}")
+        panic!("timed out waiting for: {what}")
     }
 }
 
-use editing::{Edit, NOTHING_IS_PLAIN};
-use intray::job::Kind;
+use intray::job::EventKind;
 use operations::Op;
+use patch_scripts::{Edit, NO_FAST_PATH};
 
 #[test]
-fn the_queue_does_what_the_model_says() {
+fn queue_behaves_like_the_model() {
     let plan = run::Plan::from_environment();
     println!("{plan}");
     let met = run::run(&plan).unwrap_or_else(|difference| panic!("{difference}"));
     for (what, times) in &met {
         println!("{times:8} {what}");
     }
-    let events = Kind::ALL.iter().map(|kind| format!("event {}", kind.word()));
+    let events = EventKind::ALL.iter().map(|kind| format!("event {}", kind.word()));
     let wanted = events.chain(Op::must_be_met().into_iter().map(str::to_owned));
     let missed: Vec<_> = wanted.filter(|what| !met.contains_key(what.as_str())).collect();
     assert!(plan.cases < 1_000 || plan.case.is_some() || missed.is_empty(), "never met: {missed:?}");
 }
 
-/// A script looks at no more than so many jobs of the line, and the next goes on behind them: where that is does not
-/// show.
+/// A script looks at a limited number of jobs in line and the next one continues behind them; the limit must not show.
 #[test]
-fn a_short_sighted_queue_is_no_different() {
+fn short_look_ahead_changes_no_outcome() {
     let edits = [
         ("l.looked < line.CANDIDATES then", "l.looked < 3 then"),
         ("math.min(line.CHUNK, line.CANDIDATES - l.looked)", "math.min(2, 3 - l.looked)"),
         ("call.place, call.member, line.CHUNK)", "call.place, call.member, 2)"),
         ("'', '', line.CHUNK)", "'', '', 2)"),
     ];
-    is_no_different("short-sighted", 20, edits);
+    check_patched("short-sighted", 20, edits);
 }
 
-/// A script asks Redis for only so much, and the next goes on with the rest: where a list was cut does not show. But a purge
-/// is whole here: what comes into line by one of its scripts goes by the next, if there is one.
+/// A script makes a limited number of commands and the next one continues; the limit must not show. A purge runs whole here,
+/// because a job that one of its scripts puts into line would be removed by the next.
 #[test]
-fn a_queue_that_does_little_at_a_time_is_no_different() {
+fn small_command_budget_changes_no_outcome() {
     let edits = [
         ("q.calls >= CALLS", "q.calls >= 12"),
         ("q.calls + n <= CALLS", "q.calls + n <= 12"),
@@ -105,22 +104,22 @@ fn a_queue_that_does_little_at_a_time_is_no_different() {
             "if false then\n      step.more = true\n      break",
         ),
     ];
-    is_no_different("a little at a time", 10, edits);
+    check_patched("a little at a time", 10, edits);
 }
 
-/// Of the sequences only a share.
-fn is_no_different(how: &str, share: u64, edits: [(&'static str, &'static str); 4]) {
-    let edits = edits.map(|(from, to)| Edit { from, to }).into_iter().chain([NOTHING_IS_PLAIN]).collect();
+/// Runs a share of the sequences with patched scripts.
+fn check_patched(how: &str, share: u64, edits: [(&'static str, &'static str); 4]) {
+    let edits = edits.map(|(from, to)| Edit { from, to }).into_iter().chain([NO_FAST_PATH]).collect();
     let plan = run::Plan::from_environment();
     let plan = run::Plan { cases: plan.cases / share, is_short_sighted: true, edits, ..plan };
     run::run(&plan).unwrap_or_else(|difference| panic!("{how}: {difference}"));
 }
 
-/// Whatever is done to hundreds of jobs is done in steps, and nobody sees them; but that a reserve of many gives fewer when
-/// it has met many that it could not give, so here it does not.
+/// Operations on hundreds of jobs run in steps, which must not show. A reserve of many jobs would give fewer after many that it
+/// could not give, so its budget is off here.
 #[test]
-fn large_batches_are_no_different() {
-    let edits = vec![Edit { from: "return write.is_spent(q) or q.hand.read >= BODIES", to: "return false" }];
+fn large_batches_behave_like_the_model() {
+    let edits = vec![Edit { from: "return write.is_spent(q) or q.handout.read >= BODIES", to: "return false" }];
     let plan =
         run::Plan { cases: 40, steps: 30, theme: Some(chance::Theme::Many), edits, ..run::Plan::from_environment() };
     run::run(&plan).unwrap_or_else(|difference| panic!("of many: {difference}"));

@@ -51,7 +51,7 @@ pub fn which(state: State) -> impl Strategy<Value = Which> {
 pub enum Handle {
     Out(Nth),
     Any(Nth),
-    /// Of a job, with a secret that nobody was given.
+    /// Of a job, with a secret that was never issued.
     Forged(Nth),
 }
 
@@ -74,12 +74,12 @@ impl Walk<'_> {
                 nth.of(&self.model.in_state(state)).copied().or_else(|| nth.of(&self.ids).copied())
             }
         };
-        let id = code.map_or_else(|| self.nobodys(), |code| JobId { queue: self.real.queue.clone(), code });
+        let id = code.map_or_else(|| self.unknown(), |code| JobId { queue: self.real.queue.clone(), code });
         self.note(|| format!("  {}", self.short(id.code)));
         id
     }
 
-    fn nobodys(&self) -> JobId {
+    fn unknown(&self) -> JobId {
         derived_id(self.real.queue.clone(), &[b"nobody's"])
     }
 
@@ -93,7 +93,7 @@ impl Walk<'_> {
             Handle::Any(nth) => nth.of(&self.given).copied(),
             Handle::Forged(nth) => nth.of(&self.ids).map(|id| (*id, *id)),
         };
-        let (code, secret) = given.unwrap_or_else(|| (self.nobodys().code, self.nobodys().code));
+        let (code, secret) = given.unwrap_or_else(|| (self.unknown().code, self.unknown().code));
         self.note(|| format!("  {}.{}", self.short(code), &secret.as_str()[20..]));
         Reservation { job: JobId { queue: self.real.queue.clone(), code }, secret }
     }
@@ -109,11 +109,11 @@ impl Walk<'_> {
     }
 
     fn pick_batch(&self, nth: Nth, fits: impl Fn(&Batch) -> bool) -> BatchId {
-        let nobodys = || derived_batch(self.real.queue.clone(), &[b"nobody's"]);
+        let unknown = || derived_batch(self.real.queue.clone(), &[b"nobody's"]);
         let is_there = |id: &&BatchId| self.model.batches.get(&id.code).is_some_and(&fits);
         let there: Vec<_> = self.batches.iter().filter(is_there).collect();
         let id = if nth.0.is_multiple_of(8) { nth.of(&self.batches) } else { nth.of(&there).copied() };
-        let id = id.or_else(|| nth.of(&self.batches)).cloned().unwrap_or_else(nobodys);
+        let id = id.or_else(|| nth.of(&self.batches)).cloned().unwrap_or_else(unknown);
         self.note(|| format!("  batch {}", &id.code.as_str()[..6]));
         id
     }

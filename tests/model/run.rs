@@ -22,10 +22,10 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::{
     chance::{self, Theme},
-    editing::{Edit, Editor},
     operations::Op,
+    patch_scripts::{Edit, Editor},
     real::Real,
-    smaller,
+    shrink,
     walk::{NO_ANSWER, Walk},
 };
 
@@ -33,7 +33,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Plan {
     pub seed: u64,
-    /// Only this one, if it is said.
+    /// Only this one, if it is variable.
     pub case: Option<u64>,
     pub cases: u64,
     pub steps: usize,
@@ -62,17 +62,17 @@ impl Plan {
     }
 
     pub fn from_environment() -> Self {
-        let said = |name: &str| env::var(name).ok().map(|text| number(name, &text));
+        let variable = |name: &str| env::var(name).ok().map(|text| number(name, &text));
         let fixed = Self::fixed();
         Self {
             seed: match env::var("MODEL_SEED").as_deref() {
                 Ok("random") => RandomState::new().hash_one(0),
-                _ => said("MODEL_SEED").unwrap_or(fixed.seed),
+                _ => variable("MODEL_SEED").unwrap_or(fixed.seed),
             },
-            case: said("MODEL_CASE"),
-            cases: said("MODEL_CASES").unwrap_or(fixed.cases),
-            steps: said("MODEL_STEPS").map_or(fixed.steps, |steps| steps as usize),
-            threads: said("MODEL_THREADS").map_or(fixed.threads, |threads| threads as usize),
+            case: variable("MODEL_CASE"),
+            cases: variable("MODEL_CASES").unwrap_or(fixed.cases),
+            steps: variable("MODEL_STEPS").map_or(fixed.steps, |steps| steps as usize),
+            threads: variable("MODEL_THREADS").map_or(fixed.threads, |threads| threads as usize),
             ..fixed
         }
     }
@@ -198,7 +198,7 @@ impl Bench {
             outcome => outcome,
         };
         outcome.map_err(|_| {
-            let smallest = smaller::smallest(whole, |ops| self.walk(ops).is_err());
+            let smallest = shrink::smallest(whole, |ops| self.walk(ops).is_err());
             let mut real = self.real.borrow_mut();
             let story = self.runtime.block_on(Walk::new(&mut real, self.is_short_sighted).tell(&smallest));
             let steps = smallest.len();

@@ -12,8 +12,8 @@ use proptest::{
 };
 
 use crate::{
+    fixtures::{self, LOCKS, PAYLOADS, PRIORITIES, json, locks, trace},
     walk::Walk,
-    words::{self, LOCKS, PAYLOADS, PRIORITIES, json, locks, trace},
 };
 
 #[derive(Debug, Clone)]
@@ -85,7 +85,7 @@ pub fn members(number: impl Into<SizeRange>) -> impl Strategy<Value = Vec<Member
 }
 
 impl Work {
-    pub fn told(&self, now: u64) -> Task {
+    pub fn build(&self, now: u64) -> Task {
         let delay = self.delay.map(|wait| match wait {
             Wait::For(ms) => Delay::For(ms),
             Wait::Until(ms) => Delay::Until(Millis(now.saturating_add_signed(ms.into()))),
@@ -97,8 +97,8 @@ impl Work {
 impl Walk<'_> {
     pub fn members(&self, members: &[Member]) -> Vec<NewMember> {
         let member = |member: &Member| NewMember {
-            task: member.work.told(self.model.now),
-            priority: member.priority.map(words::priority),
+            task: member.work.build(self.model.now),
+            priority: member.priority.map(fixtures::priority),
         };
         members.iter().map(member).collect()
     }

@@ -1,4 +1,4 @@
-//! Small files that an operator gives us: keys, secrets, an address.
+//! Small files from the operator: keys, secrets, a URL.
 
 mod replace;
 mod watched;
@@ -18,11 +18,10 @@ pub use self::{
 };
 use crate::text;
 
-/// The text of a file, without the byte order mark that may stand before it, and only of a file: a pipe without a writer would
-/// keep its reader for ever.
+/// Reads a regular file as UTF-8 and drops a byte order mark. A pipe is refused, because one without a writer blocks for ever.
 ///
 /// # Errors
-/// When it cannot be read, is not a file, or is not UTF-8.
+/// When the file cannot be read, is not a regular file, or is not UTF-8.
 pub fn read(path: &Path) -> io::Result<String> {
     let mut file = OpenOptions::new().read(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path)?;
     if !file.metadata()?.is_file() {
@@ -39,7 +38,7 @@ pub fn read(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8"))
 }
 
-/// Whether everybody on this machine may read it. A group may: that is how secrets are mounted for one user of many.
+/// Whether every user of this machine may read it. Group access is fine: secrets are often mounted that way.
 pub fn is_world_readable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.mode() & 0o004 != 0)
 }

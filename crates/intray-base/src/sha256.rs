@@ -1,11 +1,11 @@
-//! SHA-256 as ring does it: TLS has ring anyway, and where a processor has no instructions for SHA-256 it takes half as many of
-//! others as most.
+//! SHA-256 by the ring crate, which TLS needs anyway. On processors without SHA instructions it takes half the instructions of
+//! other crates.
 
 use ring::digest::{Context, Digest, SHA256, digest};
 
 pub type Hash = [u8; 32];
 
-/// Of what comes in parts.
+/// A digest of input that arrives in parts.
 pub struct Sha256(Context);
 
 impl Sha256 {
@@ -13,7 +13,7 @@ impl Sha256 {
         Self(Context::new(&SHA256))
     }
 
-    /// Of what is there.
+    /// The digest of one piece of input.
     pub fn digest(bytes: impl AsRef<[u8]>) -> Hash {
         hash(&digest(&SHA256, bytes.as_ref()))
     }
@@ -27,7 +27,7 @@ impl Sha256 {
     }
 }
 
-/// In lower case, as hashes are written.
+/// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -44,7 +44,7 @@ mod tests {
 
     /// NIST FIPS 180-2, appendix B.1.
     #[test]
-    fn a_text_has_the_same_digest_whole_and_in_parts() {
+    fn digest_of_parts_equals_digest_of_the_whole() {
         let (mut parts, expected) = (Sha256::new(), [0xba, 0x78, 0x16, 0xbf]);
         parts.update("a");
         parts.update(b"bc");

@@ -121,7 +121,7 @@ fn a_claim_that_is_missing_or_wrong_is_enough() {
     assert!(taken(&token(Algorithm::HS256, None, &just, &hs())).is_some(), "clocks differ a little");
 }
 
-/// A JWT without a signature, or with one that somebody made up.
+/// A JWT without a signature, or with a made-up one.
 fn forged(header: &Value, claims: &Value, signature: &str) -> String {
     // The crate signs over anything, so its encoder is the base64 at hand.
     let part = |value: &Value| {
@@ -260,8 +260,8 @@ fn a_key_set_that_is_not_what_it_should_be_is_refused() {
             "key 2: its kid",
         ),
     ] {
-        let said = KeySet::parse(text).err().unwrap_or_else(|| panic!("{text}"));
-        assert!(said.contains(word) && !said.contains("hunter2"), "{text}: {said}");
+        let message = KeySet::parse(text).err().unwrap_or_else(|| panic!("{text}"));
+        assert!(message.contains(word) && !message.contains("hunter2"), "{text}: {message}");
     }
     assert_eq!(issuers().describe(), "3 keys", "what is for something else is passed over");
 }

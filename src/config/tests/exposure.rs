@@ -14,7 +14,7 @@ fn strangers_are_kept_out_unless_the_operator_says_otherwise() {
     for line in
         ["--cors-origin *", "--listen 0.0.0.0:1", "--listen [::]:1", "--listen 10.0.0.1:1", "--listen desk.example:1"]
     {
-        let said = serve(line).exposure().expect_err(line);
-        assert!(said.contains("--insecure") && !said.contains('\n'), "{said}");
+        let message = serve(line).exposure().expect_err(line);
+        assert!(message.contains("--insecure") && !message.contains('\n'), "{message}");
     }
 }

@@ -47,7 +47,7 @@ fn a_key_is_asked_for_in_words_and_taken_away_too() {
         ("key --revoke web --keys-file f --overlap-ms 1", "cannot be used with"),
         ("key --revoke web --keys-file f --until 2999-12-31", "cannot be used with"),
     ] {
-        let said = refusal(line);
-        assert!(said.contains(word), "{line}: {said}");
+        let message = refusal(line);
+        assert!(message.contains(word), "{line}: {message}");
     }
 }

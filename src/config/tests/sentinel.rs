@@ -12,8 +12,8 @@ fn sentinels_are_named_with_the_primary_that_they_know() {
     assert_eq!((url.name.as_str(), url.db, url.is_tls, url.who.as_str()), ("my-primary", 3, true, "u:hunter2@"));
     assert_eq!(url.to_string(), "rediss+sentinel://h:1,[::1]:2,i:26379/my-primary");
     for wrong in ["h:1", "h:1/", "/name", "h:1,/name", "h:x/name", "h:1/a/b", "h:1/name?db=x", "u:hunter2@h:1"] {
-        let said = refusal(&format!("--redis-url redis+sentinel://{wrong}"));
-        assert!(said.contains("must be redis+sentinel://") && !said.contains("hunter2"), "{wrong}: {said}");
+        let message = refusal(&format!("--redis-url redis+sentinel://{wrong}"));
+        assert!(message.contains("must be redis+sentinel://") && !message.contains("hunter2"), "{wrong}: {message}");
     }
     let path = file("sentinel", "hunter2\n");
     let flags = format!("--sentinel-user me --sentinel-password-file {} --sentinel-map a:1=b:2", path.display());

@@ -56,7 +56,7 @@ fn the_label_of_a_queue_that_is_gone_is_free_and_of_one_that_is_away_is_kept() {
 }
 
 #[test]
-fn whoever_did_much_once_gives_way_to_who_does_something_now() {
+fn label_moves_to_a_queue_that_is_busier_now() {
     let figures = QueueMetrics::default();
     figures.label(1);
     rank(&figures, &[("a", Some(1_000)), ("b", Some(0))]);

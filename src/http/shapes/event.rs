@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::{CompletedBy, Text, Time, name};
 use crate::{
-    job::{BatchId, JobId, Kind, QueueName},
+    job::{BatchId, EventKind, JobId, QueueName},
     store::{self, Position, Subject},
 };
 
 #[derive(Serialize)]
 pub struct Event<'a> {
     #[serde(rename = "type")]
-    kind: Kind,
+    kind: EventKind,
     queue: &'a str,
     job: Option<Text<&'a JobId>>,
     batch: Option<Text<BatchId>>,

@@ -24,7 +24,7 @@ struct Span<'a> {
 
 impl<'a> History<'a> {
     /// The first so many of what was found.
-    pub fn new(found: &'a store::History, step: store::Step, limit: usize) -> Self {
+    pub fn new(found: &'a store::QueueHistory, step: store::HistoryStep, limit: usize) -> Self {
         let page = &found.spans[..found.spans.len().min(limit)];
         let span = |span: &'a store::Span| {
             let store::Span { at, waiting, reserved, gained } = span;

@@ -95,7 +95,7 @@ pub struct Job<'a> {
     locks: Vec<&'a str>,
     batch: Option<Text<&'a BatchId>>,
     attempts: u32,
-    counts: &'a store::Counts,
+    counts: &'a store::HandoutCounts,
     reserved: Option<Holder<'a>>,
     completed: Option<Completed<'a>>,
     errors: Vec<JobError<'a>>,

@@ -18,8 +18,8 @@ struct Node {
 }
 
 impl Redis {
-    pub fn new(nodes: &[store::Memory]) -> Self {
-        let node = |node: &store::Memory| Node {
+    pub fn new(nodes: &[store::ServerMemory]) -> Self {
+        let node = |node: &store::ServerMemory| Node {
             used_bytes: node.used_bytes,
             max_bytes: node.max_bytes,
             append_only: node.append_only,

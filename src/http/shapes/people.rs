@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{HeldJob, Text, Time, name, named};
-use crate::{job::Millis, store, waiting::Waits};
+use crate::{job::Millis, store, waiting::WaitInfo};
 
 #[derive(Serialize)]
 pub struct People<'a> {
@@ -33,8 +33,8 @@ struct Waiter<'a> {
 }
 
 impl<'a> People<'a> {
-    pub fn new(page: &'a store::DeadlinePage, waiters: &'a [Waits], waiting_total: usize) -> Self {
-        let waiter = |waits: &'a Waits| Waiter {
+    pub fn new(page: &'a store::DeadlinePage, waiters: &'a [WaitInfo], waiting_total: usize) -> Self {
+        let waiter = |waits: &'a WaitInfo| Waiter {
             worker: name(waits.worker.as_ref()),
             queues: named(&waits.queues),
             waited_ms: u64::try_from(waits.waited.as_millis()).unwrap_or(u64::MAX),

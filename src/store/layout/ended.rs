@@ -1,7 +1,7 @@
 //! What is known of a job's last reservations: who completed it, and why others gave it back.
 
 use crate::job::{Millis, Name, State};
-use crate::store::layout::record::{Ended, Live};
+use crate::store::layout::record::{Ended, LiveRecord};
 
 #[derive(Debug, Clone)]
 pub struct AbandonReason {
@@ -20,13 +20,13 @@ pub struct Completed {
 }
 
 /// A job that is completed was so by its latest reservation.
-pub(crate) fn completed(live: &Live) -> Option<Completed> {
+pub(crate) fn completed(live: &LiveRecord) -> Option<Completed> {
     let ended = live.ended.first().filter(|ended| live.state == State::Completed && ended.is_completion())?;
     let (worker, late) = (ended.worker.clone(), ended.is_late());
     Some(Completed { worker, reserved_at: ended.reserved_at, at: ended.at, late })
 }
 
-pub(crate) fn reasons(live: &Live) -> Vec<AbandonReason> {
+pub(crate) fn reasons(live: &LiveRecord) -> Vec<AbandonReason> {
     let said = live.ended.iter().filter(|ended| ended.is_abandon() && !ended.note.is_empty());
     said.map(|Ended { at, worker, note, .. }| AbandonReason { at: *at, worker: worker.clone(), reason: note.clone() })
         .collect()

@@ -1,4 +1,4 @@
-//! What a queue keeps of its past, as `lua/base/ring.lua` enters it.
+//! What a queue keeps of its past, as `lua/base/history.lua` enters it.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::store::redis::read::broken;
 pub(crate) const COLUMNS: usize = 2 + Total::ALL.len();
 
 /// By minute, or by hour, since 1970.
-pub(crate) type Spans = BTreeMap<u64, Columns>;
-pub(crate) type Columns = [u64; COLUMNS];
+pub(crate) type Spans = BTreeMap<u64, HistoryColumns>;
+pub(crate) type HistoryColumns = [u64; COLUMNS];
 
 /// A minute that was entered twice has what both say, and waits and holds what the later one says.
-pub(crate) fn enter(spans: &mut Spans, at: u64, columns: &Columns) {
+pub(crate) fn enter(spans: &mut Spans, at: u64, columns: &HistoryColumns) {
     let span = spans.entry(at).or_default();
     for (column, (value, found)) in span.iter_mut().zip(columns).enumerate() {
         *value = if column < 2 { *found } else { value.saturating_add(*found) };

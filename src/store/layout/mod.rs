@@ -3,13 +3,10 @@
 pub(crate) mod batch;
 pub(crate) mod cursor;
 pub(crate) mod ended;
-pub(crate) mod epoch;
 pub(crate) mod history;
 pub(crate) mod member;
 pub(crate) mod packed;
 pub(crate) mod progress;
 pub(crate) mod record;
-pub(crate) mod registry;
-pub(crate) mod reservation;
 pub(crate) mod settings;
 pub(crate) mod task;

@@ -1,8 +1,8 @@
-//! A field of a history that is over, as `lua/base/packed.lua` writes it: column by column, in bits.
+//! A field of a history that is over, as `lua/base/history_codec.lua` writes it: column by column, in bits.
 
 use intray_redis::Fault;
 
-use super::history::{COLUMNS, Columns, Spans, enter};
+use super::history::{COLUMNS, HistoryColumns, Spans, enter};
 use crate::{job::limits::HISTORY_PLACES, store::redis::read::broken};
 
 const WAITING: usize = 0;
@@ -51,7 +51,7 @@ pub(crate) fn unpack(spans: &mut Spans, first: u64, bytes: &[u8]) -> Result<(), 
 }
 
 /// Whoever comes is handed out, whoever is handed out is done; what waits and what is held is the sum of that.
-fn expected(row: &Columns, before: &Columns, column: usize) -> i64 {
+fn expected(row: &HistoryColumns, before: &HistoryColumns, column: usize) -> i64 {
     let sum = |stock: u64, more: u64, less: u64| stock.wrapping_add(more).wrapping_sub(less) as i64;
     match column {
         WAITING => sum(before[WAITING], row[ENQUEUED], row[HANDED_OUT]),
@@ -92,7 +92,7 @@ impl Bits<'_> {
         Ok(times << k | self.take(k)?)
     }
 
-    fn column(&mut self, rows: &mut [Columns], column: usize) -> Result<(), Fault> {
+    fn column(&mut self, rows: &mut [HistoryColumns], column: usize) -> Result<(), Fault> {
         let way = self.take(2)?;
         if way == NOUGHT {
             return Ok(());

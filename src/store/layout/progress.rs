@@ -62,7 +62,7 @@ impl fmt::Display for Progress {
 
 /// Which of the jobs of one state an operator means, to see or to change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
-pub struct Meant {
+pub struct JobSelection {
     pub client: Option<Name>,
     pub batch: Option<BatchId>,
     /// One of the errors that are kept with the job contains it.
@@ -71,7 +71,7 @@ pub struct Meant {
     pub enqueued_before: Option<Millis>,
 }
 
-impl Meant {
+impl JobSelection {
     pub(crate) fn push(&self, args: &mut Args) {
         args.push(self.client.as_ref().map_or("", Name::as_str));
         args.push(self.batch.as_ref().map_or("", |batch| batch.code.as_str()));

@@ -4,7 +4,7 @@ use intray_redis::Fault;
 
 use crate::store::redis::read::broken;
 use crate::{
-    job::{Backoff, Code, How, LockName, Millis, Name, State},
+    job::{Backoff, Code, LockName, Millis, Name, Priority, State, StoredEnding, limits},
     payload::Json,
 };
 
@@ -29,6 +29,12 @@ const LAYOUT: u64 = 2;
 const STAMPS_PER_MS: u64 = 64;
 /// Beside the priority: nobody has had the job since it got its place.
 const UNSERVED: u64 = 128;
+
+/// The priority of a job: that of its place in line, which its score holds above the turn, or else the one recorded.
+pub(crate) fn priority(score: Option<u64>, recorded: u64) -> Result<Priority, Fault> {
+    let priority = score.map_or(recorded, |score| score >> limits::SPAN_BITS);
+    Priority::new(priority).map_err(|_| broken("a priority"))
+}
 
 /// When a stamp of the queue's own clock was given.
 pub(crate) fn at_stamp(stamp: u64) -> Millis {
@@ -92,7 +98,7 @@ impl Header {
 }
 
 /// A reservation that is out.
-pub(crate) struct Hold {
+pub(crate) struct Lease {
     pub(crate) secret: Code,
     pub(crate) reserved_at: Millis,
     pub(crate) resumes: u32,
@@ -100,7 +106,7 @@ pub(crate) struct Hold {
 }
 
 /// All of a job that changes.
-pub(crate) struct Live {
+pub(crate) struct LiveRecord {
     pub(crate) state: State,
     pub(crate) score: Option<u64>,
     /// When it first came into line.
@@ -109,7 +115,7 @@ pub(crate) struct Live {
     /// handed out, expired, failed, abandoned, released
     pub(crate) counters: [u32; 5],
     pub(crate) attempts: u32,
-    pub(crate) hold: Option<Hold>,
+    pub(crate) lease: Option<Lease>,
     /// The newest first.
     pub(crate) ended: Vec<Ended>,
     pub(crate) errors: Vec<(Millis, Option<Name>, String)>,
@@ -118,7 +124,7 @@ pub(crate) struct Live {
 /// A reservation that is over.
 pub(crate) struct Ended {
     /// `None`: a newer program knows.
-    how: Option<How>,
+    how: Option<StoredEnding>,
     pub(crate) at: Millis,
     pub(crate) reserved_at: Millis,
     pub(crate) worker: Option<Name>,
@@ -126,7 +132,7 @@ pub(crate) struct Ended {
     pub(crate) note: String,
 }
 
-impl Live {
+impl LiveRecord {
     pub(crate) fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
         bytes.layout()?;
@@ -141,20 +147,20 @@ impl Live {
         }
         let attempts = bytes.uint(4)? as u32;
         let _late = bytes.uint(2)?;
-        let hold = bytes.blob(1)?;
-        let hold = if hold.is_empty() { None } else { Some(Hold::parse(hold)?) };
-        let mut ring = Bytes(bytes.blob(2)?);
+        let lease = bytes.blob(1)?;
+        let lease = if lease.is_empty() { None } else { Some(Lease::parse(lease)?) };
+        let mut ended_bytes = Bytes(bytes.blob(2)?);
         let mut ended = Vec::new();
-        while !ring.0.is_empty() {
-            ended.push(Ended::parse(&mut ring)?);
+        while !ended_bytes.0.is_empty() {
+            ended.push(Ended::parse(&mut ended_bytes)?);
         }
-        let mut text = Bytes(bytes.blob(2)?);
+        let mut error_bytes = Bytes(bytes.blob(2)?);
         let mut errors = Vec::new();
-        while !text.0.is_empty() {
-            let at = Millis(text.uint(6)?);
-            let worker = text.name()?;
-            let length = text.uint(2)? as usize;
-            errors.push((at, worker, text.text(length)?));
+        while !error_bytes.0.is_empty() {
+            let at = Millis(error_bytes.uint(6)?);
+            let worker = error_bytes.name()?;
+            let length = error_bytes.uint(2)? as usize;
+            errors.push((at, worker, error_bytes.text(length)?));
         }
         Ok(Self {
             state,
@@ -163,7 +169,7 @@ impl Live {
             priority,
             counters,
             attempts,
-            hold,
+            lease,
             ended,
             errors,
         })
@@ -173,7 +179,7 @@ impl Live {
 impl Ended {
     fn parse(bytes: &mut Bytes) -> Result<Self, Fault> {
         bytes.take(8)?; // the digest of the secret
-        let how = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| How::ALL.get(n).copied());
+        let how = (bytes.uint(1)? as usize).checked_sub(1).and_then(|n| StoredEnding::ALL.get(n).copied());
         let (at, reserved_at) = (Millis(bytes.uint(6)?), Millis(bytes.uint(6)?));
         let worker = bytes.name()?;
         let length = bytes.uint(2)? as usize;
@@ -181,19 +187,19 @@ impl Ended {
     }
 
     pub(crate) fn is_completion(&self) -> bool {
-        self.how == Some(How::Done) || self.is_late()
+        self.how == Some(StoredEnding::Done) || self.is_late()
     }
 
     pub(crate) fn is_late(&self) -> bool {
-        self.how == Some(How::DoneLate)
+        self.how == Some(StoredEnding::DoneLate)
     }
 
     pub(crate) fn is_abandon(&self) -> bool {
-        self.how == Some(How::Abandoned)
+        self.how == Some(StoredEnding::Abandoned)
     }
 }
 
-impl Hold {
+impl Lease {
     fn parse(raw: &[u8]) -> Result<Self, Fault> {
         let mut bytes = Bytes(raw);
         let secret = Code::parse(&bytes.text(Code::LEN)?).ok_or_else(|| broken("a secret"))?;

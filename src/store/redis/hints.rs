@@ -20,7 +20,7 @@ use intray_redis::{Links, LogLimiter, RESPONSE_TIMEOUT, Server};
 
 use crate::{
     job::QueueName,
-    store::keys::{HINTS, Keys},
+    store::keys::{HINTS, KeyNames},
 };
 
 /// A connection that says nothing may be dead without a word: it is asked so often.
@@ -93,7 +93,7 @@ async fn client(server: &Server) -> Result<(Client, u64), RedisError> {
 /// at any other, whoever has the slot.
 pub(crate) struct Source<'s> {
     pub(crate) links: &'s Links,
-    pub(crate) keys: &'s Keys,
+    pub(crate) keys: &'s KeyNames,
     pub(crate) log_limiter: &'s LogLimiter,
 }
 
@@ -169,7 +169,7 @@ fn log_reconnect(what: &'static str, error: &str, times: u64) {
 
 /// What one connection is subscribed to.
 struct Subscription<'k> {
-    keys: &'k Keys,
+    keys: &'k KeyNames,
     heard: HashMap<String, QueueName>,
 }
 

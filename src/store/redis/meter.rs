@@ -12,7 +12,7 @@ use super::read::Fields;
 
 use crate::{
     figures::QueueMetrics,
-    job::{Kind, QueueName, Tally, Total},
+    job::{EventKind, QueueName, Tally, Total},
 };
 
 /// Counts what a script did, and answers what it answered. What comes by the thousand comes as it costs Redis least: packed
@@ -71,12 +71,12 @@ fn nested(mut parts: impl Iterator<Item = Value>) -> Vec<Value> {
 /// What is told by the word of a total or of an event: of what is kept now, nothing.
 fn transition_of(word: &[u8]) -> Option<&'static str> {
     let word = str::from_utf8(word).ok()?;
-    match Kind::parse(word) {
-        None if word == Total::HandedOut.word() => Some(Kind::Reserved.word()),
+    match EventKind::parse(word) {
+        None if word == Total::HandedOut.word() => Some(EventKind::Reserved.word()),
         None if word == Tally::Undelivered.word() => Some(Tally::Undelivered.word()),
         // The total has told it.
-        Some(Kind::Reserved) => None,
-        kind => kind.map(Kind::word),
+        Some(EventKind::Reserved) => None,
+        kind => kind.map(EventKind::word),
     }
 }
 

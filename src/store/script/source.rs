@@ -8,7 +8,7 @@ use rust_embed::RustEmbed;
 #[derive(RustEmbed)]
 #[folder = "lua/"]
 #[include = "*/*.lua"]
-struct Files;
+struct CarriedFiles;
 
 /// Where the entry points are; every other folder holds modules.
 const ENTRIES: [&str; 2] = ["transitions/", "views/"];
@@ -17,20 +17,20 @@ const ENTRIES: [&str; 2] = ["transitions/", "views/"];
 const PLAIN: &str = "plain/";
 
 /// All files, by the names that `require` knows them by.
-pub(super) struct Sources(BTreeMap<String, String>);
+pub(super) struct LuaSources(BTreeMap<String, String>);
 
 /// Lua as Redis is given it, and which file begins behind which of its lines.
 #[derive(Default)]
-pub(crate) struct Text {
+pub(crate) struct LuaText {
     pub(crate) code: String,
     parts: Vec<(usize, String)>,
 }
 
-impl Sources {
+impl LuaSources {
     /// The files with the program's own limits in them: `$NAME` is a number that Rust knows, or a list.
     pub(super) fn carried(constants: &[(&str, String)]) -> Self {
-        let text = |path: &str| Files::get(path).map(|file| String::from_utf8_lossy(&file.data).into_owned());
-        let files = Files::iter().filter_map(|path| Some((path.strip_suffix(".lua")?.to_owned(), text(&path)?)));
+        let text = |path: &str| CarriedFiles::get(path).map(|file| String::from_utf8_lossy(&file.data).into_owned());
+        let files = CarriedFiles::iter().filter_map(|path| Some((path.strip_suffix(".lua")?.to_owned(), text(&path)?)));
         Self::of(files, constants)
     }
 
@@ -80,14 +80,14 @@ impl Sources {
     }
 }
 
-impl Text {
+impl LuaText {
     pub(super) fn line(&mut self, line: &str) {
         self.code.push_str(line);
         self.code.push('\n');
     }
 
     /// The modules as they find each other, in a table `m`. A comment costs its line and nothing else.
-    pub(super) fn modules<'s>(&mut self, sources: &'s Sources, names: impl IntoIterator<Item = &'s str>) {
+    pub(super) fn modules<'s>(&mut self, sources: &'s LuaSources, names: impl IntoIterator<Item = &'s str>) {
         self.line("local m = {}");
         self.line("local function require(name) return m[name] end");
         for name in names {

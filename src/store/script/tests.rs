@@ -7,12 +7,15 @@ use super::{
     *,
 };
 
-fn tree(files: &[(&str, &str)]) -> Sources {
-    Sources::of(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())), &[("MOST", "7".to_owned())])
+fn tree(files: &[(&str, &str)]) -> LuaSources {
+    LuaSources::of(
+        files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())),
+        &[("MOST", "7".to_owned())],
+    )
 }
 
-fn carried() -> Sources {
-    Sources::carried(&constants())
+fn carried() -> LuaSources {
+    LuaSources::carried(&constants())
 }
 
 #[test]
@@ -30,7 +33,7 @@ fn what_a_file_requires_comes_before_it_and_each_once() {
 #[test]
 fn a_complaint_names_the_file_and_its_line() {
     let sources = tree(&[("base/a", "-- a\nlocal most = $MOST\nreturn {}"), ("views/v", "return function() end")]);
-    let mut text = Text::default();
+    let mut text = LuaText::default();
     text.modules(&sources, ["base/a", "views/v"]);
     assert!(text.code.contains("local most = 7\n") && !text.code.contains("-- a"), "{}", text.code);
     let line = 1 + text.code.lines().position(|line| line.contains("most")).expect("the line");

@@ -26,7 +26,7 @@ async fn a_fault_names_the_file_and_the_line() {
     let redis = Redis::start().await;
     for is_library in [true, false] {
         redis.queues.parts.runner.link.use_library(is_library);
-        let fault = redis.queues.look("cancel", &queue(), &Args::default()).await.expect_err("no id").to_string();
+        let fault = redis.queues.run_view("cancel", &queue(), &Args::default()).await.expect_err("no id").to_string();
         assert!(fault.contains("lua/") && fault.contains(".lua:") && !fault.contains("user_"), "{fault}");
     }
 }

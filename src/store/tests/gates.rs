@@ -152,7 +152,7 @@ async fn each_step_on_a_batch_twice_is_one() {
     for n in 0..2 {
         let mut append = code();
         append.number(n).push("make").number(1024).push("").push([n as u8; 8]).number(0).number(0).push("7").push("");
-        let answer = redis.queues.look("append", &queue(), &append).await.expect("appended");
+        let answer = redis.queues.run_view("append", &queue(), &append).await.expect("appended");
         assert_eq!(without_times(&answer), "appended,record");
     }
     let mut stage = code();

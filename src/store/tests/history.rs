@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::{Redis, queue};
 use crate::{
     job::{Millis, Total},
-    store::{History, Step},
+    store::{HistoryStep, QueueHistory},
 };
 
 const KEY: &str = "t:{q}:2:history";
@@ -61,7 +61,7 @@ fn traffic(a_minute: u64) -> impl FnMut(u64, u64) -> [u64; 12] {
 }
 
 /// What is there, but for the span that goes on and the one before, to which belongs what was just counted.
-fn of(history: &History, step: u64, since: Millis) -> BTreeMap<Millis, [u64; 12]> {
+fn of(history: &QueueHistory, step: u64, since: Millis) -> BTreeMap<Millis, [u64; 12]> {
     let now = history.now.0 - history.now.0 % step;
     let is_over = |at: Millis| at >= since && (at.0 + step < now || at.0 > now);
     let spans = history.spans.iter().filter(|span| is_over(span.at));
@@ -102,9 +102,9 @@ impl Redis {
         }
     }
 
-    async fn minutes_and_hours(&self) -> [History; 2] {
-        let of = async |step| self.queues.history(&queue(), step, Millis(0)).await.expect("a history");
-        [of(Step::Minute).await, of(Step::Hour).await]
+    async fn minutes_and_hours(&self) -> [QueueHistory; 2] {
+        let of = async |step| self.queues.queue_history(&queue(), step, Millis(0)).await.expect("a history");
+        [of(HistoryStep::Minute).await, of(HistoryStep::Hour).await]
     }
 
     async fn size_of_history(&self) -> i64 {
@@ -149,7 +149,8 @@ async fn all_of_a_queue_of_thirty_thousand_jobs_a_day_is_kept() {
         assert_eq!(of(after, step, first), of(before, step, first), "by {step} ms");
         assert!(after.since.is_none() && after.spans.len() >= all, "{}", after.spans.len());
     }
-    let enqueued = |history: &History| history.spans.iter().map(|span| span.gained.get(Total::Enqueued)).sum::<u64>();
+    let enqueued =
+        |history: &QueueHistory| history.spans.iter().map(|span| span.gained.get(Total::Enqueued)).sum::<u64>();
     assert!(enqueued(&before[0]) > 30_000 && enqueued(&before[1]) > 90 * 30_000);
     // What was dropped long ago is missed by nobody.
     redis.of_history("HSET", &[b"since", b"1 1"]).await;

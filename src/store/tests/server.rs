@@ -107,11 +107,11 @@ impl Redis {
     /// Runs a script twice with the same arguments, and answers what both said.
     pub(super) async fn twice(&self, script: &str, args: &Args) -> Value {
         let queue = queue();
-        let first = self.queues.look(script, &queue, args).await.expect("first");
+        let first = self.queues.run_view(script, &queue, args).await.expect("first");
         let after_first = self.dump().await;
         // As a script now, which is the same file.
         self.queues.parts.runner.link.use_library(false);
-        let second = self.queues.look(script, &queue, args).await.expect("second");
+        let second = self.queues.run_view(script, &queue, args).await.expect("second");
         self.queues.parts.runner.link.use_library(true);
         assert_eq!(after_first, self.dump().await, "{script}: the second run changed something");
         assert_eq!(without_times(&first), without_times(&second), "{script}: two answers");

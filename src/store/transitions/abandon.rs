@@ -7,8 +7,8 @@ use crate::{
     payload::Json,
     store::{
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
-        transition::{Effect, Grouped, Reply, Ride, Transition},
+        reservation::{Lost, OF_A_RESERVATION, Return, handle},
+        transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
@@ -35,7 +35,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn abandon(&self, call: Abandon) -> Result<Return, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.go(&queue, call).await
+        self.parts.batcher.call(&queue, call).await
     }
 }
 
@@ -71,14 +71,14 @@ impl Transition for Abandon {
     }
 }
 
-impl Grouped for Abandon {
-    const RIDE: Ride = OF_A_RESERVATION;
+impl BatchedTransition for Abandon {
+    const BATCHING: BatchPolicy = OF_A_RESERVATION;
 
     fn needs_memory(&self) -> bool {
         self.draft().len() > limits::SMALL_RESULT
     }
 
-    fn turned_away(&self) -> Result<Return, Fault> {
+    fn rejected(&self) -> Result<Return, Fault> {
         Ok(Return::Lost(Lost::UNKNOWN))
     }
 }

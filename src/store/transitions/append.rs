@@ -48,7 +48,7 @@ pub(crate) enum Purpose {
 }
 
 /// What the script says of it.
-pub(crate) enum Placed {
+pub(crate) enum AppendReply {
     Appended(Batch),
     /// The batch was whole before.
     Made,
@@ -77,23 +77,23 @@ impl Queues {
                 },
             };
             let append = Append { id, purpose: Purpose::Add, offset: at as usize, jobs, marks: &marks };
-            return match self.go_alone(&id.queue, &append).await? {
-                Placed::Appended(batch) => Ok(Appended::Batch(batch)),
+            return match self.run_alone(&id.queue, &append).await? {
+                AppendReply::Appended(batch) => Ok(Appended::Batch(batch)),
                 // Somebody else appended meanwhile.
-                Placed::Misfit(_) if offset.is_none() => continue,
-                Placed::Misfit(total) => Ok(Appended::Misfit { total }),
-                Placed::NotOpen(state) => Ok(Appended::NotOpen(state)),
-                Placed::UnknownBatch => Ok(Appended::UnknownBatch),
-                Placed::QueueFull => Ok(Appended::QueueFull),
-                Placed::TooLong => Ok(Appended::TooLong),
-                Placed::Made => Err(broken("what became of an append")),
+                AppendReply::Misfit(_) if offset.is_none() => continue,
+                AppendReply::Misfit(total) => Ok(Appended::Misfit { total }),
+                AppendReply::NotOpen(state) => Ok(Appended::NotOpen(state)),
+                AppendReply::UnknownBatch => Ok(Appended::UnknownBatch),
+                AppendReply::QueueFull => Ok(Appended::QueueFull),
+                AppendReply::TooLong => Ok(Appended::TooLong),
+                AppendReply::Made => Err(broken("what became of an append")),
             };
         }
     }
 }
 
 impl Transition for Append<'_> {
-    type Outcome = Placed;
+    type Outcome = AppendReply;
     const SCRIPT: &'static str = "append";
 
     fn args(&self) -> Args {
@@ -112,21 +112,21 @@ impl Transition for Append<'_> {
         args
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<Placed, Fault> {
+    fn read(&self, reply: Reply<'_>) -> Result<AppendReply, Fault> {
         let (word, mut fields) = reply.words()?;
         match word {
-            "appended" => Batch::parse(self.id.clone(), &fields.bytes()?).map(Placed::Appended),
-            "made" => Ok(Placed::Made),
-            "misfit" => Ok(Placed::Misfit(fields.count()? as u32)),
-            "sealed" => Ok(Placed::NotOpen(Batch::parse(self.id.clone(), &fields.bytes()?)?.state)),
-            "unknown" => Ok(Placed::UnknownBatch),
-            "full" => Ok(Placed::QueueFull),
-            "long" => Ok(Placed::TooLong),
+            "appended" => Batch::parse(self.id.clone(), &fields.bytes()?).map(AppendReply::Appended),
+            "made" => Ok(AppendReply::Made),
+            "misfit" => Ok(AppendReply::Misfit(fields.count()? as u32)),
+            "sealed" => Ok(AppendReply::NotOpen(Batch::parse(self.id.clone(), &fields.bytes()?)?.state)),
+            "unknown" => Ok(AppendReply::UnknownBatch),
+            "full" => Ok(AppendReply::QueueFull),
+            "long" => Ok(AppendReply::TooLong),
             _ => Err(broken("what became of an append")),
         }
     }
 
-    fn effect(&self, outcome: &Placed) -> Effect {
-        Effect::moved_if(matches!(outcome, Placed::Appended(_)))
+    fn effect(&self, outcome: &AppendReply) -> Effect {
+        Effect::moved_if(matches!(outcome, AppendReply::Appended(_)))
     }
 }

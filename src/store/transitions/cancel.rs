@@ -33,7 +33,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn cancel(&self, id: JobId, force: bool, by: Option<&Name>) -> Result<Cancellation, Fault> {
         let queue = id.queue.clone();
-        self.go_alone(&queue, &Cancel { id, force, by }).await
+        self.run_alone(&queue, &Cancel { id, force, by }).await
     }
 }
 

@@ -3,13 +3,14 @@
 use intray_redis::{Args, Fault};
 
 use crate::{
-    job::{Reservation, ids, limits},
+    figures::QueueMetrics,
+    job::{QueueName, Reservation, ids, limits},
     payload::Json,
     store::{
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION},
         redis::read::broken,
-        transition::{Effect, Grouped, Reply, Ride, Transition},
+        reservation::{Lost, OF_A_RESERVATION},
+        transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
@@ -22,10 +23,23 @@ pub struct Complete {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completion {
-    /// `late`: after the deadline, while nobody had taken the job. `duplicate`: the same call again, counted once.
+    /// `late`: after the deadline, before another worker got the job. `duplicate`: a repeated call, counted once.
     Done { late: bool, duplicate: bool },
-    /// The result, if this was ever a reservation of the job, is kept among its late results.
+    /// The reservation is not the job's any more. If it ever was, the result is kept among the job's late results.
     Lost(Lost),
+}
+
+/// A reply of the script.
+pub(crate) struct CompleteReply {
+    completion: Completion,
+    /// From the hand-out to the completion; `None` for a repeated call.
+    held_ms: Option<u64>,
+}
+
+impl From<Completion> for CompleteReply {
+    fn from(completion: Completion) -> Self {
+        Self { completion, held_ms: None }
+    }
 }
 
 impl Queues {
@@ -35,7 +49,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn complete(&self, call: Complete) -> Result<Completion, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.go(&queue, call).await
+        self.parts.batcher.call(&queue, call).await.map(|reply| reply.completion)
     }
 }
 
@@ -46,7 +60,7 @@ impl Complete {
 }
 
 impl Transition for Complete {
-    type Outcome = Completion;
+    type Outcome = CompleteReply;
     const SCRIPT: &'static str = "complete";
 
     fn args(&self) -> Args {
@@ -60,37 +74,42 @@ impl Transition for Complete {
         args
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<Completion, Fault> {
-        let (meter, queue) = (&reply.runner.meter, reply.queue);
+    fn read(&self, reply: Reply<'_>) -> Result<CompleteReply, Fault> {
         let (word, mut fields) = reply.words()?;
         match word {
             "done" => {
-                let late = fields.flag()?;
-                meter.queues.record_held(queue.as_str(), fields.count()? as f64 / 1e3);
-                Ok(Completion::Done { late, duplicate: false })
+                let (late, held_ms) = (fields.flag()?, fields.count()?);
+                let completion = Completion::Done { late, duplicate: false };
+                Ok(CompleteReply { completion, held_ms: Some(held_ms) })
             }
-            "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }),
-            "lost" => Lost::read(&mut fields).map(Completion::Lost),
+            "again" => Ok(Completion::Done { late: fields.flag()?, duplicate: true }.into()),
+            "lost" => Ok(Completion::Lost(Lost::read(&mut fields)?).into()),
             _ => Err(broken("done, again or lost")),
         }
     }
 
-    fn effect(&self, outcome: &Completion) -> Effect {
-        match outcome {
+    fn effect(&self, reply: &CompleteReply) -> Effect {
+        match reply.completion {
             Completion::Done { .. } => Effect::Moved,
             Completion::Lost(_) => Effect::Lost,
         }
     }
+
+    fn measure(&self, reply: &CompleteReply, queue: &QueueName, metrics: &QueueMetrics) {
+        if let Some(ms) = reply.held_ms {
+            metrics.record_held(queue.as_str(), ms as f64 / 1e3);
+        }
+    }
 }
 
-impl Grouped for Complete {
-    const RIDE: Ride = OF_A_RESERVATION;
+impl BatchedTransition for Complete {
+    const BATCHING: BatchPolicy = OF_A_RESERVATION;
 
     fn needs_memory(&self) -> bool {
         self.result().len() > limits::SMALL_RESULT
     }
 
-    fn turned_away(&self) -> Result<Completion, Fault> {
-        Ok(Completion::Lost(Lost::UNKNOWN))
+    fn rejected(&self) -> Result<CompleteReply, Fault> {
+        Ok(Completion::Lost(Lost::UNKNOWN).into())
     }
 }

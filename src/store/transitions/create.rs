@@ -2,7 +2,7 @@
 
 use intray_redis::{Applied, Args, Fault};
 
-use super::append::{Append, Placed, Purpose};
+use super::append::{Append, AppendReply, Purpose};
 use crate::{
     job::{BatchId, Name, Priority, chance},
     store::{
@@ -48,7 +48,7 @@ pub enum BatchCreation {
 struct Create<'b>(&'b NewBatch);
 
 /// What the script says of it.
-enum Beginning {
+enum CreateReply {
     /// It is to be filled.
     Making,
     Made,
@@ -71,20 +71,20 @@ impl Queues {
         let marks = marks(&new.jobs, &new.fingerprint.unwrap_or_else(chance::random));
         let unknown = |fault: Fault| fault.with(Applied::Unknown);
         loop {
-            match self.go_alone(&new.id.queue, &Create(&new)).await? {
-                Beginning::Making => match self.fill(&new, &marks).await {
-                    Ok(true) => self.go_on(&new.id).await.map_err(unknown)?,
+            match self.run_alone(&new.id.queue, &Create(&new)).await? {
+                CreateReply::Making => match self.fill(&new, &marks).await {
+                    Ok(true) => self.continue_stage(&new.id).await.map_err(unknown)?,
                     // The same call, sent twice, was given up by the other.
                     Ok(false) => continue,
-                    Err(fault) => return Err(self.made_nothing(&new.id, fault).await),
+                    Err(fault) => return Err(self.undo_create(&new.id, fault).await),
                 },
-                Beginning::Made => {}
-                Beginning::Removing => {
-                    self.go_on(&new.id).await?;
+                CreateReply::Made => {}
+                CreateReply::Removing => {
+                    self.continue_stage(&new.id).await?;
                     continue;
                 }
-                Beginning::KeyReused => return Ok(BatchCreation::KeyReused),
-                Beginning::QueueFull => return Ok(BatchCreation::QueueFull),
+                CreateReply::KeyReused => return Ok(BatchCreation::KeyReused),
+                CreateReply::QueueFull => return Ok(BatchCreation::QueueFull),
             }
             let batch = self.batch(&new.id).await.map_err(unknown)?;
             return batch.map(BatchCreation::Created).ok_or_else(|| broken("the batch that was just made"));
@@ -98,12 +98,12 @@ impl Queues {
             let end = done + step(&new.jobs[done..]);
             let (jobs, marks) = (&new.jobs[done..end], &marks[done..end]);
             let append = Append { id: &new.id, purpose: Purpose::Make, offset: done, jobs, marks };
-            let placed = self.go_alone(&new.id.queue, &append).await;
+            let placed = self.run_alone(&new.id.queue, &append).await;
             match placed.map_err(|fault| if done > 0 { fault.with(Applied::Unknown) } else { fault })? {
-                Placed::Appended(_) => done = end,
-                Placed::Made => break,
-                Placed::UnknownBatch => return Ok(false),
-                Placed::Misfit(_) | Placed::NotOpen(_) | Placed::QueueFull | Placed::TooLong => {
+                AppendReply::Appended(_) => done = end,
+                AppendReply::Made => break,
+                AppendReply::UnknownBatch => return Ok(false),
+                AppendReply::Misfit(_) | AppendReply::NotOpen(_) | AppendReply::QueueFull | AppendReply::TooLong => {
                     return Err(broken("appended, made or unknown"));
                 }
             }
@@ -112,7 +112,7 @@ impl Queues {
     }
 
     /// What cannot be finished goes at once if it can, and else when the sweep finds it stalled.
-    async fn made_nothing(&self, id: &BatchId, fault: Fault) -> Fault {
+    async fn undo_create(&self, id: &BatchId, fault: Fault) -> Fault {
         match self.give_up(id).await {
             Ok(()) if matches!(fault, Fault::Full) => fault,
             _ => fault.with(Applied::Unknown),
@@ -121,7 +121,7 @@ impl Queues {
 }
 
 impl Transition for Create<'_> {
-    type Outcome = Beginning;
+    type Outcome = CreateReply;
     const SCRIPT: &'static str = "create";
 
     fn args(&self) -> Args {
@@ -133,20 +133,20 @@ impl Transition for Create<'_> {
         args
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<Beginning, Fault> {
+    fn read(&self, reply: Reply<'_>) -> Result<CreateReply, Fault> {
         match reply.words()?.0 {
-            "making" => Ok(Beginning::Making),
-            "made" => Ok(Beginning::Made),
-            "removing" => Ok(Beginning::Removing),
-            "reused" => Ok(Beginning::KeyReused),
-            "full" => Ok(Beginning::QueueFull),
+            "making" => Ok(CreateReply::Making),
+            "made" => Ok(CreateReply::Made),
+            "removing" => Ok(CreateReply::Removing),
+            "reused" => Ok(CreateReply::KeyReused),
+            "full" => Ok(CreateReply::QueueFull),
             _ => Err(broken("making, made, removing, reused or full")),
         }
     }
 
     /// What is to be filled in time goes when it is not.
-    fn effect(&self, outcome: &Beginning) -> Effect {
-        Effect::moved_if(matches!(outcome, Beginning::Making | Beginning::Removing))
+    fn effect(&self, outcome: &CreateReply) -> Effect {
+        Effect::moved_if(matches!(outcome, CreateReply::Making | CreateReply::Removing))
     }
 }
 

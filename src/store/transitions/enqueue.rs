@@ -12,7 +12,7 @@ use crate::{
         handle::Queues,
         layout::task::Task,
         redis::read::{broken, word},
-        transition::{Effect, Entry, Grouped, Reply, Ride, Transition},
+        transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Transition},
     },
 };
 
@@ -113,7 +113,7 @@ impl Queues {
         for id in ids {
             args.push(id.code.as_str());
         }
-        match word(&self.look("repeats", queue, &args).await?) {
+        match word(&self.run_view("repeats", queue, &args).await?) {
             Some("own") => Ok(false),
             Some("reused") => Ok(true),
             _ => Err(broken("own or reused")),
@@ -126,7 +126,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn enqueue(&self, job: NewJob) -> Result<Enqueued, Fault> {
         let queue = job.id.queue.clone();
-        self.go(&queue, job).await
+        self.parts.batcher.call(&queue, job).await
     }
 }
 
@@ -170,11 +170,11 @@ impl Transition for NewJob {
     }
 }
 
-impl Grouped for NewJob {
-    const RIDE: Ride =
-        Ride { most_calls: usize::MAX, is_for_somebody: false, entry: Entry::Registers, has_shared: false };
+impl BatchedTransition for NewJob {
+    const BATCHING: BatchPolicy =
+        BatchPolicy { max_calls: usize::MAX, skips_abandoned: false, entry: QueueCheck::Registers, has_shared: false };
 
-    fn turned_away(&self) -> Result<Enqueued, Fault> {
+    fn rejected(&self) -> Result<Enqueued, Fault> {
         Ok(Enqueued::TooManyQueues)
     }
 }

@@ -7,9 +7,9 @@ use crate::{
     payload::Json,
     store::{
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, handle},
         redis::read::broken,
-        transition::{Effect, Grouped, Reply, Ride, Transition},
+        reservation::{Lost, OF_A_RESERVATION, handle},
+        transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
@@ -36,7 +36,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn extend(&self, call: Extend) -> Result<Extension, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.go(&queue, call).await
+        self.parts.batcher.call(&queue, call).await
     }
 }
 
@@ -73,14 +73,14 @@ impl Transition for Extend {
     }
 }
 
-impl Grouped for Extend {
-    const RIDE: Ride = OF_A_RESERVATION;
+impl BatchedTransition for Extend {
+    const BATCHING: BatchPolicy = OF_A_RESERVATION;
 
     fn needs_memory(&self) -> bool {
         self.draft().len() > limits::SMALL_RESULT
     }
 
-    fn turned_away(&self) -> Result<Extension, Fault> {
+    fn rejected(&self) -> Result<Extension, Fault> {
         Ok(Extension::Lost(Lost::UNKNOWN))
     }
 }

@@ -6,8 +6,8 @@ use crate::{
     job::{Reservation, chance},
     store::{
         handle::Queues,
-        layout::reservation::{Lost, OF_A_RESERVATION, Return, handle},
-        transition::{Effect, Grouped, Reply, Ride, Transition},
+        reservation::{Lost, OF_A_RESERVATION, Return, handle},
+        transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
 
@@ -25,7 +25,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn fail(&self, call: Fail) -> Result<Return, Fault> {
         let queue = call.reservation.job.queue.clone();
-        self.go(&queue, call).await
+        self.parts.batcher.call(&queue, call).await
     }
 }
 
@@ -49,10 +49,10 @@ impl Transition for Fail {
     }
 }
 
-impl Grouped for Fail {
-    const RIDE: Ride = OF_A_RESERVATION;
+impl BatchedTransition for Fail {
+    const BATCHING: BatchPolicy = OF_A_RESERVATION;
 
-    fn turned_away(&self) -> Result<Return, Fault> {
+    fn rejected(&self) -> Result<Return, Fault> {
         Ok(Return::Lost(Lost::UNKNOWN))
     }
 }

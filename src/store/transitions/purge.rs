@@ -8,7 +8,7 @@ use crate::{
         handle::Queues,
         layout::{
             cursor::Cursor,
-            progress::{MOST, Meant, Progress},
+            progress::{JobSelection, MOST, Progress},
         },
         transition::{Effect, Reply, Transition},
     },
@@ -22,7 +22,7 @@ pub struct Purge {
     pub state: Option<State>,
     /// The reserved too.
     pub force: bool,
-    pub meant: Meant,
+    pub meant: JobSelection,
     /// Where the call before has come to.
     pub after: Option<Progress>,
     /// Whose key it is that somebody comes with.
@@ -37,8 +37,8 @@ pub struct Purged {
 }
 
 /// One bounded step through the jobs of one kind.
-struct Step<'p> {
-    meant: &'p Meant,
+struct PurgeStep<'p> {
+    meant: &'p JobSelection,
     at: &'p Progress,
     by: Option<&'p Name>,
 }
@@ -60,8 +60,9 @@ impl Queues {
                     return Ok(Purged { removed, next: Some(at) });
                 }
                 steps += 1;
-                let step =
-                    self.go_alone(&purge.queue, &Step { meant: &purge.meant, at: &at, by: purge.by.as_ref() }).await?;
+                let step = self
+                    .run_alone(&purge.queue, &PurgeStep { meant: &purge.meant, at: &at, by: purge.by.as_ref() })
+                    .await?;
                 removed += step.removed;
                 let Some(next) = step.next else { break };
                 at = next;
@@ -86,7 +87,7 @@ impl Purge {
     }
 }
 
-impl Transition for Step<'_> {
+impl Transition for PurgeStep<'_> {
     type Outcome = Purged;
     const SCRIPT: &'static str = "purge";
 

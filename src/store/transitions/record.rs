@@ -27,14 +27,14 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn record(&self, queue: &QueueName) -> Result<Entered, Fault> {
-        self.go_alone(queue, &Record).await
+        self.run_alone(queue, &Record).await
     }
 }
 
 impl Transition for Record {
     type Outcome = Entered;
     const SCRIPT: &'static str = "record";
-    const AFTER_A_FAULT: Effect = Effect::None;
+    const EFFECT_OF_FAULT: Effect = Effect::None;
 
     fn args(&self) -> Args {
         Args::default()

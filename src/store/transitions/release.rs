@@ -38,7 +38,7 @@ impl Queues {
         };
         let mut all = Released { released: 0, more: false };
         for _ in 0..limits::STEPS {
-            let Some(step) = self.go_alone(&queue, &Step { what, by }).await? else { return Ok(None) };
+            let Some(step) = self.run_alone(&queue, &ReleaseStep { what, by }).await? else { return Ok(None) };
             all = Released { released: all.released + step.released, more: step.more };
             if !all.more {
                 break;
@@ -49,12 +49,12 @@ impl Queues {
 }
 
 /// One bounded step.
-struct Step<'s> {
+struct ReleaseStep<'s> {
     what: &'s Release,
     by: Option<&'s Name>,
 }
 
-impl Transition for Step<'_> {
+impl Transition for ReleaseStep<'_> {
     type Outcome = Option<Released>;
     const SCRIPT: &'static str = "release";
 

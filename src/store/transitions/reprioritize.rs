@@ -8,7 +8,7 @@ use crate::{
         handle::Queues,
         layout::{
             cursor::Cursor,
-            progress::{MOST, Meant, Progress},
+            progress::{JobSelection, MOST, Progress},
         },
         redis::read::broken,
         transition::{Effect, Reply, Transition},
@@ -36,7 +36,7 @@ pub struct ReprioritizeAll {
     /// Waiting, blocked, delayed or reserved.
     pub state: State,
     pub priority: Priority,
-    pub meant: Meant,
+    pub meant: JobSelection,
     /// Where the call before has come to.
     pub after: Option<Progress>,
 }
@@ -49,9 +49,9 @@ pub struct ReprioritizedAll {
 }
 
 /// One bounded step through the jobs of a state.
-struct Step<'s> {
+struct ReprioritizeStep<'s> {
     priority: Priority,
-    meant: &'s Meant,
+    meant: &'s JobSelection,
     at: Progress,
     by: Option<&'s Name>,
 }
@@ -63,7 +63,7 @@ impl Queues {
     /// When Redis is not well.
     pub async fn reprioritize(&self, id: JobId, priority: Priority, by: Option<&Name>) -> Result<Reprioritized, Fault> {
         let queue = id.queue.clone();
-        self.go_alone(&queue, &Reprioritize { id, priority, by }).await
+        self.run_alone(&queue, &Reprioritize { id, priority, by }).await
     }
 
     /// Moves many jobs, a bounded number a call.
@@ -73,9 +73,9 @@ impl Queues {
     pub async fn reprioritize_all(&self, what: ReprioritizeAll, by: Option<&Name>) -> Result<ReprioritizedAll, Fault> {
         let ReprioritizeAll { queue, state, priority, meant, after } = what;
         let at = after.filter(|at| at.stage == state.word()).unwrap_or_else(|| Progress::begin(state.word()));
-        let (mut step, mut changed) = (Step { priority, meant: &meant, at, by }, 0);
+        let (mut step, mut changed) = (ReprioritizeStep { priority, meant: &meant, at, by }, 0);
         for _ in 0..limits::STEPS {
-            let part = self.go_alone(&queue, &step).await?;
+            let part = self.run_alone(&queue, &step).await?;
             changed += part.changed;
             let Some(next) = part.next else { return Ok(ReprioritizedAll { changed, next: None }) };
             step.at = next;
@@ -114,7 +114,7 @@ impl Transition for Reprioritize<'_> {
     }
 }
 
-impl Transition for Step<'_> {
+impl Transition for ReprioritizeStep<'_> {
     type Outcome = ReprioritizedAll;
     const SCRIPT: &'static str = "reprioritize";
 

@@ -8,7 +8,7 @@ use crate::{
         handle::Queues,
         layout::{
             cursor::Cursor,
-            progress::{MOST, Meant, Progress},
+            progress::{JobSelection, MOST, Progress},
         },
         redis::read::broken,
         transition::{Effect, Reply, Transition},
@@ -20,7 +20,7 @@ use crate::{
 pub enum Requeue {
     Job(JobId),
     /// All that is dead in a queue, as far as it is meant; and where the call before has come to.
-    Queue(QueueName, Meant, Option<Progress>),
+    Queue(QueueName, JobSelection, Option<Progress>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,10 +36,10 @@ pub enum Requeued {
 }
 
 /// One bounded step.
-struct Step<'s> {
+struct RequeueStep<'s> {
     kind: &'static str,
     by: Option<&'s Name>,
-    meant: Meant,
+    meant: JobSelection,
     at: Progress,
 }
 
@@ -50,16 +50,17 @@ impl Queues {
     /// When Redis is not well.
     pub async fn requeue(&self, what: Requeue, by: Option<&Name>) -> Result<Requeued, Fault> {
         let (queue, mut step) = match what {
-            Requeue::Job(id) => {
-                (id.queue, Step { kind: "job", by, meant: Meant::default(), at: Progress::begin(id.code.as_str()) })
-            }
+            Requeue::Job(id) => (
+                id.queue,
+                RequeueStep { kind: "job", by, meant: JobSelection::default(), at: Progress::begin(id.code.as_str()) },
+            ),
             Requeue::Queue(queue, meant, after) => {
-                (queue, Step { kind: "queue", by, meant, at: after.unwrap_or_else(|| Progress::begin("0")) })
+                (queue, RequeueStep { kind: "queue", by, meant, at: after.unwrap_or_else(|| Progress::begin("0")) })
             }
         };
         let mut all = 0;
         for _ in 0..limits::STEPS {
-            match self.go_alone(&queue, &step).await? {
+            match self.run_alone(&queue, &step).await? {
                 Requeued::Count { requeued, next } => {
                     all += requeued;
                     let Some(next) = next else { return Ok(Requeued::Count { requeued: all, next: None }) };
@@ -75,7 +76,7 @@ impl Queues {
     }
 }
 
-impl Transition for Step<'_> {
+impl Transition for RequeueStep<'_> {
     type Outcome = Requeued;
     const SCRIPT: &'static str = "requeue";
 

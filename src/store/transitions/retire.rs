@@ -22,7 +22,7 @@ impl Queues {
                 return Ok(());
             }
             for queue in unseen {
-                if self.go_alone(&queue, &Retire).await? {
+                if self.run_alone(&queue, &Retire).await? {
                     self.parts.registry.forget(&queue).await?;
                 } else {
                     kept += 1;
@@ -36,7 +36,7 @@ impl Transition for Retire {
     /// Whether it is gone.
     type Outcome = bool;
     const SCRIPT: &'static str = "retire";
-    const AFTER_A_FAULT: Effect = Effect::None;
+    const EFFECT_OF_FAULT: Effect = Effect::None;
 
     fn args(&self) -> Args {
         Args::default()

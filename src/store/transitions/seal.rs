@@ -20,7 +20,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn seal(&self, id: &BatchId) -> Result<Option<Batch>, Fault> {
-        self.go_alone(&id.queue, &Seal(id)).await
+        self.run_alone(&id.queue, &Seal(id)).await
     }
 }
 

@@ -23,7 +23,7 @@ impl Queues {
     ) -> Result<bool, Fault> {
         let is_registered = self.parts.registry.register(queue).await?;
         if is_registered {
-            self.go_alone(queue, &Set { patch, by }).await?;
+            self.run_alone(queue, &Set { patch, by }).await?;
         }
         Ok(is_registered)
     }

@@ -11,25 +11,25 @@ use crate::{
 };
 
 /// One bounded step.
-struct Stage<'b> {
+struct BatchStage<'b> {
     id: &'b BatchId,
     how: &'static str,
 }
 
 impl Queues {
     /// Steps of a long work on a batch, until it is done; what a very long one leaves, the sweep goes on with.
-    pub(crate) async fn go_on(&self, id: &BatchId) -> Result<(), Fault> {
-        self.stage(Stage { id, how: "on" }).await
+    pub(crate) async fn continue_stage(&self, id: &BatchId) -> Result<(), Fault> {
+        self.stage(BatchStage { id, how: "on" }).await
     }
 
     /// The same of a creation that comes to nothing.
     pub(crate) async fn give_up(&self, id: &BatchId) -> Result<(), Fault> {
-        self.stage(Stage { id, how: "give up" }).await
+        self.stage(BatchStage { id, how: "give up" }).await
     }
 
-    async fn stage(&self, step: Stage<'_>) -> Result<(), Fault> {
+    async fn stage(&self, step: BatchStage<'_>) -> Result<(), Fault> {
         for _ in 0..limits::BATCH_STEPS {
-            if !self.go_alone(&step.id.queue, &step).await? {
+            if !self.run_alone(&step.id.queue, &step).await? {
                 break;
             }
         }
@@ -37,7 +37,7 @@ impl Queues {
     }
 }
 
-impl Transition for Stage<'_> {
+impl Transition for BatchStage<'_> {
     /// Whether there is more to do.
     type Outcome = bool;
     const SCRIPT: &'static str = "stage";

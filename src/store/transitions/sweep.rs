@@ -6,6 +6,7 @@ use futures_util::future::BoxFuture;
 use intray_redis::{Args, Fault};
 
 use crate::{
+    figures::QueueMetrics,
     job::{QueueName, Tally, limits},
     store::{
         handle::Queues,
@@ -40,6 +41,13 @@ pub struct Swept {
     pub next_ms: Option<u64>,
 }
 
+/// A reply of the script.
+pub(crate) struct SweepReply {
+    swept: Swept,
+    /// How late the oldest expired or due job was, if there was one.
+    lag_ms: Option<u64>,
+}
+
 impl Queues {
     /// Steps until nothing is overdue, or as many as one call may make.
     ///
@@ -54,7 +62,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn sweep_once(&self, queue: &QueueName) -> Result<Swept, Fault> {
-        self.go_alone(queue, &self.sweep_all(queue)).await
+        self.run_alone(queue, &self.sweep_all(queue)).await.map(|reply| reply.swept)
     }
 
     /// As many steps as one makes in a row where there are other queues too.
@@ -71,12 +79,12 @@ impl Queues {
     /// When Redis is not well.
     pub async fn next_due(&self, queue: &QueueName) -> Result<Option<u64>, Fault> {
         let mut args = Args::default();
-        args.number(self.parts.runner.kept_ms(queue));
-        Fields::of(&self.look("due", queue, &args).await?)?.maybe()
+        args.number(self.parts.runner.retention_ms(queue));
+        Fields::of(&self.run_view("due", queue, &args).await?)?.maybe()
     }
 
     fn sweep_all(&self, queue: &QueueName) -> Sweep {
-        Sweep::All { kept_ms: self.parts.runner.kept_ms(queue) }
+        Sweep::All { kept_ms: self.parts.runner.retention_ms(queue) }
     }
 }
 
@@ -91,7 +99,7 @@ pub(crate) fn turn<'s>(runner: &'s Arc<Runner>, queue: &'s QueueName) -> BoxFutu
 async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32) -> Result<Swept, Fault> {
     let mut swept = Swept::default();
     for _ in 0..most {
-        let step = run(runner, queue, sweep).await?;
+        let step = run(runner, queue, sweep).await?.swept;
         swept.expired += step.expired;
         swept.due += step.due;
         swept.dead += step.dead;
@@ -105,10 +113,10 @@ async fn steps(runner: &Arc<Runner>, queue: &QueueName, sweep: &Sweep, most: u32
 }
 
 impl Transition for Sweep {
-    type Outcome = Swept;
+    type Outcome = SweepReply;
     const SCRIPT: &'static str = "sweep";
     /// Who sweeps comes again anyway.
-    const AFTER_A_FAULT: Effect = Effect::None;
+    const EFFECT_OF_FAULT: Effect = Effect::None;
 
     fn args(&self) -> Args {
         let mut args = Args::default();
@@ -119,20 +127,24 @@ impl Transition for Sweep {
         args
     }
 
-    fn read(&self, reply: Reply<'_>) -> Result<Swept, Fault> {
+    fn read(&self, reply: Reply<'_>) -> Result<SweepReply, Fault> {
         let mut fields = reply.fields()?;
         let (expired, due) = (fields.count()?, fields.count()?);
         let (dead, forgotten) = (fields.count()?, fields.count()?);
         let more = fields.flag()?;
         let (next_ms, lag_ms) = (fields.maybe()?, fields.count()?);
-        if expired + due > 0 {
-            metrics::histogram!("intray_sweep_lag_seconds").record(lag_ms as f64 / 1e3);
-        }
-        Ok(Swept { expired, due, dead, forgotten, more, next_ms })
+        let lag_ms = (expired + due > 0).then_some(lag_ms);
+        Ok(SweepReply { swept: Swept { expired, due, dead, forgotten, more, next_ms }, lag_ms })
     }
 
     /// Who sweeps has been told when there is more to do.
-    fn effect(&self, swept: &Swept) -> Effect {
-        Effect::Counted(Tally::Forgotten, swept.forgotten)
+    fn effect(&self, reply: &SweepReply) -> Effect {
+        Effect::Counted(Tally::Forgotten, reply.swept.forgotten)
+    }
+
+    fn measure(&self, reply: &SweepReply, _: &QueueName, _: &QueueMetrics) {
+        if let Some(ms) = reply.lag_ms {
+            metrics::histogram!("intray_sweep_lag_seconds").record(ms as f64 / 1e3);
+        }
     }
 }

@@ -14,9 +14,9 @@ use crate::{
 
 /// What a call newly reserved. Dropped before [`Undo::disarm`], it gives the jobs back: nobody has seen them.
 #[derive(Default)]
-pub struct Undo(Vec<Taken>);
+pub struct Undo(Vec<UndoGroup>);
 
-struct Taken {
+struct UndoGroup {
     runner: Arc<Runner>,
     queue: QueueName,
     jobs: Jobs,
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Undo {
 
 impl Undo {
     pub(crate) fn of(runner: &Arc<Runner>, queue: &QueueName, jobs: Jobs) -> Self {
-        Self(vec![Taken { runner: runner.clone(), queue: queue.clone(), jobs }])
+        Self(vec![UndoGroup { runner: runner.clone(), queue: queue.clone(), jobs }])
     }
 
     /// The answer is with its caller.
@@ -59,7 +59,7 @@ impl Drop for Undo {
     }
 }
 
-async fn give_back(taken: Taken) {
+async fn give_back(taken: UndoGroup) {
     let mut step = GiveBack(taken.jobs);
     while !step.0.is_empty() {
         // If this fails too, the deadline gives the jobs back.

@@ -36,12 +36,12 @@ impl Queues {
     /// # Errors
     /// When Redis is not well. What was begun, the sweep goes on with.
     pub async fn cancel_batch(&self, id: &BatchId) -> Result<BatchCancellation, Fault> {
-        match self.go_alone(&id.queue, &Withdraw(id)).await? {
+        match self.run_alone(&id.queue, &Withdraw(id)).await? {
             Withdrawal::Begun => {}
             Withdrawal::Over(state) => return Ok(BatchCancellation::Over(state)),
             Withdrawal::UnknownBatch => return Ok(BatchCancellation::UnknownBatch),
         }
-        self.go_on(id).await?;
+        self.continue_stage(id).await?;
         Ok(self.batch(id).await?.map_or(BatchCancellation::UnknownBatch, BatchCancellation::Cancelled))
     }
 }

@@ -14,7 +14,7 @@ use crate::store::{handle::Queues, redis::read::broken};
 const OLDEST: u32 = 7;
 
 /// What each server says of itself, with its place where there are several.
-struct Told {
+struct ServerInfos {
     infos: Vec<(Option<String>, String)>,
     /// Why some say nothing.
     silent: Vec<Fault>,
@@ -23,18 +23,18 @@ struct Told {
 impl Queues {
     /// What a service needs of Redis before it may say that it is ready.
     pub async fn ready(&self) -> Vec<Check> {
-        let told = match self.told().await {
+        let server_infos = match self.told().await {
             Ok(told) => told,
             Err(fault) => return vec![check("redis", Some(fault.to_string()))],
         };
-        let silent = told.silent.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ");
+        let silent = server_infos.silent.iter().map(Fault::to_string).collect::<Vec<_>>().join("; ");
         let mut checks = vec![
             check("redis", None),
-            check("version", told.problem(version_problem)),
-            check("role", told.problem(role_problem)),
-            check("eviction", told.problem(eviction_problem)),
+            check("version", server_infos.problem(version_problem)),
+            check("role", server_infos.problem(role_problem)),
+            check("eviction", server_infos.problem(eviction_problem)),
             check("layout", self.layout_problem().await),
-            check("disk", told.problem(disk_problem)),
+            check("disk", server_infos.problem(disk_problem)),
             warn("data", self.emptied()),
         ];
         if let Some(problem) = self.parts.runner.link.replication_gap() {
@@ -62,7 +62,7 @@ impl Queues {
         let (Ok(told), Ok(all)) = (self.told().await, links.all().await) else { return Vec::new() };
         let Some(durability) = all.first().map(|link| link.durability()) else { return Vec::new() };
         let mut checks = told.checks(|info| durable::checks(info, durability));
-        checks.extend(told.problem(what_is_not_told).map(|untold| warn("untold", Some(untold))));
+        checks.extend(told.problem(untold_problem).map(|untold| warn("untold", Some(untold))));
         if durability.is_more_than_async() {
             let mut problems = Vec::new();
             for link in &all {
@@ -87,7 +87,7 @@ impl Queues {
     }
 
     /// What all say who answer; a fault where nobody does.
-    async fn told(&self) -> Result<Told, Fault> {
+    async fn told(&self) -> Result<ServerInfos, Fault> {
         let links = &self.parts.runner.link;
         let all = links.all().await?;
         let answers = all.iter().map(|link| async move { (link.name(), info(link).await) });
@@ -102,7 +102,7 @@ impl Queues {
             Some(fault) if infos.is_empty() => Err(fault),
             last => {
                 silent.extend(last);
-                Ok(Told { infos, silent })
+                Ok(ServerInfos { infos, silent })
             }
         }
     }
@@ -134,7 +134,7 @@ impl Queues {
     }
 }
 
-impl Told {
+impl ServerInfos {
     /// What is wrong, and at which of them.
     fn problem(&self, of: impl Fn(&str) -> Option<String>) -> Option<String> {
         let problems = self.infos.iter().filter_map(|(place, info)| {
@@ -201,7 +201,7 @@ fn eviction_problem(info: &str) -> Option<String> {
 }
 
 /// A managed service may keep some of it to itself; then somebody else has to know.
-fn what_is_not_told(info: &str) -> Option<String> {
+fn untold_problem(info: &str) -> Option<String> {
     let fields = [("redis_version", "its version"), ("maxmemory_policy", "its maxmemory-policy"), ("role", "its role")];
     let untold: Vec<_> =
         fields.iter().filter(|(name, _)| field(info, name).is_empty()).map(|(_, what)| *what).collect();
@@ -217,9 +217,9 @@ mod tests {
     fn what_is_not_told_is_a_warning_and_nothing_more() {
         let managed = "redis_version:7.1.0\r\nrole:master\r\n";
         assert!([version_problem, role_problem, eviction_problem].iter().all(|problem| problem(managed).is_none()));
-        assert!(what_is_not_told(managed).expect("a warning").contains("maxmemory-policy"));
+        assert!(untold_problem(managed).expect("a warning").contains("maxmemory-policy"));
         let own = "redis_version:6.2.0\r\nrole:slave\r\nmaxmemory_policy:allkeys-lru\r\n";
         assert!([version_problem, role_problem, eviction_problem].iter().all(|problem| problem(own).is_some()));
-        assert_eq!(what_is_not_told(own), None);
+        assert_eq!(untold_problem(own), None);
     }
 }

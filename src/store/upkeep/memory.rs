@@ -5,7 +5,7 @@ use intray_redis::Fault;
 use crate::job::{limits, settings::DEFAULT};
 use crate::store::{
     handle::Queues,
-    retention::Change,
+    retention::MemoryChange,
     upkeep::{health::info, servers},
 };
 
@@ -23,13 +23,13 @@ impl Queues {
             let (server, used) = (links[shard].name(), ratios[shard].map(|ratio| (ratio * 100.0).floor()));
             let used = used.unwrap_or_default();
             match change {
-                Change::Short => tracing::warn!(
+                MemoryChange::Short => tracing::warn!(
                     server,
                     "Redis uses {used} % of its maxmemory: queues without a retention_ms of their own forget ended jobs early, \
                      the oldest first, but none of the last {}",
                     span(limits::SHORT_RETENTION_MS)
                 ),
-                Change::Enough => tracing::info!(
+                MemoryChange::Enough => tracing::info!(
                     server,
                     "Redis uses {used} % of its maxmemory: ended jobs are kept for {} again",
                     span(DEFAULT.retention_ms)

@@ -3,7 +3,6 @@
 pub(crate) mod adopt;
 pub(crate) mod check;
 mod durable;
-pub(crate) mod epoch;
 pub(crate) mod health;
 pub(crate) mod libraries;
 mod memory;
@@ -12,3 +11,4 @@ pub(crate) mod moving;
 pub(crate) mod rights;
 pub(crate) mod servers;
 pub(crate) mod slots;
+pub(crate) mod store_id;

@@ -7,7 +7,7 @@ use crate::store::handle::Queues;
 
 /// What one server says of its memory and its disk.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Memory {
+pub struct ServerMemory {
     /// What counts for `maxmemory`: buffers of replicas and of the append-only file do not.
     pub used_bytes: u64,
     /// `None`: there is no limit, or the server does not tell.
@@ -23,19 +23,19 @@ impl Queues {
     ///
     /// # Errors
     /// When none does.
-    pub async fn memory(&self) -> Result<Vec<Memory>, Fault> {
+    pub async fn memory(&self) -> Result<Vec<ServerMemory>, Fault> {
         Ok(self.infos().await?.iter().map(|info| read(info)).collect())
     }
 }
 
-pub(super) fn read(info: &str) -> Memory {
+pub(super) fn read(info: &str) -> ServerMemory {
     let bytes = |name| field(info, name).parse::<u64>().ok();
     let append_only = match field(info, "aof_enabled") {
         "" => None,
         word => Some(word == "1"),
     };
     let status = field(info, "aof_last_write_status");
-    Memory {
+    ServerMemory {
         used_bytes: bytes("used_memory").unwrap_or(0).saturating_sub(bytes("mem_not_counted_for_evict").unwrap_or(0)),
         max_bytes: bytes("maxmemory").filter(|most| *most > 0),
         append_only,
@@ -52,7 +52,7 @@ mod tests {
         let full = "used_memory:950\r\nmem_not_counted_for_evict:50\r\nmaxmemory:1000\r\naof_enabled:1\r\naof_last_write_status:err\r\n";
         let expected = (900, Some(1_000), Some(true), Some(false));
         let stated = |info| {
-            let Memory { used_bytes, max_bytes, append_only, last_write_ok } = read(info);
+            let ServerMemory { used_bytes, max_bytes, append_only, last_write_ok } = read(info);
             (used_bytes, max_bytes, append_only, last_write_ok)
         };
         assert_eq!(stated(full), expected);

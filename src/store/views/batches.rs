@@ -11,7 +11,7 @@ use crate::{
             batch::Batch,
             cursor::Cursor,
             ended::{Completed, completed},
-            record::{Live, json},
+            record::{LiveRecord, json},
         },
         redis::read::{Fields, broken},
     },
@@ -46,7 +46,7 @@ impl Queues {
     /// # Errors
     /// When Redis is not well.
     pub async fn batch(&self, id: &BatchId) -> Result<Option<Batch>, Fault> {
-        let answered = self.look("batch", &id.queue, &handle(id)).await?;
+        let answered = self.run_view("batch", &id.queue, &handle(id)).await?;
         let mut answer = Fields::of(&answered)?;
         match answer.text()?.as_str() {
             "batch" => Batch::parse(id.clone(), &answer.bytes()?).map(Some),
@@ -63,7 +63,7 @@ impl Queues {
         let (score, code) = after.as_ref().and_then(Cursor::place).unwrap_or_default();
         let mut args = Args::default();
         args.number(limit.into()).push(score).push(code);
-        let answered = self.look("batches", queue, &args).await?;
+        let answered = self.run_view("batches", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let next = Cursor::after(&answer.text()?, &answer.bytes()?);
         let batch = |mut fields: Fields| {
@@ -83,7 +83,7 @@ impl Queues {
         loop {
             let mut args = handle(id);
             args.number(from.into()).number(u64::from(limit) - page.results.len() as u64).number(bytes);
-            let answered = self.look("results", &id.queue, &args).await?;
+            let answered = self.run_view("results", &id.queue, &args).await?;
             let mut answer = Fields::of(&answered)?;
             if answer.text()? == "unknown" {
                 return Ok(None);
@@ -105,7 +105,7 @@ impl Queues {
 fn read_result(id: &BatchId, index: u32, mut fields: Fields<'_>) -> Result<MemberResult, Fault> {
     let (state, result, live) = (fields.state()?, fields.bytes()?, fields.bytes()?);
     let result = if result.is_empty() { None } else { Some(json(result)?) };
-    let completed = if live.is_empty() { None } else { completed(&Live::parse(&live)?) };
+    let completed = if live.is_empty() { None } else { completed(&LiveRecord::parse(&live)?) };
     Ok(MemberResult { id: id.member(index), index, state, result, completed })
 }
 

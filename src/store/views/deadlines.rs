@@ -75,7 +75,7 @@ impl Queues {
         let (limit, mut why, mut more) = (limit as usize, None, false);
         for some in names.chunks(TOGETHER) {
             let asked = some.iter().map(|queue| (queue, self.deadlines_of(queue, after, limit)));
-            let (there, away) = self.of_each(asked).await?;
+            let (there, away) = self.ask_each(asked).await?;
             for (_, (now, held)) in there {
                 page.now = page.now.max(Some(now));
                 page.held.extend(held);
@@ -113,7 +113,7 @@ impl Queues {
             Some((deadline, code)) => args.number(deadline).push(code),
             None => args.push("").push(""),
         };
-        let answered = self.look("deadlines", queue, &args).await?;
+        let answered = self.run_view("deadlines", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let now = answer.time()?;
         let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, Fault>>()?;

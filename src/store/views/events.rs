@@ -2,7 +2,7 @@
 
 use intray_redis::Fault;
 
-use crate::job::{BatchId, Code, Concern, JobId, Kind, Millis, Name, QueueName};
+use crate::job::{BatchId, Code, Concern, EventKind, JobId, Millis, Name, QueueName};
 use crate::store::{
     handle::Queues,
     layout::ended::Completed,
@@ -15,7 +15,7 @@ use crate::store::{
 pub struct Event {
     pub queue: QueueName,
     pub at: Position,
-    pub kind: Kind,
+    pub kind: EventKind,
     pub subject: Subject,
     pub worker: Option<Name>,
     pub client: Option<Name>,
@@ -66,24 +66,24 @@ impl std::fmt::Display for Position {
 
 /// A part of what happened, in order.
 #[derive(Debug)]
-pub struct Passage {
+pub struct EventPage {
     pub events: Vec<Event>,
     /// There is more behind this.
     pub more: bool,
     pub reached: Position,
     /// Nothing between the position and the first of these is missing.
-    pub whole: bool,
+    pub complete: bool,
 }
 
 /// How much one read takes at most.
 #[derive(Debug, Clone, Copy)]
-pub struct Part {
+pub struct EventLimit {
     /// Two at least: the entry that the position is in may have nothing more.
     pub entries: usize,
     pub events: usize,
 }
 
-impl Part {
+impl EventLimit {
     /// For a reader who keeps nothing of it.
     pub const LARGE: Self = Self { entries: 200, events: usize::MAX };
 }
@@ -93,7 +93,12 @@ impl Queues {
     ///
     /// # Errors
     /// When Redis is not well.
-    pub async fn events_after(&self, queue: &QueueName, position: Position, part: Part) -> Result<Passage, Fault> {
+    pub async fn events_after(
+        &self,
+        queue: &QueueName,
+        position: Position,
+        part: EventLimit,
+    ) -> Result<EventPage, Fault> {
         let from = format!("{}-{}", position.ms, position.sequence);
         let mut command = redis::cmd("XRANGE");
         command.arg(self.parts.runner.keys.of(queue, "events")).arg(from).arg("+").arg("COUNT").arg(part.entries);
@@ -115,14 +120,14 @@ impl Queues {
             events.truncate(part.events);
             reached = events.last().map_or(position, |event| event.at);
         }
-        let whole = match first {
+        let complete = match first {
             Some(first) => {
                 (first.ms, first.sequence) == (position.ms, position.sequence)
                     || self.remembers(queue, position).await?
             }
             None => position == Position::default() || self.remembers(queue, position).await?,
         };
-        Ok(Passage { events, more: is_cut || count == part.entries, reached, whole })
+        Ok(EventPage { events, more: is_cut || count == part.entries, reached, complete })
     }
 
     /// Where the stream ends now.
@@ -193,7 +198,7 @@ pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Ve
         let at = Position { index, ..position };
         index += 1;
         // A newer instance at the same Redis may tell what only it knows: it is passed over.
-        let Some(kind) = Kind::parse(&kind) else { continue };
+        let Some(kind) = EventKind::parse(&kind) else { continue };
         let subject = match kind.concerns() {
             Concern::Queue => Subject::Queue,
             Concern::Batch => Subject::Batch(id.batch()),
@@ -201,7 +206,7 @@ pub(super) fn read_entry(queue: &QueueName, mut entry: Fields<'_>, into: &mut Ve
             Concern::Job(_) => Subject::Job(id),
         };
         let by = by.clone().filter(|_| kind.is_act());
-        let completed = if kind == Kind::Completed { completion(worker.as_ref(), &mut note) } else { None };
+        let completed = if kind == EventKind::Completed { completion(worker.as_ref(), &mut note) } else { None };
         into.push(Event { queue: queue.clone(), at, kind, subject, worker, client, note, completed, by });
     }
     Ok(position)

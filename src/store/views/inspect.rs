@@ -7,11 +7,11 @@ use crate::store::{
     handle::Queues,
     layout::cursor::Cursor,
     layout::ended::{AbandonReason, Completed, completed, reasons},
-    layout::record::{self, Header, Hold, Live},
+    layout::record::{self, Header, Lease, LiveRecord},
     redis::read::{Fields, broken},
 };
 use crate::{
-    job::{Backoff, BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State, limits},
+    job::{Backoff, BatchId, JobId, LockName, Millis, Name, Priority, QueueName, Reservation, State},
     payload::Json,
 };
 
@@ -32,7 +32,7 @@ pub struct Job {
     pub batch: Option<BatchId>,
     /// Hand-outs since the last requeue that ended in fail or expiry.
     pub attempts: u32,
-    pub counts: Counts,
+    pub counts: HandoutCounts,
     pub reserved: Option<Held>,
     pub completed: Option<Completed>,
     pub errors: Vec<JobError>,
@@ -47,7 +47,7 @@ pub struct Job {
 
 /// How a job's hand-outs ended, since it was enqueued.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Counts {
+pub struct HandoutCounts {
     pub handed_out: u32,
     pub expired: u32,
     pub failed: u32,
@@ -98,7 +98,7 @@ impl Queues {
     pub async fn job(&self, id: JobId) -> Result<Option<Job>, Fault> {
         let mut args = Args::default();
         args.push(id.code.as_str());
-        let answer = self.look("job", &id.queue, &args).await?;
+        let answer = self.run_view("job", &id.queue, &args).await?;
         if crate::store::redis::read::word(&answer) == Some("unknown") {
             return Ok(None);
         }
@@ -116,7 +116,7 @@ impl Queues {
     ) -> Result<(Vec<Held>, Millis, Vec<QueueName>), Fault> {
         const MOST: u32 = 200;
         let asked = queues.iter().map(|queue| (queue, self.holders(queue, Some(worker), None, MOST)));
-        let (pages, mut away) = self.of_each(asked).await?;
+        let (pages, mut away) = self.ask_each(asked).await?;
         if pages.is_empty()
             && let Some((_, fault)) = away.pop()
         {
@@ -146,7 +146,7 @@ impl Queues {
         let mut args = Args::default();
         args.push(worker.map_or("", Name::as_str)).push(after.map_or(Vec::new(), Cursor::into_bytes));
         args.number(limit.into());
-        let answered = self.look("holders", queue, &args).await?;
+        let answered = self.run_view("holders", queue, &args).await?;
         let mut answer = Fields::of(&answered)?;
         let (now, last) = (answer.time()?, answer.bytes()?);
         let held = answer.lists().map(|held| read_held(queue, &mut held?)).collect::<Result<_, _>>()?;
@@ -164,7 +164,7 @@ pub(super) fn read_job(
     let id = JobId { queue: queue.clone(), code: fields.code()? };
     let header = Header::parse(&fields.bytes()?)?;
     let (apart, raw, result, score) = (fields.bytes()?, fields.bytes()?, fields.bytes()?, fields.text()?);
-    let live = if raw.is_empty() { None } else { Some(Live::parse(&raw)?) };
+    let live = if raw.is_empty() { None } else { Some(LiveRecord::parse(&raw)?) };
     let mut late_results = Vec::new();
     while !fields.is_done() {
         let (at, worker, result) = record::late_result(&fields.bytes()?)?;
@@ -179,16 +179,15 @@ pub(super) fn read_job(
     let state = live.as_ref().map_or(State::Waiting, |live| live.state);
     let at = |states: &[State]| if states.contains(&state) { score.map(Millis) } else { None };
     let is_over = matches!(state, State::Completed | State::Cancelled | State::Dead);
-    let priority = priority(state, score, live.as_ref());
     let deadline = at(&[State::Reserved]);
-    let reserved = live.as_ref().and_then(|live| live.hold.as_ref()).map(|hold| held_by(&id, hold, deadline));
+    let reserved = live.as_ref().and_then(|live| live.lease.as_ref()).map(|lease| held_by(&id, lease, deadline));
     let (completed, reasons) = live.as_ref().map(|live| (completed(live), reasons(live))).unwrap_or_default();
     let [handed_out, expired, failed, abandoned, released] = live.as_ref().map_or([0; 5], |live| live.counters);
     let job = Job {
         id,
         state,
         payload: if apart.is_empty() { header.payload } else { Some(record::json(apart)?) },
-        priority: Priority::new(priority.unwrap_or(header.priority.into())).map_err(|_| broken("a priority"))?,
+        priority: priority(state, score, live.as_ref(), header.priority)?,
         client: header.client,
         traceparent: header.traceparent,
         lease_ms: header.lease_ms,
@@ -197,7 +196,7 @@ pub(super) fn read_job(
         locks: header.locks,
         batch,
         attempts: live.as_ref().map_or(0, |live| live.attempts),
-        counts: Counts { handed_out, expired, failed, abandoned, released },
+        counts: HandoutCounts { handed_out, expired, failed, abandoned, released },
         reserved,
         completed,
         reasons,
@@ -213,31 +212,31 @@ pub(super) fn read_job(
     Ok((job, place.filter(|_| !matches!(state, State::Waiting | State::Blocked))))
 }
 
-/// A job's place in line says it; where it has none, its record does.
-fn priority(state: State, score: Option<u64>, live: Option<&Live>) -> Option<u64> {
+/// That of the job's place in line. A job that has ended has none, and its record keeps the last priority.
+fn priority(state: State, score: Option<u64>, live: Option<&LiveRecord>, recorded: u8) -> Result<Priority, Fault> {
     let place = match state {
         State::Waiting => score,
         State::Completed | State::Cancelled => None,
         State::Blocked | State::Delayed | State::Reserved | State::Dead => live.and_then(|live| live.score),
     };
-    place.map(|place| place >> limits::SPAN_BITS).or(live.map(|live| live.priority.into()))
+    record::priority(place, live.map_or(recorded, |live| live.priority).into())
 }
 
-fn held_by(id: &JobId, hold: &Hold, deadline: Option<Millis>) -> Held {
+fn held_by(id: &JobId, lease: &Lease, deadline: Option<Millis>) -> Held {
     Held {
         id: id.clone(),
-        reservation: Reservation { job: id.clone(), secret: hold.secret },
-        worker: hold.worker.clone(),
-        reserved_at: hold.reserved_at,
-        deadline: deadline.unwrap_or(hold.reserved_at),
-        resumes: hold.resumes,
+        reservation: Reservation { job: id.clone(), secret: lease.secret },
+        worker: lease.worker.clone(),
+        reserved_at: lease.reserved_at,
+        deadline: deadline.unwrap_or(lease.reserved_at),
+        resumes: lease.resumes,
     }
 }
 
 pub(crate) fn read_held(queue: &QueueName, fields: &mut Fields<'_>) -> Result<Held, Fault> {
     let id = JobId { queue: queue.clone(), code: fields.code()? };
-    let hold = Live::parse(&fields.bytes()?)?.hold.ok_or_else(|| broken("a reservation"))?;
-    let reservation = Reservation { job: id.clone(), secret: hold.secret };
-    let Hold { reserved_at, resumes, worker, .. } = hold;
+    let lease = LiveRecord::parse(&fields.bytes()?)?.lease.ok_or_else(|| broken("a reservation"))?;
+    let reservation = Reservation { job: id.clone(), secret: lease.secret };
+    let Lease { reserved_at, resumes, worker, .. } = lease;
     Ok(Held { id, reservation, worker, reserved_at, deadline: fields.time()?, resumes })
 }

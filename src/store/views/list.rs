@@ -6,7 +6,7 @@ use crate::job::{Name, QueueName, State, limits};
 use crate::store::{
     handle::Queues,
     layout::cursor::Cursor,
-    layout::progress::Meant,
+    layout::progress::JobSelection,
     redis::read::Fields,
     views::inspect::{Job, read_job},
 };
@@ -15,7 +15,7 @@ use crate::store::{
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct JobFilter {
     pub state: State,
-    pub meant: Meant,
+    pub meant: JobSelection,
     pub worker: Option<Name>,
     /// Their payload, or one of the errors that are kept with them, contains it.
     pub search: Option<String>,
@@ -38,7 +38,7 @@ pub struct JobPage {
 
 impl JobFilter {
     /// Of the script that goes on with a page, which has so many bytes already.
-    fn args_behind(&self, page: &JobPage, bytes: u64) -> Args {
+    fn args_after(&self, page: &JobPage, bytes: u64) -> Args {
         let (score, member) = page.next.as_ref().and_then(Cursor::place).unwrap_or_default();
         let mut args = Args::default();
         args.push(self.state.word()).number(u64::from(self.limit).saturating_sub(page.jobs.len() as u64));
@@ -102,7 +102,7 @@ impl Queues {
         let (mut page, mut bytes) = (JobPage { jobs, places, next, resume: None, looked: 0, forgotten }, 0);
         // Each script looks at a few, and reads what it shows of them: a large page is put together of several.
         for _ in 0..limits::PAGE_SCRIPTS {
-            let answered = self.look("list", queue, &filter.args_behind(&page, bytes)).await?;
+            let answered = self.run_view("list", queue, &filter.args_after(&page, bytes)).await?;
             let mut answer = Fields::of(&answered)?;
             let (score, member, is_end) = (answer.text()?, answer.bytes()?, answer.flag()?);
             bytes = answer.count()?;

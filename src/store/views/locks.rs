@@ -44,7 +44,7 @@ impl Queues {
             let left = u64::from(limit).saturating_sub(page.locks.len() as u64);
             let mut args = Args::default();
             args.push(lock.as_ref().map_or("", LockName::as_str)).number(left).push(score).push(code);
-            let answered = self.look("locks", queue, &args).await?;
+            let answered = self.run_view("locks", queue, &args).await?;
             let mut answer = Fields::of(&answered)?;
             page.now = answer.time()?;
             page.next = Cursor::after(&answer.text()?, &answer.bytes()?);

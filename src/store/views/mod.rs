@@ -3,10 +3,10 @@
 pub(crate) mod batches;
 pub(crate) mod deadlines;
 pub(crate) mod events;
-pub(crate) mod history;
 pub(crate) mod inspect;
+pub(crate) mod job_history;
 pub(crate) mod list;
 pub(crate) mod locks;
+pub(crate) mod queue_history;
 pub(crate) mod recent;
 pub(crate) mod stats;
-pub(crate) mod story;

@@ -4,7 +4,7 @@ use intray_redis::{Args, Fault};
 use serde::{Serialize, Serializer};
 
 use crate::job::{
-    Kept, Millis, Name, QueueName, Total,
+    InternalTotal, Millis, Name, QueueName, Total,
     settings::{Settings, SettingsPatch},
 };
 use crate::store::{
@@ -114,7 +114,7 @@ impl Queues {
         let (mut all, mut unavailable, mut why) = (Vec::with_capacity(names.len()), Vec::new(), None);
         // Some at a time: pipelined, and yet no burst that would hold others up.
         for some in names.chunks(32) {
-            let (there, away) = self.of_each(some.iter().map(|name| (name, self.stats(name)))).await?;
+            let (there, away) = self.ask_each(some.iter().map(|name| (name, self.stats(name)))).await?;
             all.extend(there.into_iter().map(|(_, info)| info));
             for (queue, fault) in away {
                 unavailable.push(queue);
@@ -128,7 +128,7 @@ impl Queues {
     }
 
     async fn stats(&self, queue: &QueueName) -> Result<QueueInfo, Fault> {
-        let answered = self.look("stats", queue, &Args::default()).await?;
+        let answered = self.run_view("stats", queue, &Args::default()).await?;
         let mut answer = Fields::of(&answered)?;
         let now = answer.time()?;
         let mut counts = StateCounts {
@@ -145,10 +145,10 @@ impl Queues {
         let totals = answer.list()?.pairs()?;
         let total =
             |name: &str| totals.iter().find(|(n, _)| n == name).and_then(|(_, v)| v.parse().ok()).unwrap_or(0_u64);
-        let cancelled = total(Kept::Cancelled.word());
-        counts.cancelled = cancelled + total(Kept::BatchCancelled.word());
-        counts.completed =
-            ended.saturating_sub(cancelled + total(Kept::Stubs.word())) + total(Kept::BatchCompleted.word());
+        let cancelled = total(InternalTotal::Cancelled.word());
+        counts.cancelled = cancelled + total(InternalTotal::BatchCancelled.word());
+        counts.completed = ended.saturating_sub(cancelled + total(InternalTotal::Stubs.word()))
+            + total(InternalTotal::BatchCompleted.word());
         Ok(QueueInfo {
             name: queue.clone(),
             counts,

@@ -5,11 +5,18 @@ fn who(name: &str) -> Arc<str> {
 }
 
 fn reads(at_once: usize, of_caller: usize, longest: Option<Duration>) -> Reads {
-    Reads::new(Bounds { at_once, of_caller, longest, bytes: 100_000, bytes_of_caller: 50_000, bytes_of_read: 10_000 })
+    Reads::new(ReadBounds {
+        at_once,
+        of_caller,
+        longest,
+        bytes: 100_000,
+        bytes_of_caller: 50_000,
+        bytes_of_read: 10_000,
+    })
 }
 
 /// Tries once.
-async fn now(reads: &Reads, name: &str) -> Option<Turn> {
+async fn now(reads: &Reads, name: &str) -> Option<ReadPermit> {
     time::timeout(Duration::from_millis(20), reads.enter(&who(name))).await.ok()
 }
 
@@ -28,7 +35,7 @@ async fn reads_are_bounded_in_all_and_for_each_caller() {
 
 fn is_empty(reads: &Reads) -> bool {
     let state = reads.state();
-    state.callers.is_empty() && state.line.is_empty() && state.taken == Taken::default()
+    state.callers.is_empty() && state.line.is_empty() && state.taken == ReadUsage::default()
 }
 
 #[tokio::test]

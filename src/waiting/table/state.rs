@@ -14,30 +14,30 @@ use crate::{
 };
 
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct TableState {
     pub(super) next: u64,
     pub(super) waiters: HashMap<u64, Waiter>,
-    pub(super) lines: HashMap<QueueName, Line>,
+    pub(super) lines: HashMap<QueueName, WaitQueue>,
     /// One wait a named worker and set of queues.
     pub(super) workers: HashMap<(Name, Arc<[QueueName]>), u64>,
 }
 
 pub(super) struct Waiter {
-    pub(super) bell: Arc<Bell>,
+    pub(super) waker: Arc<Waker>,
     pub(super) queues: Arc<[QueueName]>,
     pub(super) worker: Option<Name>,
     pub(super) since: Instant,
 }
 
 #[derive(Default)]
-pub(super) struct Bell {
-    pub(super) rung: Notify,
+pub(super) struct Waker {
+    pub(super) woken: Notify,
     pub(super) replaced: AtomicBool,
 }
 
 /// One queue, with those who wait for it, by age.
 #[derive(Default)]
-pub(super) struct Line {
+pub(super) struct WaitQueue {
     pub(super) asleep: BTreeSet<u64>,
     pub(super) awake: BTreeSet<u64>,
     /// Those whose last look Redis did not answer, or refused: it may have reserved a job for them all the same.
@@ -47,7 +47,7 @@ pub(super) struct Line {
     /// Asks the queue's watch to look now.
     pub(super) tick: Arc<Notify>,
     /// Tells it that nobody is there any more.
-    pub(super) left: Arc<Notify>,
+    pub(super) empty: Arc<Notify>,
     pub(super) seen: Option<(Instant, Result<Snapshot, Fault>)>,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn sorted(queues: &[QueueName]) -> Arc<[QueueName]> {
     queues.into()
 }
 
-impl Line {
+impl WaitQueue {
     pub(super) fn is_deserted(&self) -> bool {
         self.asleep.is_empty() && self.awake.is_empty()
     }
@@ -69,25 +69,29 @@ impl Line {
     }
 }
 
-impl State {
-    pub(super) fn rouse(&mut self, number: u64) {
+impl TableState {
+    pub(super) fn wake(&mut self, number: u64) {
         self.shift(number, |line| (&mut line.asleep, &mut line.awake));
         if let Some(waiter) = self.waiters.get(&number) {
-            waiter.bell.rung.notify_one();
+            waiter.waker.woken.notify_one();
         }
     }
 
     /// The first in each line who is asleep, of those from this number on.
-    pub(super) fn rouse_next(&mut self, queues: &[QueueName], from: u64) {
+    pub(super) fn wake_next(&mut self, queues: &[QueueName], from: u64) {
         let first = |queue| self.lines.get(queue)?.asleep.range(from..).next().copied();
         let next: BTreeSet<u64> = queues.iter().filter_map(first).collect();
         for number in next {
-            self.rouse(number);
+            self.wake(number);
         }
     }
 
     /// From one set of each of its lines to the other.
-    pub(super) fn shift(&mut self, number: u64, sets: impl Fn(&mut Line) -> (&mut BTreeSet<u64>, &mut BTreeSet<u64>)) {
+    pub(super) fn shift(
+        &mut self,
+        number: u64,
+        sets: impl Fn(&mut WaitQueue) -> (&mut BTreeSet<u64>, &mut BTreeSet<u64>),
+    ) {
         let Some(waiter) = self.waiters.get(&number) else { return };
         for queue in waiter.queues.iter() {
             if let Some((from, to)) = self.lines.get_mut(queue).map(&sets) {

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use intray::job::{BatchState, Kind, State};
+use intray::job::{BatchState, EventKind, State};
 
 use super::index::{Index, Outcome};
 use crate::record::{Ask, Said, batch_of};
 
 pub fn ends(index: &Index) -> Vec<String> {
     let mut told: HashMap<&str, Vec<&str>> = HashMap::new();
-    for event in index.history.events.iter().filter(|event| event.kind == Kind::BatchCompleted.word()) {
+    for event in index.history.events.iter().filter(|event| event.kind == EventKind::BatchCompleted.word()) {
         let batch = event.batch.as_deref().unwrap_or_default();
         told.entry(batch).or_default().push(event.reason.as_deref().unwrap_or_default());
     }
@@ -76,5 +76,5 @@ fn lost(index: &Index) -> Vec<String> {
 fn is_cancelled(index: &Index, outcome: Outcome) -> bool {
     let Some(batch) = outcome.done() else { return false };
     let jobs = index.jobs.iter().filter(|(id, tale)| tale.n.is_none() && batch_of(id) == batch.id);
-    jobs.into_iter().any(|(_, tale)| tale.events.iter().any(|event| event.kind == Kind::Cancelled.word()))
+    jobs.into_iter().any(|(_, tale)| tale.events.iter().any(|event| event.kind == EventKind::Cancelled.word()))
 }

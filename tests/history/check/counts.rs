@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use intray::job::{Kind, Total};
+use intray::job::{EventKind, Total};
 
 use super::{
     gates,
@@ -24,28 +24,28 @@ struct Recount {
 
 impl Recount {
     fn add(&mut self, event: &Event) {
-        let Some(kind) = Kind::parse(&event.kind) else { return };
+        let Some(kind) = EventKind::parse(&event.kind) else { return };
         self.is_out = gates::is_out(event).unwrap_or(self.is_out);
         match kind {
-            Kind::Reserved => self.handed_out += 1,
-            Kind::Abandoned if event.is_undelivered() => self.handed_out = self.handed_out.saturating_sub(1),
-            Kind::Abandoned => self.abandoned += 1,
-            Kind::Expired => (self.expired, self.attempts) = (self.expired + 1, self.attempts + 1),
-            Kind::Failed => (self.failed, self.attempts) = (self.failed + 1, self.attempts + 1),
-            Kind::Released => self.released += 1,
-            Kind::Requeued => self.attempts = 0,
-            Kind::Enqueued
-            | Kind::Due
-            | Kind::Blocked
-            | Kind::Resumed
-            | Kind::Extended
-            | Kind::Completed
-            | Kind::Dead
-            | Kind::Cancelled
-            | Kind::Changed
-            | Kind::Paused
-            | Kind::Unpaused
-            | Kind::BatchCompleted => {}
+            EventKind::Reserved => self.handed_out += 1,
+            EventKind::Abandoned if event.is_undelivered() => self.handed_out = self.handed_out.saturating_sub(1),
+            EventKind::Abandoned => self.abandoned += 1,
+            EventKind::Expired => (self.expired, self.attempts) = (self.expired + 1, self.attempts + 1),
+            EventKind::Failed => (self.failed, self.attempts) = (self.failed + 1, self.attempts + 1),
+            EventKind::Released => self.released += 1,
+            EventKind::Requeued => self.attempts = 0,
+            EventKind::Enqueued
+            | EventKind::Due
+            | EventKind::Blocked
+            | EventKind::Resumed
+            | EventKind::Extended
+            | EventKind::Completed
+            | EventKind::Dead
+            | EventKind::Cancelled
+            | EventKind::Changed
+            | EventKind::Paused
+            | EventKind::Unpaused
+            | EventKind::BatchCompleted => {}
         }
     }
 }
@@ -55,7 +55,7 @@ impl Recount {
 fn is_swept_by_completion(tale: &Tale) -> bool {
     let mut recount = Recount::default();
     for event in &tale.events {
-        if event.kind == Kind::Completed.word() && event.is_late() && recount.is_out {
+        if event.kind == EventKind::Completed.word() && event.is_late() && recount.is_out {
             return true;
         }
         recount.add(event);
@@ -89,7 +89,7 @@ pub fn attempts(index: &Index) -> Vec<String> {
     for (id, tale) in &index.jobs {
         let (mut recount, mut told) = (Recount::default(), HashMap::new());
         for event in &tale.events {
-            if event.kind == Kind::Reserved.word() {
+            if event.kind == EventKind::Reserved.word() {
                 *told.entry((event.worker.as_deref(), recount.attempts + 1)).or_insert(0) += 1;
             }
             recount.add(event);
@@ -131,7 +131,7 @@ pub fn of_queues(index: &Index) -> Vec<String> {
 fn totals(index: &Index, queue: &str) -> HashMap<&'static str, u64> {
     let mut told: HashMap<&str, u64> = Total::ALL.iter().map(|total| (total.word(), 0)).collect();
     for event in index.events.get(queue).into_iter().flatten().filter(|event| !event.is_undelivered()) {
-        let total = if event.kind == Kind::Reserved.word() { "handed_out" } else { &event.kind };
+        let total = if event.kind == EventKind::Reserved.word() { "handed_out" } else { &event.kind };
         if let Some(n) = told.get_mut(total) {
             *n += 1;
         }

@@ -2,29 +2,32 @@
 
 use std::collections::{HashMap, HashSet};
 
-use intray::job::Kind;
+use intray::job::EventKind;
 
 use super::index::{self, Index};
 use crate::record::Event;
 
 /// Whether somebody has the job in hand after an event; `None` when that is as before.
 pub fn is_out(event: &Event) -> Option<bool> {
-    match Kind::parse(&event.kind)? {
-        Kind::Reserved => Some(true),
-        Kind::Abandoned | Kind::Released | Kind::Expired | Kind::Failed | Kind::Completed | Kind::Cancelled => {
-            Some(false)
-        }
-        Kind::Enqueued
-        | Kind::Due
-        | Kind::Blocked
-        | Kind::Resumed
-        | Kind::Extended
-        | Kind::Dead
-        | Kind::Requeued
-        | Kind::Changed
-        | Kind::Paused
-        | Kind::Unpaused
-        | Kind::BatchCompleted => None,
+    match EventKind::parse(&event.kind)? {
+        EventKind::Reserved => Some(true),
+        EventKind::Abandoned
+        | EventKind::Released
+        | EventKind::Expired
+        | EventKind::Failed
+        | EventKind::Completed
+        | EventKind::Cancelled => Some(false),
+        EventKind::Enqueued
+        | EventKind::Due
+        | EventKind::Blocked
+        | EventKind::Resumed
+        | EventKind::Extended
+        | EventKind::Dead
+        | EventKind::Requeued
+        | EventKind::Changed
+        | EventKind::Paused
+        | EventKind::Unpaused
+        | EventKind::BatchCompleted => None,
     }
 }
 

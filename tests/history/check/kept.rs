@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use intray::job::{Kind, State};
+use intray::job::{EventKind, State};
 
 use super::{
     index::Index,
@@ -53,7 +53,7 @@ pub fn feed(index: &Index) -> Vec<String> {
     let mut found = Vec::new();
     for end in index.history.ends.iter().filter(|end| index.keeps(&end.queue)) {
         let events = index.events.get(end.queue.as_str()).into_iter().flatten();
-        let completed = events.filter(|event| event.kind == Kind::Completed.word() && event.batch.is_none());
+        let completed = events.filter(|event| event.kind == EventKind::Completed.word() && event.batch.is_none());
         let told: Vec<&str> = completed.filter_map(|event| event.job.as_deref()).collect();
         let kept: Vec<&str> = end.feed.iter().map(String::as_str).collect();
         let pages = index.history.feeds.iter().filter(|(queue, _)| *queue == end.queue);

@@ -1,6 +1,6 @@
 //! The life of each job, as its stream tells it.
 
-use intray::job::Kind;
+use intray::job::EventKind;
 
 use super::index::Index;
 use crate::record::Event;
@@ -22,7 +22,7 @@ pub fn moves(index: &Index) -> Vec<String> {
     for (id, tale) in &index.jobs {
         let (mut place, mut holder, mut before) = (Place::Nowhere, None, None);
         for event in &tale.events {
-            let Some(kind) = Kind::parse(&event.kind) else {
+            let Some(kind) = EventKind::parse(&event.kind) else {
                 found.push(format!("{id}: {} is no transition", event.kind));
                 continue;
             };
@@ -34,7 +34,7 @@ pub fn moves(index: &Index) -> Vec<String> {
                 ));
                 break;
             };
-            if kind == Kind::Reserved {
+            if kind == EventKind::Reserved {
                 holder = event.worker.as_deref();
             }
             (place, before) = (next, Some(kind));
@@ -51,46 +51,48 @@ fn out_of_order(index: &Index) -> Vec<String> {
 }
 
 /// Where a job is after an event; `None` if that cannot happen there.
-fn step(place: Place, kind: Kind, event: &Event, before: Option<Kind>) -> Option<Place> {
+fn step(place: Place, kind: EventKind, event: &Event, before: Option<EventKind>) -> Option<Place> {
     use Place::{Cancelled, Completed, Dead, InLine, Nowhere, Out};
     let from = |allowed: &[Place], to| allowed.contains(&place).then_some(to);
     match kind {
         // What was made of a batch that was never finished goes after a minute, and the same call makes it again.
-        Kind::Enqueued if event.batch.is_some() && before == Some(Kind::Cancelled) => from(&[Cancelled], InLine),
-        Kind::Enqueued => from(&[Nowhere], InLine),
-        Kind::Due | Kind::Blocked => from(&[InLine], InLine),
-        Kind::Reserved => from(&[InLine], Out),
-        Kind::Resumed | Kind::Extended => from(&[Out], Out),
-        Kind::Abandoned | Kind::Released | Kind::Expired | Kind::Failed => from(&[Out], InLine),
-        Kind::Completed if event.is_late() => from(&[InLine, Out, Dead], Completed),
-        Kind::Completed => from(&[Out], Completed),
-        Kind::Dead if matches!(before, Some(Kind::Failed | Kind::Expired)) => from(&[InLine], Dead),
-        Kind::Dead => None,
-        Kind::Cancelled => from(&[InLine, Out, Dead], Cancelled),
-        Kind::Requeued => from(&[Dead], InLine),
-        Kind::Changed => from(&[InLine, Out], place),
-        Kind::Paused | Kind::Unpaused | Kind::BatchCompleted => None,
+        EventKind::Enqueued if event.batch.is_some() && before == Some(EventKind::Cancelled) => {
+            from(&[Cancelled], InLine)
+        }
+        EventKind::Enqueued => from(&[Nowhere], InLine),
+        EventKind::Due | EventKind::Blocked => from(&[InLine], InLine),
+        EventKind::Reserved => from(&[InLine], Out),
+        EventKind::Resumed | EventKind::Extended => from(&[Out], Out),
+        EventKind::Abandoned | EventKind::Released | EventKind::Expired | EventKind::Failed => from(&[Out], InLine),
+        EventKind::Completed if event.is_late() => from(&[InLine, Out, Dead], Completed),
+        EventKind::Completed => from(&[Out], Completed),
+        EventKind::Dead if matches!(before, Some(EventKind::Failed | EventKind::Expired)) => from(&[InLine], Dead),
+        EventKind::Dead => None,
+        EventKind::Cancelled => from(&[InLine, Out, Dead], Cancelled),
+        EventKind::Requeued => from(&[Dead], InLine),
+        EventKind::Changed => from(&[InLine, Out], place),
+        EventKind::Paused | EventKind::Unpaused | EventKind::BatchCompleted => None,
     }
 }
 
 /// Who does something with a job in their hands is who has it.
-fn is_holders(kind: Kind, event: &Event, holder: Option<&str>) -> bool {
+fn is_holders(kind: EventKind, event: &Event, holder: Option<&str>) -> bool {
     let by_holder = match kind {
-        Kind::Resumed | Kind::Extended | Kind::Abandoned | Kind::Failed => true,
-        Kind::Completed => !event.is_late(),
-        Kind::Enqueued
-        | Kind::Due
-        | Kind::Blocked
-        | Kind::Reserved
-        | Kind::Released
-        | Kind::Expired
-        | Kind::Dead
-        | Kind::Cancelled
-        | Kind::Requeued
-        | Kind::Changed
-        | Kind::Paused
-        | Kind::Unpaused
-        | Kind::BatchCompleted => false,
+        EventKind::Resumed | EventKind::Extended | EventKind::Abandoned | EventKind::Failed => true,
+        EventKind::Completed => !event.is_late(),
+        EventKind::Enqueued
+        | EventKind::Due
+        | EventKind::Blocked
+        | EventKind::Reserved
+        | EventKind::Released
+        | EventKind::Expired
+        | EventKind::Dead
+        | EventKind::Cancelled
+        | EventKind::Requeued
+        | EventKind::Changed
+        | EventKind::Paused
+        | EventKind::Unpaused
+        | EventKind::BatchCompleted => false,
     };
     !by_holder || event.worker.as_deref() == holder
 }
@@ -99,7 +101,7 @@ fn is_holders(kind: Kind, event: &Event, holder: Option<&str>) -> bool {
 pub fn last(events: &[&Event]) -> Place {
     let (mut place, mut before) = (Place::Nowhere, None);
     for event in events {
-        let kind = Kind::parse(&event.kind);
+        let kind = EventKind::parse(&event.kind);
         place = kind.and_then(|kind| step(place, kind, event, before)).unwrap_or(place);
         before = kind;
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use intray::job::Kind;
+use intray::job::EventKind;
 
 use super::index::Index;
 use crate::record::Event;
@@ -28,18 +28,24 @@ pub fn order(index: &Index) -> Vec<String> {
             let next = arrivals.len();
             let arrival = *arrivals.entry(id).or_insert(next);
             let those = waiting.entry(event.client.as_deref()).or_default();
-            match Kind::parse(&event.kind) {
-                Some(Kind::Enqueued | Kind::Abandoned | Kind::Expired | Kind::Failed | Kind::Released) => {
+            match EventKind::parse(&event.kind) {
+                Some(
+                    EventKind::Enqueued
+                    | EventKind::Abandoned
+                    | EventKind::Expired
+                    | EventKind::Failed
+                    | EventKind::Released,
+                ) => {
                     those.insert(arrival, id);
                 }
-                Some(Kind::Reserved) => {
+                Some(EventKind::Reserved) => {
                     let first = those.first_key_value().map(|(_, first)| *first);
                     if first != Some(id) {
                         found.push(format!("{id} went at {:?} before {first:?}", event.position));
                     }
                     those.remove(&arrival);
                 }
-                Some(Kind::Completed | Kind::Cancelled) => drop(those.remove(&arrival)),
+                Some(EventKind::Completed | EventKind::Cancelled) => drop(those.remove(&arrival)),
                 Some(_) | None => {}
             }
         }
@@ -63,8 +69,8 @@ pub fn fairness(index: &Index) -> Vec<String> {
         let (mut came, mut served) = (HashMap::new(), HashSet::new());
         for event in events {
             let (Some(id), client) = (event.job.as_deref(), event.client.as_deref()) else { continue };
-            match Kind::parse(&event.kind) {
-                Some(Kind::Enqueued) => {
+            match EventKind::parse(&event.kind) {
+                Some(EventKind::Enqueued) => {
                     came.insert(id, event.position);
                     let jobs = live.entry(client).or_default();
                     if *jobs == 0 {
@@ -72,7 +78,7 @@ pub fn fairness(index: &Index) -> Vec<String> {
                     }
                     *jobs += 1;
                 }
-                Some(Kind::Reserved) if served.insert(id) => {
+                Some(EventKind::Reserved) if served.insert(id) => {
                     let since = came.get(id).copied().unwrap_or_default();
                     newcomers.remove(&since);
                     if let Some((_, (other, _))) = newcomers.first_key_value().filter(|(at, _)| **at < since) {
@@ -80,7 +86,7 @@ pub fn fairness(index: &Index) -> Vec<String> {
                     }
                     found.extend(newcomers.values_mut().filter_map(|(other, it)| it.passes(client, other)));
                 }
-                Some(Kind::Completed | Kind::Cancelled) => {
+                Some(EventKind::Completed | EventKind::Cancelled) => {
                     newcomers.retain(|_, (other, _)| *other != id);
                     let jobs = live.entry(client).or_default();
                     *jobs = jobs.saturating_sub(1);

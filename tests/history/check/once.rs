@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use intray::job::{Kind, State};
+use intray::job::{EventKind, State};
 
 use super::index::Index;
 use crate::record::{Twin, Way, queue_of};
@@ -17,7 +17,7 @@ pub fn completion(index: &Index) -> Vec<String> {
         if done.len() > 1 {
             found.push(format!("{id} was completed by {done:?}"));
         }
-        if tale.events.iter().filter(|event| event.kind == Kind::Completed.word()).count() > 1 {
+        if tale.events.iter().filter(|event| event.kind == EventKind::Completed.word()).count() > 1 {
             found.push(format!("{id} was told to be completed twice"));
         }
         if let (Some(end), [(_, value)]) = (tale.end, done.iter().collect::<Vec<_>>().as_slice())
@@ -61,7 +61,7 @@ pub fn twins(index: &Index) -> Vec<String> {
             let Some(id) = event.job.as_deref() else { continue };
             let Some(kind) = index.sent(id).filter(|job| job.twin != Twin::None).map(kind) else { continue };
             let holder = live.get(&kind).copied();
-            if event.kind == Kind::Enqueued.word() {
+            if event.kind == EventKind::Enqueued.word() {
                 if let Some(other) = live.insert(kind, id) {
                     found.push(format!("{queue}: {id} came while its twin {other} lived"));
                 }
@@ -90,5 +90,5 @@ fn kind(job: &crate::record::Job) -> (Option<&str>, Twin, u64) {
 }
 
 fn ends(event: &crate::record::Event) -> bool {
-    [Kind::Completed, Kind::Dead, Kind::Cancelled].iter().any(|kind| event.kind == kind.word())
+    [EventKind::Completed, EventKind::Dead, EventKind::Cancelled].iter().any(|kind| event.kind == kind.word())
 }

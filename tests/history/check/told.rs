@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use intray::job::Kind;
+use intray::job::EventKind;
 
 use super::index::{Index, Outcome, Settled, Tale};
 use crate::record::{Answer, Ask, Moment, Way};
@@ -34,7 +34,7 @@ fn cancelled(index: &Index) -> Vec<String> {
         (Ask::Cancel { id, .. }, Answer::Done(_)) => Some(id),
         _ => None,
     });
-    let is_told = |id: &str| index.jobs.get(id).is_some_and(|tale| count(tale, Kind::Cancelled) > 0);
+    let is_told = |id: &str| index.jobs.get(id).is_some_and(|tale| count(tale, EventKind::Cancelled) > 0);
     calls.filter(|id| !is_told(id)).map(|id| format!("{id} was cancelled, and nothing tells of it")).collect()
 }
 
@@ -57,14 +57,14 @@ fn times(tale: &Tale) -> Vec<Times> {
         Times { what, certain, possible: open(&those, way), told: count(tale, kind) }
     };
     let handed: HashSet<_> = tale.handed.iter().map(|one| one.said.reservation.as_str()).collect();
-    let reserved = count(tale, Kind::Reserved);
-    let plain = tale.events.iter().filter(|event| event.kind == Kind::Abandoned.word());
+    let reserved = count(tale, EventKind::Reserved);
+    let plain = tale.events.iter().filter(|event| event.kind == EventKind::Abandoned.word());
     let told = plain.filter(|event| !event.is_undelivered() && event.reason.as_deref() != Some("grace")).count();
     vec![
-        settle("completed", Kind::Completed, Way::Complete),
-        settle("failed", Kind::Failed, Way::Fail),
-        settle("extended", Kind::Extended, Way::Extend),
-        Times { told, ..settle("abandoned", Kind::Abandoned, Way::Abandon) },
+        settle("completed", EventKind::Completed, Way::Complete),
+        settle("failed", EventKind::Failed, Way::Fail),
+        settle("extended", EventKind::Extended, Way::Extend),
+        Times { told, ..settle("abandoned", EventKind::Abandoned, Way::Abandon) },
         Times { what: "handed out", certain: handed.len(), possible: usize::MAX / 2, told: reserved },
     ]
 }
@@ -79,7 +79,7 @@ fn open(those: &[&Settled], way: Way) -> usize {
     unknown.map(|one| one.reservation).filter(|it| !certain.contains(it)).collect::<HashSet<_>>().len()
 }
 
-fn count(tale: &Tale, kind: Kind) -> usize {
+fn count(tale: &Tale, kind: EventKind) -> usize {
     tale.events.iter().filter(|event| event.kind == kind.word()).count()
 }
 
@@ -103,9 +103,9 @@ fn unasked_hand_outs(index: &Index) -> Vec<String> {
     for event in &index.history.events {
         let Some(worker) = event.worker.as_deref() else { continue };
         // What nobody took and was put back at once is no hand-out, and the same call may bring another.
-        match Kind::parse(&event.kind) {
-            Some(Kind::Reserved) => *told.entry(worker).or_insert(0_usize) += 1,
-            Some(Kind::Abandoned) if event.is_undelivered() => {
+        match EventKind::parse(&event.kind) {
+            Some(EventKind::Reserved) => *told.entry(worker).or_insert(0_usize) += 1,
+            Some(EventKind::Abandoned) if event.is_undelivered() => {
                 let jobs = told.entry(worker).or_default();
                 *jobs = jobs.saturating_sub(1);
             }
@@ -129,8 +129,8 @@ pub fn in_time(index: &Index) -> Vec<String> {
         let those = tale.settled.iter().filter(|one| one.way == Way::Complete && one.outcome.is_new());
         those.map(|one| (*id, (one.begin, one.end)))
     }));
-    let mut found = late(index, Kind::Enqueued, &enqueued);
-    found.extend(late(index, Kind::Completed, &completed));
+    let mut found = late(index, EventKind::Enqueued, &enqueued);
+    found.extend(late(index, EventKind::Completed, &completed));
     found
 }
 
@@ -139,7 +139,7 @@ fn once<'h>(pairs: impl Iterator<Item = (&'h str, (Moment, Moment))>) -> HashMap
 }
 
 /// Events of a kind whose calls had ended when a call began whose event came before.
-fn late(index: &Index, kind: Kind, calls: &HashMap<&str, (Moment, Moment)>) -> Vec<String> {
+fn late(index: &Index, kind: EventKind, calls: &HashMap<&str, (Moment, Moment)>) -> Vec<String> {
     let mut found = Vec::new();
     for events in index.events.values() {
         let mut latest = (0, "");

@@ -7,8 +7,8 @@ use tokio::sync::Mutex;
 
 use super::{Reach, TROUBLES, Topology, Trouble, Work, socket, temporary, trouble};
 use crate::{
-    editing::{Edit, Editor},
     load::Chance,
+    patch_scripts::{Edit, Editor},
     wire::{Place, Wire},
     world::Engine,
 };

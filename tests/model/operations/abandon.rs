@@ -4,8 +4,8 @@ use intray::store::Return;
 
 use super::prelude::*;
 use crate::{
+    fixtures::{draft, json},
     reference::Grace,
-    words::{draft, json},
 };
 
 const REASON: &str = "lunch";
@@ -44,13 +44,13 @@ impl Operation for Abandon {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let calls = self.0.iter().map(|(handle, leaving)| leaving.told(walk, *handle)).collect();
+        let calls = self.0.iter().map(|(handle, leaving)| leaving.build(walk, *handle)).collect();
         walk.together("abandon", calls, Queues::abandon, Queue::abandon).await
     }
 }
 
 impl Leaving {
-    fn told(self, walk: &Walk<'_>, handle: Handle) -> store::Abandon {
+    fn build(self, walk: &Walk<'_>, handle: Handle) -> store::Abandon {
         let reservation = walk.handle(handle);
         let job = walk.model.jobs.get(&reservation.job.code);
         let known = job.and_then(|job| job.hold.as_ref()).map_or(0, |hold| hold.resumes);
@@ -73,7 +73,7 @@ impl Queue {
             Ok(worker) => worker,
             Err(lost) => return self.again_or_lost(&call.reservation, &[How::ABANDONED, How::GRACE_OVER], lost),
         };
-        let (resumes, said_before) = self.jobs[&id].hold.as_ref().map_or((0, None), |hold| (hold.resumes, hold.grace));
+        let (resumes, grace_before) = self.jobs[&id].hold.as_ref().map_or((0, None), |hold| (hold.resumes, hold.grace));
         if call.resumes.is_some_and(|known| known < resumes) {
             return Return::Stays;
         }
@@ -82,7 +82,7 @@ impl Queue {
         }
         self.keep_draft(id, worker, call.draft.as_ref());
         // Who has not come back since has not changed their mind.
-        let skips = call.skip || said_before.is_some_and(|grace| grace.skips);
+        let skips = call.skip || grace_before.is_some_and(|grace| grace.skips);
         if let Some(grace_ms @ 1..) = call.grace_ms {
             let until = self.now + u64::from(grace_ms);
             let hold = self.job(id).hold.as_mut().expect("it is live");

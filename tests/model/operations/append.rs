@@ -16,8 +16,8 @@ pub struct Append {
 
 #[derive(Debug, Clone)]
 enum Call {
-    /// From where the batch ends, which is said or not.
-    Behind { members: Vec<Member>, said: bool },
+    /// From where the batch ends, which is has_offset or not.
+    Behind { members: Vec<Member>, has_offset: bool },
     /// From elsewhere.
     From { members: Vec<Member>, offset: u32 },
     /// An earlier one, the same again.
@@ -37,7 +37,7 @@ impl Operation for Append {
     const MUST_BE_MET: &'static [&'static str] = &["append Misfit"];
 
     fn draw(theme: Theme) -> BoxedStrategy<Self> {
-        let behind = |(members, said)| Call::Behind { members, said };
+        let behind = |(members, has_offset)| Call::Behind { members, has_offset };
         let call = match theme {
             Theme::Many => members(90..=220).prop_map(move |members| behind((members, true))).boxed(),
             Theme::Everything | Theme::FewJobs | Theme::Desk => prop_oneof![
@@ -51,39 +51,39 @@ impl Operation for Append {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let Some(Sent { batch, offset, jobs }) = self.told(walk) else { return Ok(()) };
+        let Some(Sent { batch, offset, jobs }) = self.build(walk) else { return Ok(()) };
         let answer = walk.real.handle.append(&batch, &jobs, offset).await;
         walk.note(|| format!("  {} at {offset:?}", &batch.code.as_str()[..6]));
         let what = if matches!(self.call, Call::Again(_)) { "append again" } else { "append" };
-        walk.answered(what, answer.map(Told), |model| Told(model.append(&batch, &jobs, offset)))?;
+        walk.answered(what, answer.map(ByDebug), |model| ByDebug(model.append(&batch, &jobs, offset)))?;
         walk.know_members(&batch);
         Ok(())
     }
 }
 
 impl Append {
-    fn told(&self, walk: &mut Walk<'_>) -> Option<Sent> {
+    fn build(&self, walk: &mut Walk<'_>) -> Option<Sent> {
         let total = |batch: Option<&Batch>| batch.map_or(0, |batch| batch.members.len() as u32);
-        let (members, is_said, elsewhere) = match &self.call {
+        let (members, has_offset, elsewhere) = match &self.call {
             Call::Again(nth) => {
                 let mut before = nth.of(&walk.sent)?.clone();
                 before.jobs.iter_mut().for_each(|job| job.task.traceparent = None);
                 return Some(before);
             }
-            Call::Behind { members, said } => (members, *said, None),
+            Call::Behind { members, has_offset } => (members, *has_offset, None),
             Call::From { members, offset } => (members, true, Some(*offset)),
         };
         let batch = walk.nth_open(self.batch);
         let offset = elsewhere.unwrap_or_else(|| total(walk.model.batches.get(&batch.code)));
-        let sent = Sent { batch, offset: is_said.then_some(offset), jobs: walk.members(members) };
-        if is_said {
+        let sent = Sent { batch, offset: has_offset.then_some(offset), jobs: walk.members(members) };
+        if has_offset {
             walk.sent.push(sent.clone());
         }
         Some(sent)
     }
 }
 
-/// By which an append that says its offset is known again, whoever traces it.
+/// Identifies a repeated append with an offset, whatever its trace.
 fn mark(job: &NewMember) -> String {
     let untraced = Task { traceparent: None, ..job.task.clone() };
     format!("{untraced:?} {:?}", job.priority)

@@ -17,7 +17,7 @@ impl Operation for CancelBatch {
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let id = walk.nth_batch(self.0);
         let answer = walk.real.handle.cancel_batch(&id).await;
-        walk.answered("cancel of a batch", answer.map(Told), |model| Told(model.cancel_batch(&id)))
+        walk.answered("cancel of a batch", answer.map(ByDebug), |model| ByDebug(model.cancel_batch(&id)))
     }
 }
 

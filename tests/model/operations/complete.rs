@@ -4,8 +4,8 @@ use intray::store::{Completion, Lost};
 
 use super::prelude::*;
 use crate::{
+    fixtures::{RESULTS, json, known, secret_digest},
     reference::{LATE_RESULTS, Late, UNKNOWN},
-    words::{RESULTS, json, known, secret_digest},
 };
 
 const DONE: How = How { number: 6, ending: Ending::Completed };
@@ -21,7 +21,7 @@ impl Operation for Complete {
         let result = (0..RESULTS.len()).prop_map(|n| RESULTS[n]);
         match theme {
             Theme::Everything | Theme::FewJobs | Theme::Many => few((handle(theme), result)).prop_map(Self).boxed(),
-            // Whoever has left may be done all the same.
+            // A holder who has left may still complete.
             Theme::Desk => {
                 let handle = prop_oneof![handle(theme), nth().prop_map(Handle::Any)];
                 few((handle, prop_oneof![result, Just(RESULTS[0])])).prop_map(Self).boxed()
@@ -59,8 +59,8 @@ impl Queue {
         if matches!(how, DONE | How::DONE_LATE) && job.result.unwrap_or_default() == result {
             return Completion::Done { late: how == How::DONE_LATE, duplicate: true };
         }
-        let is_nobodys = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
-        if matches!(how, How::EXPIRED | How::GRACE_OVER) && nth == 0 && is_nobodys {
+        let is_unheld = matches!(job.state, State::Waiting | State::Blocked | State::Dead) && !self.is_kept(id);
+        if matches!(how, How::EXPIRED | How::GRACE_OVER) && nth == 0 && is_unheld {
             let now = self.now;
             let ended = &mut self.job(id).ring[0];
             (ended.how, ended.at) = (How::DONE_LATE, now);

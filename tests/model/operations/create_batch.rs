@@ -6,8 +6,8 @@ use intray::store::{BatchCreation, derived_batch};
 
 use super::prelude::*;
 use crate::{
+    fixtures::{self, CLIENTS, name},
     reference::{Batch, Gate, IDLE_MS},
-    words::{self, CLIENTS, name},
     work::{Idempotency, Member, idempotency, members, priority},
 };
 
@@ -39,14 +39,14 @@ impl Operation for CreateBatch {
         let new = store::NewBatch {
             id: id.clone(),
             concurrency: self.concurrency,
-            priority: words::priority(self.priority),
+            priority: fixtures::priority(self.priority),
             client: name(CLIENTS[self.client]),
             sealed: self.sealed,
             jobs: walk.members(&self.members),
             fingerprint: self.idempotency.map(|with| [with.body; 8]),
         };
         let answer = walk.real.handle.create_batch(new.clone()).await;
-        walk.answered("batch", answer.map(Told), |model| Told(model.create(&new)))?;
+        walk.answered("batch", answer.map(ByDebug), |model| ByDebug(model.create(&new)))?;
         if walk.model.batches.contains_key(&id.code) && !walk.batches.contains(&id) {
             walk.batches.push(id.clone());
         }
@@ -105,7 +105,7 @@ impl Queue {
             called_off: false,
             concurrency: new.concurrency,
             priority: new.priority.get(),
-            client: words::client(new.client.as_ref()),
+            client: fixtures::client(new.client.as_ref()),
             fingerprint: new.fingerprint,
             created_at: self.now,
             sealed_at: None,

@@ -8,8 +8,8 @@ use proptest::collection::{SizeRange, vec};
 
 use super::prelude::*;
 use crate::{
+    fixtures::{self, CLIENTS, KEYS, canonical, dedupe_digest, name},
     reference::Stub,
-    words::{self, CLIENTS, KEYS, canonical, dedupe_digest, name},
     work::{Idempotency, Work, idempotency, priority, work},
 };
 
@@ -43,7 +43,7 @@ impl Operation for Enqueue {
     }
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
-        let calls: Vec<_> = self.0.iter().enumerate().map(|(place, item)| item.told(walk, place)).collect();
+        let calls: Vec<_> = self.0.iter().enumerate().map(|(place, item)| item.build(walk, place)).collect();
         let ids: Vec<_> = calls.iter().map(|job| job.id.code).collect();
         walk.together("enqueue", calls, Queues::enqueue, Queue::enqueue).await?;
         for id in ids {
@@ -75,13 +75,13 @@ fn item() -> impl Strategy<Value = Item> {
 
 impl Item {
     /// `place` is the item's in its array.
-    fn told(&self, walk: &mut Walk<'_>, place: usize) -> NewJob {
+    fn build(&self, walk: &mut Walk<'_>, place: usize) -> NewJob {
         let fresh = walk.fresh().to_be_bytes();
         let key = self.idempotency.map(|with| [b'i', with.key, place as u8]);
         NewJob {
             id: derived_id(walk.real.queue.clone(), &[key.as_ref().map_or(&fresh[..], |key| key)]),
-            task: self.work.told(walk.model.now),
-            priority: words::priority(self.priority),
+            task: self.work.build(walk.model.now),
+            priority: fixtures::priority(self.priority),
             client: name(CLIENTS[self.client]),
             dedupe: self.dedupe.clone(),
             fingerprint: self.idempotency.map(|with| [with.body; 8]),
@@ -92,7 +92,7 @@ impl Item {
 impl Queue {
     fn enqueue(&mut self, new: &NewJob) -> Enqueued {
         self.be_known();
-        let (id, fingerprint, client) = (new.id.code, new.fingerprint, words::client(new.client.as_ref()));
+        let (id, fingerprint, client) = (new.id.code, new.fingerprint, fixtures::client(new.client.as_ref()));
         let named = |code| JobId { code, ..new.id.clone() };
         if let Some(job) = self.jobs.get(&id) {
             return match job.fingerprint == fingerprint {

@@ -1,9 +1,9 @@
-//! extend: somebody goes on working.
+//! extend: the holder keeps working.
 
 use intray::store::Extension;
 
 use super::prelude::*;
-use crate::words::{draft, json};
+use crate::fixtures::{draft, json};
 
 #[derive(Debug, Clone)]
 pub struct Extend(Vec<(Handle, Option<u32>, Option<&'static str>)>);

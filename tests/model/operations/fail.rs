@@ -53,7 +53,7 @@ impl Queue {
 
     /// Jitter, which only adds, comes on top.
     fn backoff(&self, job: &Job) -> u64 {
-        match job.said.backoff.unwrap_or(self.settings.backoff) {
+        match job.options.backoff.unwrap_or(self.settings.backoff) {
             Backoff::None => 0,
             Backoff::Fixed { delay_ms } => delay_ms.into(),
             Backoff::Exponential { delay_ms, max_ms } => {

@@ -2,13 +2,13 @@
 
 use intray::{
     job::JobId,
-    store::{Cursor, Fault, Held, HeldLock, JobFilter, Meant},
+    store::{Cursor, Fault, Held, HeldLock, JobFilter, JobSelection},
 };
 
 use super::prelude::*;
 use crate::{
+    fixtures::{CLIENTS, LOCKS, WORKERS, locks, name},
     reference::Gate,
-    words::{CLIENTS, LOCKS, WORKERS, locks, name},
 };
 
 #[derive(Debug, Clone)]
@@ -64,12 +64,12 @@ impl Operation for Look {
 async fn queue(walk: &Walk<'_>) -> Verdict {
     let info = walk.real.handle.queue(&walk.real.queue).await.map_err(broken)?;
     same("there is such a queue", &info.is_some(), &walk.model.registered.is_some())?;
-    info.map_or(Ok(()), |info| told_alike("the queue's counts", &info, &walk.model.info(&info)))
+    info.map_or(Ok(()), |info| same_debug("the queue's counts", &info, &walk.model.info(&info)))
 }
 
 async fn one(walk: &Walk<'_>, id: &JobId) -> Verdict {
     let job = walk.real.handle.job(id.clone()).await.map_err(broken)?;
-    told_alike("a job", &job, &walk.model.job_shown(id))
+    same_debug("a job", &job, &walk.model.job_shown(id))
 }
 
 /// Page by page.
@@ -90,7 +90,7 @@ async fn pages<T>(
 async fn list(walk: &Walk<'_>, state: State, client: &str, worker: Option<usize>, limit: u32) -> Verdict {
     let worker = worker.map_or("", |n| WORKERS[n]);
     let found = pages(async |after| {
-        let meant = Meant { client: name(client), ..Meant::default() };
+        let meant = JobSelection { client: name(client), ..JobSelection::default() };
         let filter = JobFilter { state, meant, worker: name(worker), search: None, after, limit };
         let page = walk.real.handle.jobs(&walk.real.queue, filter).await?;
         Ok((page.jobs, page.next))
@@ -113,7 +113,7 @@ fn listed(walk: &Walk<'_>, state: State) -> Vec<Code> {
 }
 
 async fn members(walk: &Walk<'_>, id: &BatchId, state: State) -> Verdict {
-    let meant = Meant { batch: Some(id.clone()), ..Meant::default() };
+    let meant = JobSelection { batch: Some(id.clone()), ..JobSelection::default() };
     let filter = JobFilter { state, meant, worker: None, search: None, after: None, limit: 1_000 };
     let page = walk.real.handle.jobs(&walk.real.queue, filter).await.map_err(broken)?;
     let expected = listed(walk, state).into_iter().filter(|code| walk.model.jobs[code].batch == Some(id.code));
@@ -142,8 +142,8 @@ fn holds(walk: &Walk<'_>, codes: Vec<Code>) -> Vec<Held> {
 
 /// In whatever order. No reservation reads with its secret.
 fn same_holds(what: &str, found: &[Held], expected: &[Held]) -> Verdict {
-    let told = |held: &Held| (format!("{held:?}"), held.reservation.secret);
-    same(what, &sorted(found.iter().map(told)), &sorted(expected.iter().map(told)))
+    let as_text = |held: &Held| (format!("{held:?}"), held.reservation.secret);
+    same(what, &sorted(found.iter().map(as_text)), &sorted(expected.iter().map(as_text)))
 }
 
 fn sorted<T: Ord>(items: impl Iterator<Item = T>) -> Vec<T> {
@@ -161,19 +161,19 @@ async fn held_locks(walk: &Walk<'_>, lock: Option<usize>, limit: u32) -> Verdict
     let jobs = &walk.model.jobs;
     let mut expected = Vec::new();
     for held in holds(walk, walk.model.in_state(State::Reserved)) {
-        let own = jobs[&held.id.code].said.locks.iter();
+        let own = jobs[&held.id.code].options.locks.iter();
         for own in own.filter(|own| lock.is_none_or(|n| LOCKS[n] == **own)) {
             let blocked = jobs.values().filter(|job| job.parked_at == Some(Gate::Lock(own))).count() as u64;
             let lock = locks(&[*own]).pop().ok_or("a lock")?;
             expected.push(HeldLock { lock, held: held.clone(), blocked });
         }
     }
-    told_alike("who holds which lock", &found.await?, &expected)
+    same_debug("who holds which lock", &found.await?, &expected)
 }
 
 async fn batch(walk: &Walk<'_>, id: &BatchId) -> Verdict {
     let batch = walk.real.handle.batch(id).await.map_err(broken)?;
-    told_alike("a batch", &batch, &walk.model.batch_shown(id))
+    same_debug("a batch", &batch, &walk.model.batch_shown(id))
 }
 
 async fn batches(walk: &Walk<'_>, limit: u32) -> Verdict {
@@ -185,7 +185,7 @@ async fn batches(walk: &Walk<'_>, limit: u32) -> Verdict {
     codes.sort_by_key(|code| walk.model.batches[code].rank());
     let id = |code| BatchId { queue: walk.real.queue.clone(), code };
     let expected: Vec<_> = codes.into_iter().filter_map(|code| walk.model.batch_shown(&id(code))).collect();
-    told_alike("the batches of the queue", &found.await?, &expected)
+    same_debug("the batches of the queue", &found.await?, &expected)
 }
 
 async fn results(walk: &Walk<'_>, id: &BatchId, limit: u32) -> Verdict {

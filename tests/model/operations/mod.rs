@@ -34,8 +34,8 @@ pub use self::{
 };
 use crate::{
     chance::{Often, Theme},
+    fixtures::Verdict,
     walk::Walk,
-    words::Verdict,
 };
 
 /// What every operation speaks of.
@@ -49,10 +49,10 @@ mod prelude {
     pub use super::Operation;
     pub use crate::{
         chance::{Often, Theme, few},
+        fixtures::{ByDebug, Verdict, same, same_debug},
         naming::{Handle, Nth, Which, handle, nth, which},
         reference::{How, Queue},
         walk::{Walk, broken},
-        words::{Told, Verdict, same, told_alike},
     };
 }
 

@@ -1,6 +1,6 @@
 //! purge: an operator removes what is in one state, all that nobody holds, or all.
 
-use intray::store::{Meant, Purged};
+use intray::store::{JobSelection, Purged};
 
 use super::prelude::*;
 
@@ -26,7 +26,7 @@ impl Operation for Purge {
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let Self { state, force } = *self;
         let queue = walk.real.queue.clone();
-        let purge = store::Purge { queue, state, force, meant: Meant::default(), after: None, by: None };
+        let purge = store::Purge { queue, state, force, meant: JobSelection::default(), after: None, by: None };
         let answer = walk.real.handle.purge(purge).await;
         walk.answered(if force { "purge by force" } else { "purge" }, answer, |model| model.purge(state, force))
     }

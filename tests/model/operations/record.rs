@@ -1,6 +1,6 @@
 //! record: what was counted is entered into the history, each once, whenever that is asked for.
 
-use intray::{job::Total, store::Step};
+use intray::{job::Total, store::HistoryStep};
 
 use super::prelude::*;
 
@@ -22,7 +22,7 @@ impl Operation for Record {
         let (handle, queue) = (walk.real.handle.clone(), walk.real.queue.clone());
         let entered = handle.record(&queue).await.map_err(broken)?;
         walk.met(if entered.waits { "a minute waits for its end" } else { "a minute was entered" });
-        let hours = handle.history(&queue, Step::Hour, Millis(0)).await.map_err(broken)?.spans;
+        let hours = handle.queue_history(&queue, HistoryStep::Hour, Millis(0)).await.map_err(broken)?.spans;
         if walk.model.now - walk.model.began >= NINETY_DAYS_MS {
             return Ok(());
         }

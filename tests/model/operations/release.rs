@@ -3,7 +3,7 @@
 use intray::store::Released;
 
 use super::prelude::*;
-use crate::words::{WORKERS, name};
+use crate::fixtures::{WORKERS, name};
 
 const RELEASED: How = How { number: 4, ending: Ending::Released };
 

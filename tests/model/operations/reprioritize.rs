@@ -1,9 +1,9 @@
 //! reprioritize: an operator gives a job another priority, or all of one state.
 
-use intray::store::{Meant, ReprioritizeAll, Reprioritized, ReprioritizedAll};
+use intray::store::{JobSelection, ReprioritizeAll, Reprioritized, ReprioritizedAll};
 
 use super::prelude::*;
-use crate::words::{PRIORITIES, priority};
+use crate::fixtures::{PRIORITIES, priority};
 
 #[derive(Debug, Clone)]
 pub struct Reprioritize {
@@ -49,7 +49,7 @@ impl Operation for Reprioritize {
 impl Reprioritize {
     async fn run_all(&self, state: State, walk: &mut Walk<'_>) -> Verdict {
         let (queue, priority) = (walk.real.queue.clone(), priority(self.priority));
-        let what = ReprioritizeAll { queue, state, priority, meant: Meant::default(), after: None };
+        let what = ReprioritizeAll { queue, state, priority, meant: JobSelection::default(), after: None };
         let answer = walk.real.handle.reprioritize_all(what, None).await;
         walk.answered("reprioritize all", answer, |model| model.reprioritize_all(state, self.priority))
     }
@@ -89,7 +89,7 @@ impl Queue {
     }
 
     /// A job has another place. If it is the first one parked at its gate now, and there is room, it is put back; if it
-    /// is in line, somebody parked at one of its gates may be before it now.
+    /// is in line, a job parked at one of its gates may precede it now.
     fn line_changed(&mut self, id: Code) {
         let job = &self.jobs[&id];
         match (job.state, job.parked_at) {

@@ -1,6 +1,6 @@
 //! requeue: an operator gives a dead job another life, or all of them; or has a delayed one come now.
 
-use intray::store::{Meant, Requeued};
+use intray::store::{JobSelection, Requeued};
 
 use super::prelude::*;
 
@@ -25,7 +25,7 @@ impl Operation for Requeue {
 
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let Some(job) = self.0 else {
-            let requeue = store::Requeue::Queue(walk.real.queue.clone(), Meant::default(), None);
+            let requeue = store::Requeue::Queue(walk.real.queue.clone(), JobSelection::default(), None);
             let answer = walk.real.handle.requeue(requeue, None).await;
             return walk.answered("requeue of all", answer, Queue::requeue_all);
         };

@@ -7,8 +7,8 @@ use intray::{
 
 use super::{Unclear, prelude::*};
 use crate::{
+    fixtures::{WORKERS, name},
     reference::{Asked, Given},
-    words::{WORKERS, name},
 };
 
 /// Calls that go out together.
@@ -93,7 +93,7 @@ fn of_many() -> impl Strategy<Value = Ask> {
 }
 
 async fn together(walk: &mut Walk<'_>, asks: &[Ask]) -> Verdict {
-    let (mut calls, asked): (Vec<_>, Vec<_>) = asks.iter().map(|ask| ask.told(walk)).unzip();
+    let (mut calls, asked): (Vec<_>, Vec<_>) = asks.iter().map(|ask| ask.build(walk)).unzip();
     let is_aside = matches!(asks, [Ask { aside: true, id: None, .. }]);
     if is_aside {
         calls[0].queues.insert(0, QueueName::default());
@@ -116,7 +116,7 @@ async fn together(walk: &mut Walk<'_>, asks: &[Ask]) -> Verdict {
             (Some(unclear), Caller::Unclear | Caller::Gone) => walk.unclear.push(unclear),
         }
     }
-    // What all of them were told at the end of the script.
+    // The reply of the script for all of them.
     for end in ends {
         end.check(&walk.model)?;
     }
@@ -129,7 +129,7 @@ async fn together(walk: &mut Walk<'_>, asks: &[Ask]) -> Verdict {
 }
 
 impl Ask {
-    fn told(&self, walk: &mut Walk<'_>) -> (store::Reserve, Asked) {
+    fn build(&self, walk: &mut Walk<'_>) -> (store::Reserve, Asked) {
         let mut worker = self.worker.map_or("", |n| WORKERS[n]);
         let mut number = walk.fresh();
         if let Call::Again(nth) = self.call
@@ -192,17 +192,17 @@ fn compare_handouts(walk: &Walk<'_>, jobs: &[Handout]) -> Verdict {
     for job in jobs {
         let expected = walk.model.handout(&job.reservation.job);
         same("a secret", &job.reservation.secret, &expected.reservation.secret)?;
-        told_alike("a job as it is handed out", job, &expected)?;
+        same_debug("a job as it is handed out", job, &expected)?;
     }
     Ok(())
 }
 
-/// Somebody has a job that somebody has typed something for.
+/// A reserved job has a draft.
 fn meet_draft(walk: &mut Walk<'_>, id: Code) {
     let job = &walk.model.jobs[&id];
     let Some(draft) = job.draft else { return };
     let whom = match job.worker() {
-        "" => "nobody",
+        "" => "unnamed",
         worker if worker == draft.worker => "its owner",
         _ => "another",
     };

@@ -17,7 +17,7 @@ impl Operation for Seal {
     async fn run(&self, walk: &mut Walk<'_>) -> Verdict {
         let id = walk.nth_open(self.0);
         let answer = walk.real.handle.seal(&id).await;
-        walk.answered("seal", answer.map(Told), |model| Told(model.seal(&id)))
+        walk.answered("seal", answer.map(ByDebug), |model| ByDebug(model.seal(&id)))
     }
 }
 

@@ -85,7 +85,7 @@ impl Operation for Set {
         let answer = walk.real.handle.set(&walk.real.queue, self.patch(), None).await.map_err(broken)?;
         walk.model.set(self);
         let info = answer.ok_or("there is no bound on queues here")?;
-        told_alike("the queue's counts", &info, &walk.model.info(&info))
+        same_debug("the queue's counts", &info, &walk.model.info(&info))
     }
 }
 
@@ -101,8 +101,8 @@ impl Queue {
         };
         if self.settings.paused != was {
             let kind = if was { "unpaused" } else { "paused" };
-            let [job, kind, nobody] = ["0".repeat(26), kind.to_owned(), String::new()];
-            self.told.push(Event { job, kind, worker: nobody.clone(), client: nobody.clone(), note: nobody });
+            let [job, kind, none] = ["0".repeat(26), kind.to_owned(), String::new()];
+            self.events.push(Event { job, kind, worker: none.clone(), client: none.clone(), note: none });
         }
     }
 }

@@ -3,7 +3,7 @@
 use intray::store::Swept;
 
 use super::prelude::*;
-use crate::{reference::YOUNG_MS, words::STAMPS};
+use crate::{fixtures::STAMPS, reference::YOUNG_MS};
 
 #[derive(Debug, Clone)]
 pub struct Sweep;
@@ -71,7 +71,7 @@ impl Queue {
         }
     }
 
-    /// What is overdue goes first, whoever reserves, and nothing else goes with it.
+    /// Overdue jobs go first in every reserve, and nothing else goes with them.
     pub fn sweep_if_overdue(&mut self) {
         if self.is_anything_overdue() {
             self.move_overdue(&mut Swept::default());

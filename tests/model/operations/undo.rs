@@ -40,7 +40,7 @@ impl Walk<'_> {
 }
 
 impl Queue {
-    /// If nobody else has it by now. Whoever has left it has had it.
+    /// Unless another worker has it by now. A holder who left did receive it.
     fn undo(&mut self, id: Code, secret: &Code) {
         let Some(job) = self.jobs.get(&id).filter(|job| job.is_held_by(secret)) else { return };
         let is_untouched = |hold: &Hold| hold.resumes == 0 && !hold.replayed && hold.grace.is_none();

@@ -9,7 +9,7 @@ use super::{
     batch::BatchRow,
     record::{Bytes, Header, Live, Row, plain},
 };
-use crate::{reference::Event, words::SPAN};
+use crate::{fixtures::SPAN, reference::Event};
 
 /// Every key that a queue may have, by type.
 const SETS: [&str; 8] = ["inbound", "reserved", "delayed", "dead", "ended", "parked", "held", "timers"];

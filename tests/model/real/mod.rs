@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use self::keyspace::Keyspace;
 use crate::{
-    editing::{Edit, Editor},
+    patch_scripts::{Edit, Editor},
     world::Engine,
 };
 
@@ -60,7 +60,7 @@ impl Real {
         }
     }
 
-    /// Nothing is left of what was. The queue has another name each time, as the handle remembers whom it told of which.
+    /// Empties Redis. The queue gets a new name each time, because the handle caches what it knows of a name.
     pub fn begin(&mut self) {
         self.round += 1;
         self.before = self.ever_counted();
@@ -68,7 +68,7 @@ impl Real {
         redis::cmd("FLUSHALL").exec(&mut self.eyes).expect("Redis forgets");
     }
 
-    /// How often the handle has told of each transition in this walk.
+    /// The metric of transitions in this walk.
     pub fn counted(&self) -> BTreeMap<String, i64> {
         let of_this = |(word, n): (String, u64)| {
             let here = n - self.before.get(&word).unwrap_or(&0);
@@ -96,7 +96,7 @@ impl Real {
         self.engine.clock.stop_at(self.now);
     }
 
-    /// What lies in Redis, and what the stream has told since the keyspace before.
+    /// The keys in Redis, and the events since the last look.
     pub fn look(&mut self, last_event: &str) -> Result<Keyspace, String> {
         Keyspace::read(&mut self.eyes, &self.queue, last_event)
     }

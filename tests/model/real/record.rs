@@ -2,10 +2,10 @@
 
 use intray::{
     job::{Backoff, Code, State},
-    store::Counts,
+    store::HandoutCounts,
 };
 
-use crate::words::SPAN;
+use crate::fixtures::SPAN;
 
 /// All that the keyspace holds of one job or stub. The model draws the same of what it thinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct Live {
     pub arrival: u64,
     pub is_unserved: bool,
     pub priority: u8,
-    pub counts: Counts,
+    pub counts: HandoutCounts,
     pub attempts: u32,
     pub late: u16,
     pub hold: Option<Hold>,
@@ -81,7 +81,7 @@ pub struct Hold {
     pub worker: String,
 }
 
-/// Digest of the secret, how it ended, when, since when, whose it was, what was said of it.
+/// Digest of the secret, cause, ended at, reserved at, worker, note.
 pub type Ended = (Vec<u8>, u8, u64, u64, String, String);
 
 impl Header {
@@ -145,7 +145,7 @@ impl Live {
             arrival,
             is_unserved,
             priority,
-            counts: Counts { handed_out, expired, failed, abandoned, released },
+            counts: HandoutCounts { handed_out, expired, failed, abandoned, released },
             attempts,
             late,
             hold: if hold.is_empty() { None } else { Some(Hold::read(hold)?) },
@@ -168,7 +168,7 @@ impl Live {
             arrival,
             is_unserved: place.is_some(),
             priority,
-            counts: Counts::default(),
+            counts: HandoutCounts::default(),
             attempts: 0,
             late: 0,
             hold: None,

@@ -2,14 +2,14 @@
 
 use intray::{
     job::{Code, State},
-    store::{Counts, Task},
+    store::{HandoutCounts, Task},
 };
 
-use super::{Job, Queue, Said};
+use super::{Job, JobOptions, Queue};
 
 impl Queue {
     pub fn store(&mut self, id: Code, task: &Task, priority: u8, client: &'static str) {
-        let (stamp, said) = (self.stamp(), Said::of(task, self.now));
+        let (stamp, options) = (self.stamp(), JobOptions::of(task, self.now));
         let job = Job {
             stamp,
             wanted_priority: priority,
@@ -25,10 +25,10 @@ impl Queue {
             arrival: stamp,
             is_unserved: false,
             parked_at: None,
-            at: said.due,
-            said,
+            at: options.due,
+            options,
             jitter: 0,
-            counts: Counts::default(),
+            counts: HandoutCounts::default(),
             attempts: 0,
             hold: None,
             ring: Vec::new(),

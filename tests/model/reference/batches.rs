@@ -86,7 +86,7 @@ impl Queue {
             (batch.state, batch.ended_at, batch.timer) = (end, Some(now), Some(now));
             let (job, client) = (code.as_str().to_owned(), batch.client.to_owned());
             let (kind, note) = ("batch-completed".to_owned(), end.word().to_owned());
-            self.told.push(Event { job, kind, worker: String::new(), client, note });
+            self.events.push(Event { job, kind, worker: String::new(), client, note });
         }
     }
 

@@ -3,12 +3,12 @@
 use intray::{job::Code, payload::Json};
 
 use super::{Draft, Job, Queue};
-use crate::words::{DRAFTS, known};
+use crate::fixtures::{DRAFTS, known};
 
 const SKIPPED: usize = 16;
 
 impl Queue {
-    /// JSON's null takes away what is there; nothing said leaves it.
+    /// JSON's null removes it; no draft leaves it.
     pub fn keep_draft(&mut self, id: Code, worker: &'static str, draft: Option<&Json>) {
         match draft.map(|draft| known(&DRAFTS, draft.as_str())) {
             None => {}
@@ -25,7 +25,7 @@ impl Queue {
 }
 
 impl Job {
-    /// Somebody is remembered once, as the newest.
+    /// Each worker is kept once, as the newest.
     pub fn skip(&mut self, worker: &'static str) {
         self.skips.retain(|other| *other != worker);
         self.skips.insert(0, worker);

@@ -6,7 +6,7 @@ use intray::{
 };
 
 use super::{Ended, Grace, How, Queue};
-use crate::words::secret_digest;
+use crate::fixtures::secret_digest;
 
 const RING: usize = 5;
 pub const UNKNOWN: Lost = Lost { ending: Ending::Unknown, state: None };
@@ -43,14 +43,14 @@ impl Queue {
     pub fn let_go(&mut self, id: Code, how: Option<How>) {
         let now = self.now;
         let job = self.job(id);
-        let hold = job.hold.take().expect("somebody holds it");
+        let hold = job.hold.take().expect("a reserved job has a lease");
         if let (Some(how), Some(secret)) = (how, hold.secret) {
             let digest = secret_digest(&secret);
             let (reserved_at, worker) = (hold.reserved_at, hold.worker);
             job.ring.insert(0, Ended { digest, how, at: now, reserved_at, worker, reason: "" });
             job.ring.truncate(RING);
         }
-        // Its units are back; whoever waits for them comes before it is placed itself.
+        // Its units are free; jobs parked for them come before it is placed itself.
         self.batons(id);
     }
 
@@ -96,7 +96,7 @@ impl Queue {
 
     pub fn is_out_of_attempts(&self, id: Code) -> bool {
         let job = &self.jobs[&id];
-        let most = job.said.max_attempts.unwrap_or(self.settings.max_attempts);
+        let most = job.options.max_attempts.unwrap_or(self.settings.max_attempts);
         most > 0 && job.attempts >= most
     }
 

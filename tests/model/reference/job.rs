@@ -2,14 +2,14 @@
 
 use intray::{
     job::{Backoff, Code, Ending, State},
-    store::{Counts, Delay, Task},
+    store::{Delay, HandoutCounts, Task},
 };
 
-use crate::words::{LOCKS, PAYLOADS, SPAN, known};
+use crate::fixtures::{LOCKS, PAYLOADS, SPAN, known};
 
 /// What producers say alike of a job, whichever way it comes.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct JobOptions {
     pub payload: &'static str,
     /// 0: at once.
     pub due: u64,
@@ -20,7 +20,7 @@ pub struct Said {
     pub traced: bool,
 }
 
-impl Said {
+impl JobOptions {
     pub fn of(task: &Task, now: u64) -> Self {
         Self {
             payload: known(&PAYLOADS.map(|(payload, _)| payload), task.payload.as_str()),
@@ -47,14 +47,14 @@ pub enum Gate {
 
 #[derive(Debug, Clone)]
 pub struct Job {
-    // What its enqueue said.
+    // The options of its enqueue.
     /// When, by the queue's own clock.
     pub stamp: u64,
     pub wanted_priority: u8,
     pub client: &'static str,
     pub key: Option<[u8; 16]>,
     pub fingerprint: Option<[u8; 8]>,
-    pub said: Said,
+    pub options: JobOptions,
     /// Its batch, if it is of one.
     pub batch: Option<Code>,
     /// Of a batch's job: what it was when it was appended under an offset.
@@ -77,7 +77,7 @@ pub struct Job {
     pub at: u64,
     /// How much later than `at` it may be due: a backoff has jitter.
     pub jitter: u64,
-    pub counts: Counts,
+    pub counts: HandoutCounts,
     /// Since the last requeue.
     pub attempts: u32,
     pub hold: Option<Hold>,
@@ -117,14 +117,14 @@ pub struct Grace {
     pub skips: bool,
 }
 
-/// What somebody has typed so far.
+/// The draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Draft {
     pub worker: &'static str,
     pub text: &'static str,
 }
 
-/// How a reservation ended: as it is written, and as whoever asks for it is told. What only one operation does stands with
+/// How a reservation ended: as stored and as reported. Causes of a single operation are defined with
 /// that operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct How {
@@ -204,7 +204,7 @@ impl Job {
 
     /// Its batch first, then its locks in the order in which they were given.
     pub fn gates(&self) -> Vec<Gate> {
-        let locks = self.said.locks.iter().map(|lock| Gate::Lock(lock));
+        let locks = self.options.locks.iter().map(|lock| Gate::Lock(lock));
         self.batch.map(Gate::Batch).into_iter().chain(locks).collect()
     }
 

@@ -22,7 +22,7 @@ use intray::{
 pub use self::{
     batches::{Batch, IDLE_MS},
     ends::UNKNOWN,
-    job::{Draft, Ended, Gate, Grace, Hold, How, Job, Late, Note, Said, Stub},
+    job::{Draft, Ended, Gate, Grace, Hold, How, Job, JobOptions, Late, Note, Stub},
     order::Share,
     reserve::{Asked, Given},
     time::YOUNG_MS,
@@ -69,7 +69,7 @@ pub struct Queue {
     /// The same since the walk began: of a queue that is retired the totals go, and what was done is done.
     pub ever: BTreeMap<&'static str, i64>,
     /// What happened since it was last asked.
-    pub told: Vec<Event>,
+    pub events: Vec<Event>,
     /// Since when the registry knows the queue.
     pub registered: Option<u64>,
     /// All was removed since: another queue may have its place.
@@ -103,7 +103,7 @@ impl Queue {
             turns: BTreeMap::new(),
             totals: BTreeMap::new(),
             ever: BTreeMap::new(),
-            told: Vec::new(),
+            events: Vec::new(),
             registered: None,
             is_vacated: false,
             broken: None,
@@ -132,7 +132,7 @@ impl Queue {
     pub fn tell(&mut self, kind: &str, id: Code, worker: &str, note: &str) {
         let client = self.jobs[&id].client.to_owned();
         let (job, kind, worker, note) = (id.as_str().to_owned(), kind.to_owned(), worker.to_owned(), note.to_owned());
-        self.told.push(Event { job, kind, worker, client, note });
+        self.events.push(Event { job, kind, worker, client, note });
     }
 
     pub fn count(&mut self, total: &'static str) {
@@ -159,7 +159,7 @@ impl Queue {
     pub fn key_rows(&self) -> BTreeMap<Vec<u8>, String> {
         let mut rows = BTreeMap::new();
         for (key, twins) in &self.keys {
-            let (owner, behind) = twins.split_first().expect("somebody has the key");
+            let (owner, behind) = twins.split_first().expect("the key has an owner");
             rows.insert(key.to_vec(), owner.as_str().to_owned());
             if !behind.is_empty() {
                 rows.insert([&key[..], b"+"].concat(), behind.iter().map(Code::as_str).collect());

@@ -3,7 +3,7 @@
 use intray::job::{Code, State};
 
 use super::Queue;
-use crate::words::{SPAN, STAMPS};
+use crate::fixtures::{SPAN, STAMPS};
 
 /// What a client has in line at a priority, for as long as it has anything there that nobody has had.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Queue {
         }
     }
 
-    /// V never falls, whoever is handed out again, and stays before whoever stays in line before that one.
+    /// V never falls, and stays below the first job that was passed over.
     pub fn handed_out(&mut self, id: Code) {
         let (place, arrival) = (self.jobs[&id].place.expect("it is in line"), self.jobs[&id].arrival);
         let is_passed = |other: &Code| {

@@ -56,7 +56,7 @@ impl Queue {
         while !self.settings.paused && given.len() < asked.limit.min(limit - mine.len()) {
             let Some(id) = self.next(&passed) else { break };
             if self.jobs[&id].is_skipped_by(asked.worker) {
-                // For this worker it is not in line: whoever is parked at its gates comes in its stead.
+                // For this worker it is not in line: a job parked at its gates is put back instead.
                 passed.insert(id);
                 self.batons(id);
                 looked += 1;
@@ -65,7 +65,7 @@ impl Queue {
             if let Some(gate) = self.full_gate(&self.jobs[&id]) {
                 self.block(id, gate);
                 looked += 1;
-                // As many as a script looks at: whoever has something by then is not looked on for.
+                // The look-ahead limit of a script: a caller that has a job by then gets no more.
                 if looked >= CANDIDATES && !given.is_empty() {
                     break;
                 }
@@ -126,7 +126,7 @@ impl Queue {
     }
 
     fn take(&mut self, id: Code, asked: &Asked) -> Code {
-        let lease_ms = asked.lease_ms.or(self.jobs[&id].said.lease_ms).unwrap_or(self.settings.lease_ms);
+        let lease_ms = asked.lease_ms.or(self.jobs[&id].options.lease_ms).unwrap_or(self.settings.lease_ms);
         let hold = Hold {
             secret: None,
             nonce: asked.nonce.clone(),
@@ -151,7 +151,7 @@ impl Queue {
 
     /// The same reservation for the same person, who has come back if they had left.
     fn resume(&mut self, id: Code, asked: &Asked) -> Code {
-        let hold = self.jobs[&id].hold.clone().expect("somebody holds it");
+        let hold = self.jobs[&id].hold.clone().expect("a reserved job has a lease");
         let lease_ms = asked.lease_ms.unwrap_or(hold.lease_ms);
         let deadline = self.capped(self.now + u64::from(lease_ms), hold.reserved_at).max(hold.deadline);
         let (nonce, resumes) = (asked.nonce.clone(), hold.resumes + 1);
@@ -160,9 +160,9 @@ impl Queue {
         id
     }
 
-    /// The same call again. It is noted, lest the end of a first try takes the job from the second.
+    /// A repeated call. It is marked, so that the undo of the first try does not take the job from the second.
     fn replay(&mut self, id: Code) -> Code {
-        self.job(id).hold.as_mut().expect("somebody holds it").replayed = true;
+        self.job(id).hold.as_mut().expect("a reserved job has a lease").replayed = true;
         id
     }
 

@@ -10,7 +10,7 @@ use intray::{
 };
 
 use super::{How, LATE_RESULTS, Queue};
-use crate::words::{SPAN, STAMPS, count, json, locks, name, priority, trace};
+use crate::fixtures::{SPAN, STAMPS, count, json, locks, name, priority, trace};
 
 impl Queue {
     /// A job in its holder's hands.
@@ -18,26 +18,26 @@ impl Queue {
         let (job, held) = (&self.jobs[&id.code], self.held(id));
         Handout {
             reservation: held.reservation,
-            payload: json(job.said.payload),
+            payload: json(job.options.payload),
             attempt: job.attempts + 1,
             deadline: held.deadline,
             warn_ms: self.settings.warn_ms,
             reserved_at: held.reserved_at,
             priority: priority(job.priority),
             client: name(job.client),
-            locks: locks(&job.said.locks),
+            locks: locks(&job.options.locks),
             batch: job.batch.map(|code| BatchId { queue: id.queue.clone(), code }),
             worker: held.worker,
             enqueued_at: Millis(job.stamp / STAMPS),
             resumes: held.resumes,
             draft: self.draft_for(job, job.worker()).map(json),
-            traceparent: trace(job.said.traced),
+            traceparent: trace(job.options.traced),
         }
     }
 
     pub fn held(&self, id: &JobId) -> Held {
-        let hold = self.jobs[&id.code].hold.as_ref().expect("somebody holds it");
-        let secret = hold.secret.expect("the answer has told it");
+        let hold = self.jobs[&id.code].hold.as_ref().expect("a reserved job has a lease");
+        let secret = hold.secret.expect("the reply contained it");
         Held {
             id: id.clone(),
             reservation: Reservation { job: id.clone(), secret },
@@ -57,14 +57,14 @@ impl Queue {
         Some(store::Job {
             id: id.clone(),
             state: job.state,
-            payload: job.has_payload.then(|| json(job.said.payload)),
+            payload: job.has_payload.then(|| json(job.options.payload)),
             priority: priority(job.priority),
             client: name(job.client),
-            traceparent: trace(job.said.traced),
-            lease_ms: job.said.lease_ms,
-            max_attempts: job.said.max_attempts,
-            backoff: job.said.backoff,
-            locks: locks(&job.said.locks),
+            traceparent: trace(job.options.traced),
+            lease_ms: job.options.lease_ms,
+            max_attempts: job.options.max_attempts,
+            backoff: job.options.backoff,
+            locks: locks(&job.options.locks),
             batch: job.batch.map(|code| BatchId { queue: id.queue.clone(), code }),
             attempts: job.attempts,
             counts: job.counts,
@@ -144,7 +144,7 @@ impl Queue {
         }
     }
 
-    /// Why there is nothing; `skipped`: for somebody who has skipped all that waited.
+    /// The reason for an empty answer; `skipped`: the worker has skipped all waiting jobs.
     pub fn reason(&self, skipped: bool) -> Reason {
         if self.settings.paused {
             Reason::Paused

@@ -3,7 +3,7 @@
 use intray::job::{Code, State};
 
 use super::{Job, Queue};
-use crate::words::STAMPS;
+use crate::fixtures::STAMPS;
 
 /// No ended job goes before.
 pub const YOUNG_MS: u64 = 10_000;

@@ -9,11 +9,11 @@ use intray::{
 
 use super::{Batch, Gate, Hold, Job, Queue, Stub};
 use crate::{
+    fixtures::{TRACE, count, secret_digest, set_of},
     real::{
         batch::BatchRow,
         record::{self, GRACE, Header, Live, REPLAYED, Row, SKIPS},
     },
-    words::{TRACE, count, secret_digest, set_of},
 };
 
 /// A larger payload lives apart.
@@ -63,7 +63,7 @@ impl Queue {
     /// A lock's holder; use and capacity of a batch with a limit.
     pub fn gate_rows(&self) -> BTreeMap<String, Vec<u8>> {
         let holds = self.jobs.iter().filter(|(_, job)| job.hold.is_some());
-        let locks = holds.flat_map(|(id, job)| job.said.locks.iter().map(move |lock| (Gate::Lock(lock), id)));
+        let locks = holds.flat_map(|(id, job)| job.options.locks.iter().map(move |lock| (Gate::Lock(lock), id)));
         let mut rows: BTreeMap<_, _> = locks.map(|(gate, id)| (gate.key(), id.as_str().as_bytes().to_vec())).collect();
         for code in self.batches.keys().copied() {
             if let Some(capacity) = self.capacity(Gate::Batch(code)) {
@@ -78,7 +78,7 @@ impl Queue {
 impl Job {
     fn row(&self) -> Row {
         let set = set_of(self.state);
-        let payload = self.has_payload.then_some(self.said.payload);
+        let payload = self.has_payload.then_some(self.options.payload);
         let is_large = |payload: &&str| payload.len() > INLINE;
         let header = Header {
             is_stub: false,
@@ -87,12 +87,12 @@ impl Job {
             client: self.client.to_owned(),
             digest: self.key.map(|key| key.to_vec()),
             fingerprint: self.fingerprint.map(|fingerprint| fingerprint.to_vec()),
-            lease_ms: self.said.lease_ms,
-            max_attempts: self.said.max_attempts,
-            backoff: self.said.backoff,
-            locks: self.said.locks.iter().map(|lock| (*lock).to_owned()).collect(),
+            lease_ms: self.options.lease_ms,
+            max_attempts: self.options.max_attempts,
+            backoff: self.options.backoff,
+            locks: self.options.locks.iter().map(|lock| (*lock).to_owned()).collect(),
             is_member: self.batch.is_some(),
-            trace: if self.said.traced { TRACE.to_owned() } else { String::new() },
+            trace: if self.options.traced { TRACE.to_owned() } else { String::new() },
             rest: payload.filter(|payload| !is_large(payload)).unwrap_or_default().to_owned(),
         };
         let apart = payload.filter(is_large).map(str::to_owned);

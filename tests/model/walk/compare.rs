@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use intray::job::{Kept, State, Total};
+use intray::job::{InternalTotal, State, Total};
 
 use super::{Walk, recount};
 use crate::{
+    fixtures::{Verdict, same},
     real::{
         keyspace::Keyspace,
         record::{Row, plain},
     },
     reference::Share,
-    words::{Verdict, same},
 };
 
 impl Walk<'_> {
@@ -67,14 +67,14 @@ impl Walk<'_> {
         same("the turns", &found.turns()?, &self.model.turns.iter().map(share).collect())
     }
 
-    /// What the metric of transitions tells of this queue is what was counted, at the end of a walk.
+    /// At the end of a walk the metric of transitions equals the counts.
     pub(super) fn compare_metric(&self) -> Verdict {
-        let told = self.real.counted();
+        let counted = self.real.counted();
         let named = |name: &str| if name == Total::HandedOut.word() { "reserved".to_owned() } else { name.to_owned() };
-        let ever = self.model.ever.iter().filter(|(name, _)| Kept::parse(name).is_none());
+        let ever = self.model.ever.iter().filter(|(name, _)| InternalTotal::parse(name).is_none());
         let expected: BTreeMap<_, _> = ever.map(|(name, n)| (named(name), *n)).collect();
         let of_totals = |(transition, _): &(String, i64)| Total::ALL.iter().any(|t| named(t.word()) == *transition);
-        same("the metric of transitions", &told.into_iter().filter(of_totals).collect(), &expected)
+        same("the metric of transitions", &counted.into_iter().filter(of_totals).collect(), &expected)
     }
 
     fn compare_totals(&self, found: &Keyspace) -> Verdict {
@@ -84,17 +84,17 @@ impl Walk<'_> {
         same("the totals", &totals, &expected.map(|(name, n)| ((*name).to_owned(), n.to_string())).collect())
     }
 
-    /// The same story of each job, in order.
-    fn compare_events(&mut self, mut told: Vec<crate::reference::Event>) -> Verdict {
-        let mut expected = std::mem::take(&mut self.model.told);
+    /// Each job has the expected events, in order.
+    fn compare_events(&mut self, mut found: Vec<crate::reference::Event>) -> Verdict {
+        let mut expected = std::mem::take(&mut self.model.events);
         for event in &expected {
             let note = event.note.rsplit(' ').next().unwrap_or_default();
             let note = if ["grace", "late", "undelivered"].contains(&note) { note } else { "" };
             self.met(&format!("event {} {note}", event.kind));
         }
-        told.sort_by(|a, b| a.job.cmp(&b.job));
+        found.sort_by(|a, b| a.job.cmp(&b.job));
         expected.sort_by(|a, b| a.job.cmp(&b.job));
-        same("the events", &told, &expected)
+        same("the events", &found, &expected)
     }
 }
 

@@ -12,10 +12,10 @@ use intray::{
 };
 
 use crate::{
+    fixtures::{Verdict, same},
     operations::{Op, Pass, Purge, Retire, Sent, Set, Sweep, Unclear},
     real::Real,
     reference::Queue,
-    words::{Verdict, same},
 };
 
 pub struct Walk<'r> {
@@ -32,7 +32,7 @@ pub struct Walk<'r> {
     pub unclear: Vec<Unclear>,
     /// Every batch that there ever was.
     pub batches: Vec<BatchId>,
-    /// Appends that said their offset.
+    /// Appends with an offset.
     pub sent: Vec<Sent>,
     pub last_event: String,
     /// Counts up, for ids and nonces that are the same when the sequence runs again.
@@ -147,7 +147,7 @@ impl<'r> Walk<'r> {
         *self.met.entry(what.to_owned()).or_default() += 1;
     }
 
-    /// A line of the story, if it is told.
+    /// A line of the report, if one is made.
     pub fn note(&self, line: impl Fn() -> String) {
         if let Some(story) = self.story.borrow_mut().as_mut() {
             story.push(line());

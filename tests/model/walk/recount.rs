@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use intray::job::{Code, State};
 
 use crate::{
+    fixtures::{SPAN, Verdict, count, set_of},
     real::{
         keyspace::Keyspace,
         record::{Bytes, GRACE, Hold, Row, SKIPS, plain},
     },
-    words::{SPAN, Verdict, count, set_of},
 };
 
 pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
@@ -18,7 +18,7 @@ pub(super) fn check(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     who_holds_is_held(found, rows)?;
     keys_point_at_live_jobs(found, rows)?;
     gates_are_a_recount(found, rows)?;
-    nobody_is_stranded(found, rows)?;
+    no_job_is_stranded(found, rows)?;
     batches_are_a_recount(found, rows)?;
     desks_are_in_order(rows)?;
     nothing_is_left_over(found, rows)
@@ -164,7 +164,7 @@ fn gates_are_a_recount(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdic
 }
 
 /// At each gate nothing is parked, or as many jobs in line need it as it has room.
-fn nobody_is_stranded(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
+fn no_job_is_stranded(found: &Keyspace, rows: &BTreeMap<String, Row>) -> Verdict {
     let needs = who_needs_what(rows);
     for (gate, _, id) in found.parked()? {
         let names_it = rows.get(&id).is_some_and(|row| row.live.gate == gate && gates_of(&id, row).contains(&gate));

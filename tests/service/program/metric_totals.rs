@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use intray::job::{Kind, Total};
+use intray::job::{EventKind, Total};
 use serde_json::{Value, json};
 
 use crate::world::{Client, World, batch_verbs::items, id_of};
@@ -116,7 +116,7 @@ async fn the_transitions_of_all_instances_are_the_totals_of_the_queue() {
         assert_eq!(&json!(told.get(transition)), n, "{total}: {told:?}");
     }
     let of_no_total = |kind: &&str| *kind != "reserved" && Total::parse(kind).is_none();
-    for kind in Kind::ALL.map(Kind::word).iter().copied().filter(of_no_total) {
+    for kind in EventKind::ALL.map(EventKind::word).iter().copied().filter(of_no_total) {
         assert_eq!(told.get(kind), Some(&(w.times(kind).await as u64)), "{kind}: {told:?}");
     }
     assert_eq!(told.get("deduplicated"), Some(&1), "{told:?}");

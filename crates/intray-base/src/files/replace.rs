@@ -1,5 +1,4 @@
-//! A file of the operator's that is changed: written beside it and put into its place, so that whoever reads it finds the old
-//! or the new, and after a crash one of them is there.
+//! Replaces an operator's file by renaming a new one over it, so that a reader, and a crash, finds either the old or the new text.
 
 use std::{
     ffi::OsString,
@@ -11,27 +10,27 @@ use std::{
 
 use super::read;
 
-/// Puts `after` into the place of `before`. Who owns the file and who may read it stays.
+/// Replaces the text `before` with `after`. Owner and mode of the file stay.
 ///
 /// # Errors
-/// When it cannot be done, or the file is not `before` any more: then it is as it was.
+/// When the file cannot be written, or no longer holds `before`: then it is unchanged.
 pub fn replace(path: &Path, before: &str, after: &str) -> io::Result<()> {
     let about = fs::symlink_metadata(path)?;
     if about.nlink() > 1 {
-        // What it had before would still be there by the other name, and a service may read that one.
+        // The other name would keep the old text, and a service may read that one.
         return Err(io::Error::other(
             "it has a second name (a hard link), which would keep what it was: remove that one",
         ));
     }
     if about.is_symlink() {
-        // So is a file of a mounted ConfigMap or Secret: what is put into its place there is gone with the next change.
+        // A file of a mounted ConfigMap or Secret is a link too: the next update of the mount would undo the change.
         return Err(io::Error::other("it is a symbolic link, as a mounted ConfigMap has: change it where it leads"));
     }
     let folder = path.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
     let beside = beside(folder, path);
     let done = write(&beside, path, after).and_then(|()| put(&beside, path, before));
     if done.is_err() {
-        // Only what was written here: a file of that name that was there before is not ours.
+        // `create_new` made this file, so it is ours to remove.
         drop(fs::remove_file(&beside));
     }
     done.and_then(|()| File::open(folder)?.sync_all())
@@ -44,7 +43,7 @@ fn beside(folder: &Path, path: &Path) -> PathBuf {
     folder.join(name)
 }
 
-/// Nobody but us may read it until it is theirs who may read the other.
+/// Writes the text readable by us alone, and then gives it the owner and mode of the other file.
 fn write(beside: &Path, like: &Path, text: &str) -> io::Result<()> {
     let meta = fs::metadata(like)?;
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(beside)?;
@@ -59,7 +58,7 @@ fn write(beside: &Path, like: &Path, text: &str) -> io::Result<()> {
 
 fn put(beside: &Path, path: &Path, before: &str) -> io::Result<()> {
     if read(path)? != before {
-        return Err(io::Error::other("somebody else has just changed it"));
+        return Err(io::Error::other("another process has just changed it"));
     }
     fs::rename(beside, path)
 }
@@ -69,11 +68,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_changed_it_meanwhile_loses_nothing() {
+    fn replace_refuses_a_file_that_changed_meanwhile() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("keys");
         fs::write(&path, "theirs").expect("written");
-        assert!(replace(&path, "before", "after").expect_err("another text").to_string().contains("somebody else"));
+        assert!(replace(&path, "before", "after").expect_err("another text").to_string().contains("another process"));
         assert_eq!(fs::read_to_string(&path).expect("a file"), "theirs");
         assert_eq!(fs::read_dir(folder.path()).expect("a folder").count(), 1);
         replace(&path, "theirs", "after").expect("replaced");
@@ -81,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_with_a_second_name_is_not_replaced() {
+    fn replace_refuses_files_with_a_second_name() {
         let folder = tempfile::tempdir().expect("a folder");
         let [path, other] = ["keys", "other"].map(|name| folder.path().join(name));
         fs::write(&path, "before").expect("written");

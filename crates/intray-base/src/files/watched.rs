@@ -1,4 +1,4 @@
-//! Files that are read again when one of them changes. What cannot be read, or is not what it should be, changes nothing.
+//! Files that are reloaded when one of them changes. A file that cannot be read or parsed changes nothing.
 
 use std::{
     path::{Path, PathBuf},
@@ -11,16 +11,16 @@ use tokio_util::sync::CancellationToken;
 
 use super::read;
 
-/// How often files are looked at for changes.
+/// Time between two checks of the files.
 pub const CHECK_INTERVAL: Duration = Duration::from_secs(1);
-/// And how soon again when one has changed.
+/// Time until the second check of a file that has changed.
 const RECHECK_AFTER_CHANGE: Duration = Duration::from_millis(200);
-/// A look that takes longer is said.
+/// A check that takes longer is logged.
 const SLOW_CHECK: Duration = Duration::from_secs(5);
 
-/// For the line in the log that says what was read.
+/// Describes what was read, for the log.
 pub trait Describe {
-    /// How much of what.
+    /// Like `3 keys`.
     fn describe(&self) -> String;
 }
 
@@ -31,19 +31,19 @@ pub struct Watched<T> {
     last: Mutex<LastRead>,
 }
 
-/// What the files hold, or why they cannot be read.
+/// The texts of the files, or why one cannot be read.
 type Texts = Result<Vec<String>, String>;
 
 struct LastRead {
-    /// What was looked into: the same is not looked into twice.
+    /// The texts that were parsed last, whether they were valid or not.
     accepted: Texts,
-    /// Something else, which was there once.
+    /// Changed texts that one check has seen.
     pending: Option<Texts>,
 }
 
 impl<T: Describe> Watched<T> {
     /// # Errors
-    /// One line: which file is not what it should be.
+    /// One line that says which file is invalid.
     pub fn open(paths: Vec<PathBuf>, make: fn(&[String]) -> Result<T, String>) -> Result<Self, String> {
         let texts = read_all(&paths)?;
         let current = make(&texts).map_err(|why| format!("{}: {why}", names(&paths)))?;
@@ -59,14 +59,14 @@ impl<T: Describe> Watched<T> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Which files they are, for a message.
+    /// The paths, for a message.
     pub fn names(&self) -> String {
         names(&self.paths)
     }
 
-    /// Compares texts, not times: a file may change twice within the grain of a clock, or come back with an older time. A text
-    /// is taken when it is there at a second look, because who writes a file in its place first empties it, and for a moment it
-    /// has half of its lines. Answers how long after this look that is.
+    /// Compares texts, not modification times: a file may change twice within the clock's resolution, or return with an older
+    /// time. A text is accepted when a second check finds it unchanged, because an editor that writes in place leaves the file
+    /// empty or half-written for a moment. Returns the time until the next check.
     pub fn check(&self) -> Duration {
         let texts = read_all(&self.paths);
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,17 +92,17 @@ impl<T: Describe> Watched<T> {
                 tracing::info!("{changed}: {}", new.describe());
                 *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(new);
             }
-            Err(why) => tracing::warn!("{changed} and cannot be used, what was read before stays: {why}"),
+            Err(why) => tracing::warn!("{changed} and cannot be used; the previous content stays in use: {why}"),
         }
     }
 }
 
-/// Looks at files of something again and again, each time as long after the last one as that says, until `stop`.
+/// Checks files until `stop`; each check returns the time until the next one.
 pub async fn watch(of: &'static str, look: impl Fn() -> Duration + Clone + Send + 'static, stop: CancellationToken) {
     let mut wait = CHECK_INTERVAL;
     while stop.run_until_cancelled(tokio::time::sleep(wait)).await.is_some() {
         let looking = tokio::task::spawn_blocking(look.clone());
-        // A file can be on a disk that does not answer: then this one look is waited for, unless we are to end.
+        // A dead disk may block the check: wait for this one unless the service stops.
         wait = match stop.run_until_cancelled(warn_if_slow(of, looking)).await {
             Some(Ok(wait)) => wait,
             Some(Err(_)) => {
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_broken_changes_nothing_and_what_is_mended_is_taken() {
+    fn broken_file_changes_nothing_and_a_repaired_one_is_accepted() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("n");
         let open = || Watched::open(vec![path.clone()], sum);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_for_a_moment_while_a_file_is_written_is_not_taken() {
+    fn half_written_file_is_not_accepted() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("n");
         let lines = |texts: &[String]| Ok(texts.concat().lines().count() as u32);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn two_files_make_one_thing_whichever_of_them_changes() {
+    fn change_of_either_file_reloads_both() {
         let folder = tempfile::tempdir().expect("a folder");
         let paths = ["a", "b"].map(|name| folder.path().join(name));
         paths.iter().for_each(|path| fs::write(path, "1").expect("written"));
@@ -212,9 +212,9 @@ mod tests {
         }
     }
 
-    /// Whatever the name leads to now is what counts, and what is no file changes nothing.
+    /// The file that the path leads to now counts; a path without a file changes nothing.
     #[test]
-    fn a_file_that_is_moved_linked_or_replaced_is_noticed() {
+    fn moved_linked_and_replaced_files_are_noticed() {
         let folder = tempfile::tempdir().expect("a folder");
         let [path, other] = ["n", "other"].map(|name| folder.path().join(name));
         fs::write(&path, "1").expect("written");

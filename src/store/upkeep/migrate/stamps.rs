@@ -13,7 +13,7 @@ use crate::store::{
 const CODE: &str = include_str!("../../../../migrations/0002_stamps.lua");
 
 /// What is to be done yet.
-enum Part {
+enum MigrationStep {
     Registry,
     /// All queues from this one on.
     Queue(usize),
@@ -28,47 +28,47 @@ pub(crate) struct Stamps<'q> {
     queues: &'q Queues,
     version: usize,
     names: Vec<QueueName>,
-    part: Part,
+    part: MigrationStep,
 }
 
 impl<'q> Stamps<'q> {
     pub(crate) fn new(queues: &'q Queues, version: usize) -> Self {
-        Self { queues, version, names: Vec::new(), part: Part::Registry }
+        Self { queues, version, names: Vec::new(), part: MigrationStep::Registry }
     }
 
     /// Answers whether there is more to do.
     pub(crate) async fn step(&mut self) -> Result<bool, Fault> {
         let keys = &self.queues.parts.runner.keys;
         self.part = match &self.part {
-            Part::Registry => {
+            MigrationStep::Registry => {
                 // From here on no program of the first layout begins a queue.
                 self.take_registry(keys.first_registry(), keys.registry()).await?;
                 self.names = self.queues.names().await?;
-                Part::Queue(0)
+                MigrationStep::Queue(0)
             }
-            Part::Queue(nth) => match self.names.get(*nth) {
+            MigrationStep::Queue(nth) => match self.names.get(*nth) {
                 Some(queue) => {
                     let old = names().map(|name| keys.first_of(queue, name));
                     let all: Vec<_> = old.chain(names().map(|name| keys.of(queue, name))).collect();
                     self.run(&all, &["queue"]).await?;
-                    Part::Jobs(*nth, "0".to_owned())
+                    MigrationStep::Jobs(*nth, "0".to_owned())
                 }
-                None => Part::Version,
+                None => MigrationStep::Version,
             },
-            Part::Jobs(nth, cursor) => {
+            MigrationStep::Jobs(nth, cursor) => {
                 let all: Vec<_> = names().map(|name| keys.of(&self.names[*nth], name)).collect();
                 match self.run(&all, &["jobs", cursor]).await?.as_str() {
-                    "0" => Part::Queue(nth + 1),
-                    cursor => Part::Jobs(*nth, cursor.to_owned()),
+                    "0" => MigrationStep::Queue(nth + 1),
+                    cursor => MigrationStep::Jobs(*nth, cursor.to_owned()),
                 }
             }
-            Part::Version => {
+            MigrationStep::Version => {
                 self.run(&[keys.layout()], &["version", &self.version.to_string()]).await?;
-                Part::Done
+                MigrationStep::Done
             }
-            Part::Done => Part::Done,
+            MigrationStep::Done => MigrationStep::Done,
         };
-        Ok(!matches!(self.part, Part::Done))
+        Ok(!matches!(self.part, MigrationStep::Done))
     }
 
     /// On a cluster the two may be at two nodes: then it is read at the one and written at the other. The old one becomes a

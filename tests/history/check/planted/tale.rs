@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use intray::job::Kind;
+use intray::job::EventKind;
 
 use crate::record::{Answer, Ask, Call, End, Event, History, Job, Plan, Refusal, Said, Settle, Twin, Way, batch_of};
 
@@ -83,7 +83,7 @@ impl Tale {
         self.does(&id(7), "ann");
         self.enqueue(job(8, "a"), None);
         self.call(Ask::Cancel { id: id(8), force: false }, Answer::Done(Vec::new()));
-        self.happens(Kind::Cancelled, &id(8), None);
+        self.happens(EventKind::Cancelled, &id(8), None);
         self.jobs.entry(id(8)).and_modify(|said| (said.state, said.payload) = ("cancelled".to_owned(), None));
         let away = Refusal { status: 503, slug: "unavailable".to_owned(), unsure: false };
         self.call(Ask::Enqueue { jobs: vec![job(50, "a")], key: None }, Answer::Refused(away));
@@ -98,12 +98,13 @@ impl Tale {
         for at in [1, 2] {
             let said = Said { id: member(at), payload: Some(90 + at), batch: Some(member(0)), ..Said::default() };
             self.jobs.insert(member(at), said);
-            self.happens(Kind::Enqueued, &member(at), None);
+            self.happens(EventKind::Enqueued, &member(at), None);
         }
         self.does(&member(1), "ann");
         self.does(&member(2), "bob");
         let reason = Some("completed".to_owned());
-        let end = Event { job: None, batch: Some(member(0)), reason, ..self.event(Kind::BatchCompleted, "", None) };
+        let end =
+            Event { job: None, batch: Some(member(0)), reason, ..self.event(EventKind::BatchCompleted, "", None) };
         self.history.events.push(end);
     }
 
@@ -112,7 +113,7 @@ impl Tale {
         self.jobs.insert(id(job.n), said.clone());
         let n = job.n;
         self.call(Ask::Enqueue { jobs: vec![job], key }, Answer::Done(vec![Said { payload: None, ..said }]));
-        self.happens(Kind::Enqueued, &id(n), None);
+        self.happens(EventKind::Enqueued, &id(n), None);
     }
 
     fn does(&mut self, id: &str, worker: &str) {
@@ -130,7 +131,7 @@ impl Tale {
         let queues = vec![QUEUE.to_owned()];
         let ask = Ask::Reserve { queues, worker: worker.clone(), limit: 1, wait_ms: 0, id: None, key: None };
         self.call(ask, Answer::Done(vec![said]));
-        self.happens(Kind::Reserved, id, worker);
+        self.happens(EventKind::Reserved, id, worker);
     }
 
     fn settle(&mut self, way: Way, id: &str, nth: u64, value: Option<u64>) {
@@ -142,10 +143,10 @@ impl Tale {
         let before = self.history.events.iter().rev().find(|event| event.kind == "reserved");
         let worker = before.and_then(|event| event.worker.clone());
         let kind = match way {
-            Way::Extend => Kind::Extended,
-            Way::Complete => Kind::Completed,
-            Way::Abandon => Kind::Abandoned,
-            Way::Fail => Kind::Failed,
+            Way::Extend => EventKind::Extended,
+            Way::Complete => EventKind::Completed,
+            Way::Abandon => EventKind::Abandoned,
+            Way::Fail => EventKind::Failed,
         };
         self.happens(kind, id, worker);
         if way == Way::Complete {
@@ -153,17 +154,17 @@ impl Tale {
         }
     }
 
-    fn happens(&mut self, kind: Kind, id: &str, worker: Option<String>) {
+    fn happens(&mut self, kind: EventKind, id: &str, worker: Option<String>) {
         let event = self.event(kind, id, worker);
         self.history.events.push(event);
         let job = self.jobs.entry(id.to_owned()).or_default();
         let counts = job.counts.get_or_insert_default();
-        let cause = if kind == Kind::Reserved { "handed_out" } else { kind.word() };
+        let cause = if kind == EventKind::Reserved { "handed_out" } else { kind.word() };
         *counts.entry(cause.to_owned()).or_default() += 1;
         job.attempt = Some(counts.get("failed").copied().unwrap_or(0));
     }
 
-    fn event(&self, kind: Kind, id: &str, worker: Option<String>) -> Event {
+    fn event(&self, kind: EventKind, id: &str, worker: Option<String>) -> Event {
         let batch = id.contains("77000").then(|| batch_of(id));
         let n = self.jobs.get(id).and_then(|job| job.payload).unwrap_or(0);
         Event {

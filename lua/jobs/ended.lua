@@ -1,0 +1,40 @@
+-- ended: the reservations of a job that have ended, in the format of base/record.
+local record = require 'base/record'
+local clock = require 'base/clock'
+-- Causes by name, and their words in ENDINGS: `How` in src/job/kind.rs.
+local ended = {$ENDINGS}
+local ENDED = record.ENDED
+local pack, unpack_record = struct.pack, struct.unpack
+
+function ended.add(q, r, lease, how, note)
+  local worker = lease.worker
+  local entry = pack(ENDED, lease.digest, how, clock.now(q), lease.reserved_at, #worker, worker, #note, note)
+  r.history = record.remember(r.history, entry)
+end
+
+-- Finds a reservation: its index (1 = the latest), cause, worker, and reserved at; nil if it is not kept.
+function ended.find(r, digest)
+  local kept, at, entry = r.history, 1, 1
+  while at <= #kept do
+    local entry_digest, how, _, reserved_at, worker, _, stop = unpack_record(ENDED, kept, at)
+    if entry_digest == digest then return entry, how, worker, reserved_at end
+    at, entry = stop, entry + 1
+  end
+end
+
+-- Turns the latest entry, an expiry, into a late completion.
+function ended.end_late(q, r)
+  r.history = pack('>c8BI6', r.history:sub(1, 8), ended.DONE_LATE, clock.now(q)) .. r.history:sub(16)
+end
+
+-- The reply for a reservation that is not live: `again` if it ended by `how`, `lost` otherwise.
+function ended.answer(job, digest, how)
+  local entry, ending = nil, nil
+  if job then entry, ending = ended.find(job.record, digest) end
+  if not entry then return {'lost', 'unknown', ''} end
+  local state = record.STATES[job.record.state]
+  if ending == how or ending == ended.GRACE_OVER and how == ended.ABANDONED then return {'again', state} end
+  return {'lost', ended.ENDINGS[ending], state}
+end
+
+return ended

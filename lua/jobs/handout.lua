@@ -1,0 +1,91 @@
+-- handout: the parts of a job that a reserve returns: record, live record, payload, draft.
+local text = require 'base/text'
+local record_bytes = require 'base/record_bytes'
+local write = require 'base/write'
+local handout = {BYTES = $RESERVE_BYTES, MORE = ' ' .. 'more'}
+local BODIES = 100
+local sub = string.sub
+
+-- `bodies`: the external payloads read by this call, `read` of them; `spent`: bytes of the jobs shown.
+function handout.open(q)
+  q.handout = {bodies = {}, read = 0, spent = 0, with_drafts = {}}
+end
+
+-- Callers that are left are retried in the next script.
+function handout.is_full(q)
+  return write.is_spent(q) or q.handout.read >= BODIES
+end
+
+local function payload_of(q, id, raw)
+  if record_bytes.is_whole(raw) then return '' end
+  local h = q.handout
+  if not h.bodies[id] then
+    h.bodies[id], h.read = write.ask(q, 'HGET', q.payloads, id) or '', h.read + 1
+  end
+  return h.bodies[id]
+end
+
+-- The bytes of a job in the reply. A payload that may not fit any more is measured and not read.
+function handout.size(q, id, raw)
+  if record_bytes.is_whole(raw) then return #raw end
+  if q.handout.spent > handout.BYTES / 2 and not q.handout.bodies[id] then
+    return #raw + write.ask(q, 'HSTRLEN', q.payloads, id)
+  end
+  return #raw + #payload_of(q, id, raw)
+end
+
+-- Can these jobs, {id, raw} each, be shown in this call? A call that has shown none yet can always.
+function handout.can_show(q, those)
+  local h, external = q.handout, 0
+  for _, job in ipairs(those) do
+    if not record_bytes.is_whole(job.raw) and not h.bodies[job.id] then external = external + 1 end
+  end
+  return h.read == 0 and #h.with_drafts == 0 or h.read + external <= BODIES and write.has_left(q, external)
+end
+
+-- Flattens the replies: a word, then of each job its id and deadline, record and live record, and, if either exists, payload and
+-- draft.
+function handout.flat(replies)
+  for i, reply in ipairs(replies) do
+    if type(reply[2]) == 'table' then
+      local fields = {reply[1]}
+      for j = 2, #reply do
+        local job, n = reply[j], #fields
+        fields[n + 1], fields[n + 2], fields[n + 3] = job.id .. ' ' .. job.due, job.raw, job.live
+        if job.payload ~= '' or job.draft ~= '' then
+          fields[n + 1], fields[n + 4], fields[n + 5] = fields[n + 1] .. handout.MORE, job.payload, job.draft
+        end
+      end
+      replies[i] = fields
+    end
+  end
+  return replies
+end
+
+-- `fresh`: it was never reserved, so it has no draft.
+function handout.show(q, id, raw, live, deadline, worker, fresh)
+  local job = {id = id, raw = raw, payload = payload_of(q, id, raw), live = live, due = text.of(deadline), draft = ''}
+  local with_drafts = q.handout.with_drafts
+  if not fresh then with_drafts[#with_drafts + 1] = {job = job, worker = worker} end
+  return job
+end
+
+-- A draft is given to the worker who typed it, or to any worker if the queue shares drafts.
+function handout.draft_for(worker, kept, shares_drafts)
+  if not kept then return '' end
+  local owner, stop = struct.unpack('>Bc0', kept)
+  if shares_drafts or owner == worker and worker ~= '' then return sub(kept, stop) end
+  return ''
+end
+
+-- Adds the drafts of all jobs shown, with one read.
+function handout.show_drafts(q, shares_drafts)
+  local asked, ids = q.handout.with_drafts, {}
+  for i, one in ipairs(asked) do ids[i] = one.job.id end
+  if #ids == 0 then return end
+  for i, kept in ipairs(redis.call('HMGET', q.drafts, unpack(ids))) do
+    asked[i].job.draft = handout.draft_for(asked[i].worker, kept, shares_drafts)
+  end
+end
+
+return handout

@@ -1,0 +1,80 @@
+//! How many queues there may be: the last of them are kept for owners who have few, and what an operator empties is room.
+
+use std::{
+    collections::HashMap,
+    sync::{PoisonError, atomic::Ordering},
+    time::{Duration, Instant},
+};
+
+use intray_redis::Fault;
+use redis::Value;
+
+use super::{Registry, names_in};
+use crate::{job::QueueName, shares, store::redis::read::Fields};
+
+/// How long a count of queues is good while there are as many.
+const COUNTED_FOR: Duration = Duration::from_millis(250);
+
+/// Whom queues belong to, by their names.
+pub trait Owners: Send + Sync {
+    /// None: all belong to the same.
+    fn owner(&self, queue: &QueueName) -> Option<usize>;
+}
+
+/// How many queues of each owner there were, when there were so many in all.
+pub(super) struct OwnerCounts {
+    all: u64,
+    at: Instant,
+    by_owner: HashMap<Option<usize>, usize>,
+}
+
+impl Registry {
+    /// Tells the registry of a queue, which may be new. False: there are as many as may be.
+    pub(super) async fn tell_if_there_is_room(&self, queue: &QueueName) -> Result<bool, Fault> {
+        let (most, queues) = (self.most.load(Ordering::Relaxed), std::slice::from_ref(queue));
+        let owner = self.owners.get().filter(|_| most > 0).and_then(|owners| owners.owner(queue));
+        let Some(owner) = owner else { return self.tell_if_there(queues, most).await };
+        let common = shares::common(most as usize) as u32;
+        if common > 0 && self.tell_if_there(queues, common).await? {
+            return Ok(true);
+        }
+        let is_small = shares::is_small(self.owned(owner).await?, most as usize);
+        Ok(is_small && self.tell_if_there(queues, most).await?)
+    }
+
+    /// How many queues an owner has. They are counted anew when there are more or fewer in all, or a moment later.
+    async fn owned(&self, owner: usize) -> Result<usize, Fault> {
+        let registry = self.runner.keys.registry();
+        let all = match self.runner.plain(redis::cmd("ZCOUNT").arg(&registry).arg(0).arg("+inf")).await? {
+            Value::Int(all) => u64::try_from(all).unwrap_or(0),
+            _ => 0,
+        };
+        let counted = || self.counted.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(counted) = counted().as_ref().filter(|last| last.all == all && last.at.elapsed() < COUNTED_FOR) {
+            return Ok(counted.by_owner.get(&Some(owner)).copied().unwrap_or(0));
+        }
+        let mut command = redis::cmd("ZRANGEBYSCORE");
+        command.arg(&registry).arg(0).arg("+inf");
+        let names = names_in(Fields::of(&self.runner.plain(&command).await?)?)?;
+        let mut by_owner = HashMap::new();
+        for name in &names {
+            *by_owner.entry(self.owners.get().and_then(|owners| owners.owner(name))).or_default() += 1;
+        }
+        let own = by_owner.get(&Some(owner)).copied().unwrap_or(0);
+        *counted() = Some(OwnerCounts { all, at: Instant::now(), by_owner });
+        Ok(own)
+    }
+
+    /// All jobs of a queue are removed. If nothing of it is left to be done and it has no settings, its place is free for another
+    /// at once; its totals and events stay as long as those of any queue that is not used.
+    pub(crate) async fn vacate(&self, queue: &QueueName) -> Result<(), Fault> {
+        let mut command = redis::cmd("EXISTS");
+        let held = ["inbound", "reserved", "delayed", "dead", "parked", "settings"];
+        command.arg(held.map(|name| self.runner.keys.of(queue, name)).as_slice());
+        if self.runner.link.plain(&command).await? == Value::Int(0) {
+            self.ask_unseen("vacate", queue.as_str()).await?;
+            self.registered().remove(queue);
+        }
+        Ok(())
+    }
+}

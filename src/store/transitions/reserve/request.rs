@@ -1,0 +1,216 @@
+//! A reserve call to one queue: its packed argument, and its reply.
+
+use intray_redis::{Args, Fault};
+use redis::Value;
+
+use super::{
+    Handout, Reserve, ReserveOutcome,
+    answer::{QueueAnswer, Snapshot},
+};
+use crate::{
+    figures::QueueMetrics,
+    job::{
+        Code, JobId, Name, QueueName, Reservation,
+        ids::{self, Nonce},
+    },
+    store::{
+        layout::record::{self, Header, LiveRecord},
+        redis::read::{Fields, broken, word},
+        transition::{BatchPolicy, BatchedTransition, Effect, QueueCheck, Reply, Retry, Transition},
+        transitions::undo::Undo,
+    },
+};
+
+pub(super) struct ReserveRequest {
+    worker: Option<Name>,
+    nonce: Nonce,
+    limit: u32,
+    lease_ms: Option<u32>,
+    mode: Mode,
+}
+
+/// Which jobs a call may get.
+pub(super) enum Mode {
+    /// The next in line; what the worker holds already, if the call is repeated or the worker is at its limit.
+    Next,
+    /// Only what the worker holds.
+    Resume,
+    /// Only this job.
+    Job(Code),
+}
+
+impl Mode {
+    /// The number of the mode in the packed argument; `lua/jobs/ask.lua` reads it.
+    fn number(&self, is_fresh: bool) -> u8 {
+        match self {
+            Self::Next if is_fresh => 2,
+            Self::Next => 1,
+            Self::Resume => 3,
+            Self::Job(_) => 4,
+        }
+    }
+}
+
+/// Beside the mode: the call waits until no job is overdue.
+const WAIT_FOR_OVERDUE: u8 = 0;
+const SKIP_OVERDUE: u8 = 128;
+
+impl ReserveRequest {
+    pub(super) fn new(call: &Reserve, mode: Mode, limit: u32) -> Self {
+        Self { worker: call.worker.clone(), nonce: call.nonce, limit, lease_ms: call.lease_ms, mode }
+    }
+
+    fn packed_with(&self, flag: u8) -> Args {
+        match &self.mode {
+            Mode::Job(code) => self.packed(flag, &[code.as_bytes()]),
+            Mode::Next | Mode::Resume => self.packed(flag, &[]),
+        }
+    }
+
+    /// The one argument. `flag` is added to the mode, `tail` follows the claims.
+    fn packed(&self, flag: u8, tail: &[&[u8]]) -> Args {
+        let limit = u16::try_from(self.limit).unwrap_or(u16::MAX);
+        let worker = self.worker.as_ref().map_or("", Name::as_str);
+        // A fresh nonce was never used, so the script need not look for jobs of an earlier call.
+        let is_fresh = self.worker.is_none() && self.nonce.is_fresh();
+        let size = usize::from(limit) * (Code::LEN + ids::DIGEST_LEN) + worker.len();
+        let mut args = Args::with_room(1, 64 + size + tail.iter().map(|part| part.len()).sum::<usize>());
+        args.put(|out| {
+            out.push(self.mode.number(is_fresh) | flag);
+            out.extend(limit.to_be_bytes());
+            out.extend(self.lease_ms.unwrap_or(0).to_be_bytes());
+            out.extend(self.nonce.as_bytes());
+            out.push(worker.len() as u8);
+            out.extend(worker.as_bytes());
+            for _ in 0..limit {
+                let secret = ids::random_code();
+                out.extend(secret.as_bytes());
+                out.extend(ids::secret_digest(&secret));
+            }
+            tail.iter().for_each(|part| out.extend(*part));
+        });
+        args
+    }
+}
+
+impl Transition for ReserveRequest {
+    type Outcome = QueueAnswer;
+    const SCRIPT: &'static str = "reserve";
+
+    fn args(&self) -> Args {
+        self.packed_with(WAIT_FOR_OVERDUE)
+    }
+
+    fn read(&self, reply: Reply<'_>) -> Result<QueueAnswer, Fault> {
+        let (runner, queue) = (reply.runner, reply.queue);
+        let (warn_ms, mut snapshot) = read_shared(reply.shared)?;
+        let (word, mut item) = reply.words()?;
+        let (mut jobs, mut undo, mut refusal) = (Vec::new(), Undo::default(), None);
+        match word {
+            "new" | "held" => {
+                let is_new = word == "new";
+                while !item.is_done() {
+                    let (job, waited_ms) = read_handout(queue, warn_ms, &mut item)?;
+                    jobs.push((job, waited_ms.filter(|_| is_new)));
+                }
+                if is_new && !jobs.is_empty() {
+                    let taken = |(job, _): &(Handout, _)| (job.reservation.job.code, job.reservation.secret);
+                    undo = Undo::of(runner, queue, jobs.iter().map(taken).collect());
+                }
+            }
+            "overdue" | "later" => snapshot.cut_short = true,
+            "more" => {
+                snapshot.cut_short = true;
+                snapshot.skipped = !item.slice()?.is_empty();
+            }
+            "skipped" => snapshot.skipped = true,
+            "unknown" => refusal = Some(ReserveOutcome::UnknownJob),
+            "state" => refusal = Some(ReserveOutcome::NotWaiting(item.state()?)),
+            "paused" => refusal = Some(ReserveOutcome::QueuePaused),
+            "limit" => refusal = Some(ReserveOutcome::WorkerLimit),
+            _ => return Err(broken("jobs or a refusal")),
+        }
+        Ok(QueueAnswer { jobs, undo, refusal, snapshot })
+    }
+
+    /// A reserve on an unknown queue must not schedule a sweep.
+    fn effect(&self, answer: &QueueAnswer) -> Effect {
+        Effect::moved_if(!answer.jobs.is_empty() || answer.snapshot.cut_short)
+    }
+
+    fn measure(&self, answer: &QueueAnswer, queue: &QueueName, metrics: &QueueMetrics) {
+        for ms in answer.jobs.iter().filter_map(|(_, waited_ms)| *waited_ms) {
+            metrics.record_wait(queue.as_str(), ms as f64 / 1e3);
+        }
+    }
+}
+
+impl BatchedTransition for ReserveRequest {
+    /// The script also reads the reservations of each worker, so fewer calls share one.
+    const BATCHING: BatchPolicy =
+        BatchPolicy { max_calls: 64, skips_abandoned: true, entry: QueueCheck::Open, has_shared: true };
+
+    fn jobs(&self) -> u32 {
+        self.limit
+    }
+
+    /// An empty place is the front of the line.
+    fn args_after(&self, place: &[u8], member: &[u8]) -> Args {
+        if place.is_empty() { self.args() } else { self.packed(WAIT_FOR_OVERDUE, &[place, b" ", member]) }
+    }
+
+    fn args_without_waiting(&self) -> Args {
+        self.packed_with(SKIP_OVERDUE)
+    }
+
+    fn retry<'r>(&self, reply: &'r Value) -> Retry<'r> {
+        match (word(reply), reply) {
+            (Some("later"), _) => Retry::Again,
+            (Some("overdue"), _) => Retry::AfterSweep,
+            (Some("more"), Value::Array(parts)) => match parts.as_slice() {
+                [_, Value::BulkString(place), Value::BulkString(member)] => Retry::After(place, member),
+                _ => Retry::Done,
+            },
+            _ => Retry::Done,
+        }
+    }
+}
+
+/// How long before a deadline to warn, and the state of the queue.
+fn read_shared(shared: &[Value]) -> Result<(u32, Snapshot), Fault> {
+    let [shared] = shared else { return Err(broken("the shared part of a reserve")) };
+    let mut fields = Fields::of(shared)?;
+    let (now, warn_ms) = (fields.time()?, fields.count()? as u32);
+    Ok((warn_ms, Snapshot::of(now, fields)?))
+}
+
+/// A job, and how long it waited in line if this is its first hand-out.
+fn read_handout(queue: &QueueName, warn_ms: u32, answer: &mut Fields<'_>) -> Result<(Handout, Option<u64>), Fault> {
+    let mut head = answer.list()?;
+    let job = JobId { queue: queue.clone(), code: head.code()? };
+    let deadline = head.time()?;
+    let header = Header::parse(answer.slice()?)?;
+    let live = LiveRecord::parse(answer.slice()?)?;
+    let (apart, draft) = if head.is_done() { Default::default() } else { (answer.slice()?, answer.slice()?) };
+    let lease = live.lease.ok_or_else(|| broken("a reservation"))?;
+    let payload = if apart.is_empty() { header.payload } else { Some(record::json(apart.to_vec())?) };
+    let waited_ms = (live.counters[0] == 1).then(|| lease.reserved_at.since(live.arrived_at));
+    let handout = Handout {
+        batch: header.is_member.then(|| job.batch()),
+        reservation: Reservation { job, secret: lease.secret },
+        payload: payload.ok_or_else(|| broken("a payload"))?,
+        attempt: live.attempts + 1,
+        deadline,
+        warn_ms,
+        reserved_at: lease.reserved_at,
+        priority: record::priority(live.score, header.priority.into())?,
+        client: header.client,
+        locks: header.locks,
+        worker: lease.worker,
+        enqueued_at: header.enqueued_at,
+        resumes: lease.resumes,
+        draft: if draft.is_empty() { None } else { Some(record::json(draft.to_vec())?) },
+        traceparent: header.traceparent,
+    };
+    Ok((handout, waited_ms))
+}

@@ -1,0 +1,103 @@
+//! The epoch is made once, with the layout. Where there is none any more, or another, Redis has lost everything: it came
+//! back without what it had, or somebody emptied it. Nobody can undo that, but it must not pass unsaid.
+
+use std::time::Duration;
+
+use intray_redis::Fault;
+use redis::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::migrate::LayoutError;
+use crate::{
+    job::{Millis, ids},
+    store::{
+        handle::Queues,
+        redis::read::{Fields, broken},
+    },
+};
+
+/// How often it is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+impl Queues {
+    /// Looks again and again whether Redis still has what it had, until it is stopped.
+    pub(crate) async fn mind_epoch(&self, stop: CancellationToken) {
+        while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
+            // What cannot be asked now is asked again, and whatever is wrong with Redis, others say so.
+            let _ = self.look_at_epoch().await;
+        }
+    }
+
+    /// The epoch comes before the layout: where there is a layout and no epoch, an older program made it.
+    /// Where there is one, nothing is written: a start needs no memory to spare.
+    pub(crate) async fn make_epoch(&self) -> Result<(), Fault> {
+        if self.epoch().await?.is_some() {
+            return Ok(());
+        }
+        let mut command = redis::cmd("SET");
+        command.arg(self.parts.runner.keys.epoch()).arg(ids::random_code().as_str()).arg("NX");
+        self.parts.runner.link.plain(&command).await.map(drop)
+    }
+
+    pub(crate) async fn learn_epoch(&self) -> Result<(), Fault> {
+        self.parts.store_id.learn(self.epoch().await?);
+        Ok(())
+    }
+
+    pub(super) async fn epoch(&self) -> Result<Option<Vec<u8>>, Fault> {
+        match self.parts.runner.link.plain(redis::cmd("GET").arg(self.parts.runner.keys.epoch())).await? {
+            Value::BulkString(epoch) => Ok(Some(epoch)),
+            _ => Ok(None),
+        }
+    }
+
+    async fn look_at_epoch(&self) -> Result<(), LayoutError> {
+        let found = self.epoch().await?;
+        let known = self.parts.store_id.current();
+        if known.is_none() || found == known {
+            return Ok(());
+        }
+        let is_laid_out = self.layout_version().await? > 0;
+        self.begin_again().await?;
+        if found.is_some() || !is_laid_out {
+            self.say_that_all_is_gone().await?;
+        }
+        Ok(())
+    }
+
+    /// What there was before the first job, and the registry's knowledge of the queues that are in use here.
+    async fn begin_again(&self) -> Result<(), LayoutError> {
+        self.migrate(false).await?;
+        self.parts.registry.tell_again().await?;
+        self.learn_epoch().await?;
+        Ok(())
+    }
+
+    async fn say_that_all_is_gone(&self) -> Result<(), Fault> {
+        let now = self.redis_time().await?;
+        self.parts.store_id.was_emptied(now);
+        tracing::warn!("Redis came back empty: all queues, jobs and results that were in it are gone");
+        metrics::counter!("intray_redis_emptied_total").increment(1);
+        Ok(())
+    }
+
+    /// That everything was lost once, in a sentence, as long as this instance runs.
+    pub(crate) fn emptied(&self) -> Option<String> {
+        let at = self.parts.store_id.emptied_at()?;
+        let at = i64::try_from(at.0).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok())?;
+        Some(format!("Redis came back empty at {at:.3}: what was in it before is gone"))
+    }
+
+    /// By the clock of the server that has the epoch: on a cluster each has its own.
+    pub(crate) async fn redis_time(&self) -> Result<Millis, Fault> {
+        self.time_at(&self.parts.runner.keys.epoch()).await
+    }
+
+    /// By the clock of the server that has a key.
+    pub(crate) async fn time_at(&self, key: &str) -> Result<Millis, Fault> {
+        let answered = self.parts.runner.link.plain_at(key, &redis::cmd("TIME")).await?;
+        let mut time = Fields::of(&answered)?;
+        let seconds: u64 = time.text()?.parse().map_err(|_| broken("a time"))?;
+        Ok(Millis(seconds * 1_000))
+    }
+}

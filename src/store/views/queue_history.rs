@@ -1,0 +1,115 @@
+//! What was counted in a queue, minute by minute for a day and hour by hour for ninety days.
+
+use intray_redis::{Args, Fault};
+
+use crate::job::{Millis, QueueName, Total, limits};
+use crate::store::{
+    handle::Queues,
+    layout::history::{COLUMNS, Spans, add},
+    layout::packed::unpack,
+    redis::read::{Fields, broken},
+    views::stats::Totals,
+};
+
+/// How long a span is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HistoryStep {
+    Minute,
+    Hour,
+}
+
+/// A minute, or an hour, in which something was counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span {
+    /// Its beginning.
+    pub at: Millis,
+    /// How many were waiting at its end, or are.
+    pub waiting: u64,
+    pub reserved: u64,
+    /// What each total has gained.
+    pub gained: Totals,
+}
+
+/// In their order, the last of which may still go on.
+#[derive(Debug)]
+pub struct QueueHistory {
+    pub spans: Vec<Span>,
+    /// What began before it is not all there any more, because it took too much room. `None`: all is, as far back as it is kept.
+    pub since: Option<Millis>,
+    pub now: Millis,
+}
+
+impl HistoryStep {
+    pub const ALL: [Self; 2] = [Self::Minute, Self::Hour];
+
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Minute => "minute",
+            Self::Hour => "hour",
+        }
+    }
+
+    /// What scripts call it.
+    const fn letter(self) -> &'static str {
+        match self {
+            Self::Minute => "m",
+            Self::Hour => "h",
+        }
+    }
+
+    const fn ms(self) -> u64 {
+        match self {
+            Self::Minute => 60_000,
+            Self::Hour => 3_600_000,
+        }
+    }
+
+    /// So many are kept.
+    const fn kept(self) -> u64 {
+        match self {
+            Self::Minute => limits::HISTORY_MINUTES as u64,
+            Self::Hour => limits::HISTORY_HOURS as u64,
+        }
+    }
+}
+
+impl Queues {
+    /// Those that began at a time or later.
+    ///
+    /// # Errors
+    /// When Redis is not well.
+    pub async fn queue_history(
+        &self,
+        queue: &QueueName,
+        step: HistoryStep,
+        from: Millis,
+    ) -> Result<QueueHistory, Fault> {
+        let mut args = Args::default();
+        args.push(step.letter());
+        let answered = self.run_view("history", queue, &args).await?;
+        let mut answer = Fields::of(&answered)?;
+        let now = answer.time()?;
+        let (since, mut spans) = (answer.maybe()?, Spans::new());
+        while !answer.is_done() {
+            let (first, form, bytes) = (answer.count()?, answer.word()?, answer.slice()?);
+            match form {
+                "entries" => add(&mut spans, first, bytes)?,
+                "packed" => unpack(&mut spans, first, bytes)?,
+                _ => return Err(broken("a form of the history")),
+            }
+        }
+        let (this, ms) = (now.0 / step.ms(), step.ms());
+        let oldest = (this + 1).saturating_sub(step.kept());
+        // A clock that ran ahead may have dropped what was still to come.
+        let since = since.map(|since| since.min(this)).filter(|since| *since > oldest);
+        let spans = spans.range(oldest.max(from.0.div_ceil(ms))..);
+        let spans = spans.map(|(at, columns)| span(Millis(at * ms), columns)).collect();
+        Ok(QueueHistory { spans, since: since.map(|since| Millis(since * ms)), now })
+    }
+}
+
+fn span(at: Millis, [waiting, reserved, gained @ ..]: &[u64; COLUMNS]) -> Span {
+    let mut gained = gained.iter().copied();
+    let gained = Totals::of(|_: Total| gained.next().unwrap_or(0));
+    Span { at, waiting: *waiting, reserved: *reserved, gained }
+}
