@@ -5,7 +5,7 @@ set -eu
 
 # They pull at the one socket between the service and its Redis, or hear all that this one server is asked.
 one_socket=$(cat "$(dirname "$0")/one_socket.txt")'
-batches::times::whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off
+batches::times::append_does_not_delay_opening_of_an_interrupted_batch
 queues::script_bounds::
 queues::selection::a_call_that_leaves_some_says_where_the_next_goes_on
 queues::selection::those_that_stay_are_looked_at_once_a_call

@@ -87,7 +87,7 @@ async fn others() -> f64 {
 
 /// The page and its curves.
 fn write(record: &Record) {
-    let docs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/docs"));
+    let docs = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs"));
     std::fs::create_dir_all(docs.join("figures")).expect("a folder");
     for part in Part::value_variants() {
         let taken = record.parts.get(&part.name());

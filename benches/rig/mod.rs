@@ -10,14 +10,24 @@ pub mod ways;
 use std::{
     io::{BufRead, BufReader},
     net::SocketAddr,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::LazyLock,
 };
 
 use client::Client;
 use engine::Engine;
 use tls::Tls;
 
-pub const SERVICE: &str = env!("CARGO_BIN_EXE_intray");
+/// The service as a release has it, which is built when there is none or an older one.
+pub static SERVICE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let build = ["build", "--quiet", "--release", "--locked", "--package", "intray"];
+    let built = Command::new(env!("CARGO")).args(build).current_dir(root).status().expect("cargo");
+    assert!(built.success(), "the service does not build");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder of what is built");
+    target.join("release/intray")
+});
 
 pub struct Rig {
     pub address: SocketAddr,
@@ -50,7 +60,7 @@ impl Drop for Rig {
 
 impl Rig {
     pub fn start() -> Self {
-        Self::of(Setup::Plain, Command::new(SERVICE))
+        Self::of(Setup::Plain, Command::new(&*SERVICE))
     }
 
     /// The service may be run by something that looks at it.

@@ -1,59 +1,14 @@
 //! HTTP and nothing else: requests become calls of the store, outcomes become answers, and every refusal a problem.
 
-mod act;
-mod acting;
-mod answer;
-mod app;
-mod batches;
-mod bulk;
-mod deliver;
-mod events;
-mod extract;
-mod fields;
-mod front;
-mod gather;
-mod guard;
-mod guide;
-mod headers;
-mod history;
-mod host;
-mod incoming;
-mod items;
-mod json;
-mod lasting;
-mod listing;
-mod me;
-mod meant;
-mod memory;
-mod ndjson;
-mod new_job;
-mod observe;
-mod operator;
-mod origin;
-mod outgoing;
-mod packages;
-mod pages;
-mod path;
-mod peers;
-mod people;
-mod place;
-mod problem;
-mod producer;
-mod purse;
-mod query;
-mod reading;
-mod recent;
-mod rules;
-mod scrape;
-mod settle;
-mod shapes;
-mod task;
+mod handlers;
+mod middleware;
+mod names;
+mod request;
+mod response;
+mod site;
+mod state;
 #[cfg(test)]
 mod tests;
-mod time;
-mod tokens;
-mod web;
-mod worker;
 
 use axum::{
     Router,
@@ -63,36 +18,38 @@ use axum::{
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio_util::sync::CancellationToken;
 
-use self::{
-    app::{App, Demo, Parts, PayloadLimit},
-    front::{Front, anyone, holdings, operators, producers, readers, somebody, viewers, workers},
-    guard::Door,
-    pages::Readiness,
-    problem::{Failure, Problem},
-    purse::Bodies,
-    scrape::Figures,
-    settle::settle,
+pub use self::middleware::{
+    client_ip::Peers,
+    policy::{Origins, Policy},
 };
-pub use self::{origin::Origins, peers::Peers};
+use self::{
+    handlers::{
+        batches, bulk, events, history, job_lists, jobs, me, memory, queue_actions, queues, recent_events, reserve,
+        settle::settle, tokens, workers as people,
+    },
+    middleware::{
+        auth::Door,
+        body_budget::Bodies,
+        stack::{Front, anyone, holdings, operators, producers, readers, somebody, viewers, workers},
+    },
+    request::rules::PayloadLimit,
+    response::problem::{Failure, Problem},
+    site::{
+        assets::{self, Demo},
+        health::{self, Readiness},
+        metrics::{self, Figures},
+        packages,
+    },
+    state::{App, Parts},
+};
 use crate::{
     access::Access,
     store::{Abandon, Complete, Extend, Fail, Queues},
     waiting::Waiting,
 };
 
-/// What an operator decides about requests.
-#[derive(Debug, Clone)]
-pub struct Policy {
-    /// Names besides the loopback ones, without ports; `*` for any. Without access control, or where some are given, a
-    /// `Host` must be one of these.
-    pub allowed_hosts: Vec<String>,
-    pub cors: Origins,
-    /// Headers that pages of these may send, besides those that calls have; in lower case.
-    pub cors_headers: Vec<String>,
-    /// Bytes in a payload or a result.
-    pub max_payload: usize,
-    pub demo: bool,
-}
+/// The routes, each with the role that it is for.
+type Routes = Router<Front<App>>;
 
 /// The service as HTTP has it. `leaving` takes the readiness away.
 pub fn router(
@@ -124,30 +81,30 @@ pub fn router(
 
 /// What a path that is no route is told, and a method that a route does not have: the one is nobody's secret, the other an
 /// operator's to learn.
-fn whole(routes: Router<Front>) -> Router<Front> {
+fn whole(routes: Routes) -> Routes {
     routes.fallback(anyone(no_such_route)).method_not_allowed_fallback(operators(no_such_method))
 }
 
-fn for_producers() -> Router<Front> {
-    let job = get(readers(producer::inspect)).delete(producers(producer::cancel));
+fn for_producers() -> Routes {
+    let job = get(readers(jobs::inspect)).delete(producers(jobs::cancel));
     let batch = get(readers(batches::inspect)).delete(producers(batches::cancel));
     Router::new()
-        .route("/jobs", post(producers(producer::enqueue)))
-        .route("/jobs/{id}", job.patch(operators(producer::reprioritize)))
+        .route("/jobs", post(producers(jobs::enqueue)))
+        .route("/jobs/{id}", job.patch(operators(jobs::reprioritize)))
         .route("/batches", post(producers(batches::create)).get(readers(batches::list)))
         .route("/batches/{id}", batch)
         .route("/batches/{id}/jobs", post(producers(batches::append)))
         .route("/batches/{id}/seal", post(producers(batches::seal)))
         .route("/batches/{id}/results", get(readers(batches::results)))
         // The feed of results; the other lists are not for producers, which the handler sees to.
-        .route("/queues/{queue}/jobs", get(readers(listing::jobs)))
+        .route("/queues/{queue}/jobs", get(readers(job_lists::jobs)))
         .route("/tokens", post(producers(tokens::mint)))
 }
 
-fn for_workers() -> Router<Front> {
+fn for_workers() -> Routes {
     Router::new()
-        .route("/jobs/reserve", post(workers(worker::reserve)))
-        .route("/workers/{worker}/reservations", get(holdings(worker::reservations)))
+        .route("/jobs/reserve", post(workers(reserve::reserve)))
+        .route("/workers/{worker}/reservations", get(holdings(reserve::reservations)))
         // The reservation is the credential, and a beacon can send no other.
         .route("/jobs/extend", post(anyone(settle::<Extend>)))
         .route("/jobs/complete", post(anyone(settle::<Complete>)))
@@ -155,51 +112,51 @@ fn for_workers() -> Router<Front> {
         .route("/jobs/fail", post(anyone(settle::<Fail>)))
 }
 
-fn for_operators() -> Router<Front> {
-    let queue = get(viewers(operator::queue)).patch(operators(acting::configure));
+fn for_operators() -> Routes {
+    let queue = get(viewers(queues::queue)).patch(operators(queue_actions::configure));
     Router::new()
         .route("/jobs/{id}/events", get(viewers(events::of_job)))
-        .route("/jobs/release", post(operators(acting::release)))
+        .route("/jobs/release", post(operators(queue_actions::release)))
         .route("/jobs/requeue", post(operators(bulk::requeue)))
         .route("/jobs/reprioritize", post(operators(bulk::reprioritize)))
-        .route("/queues", get(viewers(operator::queues)))
+        .route("/queues", get(viewers(queues::queues)))
         .route("/queues/{queue}", queue.delete(operators(bulk::purge)))
-        .route("/queues/{queue}/sweep", post(operators(acting::sweep)))
-        .route("/queues/{queue}/workers", get(viewers(operator::workers)))
-        .route("/queues/{queue}/events", get(viewers(recent::recent)))
+        .route("/queues/{queue}/sweep", post(operators(queue_actions::sweep)))
+        .route("/queues/{queue}/workers", get(viewers(queues::workers)))
+        .route("/queues/{queue}/events", get(viewers(recent_events::recent)))
         .route("/queues/{queue}/history", get(viewers(history::history)))
-        .route("/queues/{queue}/locks", get(viewers(operator::locks)))
+        .route("/queues/{queue}/locks", get(viewers(queues::locks)))
         .route("/workers", get(viewers(people::people)))
         .route("/events", get(viewers(events::events)))
         .route("/redis", get(viewers(memory::redis)))
-        .route("/metrics", get(viewers(scrape::metrics)))
+        .route("/metrics", get(viewers(metrics::metrics)))
 }
 
 /// The pages are no secret; what they show is asked for with a key.
-fn pages() -> Router<Front> {
+fn pages() -> Routes {
     Router::new()
-        .route("/livez", get(anyone(pages::livez)))
-        .route("/readyz", get(anyone(pages::readyz)))
-        .route("/openapi.yaml", get(anyone(pages::openapi)))
-        .route("/client.js", get(anyone(web::module)))
-        .route("/client.d.ts", get(anyone(web::module)))
+        .route("/livez", get(anyone(health::livez)))
+        .route("/readyz", get(anyone(health::readyz)))
+        .route("/openapi.yaml", get(anyone(health::openapi)))
+        .route("/client.js", get(anyone(assets::module)))
+        .route("/client.d.ts", get(anyone(assets::module)))
         .route("/client.tgz", get(anyone(packages::npm)))
         .route("/python/", get(anyone(packages::python)))
         .route("/python/{wheel}", get(anyone(packages::wheel)))
-        .route("/", get(anyone(web::home)))
+        .route("/", get(anyone(assets::home)))
         .merge(without_slash("/python"))
         .merge(folder("/docs"))
         .merge(folder("/console"))
 }
 
 /// Pages of a folder in `web/`.
-fn folder(path: &str) -> Router<Front> {
-    let page = || get(anyone(web::page));
+fn folder(path: &str) -> Routes {
+    let page = || get(anyone(assets::page));
     without_slash(path).route(&format!("{path}/"), page()).route(&format!("{path}/{{*file}}"), page())
 }
 
-fn without_slash(path: &str) -> Router<Front> {
-    Router::new().route(path, get(anyone(web::into_folder)))
+fn without_slash(path: &str) -> Routes {
+    Router::new().route(path, get(anyone(assets::into_folder)))
 }
 
 async fn no_such_route(uri: Uri) -> Problem {

@@ -26,7 +26,7 @@ async fn panics() -> Response {
 }
 
 /// A service with no store behind it: nobody here asks for one.
-fn service(routes: Router<Front>, cors: Origins) -> Router {
+fn service(routes: Routes, cors: Origins) -> Router {
     let queues = Queues::new("redis://localhost", "t:").expect("a URL");
     let leaving = CancellationToken::new();
     let app = Parts {
@@ -94,7 +94,7 @@ async fn a_route_names_the_methods_that_it_has() {
 }
 
 #[tokio::test]
-async fn a_foreign_page_changes_nothing() {
+async fn write_from_a_foreign_origin_is_refused() {
     let evil = [("origin", "https://evil.example")];
     let answer = ask("POST", "/broken", &evil).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN, "before anything runs");
@@ -128,8 +128,7 @@ async fn a_request_keeps_its_id_if_it_is_fit_to_be_repeated() {
 async fn lines_have_time_anew_after_a_slow_reader() {
     let (lines, body) = tokio::sync::mpsc::unbounded_channel::<Result<&str, std::io::Error>>();
     let body = futures_util::stream::unfold(body, async |mut body| body.recv().await.map(|line| (line, body)));
-    let service =
-        service(whole(Router::new().route("/jobs", post(producers(producer::enqueue)))), Origins::Listed(vec![]));
+    let service = service(whole(Router::new().route("/jobs", post(producers(jobs::enqueue)))), Origins::Listed(vec![]));
     let request = Request::post("/jobs?answers=all")
         .header(header::HOST, "localhost:7070")
         .header(header::CONTENT_TYPE, "application/x-ndjson")

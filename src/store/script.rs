@@ -1,6 +1,7 @@
 //! The transitions as Redis knows them: functions of one library, and the same files as scripts for a Redis that takes no
 //! library. A file's header says what it needs, and its twin calls it by its name.
 
+mod calls;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -9,9 +10,6 @@ use std::{
     fmt::Write,
     sync::{Arc, OnceLock},
 };
-
-use intray_redis::{Args, SourceText};
-use redis::Value;
 
 use self::source::{LuaSources, LuaText, header};
 use super::keys::{KEYS, REGISTRY};
@@ -85,11 +83,11 @@ pub(crate) struct Script {
     flag: Option<&'static str>,
     library: Arc<Library>,
     sources: Arc<LuaSources>,
-    alone: OnceLock<Alone>,
+    standalone: OnceLock<Standalone>,
 }
 
 /// A script with all that it requires.
-pub(crate) struct Alone {
+pub(crate) struct Standalone {
     pub(crate) text: LuaText,
     pub(crate) sha: String,
 }
@@ -109,14 +107,6 @@ impl Scripts {
             calls(&sources).map(|(path, is_large)| Script::new(path, is_large, &library, &sources)).collect();
         all.sort_unstable_by_key(|script| (script.name, script.is_large));
         Self { library, all }
-    }
-
-    /// The library for Redis; its probe reads a queue that never exists.
-    pub(crate) fn for_redis(&self, trial_key: &str) -> intray_redis::Library {
-        let probe = self.named("due", false);
-        let mut keys = Args::default();
-        probe.keys.iter().for_each(|_| _ = keys.push(trial_key));
-        intray_redis::Library::new(self.library.text.code.clone(), &probe.function, &keys)
     }
 
     /// The file that is called so; where it is for what is small, `is_large` asks for the one of the rest.
@@ -168,61 +158,24 @@ impl Script {
             flag,
             library: library.clone(),
             sources: sources.clone(),
-            alone: OnceLock::new(),
+            standalone: OnceLock::new(),
         }
     }
 
     /// For a Redis that takes no library; made when it is asked for.
-    pub(crate) fn alone(&self) -> &Alone {
-        self.alone.get_or_init(|| {
+    pub(crate) fn standalone(&self) -> &Standalone {
+        self.standalone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
             text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.ways(path))));
             text.line(&format!("local m, call, q, args = m, m['{OPEN}'], {}, ARGV", named(&self.keys, "KEYS")));
             text.line(&answer(&self.sources, path));
             let sha = redis::Script::new(&text.code).get_hash().to_owned();
-            Alone { text, sha }
+            Standalone { text, sha }
         })
     }
 }
 
-impl intray_redis::Script for Script {
-    fn function(&self) -> &str {
-        &self.function
-    }
-
-    fn source(&self) -> SourceText<'_> {
-        let Alone { text, sha } = self.alone();
-        SourceText { code: &text.code, sha }
-    }
-
-    fn writes(&self) -> bool {
-        self.writes
-    }
-
-    fn grows(&self) -> bool {
-        self.grows
-    }
-
-    /// A reserve without a job answers one bare word per item. What it may have written then was given to no caller.
-    fn gives_nothing(&self, reply: &Value) -> bool {
-        let is_bare = |item: &Value| match item {
-            Value::BulkString(word) => !word.contains(&b' '),
-            Value::Array(words) => words.len() == 1,
-            _ => false,
-        };
-        // The first element is common to all items.
-        self.name == GIVES && matches!(reply, Value::Array(parts) if parts.iter().skip(1).all(is_bare))
-    }
-
-    fn explain(&self, message: &str) -> String {
-        let text = if message.contains("user_function:") { &self.library.text } else { &self.alone().text };
-        text.explain(message)
-    }
-}
-
-/// The script that hands out jobs.
-const GIVES: &str = "reserve";
 /// What each call begins with.
 const OPEN: &str = "base/call";
 const NO_WRITES: &str = "no-writes";

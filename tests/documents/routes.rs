@@ -68,7 +68,7 @@ fn the_documents_say_who_may_call_each_route() {
         for (method, operation) in item.as_object().expect("operations").iter().filter(|(key, _)| *key != "parameters")
         {
             let roles = roles_of(&operation["security"]);
-            for role in if roles.is_empty() { vec!["nobody in particular"] } else { roles } {
+            for role in if roles.is_empty() { vec!["no credential"] } else { roles } {
                 let row = said.get(role).unwrap_or_else(|| panic!("no row for {role}"));
                 let is_said = role == "operator" || names(row, path, operation);
                 assert!(is_said, "no page says that {role} may {} {path}", method.to_uppercase());

@@ -83,6 +83,6 @@ fn the_contract_says_what_each_event_means() {
 fn the_documents_say_what_each_role_may() {
     let rows = pages::table("| role | may |");
     let said = set(rows.iter().filter_map(|row| row.split('|').nth(1)).map(str::trim));
-    let roles = Role::ALL.iter().map(|role| role.word()).chain(["nobody in particular"]);
+    let roles = Role::ALL.iter().map(|role| role.word()).chain(["no credential"]);
     same("the table of roles", &said, "job::Role", &set(roles));
 }

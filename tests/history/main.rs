@@ -44,7 +44,7 @@ mod world {
     mod service;
     mod shim;
 
-    pub use engine::{Engine, Form, latest, moves::Move, nodes::SHARDS};
+    pub use engine::{Engine, NodeSettings, latest_server_program, moves::SlotMove, nodes::SHARDS};
     pub use service::{Service, program};
 
     /// Waits for a condition, with a deadline that only a broken program meets.

@@ -80,7 +80,7 @@ impl Instance {
 
     fn keep_log(&self, service: &Service) {
         let file = File::options().create(true).append(true).open(&self.log).expect("a file for the logs");
-        (&file).write_all(service.said().as_bytes()).expect("room for the logs");
+        (&file).write_all(service.output().as_bytes()).expect("room for the logs");
     }
 }
 

@@ -3,20 +3,20 @@
 use crate::world::{Engine, contract::CONTRACT};
 
 #[tokio::test]
-async fn the_clock_of_redis_can_be_moved() {
+async fn redis_clock_can_be_advanced() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let before = engine.now().await;
     engine.clock.advance(300_000);
     let after = engine.now().await;
     assert!((300_000..330_000).contains(&(after - before)), "{before} {after}");
-    let in_script: Vec<String> = engine.ask(redis::cmd("EVAL").arg("return redis.call('TIME')").arg(0)).await;
+    let in_script: Vec<String> = engine.query(redis::cmd("EVAL").arg("return redis.call('TIME')").arg(0)).await;
     let seconds: u64 = in_script[0].parse().expect("a number");
     assert!(seconds.abs_diff(after / 1_000) <= 2, "a script sees it too");
 }
 
 #[test]
-fn the_examples_keep_the_contract() {
+fn contract_examples_match_their_schemas() {
     assert_eq!(CONTRACT.route("/jobs/reserve").expect("a route").0, "/jobs/reserve");
     assert_eq!(CONTRACT.route("/jobs/x").expect("a route").0, "/jobs/{id}");
     CONTRACT.check_examples();

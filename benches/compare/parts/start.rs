@@ -19,7 +19,7 @@ pub async fn run(size: Size) -> Found {
     for _ in 0..size.of(1, 10, 10) {
         let folder = tempfile::tempdir().expect("a folder");
         let start = Instant::now();
-        let mut service = Command::new(SERVICE);
+        let mut service = Command::new(&*SERVICE);
         service.args(["serve", "--listen", "127.0.0.1:0", "--data-dir"]).arg(folder.path()).env_remove("REDIS_URL");
         let (mut service, _) = serving(service.env("RUST_LOG", "warn"));
         took.push(start.elapsed().as_secs_f64() * 1e3);
@@ -31,7 +31,7 @@ pub async fn run(size: Size) -> Found {
         service.wait().expect("it ends");
     }
     took.sort_by(f64::total_cmp);
-    let program = std::fs::metadata(SERVICE).expect("the program").len() as f64 / 1e6;
+    let program = std::fs::metadata(&*SERVICE).expect("the program").len() as f64 / 1e6;
     let mut table = Table::new(&["starts", "ready ms", "slowest ms", "idle MB", "program MB"]);
     table.row(took.len(), [percentile(&took, 0.5), percentile(&took, 1.0), idle, program]);
     Found::of(table)

@@ -21,7 +21,7 @@ use super::Found;
 pub async fn run(size: Size) -> Found {
     let (rig, numbers) = (Rig::start(), Numbers::new());
     let apart =
-        [Setup::Tls, Setup::Replicated, Setup::Synced].map(|setup| (setup, Rig::of(setup, Command::new(SERVICE))));
+        [Setup::Tls, Setup::Replicated, Setup::Synced].map(|setup| (setup, Rig::of(setup, Command::new(&*SERVICE))));
     let place = |setup| apart.iter().find(|(of, _)| *of == setup).map_or(&rig, |(_, rig)| rig);
     let rows = ALL.map(|(setup, way, name)| (place(setup), way, name));
     for (rig, way, _) in &rows {

@@ -17,7 +17,7 @@ use super::{
 use crate::rig::engine::Engine;
 
 fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/benches/compare/yardsticks/bullmq"))
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/compare/yardsticks/bullmq"))
 }
 
 /// `scripts/yardsticks.sh` brings it.

@@ -9,7 +9,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lua");
+const LUA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../lua");
 
 /// Where a function is built: the name of a file, and the line of it in which that ends.
 pub type Place = (String, u32);

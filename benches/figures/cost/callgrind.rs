@@ -3,6 +3,7 @@
 
 use std::{
     collections::HashMap,
+    ffi::OsStr,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -42,7 +43,7 @@ impl Callgrind {
     }
 
     /// A program that is run under it. The process is the program's own.
-    pub fn command(&self, program: &str) -> Command {
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "-q"]);
         command.arg(format!("--callgrind-out-file={}", self.folder.join("callgrind.%p").display()));

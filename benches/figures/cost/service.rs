@@ -80,7 +80,7 @@ impl Case {
 pub async fn instructions(case: Case, folder: &Path) -> Measured {
     until_well(async || {
         let callgrind = Callgrind::new(folder);
-        let rig = Rig::of(case.setup, callgrind.command(SERVICE));
+        let rig = Rig::of(case.setup, callgrind.command(&*SERVICE));
         let numbers = Numbers::new();
         ready(&rig, case).await;
         let _reader = case.way.reader(&rig);
@@ -102,7 +102,7 @@ pub async fn instructions(case: Case, folder: &Path) -> Measured {
 
 pub async fn system_calls(case: Case, folder: &Path) -> Calls {
     until_well(async || {
-        let rig = Rig::of(case.setup, Command::new(SERVICE));
+        let rig = Rig::of(case.setup, Command::new(&*SERVICE));
         let numbers = Numbers::new();
         case.way.ready(&rig).await;
         let _reader = case.way.reader(&rig);

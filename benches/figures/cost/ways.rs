@@ -56,7 +56,7 @@ pub async fn run(engine: &str, folder: &Path, mut tell: impl FnMut(String)) {
 async fn of_redis(engine: &str, case: Case, folder: &Path) -> OfRedis {
     until_well(async || {
         let callgrind = Callgrind::new(folder);
-        let rig = Rig::on(Engine::start_as(callgrind.command(engine)), case.setup, Command::new(SERVICE));
+        let rig = Rig::on(Engine::start_as(callgrind.command(engine)), case.setup, Command::new(&*SERVICE));
         let numbers = Numbers::new();
         ready(&rig, case).await;
         let _reader = case.way.reader(&rig);

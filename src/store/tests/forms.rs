@@ -8,7 +8,7 @@ async fn redis_takes_every_function_and_every_script() {
     let (link, scripts) = (&redis.queues.parts.runner.link, &redis.queues.parts.runner.scripts);
     for script in scripts.all() {
         let forms =
-            [("FCALL", &script.function), ("EVAL", &script.alone().text.code), ("EVALSHA", &script.alone().sha)];
+            [("FCALL", &script.function), ("EVAL", &script.standalone().text.code), ("EVALSHA", &script.standalone().sha)];
         for (form, what) in forms {
             let mut call = redis::cmd(form);
             call.arg(what).arg(script.keys.len()).arg(vec!["t:trial"; script.keys.len()]);

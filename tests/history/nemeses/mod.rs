@@ -88,7 +88,7 @@ async fn suffer(instance: &Instance, chance: &mut Chance) -> Option<&'static str
         }
         1 => {
             service.signal(libc::SIGTERM);
-            service.ended().await;
+            service.wait_for_exit().await;
             instance.start_again(&mut service).await;
             "told to end"
         }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     load::{Chance, QUEUES},
-    world::{Engine, Form, Move, eventually, latest},
+    world::{Engine, NodeSettings, SlotMove, eventually, latest_server_program},
 };
 
 /// Nodes miss each other after so many ms: longer than one is frozen.
@@ -57,18 +57,22 @@ enum Fault {
 impl Cluster {
     pub async fn start() -> Self {
         let folder = temporary();
-        let usual = Form::usual(true, MISSED);
-        let form = Form { program: latest().unwrap_or(usual.program), keeping: &KEPT, timeout_ms: MISSED };
+        let usual = NodeSettings::with_defaults(true, MISSED);
+        let form = NodeSettings {
+            program: latest_server_program().unwrap_or(usual.program),
+            keeping: &KEPT,
+            timeout_ms: MISSED,
+        };
         println!("a cluster of {}", form.program.display());
         let mut engine = Engine::start_cluster(folder.path(), form).await;
         for primary in 0..3 {
-            engine.grow_replica_of(primary).await;
+            engine.add_replica_of(primary).await;
         }
-        let at_once = engine.moves_at_once().await;
+        let at_once = engine.supports_atomic_moves().await;
         if !at_once {
             println!("left out: slots that move all at once, which `scripts/engine.sh latest` brings a server for");
         }
-        let ports = (0..engine.nodes()).map(|node| engine.port_of(node)).collect();
+        let ports = (0..engine.node_count()).map(|node| engine.port_of(node)).collect();
         Self { engine: Mutex::new(engine), ports, at_once, _folder: folder }
     }
 
@@ -118,7 +122,7 @@ impl Topology for Cluster {
 /// Answers to whom.
 async fn suffer(engine: &mut Engine, fault: Fault, chance: &mut Chance) -> String {
     let primaries = primaries(engine).await;
-    let (primary, any) = (*chance.one(&primaries), chance.count(0, engine.nodes() - 1));
+    let (primary, any) = (*chance.one(&primaries), chance.count(0, engine.node_count() - 1));
     match fault {
         Fault::Kill => {
             engine.kill_node(any);
@@ -167,7 +171,7 @@ async fn exchange(engine: &mut Engine, primary: usize) -> String {
     let mut looks = 0;
     eventually("the replica takes the place", async || {
         if looks % 400 == 0 {
-            let _ = engine.try_at::<String>(replica, "CLUSTER FAILOVER").await; // asked for again if it comes to nothing
+            let _ = engine.try_run_on::<String>(replica, "CLUSTER FAILOVER").await; // asked for again if it comes to nothing
         }
         looks += 1;
         is_primary(engine, replica).await
@@ -183,13 +187,13 @@ async fn move_slot(engine: &Engine, fault: Fault, primaries: &[usize], chance: &
     let others: Vec<_> = primaries.iter().copied().filter(|node| *node != from).collect();
     let to = *chance.one(&others);
     if matches!(fault, Fault::MoveAtOnce) {
-        Move::at_once(engine, key, to).await;
+        SlotMove::run_atomic(engine, key, to).await;
     } else {
-        let it = Move::begin(engine, key, to).await;
-        while it.carry(chance.count(1, 10)).await {
+        let it = SlotMove::start(engine, key, to).await;
+        while it.move_keys(chance.count(1, 10)).await {
             chance.rest(60).await;
         }
-        it.end().await;
+        it.finish().await;
     }
     format!("{key} from node {from} to node {to}")
 }

@@ -31,7 +31,7 @@ enum Fault {
 impl One {
     pub async fn start(edits: &[Edit]) -> Self {
         let folder = temporary();
-        let engine = Engine::keeping(folder.path(), &["--appendonly", "yes", "--appendfsync", "always"]).await;
+        let engine = Engine::start_with_args(folder.path(), &["--appendonly", "yes", "--appendfsync", "always"]).await;
         let editor = (!edits.is_empty()).then(|| Editor::start(folder.path(), engine.socket(), edits));
         let socket = editor.as_ref().map_or(engine.socket(), |editor| editor.socket.clone());
         Self { engine: Mutex::new(engine), socket, _editor: editor, folder }

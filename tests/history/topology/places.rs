@@ -5,7 +5,7 @@ use crate::world::{Engine, SHARDS, eventually};
 /// Those that are primary by what they say themselves.
 pub async fn primaries(engine: &mut Engine) -> Vec<usize> {
     let mut found = Vec::new();
-    for node in 0..engine.nodes() {
+    for node in 0..engine.node_count() {
         if is_primary(engine, node).await.is_some() {
             found.push(node);
         }
@@ -14,14 +14,14 @@ pub async fn primaries(engine: &mut Engine) -> Vec<usize> {
 }
 
 pub async fn is_primary(engine: &mut Engine, node: usize) -> Option<()> {
-    engine.replication_of(node).await.contains("role:master").then_some(())
+    engine.replication_info_of(node).await.contains("role:master").then_some(())
 }
 
 /// A node that follows this one.
 pub async fn replica_of(engine: &mut Engine, primary: usize) -> usize {
     let follows = format!("master_port:{}\r", engine.port_of(primary));
-    for node in 0..engine.nodes() {
-        if engine.replication_of(node).await.contains(&follows) {
+    for node in 0..engine.node_count() {
+        if engine.replication_info_of(node).await.contains(&follows) {
             return node;
         }
     }
@@ -35,8 +35,8 @@ pub async fn are_whole_again(engine: &mut Engine) {
     })
     .await;
     let primaries = primaries(engine).await;
-    for replica in (0..engine.nodes()).filter(|node| !primaries.contains(node)) {
-        engine.follows(replica).await;
+    for replica in (0..engine.node_count()).filter(|node| !primaries.contains(node)) {
+        engine.wait_for_replica(replica).await;
     }
-    engine.all_know_each_other().await;
+    engine.wait_for_cluster_ok().await;
 }

@@ -13,7 +13,7 @@ use crate::{
     world::{
         Engine, eventually,
         replica::{free_port, open_port},
-        sentinels::{Plan, Watched, network::Network},
+        sentinels::{SentinelPlan, SentinelSetup, network::Network},
     },
 };
 
@@ -31,7 +31,7 @@ pub struct Sentinel {
 }
 
 struct Servers {
-    watched: Watched,
+    watched: SentinelSetup,
     /// By which sentinels and replicas reach each server.
     wires: Vec<Wire>,
     /// By which each instance does.
@@ -63,7 +63,7 @@ impl Sentinel {
         for n in 0..3 {
             let own = folder.path().join(format!("node-{n}"));
             std::fs::create_dir(&own).expect("a folder");
-            let node = Engine::keeping(&own, &KEPT).await;
+            let node = Engine::start_with_args(&own, &KEPT).await;
             let (port, door) = (open_port(&node).await, free_port());
             let there = |port| Place::Port("127.0.0.1".to_owned(), port);
             before.push(Wire::start(&there(door), there(port)).await);
@@ -72,8 +72,8 @@ impl Sentinel {
             ports.push(port);
             doors.push(door);
         }
-        let plan = Plan { down_after_ms: MISSED, failover_timeout_ms: 3_000, ..Plan::default() };
-        let watched = Watched::over(folder, nodes, (doors.clone(), Network::default()), plan).await;
+        let plan = SentinelPlan { down_after_ms: MISSED, failover_timeout_ms: 3_000, ..SentinelPlan::default() };
+        let watched = SentinelSetup::start_over_nodes(folder, nodes, (doors.clone(), Network::default()), plan).await;
         Self { servers: Mutex::new(Servers { watched, wires: before, of_instances: Vec::new(), ports }), doors }
     }
 }
@@ -131,7 +131,7 @@ impl Topology for Sentinel {
 impl Servers {
     /// Answers who suffered, and who is primary in the end.
     async fn suffer(&mut self, fault: Fault, chance: &mut Chance) -> String {
-        let primary = eventually("the sentinels agree", async || self.watched.agreed().await).await;
+        let primary = eventually("the sentinels agree", async || self.watched.agreed_primary().await).await;
         let any = chance.count(0, 2);
         match fault {
             Fault::Restart => {
@@ -184,15 +184,18 @@ impl Servers {
     /// Unless it is no primary any more: then it has cut off who asked it.
     async fn both_have_all(&mut self, primary: usize) {
         let node = &mut self.watched.nodes[primary];
-        eventually("both replicas have all", async || match node.try_at::<u64>(0, "WAIT 2 5000").await {
+        eventually("both replicas have all", async || match node.try_run_on::<u64>(0, "WAIT 2 5000").await {
             Ok(have) => (have == 2).then_some(()),
-            Err(_) => (!node.replication().await.contains("role:master")).then_some(()),
+            Err(_) => (!node.replication_info().await.contains("role:master")).then_some(()),
         })
         .await;
     }
 
     async fn another_than(&self, before: usize) -> usize {
-        eventually("there is another primary", async || self.watched.agreed().await.filter(|now| *now != before)).await
+        eventually("there is another primary", async || {
+            self.watched.agreed_primary().await.filter(|now| *now != before)
+        })
+        .await
     }
 
     /// Nobody reaches it before it follows whom it is to follow.
@@ -205,7 +208,7 @@ impl Servers {
             self.follow(n, primary).await;
         }
         let words = format!("CONFIG SET port {}", self.ports[n]);
-        let open = async || self.watched.nodes[n].try_at::<String>(0, &words).await.ok();
+        let open = async || self.watched.nodes[n].try_run_on::<String>(0, &words).await.ok();
         eventually("its port is free again", open).await;
     }
 
@@ -217,7 +220,7 @@ impl Servers {
     /// However often it cuts off who speaks to it, as one does that becomes primary or is none any more.
     async fn tell(&mut self, n: usize, words: &str) {
         let node = &mut self.watched.nodes[n];
-        eventually("it takes what it is told", async || match node.try_at::<String>(0, words).await {
+        eventually("it takes what it is told", async || match node.try_run_on::<String>(0, words).await {
             Ok(_) => Some(()),
             Err(_) => {
                 node.connect().await;
@@ -234,10 +237,10 @@ impl Servers {
             if looks % 1_000 == 0 {
                 self.tell(primary, "CLIENT PAUSE 30000 WRITE").await;
                 self.both_have_all(primary).await;
-                self.watched.tell_ok(0, "FAILOVER").await;
+                self.watched.command_succeeds(0, "FAILOVER").await;
             }
             looks += 1;
-            self.watched.named_by(0).await.filter(|now| *now != primary)
+            self.watched.primary_seen_by(0).await.filter(|now| *now != primary)
         })
         .await;
         self.follow(primary, next).await;
@@ -250,12 +253,12 @@ impl Servers {
         let mut looks = 0;
         eventually("the servers are well again", async || {
             looks += 1;
-            let primary = self.watched.agreed().await?;
-            let is_primary = self.watched.nodes[primary].replication().await.contains("role:master");
+            let primary = self.watched.agreed_primary().await?;
+            let is_primary = self.watched.nodes[primary].replication_info().await.contains("role:master");
             let (mine, up) = (format!("master_port:{}\r", self.watched.port(primary)), "master_link_status:up");
             let mut are_well = is_primary;
             for n in (0..3).filter(|n| *n != primary) {
-                let info = self.watched.nodes[n].replication().await;
+                let info = self.watched.nodes[n].replication_info().await;
                 if is_primary && looks % 100 == 0 && !info.contains(&mine) {
                     self.follow(n, primary).await;
                 }

@@ -7,19 +7,19 @@ use crate::world::{Client, World, access::key, id_of};
 /// What was told of a queue since it came into being, each with whose key it was.
 async fn told(w: &World, queue: &str, count: usize) -> Vec<(String, Value)> {
     let mut stream = w.listen_after(&format!("?queue={queue}"), &format!("{queue}@0-0-0")).await;
-    let heard = stream.hear(count).await;
+    let heard = stream.read_events(count).await;
     heard.iter().map(|event| (event["type"].as_str().expect("a type").to_owned(), event["by"].clone())).collect()
 }
 
 /// Everything that an operator can do to jobs, once, and a producer's cancel.
 async fn acts(w: &World, operator: &Client, producer: &Client) {
-    let put = async |more: Value| w.enqueue_as(more).await;
+    let put = async |more: Value| w.enqueue_with(more).await;
     producer.delete(&format!("/jobs/{}", put(json!({ "payload": 1 })).await)).await.is(200);
     let id = put(json!({ "payload": 2, "max_attempts": 1 })).await;
     operator.patch(&format!("/jobs/{id}"), json!({ "priority": 3 })).await.is(200);
-    w.reserve_by(json!({ "id": id })).await;
+    w.reserve_with(json!({ "id": id })).await;
     operator.post("/jobs/release", json!({ "id": id })).await.is(200);
-    w.fail(&w.reserve_by(json!({ "id": id })).await).await.is(200);
+    w.fail(&w.reserve_with(json!({ "id": id })).await).await.is(200);
     operator.post("/jobs/requeue", json!({ "queue": "default" })).await.is(200);
     let later = put(json!({ "payload": 3, "delay_ms": 60_000 })).await;
     operator.post("/jobs/requeue", json!({ "id": later })).await.is(200);
@@ -49,14 +49,14 @@ const TOLD: [(&str, Option<&str>); 17] = [
 ];
 
 #[tokio::test]
-async fn what_was_done_with_a_key_says_with_whose() {
+async fn operator_actions_name_their_key_in_events_and_log() {
     let w = World::plan().with_keys(&[("ops", "operator", "*"), ("web", "producer", "*")]).start().await;
-    acts(&w, &w.bearing(&key("ops")), &w.bearing(&key("web"))).await;
+    acts(&w, &w.with_credential(&key("ops")), &w.with_credential(&key("web"))).await;
     w.enqueue(4).await;
     let expected: Vec<_> = TOLD.iter().map(|(kind, by)| ((*kind).to_owned(), json!(by))).collect();
     assert_eq!(told(&w, "default", TOLD.len()).await, expected);
     w.check().await;
-    let said = w.service.said();
+    let said = w.service.output();
     for (action, count, by) in [
         ("cancel", 1, "web"),
         ("reprioritize", 1, "ops"),
@@ -75,7 +75,7 @@ async fn what_was_done_with_a_key_says_with_whose() {
 }
 
 #[tokio::test]
-async fn where_nobody_has_a_key_nobody_is_named() {
+async fn actions_without_access_control_name_no_key() {
     let w = World::start().await;
     acts(&w, &w, &w).await;
     w.enqueue(4).await;
@@ -85,17 +85,17 @@ async fn where_nobody_has_a_key_nobody_is_named() {
 }
 
 #[tokio::test]
-async fn what_time_does_in_somebodys_call_is_not_theirs_and_neither_is_what_was_told_before() {
+async fn expiries_found_by_a_call_are_not_attributed_to_its_key() {
     let w = World::plan().with_keys(&[("ops", "operator", "*")]).start().await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     let id = w.enqueue(1).await;
-    w.reserve_by(json!({ "id": id })).await;
+    w.reserve_with(json!({ "id": id })).await;
     // An entry as it was before keys were named, with one field.
     let mut before = redis::cmd("XADD");
     before.arg("intray:{default}:2:events").arg("*").arg(1).arg(format!("\x06paused{}\0\0\0\0", "0".repeat(26)));
-    let _: String = w.engine.ask(&before).await;
-    w.pass(400_000);
-    w.bearing(&key("ops")).delete(&format!("/jobs/{id}")).await.is(200);
+    let _: String = w.engine.query(&before).await;
+    w.advance_clock(400_000);
+    w.with_credential(&key("ops")).delete(&format!("/jobs/{id}")).await.is(200);
     let by = |by: Value| move |kind: &str| (kind.to_owned(), by.clone());
     let (nobody, ops) = (by(Value::Null), by(json!("ops")));
     let expected = vec![nobody("enqueued"), nobody("reserved"), nobody("paused"), nobody("expired"), ops("cancelled")];

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::world::World;
 
 #[tokio::test]
-async fn a_foreign_page_changes_nothing() {
+async fn write_from_a_foreign_origin_is_refused() {
     let w = World::start().await;
     let from = |method: &str, path: &str, origin: &str| {
         w.request(method, path).header("origin", origin).json(r#"{"payload":1}"#).send()
@@ -34,7 +34,7 @@ async fn a_foreign_page_changes_nothing() {
 }
 
 #[tokio::test]
-async fn a_name_that_somebody_points_at_this_machine_is_not_ours() {
+async fn request_for_an_unknown_host_gets_421() {
     let w = World::plan().flag("--allowed-host", "queue.example,other.example").start().await;
     let at = |host: &str| w.request("GET", "/queues").header("host", host).send();
     for host in ["localhost", "localhost:1", "127.0.0.1", "[::1]:80", "queue.example", "other.example:8443"] {
@@ -49,7 +49,7 @@ async fn a_name_that_somebody_points_at_this_machine_is_not_ours() {
 }
 
 #[tokio::test]
-async fn an_allowed_page_asks_before_and_reads_answers_and_refusals_alike() {
+async fn allowed_origin_gets_cors_headers_on_every_status() {
     let w = World::plan().flag("--cors-origin", "https://desk.example,https://other.example:8443").start().await;
     let desk = "https://desk.example";
     let preflight = w
@@ -72,7 +72,7 @@ async fn an_allowed_page_asks_before_and_reads_answers_and_refusals_alike() {
     }
 
     w.patch("/queues/full", json!({ "max_jobs": 1 })).await.is(200);
-    w.enqueue_as(json!({ "queue": "full", "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": "full", "payload": 1 })).await;
     let cases = [
         ("POST", "/jobs", r#"{"payload":1}"#, 201),
         ("POST", "/jobs", "{", 400),
@@ -105,7 +105,7 @@ async fn an_allowed_page_asks_before_and_reads_answers_and_refusals_alike() {
 }
 
 #[tokio::test]
-async fn everybody_may_be_allowed_but_never_with_credentials() {
+async fn wildcard_origin_never_allows_credentials() {
     let w = World::plan().flag("--cors-origin", "*").switch("--insecure").start().await;
     let answer =
         w.request("POST", "/jobs").header("origin", "https://any.example").json(r#"{"payload":1}"#).send().await;
@@ -116,7 +116,7 @@ async fn everybody_may_be_allowed_but_never_with_credentials() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_closed_sends_a_beacon_of_plain_text() {
+async fn settle_calls_accept_text_plain_beacons() {
     let w = World::plan().flag("--cors-origin", "https://desk.example").start().await;
     for (call, rest, state) in [
         ("extend", "", "reserved"),
@@ -125,7 +125,7 @@ async fn a_page_that_is_closed_sends_a_beacon_of_plain_text() {
         ("complete", r#","result":1"#, "completed"),
     ] {
         let id = w.enqueue(call).await;
-        let held = w.reserve_by(json!({ "id": id })).await;
+        let held = w.reserve_with(json!({ "id": id })).await;
         let beacon = w
             .request("POST", &format!("/jobs/{call}"))
             .header("origin", "https://desk.example")
@@ -140,7 +140,7 @@ async fn a_page_that_is_closed_sends_a_beacon_of_plain_text() {
 }
 
 #[tokio::test]
-async fn every_answer_carries_the_callers_request_id_or_a_new_one() {
+async fn answers_echo_the_request_id_or_create_one() {
     let w = World::start().await;
     let answer = w.request("GET", "/livez").header("x-request-id", "abc-123").send().await;
     assert_eq!(answer.header("x-request-id"), Some("abc-123"));
@@ -156,7 +156,7 @@ async fn every_answer_carries_the_callers_request_id_or_a_new_one() {
 
 /// Pages with OpenTelemetry or Sentry send more than they mean to; a browser that may not refuses the whole call.
 #[tokio::test]
-async fn headers_of_tracing_pass_the_preflight() {
+async fn preflight_allows_tracing_and_configured_headers() {
     let w = World::plan()
         .flag("--cors-origin", "https://desk.example")
         .flag("--cors-header", "sentry-trace,X-Datadog-Trace-Id")

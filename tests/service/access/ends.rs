@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::world::{
     Client, World,
-    access::{SECRET, issued, key, line, signed},
+    access::{SECRET, issued, key, keys_file_line, signed},
     eventually, id_of,
     waiters::Waiter,
 };
@@ -21,10 +21,10 @@ fn seconds() -> u64 {
 
 /// Somebody who asks for work in these queues, has looked and sleeps.
 async fn sleeps(w: &World, who: &Client, queues: &[&str]) -> Waiter {
-    let before = w.scripts("look").await + w.scripts("reserve").await;
-    let waiter = who.asks(json!({ "queues": queues, "worker": "ann" }));
+    let before = w.script_runs("look").await + w.script_runs("reserve").await;
+    let waiter = who.start_reserve(json!({ "queues": queues, "worker": "ann" }));
     eventually("they look", async || {
-        (w.scripts("look").await + w.scripts("reserve").await >= before + queues.len() as u64).then_some(())
+        (w.script_runs("look").await + w.script_runs("reserve").await >= before + queues.len() as u64).then_some(())
     })
     .await;
     tokio::time::sleep(Duration::from_millis(50)).await;
@@ -50,19 +50,20 @@ async fn is_still_there(w: &World, id: &str) {
 }
 
 #[tokio::test]
-async fn whose_key_is_taken_away_while_they_wait_gets_no_job() {
+async fn removed_key_ends_its_long_polls_without_a_job() {
     let w = World::plan().with_keys(&[("old", "worker", "*"), ("web", "producer", "*")]).start().await;
-    let (old, web) = (w.bearing(&key("old")), w.bearing(&key("web")));
+    let (old, web) = (w.with_credential(&key("old")), w.with_credential(&key("web")));
     let waiters = [sleeps(&w, &old, &["default"]).await, sleeps(&w, &old, &["default", "more"]).await];
-    let id = w.enqueue_as(json!({ "queue": "seen", "payload": 1 })).await;
+    let id = w.enqueue_with(json!({ "queue": "seen", "payload": 1 })).await;
     let batch = id_of(&w.post("/batches", json!({ "queue": "seen", "jobs": [{ "payload": 1 }] })).await.is(201));
     let held = w.reserve_all(json!({ "queues": ["seen"], "limit": 2 })).await;
     let paths = [format!("/jobs/{id}"), format!("/batches/{batch}"), "/queues/seen/jobs?state=completed".to_owned()];
-    let looks: Vec<_> = paths.iter().map(|path| web.watches(path)).collect();
+    let looks: Vec<_> = paths.iter().map(|path| web.long_poll(path)).collect();
     tokio::time::sleep(Duration::from_millis(200)).await;
     // A key of the same name in its place is another key.
-    let new = line("old", "worker", "*").replace(&line("old", "worker", "*")[13..], &line("new", "worker", "*")[13..]);
-    fs::write(w.folder().join("keys"), [line("root", "operator", "*"), new].join("\n")).expect("written");
+    let new = keys_file_line("old", "worker", "*")
+        .replace(&keys_file_line("old", "worker", "*")[13..], &keys_file_line("new", "worker", "*")[13..]);
+    fs::write(w.folder().join("keys"), [keys_file_line("root", "operator", "*"), new].join("\n")).expect("written");
     is_shut_out(&old).await;
     for held in &held {
         w.complete(held).await.is(200);
@@ -85,29 +86,33 @@ async fn whose_key_is_taken_away_while_they_wait_gets_no_job() {
 }
 
 #[tokio::test]
-async fn whose_key_ends_while_they_wait_gets_no_job_and_hears_no_more() {
+async fn expired_key_ends_its_waits_streams_and_tokens() {
     let keys = [("old", "worker", "*"), ("wall", "viewer", "*"), ("web", "producer", "*")];
     let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
-    let [old, wall, web] = ["old", "wall", "web"].map(|name| w.bearing(&key(name)));
+    let [old, wall, web] = ["old", "wall", "web"].map(|name| w.with_credential(&key(name)));
     let waiter = sleeps(&w, &old, &["default"]).await;
     let mut told = wall.listen("").await;
     // It is read again within two seconds, and then nothing of the file changes any more.
     let end = jiff::Timestamp::now() + Duration::from_millis(2_500);
-    let ending = |name: &str, role: &str| format!("{} until {end}", line(name, role, "*"));
-    let lines =
-        [line("root", "operator", "*"), ending("old", "worker"), ending("wall", "viewer"), ending("web", "producer")];
+    let ending = |name: &str, role: &str| format!("{} until {end}", keys_file_line(name, role, "*"));
+    let lines = [
+        keys_file_line("root", "operator", "*"),
+        ending("old", "worker"),
+        ending("wall", "viewer"),
+        ending("web", "producer"),
+    ];
     fs::write(w.folder().join("keys"), lines.join("\n")).expect("written");
     eventually("the file is read", async || (!wall.get("/me").await.is(200)["until"].is_null()).then_some(())).await;
     assert!(!waiter.is_answered(), "who has an end now is who they were");
     let day = json!({ "worker": "ann", "queues": ["default"], "ttl_ms": 86_400_000 });
     let minted = web.post("/tokens", day).await.is(200);
-    let ann = w.bearing(minted["token"].as_str().expect("a token"));
+    let ann = w.with_credential(minted["token"].as_str().expect("a token"));
     let until = &ann.get("/me").await.is(200)["until"];
     assert_eq!((until, until), (&minted["expires_at"], &wall.get("/me").await.is(200)["until"]));
     is_shut_out(&old).await;
     assert_eq!(ann.get("/me").await.status, 401, "a token is none any more when the key is none that it is of");
     assert_eq!(old.get("/me").await.refused("unauthorized")["detail"], "the key is past its end");
-    assert_eq!(told.rest().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
+    assert_eq!(told.read_to_end().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
     let id = w.enqueue(1).await;
     let (answer, _) = waiter.answer().await;
     assert_eq!(answer.status, 401, "{}", answer.text());
@@ -116,10 +121,10 @@ async fn whose_key_ends_while_they_wait_gets_no_job_and_hears_no_more() {
 }
 
 #[tokio::test]
-async fn whose_token_ends_while_they_wait_gets_no_job() {
+async fn expired_token_ends_its_wait_without_a_job() {
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     // Clocks may differ by five seconds: it is over soon, and not yet.
-    let ann = w.bearing(&signed(SECRET, json!({ "exp": seconds() - 3 })));
+    let ann = w.with_credential(&signed(SECRET, json!({ "exp": seconds() - 3 })));
     let waiter = sleeps(&w, &ann, &["default"]).await;
     is_shut_out(&ann).await;
     let id = w.enqueue(1).await;
@@ -130,11 +135,11 @@ async fn whose_token_ends_while_they_wait_gets_no_job() {
 }
 
 #[tokio::test]
-async fn a_token_of_an_outside_issuer_lives_a_day_at_most_or_as_long_as_the_operator_says() {
+async fn jwks_token_lifetime_is_limited_by_jwt_max_age() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/keys/jwks.json");
     let plan = || World::plan().with_keys(&[]).flag("--jwks-file", file).flag("--token-secret", SECRET);
     let is_taken = async |w: &World, token: String| {
-        w.bearing(&token).post("/jobs/reserve", json!({ "queues": ["default"] })).await.status == 200
+        w.with_credential(&token).post("/jobs/reserve", json!({ "queues": ["default"] })).await.status == 200
     };
     let (day, hour) = (plan().start().await, plan().flag("--jwt-max-age", "3600000").start().await);
     for (w, ahead, taken) in [
@@ -155,13 +160,13 @@ async fn a_token_of_an_outside_issuer_lives_a_day_at_most_or_as_long_as_the_oper
 }
 
 #[tokio::test]
-async fn figures_of_a_queue_are_for_those_whose_queue_it_is() {
+async fn metrics_show_only_queues_that_the_key_covers() {
     let w = World::plan().with_keys(&[("a", "operator", "a-*"), ("all", "operator", "*")]).start().await;
     for queue in ["a-1", "b-1", "b-a-1"] {
-        w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
+        w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
     }
     let queues = async |who: &str| {
-        let text = w.bearing(&key(who)).get("/metrics").await.text();
+        let text = w.with_credential(&key(who)).get("/metrics").await.text();
         for name in
             ["process_", "http_request_duration_seconds_count", "intray_script_duration_seconds", "# TYPE intray_jobs"]
         {
@@ -178,22 +183,23 @@ async fn figures_of_a_queue_are_for_those_whose_queue_it_is() {
 }
 
 #[tokio::test]
-async fn what_no_browser_can_address_is_no_name_of_a_queue_or_worker() {
+async fn dot_segments_are_refused_as_queue_and_worker_names() {
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     for name in [".", ".."] {
-        w.put(json!({ "queue": name, "payload": 1 })).await.blames(&["/queue"]);
-        w.post("/batches", json!({ "queue": name, "jobs": [{ "payload": 1 }] })).await.blames(&["/queue"]);
-        w.post("/jobs/reserve", json!({ "queues": [name] })).await.blames(&["/queues/0"]);
-        w.post("/jobs/reserve", json!({ "worker": name })).await.blames(&["/worker"]);
-        w.post("/jobs/release", json!({ "queue": name, "worker": name })).await.blames(&["/queue", "/worker"]);
-        w.post("/tokens", json!({ "worker": name, "queues": ["default"] })).await.blames(&["/worker"]);
-        w.get(&format!("/queues/default/jobs?worker={name}")).await.blames_by("parameter", &["worker"]);
-        let by_token = w.bearing(&signed(SECRET, json!({ "sub": name }))).post("/jobs/reserve", json!({})).await;
+        w.send_enqueue(json!({ "queue": name, "payload": 1 })).await.invalid_at(&["/queue"]);
+        w.post("/batches", json!({ "queue": name, "jobs": [{ "payload": 1 }] })).await.invalid_at(&["/queue"]);
+        w.post("/jobs/reserve", json!({ "queues": [name] })).await.invalid_at(&["/queues/0"]);
+        w.post("/jobs/reserve", json!({ "worker": name })).await.invalid_at(&["/worker"]);
+        w.post("/jobs/release", json!({ "queue": name, "worker": name })).await.invalid_at(&["/queue", "/worker"]);
+        w.post("/tokens", json!({ "worker": name, "queues": ["default"] })).await.invalid_at(&["/worker"]);
+        w.get(&format!("/queues/default/jobs?worker={name}")).await.invalid_by("parameter", &["worker"]);
+        let by_token =
+            w.with_credential(&signed(SECRET, json!({ "sub": name }))).post("/jobs/reserve", json!({})).await;
         by_token.refused("unauthorized");
     }
     w.get("/queues").await.is(200)["queues"].as_array().expect("a list").is_empty().then_some(()).expect("no queue");
     // Clients and locks are in no path, and three dots lead nowhere else.
-    w.put(json!({ "queue": "...", "payload": 1, "client": "..", "locks": ["."] })).await.is(201);
+    w.send_enqueue(json!({ "queue": "...", "payload": 1, "client": "..", "locks": ["."] })).await.is(201);
     let held: Value = w.post("/jobs/reserve", json!({ "queues": ["..."], "worker": "..." })).await.is(200);
     assert_eq!(held["jobs"][0]["worker"], "...");
     assert_eq!(

@@ -25,7 +25,7 @@ async fn guarded() -> Guarded {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let keys = folder.path().join("keys");
-    fs::write(&keys, access::line("root", "operator", "*")).expect("a file of keys");
+    fs::write(&keys, access::keys_file_line("root", "operator", "*")).expect("a file of keys");
     let url = format!("unix://{}", engine.socket().display());
     let listen = ["serve", "--listen", "127.0.0.1:0", "--redis-url", &url, "--keys-file"];
     let mut command = program(listen.iter().copied().chain([keys.to_str().expect("UTF-8")]));
@@ -45,31 +45,31 @@ fn beside(keys: &Path, end: &str) -> PathBuf {
 
 impl Guarded {
     async fn says(&self, words: &str) {
-        eventually(words, async || self.service.said().contains(words).then_some(())).await;
+        eventually(words, async || self.service.output().contains(words).then_some(())).await;
     }
 
     async fn knows(&self, name: &str) {
-        let client = self.client.bearing(&access::key(name));
+        let client = self.client.with_credential(&access::key(name));
         eventually(name, async || (client.get("/queues").await.status == 200).then_some(())).await;
     }
 
     async fn ends_well(&mut self) {
         let begin = Instant::now();
         self.service.signal(libc::SIGTERM);
-        assert!(self.service.ended().await.success());
+        assert!(self.service.wait_for_exit().await.success());
         assert!(begin.elapsed() < Duration::from_secs(15), "a service ends within 10 s: {:?}", begin.elapsed());
     }
 }
 
 #[tokio::test]
-async fn a_pipe_in_the_place_of_the_keys_changes_nothing_and_hinders_nothing() {
+async fn keys_file_replaced_by_a_pipe_keeps_the_old_keys() {
     let mut w = guarded().await;
     fs::remove_file(&w.keys).expect("ours");
     pipe(&w.keys);
     w.says("not a regular file").await;
     w.knows("root").await;
     fs::remove_file(&w.keys).expect("ours");
-    fs::write(&w.keys, access::line("next", "operator", "*")).expect("a file of keys");
+    fs::write(&w.keys, access::keys_file_line("next", "operator", "*")).expect("a file of keys");
     w.knows("next").await;
     fs::remove_file(&w.keys).expect("ours");
     pipe(&w.keys);
@@ -77,10 +77,10 @@ async fn a_pipe_in_the_place_of_the_keys_changes_nothing_and_hinders_nothing() {
 }
 
 #[tokio::test]
-async fn a_file_of_keys_on_a_dead_disk_is_said_and_read_when_the_disk_is_back() {
+async fn keys_file_on_a_hung_disk_is_logged_and_reread_later() {
     let mut w = guarded().await;
     fs::write(beside(&w.keys, "dead"), "").expect("written");
-    fs::write(&w.keys, access::line("next", "operator", "*")).expect("a file of keys");
+    fs::write(&w.keys, access::keys_file_line("next", "operator", "*")).expect("a file of keys");
     w.says("takes more than 5 s").await;
     w.knows("root").await;
     fs::remove_file(beside(&w.keys, "dead")).expect("ours");
@@ -93,7 +93,7 @@ async fn a_file_of_keys_on_a_dead_disk_is_said_and_read_when_the_disk_is_back() 
 }
 
 #[tokio::test]
-async fn it_does_not_start_with_a_pipe_for_a_file() {
+async fn start_is_refused_when_a_credential_file_is_a_pipe() {
     let folder = tempfile::tempdir().expect("a folder");
     let place = folder.path().join("pipe");
     pipe(&place);
@@ -106,7 +106,7 @@ async fn it_does_not_start_with_a_pipe_for_a_file() {
 
 /// What the private server has acknowledged is in its file: it may be killed.
 #[tokio::test]
-async fn a_private_server_that_hangs_does_not_keep_the_service() {
+async fn shutdown_kills_a_hung_private_server() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().to_str().expect("UTF-8");
     let mut service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data])).await;
@@ -115,7 +115,7 @@ async fn a_private_server_that_hangs_does_not_keep_the_service() {
     signal_process(server, libc::SIGSTOP);
     let begin = Instant::now();
     service.signal(libc::SIGTERM);
-    assert!(service.ended().await.success());
+    assert!(service.wait_for_exit().await.success());
     assert!(begin.elapsed() < Duration::from_secs(15), "a service ends within 10 s: {:?}", begin.elapsed());
     eventually("the server is gone", async || (!is_alive(server)).then_some(())).await;
     let service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data])).await;

@@ -15,8 +15,8 @@ async fn rebound(w: &World, method: &str, path: &str, host: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_page_by_a_name_that_somebody_points_here_does_nothing_in_a_container_either() {
-    let w = World::plan().everywhere().switch("--insecure").start().await;
+async fn dns_rebinding_is_refused_on_all_addresses() {
+    let w = World::plan().on_all_addresses().switch("--insecure").start().await;
     w.enqueue(1).await;
     for (method, path) in [
         ("POST", "/jobs"),
@@ -42,31 +42,33 @@ async fn a_page_by_a_name_that_somebody_points_here_does_nothing_in_a_container_
 }
 
 #[tokio::test]
-async fn who_reaches_a_container_by_a_name_says_which_or_that_any_will_do() {
-    let named = World::plan().everywhere().switch("--insecure").flag("--allowed-host", "queue.example").start().await;
+async fn allowed_host_accepts_names_and_a_wildcard() {
+    let named =
+        World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example").start().await;
     for (host, status) in
         [("queue.example", 200), ("QUEUE.example:8080", 200), ("localhost", 200), ("evil.example", 421)]
     {
         assert_eq!(rebound(&named, "GET", "/queues", host).await.status, status, "{host}");
     }
-    let any = World::plan().everywhere().switch("--insecure").flag("--allowed-host", "queue.example,*").start().await;
+    let any =
+        World::plan().on_all_addresses().switch("--insecure").flag("--allowed-host", "queue.example,*").start().await;
     assert_eq!(rebound(&any, "GET", "/queues", "evil.example").await.status, 200);
 }
 
 /// A page that came by a name of its own has no key. So every name will do, unless the operator says which.
 #[tokio::test]
-async fn with_keys_the_name_matters_only_where_names_are_given() {
+async fn host_is_checked_with_keys_only_when_allowed_hosts_are_set() {
     let keyed = World::plan().with_keys(&[]).start().await;
     assert_eq!(rebound(&keyed, "GET", "/queues", "queue.example").await.status, 200);
-    let named = World::plan().with_keys(&[]).everywhere().flag("--allowed-host", "queue.example").start().await;
+    let named = World::plan().with_keys(&[]).on_all_addresses().flag("--allowed-host", "queue.example").start().await;
     for (host, status) in [("queue.example", 200), ("127.0.0.1", 200), ("evil.example", 421)] {
         assert_eq!(rebound(&named, "GET", "/queues", host).await.status, status, "{host}");
     }
 }
 
 #[tokio::test]
-async fn a_probe_by_any_name_learns_whether_and_nobody_but_us_learns_why() {
-    let w = World::plan().everywhere().switch("--insecure").start().await;
+async fn probes_of_foreign_hosts_get_no_details() {
+    let w = World::plan().on_all_addresses().switch("--insecure").start().await;
     let asked = async |path: &str, host: &str| {
         let answer = w.request("GET", path).header("host", host).send().await;
         (answer.status, answer.text())
@@ -90,7 +92,7 @@ async fn a_probe_by_any_name_learns_whether_and_nobody_but_us_learns_why() {
 
 /// RFC 9112, 3.2.2: then `Host` says nothing.
 #[tokio::test]
-async fn a_target_that_names_its_host_is_judged_by_that() {
+async fn absolute_target_overrides_the_host_header() {
     let w = World::start().await;
     let said = async |target: &str, host: &str| {
         let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
@@ -114,7 +116,7 @@ async fn a_target_that_names_its_host_is_judged_by_that() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_site_reads_nothing_while_nobody_needs_a_key() {
+async fn cross_site_reads_are_refused_without_access_control() {
     let w = World::plan().switch("--demo").flag("--cors-origin", "https://desk.example").start().await;
     let id = w.enqueue(1).await;
     let from = |w: &World, path: &str, site: &str, origin: Option<&str>| {
@@ -139,7 +141,7 @@ async fn a_page_of_another_site_reads_nothing_while_nobody_needs_a_key() {
             assert_eq!(answer.status, 200, "{path} {site} {origin:?}: {}", answer.text());
         }
     }
-    w.hear_of("?queue=default").await;
+    w.listen_answer("?queue=default").await;
     // A link from elsewhere may open a page, and any page may ask whether we are well.
     for path in ["/client.js", "/openapi.yaml", "/livez", "/readyz"] {
         assert_eq!(from(&w, path, "cross-site", None).send().await.status, 200, "{path}");

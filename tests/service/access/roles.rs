@@ -9,16 +9,16 @@ use crate::world::{
 };
 
 #[tokio::test]
-async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
+async fn viewer_reads_like_an_operator_without_reservations() {
     let keys = [("wall", "viewer", "*"), ("part", "viewer", "b-*"), ("web", "producer", "*")];
     let w = World::plan().with_keys(&keys).flag("--token-secret", SECRET).start().await;
-    w.stop_the_clock().await;
-    let (wall, part) = (w.bearing(&key("wall")), w.bearing(&key("part")));
+    w.stop_clock().await;
+    let (wall, part) = (w.with_credential(&key("wall")), w.with_credential(&key("part")));
     let (mut told, mut told_of_part) = (wall.listen("").await, part.listen("?queue=b-1").await);
-    let id = w.enqueue_as(json!({ "payload": 1, "locks": ["l"] })).await;
-    w.enqueue_as(json!({ "queue": "b-1", "payload": 1 })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "locks": ["l"] })).await;
+    w.enqueue_with(json!({ "queue": "b-1", "payload": 1 })).await;
     let batch = id_of(&w.post("/batches", json!({ "jobs": [{ "payload": 1 }] })).await.is(201));
-    let ann = w.bearing(&signed(SECRET, json!({})));
+    let ann = w.with_credential(&signed(SECRET, json!({})));
     let held = ann.post("/jobs/reserve", json!({})).await.is(200)["jobs"][0].clone();
     assert_eq!(held["id"], json!(id));
     let secret = held["reservation"].as_str().expect("a reservation").rsplit('.').next().expect("a secret").to_owned();
@@ -44,9 +44,9 @@ async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
     wall.get("/redis").await.is(200);
     let figures = wall.get("/metrics").await;
     assert!(figures.status == 200 && figures.text().contains("intray_jobs"), "{}", figures.text());
-    let heard = told.hear(3).await;
+    let heard = told.read_events(3).await;
     assert!(heard[2]["type"] == "reserved" && !json!(heard).to_string().contains(&secret), "{heard:?}");
-    assert_eq!(told_of_part.hear(1).await[0]["queue"], "b-1");
+    assert_eq!(told_of_part.read_events(1).await[0]["queue"], "b-1");
     let held = wall.get("/workers/ann/reservations").await.is(200)["reservations"].clone();
     assert_eq!(
         (&held[0]["id"], &held[0]["reservation"], held.as_array().map(Vec::len)),
@@ -54,23 +54,23 @@ async fn a_viewer_reads_what_an_operator_reads_and_no_reservation() {
     );
     part.get("/workers/ann/reservations").await.refused("forbidden");
     part.get("/workers/ann/reservations?queue=b-1,default").await.refused("forbidden");
-    w.bearing(&key("web")).get("/workers/ann/reservations").await.refused("forbidden");
+    w.with_credential(&key("web")).get("/workers/ann/reservations").await.refused("forbidden");
     wall.delete(&format!("/jobs/{id}?force=true")).await.refused("forbidden");
     // Of other queues than theirs they are told as anybody is.
-    part.hear_of("").await.refused("forbidden");
+    part.listen_answer("").await.refused("forbidden");
     part.get("/queues/default/jobs").await.refused("forbidden");
     assert_eq!(part.get("/queues").await.is(200)["queues"].as_array().map(Vec::len), Some(1));
-    w.bearing(&key("web")).get("/queues/default/jobs").await.refused("forbidden");
+    w.with_credential(&key("web")).get("/queues/default/jobs").await.refused("forbidden");
     w.check().await;
 }
 
 #[tokio::test]
-async fn callers_are_told_who_they_are() {
+async fn me_shows_the_callers_identity() {
     let w = World::plan().with_keys(&[("wall", "viewer", "b-*")]).flag("--token-secret", SECRET).start().await;
     let key_of = |name: &str, role: &str, queue: &str| json!({ "role": role, "name": name, "worker": null, "queues": [queue], "until": null });
     assert_eq!(w.get("/me").await.is(200), key_of("root", "operator", "*"));
-    assert_eq!(w.bearing(&key("wall")).get("/me").await.is(200), key_of("wall", "viewer", "b-*"));
-    let ann = w.bearing(&signed(SECRET, json!({ "exp": 4_070_908_800_u64 }))).get("/me").await.is(200);
+    assert_eq!(w.with_credential(&key("wall")).get("/me").await.is(200), key_of("wall", "viewer", "b-*"));
+    let ann = w.with_credential(&signed(SECRET, json!({ "exp": 4_070_908_800_u64 }))).get("/me").await.is(200);
     let token = json!({ "role": "worker", "name": null, "worker": "ann", "queues": ["default", "reviews*"],
         "until": "2099-01-01T00:00:00.000Z" });
     assert_eq!(ann, token);

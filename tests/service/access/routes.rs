@@ -53,9 +53,9 @@ fn methods_by_path() -> BTreeMap<String, BTreeSet<String>> {
 /// A call that would do something, on things of the queue `default` that are there.
 async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answer {
     if template == "/events" {
-        return client.hear_of("").await;
+        return client.listen_answer("").await;
     }
-    let job = id_of(&w.put(json!({ "payload": 1, "dedupe": false })).await.is(201));
+    let job = id_of(&w.send_enqueue(json!({ "payload": 1, "dedupe": false })).await.is(201));
     let batch = id_of(&w.post("/batches", json!({ "sealed": false, "jobs": [{ "payload": 1 }] })).await.is(201));
     let id = if template.starts_with("/batches") { &batch } else { &job };
     let path = template
@@ -73,8 +73,8 @@ async fn call(w: &World, client: &Client, method: &str, template: &str) -> Answe
         ("POST", "/jobs/reprioritize") => (path, json!({ "queue": "default", "priority": 1 })),
         ("PATCH", "/jobs/{id}") => (path, json!({ "priority": 1 })),
         ("POST", settle) if CONTRACT.settle_calls().any(|call| call == settle) => {
-            let held = w.reserve_by(json!({ "id": job })).await;
-            (path, CONTRACT.settling(method, settle, &held.reservation).expect("a settle call"))
+            let held = w.reserve_with(json!({ "id": job })).await;
+            (path, CONTRACT.settle_body(method, settle, &held.reservation).expect("a settle call"))
         }
         ("GET", "/workers/{worker}/reservations") => (format!("{path}?queue=default"), Value::Null),
         ("GET", "/queues/{queue}/jobs") => (format!("{path}?state=completed"), Value::Null),
@@ -93,7 +93,7 @@ fn refused(answer: &Answer, status: u16, slug: &str, what: &str) {
 }
 
 #[tokio::test]
-async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
+async fn every_route_admits_only_its_roles_and_queues() {
     let w = guarded().await;
     let token = signed(SECRET, json!({}));
     let elsewhere = signed(SECRET, json!({ "queues": ["elsewhere"] }));
@@ -122,7 +122,7 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
         assert!(!roles.contains(&"viewer") || method == "GET", "{method} {template}");
         let what = |who: &str| format!("{method} {template} by {who}");
         for credential in &nobody {
-            let client = credential.as_ref().map_or(w.without_credential(), |credential| w.bearing(credential));
+            let client = credential.as_ref().map_or(w.without_credential(), |credential| w.with_credential(credential));
             let answer = call(&w, &client, method, template).await;
             match roles.is_empty() {
                 false => refused(&answer, 401, "unauthorized", &what("nobody")),
@@ -132,12 +132,12 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
         }
         for (own, here, elsewhere) in &known {
             let may = roles.is_empty() || roles.contains(own) || *own == "operator";
-            let answer = call(&w, &w.bearing(here), method, template).await;
+            let answer = call(&w, &w.with_credential(here), method, template).await;
             match may {
                 true => assert!([200, 201].contains(&answer.status), "{}: {}", what(own), answer.text()),
                 false => refused(&answer, 403, "forbidden", &what(own)),
             }
-            let answer = call(&w, &w.bearing(elsewhere), method, template).await;
+            let answer = call(&w, &w.with_credential(elsewhere), method, template).await;
             let of_queue = format!("{own} of another queue");
             match (may, template.as_str()) {
                 (false, _) => refused(&answer, 403, "forbidden", &what(&of_queue)),
@@ -178,7 +178,7 @@ async fn every_route_is_open_to_those_it_is_for_and_to_nobody_else() {
 }
 
 #[tokio::test]
-async fn what_is_somebody_elses_cannot_be_told_from_what_is_not_there() {
+async fn foreign_ids_get_the_same_answer_as_missing_ones() {
     let w = guarded().await;
     let there = w.enqueue(1).await;
     let batch = id_of(&w.post("/batches", json!({ "jobs": [{ "payload": 1 }] })).await.is(201));
@@ -206,8 +206,8 @@ async fn what_is_somebody_elses_cannot_be_told_from_what_is_not_there() {
         ("producer-elsewhere", "POST", "/batches/{batch}/jobs", json!({ "jobs": [{ "payload": 1 }] })),
         ("producer-elsewhere", "POST", "/batches/{batch}/seal", json!({})),
     ] {
-        let client = w.bearing(&key(who));
-        let all = w.bearing(&key("operator"));
+        let client = w.with_credential(&key(who));
+        let all = w.with_credential(&key("operator"));
         let ask = async |client: &Client, job: &str, batch: &str| {
             let fill = |text: &str| text.replace("{job}", job).replace("{batch}", batch);
             let request = client.request(method, &fill(path));
@@ -223,15 +223,15 @@ async fn what_is_somebody_elses_cannot_be_told_from_what_is_not_there() {
         assert_eq!(plain(&elses), plain(&ask(&all, &no_job, &no_batch).await), "as one who may see all is told");
     }
     assert_eq!(w.state(&there).await, "waiting");
-    let feed = w.bearing(&key("producer")).get("/queues/default/jobs").await;
+    let feed = w.with_credential(&key("producer")).get("/queues/default/jobs").await;
     refused(&feed, 403, "forbidden", "all jobs of a queue by a producer");
     w.check().await;
 }
 
 #[tokio::test]
-async fn each_item_is_for_a_queue_that_is_its_callers() {
+async fn items_and_tokens_for_foreign_queues_are_forbidden() {
     let w = guarded().await;
-    let producer = w.bearing(&key("producer-elsewhere"));
+    let producer = w.with_credential(&key("producer-elsewhere"));
     let answer = producer.post("/jobs", json!([{ "payload": 1 }, { "queue": "else", "payload": 2 }])).await.is(200);
     assert_eq!(answer["jobs"][0]["error"]["type"], "/problems/forbidden");
     assert_eq!(answer["jobs"][1]["queue"], "else");
@@ -249,13 +249,13 @@ async fn each_item_is_for_a_queue_that_is_its_callers() {
         let answer = asked(json!({ "worker": "ann", "queues": queues })).await;
         assert_eq!(answer.status, status, "{queues}: {}", answer.text());
     }
-    asked(json!({})).await.blames(&["/worker", "/queues"]);
-    asked(json!({ "worker": "ann", "queues": ["else"], "ttl_ms": 86_400_001 })).await.blames(&["/ttl_ms"]);
+    asked(json!({})).await.invalid_at(&["/worker", "/queues"]);
+    asked(json!({ "worker": "ann", "queues": ["else"], "ttl_ms": 86_400_001 })).await.invalid_at(&["/ttl_ms"]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_same_idempotency_key_is_another_with_another_credential() {
+async fn idempotency_keys_are_separate_per_credential() {
     let w = World::plan().with_keys(&[
         ("a", "producer", "*"),
         ("b", "producer", "*"),
@@ -264,7 +264,7 @@ async fn the_same_idempotency_key_is_another_with_another_credential() {
     ]);
     let w = w.start().await;
     let put = async |who: &str, payload: u32| {
-        let request = w.bearing(&key(who)).request("POST", "/jobs").header("idempotency-key", "k");
+        let request = w.with_credential(&key(who)).request("POST", "/jobs").header("idempotency-key", "k");
         request.json(json!({ "payload": payload, "dedupe": false }).to_string()).send().await
     };
     let first = id_of(&put("a", 1).await.is(201));
@@ -273,7 +273,7 @@ async fn the_same_idempotency_key_is_another_with_another_credential() {
     assert_ne!(id_of(&put("b", 2).await.is(201)), first);
     // A key alone is enough to find an unnamed caller's reservation again.
     let reserve = async |who: &str| {
-        let request = w.bearing(&key(who)).request("POST", "/jobs/reserve").header("idempotency-key", "r");
+        let request = w.with_credential(&key(who)).request("POST", "/jobs/reserve").header("idempotency-key", "r");
         request.json("{}").send().await.is(200)["jobs"][0]["reservation"].clone()
     };
     let (by_c, by_d) = (reserve("c").await, reserve("d").await);
@@ -283,10 +283,10 @@ async fn the_same_idempotency_key_is_another_with_another_credential() {
 }
 
 #[tokio::test]
-async fn who_calls_too_often_waits_and_nobody_else_does() {
+async fn rate_limit_applies_per_key() {
     let keys = [("a", "producer", "*"), ("b", "producer", "*")];
     let w = World::plan().with_keys(&keys).flag("--rate-limit", "3").start().await;
-    let (a, b) = (w.bearing(&key("a")), w.bearing(&key("b")));
+    let (a, b) = (w.with_credential(&key("a")), w.with_credential(&key("b")));
     let refusal = eventually("somebody calls too often", async || {
         let answer = a.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ").await;
         (answer.status != 404).then_some(answer)

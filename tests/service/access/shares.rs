@@ -18,23 +18,23 @@ fn two_keys() -> Plan {
 
 /// On connections of its own.
 fn own(w: &World, name: &str) -> Client {
-    Client::new(w.base()).bearing(&key(name))
+    Client::new(w.base()).with_credential(&key(name))
 }
 
 async fn puts(client: &Client, queue: &str) -> u16 {
-    client.put(json!({ "queue": queue, "payload": 1, "dedupe": false })).await.status
+    client.send_enqueue(json!({ "queue": queue, "payload": 1, "dedupe": false })).await.status
 }
 
 #[tokio::test]
-async fn full_queue_limits_leave_room_for_other_keys() {
+async fn queue_limit_reserves_room_for_other_keys() {
     let w = two_keys().flag("--max-queues", "32").start().await;
     let (a, b) = (own(&w, "a"), own(&w, "b"));
     for n in 0..24 {
         assert_eq!(puts(&a, &format!("a-{n}")).await, 201, "{n}");
     }
-    let (_second, other) = w.another().await;
-    for client in [&a, &other.bearing(&key("a"))] {
-        let refused = client.put(json!({ "queue": "a-more", "payload": 1 })).await.refused("too-many-queues");
+    let (_second, other) = w.start_instance().await;
+    for client in [&a, &other.with_credential(&key("a"))] {
+        let refused = client.send_enqueue(json!({ "queue": "a-more", "payload": 1 })).await.refused("too-many-queues");
         assert!(refused["detail"].as_str().is_some_and(|text| text.contains("--max-queues")), "{refused}");
         assert!(refused["retry_after_ms"].is_u64());
     }
@@ -46,19 +46,19 @@ async fn full_queue_limits_leave_room_for_other_keys() {
 }
 
 #[tokio::test]
-async fn deleted_queues_make_room_at_the_next_call() {
+async fn deleted_queues_free_their_place_in_the_limit() {
     let w = two_keys().flag("--max-queues", "8").start().await;
-    let (a, (_second, other)) = (own(&w, "a"), w.another().await);
+    let (a, (_second, other)) = (own(&w, "a"), w.start_instance().await);
     for n in 0..6 {
         assert_eq!(puts(&a, &format!("a-{n}")).await, 201);
     }
-    w.reserve_by(json!({ "queues": ["a-4"] })).await;
+    w.reserve_with(json!({ "queues": ["a-4"] })).await;
     w.patch("/queues/a-5", json!({ "paused": true })).await.is(200);
     for (queue, freed) in [("a-0", true), ("a-1", true), ("a-4", false), ("a-5", false)] {
         assert_eq!(puts(&a, "a-new").await, 429, "{queue}");
         w.delete(&format!("/queues/{queue}?state=all")).await.is(200);
         let new = format!("a-instead-of-{queue}");
-        assert_eq!(puts(&other.bearing(&key("a")), &new).await == 201, freed, "{queue}");
+        assert_eq!(puts(&other.with_credential(&key("a")), &new).await == 201, freed, "{queue}");
     }
     w.delete("/queues/a-4?state=all&force=true").await.is(200);
     assert_eq!(puts(&a, "a-4").await, 201, "it comes back like a new one");
@@ -68,7 +68,7 @@ async fn deleted_queues_make_room_at_the_next_call() {
 }
 
 #[tokio::test]
-async fn full_connection_limits_leave_room_for_other_keys() {
+async fn connection_limit_reserves_room_for_other_keys() {
     let w = two_keys().flag("--max-connections", "32").start().await;
     let waits = |client: Client, queue: &str| {
         let call = json!({ "queues": [queue], "wait_ms": 20_000 });
@@ -76,8 +76,9 @@ async fn full_connection_limits_leave_room_for_other_keys() {
     };
     // Tokens that one pattern covers are one caller, however many workers they are for.
     let token = |n: usize| signed(SECRET, json!({ "sub": format!("w{n}"), "queues": ["a-1"] }));
-    let caller =
-        |n: usize| if n.is_multiple_of(2) { own(&w, "crowd") } else { Client::new(w.base()).bearing(&token(n)) };
+    let caller = |n: usize| {
+        if n.is_multiple_of(2) { own(&w, "crowd") } else { Client::new(w.base()).with_credential(&token(n)) }
+    };
     let mut crowd: Vec<_> = (0..40).map(|n| waits(caller(n), "a-1")).collect();
     eventually("some are refused", async || {
         (crowd.iter().filter(|waiter| waiter.is_answered()).count() >= 40 - 26).then_some(())
@@ -92,7 +93,7 @@ async fn full_connection_limits_leave_room_for_other_keys() {
     let page = waits(own(&w, "pages"), "b-1");
     let b = own(&w, "b");
     assert_eq!(puts(&b, "b-1").await, 201);
-    assert_eq!(page.job().await.said["queue"], "b-1");
+    assert_eq!(page.job().await.body["queue"], "b-1");
     // Of those who came late some are refused; nobody who waits is cut.
     for refused in crowd.extract_if(.., |waiter| waiter.is_answered()) {
         refused.answer().await.0.refused("rate-limited");
@@ -114,7 +115,7 @@ async fn upload(w: &World, size: usize) -> TcpStream {
 }
 
 #[tokio::test]
-async fn full_memory_for_bodies_leaves_room_for_other_keys() {
+async fn body_memory_limit_reserves_room_for_other_keys() {
     const BODY: usize = 8 << 20;
     let w = two_keys().start().await;
     let (a, b) = (own(&w, "a"), own(&w, "b"));
@@ -126,7 +127,7 @@ async fn full_memory_for_bodies_leaves_room_for_other_keys() {
     let mut n = 0;
     eventually("all that one may have is in hand", async || {
         n += 1;
-        let answer = a.put(large("a-1", n)).await;
+        let answer = a.send_enqueue(large("a-1", n)).await;
         if answer.status == 503 {
             assert!(answer.text().contains("128 MiB"), "{}", answer.text());
             return Some(());
@@ -140,11 +141,11 @@ async fn full_memory_for_bodies_leaves_room_for_other_keys() {
         None
     })
     .await;
-    assert_eq!(b.put(large("b-1", 0)).await.status, 201);
+    assert_eq!(b.send_enqueue(large("b-1", 0)).await.status, 201);
     drop(uploads);
     eventually("what is given back is there again", async || {
         n += 1;
-        (a.put(large("a-1", n)).await.status == 201).then_some(())
+        (a.send_enqueue(large("a-1", n)).await.status == 201).then_some(())
     })
     .await;
     w.check().await;

@@ -53,7 +53,7 @@ async fn status(socket: &mut TcpStream) -> Option<u16> {
 }
 
 #[tokio::test]
-async fn what_is_said_of_queues_that_are_none_is_kept_nowhere_and_makes_no_work() {
+async fn anonymous_settle_of_unknown_queues_runs_no_script() {
     let w = World::plan().with_keys(&KEYS).start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
@@ -72,17 +72,17 @@ async fn what_is_said_of_queues_that_are_none_is_kept_nowhere_and_makes_no_work(
     let figures = w.get("/metrics").await.text();
     assert!(!figures.contains("complete-1") && !figures.contains("extend-1"), "{figures}");
     assert!(figures.contains("intray_transitions_total{queue=\"default\",transition=\"reserved\"}"), "{figures}");
-    let (_fresh, fresh) = w.another().await;
+    let (_fresh, fresh) = w.start_instance().await;
     fresh.without_credential().complete(&held).await.is(200);
     w.check().await;
 }
 
 #[tokio::test]
-async fn whoever_holds_a_job_of_a_queue_that_the_registry_lost_may_still_settle_it() {
+async fn settle_works_when_the_registry_lost_the_queue() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve().await;
-    let (_fresh, fresh) = w.another().await;
+    let (_fresh, fresh) = w.start_instance().await;
     let _: u64 = w.engine.run("ZREM intray:2:queues default").await;
     fresh.complete(&held).await.is(200);
     w.enqueue(2).await;
@@ -91,7 +91,7 @@ async fn whoever_holds_a_job_of_a_queue_that_the_registry_lost_may_still_settle_
 }
 
 #[tokio::test]
-async fn bodies_in_hand_take_no_more_of_the_memory_than_their_callers_share() {
+async fn anonymous_bodies_are_limited_to_their_memory_share() {
     let w = World::plan().with_keys(&KEYS).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_as("ann").await;
@@ -130,9 +130,9 @@ async fn bodies_in_hand_take_no_more_of_the_memory_than_their_callers_share() {
     assert_eq!(problem["applied"], false);
     assert!(problem["retry_after_ms"].is_u64(), "{problem}");
     stranger.extend(&held).await.is(200);
-    let of_worker = w.bearing(&key("desk")).reserve_as("bob").await;
+    let of_worker = w.with_credential(&key("desk")).reserve_as("bob").await;
     let known = json!({ "reservation": of_worker.reservation, "result": "x".repeat(100 << 10) });
-    w.bearing(&key("desk")).post("/jobs/complete", known).await.is(200);
+    w.with_credential(&key("desk")).post("/jobs/complete", known).await.is(200);
     drop((sockets, smaller));
     eventually("there is room again", async || {
         let answer = stranger.post("/jobs/complete", large.clone()).await;
@@ -143,7 +143,7 @@ async fn bodies_in_hand_take_no_more_of_the_memory_than_their_callers_share() {
 }
 
 #[tokio::test]
-async fn a_body_or_a_head_of_a_stranger_is_not_long() {
+async fn anonymous_bodies_and_heads_have_size_limits() {
     let w = World::plan().with_keys(&KEYS).start().await;
     let announced = status(&mut half_a_body(&w, (1 << 20) + 1, 10, "").await).await;
     assert_eq!(announced, Some(413), "refused before it comes");
@@ -182,7 +182,7 @@ async fn guess(client: &Client) -> usize {
 }
 
 #[tokio::test]
-async fn two_hundred_people_behind_one_address_settle_while_a_stranger_there_guesses() {
+async fn guesses_from_an_address_do_not_block_valid_settles() {
     let w = World::plan().with_keys(&KEYS).start().await;
     w.enqueue_many((0..200).map(|n| json!({ "payload": n }))).await;
     let mut people = Vec::new();
@@ -220,7 +220,7 @@ async fn two_hundred_people_behind_one_address_settle_while_a_stranger_there_gue
 }
 
 #[tokio::test]
-async fn strangers_behind_a_proxy_are_told_apart_only_if_the_proxy_is_trusted() {
+async fn forwarded_addresses_count_only_from_trusted_proxies() {
     let mut w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.0/8").start().await;
     let miss = |client: &Client, from: &str, n: usize| {
         let items: Vec<_> = (0..100).map(|i| complete(&made_up("default", n * 100 + i))).collect();
@@ -230,7 +230,7 @@ async fn strangers_behind_a_proxy_are_told_apart_only_if_the_proxy_is_trusted() 
     eventually("one is told", async || (miss(&w, "192.0.2.1", 1).await.status == 429).then_some(())).await;
     assert_eq!(miss(&w, "192.0.2.1, 192.0.2.2", 2).await.status, 200, "another, whatever it says of others");
     w.set_flag("--trusted-proxy", "192.0.2.77");
-    let (_plain, plain) = w.another().await;
+    let (_plain, plain) = w.start_instance().await;
     let mut told = false;
     for n in 0..100 {
         told |= miss(&plain, &format!("192.0.2.{n}"), n).await.status == 429;
@@ -241,14 +241,14 @@ async fn strangers_behind_a_proxy_are_told_apart_only_if_the_proxy_is_trusted() 
 
 /// Proxies write an address in more forms than one; a form that is none is said in the log, and not at every call.
 #[tokio::test]
-async fn a_forwarded_address_that_is_none_is_logged_once() {
+async fn invalid_forwarded_address_is_logged_once() {
     let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
     let stranger = w.without_credential();
     let call = async |forwarded: &str| {
         let request = stranger.request("POST", "/jobs/complete").header("x-forwarded-for", forwarded);
         request.json(json!([complete(&made_up("default", 1))]).to_string()).send().await
     };
-    let said = || w.service.said().matches("X-Forwarded-For").count();
+    let said = || w.service.output().matches("X-Forwarded-For").count();
     for understood in ["8.8.8.8:4711", "[2001:db8::1]", "[2001:db8::1]:443", "\"[2001:db8::1]:443\""] {
         call(understood).await;
     }
@@ -258,14 +258,14 @@ async fn a_forwarded_address_that_is_none_is_logged_once() {
         }
     }
     eventually("it is said", async || (said() > 0).then_some(())).await;
-    assert_eq!(said(), 1, "{}", w.service.said());
-    assert!(w.service.said().contains("\"unknown\""), "{}", w.service.said());
+    assert_eq!(said(), 1, "{}", w.service.output());
+    assert!(w.service.output().contains("\"unknown\""), "{}", w.service.output());
     w.check().await;
 }
 
 /// Addresses behind a proxy that names ports are told apart: what one misses is not another's.
 #[tokio::test]
-async fn callers_behind_a_proxy_with_ports_are_told_apart() {
+async fn forwarded_addresses_are_compared_without_ports() {
     let w = World::plan().with_keys(&KEYS).flag("--trusted-proxy", "127.0.0.1").start().await;
     let stranger = w.without_credential();
     let miss = async |forwarded: &str, times: usize| {

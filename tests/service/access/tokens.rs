@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::{
     Client, World,
-    access::{SECRET, issued, key, line, signed},
+    access::{SECRET, issued, key, keys_file_line, signed},
     eventually, program, run,
 };
 
@@ -16,24 +16,28 @@ async fn reserves(client: &Client, status: u16) -> bool {
 }
 
 #[tokio::test]
-async fn keys_are_replaced_while_the_service_runs() {
+async fn keys_file_is_reloaded_while_the_service_runs() {
     let w = World::plan().with_keys(&[("old", "worker", "*")]).start().await;
-    let (old, new) = (w.bearing(&key("old")), w.bearing(&key("new")));
+    let (old, new) = (w.with_credential(&key("old")), w.with_credential(&key("new")));
     assert!(reserves(&old, 200).await && reserves(&new, 401).await);
-    let (file, root) = (w.folder().join("keys"), line("root", "operator", "*"));
-    fs::write(&file, [&root, &*line("old", "worker", "*"), &*line("new", "worker", "*")].join("\n")).expect("written");
+    let (file, root) = (w.folder().join("keys"), keys_file_line("root", "operator", "*"));
+    fs::write(
+        &file,
+        [&root, &*keys_file_line("old", "worker", "*"), &*keys_file_line("new", "worker", "*")].join("\n"),
+    )
+    .expect("written");
     eventually("the new key counts", async || reserves(&new, 200).await.then_some(())).await;
     assert!(reserves(&old, 200).await, "both do for a while");
-    fs::write(&file, [&root, &*line("new", "worker", "*")].join("\n")).expect("written");
+    fs::write(&file, [&root, &*keys_file_line("new", "worker", "*")].join("\n")).expect("written");
     let begin = std::time::Instant::now();
     eventually("the old key does not", async || reserves(&old, 401).await.then_some(())).await;
     assert!(begin.elapsed().as_secs() < 10, "soon: {:?}", begin.elapsed());
     // What is broken changes nothing, and is said without being shown.
     fs::write(&file, format!("{root}\nsomebody hunter2 * nothing\n")).expect("written");
-    eventually("the log says so", async || w.service.said().contains("line 2").then_some(())).await;
-    assert!(reserves(&new, 200).await && !w.service.said().contains("hunter2"));
+    eventually("the log says so", async || w.service.output().contains("line 2").then_some(())).await;
+    assert!(reserves(&new, 200).await && !w.service.output().contains("hunter2"));
     fs::remove_file(&file).expect("removed");
-    eventually("the log says so too", async || w.service.said().contains("No such file").then_some(())).await;
+    eventually("the log says so too", async || w.service.output().contains("No such file").then_some(())).await;
     assert!(reserves(&new, 200).await);
     fs::write(&file, root).expect("written");
     eventually("nobody else is left", async || reserves(&new, 401).await.then_some(())).await;
@@ -41,26 +45,27 @@ async fn keys_are_replaced_while_the_service_runs() {
 }
 
 #[tokio::test]
-async fn whose_key_is_taken_away_learns_no_more() {
+async fn removed_key_ends_its_event_stream() {
     let w = World::plan().with_keys(&[("old", "operator", "*")]).start().await;
-    let (mut staying, mut leaving) = (w.listen("").await, w.bearing(&key("old")).listen("").await);
-    fs::write(w.folder().join("keys"), line("root", "operator", "*")).expect("written");
-    assert_eq!(leaving.rest().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
-    w.bearing(&key("old")).hear_of("").await.refused("unauthorized");
+    let (mut staying, mut leaving) = (w.listen("").await, w.with_credential(&key("old")).listen("").await);
+    fs::write(w.folder().join("keys"), keys_file_line("root", "operator", "*")).expect("written");
+    assert_eq!(leaving.read_to_end().await.iter().filter(|message| message.kind != "heartbeat").count(), 0);
+    w.with_credential(&key("old")).listen_answer("").await.refused("unauthorized");
     w.enqueue(1).await;
-    assert_eq!(staying.hear(1).await[0]["type"], "enqueued");
+    assert_eq!(staying.read_events(1).await[0]["type"], "enqueued");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_key_is_made_on_the_command_line_and_a_token_too() {
+async fn key_and_token_commands_print_working_credentials() {
     let w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     let made = run(program(["key", "bot", "worker", "default"])).await;
     assert!(made.status.success(), "{made:?}");
     let (bot, its_line) = made.stdout.trim().split_once('\n').expect("two lines");
     assert!(its_line.starts_with("bot worker default ") && !its_line.contains(bot) && !made.stderr.contains(bot));
-    fs::write(w.folder().join("keys"), format!("{}\n{its_line}\n", line("root", "operator", "*"))).expect("written");
-    let bot = w.bearing(bot);
+    fs::write(w.folder().join("keys"), format!("{}\n{its_line}\n", keys_file_line("root", "operator", "*")))
+        .expect("written");
+    let bot = w.with_credential(bot);
     eventually("the key counts", async || reserves(&bot, 200).await.then_some(())).await;
     // It may speak for anybody, and for nobody.
     bot.post("/jobs/reserve", json!({ "worker": "bob" })).await.is(200);
@@ -68,27 +73,27 @@ async fn a_key_is_made_on_the_command_line_and_a_token_too() {
     let token = |args: &[&str]| run(program(["token", "--worker", "ann", "--queue", "default"].iter().chain(args)));
     let made = token(&["--token-secret", SECRET]).await;
     assert!(made.status.success() && made.stdout.lines().count() == 1, "{made:?}");
-    assert!(reserves(&w.bearing(made.stdout.trim()), 200).await);
+    assert!(reserves(&w.with_credential(made.stdout.trim()), 200).await);
     assert!(!token(&[]).await.status.success(), "there is nothing to sign with");
     let secrets = w.folder().join("secrets");
     fs::write(&secrets, format!("{SECRET}\n")).expect("written");
     let secrets = secrets.display().to_string();
     let by_file = token(&["--token-secret-file", &secrets, "--ttl-ms", "60000"]).await;
-    assert!(reserves(&w.bearing(by_file.stdout.trim()), 200).await, "{by_file:?}");
+    assert!(reserves(&w.with_credential(by_file.stdout.trim()), 200).await, "{by_file:?}");
     let foreign = token(&["--token-secret-file", &secrets, "--jwt-issuer", "another"]).await;
-    assert!(reserves(&w.bearing(foreign.stdout.trim()), 401).await);
+    assert!(reserves(&w.with_credential(foreign.stdout.trim()), 401).await);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_token_is_one_workers_and_shows_her_reservation_to_nobody_else() {
+async fn token_sees_only_its_own_workers_reservations() {
     let w = World::plan().with_keys(&[("web", "producer", "*"), ("bot", "worker", "*")]);
     let w = w.flag("--token-secret", SECRET).start().await;
-    w.put(json!({ "queue": "reviews", "payload": 1 })).await.is(201);
+    w.send_enqueue(json!({ "queue": "reviews", "payload": 1 })).await.is(201);
     let mint = async |worker: &str| {
         let asked = json!({ "worker": worker, "queues": ["reviews", "default"], "ttl_ms": 60_000 });
-        let answer = w.bearing(&key("web")).post("/tokens", asked).await.is(200);
-        w.bearing(answer["token"].as_str().expect("a token"))
+        let answer = w.with_credential(&key("web")).post("/tokens", asked).await.is(200);
+        w.with_credential(answer["token"].as_str().expect("a token"))
     };
     let (ann, bob) = (mint("ann").await, mint("bob").await);
     ann.post("/jobs/reserve", json!({ "worker": "bob" })).await.refused("forbidden");
@@ -111,38 +116,39 @@ async fn a_token_is_one_workers_and_shows_her_reservation_to_nobody_else() {
         ("root", "/queues/reviews/workers"),
         ("root", "/metrics"),
     ] {
-        let answer = w.bearing(&key(who)).get(path).await;
+        let answer = w.with_credential(&key(who)).get(path).await;
         assert!(answer.status == 200 && !answer.text().contains(&secret), "{who} {path}: {}", answer.text());
     }
     // The reservation alone settles, whatever credential comes along.
-    let done = w.bearing("nonsense").post("/jobs/complete", json!({ "reservation": held["reservation"] })).await;
+    let done =
+        w.with_credential("nonsense").post("/jobs/complete", json!({ "reservation": held["reservation"] })).await;
     assert_eq!(done.is(200)["state"], "completed");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_secret_goes_away_in_two_steps() {
+async fn token_secret_is_rotated_in_two_steps() {
     let new = "the secret that comes after the first";
     let mut w = World::plan().with_keys(&[]).flag("--token-secret", SECRET).start().await;
     let (old, by_new) = (signed(SECRET, json!({})), signed(new, json!({})));
-    assert!(reserves(&w.bearing(&old), 200).await && reserves(&w.bearing(&by_new), 401).await);
+    assert!(reserves(&w.with_credential(&old), 200).await && reserves(&w.with_credential(&by_new), 401).await);
     for (secrets, old_counts) in [(format!("{new},{SECRET}"), true), (new.to_owned(), false)] {
         w.service.signal(libc::SIGTERM);
-        assert!(w.service.ended().await.success());
+        assert!(w.service.wait_for_exit().await.success());
         w.set_flag("--token-secret", &secrets);
         w.restart().await;
-        assert!(reserves(&w.bearing(&by_new), 200).await);
-        assert!(reserves(&w.bearing(&old), if old_counts { 200 } else { 401 }).await);
+        assert!(reserves(&w.with_credential(&by_new), 200).await);
+        assert!(reserves(&w.with_credential(&old), if old_counts { 200 } else { 401 }).await);
         let minted =
             w.post("/tokens", json!({ "worker": "ann", "queues": ["default"] })).await.is(200)["token"].clone();
-        let fresh = w.bearing(minted.as_str().expect("a token"));
+        let fresh = w.with_credential(minted.as_str().expect("a token"));
         assert!(reserves(&fresh, 200).await, "the first signs");
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn an_issuer_outside_is_known_by_its_public_keys() {
+async fn jwks_tokens_need_a_listed_key_and_valid_claims() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("jwks.json");
     let jwks = include_str!("../../keys/jwks.json");
@@ -150,7 +156,7 @@ async fn an_issuer_outside_is_known_by_its_public_keys() {
     let w = World::plan().with_keys(&[]).flag("--jwks-file", &file.display().to_string());
     let w = w.flag("--jwt-issuer", "https://login.example").start().await;
     let iss = "https://login.example";
-    let taken = async |token: &str| !reserves(&w.bearing(token), 401).await;
+    let taken = async |token: &str| !reserves(&w.with_credential(token), 401).await;
     for (algorithm, kid) in [(Algorithm::RS256, "r"), (Algorithm::ES256, "e"), (Algorithm::EdDSA, "d")] {
         let token = |but: Value| {
             let mut all = json!({ "iss": iss });
@@ -168,7 +174,7 @@ async fn an_issuer_outside_is_known_by_its_public_keys() {
             json!({ "sub": "ann " }),
             json!({ "queues": null }),
         ] {
-            let answer = w.bearing(&token(wrong.clone())).post("/jobs/reserve", json!({})).await;
+            let answer = w.with_credential(&token(wrong.clone())).post("/jobs/reserve", json!({})).await;
             assert_eq!((answer.status, answer.header("www-authenticate")), (401, Some("Bearer")), "{kid} {wrong}");
         }
     }
@@ -197,22 +203,22 @@ async fn an_issuer_outside_is_known_by_its_public_keys() {
 }
 
 #[tokio::test]
-async fn nothing_secret_is_ever_said() {
+async fn logs_and_metrics_contain_no_secrets() {
     let mut plan = World::plan().with_keys(&[("web", "producer", "*")]).flag("--token-secret", SECRET);
-    plan = plan.flag("--log-format", "json").talkative();
+    plan = plan.flag("--log-format", "json").trace_logs();
     let w = plan.start().await;
     let token = signed(SECRET, json!({}));
-    w.bearing(&key("web")).post("/jobs", json!({ "payload": "a-payload" })).await.is(201);
-    let ann = w.bearing(&token);
+    w.with_credential(&key("web")).post("/jobs", json!({ "payload": "a-payload" })).await.is(201);
+    let ann = w.with_credential(&token);
     let held = ann.post("/jobs/reserve", json!({})).await.is(200)["jobs"][0]["reservation"].clone();
     let reservation = held.as_str().expect("a reservation").to_owned();
-    w.bearing("a-wrong-key").get("/queues").await.refused("unauthorized");
-    w.bearing(&format!("{token}x")).get("/queues").await.refused("unauthorized");
+    w.with_credential("a-wrong-key").get("/queues").await.refused("unauthorized");
+    w.with_credential(&format!("{token}x")).get("/queues").await.refused("unauthorized");
     w.without_credential().get("/queues?token=in-an-address").await.refused("unauthorized");
     ann.get("/workers/ann/reservations").await.is(200);
     ann.post("/jobs/complete", json!({ "reservation": reservation, "result": "a-result" })).await.is(200);
     let metrics = w.get("/metrics").await.text();
-    let said = w.service.said();
+    let said = w.service.output();
     assert!(said.contains("/jobs/reserve"), "the log is at its most talkative");
     let signature = token.rsplit('.').next().expect("a signature");
     let secret = reservation.rsplit('.').next().expect("a secret");
@@ -226,7 +232,7 @@ async fn nothing_secret_is_ever_said() {
 }
 
 #[tokio::test]
-async fn it_does_not_start_with_keys_that_it_cannot_read() {
+async fn start_is_refused_with_unreadable_credential_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("keys");
     for (flag, text, word) in [
@@ -249,7 +255,7 @@ async fn it_does_not_start_with_keys_that_it_cannot_read() {
 }
 
 #[tokio::test]
-async fn failed_credentials_are_counted_by_reason_and_told_apart_nowhere_else() {
+async fn auth_failures_show_their_reason_only_in_metrics() {
     let w = World::plan().with_keys(&[("web", "producer", "a-*")]).flag("--token-secret", SECRET).start().await;
     let now = jsonwebtoken::get_current_timestamp();
     let other = "another secret that is as long as ours is";
@@ -265,7 +271,7 @@ async fn failed_credentials_are_counted_by_reason_and_told_apart_nowhere_else() 
     ];
     let mut said = Vec::new();
     for (_, credential) in &refused {
-        said.push(w.bearing(credential).post("/jobs/reserve", json!({})).await.refused("unauthorized"));
+        said.push(w.with_credential(credential).post("/jobs/reserve", json!({})).await.refused("unauthorized"));
     }
     assert!(said.iter().all(|problem| problem["detail"] == said[0]["detail"]), "nobody is told why: {said:?}");
     w.without_credential().get("/queues").await.refused("unauthorized");
@@ -275,11 +281,11 @@ async fn failed_credentials_are_counted_by_reason_and_told_apart_nowhere_else() 
         .send()
         .await
         .refused("unauthorized");
-    w.bearing(&key("web")).get("/queues").await.refused("forbidden");
+    w.with_credential(&key("web")).get("/queues").await.refused("forbidden");
     let expected = refused.iter().map(|(reason, _)| *reason).chain(["missing", "forbidden"]);
     let times = |reason: &str| if reason == "malformed" { 2.0 } else { 1.0 };
     for reason in expected {
-        let counted = w.figure(&format!(r#"intray_auth_failures_total{{reason="{reason}"}}"#)).await;
+        let counted = w.metric(&format!(r#"intray_auth_failures_total{{reason="{reason}"}}"#)).await;
         assert!((counted - times(reason)).abs() < 0.5, "{reason}: {counted}");
     }
     w.check().await;

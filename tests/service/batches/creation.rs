@@ -3,53 +3,53 @@
 use serde_json::{Value, json};
 
 use crate::world::{
-    RETENTION_MS, World, assert_holds,
-    batch_verbs::{items, member},
+    RETENTION_MS, World, assert_contains,
+    batch_verbs::{items, member_id},
     id_of,
 };
 
 #[tokio::test]
-async fn ten_thousand_are_stored_at_once_and_worked_off_in_order() {
+async fn batch_of_ten_thousand_is_served_in_order() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "jobs": items(0..10_000) })).await;
-    assert_eq!(w.recounted(&id).await["counts"]["total"], 10_000);
-    let done = w.work_off().await;
-    assert!(done.into_iter().eq((0..10_000).map(|n| member(&id, n))));
-    let ended = w.recounted(&id).await;
-    assert_holds(&ended, json!({ "state": "completed", "counts": { "completed": 10_000 } }));
+    assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 10_000);
+    let done = w.complete_all().await;
+    assert!(done.into_iter().eq((0..10_000).map(|n| member_id(&id, n))));
+    let ended = w.recounted_batch(&id).await;
+    assert_contains(&ended, json!({ "state": "completed", "counts": { "completed": 10_000 } }));
     for limit in [1_000, 999] {
         let results = w.results(&id, limit).await;
         assert!(results.iter().enumerate().all(|(n, result)| result["result"] == n));
     }
-    w.pass(RETENTION_MS);
-    w.sweep_until("nothing is left", async || w.leftovers().await.is_empty()).await;
+    w.advance_clock(RETENTION_MS);
+    w.sweep_until("nothing is left", async || w.leftover_keys().await.is_empty()).await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn one_bad_job_of_ten_thousand_and_nothing_is_stored() {
+async fn batch_with_one_invalid_job_stores_nothing() {
     let w = World::start().await;
     for bad in [0, 4_999, 9_999] {
         let mut jobs = items(0..10_000);
         jobs[bad]["priority"] = json!(100);
-        w.post("/batches", json!({ "jobs": jobs })).await.blames(&[&format!("/jobs/{bad}/priority")]);
+        w.post("/batches", json!({ "jobs": jobs })).await.invalid_at(&[&format!("/jobs/{bad}/priority")]);
     }
     w.post("/batches", json!({ "jobs": items(0..10_001) })).await.refused("too-many-items");
-    assert_eq!(w.leftovers().await, Vec::<String>::new());
-    w.set(json!({ "max_jobs": 9_999 })).await;
+    assert_eq!(w.leftover_keys().await, Vec::<String>::new());
+    w.update_settings(json!({ "max_jobs": 9_999 })).await;
     let full = w.post("/batches", json!({ "jobs": items(0..10_000) })).await;
     assert_eq!((full.status, full.refused("queue-full")["status"].clone()), (429, json!(429)));
-    assert_eq!((w.records().await, w.leftovers().await), (0, Vec::<String>::new()));
-    assert_eq!(w.nothing(json!({})).await, "empty");
+    assert_eq!((w.record_count().await, w.leftover_keys().await), (0, Vec::<String>::new()));
+    assert_eq!(w.empty_reason(json!({})).await, "empty");
     w.create_batch(json!({ "jobs": items(0..9_999) })).await;
-    assert_eq!(w.put(json!({ "payload": 1 })).await.status, 429);
+    assert_eq!(w.send_enqueue(json!({ "payload": 1 })).await.status, 429);
     w.check().await;
 }
 
 #[tokio::test]
-async fn nobody_gets_a_job_of_a_batch_that_is_not_whole() {
+async fn batch_is_invisible_until_all_jobs_are_stored() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for concurrency in [json!(7), Value::Null] {
         let mut batch = json!({ "jobs": items(0..10_000) });
         if !concurrency.is_null() {
@@ -62,37 +62,37 @@ async fn nobody_gets_a_job_of_a_batch_that_is_not_whole() {
         // As long as it is not whole there is nothing; the first hand-out finds every job stored.
         let mut asked = 0;
         let held = loop {
-            let before = w.records().await;
+            let before = w.record_count().await;
             let held = other.reserve_all(json!({ "limit": 100 })).await;
             if !held.is_empty() {
-                assert_eq!(w.records().await, 10_000, "handed out before it was whole");
+                assert_eq!(w.record_count().await, 10_000, "handed out before it was whole");
                 break held;
             }
             asked += usize::from(before > 0);
             for path in ["/queues/default/jobs?state=waiting", "/queues/default/jobs?state=blocked"] {
                 let page = other.get(path).await;
                 if page.status == 200 && page.json()["jobs"].as_array().is_some_and(|jobs| !jobs.is_empty()) {
-                    assert_eq!(w.records().await, 10_000, "seen before it was whole");
+                    assert_eq!(w.record_count().await, 10_000, "seen before it was whole");
                 }
             }
         };
         let id = creation.await.expect("created");
         assert!(asked > 0, "somebody asked while it was being made");
-        assert_eq!(held[0].id, member(&id, 0));
+        assert_eq!(held[0].id, member_id(&id, 0));
         assert!(concurrency.is_null() || held.len() <= 7);
-        assert_eq!(w.recounted(&id).await["counts"]["total"], 10_000);
+        assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 10_000);
         w.check().await;
         w.cancel_batch(&id).await.is(200);
-        w.pass(300_000);
+        w.advance_clock(300_000);
         w.sweep_until("it is over", async || w.batch(&id).await["state"] == "cancelled").await;
-        w.pass(RETENTION_MS);
-        w.sweep_until("it is gone", async || w.records().await == 0).await;
+        w.advance_clock(RETENTION_MS);
+        w.sweep_until("it is gone", async || w.record_count().await == 0).await;
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_creation_that_fills_redis_is_refused_and_nothing_of_it_is_left() {
+async fn batch_creation_that_fills_redis_is_rolled_back() {
     let w = World::start().await;
     w.enqueue("before").await;
     let used = async || -> u64 {
@@ -109,8 +109,8 @@ async fn a_creation_that_fills_redis_is_refused_and_nothing_of_it_is_left() {
     let held = w.reserve_all(json!({ "limit": 100 })).await;
     assert_eq!(held.len(), 1, "only what was there before");
     assert_eq!(w.get("/batches?queue=default").await.is(200)["batches"], json!([]));
-    w.pass(61_000);
-    w.sweep_until("nothing of it is left", async || w.records().await == 1).await;
+    w.advance_clock(61_000);
+    w.sweep_until("nothing of it is left", async || w.record_count().await == 1).await;
     w.complete(&held[0]).await.is(200);
     let open = json!({ "sealed": false, "jobs": items(0..2) });
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
@@ -120,9 +120,9 @@ async fn a_creation_that_fills_redis_is_refused_and_nothing_of_it_is_left() {
     let id = w.create_batch(open).await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
     assert_eq!(w.append(&id, &items(2..4)).await.status, 507);
-    assert_eq!(w.recounted(&id).await["counts"]["total"], 2);
+    assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 2);
     assert_eq!(w.seal(&id).await.is(200)["state"], "sealed", "what empties a queue goes on");
-    assert_eq!(w.work_off().await.len(), 2);
+    assert_eq!(w.complete_all().await.len(), 2);
     assert_eq!(w.batch(&id).await["state"], "completed");
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
     w.check().await;

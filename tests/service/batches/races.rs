@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Client, Held, World, assert_holds,
-    batch_verbs::{items, member},
+    Client, ReservedJob, World, assert_contains,
+    batch_verbs::{items, member_id},
     keyspace::Event,
 };
 
@@ -47,12 +47,12 @@ fn most_out_at_once(events: &[Event], batch: &str) -> usize {
 /// Takes jobs and does them, until it is killed with one in its hands, or there is nothing left.
 async fn work(client: Client, over: Arc<AtomicBool>, mut chance: Chance) {
     while !over.load(Ordering::Relaxed) {
-        let answer = client.ask(json!({})).await.is(200);
+        let answer = client.send_reserve(json!({})).await.is(200);
         let Some(job) = answer["jobs"].get(0) else {
             tokio::time::sleep(Duration::from_millis(2)).await;
             continue;
         };
-        let held = Held::new(job);
+        let held = ReservedJob::new(job);
         tokio::time::sleep(Duration::from_millis(chance.below(4))).await;
         let result = json!({ "reservation": held.reservation, "result": job["payload"] });
         match chance.below(6) {
@@ -66,9 +66,9 @@ async fn work(client: Client, over: Arc<AtomicBool>, mut chance: Chance) {
 }
 
 #[tokio::test]
-async fn of_fifty_jobs_five_are_out_at_once_whatever_becomes_of_twenty_workers() {
+async fn batch_concurrency_holds_when_workers_crash() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let id = w.create_batch(json!({ "concurrency": 5, "jobs": items(0..50) })).await;
     let over = Arc::new(AtomicBool::new(false));
     let mut crowd = JoinSet::new();
@@ -82,15 +82,18 @@ async fn of_fifty_jobs_five_are_out_at_once_whatever_becomes_of_twenty_workers()
         tokio::time::sleep(Duration::from_millis(5)).await;
         lives += 1;
         if lives % 4 == 0 {
-            w.pass(300_000);
+            w.advance_clock(300_000);
             other.sweep().await;
         }
         assert!(lives < 2_000, "it does not end: {}", w.batch(&id).await);
     }
     over.store(true, Ordering::Relaxed);
     crowd.join_all().await;
-    assert_holds(&w.recounted(&id).await, json!({ "state": "completed", "counts": { "completed": 50, "total": 50 } }));
-    assert_eq!(w.times("batch-completed").await, 1);
+    assert_contains(
+        &w.recounted_batch(&id).await,
+        json!({ "state": "completed", "counts": { "completed": 50, "total": 50 } }),
+    );
+    assert_eq!(w.event_count("batch-completed").await, 1);
     let results: Vec<_> = w.results(&id, 7).await.iter().map(|result| result["result"].clone()).collect();
     assert_eq!(results, (0..50).map(Value::from).collect::<Vec<_>>());
     let events = w.events().await;
@@ -100,7 +103,7 @@ async fn of_fifty_jobs_five_are_out_at_once_whatever_becomes_of_twenty_workers()
 }
 
 #[tokio::test]
-async fn a_thousand_kills_cost_no_place() {
+async fn crashed_workers_return_their_batch_slots() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "concurrency": 5, "jobs": items(0..150) })).await;
     let (mut killed, mut left, mut chance) = (0, 150, Chance(7));
@@ -112,7 +115,7 @@ async fn a_thousand_kills_cost_no_place() {
                 0 => drop(w.fail(held).await.is(200)),
                 1 => drop(w.abandon(held).await.is(200)),
                 2 => assert_eq!(w.release(&held.id).await, 1),
-                3 => drop(w.abandon_for(held, 1_000).await.is(200)),
+                3 => drop(w.abandon_with_delay(held, 1_000).await.is(200)),
                 _ if killed > 1_000 => {
                     w.complete(held).await.is(200);
                     left -= 1;
@@ -125,22 +128,22 @@ async fn a_thousand_kills_cost_no_place() {
             }
         }
         assert!(left > 5 || killed > 1_000, "the story needs more jobs: {killed}");
-        w.pass(300_000);
+        w.advance_clock(300_000);
         if chance.below(2) == 0 {
             w.sweep().await;
         }
     }
     assert!(killed > 1_000);
-    assert_eq!(w.recounted(&id).await["state"], "completed");
-    assert_eq!(w.times("batch-completed").await, 1);
+    assert_eq!(w.recounted_batch(&id).await["state"], "completed");
+    assert_eq!(w.event_count("batch-completed").await, 1);
     assert_eq!(most_out_at_once(&w.events().await, &id), 5);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_batch_ends_once_whoever_are_the_last() {
+async fn concurrent_last_completions_end_a_batch_once() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for round in 0..40_usize {
         let id = w.create_batch(json!({ "concurrency": 4, "jobs": items(0..4) })).await;
         let held = w.reserve_all(json!({ "limit": 4 })).await;
@@ -156,26 +159,26 @@ async fn a_batch_ends_once_whoever_are_the_last() {
             });
         }
         race.join_all().await;
-        let batch = w.recounted(&id).await;
+        let batch = w.recounted_batch(&id).await;
         let ended = batch["state"].as_str().expect("a state");
         assert!(ended == "completed" || (ended == "cancelled" && round % 2 == 1), "{batch}");
         assert_eq!(batch["counts"]["completed"], 4);
-        assert_eq!(w.times("batch-completed").await, round + 1);
+        assert_eq!(w.event_count("batch-completed").await, round + 1);
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn several_batches_share_the_line_by_priority_and_each_keeps_to_its_limit() {
+async fn batches_share_a_queue_by_priority_and_own_limits() {
     let w = World::start().await;
     let mut ids = Vec::new();
     for (concurrency, priority) in [(3, 50), (2, 10), (4, 50)] {
         let batch = json!({ "concurrency": concurrency, "priority": priority, "jobs": items(0..30) });
         ids.push(w.create_batch(batch).await);
     }
-    let single = w.enqueue_as(json!({ "payload": "single", "priority": 80 })).await;
+    let single = w.enqueue_with(json!({ "payload": "single", "priority": 80 })).await;
     let held = w.reserve_all(json!({ "limit": 100 })).await;
-    let of = |batch: usize, count: usize| (0..count).map(|n| member(&ids[batch], n)).collect::<Vec<_>>();
+    let of = |batch: usize, count: usize| (0..count).map(|n| member_id(&ids[batch], n)).collect::<Vec<_>>();
     let expected = [of(1, 2), of(0, 3), of(2, 4), vec![single]].concat();
     assert_eq!(held.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), expected, "the urgent one first");
     for (state, count) in [("reserved", 2), ("blocked", 28), ("waiting", 0)] {
@@ -187,9 +190,9 @@ async fn several_batches_share_the_line_by_priority_and_each_keeps_to_its_limit(
     for held in &held {
         w.complete(held).await.is(200);
     }
-    assert_eq!(w.work_off().await.len(), 81);
+    assert_eq!(w.complete_all().await.len(), 81);
     for (id, most) in ids.iter().zip([3, 2, 4]) {
-        assert_eq!(w.recounted(id).await["state"], "completed");
+        assert_eq!(w.recounted_batch(id).await["state"], "completed");
         assert_eq!(most_out_at_once(&w.events().await, id), most);
     }
     let listed = w.pages("/batches?queue=default", "batches", 2).await;
@@ -198,6 +201,6 @@ async fn several_batches_share_the_line_by_priority_and_each_keeps_to_its_limit(
     ids.sort();
     assert_eq!(listed, ids);
     w.get("/batches?queue=nowhere").await.refused("unknown-queue");
-    w.get("/batches?queue=default&limit=0").await.blames_by("parameter", &["limit"]);
+    w.get("/batches?queue=default&limit=0").await.invalid_by("parameter", &["limit"]);
     w.check().await;
 }

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    Answer, Client, Held, World, assert_holds, assert_told,
-    batch_verbs::{items, member, no_lock_twice},
+    Answer, Client, ReservedJob, World, assert_contains, assert_events,
+    batch_verbs::{assert_locks_unique, items, member_id},
     id_of,
 };
 
 #[tokio::test]
-async fn a_batch_that_breaks_a_rule_anywhere_is_refused_and_nothing_is_stored() {
+async fn invalid_batch_requests_are_refused_and_store_nothing() {
     let w = World::start().await;
     let cases: Vec<(Value, &[&str])> = vec![
         (json!({}), &["/jobs"]),
@@ -43,43 +43,44 @@ async fn a_batch_that_breaks_a_rule_anywhere_is_refused_and_nothing_is_stored() 
     for (batch, pointers) in cases {
         let answer = w.post("/batches", batch.clone()).await;
         assert_eq!(answer.status, 422, "{batch}: {}", answer.text());
-        answer.blames(pointers);
+        answer.invalid_at(pointers);
     }
     let bad_locks =
         w.post("/batches", json!({ "jobs": [{ "payload": 1 }, { "payload": 1, "locks": ["a", "a"] }] })).await;
     let problem = bad_locks.refused("invalid-request");
     assert!(problem["errors"][0]["pointer"].as_str().is_some_and(|at| at.starts_with("/jobs/1/locks")), "{problem}");
     w.post_text("/batches", r#"{"jobs":["#).await.refused("not-json");
-    assert_eq!(w.leftovers().await, Vec::<String>::new());
+    assert_eq!(w.leftover_keys().await, Vec::<String>::new());
 
     let id = w.create_batch(json!({ "sealed": false })).await;
     let append = async |body: Value| w.post(&format!("/batches/{id}/jobs"), body).await;
-    append(json!({})).await.blames(&["/jobs"]);
-    append(json!({ "jobs": [] })).await.blames(&["/jobs"]);
-    append(json!({ "jobs": items(0..1), "offset": -1 })).await.blames(&["/offset"]);
+    append(json!({})).await.invalid_at(&["/jobs"]);
+    append(json!({ "jobs": [] })).await.invalid_at(&["/jobs"]);
+    append(json!({ "jobs": items(0..1), "offset": -1 })).await.invalid_at(&["/offset"]);
     append(json!({ "jobs": [{ "payload": 1 }, { "payload": 1, "priority": 100 }] }))
         .await
-        .blames(&["/jobs/1/priority"]);
+        .invalid_at(&["/jobs/1/priority"]);
     append(json!({ "jobs": items(0..201) })).await.refused("too-many-items");
-    assert_eq!(w.recounted(&id).await["counts"]["total"], 0);
-    w.post(&format!("/batches/{id}/seal"), json!({ "now": true })).await.blames(&["/now"]);
-    for unknown in ["default-7ZZZZZZZZZZZZZZZZZZZZZ0000", "nowhere-7ZZZZZZZZZZZZZZZZZZZZZ0000", "x", &member(&id, 0)] {
+    assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 0);
+    w.post(&format!("/batches/{id}/seal"), json!({ "now": true })).await.invalid_at(&["/now"]);
+    for unknown in ["default-7ZZZZZZZZZZZZZZZZZZZZZ0000", "nowhere-7ZZZZZZZZZZZZZZZZZZZZZ0000", "x", &member_id(&id, 0)]
+    {
         w.get(&format!("/batches/{unknown}")).await.refused("unknown-batch");
         w.get(&format!("/batches/{unknown}/results")).await.refused("unknown-batch");
         w.cancel_batch(unknown).await.refused("unknown-batch");
         w.seal(unknown).await.refused("unknown-batch");
         w.append(unknown, &items(0..1)).await.refused("unknown-batch");
     }
-    w.get(&format!("/batches/{id}/results?limit=1001")).await.blames_by("parameter", &["limit"]);
-    w.get(&format!("/batches/{id}?wait_ms=30001")).await.blames_by("parameter", &["wait_ms"]);
+    w.get(&format!("/batches/{id}/results?limit=1001")).await.invalid_by("parameter", &["limit"]);
+    w.get(&format!("/batches/{id}?wait_ms=30001")).await.invalid_by("parameter", &["wait_ms"]);
     assert_eq!(w.get(&format!("/batches/{id}?wait_ms=0")).await.is(200)["state"], "open");
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_jobs_of_a_batch_may_have_priorities_delays_and_locks() {
+async fn batch_jobs_follow_priority_delay_and_locks() {
     let w = World::start().await;
-    w.enqueue_as(json!({ "payload": "outside", "priority": 0, "locks": ["site"] })).await;
+    w.enqueue_with(json!({ "payload": "outside", "priority": 0, "locks": ["site"] })).await;
     let outside = w.reserve().await;
     let jobs = json!([
         { "payload": 0, "priority": 70 }, { "payload": 1 }, { "payload": 2, "priority": 10, "locks": ["site"] },
@@ -87,50 +88,50 @@ async fn the_jobs_of_a_batch_may_have_priorities_delays_and_locks() {
         { "payload": 5, "lease_ms": 60_000, "max_attempts": 1, "backoff": { "type": "fixed", "delay_ms": 1_000 } },
     ]);
     let id = w.create_batch(json!({ "concurrency": 3, "priority": 40, "jobs": jobs })).await;
-    let of = |n: usize| member(&id, n);
-    assert_holds(&w.job(&of(5)).await, json!({ "priority": 40, "lease_ms": 60_000, "max_attempts": 1 }));
-    assert_eq!(w.recounted(&id).await["counts"]["delayed"], 1);
+    let of = |n: usize| member_id(&id, n);
+    assert_contains(&w.job(&of(5)).await, json!({ "priority": 40, "lease_ms": 60_000, "max_attempts": 1 }));
+    assert_eq!(w.recounted_batch(&id).await["counts"]["delayed"], 1);
     let held = w.reserve_all(json!({ "limit": 100 })).await;
     assert_eq!(held.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), [of(1), of(5), of(0)], "by priority");
     assert_eq!(held[1].number("expires_in_ms"), 60_000);
-    assert_holds(&w.recounted(&id).await["counts"], json!({ "blocked": 2, "delayed": 1, "reserved": 3 }));
+    assert_contains(&w.recounted_batch(&id).await["counts"], json!({ "blocked": 2, "delayed": 1, "reserved": 3 }));
     w.complete(&outside).await.is(200);
-    assert_eq!(w.nothing(json!({})).await, "blocked", "the lock is free, and the batch has three out");
+    assert_eq!(w.empty_reason(json!({})).await, "blocked", "the lock is free, and the batch has three out");
     w.complete(&held[0]).await.is(200);
     let locked = w.reserve().await;
-    assert_eq!((&locked.id, &locked.said["locks"]), (&of(2), &json!(["site"])));
+    assert_eq!((&locked.id, &locked.body["locks"]), (&of(2), &json!(["site"])));
     w.complete(&held[1]).await.is(200);
-    assert_eq!(w.nothing(json!({})).await, "blocked", "the batch has room, and the lock is busy");
-    w.pass(10_000);
+    assert_eq!(w.empty_reason(json!({})).await, "blocked", "the batch has room, and the lock is busy");
+    w.advance_clock(10_000);
     let due = w.reserve().await;
     assert_eq!(due.id, of(3));
-    no_lock_twice(&[locked.clone(), due.clone(), held[2].clone()]);
-    w.recounted(&id).await;
+    assert_locks_unique(&[locked.clone(), due.clone(), held[2].clone()]);
+    w.recounted_batch(&id).await;
     w.check().await;
     w.complete(&locked).await.is(200);
     assert_eq!(w.reserve().await.id, of(4));
     w.complete(&due).await.is(200);
     w.complete(&held[2]).await.is(200);
     assert_eq!(w.release(&of(4)).await, 1);
-    assert_told(&w.story_of(&of(3)).await, &["enqueued", "due", "reserved", "completed"]);
-    assert_eq!(w.work_off().await, [of(4)]);
-    assert_eq!(w.recounted(&id).await["state"], "completed");
+    assert_events(&w.events_of(&of(3)).await, &["enqueued", "due", "reserved", "completed"]);
+    assert_eq!(w.complete_all().await, [of(4)]);
+    assert_eq!(w.recounted_batch(&id).await["state"], "completed");
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_jobs_of_a_batch_are_nobodys_twins() {
+async fn batch_jobs_are_never_deduplicated() {
     let w = World::start().await;
     let before = w.enqueue("same").await;
     let same = vec![json!({ "payload": "same" }); 3];
     let ids = [w.create_batch(json!({ "jobs": same })).await, w.create_batch(json!({ "jobs": same })).await];
     w.create_batch(json!({ "sealed": false, "jobs": same })).await;
     assert_eq!(w.queue().await["counts"]["waiting"], 10);
-    assert_eq!(id_of(&w.put(json!({ "payload": "same" })).await.is(200)), before);
+    assert_eq!(id_of(&w.send_enqueue(json!({ "payload": "same" })).await.is(200)), before);
     w.cancel(&before).await.is(200);
     let after = w.enqueue("same").await;
     assert_ne!(after, before, "no job of a batch is its twin");
-    assert!(!w.has_key(&member(&ids[0], 0)).await);
+    assert!(!w.has_dedupe_key(&member_id(&ids[0], 0)).await);
     w.check().await;
 }
 
@@ -139,7 +140,7 @@ async fn keyed(client: &Client, key: &str, batch: &Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_batch_created_twice_under_one_key_is_one_as_long_as_it_is_remembered() {
+async fn batch_idempotency_key_lasts_as_long_as_the_batch() {
     let w = World::start().await;
     let batch = json!({ "concurrency": 2, "jobs": items(0..300) });
     let first = keyed(&w, "k", &batch).await;
@@ -156,24 +157,24 @@ async fn a_batch_created_twice_under_one_key_is_one_as_long_as_it_is_remembered(
     assert_ne!(id_of(&keyed(&w, "another", &json!({ "jobs": [] })).await.is(201)), id);
     let job = w.request("POST", "/jobs").header("idempotency-key", "k").json(r#"{"payload":"a job"}"#);
     job.send().await.is(201);
-    assert_eq!(w.recounted(&id).await["counts"]["total"], 300);
-    assert_eq!(w.work_off().await.len(), 301);
-    assert_holds(&keyed(&w, "k", &batch).await.is(201), json!({ "id": id, "state": "completed" }));
-    assert_eq!(w.nothing(json!({})).await, "empty");
-    assert_eq!(w.times("batch-completed").await, 2);
-    w.set(json!({ "retention_ms": 3_600_000 })).await;
-    w.pass(3_600_000);
+    assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 300);
+    assert_eq!(w.complete_all().await.len(), 301);
+    assert_contains(&keyed(&w, "k", &batch).await.is(201), json!({ "id": id, "state": "completed" }));
+    assert_eq!(w.empty_reason(json!({})).await, "empty");
+    assert_eq!(w.event_count("batch-completed").await, 2);
+    w.update_settings(json!({ "retention_ms": 3_600_000 })).await;
+    w.advance_clock(3_600_000);
     w.sweep_until("it is forgotten", async || w.get(&format!("/batches/{id}")).await.status == 404).await;
-    w.sweep_until("all of it is forgotten", async || w.leftovers().await.is_empty()).await;
+    w.sweep_until("all of it is forgotten", async || w.leftover_keys().await.is_empty()).await;
     let new = keyed(&w, "k", &batch).await.is(201);
-    assert_holds(&new, json!({ "state": "sealed", "counts": { "total": 300 } }));
+    assert_contains(&new, json!({ "state": "sealed", "counts": { "total": 300 } }));
     w.check().await;
 }
 
 #[tokio::test]
-async fn many_who_create_the_same_batch_at_once_make_one() {
+async fn concurrent_creations_with_one_key_make_one_batch() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let batch = json!({ "concurrency": 5, "jobs": items(0..900) });
     let mut crowd = JoinSet::new();
     for n in 0..8 {
@@ -183,9 +184,9 @@ async fn many_who_create_the_same_batch_at_once_make_one() {
     let mut ids = crowd.join_all().await;
     ids.dedup();
     assert_eq!(ids.len(), 1, "{ids:?}");
-    assert_eq!(w.recounted(&ids[0]).await["counts"]["total"], 900);
-    assert_eq!(w.records().await, 900);
-    let held: Vec<Held> = w.reserve_all(json!({ "limit": 100 })).await;
+    assert_eq!(w.recounted_batch(&ids[0]).await["counts"]["total"], 900);
+    assert_eq!(w.record_count().await, 900);
+    let held: Vec<ReservedJob> = w.reserve_all(json!({ "limit": 100 })).await;
     assert_eq!(held.len(), 5);
     w.check().await;
 }
@@ -196,9 +197,9 @@ fn trace(n: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_call_that_is_sent_again_with_another_trace_is_the_same_call() {
+async fn repeated_call_with_another_traceparent_has_one_effect() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let batch = json!({ "sealed": false, "jobs": items(0..900) }).to_string();
     let mut crowd = JoinSet::new();
     for n in 0..8 {
@@ -217,7 +218,7 @@ async fn a_call_that_is_sent_again_with_another_trace_is_the_same_call() {
         let said = w.request("POST", &path).header("traceparent", &trace(n)).json(jobs).send().await.is(200);
         assert_eq!(said["counts"]["total"], 1_000, "try {n}");
     }
-    assert_eq!(w.job(&member(&ids[0], 950)).await["traceparent"], trace(0), "the first that came is kept");
-    assert_eq!(w.recounted(&ids[0]).await["counts"]["total"], 1_000);
+    assert_eq!(w.job(&member_id(&ids[0], 950)).await["traceparent"], trace(0), "the first that came is kept");
+    assert_eq!(w.recounted_batch(&ids[0]).await["counts"]["total"], 1_000);
     w.check().await;
 }

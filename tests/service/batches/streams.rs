@@ -6,54 +6,57 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use crate::world::{
-    World, assert_holds,
-    batch_verbs::{items, member},
+    World, assert_contains,
+    batch_verbs::{items, member_id},
 };
 
 const DAY: u64 = 86_400_000;
 
 #[tokio::test]
-async fn a_batch_is_filled_while_it_is_worked_on_and_ends_when_it_is_sealed() {
+async fn open_batch_completes_only_after_seal() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "sealed": false, "concurrency": 2, "jobs": items(0..3) })).await;
-    assert_holds(&w.recounted(&id).await, json!({ "state": "open", "sealed_at": null, "counts": { "total": 3 } }));
+    assert_contains(
+        &w.recounted_batch(&id).await,
+        json!({ "state": "open", "sealed_at": null, "counts": { "total": 3 } }),
+    );
     let held = w.reserve_all(json!({ "limit": 100 })).await;
     assert_eq!(held.len(), 2);
     let batch = w.append(&id, &items(3..6)).await.is(200);
-    assert_holds(&batch, json!({ "id": id, "state": "open", "counts": { "reserved": 2, "total": 6 } }));
-    assert_eq!(w.recounted(&id).await, batch);
-    assert_eq!(w.nothing(json!({})).await, "blocked", "what is appended keeps to the limit");
+    assert_contains(&batch, json!({ "id": id, "state": "open", "counts": { "reserved": 2, "total": 6 } }));
+    assert_eq!(w.recounted_batch(&id).await, batch);
+    assert_eq!(w.empty_reason(json!({})).await, "blocked", "what is appended keeps to the limit");
     for held in &held {
-        w.complete_with(held, held.said["payload"].clone()).await.is(200);
+        w.complete_with(held, held.body["payload"].clone()).await.is(200);
     }
-    assert_eq!(w.work_off().await, (2..6).map(|n| member(&id, n)).collect::<Vec<_>>());
-    assert_holds(&w.recounted(&id).await, json!({ "state": "open", "counts": { "completed": 6 } }));
-    assert_eq!(w.times("batch-completed").await, 0, "all is done, but it is open");
+    assert_eq!(w.complete_all().await, (2..6).map(|n| member_id(&id, n)).collect::<Vec<_>>());
+    assert_contains(&w.recounted_batch(&id).await, json!({ "state": "open", "counts": { "completed": 6 } }));
+    assert_eq!(w.event_count("batch-completed").await, 0, "all is done, but it is open");
     w.append(&id, &items(6..7)).await.is(200);
     let last = w.reserve().await;
-    assert_eq!(last.id, member(&id, 6));
+    assert_eq!(last.id, member_id(&id, 6));
     let sealed = w.seal(&id).await.is(200);
-    assert_holds(&sealed, json!({ "state": "sealed", "counts": { "reserved": 1, "total": 7 } }));
+    assert_contains(&sealed, json!({ "state": "sealed", "counts": { "reserved": 1, "total": 7 } }));
     assert!(sealed["sealed_at"].is_string());
     assert_eq!(w.seal(&id).await.is(200), sealed, "again, the same");
     let refusal = w.append(&id, &items(7..8)).await;
     assert_eq!(refusal.status, 409);
     assert_eq!(refusal.refused("wrong-state")["batch_state"], "sealed");
     w.complete_with(&last, 6).await.is(200);
-    assert_eq!(w.recounted(&id).await["state"], "completed");
-    assert_eq!(w.times("batch-completed").await, 1);
+    assert_eq!(w.recounted_batch(&id).await["state"], "completed");
+    assert_eq!(w.event_count("batch-completed").await, 1);
     assert_eq!(w.seal(&id).await.is(200)["state"], "completed");
     let results: Vec<_> = w.results(&id, 3).await.iter().map(|result| result["result"].clone()).collect();
     assert_eq!(results, (0..7).map(Value::from).collect::<Vec<_>>());
-    assert_eq!(w.times("batch-completed").await, 1);
+    assert_eq!(w.event_count("batch-completed").await, 1);
     w.check().await;
 }
 
 #[tokio::test]
-async fn an_append_that_says_where_it_begins_may_be_sent_twice() {
+async fn append_with_offset_is_idempotent() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "sealed": false, "jobs": items(0..2) })).await;
-    let total = async || w.recounted(&id).await["counts"]["total"].as_u64().expect("a total");
+    let total = async || w.recounted_batch(&id).await["counts"]["total"].as_u64().expect("a total");
     w.append_at(&id, 2, &items(2..5)).await.is(200);
     w.append_at(&id, 2, &items(2..5)).await.is(200);
     assert_eq!(total().await, 5, "it is there once");
@@ -78,15 +81,15 @@ async fn an_append_that_says_where_it_begins_may_be_sent_twice() {
     assert_eq!((&repeated["state"], &repeated["counts"]["total"]), (&json!("sealed"), &json!(held + 2)), "nor now");
     assert_eq!(w.append_at(&id, 0, &items(0..1)).await.status, 409, "what its creation put there is no append");
     assert_eq!(w.append(&id, &items(2..5)).await.refused("wrong-state")["batch_state"], "sealed");
-    let done = w.work_off().await.len();
+    let done = w.complete_all().await.len();
     assert_eq!(w.batch(&id).await["counts"]["completed"], done);
     w.check().await;
 }
 
 #[tokio::test]
-async fn those_who_append_at_once_lose_nothing() {
+async fn concurrent_appends_lose_no_job() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let id = w.create_batch(json!({ "sealed": false, "concurrency": 50 })).await;
     let mut crowd = JoinSet::new();
     for n in 0..8_usize {
@@ -99,9 +102,9 @@ async fn those_who_append_at_once_lose_nothing() {
         });
     }
     crowd.join_all().await;
-    assert_eq!(w.recounted(&id).await["counts"]["total"], 560);
+    assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 560);
     w.seal(&id).await.is(200);
-    assert_eq!(w.work_off().await.len(), 560);
+    assert_eq!(w.complete_all().await.len(), 560);
     let results: Vec<_> = w.results(&id, 1_000).await.iter().map(|result| result["result"].clone()).collect();
     for call in results.chunks(7) {
         let first = call[0].as_u64().expect("a number");
@@ -109,14 +112,14 @@ async fn those_who_append_at_once_lose_nothing() {
     }
     let all: BTreeSet<_> = results.iter().map(|value| value.as_u64().expect("a number")).collect();
     assert!(all.into_iter().eq(0..560), "everything once");
-    assert_eq!((w.times("batch-completed").await, w.batch(&id).await["state"].clone()), (1, json!("completed")));
+    assert_eq!((w.event_count("batch-completed").await, w.batch(&id).await["state"].clone()), (1, json!("completed")));
     w.check().await;
 }
 
 #[tokio::test]
-async fn of_an_append_and_a_seal_at_once_the_append_is_in_or_refused() {
+async fn append_racing_a_seal_is_stored_or_refused() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let (mut refused, mut ended) = (0, 0);
     for round in 0..25 {
         let id = w.create_batch(json!({ "sealed": false, "jobs": items(0..1) })).await;
@@ -139,37 +142,37 @@ async fn of_an_append_and_a_seal_at_once_the_append_is_in_or_refused() {
         }
         let appended: u64 = race.join_all().await.into_iter().sum();
         refused += u64::from(appended < 15);
-        let batch = w.recounted(&id).await;
-        assert_holds(&batch, json!({ "state": "sealed", "counts": { "total": 1 + appended } }));
-        assert_eq!(w.work_off().await.len() as u64, 1 + appended);
+        let batch = w.recounted_batch(&id).await;
+        assert_contains(&batch, json!({ "state": "sealed", "counts": { "total": 1 + appended } }));
+        assert_eq!(w.complete_all().await.len() as u64, 1 + appended);
         assert_eq!(w.batch(&id).await["state"], "completed");
         ended += 1;
-        assert_eq!(w.times("batch-completed").await, ended);
+        assert_eq!(w.event_count("batch-completed").await, ended);
     }
     assert!(refused > 0, "some were too late");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_large_append_may_be_sent_twice_as_a_small_one_may() {
+async fn large_append_with_offset_is_idempotent() {
     let w = World::start().await;
     let id = w.create_batch(json!({ "sealed": false, "concurrency": 3 })).await;
     for call in 0..3 {
         let batch = w.append_at(&id, call * 200, &items(call * 200..call * 200 + 200)).await.is(200);
         assert_eq!(batch["counts"]["total"], (call + 1) * 200);
-        assert_eq!(w.recounted(&id).await, batch);
+        assert_eq!(w.recounted_batch(&id).await, batch);
     }
     let again = w.append_at(&id, 200, &items(200..400)).await.is(200);
     assert_eq!(again["counts"]["total"], 600);
     let held = w.reserve_all(json!({ "limit": 100 })).await;
-    assert!(held.iter().map(|held| held.id.clone()).eq((0..3).map(|n| member(&id, n))));
+    assert!(held.iter().map(|held| held.id.clone()).eq((0..3).map(|n| member_id(&id, n))));
     w.check().await;
 }
 
 #[tokio::test]
-async fn an_append_for_which_there_is_no_room_puts_nothing_there() {
+async fn append_over_max_jobs_stores_nothing() {
     let w = World::start().await;
-    w.set(json!({ "max_jobs": 250 })).await;
+    w.update_settings(json!({ "max_jobs": 250 })).await;
     let id = w.create_batch(json!({ "sealed": false, "jobs": items(0..100) })).await;
     for offset in [None, Some(100)] {
         let refusal = match offset {
@@ -177,16 +180,16 @@ async fn an_append_for_which_there_is_no_room_puts_nothing_there() {
             Some(offset) => w.append_at(&id, offset, &items(100..251)).await,
         };
         assert_eq!((refusal.status, refusal.refused("queue-full")["status"].clone()), (429, json!(429)));
-        assert_eq!(w.recounted(&id).await["counts"]["total"], 100, "{offset:?}: nothing of it");
+        assert_eq!(w.recounted_batch(&id).await["counts"]["total"], 100, "{offset:?}: nothing of it");
     }
     assert_eq!(w.append_at(&id, 100, &items(100..250)).await.is(200)["counts"]["total"], 250);
     w.check().await;
 }
 
 #[tokio::test]
-async fn large_appends_at_once_are_each_there_once_or_not_at_all() {
+async fn concurrent_large_appends_are_atomic() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for round in 0..4_usize {
         let id = w.create_batch(json!({ "sealed": false })).await;
         let mut crowd = JoinSet::new();
@@ -205,7 +208,7 @@ async fn large_appends_at_once_are_each_there_once_or_not_at_all() {
         }
         let appended: BTreeSet<_> = crowd.join_all().await.into_iter().flatten().collect();
         w.seal(&id).await.is(200);
-        assert_eq!(w.work_off().await.len(), appended.len() * 190, "round {round}: {appended:?}");
+        assert_eq!(w.complete_all().await.len(), appended.len() * 190, "round {round}: {appended:?}");
         let results = w.results(&id, 1_000).await;
         for call in results.chunks(190) {
             let first = call[0]["result"].as_u64().expect("a number");
@@ -217,29 +220,29 @@ async fn large_appends_at_once_are_each_there_once_or_not_at_all() {
 }
 
 #[tokio::test]
-async fn a_batch_that_nobody_appends_to_for_a_day_is_sealed() {
+async fn open_batch_is_sealed_a_day_after_the_last_append() {
     let w = World::start().await;
-    w.set(json!({ "retention_ms": 30 * DAY })).await;
+    w.update_settings(json!({ "retention_ms": 30 * DAY })).await;
     let (empty, filled) = (
         w.create_batch(json!({ "sealed": false })).await,
         w.create_batch(json!({ "sealed": false, "jobs": items(0..1) })).await,
     );
-    w.pass(DAY - 60_000);
+    w.advance_clock(DAY - 60_000);
     w.append(&filled, &items(1..2)).await.is(200);
     w.sweep().await;
     assert_eq!(
         (w.batch(&empty).await["state"].clone(), w.batch(&filled).await["state"].clone()),
         (json!("open"), json!("open"))
     );
-    w.pass(60_000);
+    w.advance_clock(60_000);
     w.sweep_until("the empty one is over", async || w.batch(&empty).await["state"] == "completed").await;
     assert_eq!(w.batch(&filled).await["state"], "open", "its day began with the last append");
     w.check().await;
-    w.pass(DAY - 60_000);
+    w.advance_clock(DAY - 60_000);
     w.sweep_until("the other is sealed", async || w.batch(&filled).await["state"] == "sealed").await;
     w.append(&filled, &items(2..3)).await.refused("wrong-state");
-    assert_eq!(w.times("batch-completed").await, 1);
-    assert_eq!(w.work_off().await.len(), 2);
-    assert_eq!(w.recounted(&filled).await["state"], "completed");
+    assert_eq!(w.event_count("batch-completed").await, 1);
+    assert_eq!(w.complete_all().await.len(), 2);
+    assert_eq!(w.recounted_batch(&filled).await["state"], "completed");
     w.check().await;
 }

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::world::{RETENTION_MS, World, assert_holds, batch_verbs::items, number};
+use crate::world::{RETENTION_MS, World, assert_contains, batch_verbs::items, number};
 
 #[tokio::test]
-async fn whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off() {
+async fn append_does_not_delay_opening_of_an_interrupted_batch() {
     let w = World::start().await;
     let (_service, halting) = w.as_user("~* &* +@all").await;
     // From now on it fails after the first step of an opening, and leaves the batch as a kill would.
@@ -20,27 +20,27 @@ async fn whoever_appends_to_a_batch_that_opens_does_not_put_its_opening_off() {
 }
 
 #[tokio::test]
-async fn a_new_retention_reaches_batches_that_have_ended_before() {
+async fn changed_retention_applies_to_ended_batches() {
     let w = World::start().await;
     let early = w.create_batch(json!({ "jobs": items(0..3) })).await;
-    w.work_off().await;
-    w.pass(5_000);
+    w.complete_all().await;
+    w.advance_clock(5_000);
     let late = w.create_batch(json!({ "jobs": items(0..3) })).await;
-    w.work_off().await;
+    w.complete_all().await;
     w.create_batch(json!({ "jobs": items(0..3), "sealed": false })).await;
-    w.set(json!({ "retention_ms": 10_000 })).await;
-    w.pass(5_000);
+    w.update_settings(json!({ "retention_ms": 10_000 })).await;
+    w.advance_clock(5_000);
     assert_eq!(w.sweep().await["forgotten"], 3);
     w.get(&format!("/batches/{early}")).await.refused("unknown-batch");
-    assert_holds(&w.batch(&late).await, json!({ "state": "completed" }));
-    w.set(json!({ "retention_ms": 3_600_000 })).await;
-    w.pass(1_000_000);
+    assert_contains(&w.batch(&late).await, json!({ "state": "completed" }));
+    w.update_settings(json!({ "retention_ms": 3_600_000 })).await;
+    w.advance_clock(1_000_000);
     w.sweep().await;
-    assert_holds(&w.batch(&late).await, json!({ "state": "completed" }));
-    w.set(json!({ "retention_ms": null })).await;
-    w.pass(RETENTION_MS - 1_000_000 + 100_000);
+    assert_contains(&w.batch(&late).await, json!({ "state": "completed" }));
+    w.update_settings(json!({ "retention_ms": null })).await;
+    w.advance_clock(RETENTION_MS - 1_000_000 + 100_000);
     w.sweep().await;
     w.get(&format!("/batches/{late}")).await.refused("unknown-batch");
-    assert_eq!(w.records().await, 3, "the open one stays");
+    assert_eq!(w.record_count().await, 3, "the open one stays");
     w.check().await;
 }

@@ -11,7 +11,7 @@ use crate::world::{World, batch_verbs::items};
 async fn stream_sends_only_events_that_match_its_filters() {
     let w = World::start().await;
     for queue in ["a", "b"] {
-        w.enqueue_as(json!({ "queue": queue, "payload": "before" })).await;
+        w.enqueue_with(json!({ "queue": queue, "payload": "before" })).await;
     }
     let mut all = w.listen("?queue=default&queue=a&queue=b").await;
     type Wants = fn(&Value, &str) -> bool;
@@ -46,7 +46,7 @@ async fn stream_sends_only_events_that_match_its_filters() {
     for n in 0..4 {
         let queue = ["default", "a", "b"][n % 3];
         let client = if n % 2 == 0 { "acme" } else { "other" };
-        w.enqueue_as(json!({ "queue": queue, "payload": n, "client": client, "max_attempts": 1 })).await;
+        w.enqueue_with(json!({ "queue": queue, "payload": n, "client": client, "max_attempts": 1 })).await;
     }
     for queue in ["default", "a", "b"] {
         for n in 0.. {
@@ -60,12 +60,12 @@ async fn stream_sends_only_events_that_match_its_filters() {
     }
     let mut heard = Vec::new();
     while heard.iter().filter(|event: &&Value| event["type"] == "paused").count() < 3 {
-        heard.extend(all.hear(1).await);
+        heard.extend(all.read_events(1).await);
     }
     for (mut listener, wants, filter) in listeners {
         let mut expected: Vec<_> = heard.iter().filter(|event| wants(event, &batch)).cloned().collect();
         assert!(!expected.is_empty(), "{filter}");
-        let mut received = listener.hear(expected.len()).await;
+        let mut received = listener.read_events(expected.len()).await;
         // Events of different queues have no order.
         for events in [&mut expected, &mut received] {
             events.sort_by_key(|event| event["queue"].to_string());
@@ -79,7 +79,7 @@ async fn stream_sends_only_events_that_match_its_filters() {
 async fn stream_with_invalid_parameters_or_cursor_is_refused() {
     let w = World::start().await;
     let seventeen = (0..17).map(|n| format!("q{n}")).collect::<Vec<_>>().join(",");
-    let refused = async |query: &str, after: Option<&str>| match w.try_to_listen(query, after).await {
+    let refused = async |query: &str, after: Option<&str>| match w.try_listen(query, after).await {
         Ok(_) => panic!("{query} {after:?} was accepted"),
         Err(refusal) => refusal,
     };
@@ -99,7 +99,7 @@ async fn stream_with_invalid_parameters_or_cursor_is_refused() {
     ] {
         let refusal = refused(query, None).await;
         assert_eq!(refusal.status, 422, "{query}");
-        refusal.blames_by("parameter", &parameters);
+        refusal.invalid_by("parameter", &parameters);
     }
     for id in [
         "x",
@@ -115,7 +115,7 @@ async fn stream_with_invalid_parameters_or_cursor_is_refused() {
     ] {
         let refusal = refused("", Some(id)).await;
         assert_eq!(refusal.status, 422, "{id}");
-        refusal.blames_by("header", &["Last-Event-ID"]);
+        refusal.invalid_by("header", &["Last-Event-ID"]);
     }
     // An EventSource sends an empty id before its first event.
     w.listen_after("", "").await;
@@ -152,7 +152,7 @@ async fn listening_does_not_create_the_queue() {
     sleep(Duration::from_millis(100)).await;
     assert_eq!(w.get("/queues").await.is(200)["queues"], json!([]));
     let id = w.enqueue(1).await;
-    assert_eq!(listener.hear(1).await[0]["job"], id.as_str());
+    assert_eq!(listener.read_events(1).await[0]["job"], id.as_str());
     assert_eq!(w.get("/queues").await.is(200)["queues"].as_array().map(Vec::len), Some(1));
     w.check().await;
 }

@@ -51,15 +51,15 @@ async fn hear_all(w: &World, listener: &mut Listener, queues: &[&str]) -> (Vec<V
 #[tokio::test]
 async fn resume_before_the_oldest_event_gets_a_gap_first() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let query = "?queue=small,default";
     let mut listener = w.listen(query).await;
-    w.enqueue_as(json!({ "queue": "small", "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": "small", "payload": 1 })).await;
     w.enqueue("first").await;
-    listener.hear(2).await;
+    listener.read_events(2).await;
     let id = listener.last_id.clone();
     drop(listener);
-    w.enqueue_as(json!({ "queue": "small", "payload": 2 })).await;
+    w.enqueue_with(json!({ "queue": "small", "payload": 2 })).await;
     enqueue(&w, "default", 12_500).await;
     w.sweep().await;
     let before = kept(&w, "default").await;
@@ -98,7 +98,7 @@ async fn cursor_from_before_the_first_event_gets_a_gap() {
     let mut again = w.listen_after("", &id).await;
     let (gaps, heard) = hear_all(&w, &mut again, &["default"]).await;
     assert_eq!((gaps.len(), heard.len()), (0, 3), "nothing is missing yet");
-    w.set(json!({ "paused": false })).await;
+    w.update_settings(json!({ "paused": false })).await;
     enqueue(&w, "default", 12_500).await;
     w.sweep().await;
     let before = kept(&w, "default").await;
@@ -113,10 +113,10 @@ async fn cursor_from_before_the_first_event_gets_a_gap() {
 #[tokio::test]
 async fn instance_cut_off_from_redis_sends_a_gap() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     let mut listener = wired.listen("").await;
     w.enqueue("heard").await;
-    listener.hear(1).await;
+    listener.read_events(1).await;
     wired.freeze(true);
     for n in 0..60 {
         w.enqueue(n).await;
@@ -167,7 +167,7 @@ async fn slow_reader_is_cut_and_resumes_without_loss() {
     let mut quick = w.listen("").await;
     let begin = Instant::now();
     let noisy = make_noise(&w, NOISE);
-    let heard = quick.hear(NOISE);
+    let heard = quick.read_events(NOISE);
     let (_, heard) = tokio::join!(noisy, heard);
     eprintln!("{NOISE} events reached a fast reader in {:?}", begin.elapsed());
     // Reads what the sockets hold, and then the end of the stream.
@@ -184,7 +184,7 @@ async fn slow_reader_is_cut_and_resumes_without_loss() {
     // The last message may have been cut in the middle.
     let last = ids[ids.len() - 2];
     let mut again = w.listen_after("", last).await;
-    let rest = again.hear(1).await.remove(0);
+    let rest = again.read_events(1).await.remove(0);
     let at = heard.iter().position(|event| *event == rest).expect("an event");
     assert!(at >= received - 2 && at <= received, "the stream resumes after the last event: {at}, {received}");
     w.check().await;
@@ -194,7 +194,7 @@ async fn slow_reader_is_cut_and_resumes_without_loss() {
 #[tokio::test]
 async fn stalled_reader_loses_its_connection() {
     let w = World::plan().flag("--max-connections", "2").start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let stalled = [listen_and_do_not_read(&other).await, listen_and_do_not_read(&other).await];
     make_noise(&w, 25_000).await;
     let begin = Instant::now();
@@ -228,6 +228,6 @@ async fn closed_streams_end_the_subscription() {
     w.enqueue(1).await;
     let mut listener = w.listen("").await;
     w.enqueue(2).await;
-    assert_eq!(listener.hear(1).await.len(), 1);
+    assert_eq!(listener.read_events(1).await.len(), 1);
     w.check().await;
 }

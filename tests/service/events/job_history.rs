@@ -16,11 +16,11 @@ fn kinds(history: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn job_events_hold_only_that_job_from_the_beginning() {
     let w = World::start().await;
-    w.set(json!({ "max_attempts": 1 })).await;
+    w.update_settings(json!({ "max_attempts": 1 })).await;
     let id = w.enqueue("mine").await;
     w.enqueue("another's").await;
     let held = w.reserve_as("ann").await;
-    w.pass(5_000);
+    w.advance_clock(5_000);
     w.fail_with(&held, "no such page").await.is(200);
     w.requeue(&id).await;
     let history = job_events(&w, &id).await;
@@ -30,7 +30,7 @@ async fn job_events_hold_only_that_job_from_the_beginning() {
     assert_eq!((&died["worker"], &died["job"]), (&json!("ann"), &json!(id)));
     assert_eq!(history["events"][2]["reason"], "no such page");
     w.get("/jobs/default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ/events").await.refused("unknown-job");
-    w.get(&format!("/jobs/{id}/events?after=x")).await.blames_by("parameter", &["after"]);
+    w.get(&format!("/jobs/{id}/events?after=x")).await.invalid_by("parameter", &["after"]);
     w.check().await;
 }
 
@@ -45,7 +45,7 @@ async fn long_history_is_paged_and_reports_trimmed_events() {
     for n in 0..200 {
         w.enqueue(n).await;
     }
-    w.prioritize(&id, 3).await.is(200);
+    w.set_priority(&id, 3).await.is(200);
     let first = job_events(&w, &id).await;
     assert_eq!(kinds(&first), ["enqueued"], "one call does not read the whole stream");
     let next = first["next"].as_str().expect("a cursor");

@@ -18,7 +18,7 @@ use crate::{
     events::stream::assert_all_received,
     world::{
         Client, World,
-        honest::{Honest, full_size},
+        background_caller::{BackgroundCaller, full_scale_jobs},
     },
 };
 
@@ -77,12 +77,12 @@ async fn fill(w: &World, jobs: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn mass_resume_is_complete_and_slows_no_other_caller() {
-    let (streams, jobs) = full_size().map_or((300, 100), |jobs| (1_500, jobs));
+    let (streams, jobs) = full_scale_jobs().map_or((300, 100), |jobs| (1_500, jobs));
     let w = World::start().await;
     fill(&w, jobs).await;
     let events = crate::world::keyspace::events(&w.engine, QUEUE).await.len() + 20;
-    let quiet = Honest::quiet(&w).await;
-    let (honest, mut readers) = (Honest::begin(&w), JoinSet::new());
+    let quiet = BackgroundCaller::baseline(&w).await;
+    let (honest, mut readers) = (BackgroundCaller::start(&w), JoinSet::new());
     let first = Stream::open(&w).await;
     for _ in 1..streams {
         let mut stream = Stream::open(&w).await;
@@ -107,6 +107,6 @@ async fn mass_resume_is_complete_and_slows_no_other_caller() {
         heard.iter().all(|(heard, _)| *heard == expected.finish()),
         "each stream has the same events in the same order"
     );
-    quiet.hold_for(&format!("{streams} streams of {events} events"), &honest.end().await);
+    quiet.assert_not_much_slower(&format!("{streams} streams of {events} events"), &honest.stop().await);
     w.check().await;
 }

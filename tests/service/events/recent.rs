@@ -36,7 +36,7 @@ async fn recent_events_come_newest_first() {
     let id = w.enqueue("mine").await;
     let held = w.reserve_as("ann").await;
     w.fail_with(&held, "no such page").await.is(200);
-    w.set(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": true })).await;
     let recent = page(&w, "").await;
     assert_eq!(kinds(&recent), ["paused", "failed", "reserved", "enqueued"]);
     assert_eq!(recent["next"], Value::Null);
@@ -47,7 +47,7 @@ async fn recent_events_come_newest_first() {
     );
     assert_eq!(kinds(&page(&w, "limit=1").await), ["paused"]);
     w.get("/queues/nowhere/events").await.refused("unknown-queue");
-    w.get("/queues/default/events?after=x&limit=101").await.blames_by("parameter", &["after", "limit"]);
+    w.get("/queues/default/events?after=x&limit=101").await.invalid_by("parameter", &["after", "limit"]);
     w.check().await;
 }
 
@@ -81,5 +81,5 @@ async fn redis_route_reports_used_and_max_memory() {
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
     let found = nodes(w.get("/redis").await.is(200));
     assert!(found.iter().all(|node| node["max_bytes"].is_null()), "{found:?}");
-    w.get("/redis?x=1").await.blames_by("parameter", &["x"]);
+    w.get("/redis?x=1").await.invalid_by("parameter", &["x"]);
 }

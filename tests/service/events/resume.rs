@@ -13,13 +13,13 @@ use tokio::{task::JoinSet, time::sleep};
 
 use crate::{
     events::stream::{assert_all_received, to_stored},
-    world::{Client, World, batch_verbs::items, eventually, http::Message, wire::Ear},
+    world::{Client, World, batch_verbs::items, eventually, http::Message, wire::HintConnection},
 };
 
 #[tokio::test]
 async fn stream_resumes_after_any_event_at_any_instance() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let query = "?queue=default,more";
     let mut listener = w.listen(query).await;
     // Several events of one script, one alone, and several in another queue.
@@ -34,7 +34,7 @@ async fn stream_resumes_after_any_event_at_any_instance() {
     for (n, message) in heard.iter().enumerate() {
         let client = if n % 2 == 0 { &other } else { &*w };
         let mut again = client.listen_after(query, &message.id).await;
-        let mut rest = again.hear(heard.len() - n - 1).await;
+        let mut rest = again.read_events(heard.len() - n - 1).await;
         let mut expected: Vec<_> = heard[n + 1..].iter().map(|message| message.data.clone()).collect();
         for events in [&mut rest, &mut expected] {
             events.sort_by_key(|event| event["queue"].to_string());
@@ -43,9 +43,9 @@ async fn stream_resumes_after_any_event_at_any_instance() {
     }
     // A queue without a cursor in the id starts now; a cursor without a requested queue is ignored.
     let mut narrow = other.listen_after("?queue=default,third", &heard[0].id).await;
-    assert_eq!(narrow.hear(10).await.len(), 10);
-    w.enqueue_as(json!({ "queue": "third", "payload": 1 })).await;
-    assert_eq!(narrow.hear(1).await[0]["queue"], "third");
+    assert_eq!(narrow.read_events(10).await.len(), 10);
+    w.enqueue_with(json!({ "queue": "third", "payload": 1 })).await;
+    assert_eq!(narrow.read_events(1).await[0]["queue"], "third");
     w.check().await;
 }
 
@@ -56,19 +56,21 @@ async fn resumed_stream_survives_service_and_redis_restarts() {
     let mut received = Vec::new();
     for (n, end) in ["restarted", "killed", "Redis restarted"].iter().enumerate() {
         w.enqueue_many((0..3).map(|m| json!({ "payload": [n, m] }))).await;
-        received.extend(listener.hear(2).await);
+        received.extend(listener.read_events(2).await);
         match *end {
             "restarted" => {
                 w.service.signal(libc::SIGTERM);
-                received
-                    .extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
-                w.service.ended().await;
+                received.extend(
+                    listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data),
+                );
+                w.service.wait_for_exit().await;
                 w.restart().await;
             }
             "killed" => {
                 w.service.kill();
-                received
-                    .extend(listener.rest().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data));
+                received.extend(
+                    listener.read_to_end().await.into_iter().filter(|m| m.data["type"].is_string()).map(|m| m.data),
+                );
                 w.restart().await;
             }
             _ => {
@@ -80,8 +82,8 @@ async fn resumed_stream_survives_service_and_redis_restarts() {
         w.enqueue(json!([end])).await;
         listener = w.listen_after("", &listener.last_id).await;
     }
-    w.set(json!({ "paused": true })).await;
-    received.extend(listener.hear(w.events().await.len() - received.len()).await);
+    w.update_settings(json!({ "paused": true })).await;
+    received.extend(listener.read_events(w.events().await.len() - received.len()).await);
     assert_all_received(&w, "default", &received).await;
     w.check().await;
 }
@@ -89,30 +91,30 @@ async fn resumed_stream_survives_service_and_redis_restarts() {
 #[tokio::test]
 async fn shutdown_ends_streams_with_staggered_retry_times() {
     let w = World::start().await;
-    let (mut second, other) = w.another().await;
+    let (mut second, other) = w.start_instance().await;
     let mut listeners = Vec::new();
     for _ in 0..8 {
         listeners.push(other.listen("").await);
     }
     w.enqueue(1).await;
     for listener in &mut listeners {
-        listener.hear(1).await;
+        listener.read_events(1).await;
     }
     second.signal(libc::SIGTERM);
     let mut pauses = Vec::new();
     for listener in &mut listeners {
-        let last = listener.rest().await.pop().expect("a last message");
+        let last = listener.read_to_end().await.pop().expect("a last message");
         pauses.push(last.retry.expect("a retry time"));
     }
     assert!(pauses.iter().all(|ms| (100..=5_000).contains(ms)), "{pauses:?}");
     pauses.sort();
     pauses.dedup();
     assert!(pauses.len() > 2, "not all at once: {pauses:?}");
-    assert!(second.ended().await.success());
+    assert!(second.wait_for_exit().await.success());
     let id = w.enqueue(2).await;
     for listener in listeners {
         let mut again = w.listen_after("", &listener.last_id).await;
-        assert_eq!(again.hear(1).await[0]["job"], id.as_str(), "after the last received event");
+        assert_eq!(again.read_events(1).await[0]["job"], id.as_str(), "after the last received event");
     }
     w.check().await;
 }
@@ -163,8 +165,8 @@ async fn consume(client: Client, turn: usize, over: Arc<AtomicBool>) {
 #[tokio::test]
 async fn reconnecting_readers_under_load_get_each_event_once() {
     const QUERY: &str = "?queue=default,more";
-    let w = World::plan().sweeping_every(50).start().await;
-    let (_second, other) = w.another().await;
+    let w = World::plan().sweep_every(50).start().await;
+    let (_second, other) = w.start_instance().await;
     let mut readers = JoinSet::new();
     let mut first = Vec::new();
     for seed in 0..6 {
@@ -200,7 +202,7 @@ async fn reconnecting_readers_under_load_get_each_event_once() {
         let mut marks = 0;
         let mut received = Vec::new();
         while marks < 2 {
-            let event = listener.hear(1).await.remove(0);
+            let event = listener.read_events(1).await.remove(0);
             marks += usize::from(event["type"] == "paused");
             received.push(event);
         }
@@ -208,7 +210,7 @@ async fn reconnecting_readers_under_load_get_each_event_once() {
         assert_all_received(&w, "more", &received).await;
     }
     sleep(Duration::from_millis(500)).await;
-    w.set(json!({ "paused": false })).await;
+    w.update_settings(json!({ "paused": false })).await;
     let mut total = 0;
     for received in readers.join_all().await {
         for queue in ["default", "more"] {
@@ -230,16 +232,16 @@ async fn reconnecting_readers_under_load_get_each_event_once() {
 #[tokio::test]
 async fn stream_loses_no_event_when_redis_connections_fail() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     let mut listener = wired.listen("").await;
     let mut received = Vec::new();
     let mut enqueued = 0;
     for fault in ["well", "killed", "refused", "deaf", "silent", "frozen", "well"] {
         match fault {
             "killed" => drop(w.engine.run::<u64>("CLIENT KILL TYPE pubsub").await),
-            "refused" => wired.ear(Ear::Refused),
-            "deaf" => wired.ear(Ear::Deaf),
-            "silent" => wired.deafen(),
+            "refused" => wired.hint_connection(HintConnection::Refused),
+            "deaf" => wired.hint_connection(HintConnection::Silent),
+            "silent" => wired.silence_hint_connections(),
             "frozen" => wired.freeze(true),
             _ => {}
         }
@@ -258,7 +260,7 @@ async fn stream_loses_no_event_when_redis_connections_fail() {
                 None => listener = wired.listen_after("", &listener.last_id.clone()).await,
             }
         }
-        wired.ear(Ear::Open);
+        wired.hint_connection(HintConnection::Open);
     }
     assert_all_received(&w, "default", &received).await;
     w.check().await;

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::world::{
-    World, assert_holds,
-    batch_verbs::{items, member},
+    World, assert_contains,
+    batch_verbs::{items, member_id},
     contract::CONTRACT,
     keyspace,
-    waiters::AT_ONCE,
+    waiters::PROMPT_LIMIT,
 };
 
 /// Converts an event of a stream to the form read from Redis, without its time and batch.
@@ -40,35 +40,35 @@ pub async fn assert_all_received(w: &World, queue: &str, received: &[Value]) {
 /// Makes events of every type in the queue `default`.
 async fn make_every_event(w: &World) {
     let put = |n: u64| json!({ "payload": ["day", n], "client": "acme", "max_attempts": 2 });
-    let first = w.enqueue_as(put(1)).await;
+    let first = w.enqueue_with(put(1)).await;
     let held = w.reserve_as("ann").await;
     w.reserve_as("ann").await;
     w.extend(&held).await.is(200);
     let words = json!({ "reservation": held.reservation, "reason": "lunch: \"12:00\"\nback at 1 \u{2028}" });
     w.post("/jobs/abandon", words).await.is(200);
-    w.prioritize(&first, 3).await.is(200);
+    w.set_priority(&first, 3).await.is(200);
     w.fail_with(&w.reserve_as("bob").await, "no\r\n\r\nevent: fake").await.is(200);
     w.fail(&w.reserve_as("bob").await).await.is(200);
     assert_eq!(w.requeue(&first).await, 1);
     w.reserve_as("ann").await;
     w.release(&first).await;
     w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     w.complete(&w.reserve_as("ann").await).await.is(200);
     for n in [2, 3] {
-        w.enqueue_as(json!({ "payload": ["day", n], "locks": ["l"], "priority": n })).await;
+        w.enqueue_with(json!({ "payload": ["day", n], "locks": ["l"], "priority": n })).await;
     }
     let second = w.reserve().await;
-    assert_eq!(w.nothing(json!({})).await, "blocked");
-    w.pass(300_000);
+    assert_eq!(w.empty_reason(json!({})).await, "blocked");
+    w.advance_clock(300_000);
     w.complete(&second).await.is(200);
-    let late = w.enqueue_as(json!({ "payload": ["day", 4], "delay_ms": 1_000 })).await;
-    w.pass(1_000);
+    let late = w.enqueue_with(json!({ "payload": ["day", 4], "delay_ms": 1_000 })).await;
+    w.advance_clock(1_000);
     w.sweep().await;
     w.cancel(&late).await.is(200);
-    w.set(json!({ "paused": true })).await;
-    w.set(json!({ "paused": false })).await;
+    w.update_settings(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": false })).await;
     w.complete(&w.reserve().await).await.is(200);
     let batch = w.create_batch(json!({ "client": "b\u{fc}ro", "concurrency": 1, "jobs": items(0..2) })).await;
     // Row 6: a job that comes to the head of the line at a full gate is blocked there.
@@ -79,27 +79,27 @@ async fn make_every_event(w: &World) {
     .await
     .is(200);
     assert_eq!(w.reserve_all(json!({ "limit": 3 })).await.len(), 2);
-    w.cancel_by_force(&member(&batch, 0)).await.is(200);
-    w.cancel_by_force(&member(&batch, 1)).await.is(200);
+    w.force_cancel(&member_id(&batch, 0)).await.is(200);
+    w.force_cancel(&member_id(&batch, 1)).await.is(200);
     w.delete("/queues/default?state=all&force=true").await.is(200);
 }
 
 #[tokio::test]
 async fn every_event_type_reaches_every_instance_once_in_order() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let (mut here, mut there) = (w.listen("").await, other.listen("?queue=default").await);
     let mut gone = other.listen("").await;
     make_every_event(&w).await;
     let n = w.events().await.len();
-    let heard = here.hear(n).await;
-    assert_eq!(there.hear(n).await, heard);
+    let heard = here.read_events(n).await;
+    assert_eq!(there.read_events(n).await, heard);
     assert_all_received(&w, "default", &heard).await;
     let types: BTreeSet<_> = heard.iter().map(|event| event["type"].as_str().expect("a type").to_owned()).collect();
     assert_eq!(types, CONTRACT.event_types().into_iter().collect(), "each documented type");
     let times: Vec<_> = heard.iter().map(|event| event["at"].as_str().expect("a time")).collect();
     assert!(times.is_sorted());
-    assert_eq!(gone.hear(1).await, heard[..1]);
+    assert_eq!(gone.read_events(1).await, heard[..1]);
     drop(gone);
     w.check().await;
 }
@@ -108,7 +108,7 @@ async fn every_event_type_reaches_every_instance_once_in_order() {
 async fn event_names_its_job_batch_worker_client_and_reason() {
     let w = World::start().await;
     let mut listener = w.listen("").await;
-    let id = w.enqueue_as(json!({ "payload": 1, "client": "acme" })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "client": "acme" })).await;
     let held = w.reserve_as("ann").await;
     let words = json!({ "reservation": held.reservation, "reason": "lunch" });
     w.post("/jobs/abandon", words).await.is(200);
@@ -117,7 +117,7 @@ async fn event_names_its_job_batch_worker_client_and_reason() {
     let of_batch = w.reserve_as("bob").await;
     w.fail_with(&of_batch, "torn").await.is(200);
     w.cancel_batch(&batch).await.is(200);
-    w.set(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": true })).await;
     let (null, acme) = (json!(null), json!("acme"));
     let event = |kind: &str, job: Value, batch: &Value, worker: &str, client: &Value, reason: &str| {
         let word = |word: &str| if word.is_empty() { json!(null) } else { json!(word) };
@@ -126,7 +126,7 @@ async fn event_names_its_job_batch_worker_client_and_reason() {
             "reason": word(reason),
         })
     };
-    let (job, of, mine) = (json!(id), json!(batch), json!(member(&batch, 0)));
+    let (job, of, mine) = (json!(id), json!(batch), json!(member_id(&batch, 0)));
     let expected = [
         event("enqueued", job.clone(), &null, "", &acme, ""),
         event("reserved", job.clone(), &null, "ann", &acme, ""),
@@ -139,8 +139,8 @@ async fn event_names_its_job_batch_worker_client_and_reason() {
         event("batch-completed", null.clone(), &of, "", &acme, "cancelled"),
         event("paused", null.clone(), &null, "", &null, ""),
     ];
-    for (received, expected) in listener.hear(expected.len()).await.iter().zip(expected) {
-        assert_holds(received, expected);
+    for (received, expected) in listener.read_events(expected.len()).await.iter().zip(expected) {
+        assert_contains(received, expected);
     }
     w.check().await;
 }
@@ -148,13 +148,13 @@ async fn event_names_its_job_batch_worker_client_and_reason() {
 #[tokio::test]
 async fn events_reach_another_instance_at_once() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut listener = other.listen("?queue=new").await;
     let mut took = Vec::new();
     for n in 0..100 {
         let begin = Instant::now();
-        let id = w.enqueue_as(json!({ "queue": "new", "payload": n })).await;
-        assert_eq!(listener.hear(1).await[0]["job"], id.as_str());
+        let id = w.enqueue_with(json!({ "queue": "new", "payload": n })).await;
+        assert_eq!(listener.read_events(1).await[0]["job"], id.as_str());
         took.push(begin.elapsed());
     }
     took.sort();
@@ -171,7 +171,7 @@ async fn heartbeat_comes_every_15_seconds_and_advances_the_id() {
     assert_eq!(filtered.next().await.expect("a heartbeat").kind, "heartbeat");
     let first = idle.next().await.expect("a heartbeat");
     assert_eq!((first.kind.as_str(), first.data), ("heartbeat", json!({})));
-    assert!(begin.elapsed() < AT_ONCE);
+    assert!(begin.elapsed() < PROMPT_LIMIT);
     w.enqueue_many((0..5).map(|n| json!({ "payload": n }))).await;
     for _ in 0..2 {
         let begin = Instant::now();
@@ -182,7 +182,7 @@ async fn heartbeat_comes_every_15_seconds_and_advances_the_id() {
     assert_eq!(filtered.next().await.expect("a heartbeat").kind, "heartbeat");
     // The heartbeat's id is past the events that the filter drops.
     let mut again = w.listen_after("", &filtered.last_id).await;
-    w.set(json!({ "paused": true })).await;
-    assert_eq!(again.hear_until("paused").await, [] as [Value; 0]);
+    w.update_settings(json!({ "paused": true })).await;
+    assert_eq!(again.read_until("paused").await, [] as [Value; 0]);
     w.check().await;
 }

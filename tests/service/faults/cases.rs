@@ -3,7 +3,7 @@
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Held, World, id_of};
+use crate::world::{Answer, ReservedJob, World, id_of};
 
 /// A call that can be repeated exactly.
 pub struct Call {
@@ -43,9 +43,9 @@ fn job(q: &str, payload: impl Into<Value>) -> Value {
 }
 
 /// Two jobs, the first reserved by ann.
-async fn held(w: &World, q: &str) -> Held {
+async fn held(w: &World, q: &str) -> ReservedJob {
     w.enqueue_many([job(q, 1), job(q, 2)]).await;
-    w.reserve_by(json!({ "queues": [q], "worker": "ann" })).await
+    w.reserve_with(json!({ "queues": [q], "worker": "ann" })).await
 }
 
 async fn settle(w: &World, q: &str, how: &str, more: Value) -> Call {
@@ -59,7 +59,7 @@ pub async fn seen(_: &World, q: &str) -> Call {
 }
 
 pub async fn enqueue(w: &World, q: &str) -> Call {
-    w.enqueue_as(job(q, 1)).await;
+    w.enqueue_with(job(q, 1)).await;
     Call::post("/jobs", json!({ "queue": q, "payload": 2, "locks": ["a"], "client": "c" })).with_key()
 }
 
@@ -90,15 +90,15 @@ pub async fn release(w: &World, q: &str) -> Call {
 }
 
 pub async fn requeue(w: &World, q: &str) -> Call {
-    w.enqueue_as(json!({ "queue": q, "payload": 1, "max_attempts": 1 })).await;
-    let dead = w.reserve_by(json!({ "queues": [q] })).await;
+    w.enqueue_with(json!({ "queue": q, "payload": 1, "max_attempts": 1 })).await;
+    let dead = w.reserve_with(json!({ "queues": [q] })).await;
     w.fail(&dead).await.is(200);
     Call::post("/jobs/requeue", json!({ "queue": q }))
 }
 
 pub async fn reprioritize(w: &World, q: &str) -> Call {
-    w.enqueue_as(job(q, 1)).await;
-    let id = w.enqueue_as(job(q, 2)).await;
+    w.enqueue_with(job(q, 1)).await;
+    let id = w.enqueue_with(job(q, 2)).await;
     Call::of("PATCH", format!("/jobs/{id}"), Some(json!({ "priority": 3 })))
 }
 
@@ -108,7 +108,7 @@ pub async fn reprioritize_all(w: &World, q: &str) -> Call {
 }
 
 pub async fn cancel(w: &World, q: &str) -> Call {
-    let id = w.enqueue_as(job(q, 1)).await;
+    let id = w.enqueue_with(job(q, 1)).await;
     Call::of("DELETE", format!("/jobs/{id}"), None)
 }
 
@@ -118,13 +118,13 @@ pub async fn purge(w: &World, q: &str) -> Call {
 }
 
 pub async fn set(w: &World, q: &str) -> Call {
-    w.enqueue_as(job(q, 1)).await;
+    w.enqueue_with(job(q, 1)).await;
     Call::of("PATCH", format!("/queues/{q}"), Some(json!({ "paused": true, "lease_ms": 60_000 })))
 }
 
 pub async fn sweep(w: &World, q: &str) -> Call {
     held(w, q).await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     Call::post(format!("/queues/{q}/sweep"), json!({}))
 }
 
@@ -135,7 +135,7 @@ fn batch(q: &str, jobs: usize, is_sealed: bool) -> Value {
 
 /// More jobs than one script creates.
 pub async fn create(w: &World, q: &str) -> Call {
-    w.enqueue_as(job(q, 1)).await;
+    w.enqueue_with(job(q, 1)).await;
     Call::post("/batches", batch(q, 300, true)).with_key()
 }
 

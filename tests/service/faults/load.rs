@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::world::{Answer, Client, Fate, World, eventually};
+use crate::world::{Answer, CallFate, Client, World, eventually};
 
 /// The bound of the contract, plus a margin for a machine that runs other tests.
 const ANSWER_BOUND: Duration = Duration::from_millis(2_500);
@@ -59,9 +59,9 @@ impl Repeats {
 #[tokio::test]
 async fn lost_replies_under_load_double_no_effect() {
     let wanted = std::env::var("INTRAY_LOST_REPLIES").map_or(300, |n| n.parse().expect("a number of replies"));
-    let w = World::plan().behind_a_proxy().start().await;
-    w.stop_the_clock().await;
-    w.proxy().catch_each(3, wanted, Fate::CutAt(0));
+    let w = World::plan().with_proxy().start().await;
+    w.stop_clock().await;
+    w.proxy().inject_each(3, wanted, CallFate::CutAt(0));
     let (repeats, over) = (Arc::new(Repeats::default()), Arc::new(AtomicBool::new(false)));
     let mut crowd = JoinSet::new();
     for who in 0..16 {
@@ -76,7 +76,7 @@ async fn lost_replies_under_load_double_no_effect() {
             unreachable!("the loop ends")
         });
     }
-    while w.proxy().done() < wanted {
+    while w.proxy().executed_calls() < wanted {
         assert!(!crowd.is_empty());
         tokio::time::sleep(Duration::from_millis(20)).await;
     }

@@ -6,32 +6,32 @@ use serde_json::{Value, json};
 
 use super::cases::{self, Call};
 use crate::world::{
-    Answer, Fate, World, eventually,
+    Answer, CallFate, World, eventually,
     keyspace::{self, KEYS, Keyspace},
 };
 
 /// What may happen to the one call of a script under test.
-const FATES: [(&str, Fate); 20] = [
-    ("is lost", Fate::Lost),
-    ("loses its reply", Fate::CutAt(0)),
-    ("loses all but a byte of its reply", Fate::CutAt(1)),
-    ("loses all but the beginning of its reply", Fate::CutAt(9)),
-    ("loses the end of its reply", Fate::CutAt(usize::MAX)),
-    ("is slow", Fate::Slow(300)),
-    ("comes after its caller gave up", Fate::Held),
-    ("meets a server that loads", Fate::Answered("LOADING Redis is loading the dataset in memory")),
-    ("meets a replica", Fate::Answered("READONLY You can't write against a read only replica.")),
-    ("meets an orphan", Fate::Answered("MASTERDOWN Link with MASTER is down")),
-    ("meets a long script", Fate::Answered("BUSY Redis is busy running a script.")),
-    ("meets a primary that is alone", Fate::Answered("NOREPLICAS Not enough good replicas to write.")),
-    ("meets a full disk", Fate::Answered("MISCONF Errors writing to the AOF file")),
-    ("meets a full memory", Fate::Answered(FULL)),
-    ("meets a cluster that is down", Fate::Answered("CLUSTERDOWN Hash slot not served")),
-    ("meets half a slot", Fate::Answered("TRYAGAIN Multiple keys request during rehashing of slot")),
-    ("meets a server that has forgotten it", Fate::Answered("NOSCRIPT No matching script. Please use EVAL.")),
-    ("meets a server without functions", Fate::Answered("ERR Function not found")),
-    ("may not be made", Fate::Answered("NOPERM User intray has no permissions to run the 'fcall' command")),
-    ("is answered with an unknown error", Fate::Answered("ERR whatever")),
+const FATES: [(&str, CallFate); 20] = [
+    ("is lost", CallFate::NotDelivered),
+    ("loses its reply", CallFate::CutAt(0)),
+    ("loses all but a byte of its reply", CallFate::CutAt(1)),
+    ("loses all but the beginning of its reply", CallFate::CutAt(9)),
+    ("loses the end of its reply", CallFate::CutAt(usize::MAX)),
+    ("is slow", CallFate::Slow(300)),
+    ("comes after its caller gave up", CallFate::Held),
+    ("meets a server that loads", CallFate::ErrorReply("LOADING Redis is loading the dataset in memory")),
+    ("meets a replica", CallFate::ErrorReply("READONLY You can't write against a read only replica.")),
+    ("meets an orphan", CallFate::ErrorReply("MASTERDOWN Link with MASTER is down")),
+    ("meets a long script", CallFate::ErrorReply("BUSY Redis is busy running a script.")),
+    ("meets a primary that is alone", CallFate::ErrorReply("NOREPLICAS Not enough good replicas to write.")),
+    ("meets a full disk", CallFate::ErrorReply("MISCONF Errors writing to the AOF file")),
+    ("meets a full memory", CallFate::ErrorReply(FULL)),
+    ("meets a cluster that is down", CallFate::ErrorReply("CLUSTERDOWN Hash slot not served")),
+    ("meets half a slot", CallFate::ErrorReply("TRYAGAIN Multiple keys request during rehashing of slot")),
+    ("meets a server that has forgotten it", CallFate::ErrorReply("NOSCRIPT No matching script. Please use EVAL.")),
+    ("meets a server without functions", CallFate::ErrorReply("ERR Function not found")),
+    ("may not be made", CallFate::ErrorReply("NOPERM User intray has no permissions to run the 'fcall' command")),
+    ("is answered with an unknown error", CallFate::ErrorReply("ERR whatever")),
 ];
 
 const FULL: &str = "OOM command not allowed when used memory > 'maxmemory'.";
@@ -105,11 +105,11 @@ struct Row {
 }
 
 async fn walk(row: Row, prepare: impl AsyncFn(&World, &str) -> Call) {
-    let w = World::plan().behind_a_proxy().start().await;
-    w.stop_the_clock().await;
+    let w = World::plan().with_proxy().start().await;
+    w.stop_clock().await;
     let clean = clean(&w, &prepare).await;
     let fates =
-        FATES.into_iter().filter(|(_, fate)| *fate != Fate::Answered(FULL) || may_be_refused_memory(row.script));
+        FATES.into_iter().filter(|(_, fate)| *fate != CallFate::ErrorReply(FULL) || may_be_refused_memory(row.script));
     for (n, (what, fate)) in fates.enumerate() {
         let q = format!("queue{n:02}");
         let call = prepare(&w, &q).await;
@@ -130,13 +130,13 @@ async fn clean(w: &World, prepare: &impl AsyncFn(&World, &str) -> Call) -> Clean
     Clean { first, again, after }
 }
 
-async fn run_with_fault(w: &World, q: &str, row: &Row, (call, fate): (&Call, Fate), clean: &Clean) {
+async fn run_with_fault(w: &World, q: &str, row: &Row, (call, fate): (&Call, CallFate), clean: &Clean) {
     let before = stored(w, q, row.restarts).await;
-    w.proxy().catch(row.script, row.nth, fate);
+    w.proxy().inject(row.script, row.nth, fate);
     let answer = call.make(w).await;
-    assert_eq!(w.proxy().caught(), 1, "{}", answer.text());
-    if matches!(fate, Fate::CutAt(_)) {
-        assert_eq!(w.proxy().done(), 1, "Redis ran the call");
+    assert_eq!(w.proxy().injected_calls(), 1, "{}", answer.text());
+    if matches!(fate, CallFate::CutAt(_)) {
+        assert_eq!(w.proxy().executed_calls(), 1, "Redis ran the call");
     }
     let is_done = stored(w, q, row.restarts).await != before;
     assert_true_answer(q, &answer, is_done, clean);
@@ -146,9 +146,9 @@ async fn run_with_fault(w: &World, q: &str, row: &Row, (call, fate): (&Call, Fat
     // A repeat completes a call of several scripts, and gets the answer of the first.
     let expected = if is_done { [&clean.again, &clean.first] } else { [&clean.first, &clean.first] };
     assert!(expected.contains(&&again), "done: {is_done}: {} and again: {again:?}", answer.text());
-    w.proxy().let_go();
-    if fate == Fate::Held {
-        eventually("the held call is done", async || (w.proxy().done() == 1).then_some(())).await;
+    w.proxy().release_held();
+    if fate == CallFate::Held {
+        eventually("the held call is done", async || (w.proxy().executed_calls() == 1).then_some(())).await;
     }
     for (clean, found) in clean.after.iter().zip(view(w, q).await) {
         if !(row.restarts && clean.0 == "history") {

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, number};
+use crate::world::{World, assert_contains, number};
 
 #[tokio::test]
-async fn an_ended_job_is_shown_with_the_priority_that_it_had_at_last() {
+async fn ended_job_shows_its_last_priority() {
     let w = World::start().await;
     let moved = async |payload: &str| {
-        let id = w.enqueue_as(json!({ "payload": payload, "priority": 50 })).await;
-        assert_eq!(w.prioritize(&id, 7).await.is(200)["priority"], 7);
+        let id = w.enqueue_with(json!({ "payload": payload, "priority": 50 })).await;
+        assert_eq!(w.set_priority(&id, 7).await.is(200)["priority"], 7);
         id
     };
     let completed = moved("completed").await;
@@ -18,13 +18,13 @@ async fn an_ended_job_is_shown_with_the_priority_that_it_had_at_last() {
     w.cancel(&waiting).await.is(200);
     let reserved = moved("cancelled while it is reserved").await;
     assert_eq!(w.reserve().await.id, reserved);
-    w.cancel_by_force(&reserved).await.is(200);
+    w.force_cancel(&reserved).await.is(200);
     let delayed = moved("cancelled while it rests").await;
-    w.abandon_for(&w.reserve().await, 60_000).await.is(200);
+    w.abandon_with_delay(&w.reserve().await, 60_000).await.is(200);
     w.cancel(&delayed).await.is(200);
     let late = moved("completed late").await;
     let held = w.reserve().await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     assert_eq!(w.complete(&held).await.is(200)["late"], true);
     for (id, state) in [
@@ -34,13 +34,13 @@ async fn an_ended_job_is_shown_with_the_priority_that_it_had_at_last() {
         (delayed, "cancelled"),
         (late, "completed"),
     ] {
-        assert_holds(&w.job(&id).await, json!({ "state": state, "priority": 7 }));
+        assert_contains(&w.job(&id).await, json!({ "state": state, "priority": 7 }));
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_purge_comes_past_whatever_else_has_ended() {
+async fn purge_finds_jobs_behind_many_duplicate_stubs() {
     let w = World::start().await;
     w.enqueue("t").await;
     // More than one purge looks at, each remembered as an enqueue that met a twin.

@@ -2,19 +2,19 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, assert_told, id_of, number};
+use crate::world::{World, assert_contains, assert_events, id_of, number};
 
 #[tokio::test]
-async fn a_new_job_waits_in_its_place_with_its_key_taken() {
+async fn new_job_waits_and_holds_its_dedupe_key() {
     let w = World::start().await;
-    let answer = w.put(json!({ "payload": { "n": 1 } })).await;
+    let answer = w.send_enqueue(json!({ "payload": { "n": 1 } })).await;
     let said = answer.is(201);
     let id = id_of(&said);
     assert_eq!(said, json!({ "id": id, "queue": "default", "state": "waiting", "duplicate": false }));
     assert_eq!(answer.header("location"), Some(format!("jobs/{id}").as_str()));
-    assert!(w.has_key(&id).await);
-    assert_told(&w.story_of(&id).await, &["enqueued"]);
-    assert_holds(
+    assert!(w.has_dedupe_key(&id).await);
+    assert_events(&w.events_of(&id).await, &["enqueued"]);
+    assert_contains(
         &w.job(&id).await,
         json!({
             "id": id, "queue": "default", "state": "waiting", "payload": { "n": 1 }, "priority": 50, "client": null,
@@ -24,12 +24,12 @@ async fn a_new_job_waits_in_its_place_with_its_key_taken() {
         }),
     );
     let second = w.enqueue(2).await;
-    assert!(w.place(&id).await < w.place(&second).await);
+    assert!(w.score_of(&id).await < w.score_of(&second).await);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_job_keeps_all_that_its_enqueue_said() {
+async fn job_keeps_every_enqueue_option() {
     let w = World::start().await;
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let said = json!({
@@ -43,10 +43,10 @@ async fn a_job_keeps_all_that_its_enqueue_said() {
         "queue": "a-b.c_d", "priority": 7, "client": "acme ü", "traceparent": trace, "lease_ms": 60_000, "max_attempts": 3,
         "backoff": { "type": "exponential", "delay_ms": 1_000, "max_ms": 60_000 },
     });
-    assert_holds(&w.job(&id).await, kept);
-    let held = w.reserve_by(json!({ "queues": ["a-b.c_d"], "worker": "ann" })).await;
-    assert_holds(
-        &held.said,
+    assert_contains(&w.job(&id).await, kept);
+    let held = w.reserve_with(json!({ "queues": ["a-b.c_d"], "worker": "ann" })).await;
+    assert_contains(
+        &held.body,
         json!({
             "id": id, "queue": "a-b.c_d", "payload": "x", "attempt": 1, "expires_in_ms": 60_000, "warn_in_ms": 0,
             "priority": 7, "client": "acme ü", "worker": "ann", "resumed": false, "resumes": 0, "traceparent": trace,
@@ -57,45 +57,45 @@ async fn a_job_keeps_all_that_its_enqueue_said() {
 }
 
 #[tokio::test]
-async fn a_delayed_job_is_not_handed_out_before_its_time_and_then_has_the_place_of_a_new_one() {
+async fn delayed_job_joins_the_end_of_the_queue_when_due() {
     let w = World::start().await;
-    let delayed = w.put(json!({ "payload": 1, "delay_ms": 60_000 })).await.is(201);
+    let delayed = w.send_enqueue(json!({ "payload": 1, "delay_ms": 60_000 })).await.is(201);
     assert_eq!(delayed["state"], "delayed");
     let delayed = id_of(&delayed);
-    assert!(w.has_key(&delayed).await);
-    assert_eq!(w.nothing(json!({})).await, "delayed");
+    assert!(w.has_dedupe_key(&delayed).await);
+    assert_eq!(w.empty_reason(json!({})).await, "delayed");
     let later = w.enqueue(2).await;
     assert_eq!(w.sweep().await["due"], 0);
 
-    w.pass(60_000);
+    w.advance_clock(60_000);
     assert_eq!(w.sweep().await["due"], 1);
     assert_eq!(w.state(&delayed).await, "waiting");
-    assert!(w.place(&later).await < w.place(&delayed).await, "its place is that of its first readiness");
-    assert_told(&w.story_of(&delayed).await, &["enqueued", "due"]);
+    assert!(w.score_of(&later).await < w.score_of(&delayed).await, "its place is that of its first readiness");
+    assert_events(&w.events_of(&delayed).await, &["enqueued", "due"]);
     assert_eq!((w.reserve().await.id, w.reserve().await.id), (later, delayed));
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_run_at_is_a_time_of_redis() {
+async fn run_at_follows_the_redis_clock() {
     let w = World::start().await;
     let at = i64::try_from(w.engine.now().await + 90_000).expect("a time");
     let at = jiff::Timestamp::from_millisecond(at).expect("a time").to_string();
-    let id = w.enqueue_as(json!({ "payload": 1, "run_at": at })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "run_at": at })).await;
     let due_at = w.job(&id).await["due_at"].clone();
     let due_at: jiff::Timestamp = due_at.as_str().expect("a time").parse().expect("RFC 3339");
     assert_eq!(due_at, at.parse().expect("RFC 3339"));
-    w.pass(80_000);
-    assert_eq!(w.nothing(json!({})).await, "delayed");
-    w.pass(10_001);
+    w.advance_clock(80_000);
+    assert_eq!(w.empty_reason(json!({})).await, "delayed");
+    w.advance_clock(10_001);
     assert_eq!(w.reserve().await.id, id, "a reserve finds what is due without any sweep");
-    let past = w.put(json!({ "payload": 2, "run_at": "2020-01-01T00:00:00Z" })).await.is(201);
+    let past = w.send_enqueue(json!({ "payload": 2, "run_at": "2020-01-01T00:00:00Z" })).await.is(201);
     assert_eq!(past["state"], "waiting");
     w.check().await;
 }
 
 #[tokio::test]
-async fn an_array_stores_the_good_and_refuses_the_bad_each_by_itself() {
+async fn enqueue_array_refuses_only_invalid_items() {
     let w = World::start().await;
     let answer = w
         .post(
@@ -119,12 +119,12 @@ async fn an_array_stores_the_good_and_refuses_the_bad_each_by_itself() {
     assert_eq!(pointer(&jobs[6]), "/payload");
     assert_eq!(pointer(&jobs[7]), "/lock");
     assert!(jobs.iter().filter_map(|job| job.get("error")).all(|error| error["status"] == 422));
-    assert_holds(&w.queue().await, json!({ "counts": { "waiting": 1, "delayed": 1 }, "totals": { "enqueued": 2 } }));
+    assert_contains(&w.queue().await, json!({ "counts": { "waiting": 1, "delayed": 1 }, "totals": { "enqueued": 2 } }));
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_thousand_at_once_stand_in_the_order_of_the_array() {
+async fn enqueue_array_keeps_its_order() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..1_000).map(|n| json!({ "payload": n }))).await;
     assert_eq!(ids.len(), 1_000);
@@ -135,25 +135,25 @@ async fn a_thousand_at_once_stand_in_the_order_of_the_array() {
     assert_eq!(handed, ids);
     let too_many: Vec<_> = (0..1_001).map(|n| json!({ "payload": n + 2_000 })).collect();
     w.post("/jobs", Value::Array(too_many)).await.refused("too-many-items");
-    w.post("/jobs", json!([])).await.blames(&[""]);
+    w.post("/jobs", json!([])).await.invalid_at(&[""]);
     assert_eq!(w.queue().await["totals"]["enqueued"], 1_000);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_full_queue_takes_nothing_more_until_there_is_room() {
+async fn full_queue_refuses_jobs_until_there_is_room() {
     let w = World::start().await;
-    w.set(json!({ "max_jobs": 3, "max_attempts": 1 })).await;
+    w.update_settings(json!({ "max_jobs": 3, "max_attempts": 1 })).await;
     let dead = w.enqueue("dies").await;
     w.fail(&w.reserve().await).await.is(200);
     assert_eq!(w.state(&dead).await, "dead");
-    w.enqueue_as(json!({ "payload": "delayed", "delay_ms": 1_000 })).await;
+    w.enqueue_with(json!({ "payload": "delayed", "delay_ms": 1_000 })).await;
     let answer = w.post("/jobs", json!([{ "payload": 1 }, { "payload": 2 }, { "payload": 1 }])).await.is(200);
     assert_eq!(answer["jobs"][0]["state"], "waiting");
-    assert_holds(&answer["jobs"][1], json!({ "error": { "type": "/problems/queue-full", "status": 429 } }));
+    assert_contains(&answer["jobs"][1], json!({ "error": { "type": "/problems/queue-full", "status": 429 } }));
     assert_eq!(answer["jobs"][2]["duplicate"], true, "a twin takes no room");
 
-    let full = w.put(json!({ "payload": 3 })).await;
+    let full = w.send_enqueue(json!({ "payload": 3 })).await;
     assert_eq!(full.status, 429);
     let wait = number(&full.refused("queue-full"), "retry_after_ms");
     let header: u64 = full.header("retry-after").expect("a header").parse().expect("seconds");
@@ -161,8 +161,8 @@ async fn a_full_queue_takes_nothing_more_until_there_is_room() {
 
     w.complete(&w.reserve().await).await.is(200);
     w.enqueue(3).await;
-    w.put(json!({ "payload": 4 })).await.refused("queue-full");
-    w.set(json!({ "max_jobs": null })).await;
+    w.send_enqueue(json!({ "payload": 4 })).await.refused("queue-full");
+    w.update_settings(json!({ "max_jobs": null })).await;
     w.enqueue(4).await;
     w.check().await;
 }

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, id_of};
+use crate::world::{World, assert_contains, id_of};
 
 #[tokio::test]
-async fn a_thousand_are_put_a_hundred_taken_and_a_hundred_settled_each_with_its_own_answer() {
+async fn bulk_calls_answer_each_item_in_order() {
     let w = World::start().await;
     // Every seventh is bad, every eleventh is the twin of the one before.
     let item = |n: u64| match (n % 7, n % 11) {
@@ -20,7 +20,7 @@ async fn a_thousand_are_put_a_hundred_taken_and_a_hundred_settled_each_with_its_
     for (n, said) in said.iter().enumerate() {
         let before_is_bad = n > 0 && (n - 1) % 7 == 3;
         match (n % 7, n % 11) {
-            (3, _) => assert_holds(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/priority" }] })),
+            (3, _) => assert_contains(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/priority" }] })),
             (_, 10) if !before_is_bad => {
                 assert_eq!((&said["id"], &said["duplicate"]), (line.last().expect("a twin"), &json!(true)))
             }
@@ -35,7 +35,7 @@ async fn a_thousand_are_put_a_hundred_taken_and_a_hundred_settled_each_with_its_
 
     let unknown = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
     let lost = w.reserve().await;
-    w.cancel_by_force(&lost.id).await.is(200);
+    w.force_cancel(&lost.id).await.is(200);
     let settle = |n: usize| match n % 10 {
         3 => json!({ "reservation": unknown }),
         5 => json!({ "reservation": "nonsense" }),
@@ -49,51 +49,52 @@ async fn a_thousand_are_put_a_hundred_taken_and_a_hundred_settled_each_with_its_
     assert_eq!(said.len(), 100);
     for (n, said) in said.iter().enumerate() {
         match n % 10 {
-            3 => assert_holds(&said["error"], json!({ "status": 409, "reason": "unknown" })),
-            5 => assert_holds(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reservation" }] })),
-            7 => assert_holds(said, json!({ "id": held[n - 1].id, "state": "completed", "duplicate": true })),
-            8 => assert_holds(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reslut" }] })),
-            9 => {
-                assert_holds(&said["error"], json!({ "status": 409, "reason": "cancelled", "job_state": "cancelled" }))
-            }
-            _ => assert_holds(said, json!({ "id": held[n].id, "state": "completed", "duplicate": false })),
+            3 => assert_contains(&said["error"], json!({ "status": 409, "reason": "unknown" })),
+            5 => assert_contains(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reservation" }] })),
+            7 => assert_contains(said, json!({ "id": held[n - 1].id, "state": "completed", "duplicate": true })),
+            8 => assert_contains(&said["error"], json!({ "status": 422, "errors": [{ "pointer": "/reslut" }] })),
+            9 => assert_contains(
+                &said["error"],
+                json!({ "status": 409, "reason": "cancelled", "job_state": "cancelled" }),
+            ),
+            _ => assert_contains(said, json!({ "id": held[n].id, "state": "completed", "duplicate": false })),
         }
     }
-    assert_holds(&w.queue().await["counts"], json!({ "completed": 50, "reserved": 50, "cancelled": 1 }));
+    assert_contains(&w.queue().await["counts"], json!({ "completed": 50, "reserved": 50, "cancelled": 1 }));
     assert_eq!(w.job(&held[42].id).await["result"], 42);
     assert_eq!(w.locks().await.len() as u64, w.queue().await["counts"]["reserved"].as_u64().expect("a count"));
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_job_without_a_limit_of_attempts_never_dies() {
+async fn job_with_zero_max_attempts_never_dies() {
     let w = World::start().await;
-    w.set(json!({ "max_attempts": 1 })).await;
-    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 0, "locks": ["site"] })).await;
-    let place = w.place(&id).await;
+    w.update_settings(json!({ "max_attempts": 1 })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 0, "locks": ["site"] })).await;
+    let place = w.score_of(&id).await;
     for attempt in 1..=50 {
         let held = w.reserve().await;
         assert_eq!((held.id.as_str(), held.number("attempt")), (id.as_str(), attempt));
         if attempt % 3 == 0 {
-            w.pass(300_000);
+            w.advance_clock(300_000);
             w.sweep().await;
         } else {
             assert_eq!(w.fail(&held).await.is(200)["state"], "waiting");
         }
-        assert_eq!(w.place(&id).await, place);
+        assert_eq!(w.score_of(&id).await, place);
     }
-    assert_holds(
+    assert_contains(
         &w.job(&id).await,
         json!({ "state": "waiting", "attempts": 50, "counts": { "failed": 34, "expired": 16 } }),
     );
-    assert_eq!(w.work_off().await, [id]);
+    assert_eq!(w.complete_all().await, [id]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn several_workers_take_several_each_and_what_is_bad_in_one_call_hurts_no_other() {
+async fn invalid_items_do_not_affect_others_in_the_array() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 20 })).await;
+    w.update_settings(json!({ "worker_limit": 20 })).await;
     let ids = w.enqueue_many((0..100).map(|n| json!({ "payload": n, "client": format!("c{}", n % 5) }))).await;
     let mut taken: Vec<String> = Vec::new();
     for n in 0..5 {
@@ -120,7 +121,7 @@ async fn several_workers_take_several_each_and_what_is_bad_in_one_call_hurts_no_
         let said: Vec<_> = answer["jobs"].as_array().expect("jobs").iter().map(id_of).collect();
         assert_eq!(said, taken[taken.len() - 10..], "in the order of the list");
     }
-    assert_eq!(w.work_off().await.len() + taken.len(), ids.len());
+    assert_eq!(w.complete_all().await.len() + taken.len(), ids.len());
     w.check().await;
 }
 
@@ -130,32 +131,32 @@ fn long_text() -> String {
 }
 
 #[tokio::test]
-async fn the_items_of_a_call_are_done_in_their_order_however_long_they_are() {
+async fn items_of_one_reservation_are_applied_in_order() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0, "share_drafts": true })).await;
+    w.update_settings(json!({ "worker_limit": 0, "share_drafts": true })).await;
     w.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
     for held in w.reserve_all(json!({ "worker": "ann", "limit": 20 })).await {
         let extend = |draft: &str| json!({ "reservation": held.reservation, "draft": draft });
         w.post("/jobs/extend", json!([extend(&long_text()), extend("typed last")])).await.is(200);
         w.abandon(&held).await.is(200);
-        let again = w.reserve_by(json!({ "worker": "ann", "id": held.id })).await;
-        assert_eq!(again.said["draft"], "typed last", "a word before the last has overtaken it");
+        let again = w.reserve_with(json!({ "worker": "ann", "id": held.id })).await;
+        assert_eq!(again.body["draft"], "typed last", "a word before the last has overtaken it");
 
         let leave = |draft: &str| json!({ "reservation": again.reservation, "draft": draft, "grace_ms": 60_000 });
         w.post("/jobs/abandon", json!([leave(&long_text()), leave("left last")])).await.is(200);
-        let again = w.reserve_by(json!({ "worker": "ann", "id": held.id })).await;
-        assert_eq!(again.said["draft"], "left last", "a word before the last has overtaken it");
+        let again = w.reserve_with(json!({ "worker": "ann", "id": held.id })).await;
+        assert_eq!(again.body["draft"], "left last", "a word before the last has overtaken it");
 
         let complete = |result: &str| json!({ "reservation": again.reservation, "result": result });
         let said = w.post("/jobs/complete", json!([complete(&long_text()), complete("second")])).await.is(200);
-        assert_holds(&said["jobs"][0], json!({ "state": "completed", "duplicate": false }));
-        assert_holds(&said["jobs"][1]["error"], json!({ "reason": "completed" }));
+        assert_contains(&said["jobs"][0], json!({ "state": "completed", "duplicate": false }));
+        assert_contains(&said["jobs"][1]["error"], json!({ "reason": "completed" }));
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_long_result_that_does_not_fit_keeps_no_short_one_of_its_call_from_being_taken() {
+async fn large_result_refused_by_full_redis_fails_alone() {
     let w = World::start().await;
     w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_all(json!({ "limit": 4 })).await;
@@ -166,8 +167,8 @@ async fn a_long_result_that_does_not_fit_keeps_no_short_one_of_its_call_from_bei
     };
     let said = w.post("/jobs/complete", (0..4).map(complete).collect()).await.is(200);
     for n in [0, 2] {
-        assert_holds(&said["jobs"][n], json!({ "id": held[n].id, "state": "completed", "duplicate": false }));
-        assert_holds(&said["jobs"][n + 1]["error"], json!({ "status": 507, "type": "/problems/storage-full" }));
+        assert_contains(&said["jobs"][n], json!({ "id": held[n].id, "state": "completed", "duplicate": false }));
+        assert_contains(&said["jobs"][n + 1]["error"], json!({ "status": 507, "type": "/problems/storage-full" }));
     }
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
     w.complete(&held[1]).await.is(200);
@@ -181,11 +182,11 @@ async fn strays_in(w: &World, set: &str, prefix: &str) {
     for n in 0..20_050 {
         put.arg(0).arg(format!("{prefix}{n:026}"));
     }
-    let _: u64 = w.engine.ask(&put).await;
+    let _: u64 = w.engine.query(&put).await;
 }
 
 #[tokio::test]
-async fn a_release_or_a_sweep_with_very_much_to_do_stops_and_says_so_and_the_next_goes_on() {
+async fn bounded_release_and_sweep_report_more_and_continue() {
     let w = World::start().await;
     w.enqueue(1).await;
     w.reserve_as("ann").await;
@@ -194,8 +195,8 @@ async fn a_release_or_a_sweep_with_very_much_to_do_stops_and_says_so_and_the_nex
     assert_eq!(release().await, json!({ "released": 0, "more": true }));
     assert_eq!(release().await, json!({ "released": 1, "more": false }));
 
-    w.enqueue_as(json!({ "payload": 2, "delay_ms": 1_000 })).await;
-    w.pass(1_000);
+    w.enqueue_with(json!({ "payload": 2, "delay_ms": 1_000 })).await;
+    w.advance_clock(1_000);
     strays_in(&w, "delayed", "").await;
     let sweep = async || w.post("/queues/default/sweep", json!({})).await.is(200);
     assert_eq!(sweep().await, json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0, "more": true }));

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::world::{
     Answer, Client, World,
-    access::{key, line},
-    assert_holds, eventually, id_of,
+    access::{key, keys_file_line},
+    assert_contains, eventually, id_of,
     upload::Upload,
 };
 
@@ -34,7 +34,7 @@ fn counted(lines: u64, created: u64, duplicates: u64, errors: u64) -> Value {
 }
 
 #[tokio::test]
-async fn each_line_is_a_job_in_its_place_and_a_bad_one_hinders_no_other() {
+async fn ndjson_lines_are_independent_and_keep_their_order() {
     let w = World::plan().flag("--max-payload-bytes", "100").start().await;
     let long = format!("{{\"payload\":\"{}\"}}", "x".repeat(20_000));
     let large = format!("{{\"payload\":\"{}\"}}", "x".repeat(100));
@@ -51,14 +51,14 @@ async fn each_line_is_a_job_in_its_place_and_a_bad_one_hinders_no_other() {
         counted(11, 3, 1, 5),
     ];
     assert_eq!(said.len(), expected.len(), "{said:?}");
-    said.iter().zip(expected).for_each(|(said, expected)| assert_holds(said, expected));
+    said.iter().zip(expected).for_each(|(said, expected)| assert_contains(said, expected));
     let all = lines(&sent(&w, "?answers=all", None, body).await);
     assert_eq!(all.iter().filter_map(|said| said["line"].as_u64()).collect::<Vec<_>>(), [1, 4, 5, 6, 7, 8, 9, 10, 11]);
-    assert_holds(&all[0], json!({ "line": 1, "duplicate": true, "state": "waiting", "queue": "default" }));
+    assert_contains(&all[0], json!({ "line": 1, "duplicate": true, "state": "waiting", "queue": "default" }));
     assert_eq!(all[9], counted(11, 0, 4, 5));
     for expected in [1, 2, 4] {
         let held = w.reserve().await;
-        assert_eq!(held.said["payload"], expected);
+        assert_eq!(held.body["payload"], expected);
         w.complete(&held).await.is(200);
     }
     assert_eq!(told(&sent(&w, "", None, "").await), counted(0, 0, 0, 0));
@@ -66,13 +66,13 @@ async fn each_line_is_a_job_in_its_place_and_a_bad_one_hinders_no_other() {
 }
 
 #[tokio::test]
-async fn with_a_key_a_longer_body_goes_on_and_a_changed_line_is_refused_alone() {
+async fn keyed_upload_continues_and_refuses_changed_lines() {
     let w = World::start().await;
     assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=3)).await), counted(3, 3, 0, 0));
     assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=5)).await), counted(5, 5, 0, 0));
     let changed = numbered([1, 7, 3, 4, 5, 6]);
     let said = lines(&sent(&w, "", Some("k"), changed).await);
-    assert_holds(&said[0], json!({ "line": 2, "error": { "type": "/problems/idempotency-key-reused" } }));
+    assert_contains(&said[0], json!({ "line": 2, "error": { "type": "/problems/idempotency-key-reused" } }));
     assert_eq!(said[1], counted(6, 5, 0, 1));
     // Only what is missing, by somebody who knows where they were.
     assert_eq!(told(&sent(&w, "?first_line=6", Some("k"), numbered([6, 8])).await), counted(2, 2, 0, 0));
@@ -90,29 +90,29 @@ fn size() -> u64 {
 }
 
 #[tokio::test]
-async fn a_body_that_is_cut_again_and_again_makes_each_job_once_in_constant_memory() {
+async fn interrupted_uploads_store_each_job_once() {
     const CUTS: u64 = 20;
     let (w, size) = (World::start().await, size());
     told(&sent(&w, "", None, numbered(0..1)).await);
-    let memory = async || w.figure("process_resident_memory_bytes").await as u64 >> 10;
+    let memory = async || w.metric("process_resident_memory_bytes").await as u64 >> 10;
     let (before, begin) = (memory().await, std::time::Instant::now());
     let mut most = 0;
     for cut in 0..=CUTS {
         let mut upload = Upload::begin(&w, "", &[("idempotency-key", "all")]).await;
         let end = if cut == CUTS { size } else { size * (cut + 1) / (CUTS + 1) };
         for from in (1..=end).step_by(500) {
-            assert!(upload.says(&numbered(from..=end.min(from + 499))).await);
+            assert!(upload.send(&numbered(from..=end.min(from + 499))).await);
             if from % 50_000 < 500 {
                 most = most.max(memory().await);
             }
         }
         if cut < CUTS {
             // In the middle of a line, and every other time while much is on its way.
-            upload.says("{\"payl").await;
+            upload.send("{\"payl").await;
             while cut % 2 == 0 && w.queue().await["totals"]["enqueued"].as_u64() < Some(end) {}
             continue;
         }
-        upload.ends().await;
+        upload.finish().await;
         assert_eq!(upload.answer().await.1, [counted(size, size, 0, 0)]);
     }
     let took = begin.elapsed().as_secs_f64();
@@ -125,98 +125,98 @@ async fn a_body_that_is_cut_again_and_again_makes_each_job_once_in_constant_memo
 }
 
 #[tokio::test]
-async fn who_reads_as_they_send_has_each_answer_before_the_next_line() {
+async fn upload_answers_each_line_as_it_arrives() {
     let w = World::start().await;
     let mut upload = Upload::begin(&w, "?answers=all", &[]).await;
     for n in 1..=3 {
-        assert!(upload.says(&numbered([n])).await);
+        assert!(upload.send(&numbered([n])).await);
         if n == 1 {
             assert_eq!(upload.status().await, 200);
         }
-        assert_holds(&upload.line().await, json!({ "line": n, "duplicate": false }));
+        assert_contains(&upload.line().await, json!({ "line": n, "duplicate": false }));
     }
-    upload.ends().await;
+    upload.finish().await;
     assert_eq!(upload.line().await, counted(3, 3, 0, 0));
     w.check().await;
 }
 
 #[tokio::test]
-async fn who_reads_only_at_the_end_is_told_of_so_many_refusals_and_how_many_there_were() {
+async fn unread_upload_errors_are_limited_and_counted() {
     let w = World::start().await;
     let mut upload = Upload::begin(&w, "", &[]).await;
     for _ in 0..10 {
-        assert!(upload.says(&"nonsense\n".repeat(200)).await);
+        assert!(upload.send(&"nonsense\n".repeat(200)).await);
     }
-    upload.ends().await;
+    upload.finish().await;
     let (status, said) = upload.answer().await;
     assert_eq!(status, 200);
-    assert_holds(said.last().expect("a last line"), json!({ "lines": 2_000, "errors": 2_000, "complete": true }));
+    assert_contains(said.last().expect("a last line"), json!({ "lines": 2_000, "errors": 2_000, "complete": true }));
     let listed: usize = said.iter().map(|line| line.to_string().len()).sum();
     assert!((60_000..70_000).contains(&listed), "{listed} bytes");
     // And who never reads is not read from.
     let mut mute = Upload::begin(&w, "?answers=all", &[]).await;
     let piece = "nonsense\n".repeat(5_000);
-    let sending = async { while mute.says(&piece).await {} };
+    let sending = async { while mute.send(&piece).await {} };
     assert!(tokio::time::timeout(std::time::Duration::from_secs(1), sending).await.is_err(), "it goes on for ever");
 }
 
 #[tokio::test]
-async fn a_queue_that_is_full_or_not_the_callers_refuses_its_lines_alone() {
+async fn full_and_forbidden_queues_refuse_only_their_lines() {
     let w = World::plan().with_keys(&[("web", "producer", "default")]).start().await;
-    w.set(json!({ "max_jobs": 2 })).await;
-    let web = w.bearing(&key("web"));
+    w.update_settings(json!({ "max_jobs": 2 })).await;
+    let web = w.with_credential(&key("web"));
     let body = format!("{}{{\"payload\":1,\"queue\":\"other\"}}\n{{\"payload\":1}}\n", numbered(1..=3));
     let said = lines(&sent(&web, "", None, body).await);
-    assert_holds(&said[0], json!({ "line": 3, "error": { "type": "/problems/queue-full" } }));
-    assert_holds(&said[1], json!({ "line": 4, "error": { "type": "/problems/forbidden" } }));
+    assert_contains(&said[0], json!({ "line": 3, "error": { "type": "/problems/queue-full" } }));
+    assert_contains(&said[1], json!({ "line": 4, "error": { "type": "/problems/forbidden" } }));
     assert_eq!(said[2], counted(5, 2, 1, 2));
-    sent(&web, "?answers=none", None, "").await.blames_by("parameter", &["answers"]);
-    sent(&web, "?first_line=0&x=1", None, "").await.blames_by("parameter", &["first_line", "x"]);
+    sent(&web, "?answers=none", None, "").await.invalid_by("parameter", &["answers"]);
+    sent(&web, "?first_line=0&x=1", None, "").await.invalid_by("parameter", &["first_line", "x"]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn whose_key_is_taken_away_puts_no_more_lines() {
+async fn removed_key_ends_its_uploads() {
     let w = World::plan().with_keys(&[("web", "producer", "*")]).start().await;
     let bearer = format!("Bearer {}", key("web"));
     let mut upload = Upload::begin(&w, "", &[("authorization", &bearer)]).await;
     let mut talking = Upload::begin(&w, "?answers=all", &[("authorization", &bearer)]).await;
-    assert!(upload.says(&numbered(1..=3)).await && talking.says("nonsense\n").await);
+    assert!(upload.send(&numbered(1..=3)).await && talking.send("nonsense\n").await);
     eventually("they are there", async || {
         (w.get("/queues/default").await.json()["counts"]["waiting"] == 3).then_some(())
     })
     .await;
-    std::fs::write(w.folder().join("keys"), line("root", "operator", "*")).expect("written");
+    std::fs::write(w.folder().join("keys"), keys_file_line("root", "operator", "*")).expect("written");
     let (status, said) = upload.answer().await;
     assert_eq!(status, 200);
-    assert_holds(&said[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 401 } }));
+    assert_contains(&said[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 401 } }));
     assert_eq!(talking.status().await, 200);
     talking.line().await;
-    assert_holds(&talking.line().await, json!({ "complete": false, "error": { "status": 401 } }));
-    talking.falls_silent().await;
+    assert_contains(&talking.line().await, json!({ "complete": false, "error": { "status": 401 } }));
+    talking.assert_answer_ends().await;
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_redis_that_is_away_ends_it_with_what_is_known_of_each_line() {
+async fn upload_reports_unstored_lines_when_redis_is_away() {
     let w = World::start().await;
     let mut upload = Upload::begin(&w, "", &[("idempotency-key", "k")]).await;
-    assert!(upload.says(&numbered(1..=50)).await);
+    assert!(upload.send(&numbered(1..=50)).await);
     eventually("they are there", async || {
         (w.get("/queues/default").await.json()["counts"]["waiting"] == 50).then_some(())
     })
     .await;
     w.engine.freeze();
-    assert!(upload.says(&numbered(51..=60)).await);
+    assert!(upload.send(&numbered(51..=60)).await);
     let (_, said) = upload.answer().await;
     w.engine.thaw();
     let last = said.last().expect("a last line");
-    assert_holds(
+    assert_contains(
         last,
         json!({ "lines": 60, "created": 50, "errors": 10, "complete": false, "error": { "status": 503 } }),
     );
     for (said, n) in said.iter().zip(51..=60) {
-        assert_holds(said, json!({ "line": n, "error": { "type": "/problems/unavailable" } }));
+        assert_contains(said, json!({ "line": n, "error": { "type": "/problems/unavailable" } }));
         assert!(said["error"]["applied"] == "unknown" || said["error"]["applied"] == false, "{said}");
     }
     assert_eq!(told(&sent(&w, "", Some("k"), numbered(1..=70)).await), counted(70, 70, 0, 0));
@@ -225,19 +225,19 @@ async fn a_redis_that_is_away_ends_it_with_what_is_known_of_each_line() {
 }
 
 #[tokio::test]
-async fn a_service_that_is_told_to_end_says_how_far_it_came() {
+async fn shutdown_ends_uploads_with_a_summary() {
     let w = World::start().await;
-    let (mut other, client) = w.another().await;
+    let (mut other, client) = w.start_instance().await;
     let mut upload = Upload::begin(&client, "", &[]).await;
-    assert!(upload.says(&numbered(1..=3)).await);
+    assert!(upload.send(&numbered(1..=3)).await);
     eventually("they are there", async || {
         (w.get("/queues/default").await.json()["counts"]["waiting"] == 3).then_some(())
     })
     .await;
     other.signal(libc::SIGTERM);
     let (_, said) = upload.answer().await;
-    assert_holds(&said[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 503 } }));
-    assert!(other.ended().await.success());
+    assert_contains(&said[0], json!({ "lines": 3, "created": 3, "complete": false, "error": { "status": 503 } }));
+    assert!(other.wait_for_exit().await.success());
     w.check().await;
 }
 
@@ -245,7 +245,7 @@ async fn a_service_that_is_told_to_end_says_how_far_it_came() {
 #[tokio::test]
 async fn blank_lines_count_for_the_rate_limit() {
     let w = World::plan().with_keys(&[("web", "producer", "*")]).flag("--rate-limit", "4").start().await;
-    let web = w.bearing(&key("web"));
+    let web = w.with_credential(&key("web"));
     let begin = std::time::Instant::now();
     assert_eq!(told(&sent(&web, "", None, " \n".repeat(9_000)).await), counted(9_000, 0, 0, 0));
     assert!(begin.elapsed() >= std::time::Duration::from_secs(1), "{:?}", begin.elapsed());

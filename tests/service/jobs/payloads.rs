@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::world::{Held, World, id_of};
+use crate::world::{ReservedJob, World, id_of};
 
 #[tokio::test]
-async fn a_payload_comes_back_byte_for_byte() {
+async fn payload_is_returned_byte_for_byte() {
     let w = World::start().await;
     let deep = format!("{}1{}", "[".repeat(127), "]".repeat(127));
     let long = format!("\"{}\"", "ä€🎉".repeat(20_000));
@@ -38,9 +38,9 @@ async fn a_payload_comes_back_byte_for_byte() {
         assert_eq!(answer.status, 201, "{payload:.100}: {}", answer.text());
         let id = id_of(&answer.json());
         assert_eq!(w.get(&format!("/jobs/{id}")).await.text_at("/payload"), payload);
-        let handed = w.ask(json!({})).await;
+        let handed = w.send_reserve(json!({})).await;
         assert_eq!(handed.text_at("/jobs/0/payload"), payload);
-        let held = Held::new(&handed.json()["jobs"][0]);
+        let held = ReservedJob::new(&handed.json()["jobs"][0]);
         w.complete(&held).await.is(200);
         let listed = w.get("/queues/default/jobs?state=completed").await;
         assert!(listed.text().contains(payload), "{payload:.100}");
@@ -50,15 +50,15 @@ async fn a_payload_comes_back_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_large_payload_is_kept_and_too_large_a_one_is_refused() {
+async fn payload_over_256_kib_is_refused() {
     let w = World::start().await;
     let of = |kib: usize| format!("\"{}\"", "x".repeat((kib << 10) - 2));
     for kib in [1, 2, 200, 256] {
         let answer = w.post_text("/jobs", format!(r#"{{"payload":{}}}"#, of(kib))).await;
         answer.is(201);
-        let handed = w.ask(json!({})).await;
+        let handed = w.send_reserve(json!({})).await;
         assert!(handed.text_at("/jobs/0/payload") == of(kib), "{kib} KiB");
-        w.complete(&Held::new(&handed.json()["jobs"][0])).await.is(200);
+        w.complete(&ReservedJob::new(&handed.json()["jobs"][0])).await.is(200);
     }
     for size in ["x".repeat(300 << 10), "x".repeat((256 << 10) - 1)] {
         let answer = w.post("/jobs", json!({ "payload": size })).await;
@@ -79,7 +79,7 @@ async fn a_large_payload_is_kept_and_too_large_a_one_is_refused() {
 }
 
 #[tokio::test]
-async fn the_operator_says_how_large_a_payload_may_be() {
+async fn max_payload_bytes_limits_payloads_and_results() {
     let w = World::plan().flag("--max-payload-bytes", "10").start().await;
     w.post_text("/jobs", r#"{"payload":"12345678"}"#).await.is(201);
     w.post_text("/jobs", r#"{"payload":"123456789"}"#).await.refused("too-large");
@@ -90,13 +90,13 @@ async fn the_operator_says_how_large_a_payload_may_be() {
 }
 
 #[tokio::test]
-async fn what_is_not_json_or_too_deep_is_refused_and_stores_nothing() {
+async fn invalid_or_too_deep_json_stores_nothing() {
     let w = World::start().await;
     let deep = |n: usize| format!(r#"{{"payload":{}{}}}"#, "[".repeat(n), "]".repeat(n));
     for n in [128, 200] {
-        w.post_text("/jobs", deep(n)).await.blames(&["/payload"]);
+        w.post_text("/jobs", deep(n)).await.invalid_at(&["/payload"]);
     }
-    w.post_text("/jobs", deep(100_000)).await.blames(&["/payload"]);
+    w.post_text("/jobs", deep(100_000)).await.invalid_at(&["/payload"]);
     for body in [
         &b"{\"payload\":\"\xff\"}"[..],
         b"{\"payload\":\"\xed\xa0\x80\"}",

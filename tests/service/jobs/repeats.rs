@@ -2,16 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, Fault, World, assert_holds, id_of};
+use crate::world::{Answer, Client, Fault, World, assert_contains, id_of};
 
 async fn keyed(w: &World, path: &str, key: &str, body: Value) -> Answer {
     w.request("POST", path).header("idempotency-key", key).json(body.to_string()).send().await
 }
 
 #[tokio::test]
-async fn an_enqueue_with_the_same_key_makes_one_job_for_as_long_as_the_job_is_remembered() {
+async fn enqueue_idempotency_key_lasts_as_long_as_the_job() {
     let w = World::start().await;
-    w.set(json!({ "retention_ms": 10_000 })).await;
+    w.update_settings(json!({ "retention_ms": 10_000 })).await;
     let body = || json!({ "payload": 1, "dedupe": false });
     let first = keyed(&w, "/jobs", "k", body()).await;
     let said = first.is(201);
@@ -25,8 +25,8 @@ async fn an_enqueue_with_the_same_key_makes_one_job_for_as_long_as_the_job_is_re
     assert_eq!(id_of(&keyed(&w, "/jobs", "k", body()).await.is(201)), id);
     w.complete(&held).await.is(200);
     assert_eq!(id_of(&keyed(&w, "/jobs", "k", body()).await.is(201)), id, "an ended job is remembered too");
-    assert_eq!(w.nothing(json!({})).await, "empty");
-    w.pass(10_000);
+    assert_eq!(w.empty_reason(json!({})).await, "empty");
+    w.advance_clock(10_000);
     w.sweep().await;
     keyed(&w, "/jobs", "k", body()).await.is(201);
     assert_eq!(w.queue().await["totals"]["enqueued"], 2, "a forgotten one is made again");
@@ -34,7 +34,7 @@ async fn an_enqueue_with_the_same_key_makes_one_job_for_as_long_as_the_job_is_re
 }
 
 #[tokio::test]
-async fn another_body_under_the_same_key_is_refused() {
+async fn idempotency_key_with_another_body_is_refused() {
     let w = World::start().await;
     keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(201);
     for other in
@@ -95,7 +95,7 @@ async fn idempotency_key_ignores_how_json_is_spelled() {
 }
 
 #[tokio::test]
-async fn an_enqueue_that_met_a_twin_is_answered_the_same_after_the_twin_has_ended() {
+async fn repeated_duplicate_keeps_its_answer_after_completion() {
     let w = World::start().await;
     let twin = w.enqueue(1).await;
     let first = keyed(&w, "/jobs", "k", json!({ "payload": 1 })).await.is(200);
@@ -105,14 +105,14 @@ async fn an_enqueue_that_met_a_twin_is_answered_the_same_after_the_twin_has_ende
     assert_eq!((&again["id"], &again["duplicate"]), (&json!(twin), &json!(true)));
     keyed(&w, "/jobs", "k", json!({ "payload": 2 })).await.refused("idempotency-key-reused");
     for state in ["completed", "waiting", "cancelled"] {
-        assert_eq!(w.listed(state).await.len(), usize::from(state == "completed"), "a stub is in no list");
+        assert_eq!(w.list_ids(state).await.len(), usize::from(state == "completed"), "a stub is in no list");
     }
-    assert_holds(&w.queue().await["counts"], json!({ "completed": 1, "waiting": 0 }));
+    assert_contains(&w.queue().await["counts"], json!({ "completed": 1, "waiting": 0 }));
     w.check().await;
 }
 
 #[tokio::test]
-async fn an_array_is_repeated_item_by_item() {
+async fn repeated_array_returns_the_same_items() {
     let w = World::start().await;
     let body = json!([{ "payload": 1, "dedupe": false }, { "payload": 1, "dedupe": false }, { "payload": 2, "queue": "other" }, { "priority": 1 }]);
     let first = keyed(&w, "/jobs", "k", body.clone()).await.is(200);
@@ -123,7 +123,7 @@ async fn an_array_is_repeated_item_by_item() {
 }
 
 #[tokio::test]
-async fn an_array_of_another_body_is_refused_whole_and_nothing_of_it_is_stored() {
+async fn changed_array_under_a_used_key_stores_nothing() {
     let w = World::start().await;
     let job = |n: u64| json!({ "payload": n, "dedupe": false });
     let elsewhere = |n: u64| json!({ "payload": n, "dedupe": false, "queue": "other" });
@@ -149,20 +149,20 @@ async fn an_array_of_another_body_is_refused_whole_and_nothing_of_it_is_stored()
     let names: Vec<_> =
         queues["queues"].as_array().expect("queues").iter().map(|queue| queue["name"].clone()).collect();
     assert_eq!(names, ["default", "other"], "no queue came into being by what was refused");
-    assert_holds(&queues["queues"][0], json!({ "totals": { "enqueued": 2 } }));
-    assert_holds(&queues["queues"][1], json!({ "totals": { "enqueued": 1 } }));
+    assert_contains(&queues["queues"][0], json!({ "totals": { "enqueued": 2 } }));
+    assert_contains(&queues["queues"][1], json!({ "totals": { "enqueued": 1 } }));
     assert_eq!(keyed(&w, "/jobs", "k", body).await.is(200), first, "the call itself may be repeated");
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_same_array_again_completes_what_a_cut_first_try_left() {
+async fn repeated_array_adds_items_that_failed_before() {
     let w = World::start().await;
     let body: Value = (0..4).map(|n| json!({ "payload": n, "dedupe": false })).collect();
-    w.set(json!({ "max_jobs": 2 })).await;
+    w.update_settings(json!({ "max_jobs": 2 })).await;
     let cut = keyed(&w, "/jobs", "k", body.clone()).await.is(200);
     assert_eq!(cut["jobs"][3]["error"]["status"], 429, "{cut}");
-    w.set(json!({ "max_jobs": 0 })).await;
+    w.update_settings(json!({ "max_jobs": 0 })).await;
     keyed(&w, "/jobs", "k", json!([{ "payload": 9 }])).await.refused("idempotency-key-reused");
     let whole = keyed(&w, "/jobs", "k", body.clone()).await.is(200);
     assert_eq!((&whole["jobs"][0], &whole["jobs"][1]), (&cut["jobs"][0], &cut["jobs"][1]), "these it had");
@@ -172,9 +172,9 @@ async fn the_same_array_again_completes_what_a_cut_first_try_left() {
 }
 
 #[tokio::test]
-async fn two_bodies_that_race_under_one_key_never_make_two_jobs_for_one_index() {
+async fn racing_arrays_under_one_key_store_each_index_once() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for turn in 0..10 {
         let body = |from: u64| (from..from + 30).map(|n| json!({ "payload": n, "dedupe": false })).collect::<Value>();
         let key = format!("turn {turn}");
@@ -196,9 +196,9 @@ async fn two_bodies_that_race_under_one_key_never_make_two_jobs_for_one_index() 
 }
 
 #[tokio::test]
-async fn a_reserve_repeated_under_its_key_gives_the_same_jobs_and_changes_nothing() {
+async fn repeated_reserve_with_a_key_returns_the_same_jobs() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..5).map(|n| json!({ "payload": n }))).await;
     let body = || json!({ "worker": "ann", "limit": 2 });
     let first = keyed(&w, "/jobs/reserve", "k", body()).await.is(200);
@@ -213,8 +213,8 @@ async fn a_reserve_repeated_under_its_key_gives_the_same_jobs_and_changes_nothin
         assert_eq!((&same["reservation"], &same["resumes"]), (&job["reservation"], &json!(0)), "{n}");
     }
     assert_eq!((first["jobs"].as_array().map(Vec::len), again["jobs"].as_array().map(Vec::len)), (Some(2), Some(2)));
-    assert_holds(&w.job(&ids[0]).await, json!({ "counts": { "handed_out": 1 } }));
-    assert_eq!(w.story_of(&ids[0]).await, ["enqueued", "reserved"]);
+    assert_contains(&w.job(&ids[0]).await, json!({ "counts": { "handed_out": 1 } }));
+    assert_eq!(w.events_of(&ids[0]).await, ["enqueued", "reserved"]);
     let other = keyed(&w, "/jobs/reserve", "k2", body()).await.is(200);
     assert_eq!(other["jobs"].as_array().expect("jobs").len(), 2);
     assert!(
@@ -228,11 +228,11 @@ async fn a_reserve_repeated_under_its_key_gives_the_same_jobs_and_changes_nothin
 }
 
 #[tokio::test]
-async fn a_reserve_under_a_key_whose_reservations_have_ended_is_a_new_one() {
+async fn reserve_key_is_reusable_after_its_leases_expire() {
     let w = World::start().await;
     w.enqueue(1).await;
     let first = keyed(&w, "/jobs/reserve", "k", json!({ "worker": "ann" })).await.is(200);
-    w.pass(300_000);
+    w.advance_clock(300_000);
     let second = keyed(&w, "/jobs/reserve", "k", json!({ "worker": "ann" })).await.is(200);
     assert_eq!(first["jobs"][0]["id"], second["jobs"][0]["id"]);
     assert_ne!(first["jobs"][0]["reservation"], second["jobs"][0]["reservation"]);
@@ -240,17 +240,17 @@ async fn a_reserve_under_a_key_whose_reservations_have_ended_is_a_new_one() {
 }
 
 #[tokio::test]
-async fn whoever_lost_the_answer_has_it_by_asking_again() {
-    let w = World::plan().behind_a_proxy().start().await;
+async fn repeated_call_returns_a_lost_answer() {
+    let w = World::plan().with_proxy().start().await;
     let lost = async |path: &str, body: Value| {
         for _ in 0..6 {
             w.get("/queues").await.is(200);
         }
-        w.proxy().now(Fault::DropReplies);
+        w.proxy().set_fault(Fault::DropReplies);
         let answer = keyed(&w, path, "k", body.clone()).await;
-        w.proxy().now(Fault::None);
-        w.proxy().cut();
-        assert_holds(&answer.refused("unavailable"), json!({ "status": 503, "applied": "unknown" }));
+        w.proxy().set_fault(Fault::None);
+        w.proxy().cut_connections();
+        assert_contains(&answer.refused("unavailable"), json!({ "status": 503, "applied": "unknown" }));
         let mut in_a_row = 0;
         crate::world::eventually("Redis is found again", async || {
             in_a_row = if w.get("/queues").await.status == 200 { in_a_row + 1 } else { 0 };
@@ -268,6 +268,6 @@ async fn whoever_lost_the_answer_has_it_by_asking_again() {
     let reservation = answer["jobs"][0]["reservation"].clone();
     let done = lost("/jobs/complete", json!({ "reservation": reservation, "result": 1 })).await.is(200);
     assert_eq!(done["duplicate"], true, "it had an effect, once");
-    assert_holds(&w.queue().await["totals"], json!({ "enqueued": 2, "handed_out": 2, "completed": 2 }));
+    assert_contains(&w.queue().await["totals"], json!({ "enqueued": 2, "handed_out": 2, "completed": 2 }));
     w.check().await;
 }

@@ -2,26 +2,26 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, encoded, id_of, number};
+use crate::world::{World, assert_contains, id_of, number, percent_encode};
 
 #[tokio::test]
-async fn a_queue_says_how_it_is() {
+async fn queue_shows_counts_ages_and_totals() {
     let w = World::start().await;
     w.enqueue(1).await;
-    w.pass(5_000);
-    w.enqueue_as(json!({ "payload": 2, "priority": 1 })).await;
-    w.enqueue_as(json!({ "payload": 3, "delay_ms": 10_000 })).await;
+    w.advance_clock(5_000);
+    w.enqueue_with(json!({ "payload": 2, "priority": 1 })).await;
+    w.enqueue_with(json!({ "payload": 3, "delay_ms": 10_000 })).await;
     w.reserve_as("ann").await;
-    w.pass(1_000);
+    w.advance_clock(1_000);
     let queue = w.queue().await;
-    assert_holds(&queue, json!({ "name": "default", "counts": { "waiting": 1, "delayed": 1, "reserved": 1 } }));
+    assert_contains(&queue, json!({ "name": "default", "counts": { "waiting": 1, "delayed": 1, "reserved": 1 } }));
     let age = number(&queue, "oldest_waiting_ms");
     assert!((6_000..30_000).contains(&age), "{age}");
     let soonest = number(&queue["reservations"], "soonest_expires_in_ms");
     assert!((270_000..=299_000).contains(&soonest), "{soonest}");
-    assert_holds(&queue["reservations"], json!({ "live": 1, "overdue": 0 }));
-    assert_holds(&queue["totals"], json!({ "enqueued": 3, "handed_out": 1 }));
-    w.enqueue_as(json!({ "queue": "another", "payload": 1 })).await;
+    assert_contains(&queue["reservations"], json!({ "live": 1, "overdue": 0 }));
+    assert_contains(&queue["totals"], json!({ "enqueued": 3, "handed_out": 1 }));
+    w.enqueue_with(json!({ "queue": "another", "payload": 1 })).await;
     let queues = w.get("/queues").await.is(200);
     let names: Vec<_> =
         queues["queues"].as_array().expect("queues").iter().map(|queue| queue["name"].clone()).collect();
@@ -30,7 +30,7 @@ async fn a_queue_says_how_it_is() {
 }
 
 #[tokio::test]
-async fn lists_are_paged_in_order_without_a_gap_or_a_repetition() {
+async fn job_list_pages_are_complete_and_ordered() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..25).map(|n| json!({ "payload": n, "priority": n % 3 }))).await;
     let mut sorted: Vec<_> = (0..25).collect();
@@ -38,10 +38,10 @@ async fn lists_are_paged_in_order_without_a_gap_or_a_repetition() {
     let expected: Vec<_> = sorted.into_iter().map(|n: usize| ids[n].clone()).collect();
     assert_eq!(pages(&w, "state=waiting&limit=7").await, expected);
     assert_eq!(pages(&w, "limit=1").await, expected, "waiting is what one mostly wants");
-    assert_eq!(w.listed("waiting").await, expected);
+    assert_eq!(w.list_ids("waiting").await, expected);
     w.get("/queues/nowhere/jobs").await.refused("unknown-queue");
     for state in ["delayed", "reserved", "completed", "dead", "cancelled", "blocked"] {
-        assert_eq!(w.listed(state).await, Vec::<String>::new());
+        assert_eq!(w.list_ids(state).await, Vec::<String>::new());
     }
     w.check().await;
 }
@@ -53,14 +53,14 @@ async fn pages(w: &World, query: &str) -> Vec<String> {
         let page = w.get(&format!("/queues/default/jobs?{query}{after}")).await.is(200);
         ids.extend(page["jobs"].as_array().expect("jobs").iter().map(id_of));
         let Some(next) = page["next"].as_str() else { return ids };
-        after = format!("&after={}", encoded(next));
+        after = format!("&after={}", percent_encode(next));
     }
 }
 
 #[tokio::test]
-async fn a_list_can_be_asked_for_one_client_or_one_worker() {
+async fn job_list_filters_by_client_and_worker() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..12).map(|n| json!({ "payload": n, "client": format!("c {}", n % 2) }))).await;
     let even: Vec<_> = ids.iter().step_by(2).cloned().collect();
     assert_eq!(pages(&w, "client=c%200&limit=2").await, even);
@@ -81,7 +81,7 @@ async fn a_list_can_be_asked_for_one_client_or_one_worker() {
 }
 
 #[tokio::test]
-async fn the_feed_of_results_goes_on_where_it_was_left() {
+async fn completed_feed_continues_after_its_cursor() {
     let w = World::start().await;
     let mut done = Vec::new();
     let mut after = String::new();
@@ -92,7 +92,7 @@ async fn the_feed_of_results_goes_on_where_it_was_left() {
             let held = w.reserve().await;
             w.complete_with(&held, n).await.is(200);
             done.push(held.id);
-            w.pass(1);
+            w.advance_clock(1);
         }
         w.cancel(&w.enqueue(format!("cancelled {round}")).await).await.is(200);
         loop {
@@ -100,7 +100,7 @@ async fn the_feed_of_results_goes_on_where_it_was_left() {
             read.extend(page["jobs"].as_array().expect("jobs").iter().map(id_of));
             assert!(page["jobs"].as_array().expect("jobs").iter().all(|job| !job["result"].is_null()));
             match page["next"].as_str() {
-                Some(next) => after = format!("&after={}", encoded(next)),
+                Some(next) => after = format!("&after={}", percent_encode(next)),
                 None => break,
             }
         }
@@ -116,15 +116,15 @@ async fn the_feed_of_results_goes_on_where_it_was_left() {
 }
 
 #[tokio::test]
-async fn one_sees_who_holds_what() {
+async fn worker_list_shows_reserved_jobs_without_secrets() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 2 })).await;
+    w.update_settings(json!({ "worker_limit": 2 })).await;
     w.enqueue_many((0..6).map(|n| json!({ "payload": n }))).await;
-    w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     let bob = w.reserve_as("bob").await;
-    w.pass(10_000);
+    w.advance_clock(10_000);
     let ann = w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
-    w.reserve_by(json!({ "queues": ["other"], "worker": "ann" })).await;
+    w.reserve_with(json!({ "queues": ["other"], "worker": "ann" })).await;
     let nobody = w.reserve().await;
     let answer = w.get("/queues/default/workers").await;
     assert!(!answer.text().contains(&ann[0].reservation), "never the reservation");
@@ -159,7 +159,7 @@ async fn one_sees_who_holds_what() {
                 .flat_map(|worker| worker["jobs"].as_array().expect("jobs").iter().map(id_of)),
         );
         let Some(next) = page["next"].as_str() else { break };
-        after = format!("&after={}", encoded(next));
+        after = format!("&after={}", percent_encode(next));
     }
     held.sort();
     held.dedup();
@@ -180,7 +180,7 @@ async fn one_sees_who_holds_what() {
 }
 
 #[tokio::test]
-async fn whoever_asks_what_a_worker_has_need_not_say_that_it_is_reserved() {
+async fn worker_filter_implies_the_reserved_state() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve_as("ann").await;
@@ -197,12 +197,12 @@ async fn whoever_asks_what_a_worker_has_need_not_say_that_it_is_reserved() {
 }
 
 #[tokio::test]
-async fn whoever_names_a_state_that_is_none_is_told_which_there_are() {
+async fn unknown_state_is_refused_with_the_valid_states() {
     let w = World::start().await;
     w.enqueue(1).await;
     for (method, path) in [("GET", "/queues/default/jobs?state=done"), ("DELETE", "/queues/default?state=done")] {
         let answer = w.request(method, path).send().await;
-        answer.blames_by("parameter", &["state"]);
+        answer.invalid_by("parameter", &["state"]);
         for state in ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"] {
             assert!(answer.text().contains(state), "{state}: {}", answer.text());
         }

@@ -2,29 +2,29 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds};
+use crate::world::{World, assert_contains};
 
 /// What the stream told of the job that was completed last.
 async fn told(w: &World) -> Value {
     let mut stream = w.listen_after("?type=completed", "default@0-0-0").await;
-    let heard = stream.hear(w.times("completed").await).await;
+    let heard = stream.read_events(w.event_count("completed").await).await;
     heard.last().expect("an event")["completed"].clone()
 }
 
 #[tokio::test]
-async fn a_completed_job_says_who_completed_it_since_when_and_how_long() {
+async fn completed_job_shows_worker_and_hold_time() {
     let w = World::start().await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     let id = w.enqueue(1).await;
     assert_eq!(w.job(&id).await["completed"], Value::Null);
     let held = w.reserve_as("ann").await;
-    w.pass(4_000);
+    w.advance_clock(4_000);
     w.extend(&held).await.is(200);
-    w.pass(1_000);
+    w.advance_clock(1_000);
     w.complete_with(&held, "fine").await.is(200);
     let job = w.job(&id).await;
     let said = json!({
-        "worker": "ann", "reserved_at": held.said["reserved_at"], "at": job["ended_at"], "held_ms": 5_000, "late": false,
+        "worker": "ann", "reserved_at": held.body["reserved_at"], "at": job["ended_at"], "held_ms": 5_000, "late": false,
     });
     assert_eq!(job["completed"], said);
     let list = w.get("/queues/default/jobs?state=completed").await.is(200);
@@ -33,25 +33,25 @@ async fn a_completed_job_says_who_completed_it_since_when_and_how_long() {
 
     let nobody = w.enqueue(2).await;
     w.complete(&w.reserve().await).await.is(200);
-    assert_holds(&w.job(&nobody).await["completed"], json!({ "worker": null, "held_ms": 0, "late": false }));
+    assert_contains(&w.job(&nobody).await["completed"], json!({ "worker": null, "held_ms": 0, "late": false }));
     w.check().await;
 }
 
 #[tokio::test]
-async fn who_completes_late_is_named_with_the_reservation_that_they_had() {
+async fn late_completion_shows_its_own_reservation() {
     let w = World::start().await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     for is_swept in [false, true] {
         let id = w.enqueue(json!({ "is_swept": is_swept })).await;
         let held = w.reserve_as("ann").await;
-        w.pass(400_000);
+        w.advance_clock(400_000);
         if is_swept {
             w.sweep().await;
         }
         assert_eq!(w.complete(&held).await.is(200)["late"], true);
         let job = w.job(&id).await;
         let said = json!({
-            "worker": "ann", "reserved_at": held.said["reserved_at"], "at": job["ended_at"], "held_ms": 400_000,
+            "worker": "ann", "reserved_at": held.body["reserved_at"], "at": job["ended_at"], "held_ms": 400_000,
             "late": true,
         });
         assert_eq!(job["completed"], said);
@@ -61,44 +61,44 @@ async fn who_completes_late_is_named_with_the_reservation_that_they_had() {
 }
 
 #[tokio::test]
-async fn who_lost_a_job_does_not_stand_where_the_one_stands_who_completed_it() {
+async fn lost_reservations_do_not_replace_the_completer() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let lost = w.reserve_as("bob").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     let held = w.reserve_as("ann").await;
     w.complete_with(&lost, "too late").await.lost("expired", "reserved");
     w.complete_with(&held, "in time").await.is(200);
     w.complete_with(&lost, "too late again").await.lost("expired", "completed");
     w.complete_with(&held, "in time").await.is(200);
     let job = w.job(&id).await;
-    assert_holds(
+    assert_contains(
         &job,
-        json!({ "completed": { "worker": "ann", "reserved_at": held.said["reserved_at"], "late": false } }),
+        json!({ "completed": { "worker": "ann", "reserved_at": held.body["reserved_at"], "late": false } }),
     );
     assert_eq!(job["late_results"].as_array().map(Vec::len), Some(2));
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_results_of_a_batch_say_who_completed_each() {
+async fn batch_results_show_who_completed_each_job() {
     let w = World::start().await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     let batch = w.create_batch(json!({ "jobs": [{ "payload": 0 }, { "payload": 1 }, { "payload": 2 }] })).await;
     for (worker, ms) in [("ann", 1_000), ("bob", 2_000)] {
         let held = w.reserve_as(worker).await;
-        w.pass(ms);
+        w.advance_clock(ms);
         w.complete(&held).await.is(200);
     }
     let results = w.results(&batch, 10).await;
-    assert_holds(&results[0]["completed"], json!({ "worker": "ann", "held_ms": 1_000, "late": false }));
-    assert_holds(&results[1]["completed"], json!({ "worker": "bob", "held_ms": 2_000, "late": false }));
+    assert_contains(&results[0]["completed"], json!({ "worker": "ann", "held_ms": 1_000, "late": false }));
+    assert_contains(&results[1]["completed"], json!({ "worker": "bob", "held_ms": 2_000, "late": false }));
     assert_eq!(results[2]["completed"], Value::Null);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_job_says_why_it_was_given_back_the_last_five_times() {
+async fn job_shows_reasons_of_its_last_five_reservations() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let long = "\u{fc}".repeat(128);

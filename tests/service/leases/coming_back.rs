@@ -2,30 +2,30 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Held, World, assert_holds};
+use crate::world::{ReservedJob, World, assert_contains};
 
 /// A job that ann has left for fifteen seconds, which are over.
-async fn left_for_too_long(w: &World) -> (String, Held) {
-    w.stop_the_clock().await;
+async fn left_for_too_long(w: &World) -> (String, ReservedJob) {
+    w.stop_clock().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.leave(&held, json!({ "grace_ms": 15_000 })).await;
-    w.pass(15_000);
+    w.advance_clock(15_000);
     (id, held)
 }
 
 #[tokio::test]
-async fn work_that_has_no_result_counts_after_the_grace_too() {
+async fn completion_without_result_counts_after_grace() {
     let w = World::start().await;
     let (id, held) = left_for_too_long(&w).await;
     w.sweep().await;
-    assert_holds(&w.complete(&held).await.is(200), json!({ "late": true, "duplicate": false }));
+    assert_contains(&w.complete(&held).await.is(200), json!({ "late": true, "duplicate": false }));
     assert_eq!(w.state(&id).await, "completed");
     w.check().await;
 }
 
 #[tokio::test]
-async fn work_that_has_no_result_is_lost_when_the_grace_is_over_and_another_has_the_job() {
+async fn completion_after_grace_is_lost_to_a_new_holder() {
     let w = World::start().await;
     let (id, held) = left_for_too_long(&w).await;
     assert_eq!(w.reserve_as("bob").await.id, id);
@@ -34,7 +34,7 @@ async fn work_that_has_no_result_is_lost_when_the_grace_is_over_and_another_has_
 }
 
 /// Several of them in one call, which are one script.
-async fn say(w: &World, path: &str, held: &Held, items: &[Value]) {
+async fn say(w: &World, path: &str, held: &ReservedJob, items: &[Value]) {
     let item = |item: &Value| {
         let mut item = item.clone();
         item["reservation"] = json!(held.reservation);
@@ -44,30 +44,30 @@ async fn say(w: &World, path: &str, held: &Held, items: &[Value]) {
 }
 
 #[tokio::test]
-async fn who_leaves_for_a_while_and_then_for_good_has_left() {
+async fn abandon_after_grace_abandon_releases_at_once() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     say(&w, "/jobs/abandon", &held, &[json!({ "grace_ms": 15_000 }), json!({})]).await;
     assert_eq!(w.state(&id).await, "waiting");
-    assert_holds(&w.queue().await, json!({ "counts": { "waiting": 1, "reserved": 0 } }));
+    assert_contains(&w.queue().await, json!({ "counts": { "waiting": 1, "reserved": 0 } }));
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_last_that_was_typed_is_kept() {
+async fn last_draft_of_one_call_is_kept() {
     let w = World::start().await;
     w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     say(&w, "/jobs/extend", &held, &[json!({ "draft": null }), json!({ "draft": "anew" })]).await;
-    assert_eq!(w.reserve_as("ann").await.said["draft"], "anew");
+    assert_eq!(w.reserve_as("ann").await.body["draft"], "anew");
     say(&w, "/jobs/extend", &held, &[json!({ "draft": "more" }), json!({ "draft": null })]).await;
-    assert_eq!(w.reserve_as("ann").await.said["draft"], Value::Null);
+    assert_eq!(w.reserve_as("ann").await.body["draft"], Value::Null);
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_was_typed_goes_with_a_job_that_its_batch_takes_along() {
+async fn draft_is_removed_with_a_cancelled_batch_job() {
     let w = World::start().await;
     let batch = w.create_batch(json!({ "jobs": [{ "payload": 1 }] })).await;
     let held = w.reserve_as("ann").await;

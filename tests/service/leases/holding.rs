@@ -2,44 +2,44 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, assert_told};
+use crate::world::{World, assert_contains, assert_events};
 
 #[tokio::test]
-async fn a_longest_hold_that_is_lowered_takes_nothing_away_that_was_granted() {
+async fn lowered_max_hold_keeps_granted_leases() {
     let w = World::start().await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    w.pass(1_500);
-    w.set(json!({ "max_hold_ms": 1_000 })).await;
+    w.advance_clock(1_500);
+    w.update_settings(json!({ "max_hold_ms": 1_000 })).await;
     let twice = json!([{ "reservation": held.reservation }, { "reservation": held.reservation }]);
     let answer = w.post("/jobs/extend", twice).await.is(200);
     for item in 0..2 {
-        assert_holds(&answer["jobs"][item], json!({ "id": id, "state": "reserved", "expires_in_ms": 298_500 }));
+        assert_contains(&answer["jobs"][item], json!({ "id": id, "state": "reserved", "expires_in_ms": 298_500 }));
     }
     w.check().await;
-    w.pass(1_500);
-    assert_eq!(w.nothing(json!({ "worker": "bob" })).await, "reserved");
+    w.advance_clock(1_500);
+    assert_eq!(w.empty_reason(json!({ "worker": "bob" })).await, "reserved");
     assert_eq!(w.sweep().await["expired"], 0);
     w.complete(&held).await.is(200);
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "extended", "extended", "completed"]);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "extended", "extended", "completed"]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_page_reloaded_after_the_longest_hold_was_lowered_has_its_job_until_the_old_deadline() {
+async fn resume_after_lowered_max_hold_keeps_the_deadline() {
     let w = World::start().await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    w.pass(1_500);
-    w.set(json!({ "max_hold_ms": 1_000 })).await;
+    w.advance_clock(1_500);
+    w.update_settings(json!({ "max_hold_ms": 1_000 })).await;
     let again = w.reserve_as("ann").await;
     assert_eq!((&again.reservation, again.number("expires_in_ms")), (&held.reservation, 298_500));
     w.check().await;
-    w.pass(298_499);
+    w.advance_clock(298_499);
     assert_eq!(w.sweep().await["expired"], 0);
-    w.pass(1);
+    w.advance_clock(1);
     assert_eq!(w.sweep().await["expired"], 1);
     let next = w.reserve_as("ann").await;
     assert_eq!((&next.id, next.number("expires_in_ms")), (&id, 1_000), "whoever comes now has the new limit");
@@ -47,9 +47,9 @@ async fn a_page_reloaded_after_the_longest_hold_was_lowered_has_its_job_until_th
 }
 
 #[tokio::test]
-async fn a_worker_who_holds_more_than_a_mebibyte_gets_it_again_in_part_and_keeps_the_rest() {
+async fn resume_over_a_mebibyte_is_partial_and_loses_nothing() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 100, "dedupe": false })).await;
+    w.update_settings(json!({ "worker_limit": 100, "dedupe": false })).await;
     let payload = "x".repeat(100_000);
     for _ in 0..2 {
         w.enqueue_many((0..50).map(|_| json!({ "payload": payload }))).await;
@@ -60,7 +60,7 @@ async fn a_worker_who_holds_more_than_a_mebibyte_gets_it_again_in_part_and_keeps
         held.extend(w.reserve_all(asked()).await);
     }
     let again = w.reserve_all(asked()).await;
-    assert!(again.iter().all(|job| job.said["resumed"] == true));
+    assert!(again.iter().all(|job| job.body["resumed"] == true));
     assert_eq!(again.len(), 10, "ten of 100 kB fit into a mebibyte");
     assert_eq!(w.queue().await["counts"]["reserved"], 100);
     for portion in held.chunks(50) {
@@ -72,10 +72,10 @@ async fn a_worker_who_holds_more_than_a_mebibyte_gets_it_again_in_part_and_keeps
 }
 
 #[tokio::test]
-async fn a_hundred_is_the_most_that_a_queue_may_let_one_worker_hold() {
+async fn worker_limit_is_at_most_one_hundred() {
     let w = World::start().await;
-    w.patch("/queues/default", json!({ "worker_limit": 101 })).await.blames(&["/worker_limit"]);
-    w.set(json!({ "worker_limit": 100 })).await;
+    w.patch("/queues/default", json!({ "worker_limit": 101 })).await.invalid_at(&["/worker_limit"]);
+    w.update_settings(json!({ "worker_limit": 100 })).await;
     w.enqueue_many((0..250).map(|n| json!({ "payload": n }))).await;
     let some = w.reserve_all(json!({ "worker": "ann", "limit": 30 })).await;
     let rest = w.reserve_all(json!({ "worker": "ann", "limit": 100 })).await;
@@ -83,8 +83,8 @@ async fn a_hundred_is_the_most_that_a_queue_may_let_one_worker_hold() {
     for _ in 0..3 {
         let again = w.reserve_all(json!({ "worker": "ann", "limit": 100 })).await;
         assert_eq!(again.len(), 100);
-        assert!(again.iter().all(|job| job.said["resumed"] == true));
+        assert!(again.iter().all(|job| job.body["resumed"] == true));
     }
-    assert_holds(&w.queue().await["counts"], json!({ "reserved": 100, "waiting": 150 }));
+    assert_contains(&w.queue().await["counts"], json!({ "reserved": 100, "waiting": 150 }));
     w.check().await;
 }

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds, assert_told};
+use crate::world::{World, assert_contains, assert_events};
 
 #[tokio::test]
-async fn a_job_completed_in_time_keeps_the_result_and_frees_its_key() {
+async fn completion_keeps_the_result_and_frees_the_dedupe_key() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     let said = w.complete_with(&held, json!({ "ok": true })).await.is(200);
     assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": false }));
     let job = w.job(&id).await;
-    assert_holds(
+    assert_contains(
         &job,
         json!({
             "state": "completed", "result": { "ok": true }, "payload": 1, "reserved": null, "late_results": [],
@@ -20,8 +20,8 @@ async fn a_job_completed_in_time_keeps_the_result_and_frees_its_key() {
         }),
     );
     assert!(job["ended_at"].is_string());
-    assert!(!w.has_key(&id).await);
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "completed"]);
+    assert!(!w.has_dedupe_key(&id).await);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "completed"]);
     w.extend(&held).await.lost("completed", "completed");
     w.abandon(&held).await.lost("completed", "completed");
     w.fail(&held).await.lost("completed", "completed");
@@ -30,7 +30,7 @@ async fn a_job_completed_in_time_keeps_the_result_and_frees_its_key() {
 }
 
 #[tokio::test]
-async fn the_same_completion_again_is_one_completion_and_another_result_is_kept_aside() {
+async fn repeated_completion_counts_once() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
@@ -49,67 +49,67 @@ async fn the_same_completion_again_is_one_completion_and_another_result_is_kept_
         job["late_results"].as_array().expect("a list").iter().map(|late| late["result"].clone()).collect();
     assert!(late.contains(&json!(2)), "{late:?}");
     assert_eq!(late.iter().filter(|&late| *late == json!(2)).count(), 1, "a repeated one is kept once");
-    assert_holds(&w.queue().await, json!({ "counts": { "completed": 1 }, "totals": { "completed": 1 } }));
+    assert_contains(&w.queue().await, json!({ "counts": { "completed": 1 }, "totals": { "completed": 1 } }));
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_person_who_comes_back_overdue_and_unswept_keeps_the_work() {
+async fn overdue_completion_counts_before_a_sweep() {
     let w = World::start().await;
-    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 1 })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
-    w.pass(300_000);
-    assert_holds(&w.queue().await["reservations"], json!({ "live": 0, "overdue": 1, "soonest_expires_in_ms": 0 }));
+    w.advance_clock(300_000);
+    assert_contains(&w.queue().await["reservations"], json!({ "live": 0, "overdue": 1, "soonest_expires_in_ms": 0 }));
     let said = w.complete_with(&held, "late").await.is(200);
     assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
-    assert_holds(&w.job(&id).await, json!({ "state": "completed", "result": "late", "counts": { "expired": 1 } }));
-    assert!(!w.has_key(&id).await);
-    assert_eq!(w.story_of(&id).await.last().map(String::as_str), Some("completed late"));
+    assert_contains(&w.job(&id).await, json!({ "state": "completed", "result": "late", "counts": { "expired": 1 } }));
+    assert!(!w.has_dedupe_key(&id).await);
+    assert_eq!(w.events_of(&id).await.last().map(String::as_str), Some("completed late"));
     assert_eq!(w.complete_with(&held, "late").await.is(200)["duplicate"], true);
     assert_eq!(w.sweep().await["expired"], 0);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_person_who_comes_back_late_keeps_the_work_when_nobody_took_the_job() {
+async fn late_completion_counts_while_the_job_is_free() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     let said = w.complete_with(&held, "late").await.is(200);
     assert_eq!(said, json!({ "id": id, "state": "completed", "duplicate": false, "late": true }));
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "completed late"]);
-    assert_holds(&w.job(&id).await, json!({ "result": "late", "counts": { "handed_out": 1, "expired": 1 } }));
-    assert!(!w.has_key(&id).await);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "completed late"]);
+    assert_contains(&w.job(&id).await, json!({ "result": "late", "counts": { "handed_out": 1, "expired": 1 } }));
+    assert!(!w.has_dedupe_key(&id).await);
     let again = w.complete_with(&held, "late").await.is(200);
     assert_eq!(again, json!({ "id": id, "state": "completed", "duplicate": true, "late": true }));
-    assert_eq!(w.nothing(json!({})).await, "empty");
+    assert_eq!(w.empty_reason(json!({})).await, "empty");
     w.extend(&held).await.lost("completed", "completed");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_person_who_comes_back_late_brings_a_dead_job_to_its_end() {
+async fn late_completion_completes_a_dead_job() {
     let w = World::start().await;
-    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 1 })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     assert_eq!(w.sweep().await["dead"], 1);
     let successor = w.enqueue(1).await;
     assert_eq!(w.complete_with(&held, "late").await.is(200)["late"], true);
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "dead", "completed late"]);
-    assert_holds(&w.queue().await["counts"], json!({ "dead": 0, "completed": 1, "waiting": 1 }));
-    assert!(w.has_key(&successor).await, "the key of the job that came after is not touched");
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "dead", "completed late"]);
+    assert_contains(&w.queue().await["counts"], json!({ "dead": 0, "completed": 1, "waiting": 1 }));
+    assert!(w.has_dedupe_key(&successor).await, "the key of the job that came after is not touched");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_person_who_comes_back_after_somebody_else_took_the_job_changes_nothing() {
+async fn late_completion_does_not_affect_a_new_holder() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let ann = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     let bob = w.reserve_as("bob").await;
     let before = w.job(&id).await;
     w.complete_with(&ann, json!({ "by": "ann" })).await.lost("expired", "reserved");
@@ -118,24 +118,24 @@ async fn a_person_who_comes_back_after_somebody_else_took_the_job_changes_nothin
         (&after["state"], &after["reserved"], &after["counts"]),
         (&before["state"], &before["reserved"], &before["counts"])
     );
-    assert_holds(&after["late_results"], json!([{ "worker": "ann", "result": { "by": "ann" } }]));
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "reserved"]);
+    assert_contains(&after["late_results"], json!([{ "worker": "ann", "result": { "by": "ann" } }]));
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "reserved"]);
     w.extend(&bob).await.is(200);
     w.complete_with(&bob, json!({ "by": "bob" })).await.is(200);
     w.complete_with(&ann, json!({ "by": "ann" })).await.lost("expired", "completed");
-    assert_holds(&w.job(&id).await, json!({ "result": { "by": "bob" }, "late_results": [{ "worker": "ann" }] }));
+    assert_contains(&w.job(&id).await, json!({ "result": { "by": "bob" }, "late_results": [{ "worker": "ann" }] }));
     w.check().await;
 }
 
 #[tokio::test]
-async fn only_the_latest_reservation_may_be_late() {
+async fn late_completion_needs_the_latest_reservation() {
     let w = World::start().await;
     w.enqueue(1).await;
     let first = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     let second = w.reserve_as("bob").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     w.complete_with(&first, 1).await.lost("expired", "waiting");
     assert_eq!(w.complete_with(&second, 2).await.is(200)["late"], true);
@@ -143,7 +143,7 @@ async fn only_the_latest_reservation_may_be_late() {
 }
 
 #[tokio::test]
-async fn who_gave_a_job_back_or_failed_it_cannot_complete_it_any_more() {
+async fn returned_reservation_cannot_complete() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let mut expected = Vec::new();
@@ -157,14 +157,14 @@ async fn who_gave_a_job_back_or_failed_it_cannot_complete_it_any_more() {
         w.complete_with(&held, n).await.lost(how, "waiting");
         expected.push(json!({ "worker": "ann", "result": n }));
     }
-    assert_holds(&w.job(&id).await["late_results"], Value::Array(expected));
+    assert_contains(&w.job(&id).await["late_results"], Value::Array(expected));
     w.check().await;
 }
 
 #[tokio::test]
-async fn the_last_five_results_that_came_too_late_are_kept_and_go_with_the_job() {
+async fn last_five_late_results_are_kept_with_the_job() {
     let w = World::start().await;
-    w.set(json!({ "retention_ms": 10_000 })).await;
+    w.update_settings(json!({ "retention_ms": 10_000 })).await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
     w.complete_with(&held, "right").await.is(200);
@@ -176,14 +176,14 @@ async fn the_last_five_results_that_came_too_late_are_kept_and_go_with_the_job()
         job["late_results"].as_array().expect("a list").iter().map(|late| late["result"].clone()).collect();
     assert_eq!(late, (2..7).map(Value::from).collect::<Vec<_>>());
     w.check().await;
-    w.pass(10_000);
+    w.advance_clock(10_000);
     assert_eq!(w.sweep().await["forgotten"], 1);
     w.complete_with(&held, "right").await.unknown_reservation();
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_reservation_that_never_was_is_unknown_and_leaves_no_trace() {
+async fn unknown_reservation_is_refused_without_a_trace() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let job = w.job(&id).await;
@@ -202,7 +202,7 @@ async fn a_reservation_that_never_was_is_unknown_and_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn a_result_may_be_any_json_or_none() {
+async fn result_is_returned_byte_for_byte() {
     let w = World::start().await;
     for result in ["null", "0", "[]", r#"{"a":1,"a":2}"#, "1e400", "9007199254740993", r#""ü\u0000""#] {
         let id = w.enqueue(result).await;

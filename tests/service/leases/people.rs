@@ -5,15 +5,15 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
-use crate::world::{Client, Fault, World, assert_holds, assert_told, eventually};
+use crate::world::{Client, Fault, World, assert_contains, assert_events, eventually};
 
 #[tokio::test]
-async fn a_hand_out_says_all_that_a_page_needs() {
+async fn reserve_returns_all_job_fields() {
     let w = World::start().await;
     let id = w.enqueue(json!({ "photo": 1 })).await;
-    let answer = w.ask(json!({ "worker": "ann" })).await.is(200);
+    let answer = w.send_reserve(json!({ "worker": "ann" })).await.is(200);
     let job = &answer["jobs"][0];
-    assert_holds(
+    assert_contains(
         job,
         json!({
             "id": id, "queue": "default", "payload": { "photo": 1 }, "attempt": 1, "expires_in_ms": 300_000,
@@ -24,48 +24,48 @@ async fn a_hand_out_says_all_that_a_page_needs() {
     assert_eq!(job["reserved_at"], answer["server_time"]);
     let shown = w.get(&format!("/jobs/{id}")).await;
     assert!(!shown.text().contains(job["reservation"].as_str().expect("text").rsplit('.').next().expect("a secret")));
-    assert_holds(
+    assert_contains(
         &shown.json(),
         json!({ "state": "reserved", "reserved": { "worker": "ann", "resumes": 0 }, "counts": { "handed_out": 1 } }),
     );
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved"]);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved"]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_reloaded_page_gets_its_job_again_and_nobody_collects_jobs() {
+async fn worker_at_its_limit_resumes_the_same_reservation() {
     let w = World::start().await;
     let (first, second) = (w.enqueue(1).await, w.enqueue(2).await);
     let held = w.reserve_as("ann").await;
-    w.pass(100_000);
+    w.advance_clock(100_000);
     for resumes in 1..=3 {
-        let again = w.reserve_by(json!({ "worker": "ann", "limit": 5 })).await;
+        let again = w.reserve_with(json!({ "worker": "ann", "limit": 5 })).await;
         assert_eq!((&again.id, &again.reservation), (&first, &held.reservation), "the same reservation");
-        assert_holds(
-            &again.said,
+        assert_contains(
+            &again.body,
             json!({ "resumed": true, "resumes": resumes, "attempt": 1, "expires_in_ms": 300_000 }),
         );
-        assert_eq!(again.said["reserved_at"], held.said["reserved_at"]);
+        assert_eq!(again.body["reserved_at"], held.body["reserved_at"]);
     }
-    assert_holds(&w.job(&first).await, json!({ "counts": { "handed_out": 1 }, "reserved": { "resumes": 3 } }));
-    assert_told(&w.story_of(&first).await, &["enqueued", "reserved", "resumed", "resumed", "resumed"]);
+    assert_contains(&w.job(&first).await, json!({ "counts": { "handed_out": 1 }, "reserved": { "resumes": 3 } }));
+    assert_events(&w.events_of(&first).await, &["enqueued", "reserved", "resumed", "resumed", "resumed"]);
     assert_eq!(w.reserve_as("bob").await.id, second);
     w.complete(&held).await.is(200);
-    assert_eq!(w.nothing(json!({ "worker": "ann" })).await, "reserved");
+    assert_eq!(w.empty_reason(json!({ "worker": "ann" })).await, "reserved");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_worker_holds_as_many_as_the_queue_allows_and_gets_the_oldest_again() {
+async fn worker_limit_resumes_the_oldest_jobs() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 3 })).await;
+    w.update_settings(json!({ "worker_limit": 3 })).await;
     w.enqueue_many((0..10).map(|n| json!({ "payload": n }))).await;
     let mut held = w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await;
-    w.pass(1_000);
+    w.advance_clock(1_000);
     held.extend(w.reserve_all(json!({ "worker": "ann", "limit": 2 })).await);
     assert_eq!(held.len(), 3, "up to the limit, no further");
     let again = w.reserve_all(json!({ "worker": "ann", "limit": 100 })).await;
-    let ids = |jobs: &[crate::world::Held]| {
+    let ids = |jobs: &[crate::world::ReservedJob]| {
         let mut ids: Vec<_> = jobs.iter().map(|held| held.id.clone()).collect();
         ids.sort();
         ids
@@ -75,79 +75,79 @@ async fn a_worker_holds_as_many_as_the_queue_allows_and_gets_the_oldest_again() 
     let one = w.reserve_as("ann").await;
     assert!(one.id == held[0].id || one.id == held[1].id, "one of the oldest");
     assert_eq!(w.reserve_all(json!({ "limit": 100 })).await.len(), 7, "nobody in particular has no limit");
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     for held in &held {
         w.abandon(held).await.is(200);
     }
     assert_eq!(w.reserve_all(json!({ "worker": "bob", "limit": 2 })).await.len(), 2);
     let more = w.reserve_as("bob").await;
-    assert_eq!(more.said["resumed"], false, "without a limit nothing is resumed");
+    assert_eq!(more.body["resumed"], false, "without a limit nothing is resumed");
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_overdue_does_not_count_and_is_expired_by_the_call() {
+async fn overdue_job_does_not_count_for_the_worker_limit() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     let again = w.reserve_as("ann").await;
     assert_eq!(again.id, id);
     assert_ne!(again.reservation, held.reservation);
-    assert_holds(&again.said, json!({ "resumed": false, "attempt": 2 }));
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired", "reserved"]);
+    assert_contains(&again.body, json!({ "resumed": false, "attempt": 2 }));
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired", "reserved"]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_worker_at_the_limit_in_one_of_several_queues_gets_all_that_is_held_in_them() {
+async fn worker_limit_resumes_jobs_across_several_queues() {
     let w = World::start().await;
     for queue in ["a", "b", "c"] {
         w.enqueue_many((0..3).map(|n| json!({ "queue": queue, "payload": n }))).await;
     }
     let of = |queues: &[&str], limit: u64| json!({ "queues": queues, "worker": "ann", "limit": limit });
-    let b = w.reserve_by(of(&["b"], 5)).await;
-    w.pass(10);
-    let a = w.reserve_by(of(&["a"], 5)).await;
+    let b = w.reserve_with(of(&["b"], 5)).await;
+    w.advance_clock(10);
+    let a = w.reserve_with(of(&["a"], 5)).await;
     let again = w.reserve_all(of(&["a", "b", "c"], 5)).await;
     assert_eq!(again.iter().map(|held| &held.id).collect::<Vec<_>>(), [&b.id, &a.id], "oldest first, of both queues");
-    assert!(again.iter().all(|held| held.said["resumed"] == true));
-    assert_eq!(w.reserve_by(of(&["a", "b", "c"], 1)).await.id, b.id, "at most as many as asked for");
-    let c = w.reserve_by(of(&["c"], 5)).await;
-    assert_eq!((&c.said["queue"], &c.said["resumed"]), (&json!("c"), &json!(false)));
+    assert!(again.iter().all(|held| held.body["resumed"] == true));
+    assert_eq!(w.reserve_with(of(&["a", "b", "c"], 1)).await.id, b.id, "at most as many as asked for");
+    let c = w.reserve_with(of(&["c"], 5)).await;
+    assert_eq!((&c.body["queue"], &c.body["resumed"]), (&json!("c"), &json!(false)));
     w.complete(&b).await.is(200);
     w.complete(&a).await.is(200);
     w.complete(&c).await.is(200);
-    let fresh = w.reserve_by(of(&["c", "a"], 5)).await;
-    assert_eq!((&fresh.said["queue"], &fresh.said["resumed"]), (&json!("c"), &json!(false)));
+    let fresh = w.reserve_with(of(&["c", "a"], 5)).await;
+    assert_eq!((&fresh.body["queue"], &fresh.body["resumed"]), (&json!("c"), &json!(false)));
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_deep_link_gives_one_very_job() {
+async fn reserve_by_id_returns_only_that_job() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
     let this = |n: usize, worker: &str| json!({ "id": ids[n], "worker": worker });
-    let held = w.reserve_by(this(2, "ann")).await;
-    assert_eq!((&held.id, &held.said["resumed"]), (&ids[2], &json!(false)));
-    let again = w.reserve_by(this(2, "ann")).await;
-    assert_eq!((&again.reservation, &again.said["resumed"]), (&held.reservation, &json!(true)));
-    w.ask(this(2, "bob")).await.wrong_state("reserved");
-    w.ask(json!({ "id": ids[2] })).await.wrong_state("reserved");
-    w.ask(this(3, "ann")).await.refused("worker-limit");
-    let unnamed = w.reserve_by(json!({ "id": ids[3], "lease_ms": 5_000 })).await;
+    let held = w.reserve_with(this(2, "ann")).await;
+    assert_eq!((&held.id, &held.body["resumed"]), (&ids[2], &json!(false)));
+    let again = w.reserve_with(this(2, "ann")).await;
+    assert_eq!((&again.reservation, &again.body["resumed"]), (&held.reservation, &json!(true)));
+    w.send_reserve(this(2, "bob")).await.wrong_state("reserved");
+    w.send_reserve(json!({ "id": ids[2] })).await.wrong_state("reserved");
+    w.send_reserve(this(3, "ann")).await.refused("worker-limit");
+    let unnamed = w.reserve_with(json!({ "id": ids[3], "lease_ms": 5_000 })).await;
     assert_eq!((&unnamed.id, unnamed.number("expires_in_ms")), (&ids[3], 5_000));
-    w.abandon_for(&unnamed, 1_000).await.is(200);
-    w.ask(this(3, "bob")).await.wrong_state("delayed");
+    w.abandon_with_delay(&unnamed, 1_000).await.is(200);
+    w.send_reserve(this(3, "bob")).await.wrong_state("delayed");
     w.complete(&held).await.is(200);
-    w.ask(this(2, "ann")).await.wrong_state("completed");
-    w.set(json!({ "paused": true })).await;
-    w.ask(this(0, "ann")).await.wrong_state("waiting");
-    w.ask(json!({ "id": "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ" })).await.refused("unknown-job");
-    w.ask(json!({ "id": "nowhere-7ZZZZZZZZZZZZZZZZZZZZZZZZZ" })).await.refused("unknown-job");
-    w.ask(json!({ "id": ids[0], "queues": ["default"] })).await.refused("invalid-request");
-    w.ask(json!({ "id": ids[0], "limit": 2 })).await.refused("invalid-request");
-    w.ask(json!({ "id": "x" })).await.blames(&["/id"]);
+    w.send_reserve(this(2, "ann")).await.wrong_state("completed");
+    w.update_settings(json!({ "paused": true })).await;
+    w.send_reserve(this(0, "ann")).await.wrong_state("waiting");
+    w.send_reserve(json!({ "id": "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ" })).await.refused("unknown-job");
+    w.send_reserve(json!({ "id": "nowhere-7ZZZZZZZZZZZZZZZZZZZZZZZZZ" })).await.refused("unknown-job");
+    w.send_reserve(json!({ "id": ids[0], "queues": ["default"] })).await.refused("invalid-request");
+    w.send_reserve(json!({ "id": ids[0], "limit": 2 })).await.refused("invalid-request");
+    w.send_reserve(json!({ "id": "x" })).await.invalid_at(&["/id"]);
     w.check().await;
 }
 
@@ -171,37 +171,37 @@ async fn reserve_and_leave(client: &Client, body: &Value, key: Option<&str>, sta
 }
 
 #[tokio::test]
-async fn a_caller_who_leaves_while_redis_works_takes_no_job() {
-    let w = World::plan().behind_a_proxy().start().await;
+async fn disconnect_during_a_reserve_returns_the_job() {
+    let w = World::plan().with_proxy().start().await;
     let id = w.enqueue(1).await;
-    let place = w.place(&id).await;
+    let place = w.score_of(&id).await;
     w.reserve().await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
-    w.proxy().now(Fault::Freeze);
+    w.proxy().set_fault(Fault::Freeze);
     let call = ask_alone(&w, &json!({}), None).await;
-    eventually("the call is on its way", async || w.proxy().withholds().then_some(())).await;
+    eventually("the call is on its way", async || w.proxy().is_withholding().then_some(())).await;
     drop(call);
     // For the service to see that the caller has gone.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     eventually("the job is given back", async || {
-        w.story_of(&id).await.ends_with(&["reserved".into(), "abandoned undelivered".into()]).then_some(())
+        w.events_of(&id).await.ends_with(&["reserved".into(), "abandoned undelivered".into()]).then_some(())
     })
     .await;
     let job = w.job(&id).await;
-    assert_holds(&job, json!({ "state": "waiting", "counts": { "handed_out": 1, "abandoned": 0, "expired": 1 } }));
-    assert_eq!(w.place(&id).await, place);
-    assert!(w.has_key(&id).await);
+    assert_contains(&job, json!({ "state": "waiting", "counts": { "handed_out": 1, "abandoned": 0, "expired": 1 } }));
+    assert_eq!(w.score_of(&id).await, place);
+    assert!(w.has_dedupe_key(&id).await);
     w.check().await;
 }
 
 #[tokio::test]
-async fn callers_who_leave_change_nothing_for_those_who_asked_with_them() {
-    let w = World::plan().behind_a_proxy().start().await;
+async fn disconnects_do_not_affect_grouped_reserves() {
+    let w = World::plan().with_proxy().start().await;
     w.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
     w.abandon(&w.reserve().await).await.is(200);
-    w.proxy().now(Fault::Freeze);
+    w.proxy().set_fault(Fault::Freeze);
     let mut callers = tokio::task::JoinSet::new();
     for n in 0..10 {
         let client = (*w).clone();
@@ -214,7 +214,7 @@ async fn callers_who_leave_change_nothing_for_those_who_asked_with_them() {
         });
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     let held: Vec<_> = callers.join_all().await.into_iter().flatten().collect();
     let mut ids: Vec<_> = held.iter().map(|held| held.id.clone()).collect();
     ids.sort();
@@ -228,19 +228,19 @@ async fn callers_who_leave_change_nothing_for_those_who_asked_with_them() {
 }
 
 #[tokio::test]
-async fn what_somebody_came_back_for_is_not_undone() {
-    let w = World::plan().behind_a_proxy().start().await;
+async fn undelivered_undo_spares_a_resumed_reservation() {
+    let w = World::plan().with_proxy().start().await;
     let id = w.enqueue(1).await;
-    w.proxy().now(Fault::Freeze);
+    w.proxy().set_fault(Fault::Freeze);
     let call = ask_alone(&w, &json!({ "worker": "ann" }), None).await;
-    eventually("the call is on its way", async || w.proxy().withholds().then_some(())).await;
+    eventually("the call is on its way", async || w.proxy().is_withholding().then_some(())).await;
     drop(call);
     let retry = tokio::spawn({
         let client = (*w).clone();
         async move { client.reserve_as("ann").await }
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     let held = retry.await.expect("the retry has a job");
     assert_eq!(held.id, id);
     for _ in 0..20 {
@@ -252,7 +252,7 @@ async fn what_somebody_came_back_for_is_not_undone() {
 }
 
 #[tokio::test]
-async fn a_page_that_aborts_a_reserve_and_retries_at_once_never_loses_the_job_that_the_retry_was_given() {
+async fn aborted_reserve_never_undoes_its_retry() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     for n in 0..1_000_u64 {
@@ -265,7 +265,7 @@ async fn a_page_that_aborts_a_reserve_and_retries_at_once_never_loses_the_job_th
             retry = retry.header("idempotency-key", key);
         }
         let answer = retry.send().await.is(200);
-        let held = crate::world::Held::new(&answer["jobs"][0]);
+        let held = crate::world::ReservedJob::new(&answer["jobs"][0]);
         tokio::time::sleep(Duration::from_micros(n % 7 * 300)).await;
         let extended = w.extend(&held).await;
         assert_eq!(
@@ -273,7 +273,7 @@ async fn a_page_that_aborts_a_reserve_and_retries_at_once_never_loses_the_job_th
             200,
             "try {n}, key {key:?}: {}; {:?}",
             extended.text(),
-            w.story_of(&held.id).await.iter().rev().take(8).collect::<Vec<_>>()
+            w.events_of(&held.id).await.iter().rev().take(8).collect::<Vec<_>>()
         );
         w.abandon(&held).await.is(200);
         // What the aborted call may still do, it does now: then nobody holds anything.

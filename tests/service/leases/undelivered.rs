@@ -5,10 +5,10 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::world::{
-    World, assert_holds, eventually,
-    frames::{CONNECTION_WINDOW, Leave, Peer, Secured},
+    World, assert_contains, eventually,
+    frame_peer::{CONNECTION_WINDOW, Disconnect, FramePeer, TlsInstance},
     http::Client,
-    waiters::LONG,
+    waiters::MAX_WAIT_MS,
 };
 
 /// Three digits of jobs are there whatever is reserved, so that all answers are equally long.
@@ -16,15 +16,16 @@ const JOBS: usize = 350;
 const PEERS: usize = 10;
 const RESERVES: usize = 12;
 const WIDE: usize = 1 << 20;
-const WAYS: [Leave; 4] = [Leave::ResetStreams, Leave::GoAway, Leave::Close, Leave::ResetConnection];
+const WAYS: [Disconnect; 4] =
+    [Disconnect::ResetStreams, Disconnect::GoAway, Disconnect::Close, Disconnect::ResetConnection];
 
 async fn enqueue(client: &Client, many: usize) -> Vec<String> {
     client.enqueue_many((0..many).map(|n| json!({ "payload": format!("{n:04}") }))).await
 }
 
-async fn filled() -> (World, Secured, Vec<String>) {
+async fn filled() -> (World, TlsInstance, Vec<String>) {
     let w = World::start().await;
-    let secured = w.another_by_tls().await;
+    let secured = w.start_tls_instance().await;
     let ids = enqueue(&w, JOBS).await;
     (w, secured, ids)
 }
@@ -40,42 +41,42 @@ async fn all_come_back(w: &World, case: &str) {
 }
 
 async fn check_as_if_nothing_had_been(w: &World, ids: &[String]) {
-    assert_eq!(w.listed("waiting").await, ids[..100], "all at their places");
+    assert_eq!(w.list_ids("waiting").await, ids[..100], "all at their places");
     for id in [&ids[1], &ids[RESERVES], &ids[PEERS * RESERVES - 1]] {
         let counts = json!({ "handed_out": 0, "abandoned": 0, "expired": 0, "failed": 0 });
-        assert_holds(&w.job(id).await, json!({ "state": "waiting", "attempts": 0, "counts": counts }));
+        assert_contains(&w.job(id).await, json!({ "state": "waiting", "attempts": 0, "counts": counts }));
     }
     w.check().await;
 }
 
 /// Peers of whose answers only the head and so many bytes have come.
-async fn stuck(secured: &Secured, window: usize) -> Vec<Peer> {
+async fn stuck(secured: &TlsInstance, window: usize) -> Vec<FramePeer> {
     let mut peers = Vec::new();
     for _ in 0..PEERS {
         let mut peer = secured.peer(window).await;
         for _ in 0..RESERVES {
             let stream = peer.reserve(&json!({})).await;
-            peer.head(stream).await;
-            peer.bytes(stream, window).await;
+            peer.wait_for_head(stream).await;
+            peer.wait_for_bytes(stream, window).await;
         }
         peers.push(peer);
     }
     peers
 }
 
-async fn leave(peers: Vec<Peer>, how: Leave) -> Vec<Peer> {
+async fn leave(peers: Vec<FramePeer>, how: Disconnect) -> Vec<FramePeer> {
     let mut still_there = Vec::new();
     for peer in peers {
-        still_there.extend(peer.leave(how).await);
+        still_there.extend(peer.disconnect(how).await);
     }
     still_there
 }
 
 /// Bytes of an answer with one job. The first job is handed out for it, and given back.
-async fn length(w: &World, secured: &Secured) -> usize {
+async fn length(w: &World, secured: &TlsInstance) -> usize {
     let mut peer = secured.peer(WIDE).await;
     let stream = peer.reserve(&json!({})).await;
-    let text = peer.whole(stream).await;
+    let text = peer.read_body(stream).await;
     let answer: serde_json::Value = serde_json::from_slice(&text).expect("JSON");
     let reservation = &answer["jobs"][0]["reservation"];
     w.post("/jobs/abandon", json!({ "reservation": reservation })).await.is(200);
@@ -98,7 +99,9 @@ async fn answers_without_a_window_give_their_jobs_back() {
 async fn answers_sent_in_part_give_their_jobs_back() {
     let (w, secured, ids) = filled().await;
     let length = length(&w, &secured).await;
-    for (window, how) in [(1, Leave::Close), (length / 2, Leave::ResetStreams), (length - 1, Leave::GoAway)] {
+    for (window, how) in
+        [(1, Disconnect::Close), (length / 2, Disconnect::ResetStreams), (length - 1, Disconnect::GoAway)]
+    {
         let peers = stuck(&secured, window).await;
         assert_eq!(reserved(&w).await, (PEERS * RESERVES) as u64);
         let _still_there = leave(peers, how).await;
@@ -115,11 +118,11 @@ async fn answers_beside_an_unread_one_give_their_jobs_back() {
         let mut peers = Vec::new();
         for _ in 0..PEERS {
             let mut peer = secured.peer(WIDE).await;
-            let big = peer.ask("GET", "/queues/big/jobs?state=waiting", "").await;
-            peer.bytes(big, CONNECTION_WINDOW).await;
+            let big = peer.request("GET", "/queues/big/jobs?state=waiting", "").await;
+            peer.wait_for_bytes(big, CONNECTION_WINDOW).await;
             for _ in 0..RESERVES {
                 let stream = peer.reserve(&json!({})).await;
-                peer.head(stream).await;
+                peer.wait_for_head(stream).await;
             }
             peers.push(peer);
         }
@@ -133,26 +136,26 @@ async fn answers_beside_an_unread_one_give_their_jobs_back() {
 #[tokio::test]
 async fn jobs_found_after_a_wait_come_back_undelivered() {
     let w = World::start().await;
-    let secured = w.another_by_tls().await;
-    for (window, how) in [(0, Leave::Close), (1, Leave::ResetStreams)] {
+    let secured = w.start_tls_instance().await;
+    for (window, how) in [(0, Disconnect::Close), (1, Disconnect::ResetStreams)] {
         let (mut peers, mut streams) = (Vec::new(), Vec::new());
         for _ in 0..PEERS {
             let mut peer = secured.peer(window).await;
             for _ in 0..RESERVES {
-                streams.push(peer.reserve(&json!({ "wait_ms": LONG })).await);
+                streams.push(peer.reserve(&json!({ "wait_ms": MAX_WAIT_MS })).await);
             }
             peers.push(peer);
         }
-        let waiting = async || (w.engine.hearers("default").await == 1).then_some(());
+        let waiting = async || (w.engine.hint_subscribers("default").await == 1).then_some(());
         eventually("they wait", waiting).await;
         let ids = enqueue(&w, PEERS * RESERVES).await;
         for (n, stream) in streams.into_iter().enumerate() {
-            peers[n / RESERVES].head(stream).await;
+            peers[n / RESERVES].wait_for_head(stream).await;
         }
         assert_eq!(reserved(&w).await, ids.len() as u64);
         let _still_there = leave(peers, how).await;
         all_come_back(&w, &format!("after a wait, {how:?}")).await;
-        assert_eq!(w.listed("waiting").await, ids[..100]);
+        assert_eq!(w.list_ids("waiting").await, ids[..100]);
         w.check().await;
         w.delete("/queues/default?state=waiting").await.is(200);
     }
@@ -169,16 +172,16 @@ async fn answers_delivered_in_full_keep_their_jobs() {
             let mut peer = secured.peer(length - opened).await;
             let whole = peer.reserve(&json!({})).await;
             if opened > 0 {
-                peer.bytes(whole, length - opened).await;
-                peer.widen(whole, opened).await;
+                peer.wait_for_bytes(whole, length - opened).await;
+                peer.widen_window(whole, opened).await;
             }
-            let text = peer.whole(whole).await;
+            let text = peer.read_body(whole).await;
             assert_eq!(text.len(), length);
             let in_part = peer.reserve(&json!({ "limit": 3 })).await;
-            peer.head(in_part).await;
+            peer.wait_for_head(in_part).await;
             kept += 1;
             assert_eq!(reserved(&w).await, kept + 3);
-            let _still_there = peer.leave(how).await;
+            let _still_there = peer.disconnect(how).await;
             eventually("the other's are back", async || (reserved(&w).await <= kept).then_some(())).await;
             assert_eq!(reserved(&w).await, kept, "what was delivered stays, {how:?}");
         }

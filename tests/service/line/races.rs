@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::world::{Held, World, assert_holds};
+use crate::world::{ReservedJob, World, assert_contains};
 
 #[tokio::test]
-async fn two_hundred_reserves_on_two_instances_share_a_hundred_jobs() {
+async fn concurrent_reserves_never_share_a_job() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let ids: BTreeSet<_> = w.enqueue_many((0..100).map(|n| json!({ "payload": n }))).await.into_iter().collect();
     let mut calls = JoinSet::new();
     for n in 0..200 {
         let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
-        calls.spawn(async move { client.ask(json!({ "worker": format!("w{n}") })).await.is(200) });
+        calls.spawn(async move { client.send_reserve(json!({ "worker": format!("w{n}") })).await.is(200) });
     }
     let (mut given, mut empty) = (BTreeMap::new(), 0);
     while let Some(answer) = calls.join_next().await {
@@ -26,7 +26,7 @@ async fn two_hundred_reserves_on_two_instances_share_a_hundred_jobs() {
                 empty += 1;
             }
             [job] => {
-                let held = Held::new(job);
+                let held = ReservedJob::new(job);
                 assert!(given.insert(held.id.clone(), held).is_none(), "{job} was given twice");
             }
             more => panic!("{more:?}"),
@@ -38,17 +38,17 @@ async fn two_hundred_reserves_on_two_instances_share_a_hundred_jobs() {
 }
 
 #[tokio::test]
-async fn a_completion_and_a_sweep_at_the_deadline_are_never_both_and_never_neither() {
+async fn completion_racing_a_sweep_is_applied_exactly_once() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
-    w.set(json!({ "retention_ms": 2_592_000_000_u64 })).await;
+    let (_second, other) = w.start_instance().await;
+    w.update_settings(json!({ "retention_ms": 2_592_000_000_u64 })).await;
     let (mut late, mut rounds) = (0, 0);
     for round in 0..20 {
         let ids = w.enqueue_many((0..50).map(|n| json!({ "payload": round * 50 + n, "priority": 0 }))).await;
         let held = w.reserve_all(json!({ "limit": 50 })).await;
         assert_eq!(held.len(), 50);
         // Some are overdue already when the race begins, some become so in it.
-        w.pass(299_999);
+        w.advance_clock(299_999);
         let mut race = JoinSet::new();
         for (n, held) in held.into_iter().enumerate() {
             let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
@@ -59,7 +59,7 @@ async fn a_completion_and_a_sweep_at_the_deadline_are_never_both_and_never_neith
             if n % 10 == 5 {
                 let (sweeper, clock) = (if n % 4 == 1 { (*w).clone() } else { other.clone() }, n == 15);
                 if clock {
-                    w.pass(1);
+                    w.advance_clock(1);
                 }
                 race.spawn(async move {
                     sweeper.post("/queues/default/sweep", json!({})).await.is(200);
@@ -71,13 +71,13 @@ async fn a_completion_and_a_sweep_at_the_deadline_are_never_both_and_never_neith
         late += ended.iter().filter(|(_, late)| *late).count();
         rounds += ended.iter().filter(|(id, _)| !id.is_empty()).count();
         for id in &ids {
-            assert_holds(&w.job(id).await, json!({ "state": "completed", "result": id }));
+            assert_contains(&w.job(id).await, json!({ "state": "completed", "result": id }));
         }
-        assert_eq!(w.nothing(json!({})).await, "empty", "a completed job does not come back");
+        assert_eq!(w.empty_reason(json!({})).await, "empty", "a completed job does not come back");
     }
     assert_eq!(rounds, 1_000);
     assert!(late > 0, "some were late");
-    assert_holds(
+    assert_contains(
         &w.queue().await,
         json!({ "counts": { "completed": 1_000, "waiting": 0 }, "totals": { "completed": 1_000 } }),
     );
@@ -85,20 +85,20 @@ async fn a_completion_and_a_sweep_at_the_deadline_are_never_both_and_never_neith
 }
 
 #[tokio::test]
-async fn a_completion_and_the_next_reserve_at_the_deadline_agree_on_who_has_the_job() {
+async fn completion_racing_a_reserve_has_one_winner() {
     let w = World::start().await;
     for round in 0..100 {
         let id = w.enqueue(round).await;
         let ann = w.reserve_as("ann").await;
-        w.pass(300_000);
-        let (completion, next) = tokio::join!(w.complete_with(&ann, "ann"), w.ask(json!({ "worker": "bob" })));
+        w.advance_clock(300_000);
+        let (completion, next) = tokio::join!(w.complete_with(&ann, "ann"), w.send_reserve(json!({ "worker": "bob" })));
         let next = next.is(200)["jobs"].clone();
         match (completion.status, next.as_array().expect("jobs").as_slice()) {
             (200, []) => assert_eq!(w.job(&id).await["result"], "ann"),
             (409, [job]) => {
                 completion.lost("expired", "reserved");
-                w.complete_with(&Held::new(job), "bob").await.is(200);
-                assert_holds(&w.job(&id).await, json!({ "result": "bob", "late_results": [{ "result": "ann" }] }));
+                w.complete_with(&ReservedJob::new(job), "bob").await.is(200);
+                assert_contains(&w.job(&id).await, json!({ "result": "bob", "late_results": [{ "result": "ann" }] }));
             }
             other => panic!("{other:?}"),
         }
@@ -107,7 +107,7 @@ async fn a_completion_and_the_next_reserve_at_the_deadline_agree_on_who_has_the_
 }
 
 #[tokio::test]
-async fn many_completions_of_one_reservation_are_one() {
+async fn concurrent_completions_store_one_result() {
     let w = World::start().await;
     for round in 0..20 {
         let id = w.enqueue(round).await;
@@ -130,15 +130,15 @@ async fn many_completions_of_one_reservation_are_one() {
 }
 
 #[tokio::test]
-async fn many_who_enqueue_the_same_make_one_job() {
+async fn concurrent_equal_enqueues_make_one_job() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for round in 0..10 {
         let mut race = JoinSet::new();
         for n in 0..20 {
             let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
             race.spawn(async move {
-                let answer = client.put(json!({ "payload": { "round": round } })).await;
+                let answer = client.send_enqueue(json!({ "payload": { "round": round } })).await;
                 (answer.status, crate::world::id_of(&answer.json()))
             });
         }
@@ -150,31 +150,31 @@ async fn many_who_enqueue_the_same_make_one_job() {
 }
 
 #[tokio::test]
-async fn what_is_enqueued_while_somebody_holds_it_does_not_go_to_two_people() {
+async fn duplicate_of_a_reserved_job_is_not_handed_out() {
     let w = World::start().await;
     let id = w.enqueue("value").await;
     let held = w.reserve_as("ann").await;
-    assert_eq!(w.put(json!({ "payload": "value" })).await.is(200)["id"], id);
-    assert_eq!(w.nothing(json!({ "worker": "bob" })).await, "reserved");
+    assert_eq!(w.send_enqueue(json!({ "payload": "value" })).await.is(200)["id"], id);
+    assert_eq!(w.empty_reason(json!({ "worker": "bob" })).await, "reserved");
     w.complete(&held).await.is(200);
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_is_enqueued_twice_does_not_move_to_the_back() {
+async fn duplicate_enqueue_keeps_the_jobs_place() {
     let w = World::start().await;
     let (first, second) = (w.enqueue("first").await, w.enqueue("second").await);
-    w.put(json!({ "payload": "first" })).await.is(200);
+    w.send_enqueue(json!({ "payload": "first" })).await.is(200);
     assert_eq!((w.reserve().await.id, w.reserve().await.id), (first, second));
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_late_completion_does_not_touch_the_next_holders_reservation() {
+async fn lost_completion_keeps_the_next_holders_lease() {
     let w = World::start().await;
     w.enqueue(1).await;
     let ann = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
     let bob = w.reserve_as("bob").await;
     w.complete(&ann).await.lost("expired", "reserved");
@@ -184,7 +184,7 @@ async fn a_late_completion_does_not_touch_the_next_holders_reservation() {
 }
 
 #[tokio::test]
-async fn jobs_of_one_instant_come_out_in_the_order_in_which_they_came() {
+async fn jobs_of_one_millisecond_keep_their_order() {
     let w = World::start().await;
     let names = ["b", "10", "9", "a", "Z", "", "ä", "aa", "1"];
     let ids = w.enqueue_many(names.map(|name| json!({ "payload": name }))).await;
@@ -194,11 +194,11 @@ async fn jobs_of_one_instant_come_out_in_the_order_in_which_they_came() {
 }
 
 #[tokio::test]
-async fn poisonous_jobs_that_are_equal_die_one_by_one_and_queues_do_not_mix() {
+async fn equal_poison_jobs_each_use_all_their_attempts() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|_| json!({ "payload": "poison", "dedupe": false, "max_attempts": 4 }))).await;
-    w.enqueue_as(json!({ "queue": "worker10", "payload": "other" })).await;
-    assert_eq!(w.nothing(json!({ "queues": ["worker1"] })).await, "empty");
+    w.enqueue_with(json!({ "queue": "worker10", "payload": "other" })).await;
+    assert_eq!(w.empty_reason(json!({ "queues": ["worker1"] })).await, "empty");
     let mut hand_outs = 0;
     loop {
         let held = w.reserve_all(json!({ "limit": 2 })).await;
@@ -217,9 +217,9 @@ async fn poisonous_jobs_that_are_equal_die_one_by_one_and_queues_do_not_mix() {
 }
 
 #[tokio::test]
-async fn a_crowd_that_works_the_queue_off_does_each_job_once() {
-    let w = World::plan().sweeping_every(20).start().await;
-    let (_second, other) = w.another().await;
+async fn concurrent_workers_complete_each_job_once() {
+    let w = World::plan().sweep_every(20).start().await;
+    let (_second, other) = w.start_instance().await;
     w.enqueue_many((0..400).map(|n| json!({ "payload": n, "client": format!("c{}", n % 7), "priority": n % 3 }))).await;
     let mut crowd = JoinSet::new();
     for n in 0..12 {
@@ -227,7 +227,7 @@ async fn a_crowd_that_works_the_queue_off_does_each_job_once() {
         crowd.spawn(async move {
             let mut done = Vec::new();
             loop {
-                let answer = client.ask(json!({ "worker": format!("w{n}") })).await.is(200);
+                let answer = client.send_reserve(json!({ "worker": format!("w{n}") })).await.is(200);
                 let Some(job) = answer["jobs"].as_array().and_then(|jobs| jobs.first()) else {
                     if answer["reason"] == "empty" {
                         return done;
@@ -235,7 +235,7 @@ async fn a_crowd_that_works_the_queue_off_does_each_job_once() {
                     tokio::time::sleep(std::time::Duration::from_millis(2)).await;
                     continue;
                 };
-                let held = Held::new(job);
+                let held = ReservedJob::new(job);
                 match (done.len() + n) % 5 {
                     0 if held.number("attempt") < 3 => drop(client.fail(&held).await.is(200)),
                     1 if job["resumed"] == false && n % 3 == 0 => drop(client.abandon(&held).await.is(200)),

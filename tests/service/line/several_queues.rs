@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{World, assert_holds};
+use crate::world::{World, assert_contains};
 
 async fn in_queue(w: &World, queue: &str, worker_limit: u64, payload: &str) -> String {
     w.patch(&format!("/queues/{queue}"), json!({ "worker_limit": worker_limit })).await.is(200);
-    w.enqueue_as(json!({ "queue": queue, "payload": payload })).await
+    w.enqueue_with(json!({ "queue": queue, "payload": payload })).await
 }
 
 async fn of_both_under_a_key(w: &World, key: &str) -> Vec<Value> {
@@ -16,7 +16,7 @@ async fn of_both_under_a_key(w: &World, key: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_reserve_repeated_under_its_key_stays_with_the_queue_that_gave() {
+async fn repeated_reserve_with_a_key_stays_in_its_queue() {
     for worker_limit in [0, 2] {
         let w = World::start().await;
         in_queue(&w, "m1", worker_limit, "a").await;
@@ -35,24 +35,24 @@ async fn a_reserve_repeated_under_its_key_stays_with_the_queue_that_gave() {
 }
 
 #[tokio::test]
-async fn a_worker_at_the_limit_of_one_queue_gets_what_they_hold_in_one_without_a_limit_too() {
+async fn worker_limit_of_one_queue_resumes_jobs_of_all() {
     let w = World::start().await;
     let first = in_queue(&w, "x1", 1, "a").await;
     let second = in_queue(&w, "x2", 0, "b").await;
     for queue in ["x1", "x2"] {
-        w.reserve_by(json!({ "queues": [queue], "worker": "ann" })).await;
-        w.pass(10);
+        w.reserve_with(json!({ "queues": [queue], "worker": "ann" })).await;
+        w.advance_clock(10);
     }
     let again = w.reserve_all(json!({ "queues": ["x1", "x2"], "worker": "ann", "limit": 10 })).await;
     assert_eq!(again.iter().map(|job| &job.id).collect::<Vec<_>>(), [&first, &second]);
     for job in &again {
-        assert_holds(&job.said, json!({ "resumed": true, "resumes": 1, "attempt": 1 }));
+        assert_contains(&job.body, json!({ "resumed": true, "resumes": 1, "attempt": 1 }));
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn queues_that_are_served_in_rotation_serve_as_one() {
+async fn rotate_order_serves_queues_in_turn() {
     let w = World::start().await;
     let queues: Vec<_> = (0..8).map(|n| format!("part-{n}")).collect();
     for round in 0..2 {
@@ -61,35 +61,35 @@ async fn queues_that_are_served_in_rotation_serve_as_one() {
     let rotating = json!({ "queues": queues, "order": "rotate" });
     let mut given = Vec::new();
     for _ in 0..8 {
-        given.push(w.reserve_by(rotating.clone()).await.said["queue"].as_str().expect("a queue").to_owned());
+        given.push(w.reserve_with(rotating.clone()).await.body["queue"].as_str().expect("a queue").to_owned());
         // Who takes turns in between with others has other turns.
-        w.nothing(json!({ "queues": ["elsewhere", "nowhere"], "order": "rotate" })).await;
+        w.empty_reason(json!({ "queues": ["elsewhere", "nowhere"], "order": "rotate" })).await;
     }
     assert_eq!(given, queues, "each in its turn");
     // Behind the first come the others: nobody goes away empty-handed as long as one of them has something.
     let rest = json!({ "queues": queues, "order": "rotate", "limit": 2 });
     for queue in &queues[1..] {
-        w.reserve_by(json!({ "queues": [queue] })).await;
+        w.reserve_with(json!({ "queues": [queue] })).await;
     }
-    assert_eq!(w.reserve_by(rest.clone()).await.said["queue"], "part-0");
-    assert_eq!(w.nothing(rest).await, "reserved");
+    assert_eq!(w.reserve_with(rest.clone()).await.body["queue"], "part-0");
+    assert_eq!(w.empty_reason(rest).await, "reserved");
     let listed = json!({ "queues": ["part-1", "part-0"], "order": "listed" });
     w.enqueue_many(queues.iter().map(|queue| json!({ "queue": queue, "payload": "more" }))).await;
     for _ in 0..2 {
-        let held = w.reserve_by(listed.clone()).await;
-        assert_eq!(held.said["queue"], "part-1");
+        let held = w.reserve_with(listed.clone()).await;
+        assert_eq!(held.body["queue"], "part-1");
         w.abandon(&held).await.is(200);
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn an_order_is_listed_or_rotate_and_of_several_queues() {
+async fn invalid_reserve_order_is_refused() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
-    w.ask(json!({ "order": "random" })).await.blames(&["/order"]);
-    w.ask(json!({ "order": 1 })).await.blames(&["/order"]);
-    w.ask(json!({ "order": "rotate", "id": id })).await.blames(&["/order"]);
-    assert_eq!(w.reserve_by(json!({ "order": "rotate" })).await.id, id);
+    w.send_reserve(json!({ "order": "random" })).await.invalid_at(&["/order"]);
+    w.send_reserve(json!({ "order": 1 })).await.invalid_at(&["/order"]);
+    w.send_reserve(json!({ "order": "rotate", "id": id })).await.invalid_at(&["/order"]);
+    assert_eq!(w.reserve_with(json!({ "order": "rotate" })).await.id, id);
     w.check().await;
 }

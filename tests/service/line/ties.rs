@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, Held, World, id_of};
+use crate::world::{Client, ReservedJob, World, id_of};
 
 fn customer(n: usize) -> Value {
     json!({ "payload": n, "client": format!("customer {n}"), "max_attempts": 0 })
@@ -21,25 +21,25 @@ async fn enqueue_by_turns(doors: [&Client; 2], customers: std::ops::Range<usize>
     ids
 }
 
-async fn all_in_line(client: &Client) -> Vec<Held> {
+async fn all_in_line(client: &Client) -> Vec<ReservedJob> {
     client.reserve_all(json!({ "limit": 100 })).await
 }
 
-fn ids_of(held: &[Held]) -> Vec<String> {
+fn ids_of(held: &[ReservedJob]) -> Vec<String> {
     held.iter().map(|held| held.id.clone()).collect()
 }
 
 #[tokio::test]
-async fn of_customers_with_a_job_each_the_first_to_come_is_the_first_served() {
+async fn single_jobs_of_clients_are_served_by_arrival() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let ids = enqueue_by_turns([&w, &other], 0..26, json!({})).await;
     assert_eq!(ids_of(&all_in_line(&other).await), ids);
     w.check().await;
 }
 
 #[tokio::test]
-async fn customers_keep_their_order_when_their_jobs_come_back() {
+async fn returned_single_jobs_keep_their_order() {
     let w = World::start().await;
     let ids = enqueue_by_turns([&w, &w], 0..24, json!({})).await;
     let held = all_in_line(&w).await;
@@ -47,20 +47,20 @@ async fn customers_keep_their_order_when_their_jobs_come_back() {
     for n in [17, 3, 11, 4, 20] {
         w.abandon(&held[n]).await.is(200);
     }
-    w.pass(300_000);
+    w.advance_clock(300_000);
     assert_eq!(w.sweep().await["expired"], 19);
     assert_eq!(ids_of(&all_in_line(&w).await), ids);
     w.check().await;
 }
 
 #[tokio::test]
-async fn customers_who_wait_for_one_lock_have_it_in_the_order_in_which_they_came() {
+async fn lock_serves_single_jobs_of_clients_by_arrival() {
     let w = World::start().await;
     let first = w.enqueue_locked("first", &["desk"]).await;
     let mut held = w.reserve().await;
     assert_eq!(held.id, first);
     let ids = enqueue_by_turns([&w, &w], 0..20, json!({ "locks": ["desk"] })).await;
-    assert_eq!(w.listed("blocked").await, ids, "they are parked in their order");
+    assert_eq!(w.list_ids("blocked").await, ids, "they are parked in their order");
     let mut served = Vec::new();
     for _ in &ids {
         w.complete(&held).await.is(200);
@@ -72,7 +72,7 @@ async fn customers_who_wait_for_one_lock_have_it_in_the_order_in_which_they_came
 }
 
 #[tokio::test]
-async fn customers_whose_jobs_are_requeued_come_anew_in_the_order_in_which_they_died() {
+async fn requeued_jobs_queue_in_order_of_death() {
     let w = World::start().await;
     enqueue_by_turns([&w, &w], 0..20, json!({ "max_attempts": 1 })).await;
     let mut died = Vec::new();
@@ -80,24 +80,24 @@ async fn customers_whose_jobs_are_requeued_come_anew_in_the_order_in_which_they_
         w.fail(held).await.is(200);
         died.push(held.id.clone());
     }
-    assert_eq!(w.listed("dead").await, died);
-    let newer = w.enqueue_as(customer(50)).await;
+    assert_eq!(w.list_ids("dead").await, died);
+    let newer = w.enqueue_with(customer(50)).await;
     assert_eq!(w.requeue_all().await, 20);
     assert_eq!(ids_of(&all_in_line(&w).await), [vec![newer], died].concat());
     w.check().await;
 }
 
 #[tokio::test]
-async fn delays_that_fall_due_together_come_in_the_order_in_which_they_are_due() {
+async fn delayed_jobs_due_together_are_served_by_due_time() {
     let w = World::start().await;
     let mut ids = Vec::new();
     for n in 0..20 {
         let mut job = customer(n);
         job["delay_ms"] = json!(1_000 + 100 * (20 - n));
-        ids.insert(0, w.enqueue_as(job).await);
+        ids.insert(0, w.enqueue_with(job).await);
     }
-    w.pass(10_000);
-    let newer = w.enqueue_as(customer(60)).await;
+    w.advance_clock(10_000);
+    let newer = w.enqueue_with(customer(60)).await;
     let handed = ids_of(&all_in_line(&w).await);
     let place = |id: &String| handed.iter().position(|known| known == id).expect("handed out");
     assert_eq!(handed.len(), 21);
@@ -107,7 +107,7 @@ async fn delays_that_fall_due_together_come_in_the_order_in_which_they_are_due()
 }
 
 #[tokio::test]
-async fn the_line_is_listed_in_the_order_in_which_it_is_served() {
+async fn waiting_list_matches_the_serving_order() {
     let w = World::start().await;
     let ids = enqueue_by_turns([&w, &w], 0..17, json!({})).await;
     let mut listed = Vec::new();

@@ -8,17 +8,17 @@ use tokio::task::JoinSet;
 use crate::world::{Fault, World, eventually};
 
 #[tokio::test]
-async fn who_wants_the_next_job_gets_one_beside_those_who_want_one_very_job() {
-    let w = World::plan().behind_a_proxy().start().await;
+async fn grouped_reserves_by_id_leave_jobs_for_others() {
+    let w = World::plan().with_proxy().start().await;
     let ids = w.enqueue_many((0..41).map(|n| json!({ "payload": n }))).await;
-    w.proxy().now(Fault::Freeze);
+    w.proxy().set_fault(Fault::Freeze);
     let mut calls = JoinSet::new();
     let mut call = |request: serde_json::Value| {
         let client = (*w).clone();
-        calls.spawn(async move { client.reserve_by(request).await.id });
+        calls.spawn(async move { client.reserve_with(request).await.id });
     };
     call(json!({}));
-    eventually("the first call is on its way", async || w.proxy().withholds().then_some(())).await;
+    eventually("the first call is on its way", async || w.proxy().is_withholding().then_some(())).await;
     // Those at the front of the line are asked for by name.
     for id in &ids[1..21] {
         call(json!({ "id": id }));
@@ -29,16 +29,16 @@ async fn who_wants_the_next_job_gets_one_beside_those_who_want_one_very_job() {
         call(json!({}));
     }
     tokio::time::sleep(Duration::from_millis(200)).await;
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     let given: BTreeSet<_> = calls.join_all().await.into_iter().collect();
     assert!(given.iter().eq(&ids.into_iter().collect::<BTreeSet<_>>()), "everybody has a job of their own");
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_crowd_that_wants_large_jobs_is_served_to_the_last() {
+async fn grouped_reserves_of_large_jobs_are_all_served() {
     let w = World::start().await;
-    w.set(json!({ "dedupe": false })).await;
+    w.update_settings(json!({ "dedupe": false })).await;
     let payload = "x".repeat(255_000);
     for _ in 0..8 {
         w.enqueue_many((0..25).map(|_| json!({ "payload": payload }))).await;

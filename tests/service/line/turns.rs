@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Held, World, number};
+use crate::world::{ReservedJob, World, number};
 
 async fn enqueue_for(w: &World, client: &str, jobs: usize) -> Vec<String> {
     let mut ids = Vec::new();
@@ -17,7 +17,7 @@ async fn enqueue_for(w: &World, client: &str, jobs: usize) -> Vec<String> {
 /// The next two that somebody is given have one of this client among them.
 async fn assert_next_or_second(w: &World, client: &str) {
     let two = w.reserve_all(json!({ "limit": 2 })).await;
-    let clients: Vec<_> = two.iter().map(|held| held.said["client"].clone()).collect();
+    let clients: Vec<_> = two.iter().map(|held| held.body["client"].clone()).collect();
     assert!(clients.contains(&json!(client)), "{client} is next or second, not behind {clients:?}");
 }
 
@@ -30,11 +30,11 @@ async fn entries(w: &World) -> u64 {
 }
 
 #[tokio::test]
-async fn a_pick_by_id_passes_nobody_and_takes_no_turns_with_it() {
+async fn reserve_by_id_consumes_no_turns() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = enqueue_for(&w, "a", 1_000).await;
-    w.reserve_by(json!({ "id": ids[999] })).await;
+    w.reserve_with(json!({ "id": ids[999] })).await;
     enqueue_for(&w, "b", 1).await;
     assert_next_or_second(&w, "b").await;
     // The client's own next comes behind what it has, and the pick is not in its way when it comes back.
@@ -49,13 +49,13 @@ async fn a_pick_by_id_passes_nobody_and_takes_no_turns_with_it() {
 }
 
 #[tokio::test]
-async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_with_it() {
+async fn reserve_past_many_skipped_jobs_consumes_no_turns() {
     // A script looks at two hundred: of those, the next one passes some itself, or none.
     for many in [250, 200] {
         let w = World::start().await;
-        w.set(json!({ "worker_limit": 0 })).await;
+        w.update_settings(json!({ "worker_limit": 0 })).await;
         let ids = enqueue_for(&w, "a", many + 10).await;
-        let mut skipped: Vec<Held> = Vec::new();
+        let mut skipped: Vec<ReservedJob> = Vec::new();
         while skipped.len() < many {
             let limit = (many - skipped.len()).min(100);
             skipped.extend(w.reserve_all(json!({ "worker": "ann", "limit": limit })).await);
@@ -68,7 +68,7 @@ async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_w
         assert_eq!(far.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), ids[many..many + 9]);
         // Those that were skipped have had their turns, and nobody else has.
         let c = enqueue_for(&w, "c", 3).await;
-        w.reserve_by(json!({ "id": c[2] })).await;
+        w.reserve_with(json!({ "id": c[2] })).await;
         let b = enqueue_for(&w, "b", 1).await;
         let mut handed = Vec::new();
         while handed.len() < many + 4 {
@@ -86,22 +86,22 @@ async fn whoever_has_skipped_many_and_takes_one_from_far_behind_takes_no_turns_w
 }
 
 #[tokio::test]
-async fn of_what_one_has_skipped_the_next_in_line_sets_the_pace() {
+async fn skipped_jobs_set_the_turn_of_new_clients() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let a = enqueue_for(&w, "a", 20).await;
-    let first = w.reserve_by(json!({ "worker": "ann" })).await;
+    let first = w.reserve_with(json!({ "worker": "ann" })).await;
     w.post("/jobs/abandon", json!({ "reservation": first.reservation, "skip": true })).await.is(200);
     let rest = w.reserve_all(json!({ "worker": "ann", "limit": 15 })).await;
     assert_eq!(rest[14].id, a[15], "past the one that she has skipped");
     enqueue_for(&w, "b", 1).await;
     let next = w.reserve_all(json!({ "worker": "bob", "limit": 2 })).await;
-    assert_eq!((&next[0].id, &next[1].said["client"]), (&a[0], &json!("b")), "the one that was skipped, then the new");
+    assert_eq!((&next[0].id, &next[1].body["client"]), (&a[0], &json!("b")), "the one that was skipped, then the new");
     w.check().await;
 }
 
 #[tokio::test]
-async fn who_cancels_a_thousand_and_enqueues_one_is_next_or_second_in_whatever_order_they_cancel() {
+async fn cancelled_jobs_return_their_turns_to_the_client() {
     for order in ["oldest first", "newest first", "from the middle"] {
         let w = World::start().await;
         enqueue_for(&w, "b", 1_000).await;
@@ -123,7 +123,7 @@ async fn who_cancels_a_thousand_and_enqueues_one_is_next_or_second_in_whatever_o
 }
 
 #[tokio::test]
-async fn who_cancels_the_newest_of_many_goes_on_where_the_others_end() {
+async fn cancelled_newest_jobs_return_their_turns() {
     let w = World::start().await;
     enqueue_for(&w, "b", 100).await;
     let ids = enqueue_for(&w, "a", 100).await;
@@ -137,7 +137,7 @@ async fn who_cancels_the_newest_of_many_goes_on_where_the_others_end() {
 }
 
 #[tokio::test]
-async fn a_cancelled_job_lets_no_newer_one_of_its_client_before_an_older() {
+async fn returned_turns_keep_a_clients_jobs_in_order() {
     let w = World::start().await;
     let mut ids = w.enqueue_many((0..40).map(|n| json!({ "payload": n }))).await;
     for _ in 0..20 {
@@ -153,7 +153,7 @@ async fn a_cancelled_job_lets_no_newer_one_of_its_client_before_an_older() {
 }
 
 #[tokio::test]
-async fn five_thousand_clients_that_leave_the_line_leave_nothing() {
+async fn clients_without_jobs_leave_no_turn_entries() {
     let w = World::start().await;
     w.enqueue("somebody is always there").await;
     let of_each = |from: usize, more: Value| {
@@ -175,9 +175,9 @@ async fn five_thousand_clients_that_leave_the_line_leave_nothing() {
     w.enqueue("somebody else is there").await;
     for (n, id) in w.enqueue_many(of_each(3_000, json!({}))).await.into_iter().enumerate() {
         if n % 2 == 0 {
-            w.prioritize(&id, 10).await.is(200);
+            w.set_priority(&id, 10).await.is(200);
         } else {
-            let held = w.reserve_by(json!({ "id": id })).await;
+            let held = w.reserve_with(json!({ "id": id })).await;
             w.complete(&held).await.is(200);
         }
     }
@@ -190,7 +190,7 @@ async fn five_thousand_clients_that_leave_the_line_leave_nothing() {
 }
 
 #[tokio::test]
-async fn a_batch_that_is_called_off_gives_its_turns_back() {
+async fn cancelled_batch_returns_its_turns() {
     let w = World::start().await;
     w.enqueue("somebody is always there").await;
     let batch = w

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use crate::world::{Held, World, assert_told};
+use crate::world::{ReservedJob, World, assert_events};
 
 /// Somebody holds the lock, and three wait for it, in this order. The lock is free then, and the first of the three has the
 /// turn, unless the story says otherwise.
 struct Line {
     w: World,
-    held: Held,
+    held: ReservedJob,
     ids: [String; 3],
 }
 
@@ -45,13 +45,13 @@ impl Line {
             assert_eq!(held.iter().map(|held| &held.id).collect::<Vec<_>>(), [&self.ids[n]]);
             self.w.complete(&held[0]).await.is(200);
         }
-        assert_eq!(self.w.nothing(json!({})).await, "empty");
+        assert_eq!(self.w.empty_reason(json!({})).await, "empty");
         self.w.check().await;
     }
 }
 
 #[tokio::test]
-async fn a_job_that_has_the_turn_and_is_cancelled_passes_it_on() {
+async fn cancelled_baton_holder_passes_it_on() {
     let line = Line::start().await;
     line.free().await;
     line.is(["waiting", "blocked", "blocked"]).await;
@@ -61,7 +61,7 @@ async fn a_job_that_has_the_turn_and_is_cancelled_passes_it_on() {
 }
 
 #[tokio::test]
-async fn a_job_that_has_the_turn_and_is_purged_passes_it_on() {
+async fn purged_baton_holder_passes_it_on() {
     let line = Line::start().await;
     line.free().await;
     let removed = line.w.delete("/queues/default?state=waiting").await.is(200);
@@ -72,16 +72,16 @@ async fn a_job_that_has_the_turn_and_is_purged_passes_it_on() {
 }
 
 #[tokio::test]
-async fn a_job_that_has_the_turn_and_becomes_less_urgent_passes_it_on() {
+async fn lower_priority_passes_the_baton_on() {
     let line = Line::start().await;
     line.free().await;
-    assert_eq!(line.w.prioritize(&line.ids[0], 99).await.is(200)["state"], "waiting");
+    assert_eq!(line.w.set_priority(&line.ids[0], 99).await.is(200)["state"], "waiting");
     assert_eq!(line.w.state(&line.ids[1]).await, "waiting");
     line.serves(&[1, 2, 0]).await;
 }
 
 #[tokio::test]
-async fn a_job_that_has_the_turn_and_is_requeued_stays_where_it_is() {
+async fn requeue_does_not_move_the_baton_holder() {
     let line = Line::start().await;
     line.free().await;
     assert_eq!(line.w.requeue(&line.ids[0]).await, 0);
@@ -90,23 +90,23 @@ async fn a_job_that_has_the_turn_and_is_requeued_stays_where_it_is() {
 }
 
 /// The first of the three has run out of time, and another holds the lock now: the first may still be completed late.
-async fn somebody_else_has_the_lock(line: &Line) -> (Held, Held) {
+async fn somebody_else_has_the_lock(line: &Line) -> (ReservedJob, ReservedJob) {
     line.free().await;
     let lost = line.w.reserve().await;
     assert_eq!(lost.id, line.ids[0]);
-    line.w.pass(300_000);
+    line.w.advance_clock(300_000);
     line.w.sweep().await;
     line.is(["waiting", "waiting", "blocked"]).await;
-    let urgent = line.w.enqueue_as(json!({ "payload": "urgent", "priority": 0, "locks": ["site"] })).await;
+    let urgent = line.w.enqueue_with(json!({ "payload": "urgent", "priority": 0, "locks": ["site"] })).await;
     let other = line.w.reserve().await;
     assert_eq!(other.id, urgent);
-    assert_eq!(line.w.nothing(json!({})).await, "blocked");
+    assert_eq!(line.w.empty_reason(json!({})).await, "blocked");
     line.is(["blocked"; 3]).await;
     (lost, other)
 }
 
 #[tokio::test]
-async fn a_job_that_is_completed_late_while_it_has_the_turn_passes_it_on() {
+async fn late_completed_baton_holder_passes_it_on() {
     let line = Line::start().await;
     let (lost, other) = somebody_else_has_the_lock(&line).await;
     line.w.complete(&other).await.is(200);
@@ -117,7 +117,7 @@ async fn a_job_that_is_completed_late_while_it_has_the_turn_passes_it_on() {
 }
 
 #[tokio::test]
-async fn a_job_that_is_completed_late_while_it_is_blocked_leaves_the_line() {
+async fn late_completed_blocked_job_is_unparked() {
     let line = Line::start().await;
     let (lost, other) = somebody_else_has_the_lock(&line).await;
     assert_eq!(line.w.complete(&lost).await.is(200)["late"], true);
@@ -129,7 +129,7 @@ async fn a_job_that_is_completed_late_while_it_is_blocked_leaves_the_line() {
 }
 
 #[tokio::test]
-async fn a_blocked_job_that_is_cancelled_leaves_the_line() {
+async fn cancelled_blocked_job_is_unparked() {
     let line = Line::start().await;
     line.w.cancel(&line.ids[0]).await.is(200);
     line.is(["cancelled", "blocked", "blocked"]).await;
@@ -140,7 +140,7 @@ async fn a_blocked_job_that_is_cancelled_leaves_the_line() {
 }
 
 #[tokio::test]
-async fn all_the_blocked_may_be_purged() {
+async fn purge_removes_all_blocked_jobs() {
     let line = Line::start().await;
     let removed = line.w.delete("/queues/default?state=blocked").await.is(200);
     assert_eq!(removed, json!({ "removed": 3, "more": false, "next": null }));
@@ -148,17 +148,17 @@ async fn all_the_blocked_may_be_purged() {
     line.w.check().await;
     let new = line.w.enqueue_locked("new", &["site"]).await;
     line.free().await;
-    assert_eq!(line.w.work_off().await, [new]);
+    assert_eq!(line.w.complete_all().await, [new]);
     line.w.check().await;
 }
 
 #[tokio::test]
-async fn a_blocked_job_waits_where_its_new_priority_puts_it() {
+async fn priority_change_moves_a_blocked_job() {
     let line = Line::start().await;
-    let said = line.w.prioritize(&line.ids[2], 10).await.is(200);
+    let said = line.w.set_priority(&line.ids[2], 10).await.is(200);
     assert_eq!(said, json!({ "id": line.ids[2], "state": "blocked", "priority": 10 }));
-    assert_eq!(line.w.prioritize(&line.ids[0], 90).await.is(200)["state"], "blocked");
-    assert_told(&line.w.story_of(&line.ids[2]).await, &["enqueued", "changed"]);
+    assert_eq!(line.w.set_priority(&line.ids[0], 90).await.is(200)["state"], "blocked");
+    assert_events(&line.w.events_of(&line.ids[2]).await, &["enqueued", "changed"]);
     line.w.check().await;
     line.free().await;
     line.is(["blocked", "blocked", "waiting"]).await;
@@ -166,35 +166,35 @@ async fn a_blocked_job_waits_where_its_new_priority_puts_it() {
 }
 
 #[tokio::test]
-async fn a_blocked_job_that_becomes_the_most_urgent_at_a_free_lock_has_the_turn_at_once() {
+async fn raised_priority_takes_the_baton_at_a_free_lock() {
     let line = Line::start().await;
     line.free().await;
     line.is(["waiting", "blocked", "blocked"]).await;
-    assert_eq!(line.w.prioritize(&line.ids[2], 10).await.is(200)["state"], "waiting");
+    assert_eq!(line.w.set_priority(&line.ids[2], 10).await.is(200)["state"], "waiting");
     line.w.check().await;
     line.serves(&[2, 0, 1]).await;
 }
 
 #[tokio::test]
-async fn a_dead_job_that_is_requeued_waits_behind_those_who_wait_for_its_lock() {
+async fn requeued_dead_job_parks_behind_other_waiters() {
     let w = World::start().await;
-    let dead = w.enqueue_as(json!({ "payload": "dead", "locks": ["site"], "max_attempts": 1 })).await;
+    let dead = w.enqueue_with(json!({ "payload": "dead", "locks": ["site"], "max_attempts": 1 })).await;
     w.fail(&w.reserve().await).await.is(200);
     let (holder, next) = (w.enqueue_locked(1, &["site"]).await, w.enqueue_locked(2, &["site"]).await);
     let held = w.reserve().await;
     assert_eq!(held.id, holder);
-    assert_eq!(w.nothing(json!({})).await, "blocked");
+    assert_eq!(w.empty_reason(json!({})).await, "blocked");
     assert_eq!(w.requeue_all().await, 1);
     assert_eq!((w.state(&dead).await, w.state(&next).await), ("blocked".into(), "blocked".into()));
     w.check().await;
     w.complete(&held).await.is(200);
     assert_eq!((w.state(&dead).await, w.state(&next).await), ("blocked".into(), "waiting".into()));
-    assert_eq!(w.work_off().await, [next, dead]);
+    assert_eq!(w.complete_all().await, [next, dead]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn whoever_finds_another_of_its_locks_busy_passes_the_turn_on_in_the_same_call() {
+async fn job_with_another_busy_lock_passes_the_baton_on() {
     let w = World::start().await;
     w.enqueue_locked("x", &["l"]).await;
     w.enqueue_locked("y", &["m"]).await;
@@ -206,11 +206,11 @@ async fn whoever_finds_another_of_its_locks_busy_passes_the_turn_on_in_the_same_
     let next = w.reserve().await;
     assert_eq!(next.id, one, "but the other is busy, and the call goes on to the next");
     assert_eq!((w.state(&both).await, w.state(&two).await), ("blocked".into(), "blocked".into()));
-    assert_told(&w.story_of(&both).await, &["enqueued", "blocked"]);
+    assert_events(&w.events_of(&both).await, &["enqueued", "blocked"]);
     w.check().await;
     w.cancel(&both).await.is(200);
     w.complete(&held[1]).await.is(200);
     w.complete(&next).await.is(200);
-    assert_eq!(w.work_off().await, [two]);
+    assert_eq!(w.complete_all().await, [two]);
     w.check().await;
 }

@@ -20,7 +20,7 @@ async fn free_ones(w: &World, queue: &str, count: usize) -> Vec<String> {
 /// Takes the next job and gives back how long that took; it is the one that it should be, and is done with at once.
 async fn timed(w: &World, queue: &str, expected: &str) -> Duration {
     let begin = Instant::now();
-    let held = w.reserve_by(json!({ "queues": [queue] })).await;
+    let held = w.reserve_with(json!({ "queues": [queue] })).await;
     let took = begin.elapsed();
     assert_eq!(held.id, expected, "the next that is free");
     w.complete(&held).await.is(200);
@@ -52,11 +52,11 @@ async fn both_are_as_fast(w: &World) {
 }
 
 #[tokio::test]
-async fn a_thousand_enqueued_behind_a_busy_lock_keep_nobody_waiting() {
+async fn jobs_parked_at_a_lock_do_not_slow_reserves() {
     let w = World::start().await;
     for queue in ["crowded", "clear"] {
-        w.enqueue_as(json!({ "queue": queue, "payload": "holder", "locks": ["busy"] })).await;
-        w.reserve_by(json!({ "queues": [queue], "lease_ms": 86_400_000 })).await;
+        w.enqueue_with(json!({ "queue": queue, "payload": "holder", "locks": ["busy"] })).await;
+        w.reserve_with(json!({ "queues": [queue], "lease_ms": 86_400_000 })).await;
     }
     thousand_behind_the_lock(&w, "crowded").await;
     let queue = w.get("/queues/crowded").await.is(200);
@@ -71,14 +71,14 @@ async fn a_thousand_enqueued_behind_a_busy_lock_keep_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn a_thousand_in_line_when_their_lock_is_taken_keep_nobody_waiting() {
+async fn jobs_blocked_by_a_new_lock_are_parked_by_one_reserve() {
     let w = World::start().await;
     for queue in ["crowded", "clear"] {
-        w.enqueue_as(json!({ "queue": queue, "payload": "holder", "locks": ["busy"] })).await;
+        w.enqueue_with(json!({ "queue": queue, "payload": "holder", "locks": ["busy"] })).await;
         if queue == "crowded" {
             thousand_behind_the_lock(&w, queue).await;
         }
-        w.reserve_by(json!({ "queues": [queue], "lease_ms": 86_400_000 })).await;
+        w.reserve_with(json!({ "queues": [queue], "lease_ms": 86_400_000 })).await;
     }
     let free = free_ones(&w, "crowded", 2).await;
     timed(&w, "crowded", &free[0]).await;
@@ -90,7 +90,7 @@ async fn a_thousand_in_line_when_their_lock_is_taken_keep_nobody_waiting() {
 }
 
 #[tokio::test]
-async fn more_blocked_jobs_than_one_call_looks_at_are_passed_by_the_next() {
+async fn repeated_reserves_pass_thousands_of_blocked_jobs() {
     let w = World::start().await;
     let holder = w.enqueue_locked("holder", &["busy"]).await;
     for round in 0..5 {
@@ -102,20 +102,20 @@ async fn more_blocked_jobs_than_one_call_looks_at_are_passed_by_the_next() {
     let held = loop {
         calls += 1;
         assert!(calls <= 4, "each call puts two thousand aside");
-        let answer = w.ask(json!({})).await.is(200);
+        let answer = w.send_reserve(json!({})).await.is(200);
         if let Some(job) = answer["jobs"].get(0) {
-            break crate::world::Held::new(job);
+            break crate::world::ReservedJob::new(job);
         }
         assert!(number(&answer, "retry_after_ms") <= 500, "it is worth asking again soon: {answer}");
     };
     assert_eq!(held.id, free);
-    assert_eq!(w.nothing(json!({})).await, "blocked");
+    assert_eq!(w.empty_reason(json!({})).await, "blocked");
     assert_eq!(w.queue().await["counts"]["blocked"], 5_000);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_lock_that_a_thousand_wait_for_serves_them_in_the_order_of_their_places() {
+async fn lock_serves_many_parked_jobs_in_order() {
     let w = World::start().await;
     let holder = w.enqueue_locked("holder", &["busy"]).await;
     let held = w.reserve().await;
@@ -126,6 +126,6 @@ async fn a_lock_that_a_thousand_wait_for_serves_them_in_the_order_of_their_place
     let mut order: Vec<_> = (0..300).collect();
     order.sort_by_key(|n| 90 - n % 4);
     let expected: Vec<_> = order.into_iter().map(|n: usize| ids[n].clone()).collect();
-    assert_eq!(w.work_off().await, expected);
+    assert_eq!(w.complete_all().await, expected);
     w.check().await;
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 use tokio::{io::AsyncWriteExt, net::TcpStream};
 
-use crate::world::{Fault, Held, World, batch_verbs::no_lock_twice, eventually};
+use crate::world::{Fault, ReservedJob, World, batch_verbs::assert_locks_unique, eventually};
 
 /// How somebody's hold on a job ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,15 +63,15 @@ impl Ending {
         u64::from(matches!(self, Self::Die | Self::DieByExpiry))
     }
 
-    async fn happen(self, w: &World, victim: &Held, others: &[Held]) {
+    async fn happen(self, w: &World, victim: &ReservedJob, others: &[ReservedJob]) {
         match self {
             Self::Complete => drop(w.complete(victim).await.is(200)),
             Self::Abandon => drop(w.abandon(victim).await.is(200)),
-            Self::Rest => assert_eq!(w.abandon_for(victim, 1_000).await.is(200)["state"], "delayed"),
+            Self::Rest => assert_eq!(w.abandon_with_delay(victim, 1_000).await.is(200)["state"], "delayed"),
             Self::Fail => assert_ne!(w.fail(victim).await.is(200)["state"], "dead"),
             Self::Die => assert_eq!(w.fail(victim).await.is(200)["state"], "dead"),
             Self::Release => assert_eq!(w.release(&victim.id).await, 1),
-            Self::Cancel => drop(w.cancel_by_force(&victim.id).await.is(200)),
+            Self::Cancel => drop(w.force_cancel(&victim.id).await.is(200)),
             Self::Purge => drop(w.delete("/queues/default?state=reserved&force=true").await.is(200)),
             Self::Undelivered => {}
             Self::CompleteOverdue
@@ -83,7 +83,7 @@ impl Ending {
                     let longer = json!({ "reservation": other.reservation, "lease_ms": 900_000 });
                     w.post("/jobs/extend", longer).await.is(200);
                 }
-                w.pass(300_000);
+                w.advance_clock(300_000);
                 if !matches!(self, Self::CompleteOverdue | Self::ExpireByReserve) {
                     assert_eq!(w.sweep().await["expired"], 1);
                 }
@@ -97,18 +97,18 @@ impl Ending {
 
 /// Asks for three jobs and is gone before they come; waits until they are given back.
 async fn reserve_and_vanish(w: &World, first: &str) {
-    w.proxy().now(Fault::Freeze);
+    w.proxy().set_fault(Fault::Freeze);
     let mut socket = TcpStream::connect(w.address()).await.expect("the service listens");
     let head = "POST /jobs/reserve HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n";
     let request = format!("{head}content-length: 11\r\n\r\n{{\"limit\":3}}");
     socket.write_all(request.as_bytes()).await.expect("the service reads");
-    eventually("the call is on its way", async || w.proxy().withholds().then_some(())).await;
+    eventually("the call is on its way", async || w.proxy().is_withholding().then_some(())).await;
     drop(socket);
     // For the service to see that the caller has gone.
     tokio::time::sleep(Duration::from_millis(300)).await;
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     eventually("the jobs are given back", async || {
-        let told = w.story_of(first).await;
+        let told = w.events_of(first).await;
         told.ends_with(&["reserved".to_owned(), "abandoned undelivered".to_owned()]).then_some(())
     })
     .await;
@@ -120,7 +120,7 @@ async fn nobody_is_stranded(w: &World, ending: Ending, order: [&[&str]; 3], nth:
     let mut ids = Vec::new();
     for locks in order {
         let job = json!({ "payload": 1, "dedupe": false, "locks": locks, "max_attempts": ending.max_attempts() });
-        ids.push(w.enqueue_as(job).await);
+        ids.push(w.enqueue_with(job).await);
     }
     let mut held = Vec::new();
     let mut over = BTreeSet::new();
@@ -129,7 +129,7 @@ async fn nobody_is_stranded(w: &World, ending: Ending, order: [&[&str]; 3], nth:
     } else {
         held = w.reserve_all(json!({ "limit": 3 })).await;
         assert_eq!(held.len(), out_at_first(order), "{case}");
-        no_lock_twice(&held);
+        assert_locks_unique(&held);
         let victim = held.remove(nth);
         ending.happen(w, &victim, &held).await;
         if ending == Ending::Purge {
@@ -141,11 +141,11 @@ async fn nobody_is_stranded(w: &World, ending: Ending, order: [&[&str]; 3], nth:
     }
     for rested in [false, true] {
         if rested && ending == Ending::Rest {
-            w.pass(1_000);
+            w.advance_clock(1_000);
         }
         loop {
             held.extend(w.reserve_all(json!({ "limit": 3 })).await);
-            no_lock_twice(&held);
+            assert_locks_unique(&held);
             let Some(next) = held.pop() else { break };
             w.complete(&next).await.is(200);
             assert!(over.insert(next.id), "{case}: handed out though it was over");
@@ -162,8 +162,8 @@ fn out_at_first(order: [&[&str]; 3]) -> usize {
 }
 
 #[tokio::test]
-async fn however_a_reservation_ends_nobody_who_waits_for_its_locks_is_stranded() {
-    let w = World::plan().behind_a_proxy().start().await;
+async fn every_lease_end_frees_its_locks_for_waiters() {
+    let w = World::plan().with_proxy().start().await;
     for ending in ENDINGS {
         for order in ORDERS {
             let outs = if ending == Ending::Undelivered { 1 } else { out_at_first(order) };
@@ -181,9 +181,9 @@ async fn however_a_reservation_ends_nobody_who_waits_for_its_locks_is_stranded()
 }
 
 #[tokio::test]
-async fn all_that_are_out_may_end_at_once_in_one_call() {
+async fn bulk_lease_ends_strand_no_job() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     for call in ["complete", "abandon", "fail", "release", "expire", "purge"] {
         let locks = |n: usize| vec![format!("l{}", n % 10), format!("m{}", n % 7)];
         let jobs = (0..60).map(|n| json!({ "payload": [call, n], "locks": locks(n), "max_attempts": 1 }));
@@ -191,17 +191,17 @@ async fn all_that_are_out_may_end_at_once_in_one_call() {
         let mut seen = BTreeSet::new();
         loop {
             let held = w.reserve_all(json!({ "limit": 100, "worker": "ann" })).await;
-            no_lock_twice(&held);
+            assert_locks_unique(&held);
             let fresh = held.iter().filter(|held| seen.insert(held.id.clone())).count();
             if held.is_empty() || fresh == 0 {
                 break;
             }
             let these = held.iter().map(|held| json!({ "reservation": held.reservation })).collect();
             match call {
-                "release" => assert_eq!(w.release_from("ann").await, held.len() as u64),
+                "release" => assert_eq!(w.release_worker("ann").await, held.len() as u64),
                 "purge" => drop(w.delete("/queues/default?state=reserved&force=true").await.is(200)),
                 "expire" => {
-                    w.pass(300_000);
+                    w.advance_clock(300_000);
                     assert_eq!(w.sweep().await["expired"], held.len());
                 }
                 _ => drop(w.post(&format!("/jobs/{call}"), these).await.is(200)),

@@ -9,7 +9,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::world::{Client, Held, World, batch_verbs::no_lock_twice, keyspace::Event};
+use crate::world::{Client, ReservedJob, World, batch_verbs::assert_locks_unique, keyspace::Event};
 
 /// Two hundred jobs over five locks; answers who needs which.
 async fn two_hundred_jobs(w: &World) -> BTreeMap<String, usize> {
@@ -42,7 +42,7 @@ fn millis(time: &Value) -> i64 {
 async fn consume(client: Client, n: usize) -> Log {
     let mut log = Log::default();
     for turn in 0.. {
-        let answer = client.ask(json!({})).await.is(200);
+        let answer = client.send_reserve(json!({})).await.is(200);
         let now = millis(&answer["server_time"]);
         let Some(job) = answer["jobs"].get(0) else {
             if answer["reason"] == "empty" {
@@ -52,7 +52,7 @@ async fn consume(client: Client, n: usize) -> Log {
             tokio::time::sleep(Duration::from_millis(2)).await;
             continue;
         };
-        let held = Held::new(job);
+        let held = ReservedJob::new(job);
         tokio::time::sleep(Duration::from_millis(((turn * 7 + n) % 5) as u64)).await;
         let completed = !(turn + n).is_multiple_of(4);
         match (turn + n) % 8 {
@@ -60,7 +60,7 @@ async fn consume(client: Client, n: usize) -> Log {
             4 => drop(client.fail(&held).await.is(200)),
             _ => drop(client.complete(&held).await.is(200)),
         }
-        let to = millis(&client.ask(json!({ "queues": ["another"] })).await.is(200)["server_time"]);
+        let to = millis(&client.send_reserve(json!({ "queues": ["another"] })).await.is(200)["server_time"]);
         log.holds.push(Hold { id: held.id, from: now, to, completed });
     }
     log
@@ -105,9 +105,9 @@ fn nobody_idled(logs: &[Log], locks: &BTreeMap<String, usize>) {
 }
 
 #[tokio::test]
-async fn of_thirty_consumers_on_two_instances_no_two_have_a_lock_and_none_idles_while_one_is_free() {
+async fn concurrent_workers_never_share_a_lock_or_idle() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let locks = two_hundred_jobs(&w).await;
     let mut crowd = JoinSet::new();
     for n in 0..30 {
@@ -125,16 +125,16 @@ async fn of_thirty_consumers_on_two_instances_no_two_have_a_lock_and_none_idles_
 }
 
 /// All thirty ask at the same time, while nothing else happens.
-async fn all_ask(clients: [&Client; 2]) -> (Vec<Held>, Vec<String>) {
+async fn all_ask(clients: [&Client; 2]) -> (Vec<ReservedJob>, Vec<String>) {
     let mut crowd = JoinSet::new();
     for n in 0..30 {
         let client = clients[n % 2].clone();
-        crowd.spawn(async move { client.ask(json!({})).await.is(200) });
+        crowd.spawn(async move { client.send_reserve(json!({})).await.is(200) });
     }
     let (mut held, mut reasons) = (Vec::new(), Vec::new());
     for answer in crowd.join_all().await {
         match answer["jobs"].get(0) {
-            Some(job) => held.push(Held::new(job)),
+            Some(job) => held.push(ReservedJob::new(job)),
             None => reasons.push(answer["reason"].as_str().expect("a reason").to_owned()),
         }
     }
@@ -142,12 +142,12 @@ async fn all_ask(clients: [&Client; 2]) -> (Vec<Held>, Vec<String>) {
 }
 
 #[tokio::test]
-async fn of_thirty_who_ask_at_once_as_many_are_served_as_there_are_free_locks() {
+async fn concurrent_reserves_use_every_free_lock() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let locks = two_hundred_jobs(&w).await;
     let mut left = [40; 5];
-    let mut held: Vec<Held> = Vec::new();
+    let mut held: Vec<ReservedJob> = Vec::new();
     let mut round = 0;
     while left.iter().sum::<usize>() > 0 {
         let is_held = |lock: usize| held.iter().any(|held| locks[&held.id] == lock);
@@ -155,7 +155,7 @@ async fn of_thirty_who_ask_at_once_as_many_are_served_as_there_are_free_locks() 
         let (given, reasons) = all_ask([&w, &other]).await;
         assert_eq!((given.len(), reasons.len()), (free, 30 - free), "round {round}");
         held.extend(given);
-        no_lock_twice(&held);
+        assert_locks_unique(&held);
         let blocked = (0..5).any(|lock| left[lock] > 1);
         let expected = if blocked { "blocked" } else { "reserved" };
         assert!(reasons.iter().all(|reason| reason == expected), "{reasons:?}");
@@ -179,9 +179,9 @@ async fn of_thirty_who_ask_at_once_as_many_are_served_as_there_are_free_locks() 
 }
 
 #[tokio::test]
-async fn jobs_with_several_locks_are_all_done_by_a_crowd_in_a_hurry() {
-    let w = World::plan().sweeping_every(20).start().await;
-    let (_second, other) = w.another().await;
+async fn concurrent_workers_finish_jobs_with_several_locks() {
+    let w = World::plan().sweep_every(20).start().await;
+    let (_second, other) = w.start_instance().await;
     let locks = |n: usize| [n % 3, n % 5, n % 7][..1 + n % 3].iter().map(|k| format!("{k}")).collect::<BTreeSet<_>>();
     let jobs = (0..150).map(|n| json!({ "payload": n, "priority": n % 4, "locks": locks(n) }));
     let ids = w.enqueue_many(jobs).await;

@@ -3,55 +3,55 @@
 
 use serde_json::json;
 
-use crate::world::{Held, World, assert_holds, assert_told};
+use crate::world::{ReservedJob, World, assert_contains, assert_events};
 
 #[tokio::test]
-async fn two_jobs_of_one_lock_are_never_out_together_and_everybody_else_passes() {
+async fn jobs_sharing_a_lock_are_never_reserved_together() {
     let w = World::start().await;
     let (first, second) = (w.enqueue_locked(1, &["site"]).await, w.enqueue_locked(2, &["site"]).await);
     let free = w.enqueue(3).await;
     let held = w.reserve_as("ann").await;
     assert_eq!(held.id, first);
-    assert_holds(&held.said, json!({ "locks": ["site"], "batch": null }));
+    assert_contains(&held.body, json!({ "locks": ["site"], "batch": null }));
     assert_eq!(w.reserve().await.id, free);
-    assert_holds(&w.job(&second).await, json!({ "state": "blocked", "locks": ["site"], "batch": null }));
-    assert_eq!(w.listed("blocked").await, std::slice::from_ref(&second));
-    assert_holds(&w.queue().await["counts"], json!({ "blocked": 1, "reserved": 2, "waiting": 0 }));
-    assert_eq!(w.nothing(json!({})).await, "blocked");
-    w.ask(json!({ "id": second })).await.wrong_state("blocked");
+    assert_contains(&w.job(&second).await, json!({ "state": "blocked", "locks": ["site"], "batch": null }));
+    assert_eq!(w.list_ids("blocked").await, std::slice::from_ref(&second));
+    assert_contains(&w.queue().await["counts"], json!({ "blocked": 1, "reserved": 2, "waiting": 0 }));
+    assert_eq!(w.empty_reason(json!({})).await, "blocked");
+    w.send_reserve(json!({ "id": second })).await.wrong_state("blocked");
     let again = w.reserve_as("ann").await;
-    assert_eq!((&again.id, &again.said["resumed"]), (&first, &json!(true)), "who holds the lock has the job again");
+    assert_eq!((&again.id, &again.body["resumed"]), (&first, &json!(true)), "who holds the lock has the job again");
     w.check().await;
 
     w.complete(&again).await.is(200);
     assert_eq!(w.state(&second).await, "waiting", "at once");
     assert_eq!(w.reserve().await.id, second);
-    assert_told(&w.story_of(&second).await, &["enqueued", "blocked", "reserved"]);
+    assert_events(&w.events_of(&second).await, &["enqueued", "blocked", "reserved"]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_lock_that_is_freed_goes_to_the_first_in_line() {
+async fn freed_lock_goes_to_the_first_parked_job() {
     let w = World::start().await;
     w.enqueue_locked("holder", &["site"]).await;
     let mut held = w.reserve().await;
     let mut ids = Vec::new();
     for priority in [60, 50, 50, 10] {
         let job = json!({ "payload": ids.len(), "priority": priority, "locks": ["site"] });
-        let said = w.put(job).await.is(201);
+        let said = w.send_enqueue(job).await.is(201);
         assert_eq!(said["state"], "blocked", "the lock is busy");
         ids.push(crate::world::id_of(&said));
     }
-    let twin = w.put(json!({ "payload": 0 })).await.is(200);
+    let twin = w.send_enqueue(json!({ "payload": 0 })).await.is(200);
     assert_eq!((&twin["id"], &twin["state"]), (&json!(ids[0]), &json!("blocked")), "a twin in line is a twin");
     let line = [3, 1, 2, 0].map(|n: usize| ids[n].clone());
-    assert_eq!(w.listed("blocked").await.len(), 4);
+    assert_eq!(w.list_ids("blocked").await.len(), 4);
     for (n, next) in line.iter().enumerate() {
-        let place = w.place(next).await;
+        let place = w.score_of(next).await;
         w.complete(&held).await.is(200);
         assert_eq!(w.state(next).await, "waiting");
-        assert_eq!(w.listed("blocked").await.len(), 3 - n, "the others wait on");
-        assert_eq!(w.place(next).await, place, "in the place it had");
+        assert_eq!(w.list_ids("blocked").await.len(), 3 - n, "the others wait on");
+        assert_eq!(w.score_of(next).await, place, "in the place it had");
         held = w.reserve().await;
         assert_eq!(&held.id, next);
         w.check().await;
@@ -59,57 +59,57 @@ async fn a_lock_that_is_freed_goes_to_the_first_in_line() {
 }
 
 #[tokio::test]
-async fn whoever_comes_back_goes_before_those_who_waited_for_the_lock() {
+async fn returned_job_keeps_its_place_before_parked_jobs() {
     let w = World::start().await;
     let (old, young) = (w.enqueue_locked("old", &["site"]).await, w.enqueue_locked("young", &["site"]).await);
     for round in 0..4 {
         let held = w.reserve().await;
         assert_eq!(held.id, old, "round {round}");
-        assert_eq!(w.nothing(json!({})).await, "blocked");
+        assert_eq!(w.empty_reason(json!({})).await, "blocked");
         assert_eq!(w.state(&young).await, "blocked");
         match round {
             0 => drop(w.abandon(&held).await.is(200)),
             1 => drop(w.fail(&held).await.is(200)),
             2 => assert_eq!(w.release(&old).await, 1),
-            _ => w.pass(300_000),
+            _ => w.advance_clock(300_000),
         }
         w.sweep().await;
         w.check().await;
     }
-    assert_eq!(w.work_off().await, [old, young]);
+    assert_eq!(w.complete_all().await, [old, young]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_lock_lives_exactly_as_long_as_the_reservation() {
+async fn lock_is_held_exactly_as_long_as_the_lease() {
     let w = World::start().await;
-    w.stop_the_clock().await;
-    let id = w.enqueue_as(json!({ "payload": 1, "locks": ["site"], "max_attempts": 1 })).await;
+    w.stop_clock().await;
+    let id = w.enqueue_with(json!({ "payload": 1, "locks": ["site"], "max_attempts": 1 })).await;
     let held = w.reserve_as("ann").await;
     let (second, third) = (w.enqueue_locked(2, &["site"]).await, w.enqueue_locked(3, &["site"]).await);
-    w.pass(200_000);
+    w.advance_clock(200_000);
     w.extend(&held).await.is(200);
-    w.pass(299_999);
+    w.advance_clock(299_999);
     assert_eq!(w.sweep().await["expired"], 0);
-    assert_eq!(w.nothing(json!({})).await, "blocked", "1,200 seconds are no limit, nor is any other time");
-    assert_holds(&w.locks().await[0], json!({ "lock": "site", "id": id, "worker": "ann", "expires_in_ms": 1 }));
-    w.pass(1);
+    assert_eq!(w.empty_reason(json!({})).await, "blocked", "1,200 seconds are no limit, nor is any other time");
+    assert_contains(&w.locks().await[0], json!({ "lock": "site", "id": id, "worker": "ann", "expires_in_ms": 1 }));
+    w.advance_clock(1);
     let taken = w.reserve_as("bob").await;
     assert_eq!((&taken.id, w.state(&id).await.as_str()), (&second, "dead"), "a reserve needs no sweep for it");
     assert_eq!(w.complete(&held).await.is(200)["late"], true);
-    assert_holds(&w.locks().await[0], json!({ "lock": "site", "id": second, "worker": "bob" }));
+    assert_contains(&w.locks().await[0], json!({ "lock": "site", "id": second, "worker": "bob" }));
     assert_eq!(w.state(&third).await, "blocked", "who comes late frees nobody else's lock");
     w.complete(&held).await.is(200);
-    assert_eq!(w.nothing(json!({})).await, "blocked");
+    assert_eq!(w.empty_reason(json!({})).await, "blocked");
     w.check().await;
     w.complete(&taken).await.is(200);
-    assert_eq!(w.work_off().await, [third]);
+    assert_eq!(w.complete_all().await, [third]);
     assert_eq!(w.locks().await.len(), 0);
     w.check().await;
 }
 
 #[tokio::test]
-async fn all_the_locks_of_a_job_are_taken_or_none() {
+async fn job_takes_all_its_locks_or_none() {
     let w = World::start().await;
     let (left, both) = (w.enqueue_locked("l", &["l"]).await, w.enqueue_locked("lm", &["l", "m"]).await);
     let right = w.enqueue_locked("m", &["m"]).await;
@@ -119,16 +119,16 @@ async fn all_the_locks_of_a_job_are_taken_or_none() {
     let holders = async || w.locks().await.into_iter().map(|held| held["id"].clone()).collect::<Vec<_>>();
     assert_eq!(holders().await, [json!(left), json!(right)]);
     w.complete(&held[0]).await.is(200);
-    assert_eq!(w.nothing(json!({})).await, "blocked", "one of its two is free now");
+    assert_eq!(w.empty_reason(json!({})).await, "blocked", "one of its two is free now");
     assert_eq!(holders().await, [json!(right)], "and is not taken for it");
     let passing = w.enqueue_locked("l again", &["l"]).await;
     assert_eq!(w.reserve().await.id, passing, "so whoever needs only that one has it");
     w.check().await;
     w.complete(&held[1]).await.is(200);
-    assert_eq!(w.nothing(json!({})).await, "blocked");
-    w.cancel_by_force(&passing).await.is(200);
+    assert_eq!(w.empty_reason(json!({})).await, "blocked");
+    w.force_cancel(&passing).await.is(200);
     let taken = w.reserve().await;
-    assert_eq!((&taken.id, &taken.said["locks"]), (&both, &json!(["l", "m"])));
+    assert_eq!((&taken.id, &taken.body["locks"]), (&both, &json!(["l", "m"])));
     assert_eq!(holders().await, [json!(both), json!(both)]);
     w.abandon(&taken).await.is(200);
     assert_eq!(holders().await.len(), 0);
@@ -136,7 +136,7 @@ async fn all_the_locks_of_a_job_are_taken_or_none() {
 }
 
 #[tokio::test]
-async fn a_job_that_rests_or_is_dead_holds_no_lock() {
+async fn delayed_and_dead_jobs_hold_no_lock() {
     let w = World::start().await;
     for how in ["abandoned with delay", "failed with backoff", "dead"] {
         let job = match how {
@@ -145,11 +145,11 @@ async fn a_job_that_rests_or_is_dead_holds_no_lock() {
                 json!({ "payload": how, "locks": ["site"], "backoff": { "type": "fixed", "delay_ms": 10_000 } })
             }
         };
-        let id = w.enqueue_as(job).await;
+        let id = w.enqueue_with(job).await;
         let held = w.reserve().await;
         let other = w.enqueue_locked("other", &["site"]).await;
         match how {
-            "abandoned with delay" => w.abandon_for(&held, 10_000).await,
+            "abandoned with delay" => w.abandon_with_delay(&held, 10_000).await,
             _ => w.fail(&held).await,
         }
         .is(200);
@@ -159,69 +159,72 @@ async fn a_job_that_rests_or_is_dead_holds_no_lock() {
             assert_eq!(w.requeue(&id).await, 1);
         } else {
             assert_eq!(w.state(&id).await, "delayed");
-            w.pass(12_000);
+            w.advance_clock(12_000);
             assert_eq!(w.sweep().await["due"], 1);
         }
         assert_eq!(w.state(&id).await, "blocked", "{how}, and back while the lock is busy");
         w.check().await;
         w.complete(&taken).await.is(200);
-        assert_eq!(w.work_off().await, [id]);
+        assert_eq!(w.complete_all().await, [id]);
     }
     w.check().await;
 }
 
 #[tokio::test]
-async fn what_falls_due_or_is_run_now_while_its_lock_is_busy_waits_for_it() {
+async fn due_job_parks_while_its_lock_is_busy() {
     let w = World::start().await;
     let resting = |n: u64| json!({ "payload": n, "locks": ["site"], "delay_ms": 10_000 });
-    let (due, now) = (w.enqueue_as(resting(1)).await, w.enqueue_as(resting(2)).await);
+    let (due, now) = (w.enqueue_with(resting(1)).await, w.enqueue_with(resting(2)).await);
     let holder = w.enqueue_locked("holder", &["site"]).await;
     let held = w.reserve().await;
     assert_eq!(held.id, holder, "what is delayed holds nothing");
     assert_eq!(w.requeue(&now).await, 1);
     assert_eq!(w.state(&now).await, "blocked");
-    w.pass(10_000);
-    assert_eq!(w.nothing(json!({})).await, "blocked");
+    w.advance_clock(10_000);
+    assert_eq!(w.empty_reason(json!({})).await, "blocked");
     assert_eq!(w.state(&due).await, "blocked");
-    assert_told(&w.story_of(&due).await, &["enqueued", "due"]);
+    assert_events(&w.events_of(&due).await, &["enqueued", "due"]);
     w.check().await;
     w.complete(&held).await.is(200);
-    assert_eq!(w.work_off().await, [now, due]);
+    assert_eq!(w.complete_all().await, [now, due]);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_paused_queue_frees_its_locks_and_hands_out_nothing() {
+async fn paused_queue_frees_locks_without_reservations() {
     let w = World::start().await;
     w.enqueue_locked(1, &["site"]).await;
     let held = w.reserve().await;
     let next = w.enqueue_locked(2, &["site"]).await;
-    w.set(json!({ "paused": true })).await;
-    assert_eq!(w.nothing(json!({})).await, "paused");
+    w.update_settings(json!({ "paused": true })).await;
+    assert_eq!(w.empty_reason(json!({})).await, "paused");
     w.complete(&held).await.is(200);
     assert_eq!(w.state(&next).await, "waiting");
-    assert_eq!(w.nothing(json!({})).await, "paused");
+    assert_eq!(w.empty_reason(json!({})).await, "paused");
     assert_eq!(w.locks().await.len(), 0);
-    w.set(json!({ "paused": null })).await;
+    w.update_settings(json!({ "paused": null })).await;
     assert_eq!(w.reserve().await.id, next);
     w.check().await;
 }
 
 #[tokio::test]
-async fn a_lock_is_its_queues() {
+async fn locks_are_separate_per_queue() {
     let w = World::start().await;
     let in_queue = |queue: &str| json!({ "queue": queue, "payload": 1, "locks": ["site"] });
-    let ids = [w.enqueue_as(in_queue("a")).await, w.enqueue_as(in_queue("b")).await];
-    let taken: Vec<Held> =
+    let ids = [w.enqueue_with(in_queue("a")).await, w.enqueue_with(in_queue("b")).await];
+    let taken: Vec<ReservedJob> =
         [w.reserve_all(json!({ "queues": ["a"] })).await, w.reserve_all(json!({ "queues": ["b"] })).await].concat();
     assert_eq!(taken.iter().map(|held| &held.id).collect::<Vec<_>>(), ids.iter().collect::<Vec<_>>());
-    assert_eq!(w.put(json!({ "queue": "a", "payload": 2, "locks": ["site"] })).await.is(201)["state"], "blocked");
-    let free = w.enqueue_as(json!({ "queue": "b", "payload": 2 })).await;
     assert_eq!(
-        w.reserve_by(json!({ "queues": ["a", "b"] })).await.id,
+        w.send_enqueue(json!({ "queue": "a", "payload": 2, "locks": ["site"] })).await.is(201)["state"],
+        "blocked"
+    );
+    let free = w.enqueue_with(json!({ "queue": "b", "payload": 2 })).await;
+    assert_eq!(
+        w.reserve_with(json!({ "queues": ["a", "b"] })).await.id,
         free,
         "what is blocked here keeps nobody from there"
     );
-    assert_eq!(w.nothing(json!({ "queues": ["b", "a"] })).await, "blocked");
+    assert_eq!(w.empty_reason(json!({ "queues": ["b", "a"] })).await, "blocked");
     w.check().await;
 }

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 
-use crate::world::{Client, End, Service, program, run};
+use crate::world::{Client, Exit, Service, program, run};
 
 const JOBS: usize = 20;
 
@@ -25,7 +25,7 @@ async fn filled(data: &Path) -> Vec<String> {
         ids.push(client.enqueue(n).await);
     }
     service.signal(libc::SIGTERM);
-    assert!(service.ended().await.success());
+    assert!(service.wait_for_exit().await.success());
     ids
 }
 
@@ -53,7 +53,7 @@ async fn starts_without_the_last(data: &Path, ids: &[String], lost: usize) {
         let status = client.get(&format!("/jobs/{id}")).await.status;
         assert_eq!(status, if n < there { 200 } else { 404 }, "job {n} of {}", ids.len());
     }
-    let said = service.said();
+    let said = service.output();
     assert!(said.contains("is cut off") && said.contains("bytes="), "{said}");
     let aside: Vec<PathBuf> =
         fs::read_dir(data).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
@@ -62,10 +62,10 @@ async fn starts_without_the_last(data: &Path, ids: &[String], lost: usize) {
     assert_eq!(fs::read(aside[0]).expect("a copy"), damaged, "as it was");
     assert_eq!(client.queue().await["counts"]["waiting"], there);
     client.enqueue("more").await;
-    assert_eq!(client.reserve().await.said["payload"], json!(0));
+    assert_eq!(client.reserve().await.body["payload"], json!(0));
 }
 
-async fn refused(data: &Path, words: &[&str]) -> End {
+async fn refused(data: &Path, words: &[&str]) -> Exit {
     let before = fs::read(newest(data)).ok();
     let end = run(serve(data)).await;
     assert!(!end.status.success(), "{end:?}");

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use super::documented_calls::shell;
-use crate::world::{Client, Held, Service, contract::NDJSON, eventually, id_of, program, run};
+use crate::world::{Client, ReservedJob, Service, contract::NDJSON, eventually, id_of, program, run};
 
 pub const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/backup.md"));
 
@@ -84,8 +84,8 @@ async fn work(client: Client, me: u64, answered: Arc<Mutex<Answered>>, is_over: 
         n += 1;
         let id = client.enqueue(n).await;
         answered.lock().expect("no panic").put.insert(id, n);
-        let held = client.ask(json!({ "worker": format!("w{me}") })).await.is(200);
-        let held = Held::new(&held["jobs"][0]);
+        let held = client.send_reserve(json!({ "worker": format!("w{me}") })).await.is(200);
+        let held = ReservedJob::new(&held["jobs"][0]);
         if !n.is_multiple_of(3) {
             client.complete(&held).await.is(200);
             answered.lock().expect("no panic").done.insert(held.id);
@@ -95,7 +95,7 @@ async fn work(client: Client, me: u64, answered: Arc<Mutex<Answered>>, is_over: 
 
 /// Every job of before the copy is there with what was sent; one that was completed before it stays so, and one that is held
 /// can be completed.
-pub async fn all_is_there(client: &Client, before: &Answered, held: &Held) {
+pub async fn all_is_there(client: &Client, before: &Answered, held: &ReservedJob) {
     assert!(before.put.len() > 20 && before.done.len() > 10, "there was load");
     for (id, payload) in &before.put {
         let job = client.job(id).await;
@@ -135,7 +135,7 @@ pub fn folder() -> TempDir {
 async fn backup_under_load_and_rewrites_restores_every_job_once() {
     let folder = folder();
     let (_service, client) = serving(&["--data-dir", "intray-data"], folder.path()).await;
-    client.set(json!({ "lease_ms": 3_600_000 })).await;
+    client.update_settings(json!({ "lease_ms": 3_600_000 })).await;
     client.enqueue("held").await;
     let held = client.reserve_as("ann").await;
     let load = Load::on(&client);
@@ -166,7 +166,7 @@ async fn backup_of_a_stopped_or_torn_server_is_whole() {
     let (mut service, client) = serving(&["--data-dir", "intray-data"], folder.path()).await;
     let ids = client.enqueue_many((0..20).map(|n| json!({ "payload": n }))).await;
     service.signal(libc::SIGTERM);
-    assert!(service.ended().await.success());
+    assert!(service.wait_for_exit().await.success());
     let newest = data.join("appendonlydir/appendonly.aof.1.incr.aof");
     let whole = fs::read(&newest).expect("a file");
     for (name, end) in [("whole", &b""[..]), ("short", b"*3\r\n$3\r\nSET\r\n$1\r"), ("zeros", &[0; 5_000])] {
@@ -180,7 +180,7 @@ async fn backup_of_a_stopped_or_torn_server_is_whole() {
             whole
         );
         let (_service, client) = serving(&["--data-dir", &format!("{name}-data")], folder.path()).await;
-        assert_eq!(client.listed("waiting").await, ids, "{name}");
+        assert_eq!(client.list_ids("waiting").await, ids, "{name}");
     }
     let mut broken = whole.clone();
     broken[40] = 0;
@@ -197,7 +197,7 @@ async fn refused(arguments: &[&str], folder: &Path, words: &str) {
     assert!(!end.status.success() && end.stdout.is_empty(), "{arguments:?}: {end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "{end:?}");
     assert!(end.stderr.contains(words), "{arguments:?} says {words:?}: {end:?}");
-    end.complains_once();
+    end.assert_no_repetition();
 }
 
 #[tokio::test]
@@ -232,6 +232,6 @@ async fn restore_refuses_what_is_not_whole_and_a_folder_in_use() {
     shell("mkdir new/restoring new/lost+found && touch new/restoring/killed && intray restore good --data-dir new", at)
         .await;
     let (_restored, restored) = serving(&["--data-dir", "new"], at).await;
-    assert_eq!(restored.listed("waiting").await.len(), 1);
+    assert_eq!(restored.list_ids("waiting").await.len(), 1);
     refused(&["serve", "--listen", "127.0.0.1:0", "--data-dir", "new"], at, "in use").await;
 }

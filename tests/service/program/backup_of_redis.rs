@@ -12,11 +12,11 @@ use super::{
     backup::{Load, PAGE, all_is_there, folder, printed, serving},
     documented_calls::shell,
 };
-use crate::world::{Engine, Form, Tied, eventually, free_port, program_of_engines};
+use crate::world::{ChildProcess, Engine, NodeSettings, eventually, free_port, server_program};
 
 /// The page names Valkey's programs.
 fn as_installed(script: &str) -> String {
-    let is_valkey = program_of_engines().ends_with("valkey-server");
+    let is_valkey = server_program().ends_with("valkey-server");
     if is_valkey { script.to_owned() } else { script.replace("valkey-", "redis-") }
 }
 
@@ -26,14 +26,14 @@ async fn put_in_place(folder: &Path) {
 }
 
 /// The line of the page, at a socket in place of its port.
-async fn restored_server(folder: &Path, port: u16) -> (Tied, String) {
+async fn restored_server(folder: &Path, port: u16) -> (ChildProcess, String) {
     let block = printed("A Redis of yours", "mkdir");
     let line = block.lines().find_map(|line| line.strip_prefix("valkey-server ")).expect("where it is started");
     let socket = folder.join("restored.sock");
-    let mut command = Command::new(program_of_engines());
+    let mut command = Command::new(server_program());
     command.args(line.replace("6379", &port.to_string()).split_whitespace().map(|word| word.trim_matches('"')));
     command.arg("--unixsocket").arg(&socket).current_dir(folder).stdout(Stdio::null());
-    let server = Tied::spawn(command);
+    let server = ChildProcess::spawn(command);
     let url = format!("unix://{}", socket.display());
     let client = redis::Client::open(&*url).expect("a URL");
     eventually("the restored server has loaded", async || {
@@ -50,7 +50,7 @@ async fn backup_of_an_own_redis_restores_every_job_once() {
     fs::create_dir(folder.path().join("redis")).expect("a folder");
     let engine = Engine::start(&folder.path().join("redis"), true).await;
     let (_service, client) = serving(&["--redis-url", &engine.url()], folder.path()).await;
-    client.set(json!({ "lease_ms": 3_600_000 })).await;
+    client.update_settings(json!({ "lease_ms": 3_600_000 })).await;
     client.enqueue("held").await;
     let held = client.reserve_as("ann").await;
     let load = Load::on(&client);
@@ -86,13 +86,13 @@ async fn backup_of_a_cluster_restores_every_queue_into_another() {
     let folder = folder();
     let cluster = async |name: &str| {
         fs::create_dir(folder.path().join(name)).expect("a folder");
-        Engine::start_cluster(&folder.path().join(name), Form::usual(true, 15_000)).await
+        Engine::start_cluster(&folder.path().join(name), NodeSettings::with_defaults(true, 15_000)).await
     };
     let (old, new) = tokio::join!(cluster("old"), cluster("new"));
     let (_service, client) = serving(&["--redis-url", &old.url()], folder.path()).await;
-    client.set(json!({ "lease_ms": 3_600_000 })).await;
+    client.update_settings(json!({ "lease_ms": 3_600_000 })).await;
     for n in 0..12 {
-        client.enqueue_as(json!({ "queue": format!("q{n}"), "payload": n })).await;
+        client.enqueue_with(json!({ "queue": format!("q{n}"), "payload": n })).await;
     }
     client.enqueue("held").await;
     let held = client.reserve_as("ann").await;
@@ -100,7 +100,7 @@ async fn backup_of_a_cluster_restores_every_queue_into_another() {
     load.grows().await;
     let before = load.so_far();
     let import = PAGE.lines().find(|line| line.starts_with("valkey-cli --cluster import")).expect("it is printed");
-    for node in 0..old.nodes() {
+    for node in 0..old.node_count() {
         let dump = printed("A Redis of yours", "valkey-cli").replace("6379", &old.port_of(node).to_string());
         shell(&as_installed(&format!("rm -rf restored-redis; {dump}")), folder.path()).await;
         put_in_place(folder.path()).await;

@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use serde_json::{Value, json};
 
-use crate::world::{End, World, access::key, program, run};
+use crate::world::{Exit, World, access::key, program, run};
 
 pub fn calling(w: &World, words: &[&str]) -> Command {
     let mut command = program(words);
@@ -12,7 +12,7 @@ pub fn calling(w: &World, words: &[&str]) -> Command {
     command
 }
 
-pub async fn imported(w: &World, words: &[&str]) -> End {
+pub async fn imported(w: &World, words: &[&str]) -> Exit {
     run(calling(w, &[&["import"], words].concat())).await
 }
 

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use futures_util::future::join_all;
 
-use crate::world::{End, program, run};
+use crate::world::{Exit, program, run};
 
 /// The words of a command line, and what must stand in what is said of it. `short`, `junk`, `keys` and `folder` are there.
 const MISTAKES: &[(&str, &str)] = &[
@@ -79,11 +79,11 @@ async fn each_mistake_is_told_once_and_no_secret_with_it() {
         assert!(!end.status.success(), "{words}: {end:?}");
         assert!(end.stderr.contains(told), "{words}: {end:?}");
         assert!(!end.stderr.contains("hunter2"), "{words}: {end:?}");
-        end.complains_once();
+        end.assert_no_repetition();
     }
 }
 
-async fn make(words: &str, folder: &Path) -> End {
+async fn make(words: &str, folder: &Path) -> Exit {
     let mut command = program(words.split(' '));
     // Nobody else's port is taken by what is refused only after it listens.
     command.current_dir(folder).env("INTRAY_LISTEN", "127.0.0.1:0");

@@ -13,7 +13,9 @@ use std::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::world::{Client, Held, Plan, Service, eventually, id_of, is_alive, program, run, shim, signal_process};
+use crate::world::{
+    Client, Plan, ReservedJob, Service, eventually, id_of, is_alive, program, run, shim, signal_process,
+};
 
 pub async fn embedded(data: &Path) -> (Service, Client) {
     let data = data.to_str().expect("UTF-8");
@@ -58,7 +60,7 @@ fn work(client: &Client, ledger: &Arc<Ledger>) -> JoinSet<()> {
 async fn produce(client: &Client, ledger: &Ledger) {
     let payload = ledger.serial.fetch_add(1, Ordering::Relaxed);
     let job = json!({ "payload": payload, "dedupe_key": payload.to_string() }).to_string();
-    match client.request("POST", "/jobs").json(job).attempt().await {
+    match client.request("POST", "/jobs").json(job).send_if_possible().await {
         Some(answer) if matches!(answer.status, 200 | 201) => {
             ledger.enqueued.lock().expect("no panic").insert(id_of(&answer.json()), payload);
         }
@@ -68,12 +70,12 @@ async fn produce(client: &Client, ledger: &Ledger) {
 
 async fn consume(client: &Client, ledger: &Ledger, n: usize) {
     let body = json!({ "worker": format!("w{n}") }).to_string();
-    let answer = client.request("POST", "/jobs/reserve").json(body).attempt().await;
+    let answer = client.request("POST", "/jobs/reserve").json(body).send_if_possible().await;
     let job = answer.filter(|answer| answer.status == 200).and_then(|answer| answer.json()["jobs"].get(0).cloned());
     let Some(job) = job else { return tokio::time::sleep(Duration::from_millis(10)).await };
-    let held = Held::new(&job);
+    let held = ReservedJob::new(&job);
     let body = json!({ "reservation": held.reservation, "result": job["payload"] }).to_string();
-    if let Some(answer) = client.request("POST", "/jobs/complete").json(body).attempt().await
+    if let Some(answer) = client.request("POST", "/jobs/complete").json(body).send_if_possible().await
         && answer.status == 200
     {
         ledger.completed.lock().expect("no panic").insert(held.id);
@@ -95,8 +97,8 @@ async fn all_is_accounted_for(client: &Client, ledger: &Ledger) {
     let mut open: BTreeSet<_> = BTreeSet::new();
     for n in [1, 3, 5, 7] {
         // What a worker still holds comes first.
-        while let Some(job) = client.ask(json!({ "worker": format!("w{n}") })).await.is(200)["jobs"].get(0) {
-            let held = Held::new(job);
+        while let Some(job) = client.send_reserve(json!({ "worker": format!("w{n}") })).await.is(200)["jobs"].get(0) {
+            let held = ReservedJob::new(job);
             client.complete_with(&held, job["payload"].clone()).await.is(200);
             assert!(open.insert(held.id), "handed out once more after its completion");
         }
@@ -116,14 +118,14 @@ async fn the_private_server_needs_nothing_but_a_folder_and_survives_restarts() {
     let (mut service, client) = embedded(&data).await;
     let id = client.enqueue(json!({ "kept": true })).await;
     let held = client.reserve_as("ann").await;
-    client.set(json!({ "lease_ms": 600_000 })).await;
+    client.update_settings(json!({ "lease_ms": 600_000 })).await;
     let second = run(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])).await;
     assert!(!second.status.success(), "two services never share a folder");
     assert_eq!(second.stderr.trim().lines().count(), 1, "one clear line: {}", second.stderr);
 
     let server = server_of(&data).await;
     service.signal(libc::SIGTERM);
-    assert!(service.ended().await.success());
+    assert!(service.wait_for_exit().await.success());
     assert!(!is_alive(server), "the server ends with its service");
 
     let (mut service, client) = embedded(&data).await;
@@ -186,7 +188,7 @@ async fn a_private_server_killed_under_load_is_started_again_and_has_lost_nothin
         eventually("the server is gone", async || (!is_alive(server)).then_some(())).await;
         let mut in_a_row = 0;
         eventually("another one is there", async || {
-            let answer = client.request("GET", "/queues").attempt().await?;
+            let answer = client.request("GET", "/queues").send_if_possible().await?;
             in_a_row = if answer.status == 200 { in_a_row + 1 } else { 0 };
             (in_a_row > 8).then_some(())
         })

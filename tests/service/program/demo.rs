@@ -45,13 +45,13 @@ async fn the_demo_goes_to_another_port_when_its_own_is_taken() {
     assert!(!desk.url().ends_with(":7070"), "{}", desk.url());
     let client = Client::new(desk.url());
     eventually("the desk is open", async || {
-        desk.said().contains(&format!("The desk is {}/demo/", desk.url())).then_some(())
+        desk.output().contains(&format!("The desk is {}/demo/", desk.url())).then_some(())
     })
     .await;
     assert!(client.get("/queues/moderation").await.is(200)["counts"]["waiting"].as_u64() > Some(10));
-    assert!(desk.said().contains("is taken"), "{}", desk.said());
+    assert!(desk.output().contains("is taken"), "{}", desk.output());
     desk.signal(libc::SIGTERM);
-    desk.ended().await;
-    assert!(client.request("GET", "/livez").attempt().await.is_none(), "the service ends with it");
+    desk.wait_for_exit().await;
+    assert!(client.request("GET", "/livez").send_if_possible().await.is_none(), "the service ends with it");
     drop(taken);
 }

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::world::{Tied, World, access, eventually, free_port, json::lenient, missing};
+use crate::world::{ChildProcess, World, access, eventually, free_port, json::lenient, missing};
 
 /// Where they say that the service is.
 const PRINTED: &str = "http://127.0.0.1:7070";
@@ -53,7 +53,7 @@ async fn start_in_an_empty_folder_is_what_happens() {
     std::fs::write(&backend, at(&std::fs::read_to_string(&backend).expect("it is saved"))).expect("written");
     let mut python = Command::new("python3");
     python.arg("backend.py").current_dir(folder.path()).stderr(Stdio::null());
-    let _backend = Tied::spawn(python);
+    let _backend = ChildProcess::spawn(python);
     let site = format!("http://localhost:{site}");
     eventually("the backend serves", async || std::net::TcpStream::connect(&site[7..]).ok()).await;
     let seen = shell(&format!("curl -sS {site}/; curl -sS {site}/../site.key {site}/site.key"), folder.path()).await;
@@ -93,7 +93,7 @@ async fn the_calls_of_the_alerts_are_answered() {
     let page = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/alerts.md"));
     let ask = page.lines().find(|line| line.starts_with("ask() {")).expect("what the calls are made with");
     let w = World::plan().with_keys(&[]).start().await;
-    let id = w.enqueue_as(json!({ "queue": "reviews", "payload": 1 })).await;
+    let id = w.enqueue_with(json!({ "queue": "reviews", "payload": 1 })).await;
     let calls: Vec<_> = page.split('`').skip(1).step_by(2).filter(|words| words.starts_with("ask ")).collect();
     assert!(calls.len() > 10, "{calls:?}");
     let strict = ask.replace("curl -sS", "curl -sS --fail-with-body");

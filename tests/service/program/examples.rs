@@ -10,7 +10,7 @@ const NAMES: [&str; 5] =
 
 /// Twice, because an earlier run must not matter to a later one.
 async fn shows_what_it_says(name: &str) {
-    let w = World::plan().sweeping_every(1_000).start().await;
+    let w = World::plan().sweep_every(1_000).start().await;
     for run in 1..=2 {
         let mut shell = Command::new("sh");
         shell.arg(Path::new(FOLDER).join(format!("{name}.sh")));

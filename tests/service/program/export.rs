@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::bulk::{calling, exported};
-use crate::world::{Fate, World, contract::NDJSON, id_of, run};
+use crate::world::{CallFate, World, contract::NDJSON, id_of, run};
 
 /// Completed jobs, each alone.
 async fn completed(w: &World, count: usize) -> Vec<String> {
@@ -55,11 +55,11 @@ async fn what_people_sent_on_many_lines_is_on_one_and_none_of_it_is_a_line_of_it
 
 #[tokio::test]
 async fn what_is_cut_goes_on_where_the_last_line_says_though_no_job_has_a_place() {
-    let w = World::plan().behind_a_proxy().start().await;
+    let w = World::plan().with_proxy().start().await;
     let all = w.enqueue_many((0..130).map(|n| json!({ "payload": n }))).await;
-    w.proxy().catch("list", 2, Fate::Lost);
+    w.proxy().inject("list", 2, CallFate::NotDelivered);
     let lines = exported(&w, &["default", "--state", "waiting"]).await;
-    assert_eq!((ids(&lines), w.proxy().caught()), (all, 1), "each once");
+    assert_eq!((ids(&lines), w.proxy().injected_calls()), (all, 1), "each once");
     w.check().await;
 }
 

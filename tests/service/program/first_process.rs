@@ -98,8 +98,8 @@ async fn orphans_of_a_shell_are_reaped_by_the_first_process() {
     no_zombie_stays(&service).await;
     client.enqueue(1).await;
     signal_process(both(&service).0, libc::SIGTERM);
-    assert!(service.ended().await.success(), "{}", service.said());
-    assert!(service.said().contains("leaving"), "{}", service.said());
+    assert!(service.wait_for_exit().await.success(), "{}", service.output());
+    assert!(service.output().contains("leaving"), "{}", service.output());
 }
 
 #[tokio::test]
@@ -126,11 +126,11 @@ async fn a_killed_server_leaves_no_zombie_and_its_status_is_known() {
         signal_process(rewrite, libc::SIGKILL);
     }
     no_zombie_stays(&service).await;
-    assert!(service.said().contains("signal: 9"), "{}", service.said());
+    assert!(service.output().contains("signal: 9"), "{}", service.output());
     let (first, serving) = both(&service);
     assert_ne!(first, serving, "the first process only reaps");
     signal_process(serving, libc::SIGKILL);
-    let end = service.ended().await;
+    let end = service.wait_for_exit().await;
     assert_eq!(end.code().or(end.signal()), Some(128 + libc::SIGKILL), "{end:?}");
 }
 
@@ -143,6 +143,6 @@ async fn ignored_and_repeated_signals_pass_the_first_process() {
     client.enqueue(1).await;
     signal_process(first, libc::SIGINT);
     signal_process(first, libc::SIGQUIT);
-    assert!(service.ended().await.success(), "{}", service.said());
-    assert_eq!(service.said().matches("leaving").count(), 1, "{}", service.said());
+    assert!(service.wait_for_exit().await.success(), "{}", service.output());
+    assert_eq!(service.output().matches("leaving").count(), 1, "{}", service.output());
 }

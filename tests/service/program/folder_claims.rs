@@ -3,14 +3,14 @@
 use std::{fs, os::unix::fs::symlink, path::Path};
 
 use super::crash::embedded;
-use crate::world::{End, Service, eventually, program, run};
+use crate::world::{Exit, Service, eventually, program, run};
 
-async fn second(data: &Path) -> End {
+async fn second(data: &Path) -> Exit {
     run(program(["serve", "--listen", "127.0.0.1:0", "--data-dir", data.to_str().expect("UTF-8")])).await
 }
 
 async fn says(service: &Service, words: &str) {
-    eventually(words, async || service.said().contains(words).then_some(())).await;
+    eventually(words, async || service.output().contains(words).then_some(())).await;
 }
 
 /// By `rm`, `mv` and `ln` on the lock, and on the folder itself.

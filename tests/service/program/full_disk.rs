@@ -67,7 +67,7 @@ async fn enqueue_until_refused(client: &Client) -> Vec<String> {
         crowd.spawn(async move {
             let mut ids = Vec::new();
             loop {
-                let answer = client.put(json!({ "payload": [n, ids.len(), "x".repeat(200)] })).await;
+                let answer = client.send_enqueue(json!({ "payload": [n, ids.len(), "x".repeat(200)] })).await;
                 if answer.status != 201 {
                     let problem = answer.refused("unavailable");
                     assert!(
@@ -103,7 +103,7 @@ async fn nothing_that_was_acknowledged_is_lost_at_the_very_end_of_the_disk() {
             service.kill();
         } else {
             service.signal(libc::SIGTERM);
-            assert!(service.ended().await.success());
+            assert!(service.wait_for_exit().await.success());
         }
         eventually("the server is gone", async || (!is_alive(server)).then_some(())).await;
         let (_service, client) = disk.serve().await;
@@ -121,8 +121,10 @@ async fn when_there_is_room_again_it_goes_on_without_a_restart() {
     disk.has(20_000, AS_IT_IS);
     enqueue_until_refused(&client).await;
     disk.has(AS_IT_IS, AS_IT_IS);
-    eventually("there is room", async || (client.put(json!({ "payload": "more" })).await.status < 300).then_some(()))
-        .await;
+    eventually("there is room", async || {
+        (client.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(())
+    })
+    .await;
     eventually("readiness is back", async || (client.get("/readyz").await.status == 200).then_some(())).await;
 }
 
@@ -136,7 +138,7 @@ async fn below_the_mark_nothing_new_is_stored_and_what_is_there_is_worked_off() 
     let held = client.reserve_as("ann").await;
     disk.has(AS_IT_IS, 20 * MIB);
     let refusal = eventually("there is too little room", async || {
-        let answer = client.put(json!({ "payload": "new" })).await;
+        let answer = client.send_enqueue(json!({ "payload": "new" })).await;
         (answer.status != 201 && answer.status != 200).then_some(answer)
     })
     .await;
@@ -150,7 +152,7 @@ async fn below_the_mark_nothing_new_is_stored_and_what_is_there_is_worked_off() 
     client.complete_with(&held, "small").await.is(200);
     for n in 1..4 {
         let held = client.reserve_as("ann").await;
-        assert_eq!(held.said["payload"], n);
+        assert_eq!(held.body["payload"], n);
         if n == 2 {
             client.abandon(&held).await.is(200)
         } else {
@@ -169,8 +171,10 @@ async fn below_the_mark_nothing_new_is_stored_and_what_is_there_is_worked_off() 
     assert!(verbose.text().contains("room: 20 MiB"), "{}", verbose.text());
 
     disk.has(AS_IT_IS, 1_000 * MIB);
-    eventually("there is room", async || (client.put(json!({ "payload": "new" })).await.status < 300).then_some(()))
-        .await;
+    eventually("there is room", async || {
+        (client.send_enqueue(json!({ "payload": "new" })).await.status < 300).then_some(())
+    })
+    .await;
 }
 
 /// A rewrite on a disk that is nearly full would fill it; without one, a file full of what is gone would never shrink.
@@ -202,6 +206,6 @@ async fn a_file_that_has_doubled_is_rewritten() {
 /// Jobs of so many megabytes.
 async fn fill(client: &Client, megabytes: usize) {
     for n in 0..megabytes * 5 {
-        client.put(json!({ "payload": [n, "x".repeat(200_000)] })).await.is(201);
+        client.send_enqueue(json!({ "payload": [n, "x".repeat(200_000)] })).await.is(201);
     }
 }

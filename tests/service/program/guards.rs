@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use serde_json::json;
 
-use crate::world::{Client, End, Service, World, access, authority::Authority, program, run};
+use crate::world::{Client, Exit, Service, World, access, authority::CertificateAuthority, program, run};
 
 const MARK: &str = "\u{feff}";
 /// What guards calls, and the way of a call to Redis is not asked for before that.
@@ -25,7 +25,7 @@ fn open(args: &[&str]) -> Command {
 }
 
 #[track_caller]
-fn refused(end: &End, words: &[&str]) {
+fn refused(end: &Exit, words: &[&str]) {
     assert!(!end.status.success() && end.stderr.trim().lines().count() == 1, "{end:?}");
     assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
 }
@@ -90,14 +90,14 @@ async fn open_services_warn_at_each_start() {
     let warnings = |said: &str| said.lines().filter(|line| line.contains("nothing guards the service")).count();
     for _ in 0..2 {
         let mut service = Service::start(serve("0.0.0.0:0")).await;
-        assert_eq!(warnings(&service.said()), 1, "{}", service.said());
+        assert_eq!(warnings(&service.output()), 1, "{}", service.output());
         service.signal(15);
-        service.ended().await;
+        service.wait_for_exit().await;
     }
     let mut service = Service::start(serve("127.0.0.1:0")).await;
-    assert_eq!(warnings(&service.said()), 0, "{}", service.said());
+    assert_eq!(warnings(&service.output()), 0, "{}", service.output());
     service.signal(15);
-    service.ended().await;
+    service.wait_for_exit().await;
     let mut check = program(["check", "--listen", "0.0.0.0:0", "--data-dir", folder.path().to_str().expect("UTF-8")]);
     check.env("INTRAY_INSECURE", "true");
     let end = run(check).await;
@@ -112,19 +112,19 @@ async fn marks_before_files_are_ignored() {
         fs::write(&path, format!("{MARK}{text}")).expect("written");
         path.to_str().expect("UTF-8").to_owned()
     };
-    let keys = file("keys", &format!("{}\n", access::line("root", "operator", "*")));
+    let keys = file("keys", &format!("{}\n", access::keys_file_line("root", "operator", "*")));
     let (secret, url) = (file("secret", access::SECRET), file("url", &w.engine.url()));
     let jwks = file("jwks", include_str!("../../keys/jwks.json"));
-    let pair = Authority::new(w.folder(), "ca").signs("127.0.0.1", 2099);
+    let pair = CertificateAuthority::new(w.folder(), "ca").issue("127.0.0.1", 2099);
     let cert = file("cert", &fs::read_to_string(pair.certificate).expect("a certificate"));
     let own = file("own", &fs::read_to_string(pair.key).expect("a key"));
     let args = ["--keys-file", &keys, "--token-secret-file", &secret, "--redis-url-file", &url, "--jwks-file", &jwks];
     let tls = ["--tls-cert-file", &cert, "--tls-key-file", &own];
     let mut service = Service::start(program(["serve", "--listen", "127.0.0.1:0"].iter().chain(&args))).await;
-    let root = Client::new(service.url()).bearing(&access::key("root"));
+    let root = Client::new(service.url()).with_credential(&access::key("root"));
     root.get("/queues").await.is(200);
     let token = access::signed(access::SECRET, json!({}));
-    root.bearing(&token).get("/me").await.is(200);
+    root.with_credential(&token).get("/me").await.is(200);
     let key = file("key", &format!("{}\n", access::key("root")));
     let top = run(program(["top", "--once", "--url", service.url(), "--key-file", &key])).await;
     assert!(top.status.success(), "{top:?}");

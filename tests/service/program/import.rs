@@ -13,7 +13,7 @@ use tokio::{
 };
 
 use super::bulk::{exported, imported};
-use crate::world::{End, World, program, run};
+use crate::world::{Exit, World, program, run};
 
 /// What waits in a queue.
 async fn payloads(w: &World, queue: &str) -> Vec<Value> {
@@ -22,7 +22,7 @@ async fn payloads(w: &World, queue: &str) -> Vec<Value> {
 }
 
 /// The numbers of the lines that were refused.
-fn refused(end: &End) -> Vec<&str> {
+fn refused(end: &Exit) -> Vec<&str> {
     assert_eq!(end.status.code(), Some(3), "{end:?}");
     end.stderr.lines().map(|line| line.split(':').next().unwrap_or_default()).collect()
 }
@@ -134,10 +134,10 @@ async fn what_was_exported_goes_in_again_as_it_was_asked_for() {
             "payload": payload, "priority": 7, "client": "ann", "lease_ms": 9_000, "max_attempts": 1, "locks": ["a", "b"],
             "backoff": { "type": "exponential", "delay_ms": 5, "max_ms": 50 }, "dedupe": false,
         });
-        w.enqueue_as(asked).await;
+        w.enqueue_with(asked).await;
     }
-    w.enqueue_as(json!({ "payload": "later", "delay_ms": 3_600_000 })).await;
-    w.enqueue_as(json!({ "payload": "plain", "backoff": { "type": "fixed", "delay_ms": 5 } })).await;
+    w.enqueue_with(json!({ "payload": "later", "delay_ms": 3_600_000 })).await;
+    w.enqueue_with(json!({ "payload": "plain", "backoff": { "type": "fixed", "delay_ms": 5 } })).await;
     for state in ["waiting", "delayed"] {
         exported(&w, &["default", "--state", state, "--output", state]).await;
         let end = imported(&w, &[state, "--exported", "--queue", "there"]).await;
@@ -153,7 +153,7 @@ async fn what_became_of_exported_jobs_stays_behind() {
     let w = World::start().await;
     let cancelled = w.enqueue("cancelled").await;
     w.cancel(&cancelled).await.is(200);
-    w.enqueue_as(json!({ "payload": "dead", "max_attempts": 1 })).await;
+    w.enqueue_with(json!({ "payload": "dead", "max_attempts": 1 })).await;
     w.fail(&w.reserve().await).await.is(200);
     w.enqueue("done").await;
     w.complete_with(&w.reserve().await, "fine").await.is(200);
@@ -169,7 +169,7 @@ async fn what_became_of_exported_jobs_stays_behind() {
     assert!(end.stderr.starts_with("line 3: payload: is required\n"), "{}", end.stderr);
     assert_eq!(payloads(&w, "default").await, ["dead", "done", "plain"]);
     let job = w.reserve().await;
-    assert_eq!((job.said["payload"].as_str(), job.number("attempt")), (Some("dead"), 1));
+    assert_eq!((job.body["payload"].as_str(), job.number("attempt")), (Some("dead"), 1));
     w.check().await;
 }
 

@@ -54,45 +54,45 @@ async fn reservations_end_in_every_way(w: &World, other: &Client) {
         job.as_object_mut().expect("an object").extend(rest.as_object().expect("an object").clone());
         job
     };
-    w.put(urgent("poison", json!({ "max_attempts": 1 }))).await.is(201);
+    w.send_enqueue(urgent("poison", json!({ "max_attempts": 1 }))).await.is(201);
     assert_eq!(other.fail(&w.reserve().await).await.is(200)["state"], "dead");
-    w.put(urgent("slow poison", json!({ "max_attempts": 1 }))).await.is(201);
+    w.send_enqueue(urgent("slow poison", json!({ "max_attempts": 1 }))).await.is(201);
     w.reserve().await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.sweep().await;
-    w.put(urgent("twice", json!({}))).await.is(201);
-    other.put(urgent("twice", json!({}))).await.is(200);
+    w.send_enqueue(urgent("twice", json!({}))).await.is(201);
+    other.send_enqueue(urgent("twice", json!({}))).await.is(200);
     w.fail(&w.reserve().await).await.is(200);
     w.reserve().await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.complete(&other.reserve().await).await.is(200);
     let late = w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     other.complete(&late).await.is(200);
     let lost = w.reserve_as("ann").await;
     w.extend(&lost).await.is(200);
     w.reserve_as("ann").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     w.extend(&lost).await.lost("expired", "waiting");
     let held = w.reserve_as("bob").await;
     w.post("/jobs/abandon", json!({ "reservation": held.reservation, "grace_ms": 1_000 })).await.is(200);
-    w.pass(1_000);
+    w.advance_clock(1_000);
     w.sweep().await;
-    w.abandon_for(&w.reserve().await, 1_000).await.is(200);
-    w.pass(1_000);
+    w.abandon_with_delay(&w.reserve().await, 1_000).await.is(200);
+    w.advance_clock(1_000);
     w.sweep().await;
     assert_eq!(other.release(&w.reserve().await.id).await, 1);
 }
 
 async fn operators_do_all_they_can(w: &World, other: &Client) {
-    assert_eq!(w.requeue(&w.listed("dead").await[0]).await, 1);
-    let delayed = id_of(&w.put(json!({ "payload": "later", "delay_ms": 60_000 })).await.is(201));
+    assert_eq!(w.requeue(&w.list_ids("dead").await[0]).await, 1);
+    let delayed = id_of(&w.send_enqueue(json!({ "payload": "later", "delay_ms": 60_000 })).await.is(201));
     assert_eq!(w.requeue(&delayed).await, 1);
-    other.prioritize(&delayed, 9).await.is(200);
+    other.set_priority(&delayed, 9).await.is(200);
     w.cancel(&delayed).await.is(200);
-    w.cancel_by_force(&w.reserve().await.id).await.is(200);
-    w.set(json!({ "paused": true })).await;
-    w.set(json!({ "paused": null })).await;
+    w.force_cancel(&w.reserve().await.id).await.is(200);
+    w.update_settings(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": null })).await;
     w.delete("/queues/default?state=dead").await.is(200);
     other.delete("/queues/default?state=all&force=true").await.is(200);
 }
@@ -100,11 +100,11 @@ async fn operators_do_all_they_can(w: &World, other: &Client) {
 #[tokio::test]
 async fn the_transitions_of_all_instances_are_the_totals_of_the_queue() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
-    w.set(json!({ "worker_limit": 1 })).await;
+    let (_second, other) = w.start_instance().await;
+    w.update_settings(json!({ "worker_limit": 1 })).await;
     w.enqueue_many((0..9).map(|n| json!({ "payload": n, "locks": if n < 4 { json!(["l"]) } else { json!([]) } })))
         .await;
-    w.ask(json!({ "limit": 3 })).await.is(200);
+    w.send_reserve(json!({ "limit": 3 })).await.is(200);
     batches_come_and_go(&w, &other).await;
     reservations_end_in_every_way(&w, &other).await;
     operators_do_all_they_can(&w, &other).await;
@@ -117,7 +117,7 @@ async fn the_transitions_of_all_instances_are_the_totals_of_the_queue() {
     }
     let of_no_total = |kind: &&str| *kind != "reserved" && Total::parse(kind).is_none();
     for kind in EventKind::ALL.map(EventKind::word).iter().copied().filter(of_no_total) {
-        assert_eq!(told.get(kind), Some(&(w.times(kind).await as u64)), "{kind}: {told:?}");
+        assert_eq!(told.get(kind), Some(&(w.event_count(kind).await as u64)), "{kind}: {told:?}");
     }
     assert_eq!(told.get("deduplicated"), Some(&1), "{told:?}");
     assert_eq!(told.get("lost"), None, "{told:?}");

@@ -31,12 +31,12 @@ fn labels(text: &str, name: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn every_figure_is_what_its_page_says() {
-    let w = World::plan().sweeping_every(20).start().await;
+    let w = World::plan().sweep_every(20).start().await;
     w.enqueue(1).await;
     w.enqueue(2).await;
     w.complete(&w.reserve().await).await.is(200);
-    w.reserve_by(json!({ "lease_ms": 1_000 })).await;
-    w.pass(1_000);
+    w.reserve_with(json!({ "lease_ms": 1_000 })).await;
+    w.advance_clock(1_000);
     // What is not there has not happened, and on an ordinary day need not.
     let rare = ["durability", "faults", "emptied", "failovers", "missing", "cut", "auth_failures"];
     let daily = |name: &str| !rare.iter().any(|word| name.contains(word));
@@ -65,8 +65,8 @@ fn value(text: &str, line: &str) -> Option<f64> {
 async fn it_is_told_how_long_jobs_wait_and_how_long_they_are_held() {
     let w = World::start().await;
     w.enqueue(1).await;
-    w.put(json!({ "payload": "later", "delay_ms": 60_000, "priority": 99 })).await.is(201);
-    w.pass(10_000);
+    w.send_enqueue(json!({ "payload": "later", "delay_ms": 60_000, "priority": 99 })).await.is(201);
+    w.advance_clock(10_000);
     let of = async |name: &str| value(&w.get("/metrics").await.text(), &format!("{name}{{queue=\"default\"}}"));
     let oldest = of("intray_oldest_waiting_seconds").await.expect("it waits");
     assert!((10.0..20.0).contains(&oldest), "{oldest}");
@@ -79,7 +79,7 @@ async fn it_is_told_how_long_jobs_wait_and_how_long_they_are_held() {
     w.abandon(&held).await.is(200);
     let held = w.reserve().await;
     assert_eq!(of("intray_wait_seconds_count").await, Some(1.0));
-    w.pass(120_000);
+    w.advance_clock(120_000);
     w.complete(&held).await.is(200);
     w.complete(&held).await.is(200);
     assert_eq!(of("intray_held_seconds_count").await, Some(1.0));
@@ -87,7 +87,7 @@ async fn it_is_told_how_long_jobs_wait_and_how_long_they_are_held() {
     assert!((120.0..130.0).contains(&lasted), "{lasted}");
     // What was delayed stands in line from when it was put there.
     w.sweep().await;
-    w.pass(5_000);
+    w.advance_clock(5_000);
     w.reserve().await;
     let second = of("intray_wait_seconds_sum").await.expect("a sum") - waited;
     assert!((5.0..15.0).contains(&second), "{second}");
@@ -102,7 +102,7 @@ async fn who_waits_is_counted_once_and_for_as_long_as_they_wait() {
     let asked = w.post("/jobs/reserve", json!({ "queues": ["a", "b", "c"], "wait_ms": 30_000 }));
     let work = async {
         eventually("somebody waits", async || (waiters().await == Some(1.0)).then_some(())).await;
-        w.enqueue_as(json!({ "queue": "b", "payload": 1 })).await;
+        w.enqueue_with(json!({ "queue": "b", "payload": 1 })).await;
     };
     let (answer, ()) = tokio::join!(asked, work);
     assert_eq!(answer.is(200)["jobs"].as_array().map(Vec::len), Some(1));
@@ -116,8 +116,8 @@ async fn queues_beyond_the_labels_are_summed_and_nothing_is_lost() {
     for (queue, n) in [("a", 5), ("b", 4), ("c", 3), ("d", 2)] {
         w.enqueue_many((0..n).map(|job| json!({ "queue": queue, "payload": job }))).await;
     }
-    id_of(&w.put(json!({ "queue": "c", "payload": "first", "priority": 0 })).await.is(201));
-    w.complete(&w.reserve_by(json!({ "queues": ["c"] })).await).await.is(200);
+    id_of(&w.send_enqueue(json!({ "queue": "c", "payload": "first", "priority": 0 })).await.is(201));
+    w.complete(&w.reserve_with(json!({ "queues": ["c"] })).await).await.is(200);
     let text = w.get("/metrics").await.text();
     let waiting = |queue: &str| value(&text, &format!("intray_jobs{{queue=\"{queue}\",state=\"waiting\"}}"));
     assert_eq!(["a", "b", "c", "d", "other"].map(waiting), [Some(5.0), Some(4.0), None, None, Some(5.0)]);

@@ -17,7 +17,7 @@ use tokio::task::JoinSet;
 
 use crate::{
     program::crash::server_of,
-    world::{Client, Held, Service, assert_holds, eventually, id_of, is_alive, program, shim},
+    world::{Client, ReservedJob, Service, assert_contains, eventually, id_of, is_alive, program, shim},
 };
 
 const CUTS: usize = 6;
@@ -136,7 +136,7 @@ impl Machine {
         // What is there now is the next cut's business too, what is lost is not.
         self.facts.lock().expect("no panic").clear();
         service.signal(libc::SIGTERM);
-        assert!(service.ended().await.success());
+        assert!(service.wait_for_exit().await.success());
         (lost.len(), window)
     }
 }
@@ -148,21 +148,21 @@ async fn call(client: &Client, facts: &Mutex<Vec<Fact>>, n: usize) -> Option<()>
     };
     if n.is_multiple_of(2) {
         let job = json!({ "payload": n, "dedupe": false }).to_string();
-        let answer = client.request("POST", "/jobs").json(job).attempt().await?;
+        let answer = client.request("POST", "/jobs").json(job).send_if_possible().await?;
         if answer.status == 201 {
             note(id_of(&answer.json()), false);
         }
         return Some(());
     }
     let body = json!({ "worker": format!("w{n}") }).to_string();
-    let answer = client.request("POST", "/jobs/reserve").json(body).attempt().await?;
+    let answer = client.request("POST", "/jobs/reserve").json(body).send_if_possible().await?;
     let Some(job) = (answer.status == 200).then(|| answer.json()["jobs"].get(0).cloned()).flatten() else {
         tokio::task::yield_now().await;
         return Some(());
     };
-    let held = Held::new(&job);
+    let held = ReservedJob::new(&job);
     let body = json!({ "reservation": held.reservation }).to_string();
-    let answer = client.request("POST", "/jobs/complete").json(body).attempt().await?;
+    let answer = client.request("POST", "/jobs/complete").json(body).send_if_possible().await?;
     if answer.status == 200 {
         note(held.id, true);
     }
@@ -204,14 +204,14 @@ async fn a_file_whose_sync_has_failed_once_is_not_trusted_until_there_is_another
     let broken = machine.folder.path().join("power.broken");
     fs::write(&broken, "").expect("written");
     let job = json!({ "payload": "during" });
-    let refusal = client.put(job.clone()).await;
+    let refusal = client.send_enqueue(job.clone()).await;
     assert_eq!(refusal.status, 503, "{}", refusal.text());
-    assert_holds(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
+    assert_contains(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
     assert!(refusal.text().contains("not known to be on disk"), "{}", refusal.text());
     fs::remove_file(&broken).expect("gone");
     let first = machine.data().join("appendonlydir/appendonly.aof.1.incr.aof");
     eventually("it is trusted again", async || {
-        let answer = client.put(job.clone()).await;
+        let answer = client.send_enqueue(job.clone()).await;
         if answer.status == 503 {
             return None;
         }
@@ -220,5 +220,5 @@ async fn a_file_whose_sync_has_failed_once_is_not_trusted_until_there_is_another
     })
     .await;
     assert_eq!(client.queue().await["counts"]["waiting"], 2, "each once");
-    assert!(service.said().contains("cannot be synced"), "{}", service.said());
+    assert!(service.output().contains("cannot be synced"), "{}", service.output());
 }

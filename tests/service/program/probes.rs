@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use intray::figures;
 use serde_json::json;
 
-use crate::world::{Fate, Fault, World, eventually};
+use crate::world::{CallFate, Fault, World, eventually};
 
 #[tokio::test]
 async fn a_probe_learns_whether_the_instance_lives_and_can_serve() {
@@ -36,20 +36,20 @@ async fn a_probe_learns_whether_the_instance_lives_and_can_serve() {
 /// Every connection that calls share stands behind a script that takes longer than anything may.
 #[tokio::test]
 async fn readiness_of_a_busy_instance_stays() {
-    let w = World::plan().behind_a_proxy().start().await;
+    let w = World::plan().with_proxy().start().await;
     w.enqueue(1).await;
-    w.proxy().catch_each(1, 12, Fate::Slow(3_000));
-    let reads: Vec<_> = (0..12).map(|_| w.watches("/queues/default/jobs")).collect();
-    eventually("all are in hand", async || (w.proxy().caught() >= 3).then_some(())).await;
+    w.proxy().inject_each(1, 12, CallFate::Slow(3_000));
+    let reads: Vec<_> = (0..12).map(|_| w.long_poll("/queues/default/jobs")).collect();
+    eventually("all are in hand", async || (w.proxy().injected_calls() >= 3).then_some(())).await;
     let busy = w.get("/readyz?verbose").await;
     assert_eq!(busy.status, 200, "{}", busy.text());
-    w.proxy().now(Fault::Freeze);
+    w.proxy().set_fault(Fault::Freeze);
     let alone = eventually("readiness goes", async || {
         let answer = w.get("/readyz").await;
         (answer.status == 503).then_some(answer)
     });
     assert!(alone.await.text().starts_with("redis: "));
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     eventually("readiness is back", async || (w.get("/readyz").await.status == 200).then_some(())).await;
     for read in reads {
         read.answer().await;
@@ -59,9 +59,9 @@ async fn readiness_of_a_busy_instance_stays() {
 
 #[tokio::test]
 async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
-    let w = World::plan().sweeping_every(20).start().await;
+    let w = World::plan().sweep_every(20).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "q", "payload": n }))).await;
-    let held = w.reserve_by(json!({ "queues": ["q"], "worker": "ann-the-worker" })).await;
+    let held = w.reserve_with(json!({ "queues": ["q"], "worker": "ann-the-worker" })).await;
     w.complete(&held).await.is(200);
     w.get("/jobs/x").await.refused("unknown-job");
     let text = eventually("all figures are there", async || {
@@ -99,10 +99,10 @@ async fn prometheus_finds_jobs_transitions_latencies_and_the_pool() {
 
 #[tokio::test]
 async fn every_figure_says_what_it_is() {
-    let w = World::plan().sweeping_every(20).start().await;
+    let w = World::plan().sweep_every(20).start().await;
     w.enqueue(1).await;
-    let held = w.reserve_by(json!({ "lease_ms": 1_000 })).await;
-    w.pass(1_001);
+    let held = w.reserve_with(json!({ "lease_ms": 1_000 })).await;
+    w.advance_clock(1_001);
     w.complete(&held).await.is(200);
     let text = eventually("the sweep has been by", async || {
         let text = w.get("/metrics").await.text();
@@ -138,7 +138,7 @@ async fn every_figure_says_what_it_is() {
 /// Faults are counted and logged; a healthy service has none, also when there is nothing to do.
 #[tokio::test]
 async fn an_ordinary_day_has_no_faults() {
-    let w = World::plan().sweeping_every(20).start().await;
+    let w = World::plan().sweep_every(20).start().await;
     for worker in [json!(null), json!("ann")] {
         let ask = if worker.is_null() { json!({}) } else { json!({ "worker": worker }) };
         w.post("/jobs/reserve", ask).await.is(200);
@@ -157,7 +157,7 @@ async fn a_log_in_json_says_in_json_where_it_serves() {
     let w = World::plan().flag("--log-format", "json").start().await;
     // It answers a moment before it says so.
     let line = eventually("it says so", async || {
-        w.service.said().lines().find(|line| line.contains("ready on")).map(str::to_owned)
+        w.service.output().lines().find(|line| line.contains("ready on")).map(str::to_owned)
     });
     let line: serde_json::Value = serde_json::from_str(&line.await).expect("JSON");
     assert_eq!(line["message"], format!("intray is ready on {}", w.service.url()), "{line}");
@@ -183,9 +183,9 @@ async fn no_payload_and_no_secret_gets_into_the_log() {
     let held = w.reserve_as("ann").await;
     w.complete_with(&held, "secret-result").await.is(200);
     w.engine.freeze();
-    w.put(json!({ "payload": "secret-payload-2" })).await.refused("unavailable");
+    w.send_enqueue(json!({ "payload": "secret-payload-2" })).await.refused("unavailable");
     w.engine.thaw();
-    let said = w.service.said();
+    let said = w.service.output();
     let secret = held.reservation.rsplit('.').next().expect("a secret");
     for word in ["secret-key", "secret-payload", "secret-result", secret] {
         assert!(!said.contains(word), "{word} is in the log: {said}");

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, Lost, World};
+use crate::world::{Answer, Client, TransportError, World};
 
 /// Unless INTRAY_RESTARTS says how many.
 const RESTARTS: usize = 6;
@@ -42,10 +42,10 @@ impl Balancer {
         let begin = Instant::now();
         while begin.elapsed() < PATIENCE {
             let request = self.next().request("POST", path).header("idempotency-key", key).json(body.to_string());
-            match request.tried().await {
+            match request.try_send().await {
                 Ok(answer) if answer.status != 503 => return answer,
-                Ok(_) | Err(Lost::Unreached) => tokio::time::sleep(AGAIN).await,
-                Err(Lost::Broken) => _ = self.broken.fetch_add(1, Ordering::Relaxed),
+                Ok(_) | Err(TransportError::NotConnected) => tokio::time::sleep(AGAIN).await,
+                Err(TransportError::Interrupted) => _ = self.broken.fetch_add(1, Ordering::Relaxed),
             }
         }
         panic!("no answer to {path} in {PATIENCE:?}");
@@ -78,19 +78,19 @@ async fn who_asks_again_notices_nothing_of_instances_that_are_replaced() {
     let balancer = Balancer { places: Arc::default(), turn: Arc::default(), broken: Arc::default() };
     let mut instances = Vec::new();
     for _ in 0..2 {
-        let (service, client) = w.another().await;
+        let (service, client) = w.start_instance().await;
         balancer.with(|places| places.push(client));
         instances.push(service);
     }
     let is_over = Arc::new(AtomicBool::new(false));
     let people: Vec<_> = (0..PEOPLE).map(|me| tokio::spawn(work(balancer.clone(), me, is_over.clone()))).collect();
     for turn in 0..restarts {
-        let (service, client) = w.another().await;
+        let (service, client) = w.start_instance().await;
         // Whoever balances hears of the new one and of the end of the old one at the same moment.
         balancer.with(|places| places[turn % 2] = client);
         let mut old = std::mem::replace(&mut instances[turn % 2], service);
         old.signal(libc::SIGTERM);
-        assert!(old.ended().await.success(), "{}", old.said());
+        assert!(old.wait_for_exit().await.success(), "{}", old.output());
     }
     tokio::time::sleep(Duration::from_millis(200)).await;
     is_over.store(true, Ordering::Relaxed);

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, End, Engine, Service, World, assert_holds, eventually, program, run};
+use crate::world::{Client, Engine, Exit, Service, World, assert_contains, eventually, program, run};
 
 #[track_caller]
-fn refuses(end: &End, words: &[&str]) {
+fn refuses(end: &Exit, words: &[&str]) {
     assert!(!end.status.success(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
-    end.complains_once();
+    end.assert_no_repetition();
     for word in words {
         assert!(end.stderr.to_lowercase().contains(word), "{word}: {end:?}");
     }
@@ -65,7 +65,7 @@ async fn serving_is_what_it_does_without_a_command_and_the_environment_says_the_
     let service = Service::start(command).await;
     let client = Client::new(service.url());
     client.enqueue(1).await;
-    client.put(json!({ "payload": "too large" })).await.refused("too-large");
+    client.send_enqueue(json!({ "payload": "too large" })).await.refused("too-large");
     let keys: Vec<String> = engine.run("KEYS *").await;
     assert!(keys.iter().all(|key| key.starts_with("mine:")), "{keys:?}");
     let listen = client.address().to_owned();
@@ -102,11 +102,11 @@ async fn a_layout_older_than_all_versions_is_adopted_with_every_job_in_it() {
     let now = w.engine.now().await / 1_000;
     let old = |n: u64| format!(r#"{{"n":{n}}}"#);
     for n in 0..5 {
-        let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue").arg(now - 100 + n).arg(old(n))).await;
+        let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue").arg(now - 100 + n).arg(old(n))).await;
     }
-    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue").arg(now).arg("not json")).await;
-    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(7))).await;
-    let _: u64 = w.engine.ask(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(0))).await;
+    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue").arg(now).arg("not json")).await;
+    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(7))).await;
+    let _: u64 = w.engine.query(redis::cmd("ZADD").arg("MyQueue:reserved").arg(now - 100).arg(old(0))).await;
     let url = format!("unix://{}", w.engine.socket().display());
     let migrate =
         |more: &[&str]| run(program(["migrate", "--redis-url", &url, "--adopt", "MyQueue=default"].iter().chain(more)));
@@ -116,17 +116,17 @@ async fn a_layout_older_than_all_versions_is_adopted_with_every_job_in_it() {
     assert_eq!(w.engine.run::<u64>("ZCARD MyQueue").await, 6, "nothing was done");
     let done = migrate(&[]).await;
     assert!(done.status.success(), "{done:?}");
-    assert_holds(&w.queue().await["counts"], json!({ "waiting": 6, "reserved": 1 }));
+    assert_contains(&w.queue().await["counts"], json!({ "waiting": 6, "reserved": 1 }));
     let mut handed: Vec<Value> = Vec::new();
     for held in w.reserve_all(json!({ "limit": 10 })).await {
-        handed.push(held.said["payload"].clone());
+        handed.push(held.body["payload"].clone());
     }
     let mut expected: Vec<_> = (0..5).map(|n| json!({ "n": n })).collect();
     expected.push(json!("not json"));
     assert_eq!(handed, expected, "in the order of the old scores");
-    w.pass(201_000);
+    w.advance_clock(201_000);
     assert_eq!(
-        w.reserve().await.said["payload"],
+        w.reserve().await.body["payload"],
         json!({ "n": 7 }),
         "what was reserved is back 300 s after it was taken"
     );
@@ -134,7 +134,7 @@ async fn a_layout_older_than_all_versions_is_adopted_with_every_job_in_it() {
     left.sort();
     assert_eq!(left, ["MyQueue:adopted", "MyQueue:reserved:adopted"], "renamed, not deleted");
     refuses(&migrate(&[]).await, &["adopted"]);
-    assert_holds(&w.queue().await["totals"], json!({ "enqueued": 7 }));
+    assert_contains(&w.queue().await["totals"], json!({ "enqueued": 7 }));
     let _: u64 = w.engine.run("DEL MyQueue:adopted MyQueue:reserved:adopted").await;
     w.check().await;
 }

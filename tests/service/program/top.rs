@@ -4,7 +4,7 @@ use std::{fs, net::TcpListener, path::PathBuf, process::Command};
 
 use serde_json::json;
 
-use crate::world::{End, World, access, eventually, program, run, terminal::Terminal};
+use crate::world::{Exit, World, access, eventually, program, run, terminal::Terminal};
 
 /// As it is called by whoever has an operator's key in a file.
 fn top(w: &World, more: &[&str]) -> Command {
@@ -19,17 +19,17 @@ fn top(w: &World, more: &[&str]) -> Command {
 async fn desks() -> World {
     let w = World::plan().with_keys(&[]).start().await;
     w.enqueue_many((0..3).map(|n| json!({ "queue": "reviews", "payload": n }))).await;
-    w.enqueue_as(json!({ "queue": "moderation", "payload": 1 })).await;
-    w.pass(61_000);
-    w.reserve_by(json!({ "queues": ["moderation"], "worker": "ann" })).await;
+    w.enqueue_with(json!({ "queue": "moderation", "payload": 1 })).await;
+    w.advance_clock(61_000);
+    w.reserve_with(json!({ "queues": ["moderation"], "worker": "ann" })).await;
     w
 }
 
 #[track_caller]
-fn refused(end: &End, words: &[&str]) {
+fn refused(end: &Exit, words: &[&str]) {
     assert!(!end.status.success() && end.stdout.is_empty(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
-    end.complains_once();
+    end.assert_no_repetition();
     assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
 }
 
@@ -75,25 +75,25 @@ async fn who_may_not_look_and_who_finds_nobody_is_told_so_in_a_line() {
 async fn a_terminal_shows_queues_and_who_holds_what_and_follows() {
     let w = desks().await;
     let mut terminal = Terminal::start(top(&w, &[]), 80, 12);
-    let text = terminal.shows("queues: 2; waiting: 3, held: 1").await;
+    let text = terminal.wait_for_text("queues: 2; waiting: 3, held: 1").await;
     assert!(text.find("reviews") < text.find("moderation"), "the oldest first: {text}");
     terminal.press("n");
-    terminal.until("by name", |text| text.find("moderation") < text.find("reviews")).await;
-    w.enqueue_as(json!({ "queue": "anew", "payload": 1 })).await;
-    terminal.shows("queues: 3; waiting: 4, held: 1").await;
+    terminal.wait_until("by name", |text| text.find("moderation") < text.find("reviews")).await;
+    w.enqueue_with(json!({ "queue": "anew", "payload": 1 })).await;
+    terminal.wait_for_text("queues: 3; waiting: 4, held: 1").await;
     // What stood out stays what stands out: the first of before, which is the second now.
     terminal.press("\u{1b}[B");
     terminal.press("\r");
-    let text = terminal.shows("workers: 1, jobs: 1").await;
+    let text = terminal.wait_for_text("workers: 1, jobs: 1").await;
     assert!(text.contains("moderation;") && text.contains("ann"), "{text}");
     terminal.press("\u{1b}");
-    terminal.shows("queues: 3").await;
+    terminal.wait_for_text("queues: 3").await;
     terminal.resize(40, 6);
-    let text = terminal.until("all of it", |text| text.contains("QUEUE") && text.contains("[r]everse")).await;
+    let text = terminal.wait_until("all of it", |text| text.contains("QUEUE") && text.contains("[r]everse")).await;
     let fits = text.lines().count() <= 6 && text.lines().all(|line| line.chars().count() <= 40);
     assert!(fits && !text.contains("OUT/s"), "{text}");
     terminal.press("q");
-    assert!(terminal.ended().await.success());
+    assert!(terminal.wait_for_exit().await.success());
     w.check().await;
 }
 
@@ -103,14 +103,14 @@ async fn a_service_that_is_away_is_named_and_seen_again_when_it_is_back() {
     let address = w.base().trim_start_matches("http://").to_owned();
     w.set_flag("--listen", &address);
     let mut terminal = Terminal::start(top(&w, &[]), 120, 12);
-    terminal.shows("queues: 2").await;
+    terminal.wait_for_text("queues: 2").await;
     w.service.kill();
-    let text = terminal.shows("it is asked again").await;
+    let text = terminal.wait_for_text("it is asked again").await;
     assert!(text.contains("no answer from") && text.contains("reviews"), "what was seen stays: {text}");
     w.restart().await;
-    terminal.until("all is well", |text| !text.contains("it is asked again")).await;
+    terminal.wait_until("all is well", |text| !text.contains("it is asked again")).await;
     terminal.press("q");
-    assert!(terminal.ended().await.success());
+    assert!(terminal.wait_for_exit().await.success());
     w.check().await;
 }
 
@@ -119,15 +119,15 @@ async fn whatever_ends_it_the_terminal_is_as_it_was() {
     let w = desks().await;
     for by in ["q", "\u{3}", "SIGTERM"] {
         let mut terminal = Terminal::start(top(&w, &[]), 80, 12);
-        terminal.shows("queues: 2").await;
-        assert!(!terminal.is_as_before(), "{by}: it has the terminal to itself");
+        terminal.wait_for_text("queues: 2").await;
+        assert!(!terminal.is_restored(), "{by}: it has the terminal to itself");
         match by {
             "SIGTERM" => terminal.signal(libc::SIGTERM),
             key => terminal.press(key),
         }
-        assert!(terminal.ended().await.success(), "{by}");
-        terminal.until("nothing", |text| text.trim().is_empty()).await;
-        eventually(by, async || terminal.is_as_before().then_some(())).await;
+        assert!(terminal.wait_for_exit().await.success(), "{by}");
+        terminal.wait_until("nothing", |text| text.trim().is_empty()).await;
+        eventually(by, async || terminal.is_restored().then_some(())).await;
     }
     w.check().await;
 }

@@ -43,7 +43,7 @@ async fn a_variable_that_nobody_knows_is_named_with_the_one_that_may_be_meant() 
     ];
     let mut command = serve(folder.path());
     command.envs(strange).envs(ordinary);
-    let said = Service::start(command).await.said();
+    let said = Service::start(command).await.output();
     for (name, _) in strange {
         assert_eq!(lines(&said, &format!("{name} is not")), 1, "{said}");
     }
@@ -76,7 +76,7 @@ async fn levels_that_make_no_sense_are_named() {
         let mut command = serve(folder.path());
         command.env("RUST_LOG", levels);
         let service = Service::start(command).await;
-        let said = service.said();
+        let said = service.output();
         assert_eq!(lines(&said, "RUST_LOG"), usize::from(odd.is_some()), "{levels}: {said}");
         if let Some(odd) = odd {
             assert_eq!(lines(&said, odd), 1, "{levels}: {said}");
@@ -90,7 +90,7 @@ async fn secrets_that_everybody_can_read_are_one_warning() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
     let [keys, secrets, url] = ["keys", "secrets", "url"].map(|name| folder.path().join(name));
-    fs::write(&keys, access::line("root", "operator", "*")).expect("written");
+    fs::write(&keys, access::keys_file_line("root", "operator", "*")).expect("written");
     fs::write(&secrets, access::SECRET).expect("written");
     fs::write(&url, format!("unix://{}", engine.socket().display())).expect("written");
     let serve = || {
@@ -102,7 +102,7 @@ async fn secrets_that_everybody_can_read_are_one_warning() {
         for file in [&keys, &secrets, &url] {
             set_mode(file, mode);
         }
-        let said = Service::start(serve()).await.said();
+        let said = Service::start(serve()).await.output();
         assert_eq!(lines(&said, "can be read by everybody"), warnings, "{mode:o}: {said}");
         for file in [&keys, &secrets, &url] {
             assert_eq!(lines(&said, file.to_str().expect("UTF-8")), warnings, "{mode:o}: {said}");
@@ -117,7 +117,7 @@ async fn a_data_folder_that_others_may_write_is_said_or_refused() {
     fs::create_dir(&data).expect("made");
     fs::write(data.join("theirs"), "").expect("somebody else's folder");
     set_mode(&data, 0o770);
-    let said = Service::start(serve(&data)).await.said();
+    let said = Service::start(serve(&data)).await.output();
     assert_eq!(lines(&said, "can be written by its group"), 1, "{said}");
 
     set_mode(&data, 0o777);
@@ -145,7 +145,7 @@ async fn an_error_is_said_once() {
 #[tokio::test]
 async fn the_servers_advice_for_the_whole_machine_is_not_repeated_at_each_start() {
     let folder = tempfile::tempdir().expect("a folder");
-    let said = Service::start(serve(folder.path())).await.said();
+    let said = Service::start(serve(folder.path())).await.output();
     assert!(!said.to_lowercase().contains("overcommit"), "{said}");
     fs::write(folder.path().join("appendonlydir/appendonly.aof.manifest"), "nonsense\n").expect("written");
     let end = run(serve(folder.path())).await;

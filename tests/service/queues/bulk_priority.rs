@@ -20,9 +20,9 @@ async fn those_who_are_meant_come_before_the_others_in_their_order() {
     let job = |n: usize| json!({ "payload": n, "client": if n.is_multiple_of(2) { "even" } else { "odd" } });
     let ids = w.enqueue_many((0..6).map(job)).await;
     let later = json!({ "payload": "later", "delay_ms": 60_000 });
-    w.enqueue_as(later).await;
+    w.enqueue_with(later).await;
     assert_eq!(reprioritize(&w, json!({ "priority": 10, "client": "odd" })).await, changed(3));
-    assert_eq!(w.listed("waiting").await, [1, 3, 5, 0, 2, 4].map(|n: usize| ids[n].clone()));
+    assert_eq!(w.list_ids("waiting").await, [1, 3, 5, 0, 2, 4].map(|n: usize| ids[n].clone()));
     assert_eq!(reprioritize(&w, json!({ "priority": 10, "client": "odd" })).await, changed(0), "they have it already");
     assert_eq!(reprioritize(&w, json!({ "priority": 90 })).await, changed(6));
     assert_eq!(reprioritize(&w, json!({ "priority": 7, "state": "delayed" })).await, changed(1));
@@ -40,7 +40,7 @@ async fn those_behind_a_lock_change_their_order_there() {
     let job = |n: usize| json!({ "payload": n, "locks": ["one"], "client": if n == 3 { "urgent" } else { "usual" } });
     let ids = w.enqueue_many((0..4).map(job)).await;
     let held = w.reserve().await;
-    assert_eq!(w.nothing(json!({})).await, "blocked");
+    assert_eq!(w.empty_reason(json!({})).await, "blocked");
     assert_eq!(reprioritize(&w, json!({ "priority": 1, "state": "blocked", "client": "urgent" })).await, changed(1));
     w.check().await;
     w.complete(&held).await.is(200);
@@ -60,7 +60,7 @@ async fn a_long_line_is_moved_in_bounded_steps() {
     assert_eq!((&first["changed"], &first["more"]), (&json!(10_000), &json!(true)));
     let second = reprioritize(&w, json!({ "priority": 80, "after": first["next"] })).await;
     assert_eq!(second, changed(1_000));
-    let steps = meter.is_bounded("another priority for all", &w.engine).await.len();
+    let steps = meter.assert_bounded("another priority for all", &w.engine).await.len();
     assert!(steps <= 120, "200 a script: {steps} scripts for 11,000 jobs that are met twice");
     w.check().await;
 }

@@ -13,7 +13,7 @@ async fn a_page_goes_on_from_no_place_that_no_page_has() {
             let path = format!("/queues/default/jobs?state={state}&after={cursor}");
             let answer = w.get(&path).await;
             assert_eq!(answer.status, 422, "{place:?}: {}", answer.text());
-            answer.blames_by("parameter", &["after"]);
+            answer.invalid_by("parameter", &["after"]);
         }
     }
     w.check().await;

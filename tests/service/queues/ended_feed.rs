@@ -8,7 +8,7 @@ use std::{
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use crate::world::{Client, Held, World, assert_holds, id_of};
+use crate::world::{Client, ReservedJob, World, assert_contains, id_of};
 
 /// Reads on, as a producer does: behind the last cursor there was, again and again.
 struct Reader {
@@ -35,8 +35,8 @@ impl Reader {
     }
 }
 
-async fn in_hand(w: &World, jobs: usize) -> Vec<Held> {
-    w.set(json!({ "worker_limit": 0, "retention_ms": 86_400_000 })).await;
+async fn in_hand(w: &World, jobs: usize) -> Vec<ReservedJob> {
+    w.update_settings(json!({ "worker_limit": 0, "retention_ms": 86_400_000 })).await;
     let mut held = Vec::new();
     for from in (0..jobs).step_by(100) {
         w.enqueue_many((from..from + 100).map(|n| json!({ "payload": n, "max_attempts": 1 }))).await;
@@ -49,7 +49,7 @@ async fn in_hand(w: &World, jobs: usize) -> Vec<Held> {
 async fn what_ends_in_the_same_instant_as_the_last_that_was_read_is_read_too() {
     let w = World::start().await;
     let held = in_hand(&w, 200).await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     for (state, held) in [("completed", &held[..100]), ("dead", &held[100..])] {
         let mut reader = Reader::new(&w, state);
         for held in held {
@@ -69,7 +69,7 @@ async fn what_ends_in_the_same_instant_as_the_last_that_was_read_is_read_too() {
 async fn what_ends_after_redis_has_stepped_back_is_read_and_kept_as_long_as_anything() {
     let w = World::start().await;
     let held = in_hand(&w, 100).await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     let mut reader = Reader::new(&w, "completed");
     for (n, held) in held.iter().enumerate() {
         if n % 40 == 20 {
@@ -79,15 +79,15 @@ async fn what_ends_after_redis_has_stepped_back_is_read_and_kept_as_long_as_anyt
         reader.read(3).await;
     }
     assert_eq!(reader.seen.len(), 100);
-    let order = w.listed("completed").await;
+    let order = w.list_ids("completed").await;
     assert_eq!(order, held.iter().map(|held| held.id.clone()).collect::<Vec<_>>(), "in the order in which they ended");
     let (first, last) = (w.job(&order[0]).await, w.job(&order[99]).await);
     assert!(first["ended_at"].as_str() <= last["ended_at"].as_str(), "the queue's own clock does not step back");
     // Nothing goes before its time; by the time that the clock has come up to where it was, all go.
-    w.pass(86_400_000);
-    assert_holds(&w.sweep().await, json!({ "forgotten": 0 }));
-    w.pass(3_601_100);
-    assert_holds(&w.sweep().await, json!({ "forgotten": 100 }));
+    w.advance_clock(86_400_000);
+    assert_contains(&w.sweep().await, json!({ "forgotten": 0 }));
+    w.advance_clock(3_601_100);
+    assert_contains(&w.sweep().await, json!({ "forgotten": 100 }));
     w.check().await;
 }
 

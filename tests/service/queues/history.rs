@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, World, assert_holds, eventually, number};
+use crate::world::{Client, World, assert_contains, eventually, number};
 
 const MINUTE: u64 = 60_000;
 const HOUR: u64 = 3_600_000;
@@ -10,8 +10,8 @@ const HOUR: u64 = 3_600_000;
 /// The clock stands so many ms behind the beginning of an hour.
 async fn at(ms: u64) -> World {
     let w = World::start().await;
-    w.stop_the_clock().await;
-    w.pass(HOUR - w.engine.now().await % HOUR + ms);
+    w.stop_clock().await;
+    w.advance_clock(HOUR - w.engine.now().await % HOUR + ms);
     w
 }
 
@@ -46,22 +46,22 @@ async fn what_was_counted_is_there_by_the_minute_and_by_the_hour() {
     let held = w.reserve().await;
     let open = spans(&w, "step=minute").await;
     assert_eq!(open.len(), 1, "at once, and before the minute is over: {open:?}");
-    w.pass(MINUTE - 9_500);
+    w.advance_clock(MINUTE - 9_500);
     w.sweep().await;
     assert_eq!(spans(&w, "").await, open, "a sweep that comes soon after its end enters it as it was");
-    assert_holds(&open[0], json!({ "waiting": 2, "reserved": 1, "gained": { "enqueued": 3, "handed_out": 1 } }));
+    assert_contains(&open[0], json!({ "waiting": 2, "reserved": 1, "gained": { "enqueued": 3, "handed_out": 1 } }));
 
-    w.pass(2 * MINUTE);
+    w.advance_clock(2 * MINUTE);
     w.complete(&held).await.is(200);
-    w.pass(MINUTE);
+    w.advance_clock(MINUTE);
     w.sweep().await;
     let minutes = spans(&w, "step=minute").await;
     assert_eq!(minutes.len(), 2, "only those in which something was counted: {minutes:?}");
-    assert_holds(&minutes[1], json!({ "waiting": 2, "reserved": 0, "gained": { "completed": 1, "enqueued": 0 } }));
+    assert_contains(&minutes[1], json!({ "waiting": 2, "reserved": 0, "gained": { "completed": 1, "enqueued": 0 } }));
 
-    w.pass(HOUR);
+    w.advance_clock(HOUR);
     enqueue(&w, 1).await;
-    w.pass(MINUTE);
+    w.advance_clock(MINUTE);
     w.sweep().await;
     let hours = spans(&w, "step=hour").await;
     assert_eq!((hours.len(), sum(&hours[..1], "enqueued"), sum(&hours[1..], "enqueued")), (2, 3, 1), "{hours:?}");
@@ -73,14 +73,14 @@ async fn what_was_counted_is_there_by_the_minute_and_by_the_hour() {
 #[tokio::test]
 async fn each_minute_is_counted_once_whoever_sweeps_and_how_often() {
     let w = at(0).await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for _ in 0..5 {
         enqueue(&w, 2).await;
         for client in [&*w, &other, &*w] {
-            w.pass(7_000);
+            w.advance_clock(7_000);
             client.post("/queues/default/sweep", json!({})).await.is(200);
         }
-        w.pass(MINUTE - 20_500);
+        w.advance_clock(MINUTE - 20_500);
         other.post("/queues/default/sweep", json!({})).await.is(200);
         w.sweep().await;
     }
@@ -94,8 +94,8 @@ async fn each_minute_is_counted_once_whoever_sweeps_and_how_often() {
 async fn a_page_says_where_the_next_begins() {
     let w = at(0).await;
     for n in 0..4 {
-        w.put(json!({ "payload": n })).await.is(201);
-        w.pass(MINUTE);
+        w.send_enqueue(json!({ "payload": n })).await.is(201);
+        w.advance_clock(MINUTE);
         w.sweep().await;
     }
     let (mut found, mut after) = (Vec::new(), String::new());
@@ -109,7 +109,7 @@ async fn a_page_says_where_the_next_begins() {
     }
     assert_eq!(found, spans(&w, "").await);
     for (query, parameter) in [("step=day", "step"), ("limit=2161", "limit"), ("after=now", "after")] {
-        w.get(&format!("/queues/default/history?{query}")).await.blames_by("parameter", &[parameter]);
+        w.get(&format!("/queues/default/history?{query}")).await.invalid_by("parameter", &[parameter]);
     }
     w.check().await;
 }
@@ -119,10 +119,10 @@ async fn a_day_of_minutes_is_kept_and_ninety_days_of_hours() {
     let w = at(0).await;
     let mut jobs = 0;
     for ms in [0, 2 * HOUR, 23 * HOUR, 12 * HOUR, 60 * 24 * HOUR, 40 * 24 * HOUR] {
-        w.pass(ms);
+        w.advance_clock(ms);
         jobs += 1;
-        w.put(json!({ "payload": jobs })).await.is(201);
-        w.pass(MINUTE);
+        w.send_enqueue(json!({ "payload": jobs })).await.is(201);
+        w.advance_clock(MINUTE);
         w.sweep().await;
         let (minutes, hours) = (spans(&w, "").await, spans(&w, "step=hour").await);
         let kept = [(1, 1), (2, 2), (2, 3), (2, 4), (1, 5), (1, 2)][jobs - 1];
@@ -150,9 +150,9 @@ async fn a_clock_that_is_set_back_loses_nothing_and_counts_nothing_twice() {
 
 #[tokio::test]
 async fn the_background_task_enters_a_minute_when_it_is_over() {
-    let w = World::plan().sweeping_every(20).start().await;
-    w.stop_the_clock().await;
-    w.pass(2 * MINUTE - w.engine.now().await % MINUTE - 100);
+    let w = World::plan().sweep_every(20).start().await;
+    w.stop_clock().await;
+    w.advance_clock(2 * MINUTE - w.engine.now().await % MINUTE - 100);
     let entered = async |jobs: u64| {
         eventually("it is entered", async || {
             let last: Option<String> = w.engine.run("HGET intray:{default}:2:history last").await;
@@ -164,7 +164,7 @@ async fn the_background_task_enters_a_minute_when_it_is_over() {
     entered(1).await;
     // Once a minute: the rest waits for its end.
     enqueue(&w, 1).await;
-    w.pass(200);
+    w.advance_clock(200);
     entered(2).await;
     assert_eq!(spans(&w, "").await.len(), 1, "both belong to the minute that is over");
     adds_up(&w).await;

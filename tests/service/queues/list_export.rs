@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, Held, World,
-    access::{key, line},
-    assert_holds,
+    Client, ReservedJob, World,
+    access::{key, keys_file_line},
+    assert_contains,
     contract::{CONTRACT, NDJSON},
     eventually, id_of,
 };
@@ -52,12 +52,12 @@ async fn lines(client: &Client, path: &str) -> Vec<Value> {
 
 /// So many that are completed.
 async fn completed(w: &World, count: usize) -> Vec<String> {
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let mut ids = Vec::new();
     for from in (0..count).step_by(100) {
         w.enqueue_many((from..count.min(from + 100)).map(|n| json!({ "payload": { "n": n } }))).await;
         for held in w.reserve_all(json!({ "limit": 100 })).await {
-            w.complete_with(&held, json!({ "verdict": format!("={}", held.said["payload"]["n"]) })).await.is(200);
+            w.complete_with(&held, json!({ "verdict": format!("={}", held.body["payload"]["n"]) })).await.is(200);
             ids.push(held.id);
         }
     }
@@ -121,10 +121,10 @@ async fn what_is_not_for_a_whole_list_is_refused_before_it_begins() {
         ("text/csv", "columns=/a~2,id,", &["columns", "columns"]),
         ("*/*", "follow=1", &["follow"]),
     ] {
-        asked(&w, accept, &format!("default/jobs?{query}")).await.blames_by("parameter", wrong);
+        asked(&w, accept, &format!("default/jobs?{query}")).await.invalid_by("parameter", wrong);
     }
     asked(&w, NDJSON, "none/jobs").await.refused("unknown-queue");
-    let (web, other) = (w.bearing(&key("web")), w.bearing(&key("other")));
+    let (web, other) = (w.with_credential(&key("web")), w.with_credential(&key("other")));
     asked(&web, NDJSON, "default/jobs?state=waiting").await.refused("forbidden");
     asked(&other, "text/csv", "default/jobs?state=completed").await.refused("forbidden");
     assert_eq!(asked(&web, NDJSON, "default/jobs?state=completed").await.status, 200);
@@ -162,20 +162,20 @@ async fn a_stream_ends_with_the_key_and_with_the_service_and_says_so() {
     let w = World::plan().with_keys(&[("web", "producer", "*")]).start().await;
     completed(&w, 1).await;
     let path = "/queues/default/jobs?state=completed&follow=true";
-    let mut web = Reader::open(&w.bearing(&key("web")), path).await;
+    let mut web = Reader::open(&w.with_credential(&key("web")), path).await;
     let first = web.line().await.expect("one");
-    let (mut other, client) = w.another().await;
+    let (mut other, client) = w.start_instance().await;
     let mut root = Reader::open(&client, path).await;
     root.line().await.expect("one");
-    std::fs::write(w.folder().join("keys"), line("root", "operator", "*")).expect("written");
+    std::fs::write(w.folder().join("keys"), keys_file_line("root", "operator", "*")).expect("written");
     let last = web.line().await.expect("a last line");
-    assert_holds(&last, json!({ "error": { "status": 401 }, "next": first["next"] }));
+    assert_contains(&last, json!({ "error": { "status": 401 }, "next": first["next"] }));
     assert_eq!(web.line().await, None);
     other.signal(libc::SIGTERM);
     let last = root.line().await.expect("a last line");
-    assert_holds(&last, json!({ "error": { "status": 503 }, "next": first["next"] }));
+    assert_contains(&last, json!({ "error": { "status": 503 }, "next": first["next"] }));
     assert_eq!(root.line().await, None);
-    assert!(other.ended().await.success());
+    assert!(other.wait_for_exit().await.success());
     w.check().await;
 }
 
@@ -196,7 +196,7 @@ async fn a_list_that_breaks_off_is_not_taken_for_the_whole() {
         last = line;
     }
     assert!(count < 241, "{count} lines");
-    assert_holds(&last, json!({ "error": { "type": "/problems/unavailable", "applied": false } }));
+    assert_contains(&last, json!({ "error": { "type": "/problems/unavailable", "applied": false } }));
     let broken = eventually("the table breaks off", async || match table.chunk().await {
         Ok(Some(_)) => None,
         Ok(None) => Some(false),
@@ -223,26 +223,26 @@ async fn read_around(w: &World, state: &str, ids: &[String], meanwhile: impl Fut
 #[tokio::test]
 async fn what_stays_in_its_place_while_a_list_is_read_comes_exactly_once() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let ids = w.enqueue_many((0..12).map(|n| json!({ "payload": n }))).await;
     let moved = async {
-        w.prioritize(&ids[9], 0).await.is(200);
-        w.prioritize(&ids[2], 99).await.is(200);
+        w.set_priority(&ids[9], 0).await.is(200);
+        w.set_priority(&ids[2], 99).await.is(200);
     };
     let mut times = read_around(&w, "waiting", &ids, moved).await;
     assert_eq!([times.remove(9), times.remove(2)], [0, 2], "to before what was read, and to behind it");
     assert_eq!(times, [1; 10]);
     let held = w.reserve_all(json!({ "limit": 12 })).await;
-    let ids = w.listed("reserved").await;
+    let ids = w.list_ids("reserved").await;
     let extended = async {
-        w.pass(1_000);
+        w.advance_clock(1_000);
         w.extend(held.iter().find(|held| held.id == ids[0]).expect("held")).await.is(200);
     };
     let mut times = read_around(&w, "reserved", &ids, extended).await;
     assert_eq!(times.remove(0), 2, "it has more time than those that were not read yet");
     assert_eq!(times, [1; 11]);
     // Where nothing moves, because each comes at the end, all come exactly once.
-    let ended = async |held: &[Held]| {
+    let ended = async |held: &[ReservedJob]| {
         for held in held {
             w.complete(held).await.is(200);
         }
@@ -260,7 +260,7 @@ async fn a_long_list_takes_no_more_memory_than_a_short_one() {
         let body: String = (from..size.min(from + 10_000)).map(|n| format!("{{\"payload\":{n}}}\n")).collect();
         w.request("POST", "/jobs").header("content-type", NDJSON).body(body).send().await;
     }
-    let memory = async || w.figure("process_resident_memory_bytes").await as u64 >> 10;
+    let memory = async || w.metric("process_resident_memory_bytes").await as u64 >> 10;
     let (before, begin) = (memory().await, std::time::Instant::now());
     let (mut reader, mut count, mut most) = (Reader::open(&w, "/queues/default/jobs").await, 0, 0);
     while let Some(line) = reader.line().await {

@@ -20,12 +20,11 @@ use tokio::{
 use crate::world::{
     Client, World,
     access::key,
+    background_caller::{BackgroundCaller, full_scale_jobs},
     batch_verbs::items,
     contract::NDJSON,
-    eventually,
-    honest::{Honest, full_size},
-    id_of,
-    waiters::AT_ONCE,
+    eventually, id_of,
+    waiters::PROMPT_LIMIT,
 };
 
 /// Large jobs that wait, a batch and a job with a history: answers of a MiB.
@@ -35,7 +34,7 @@ async fn fill(w: &World) -> Vec<String> {
         w.enqueue_many((from * 4..from * 4 + 4).map(job)).await;
     }
     let batch = id_of(&w.post("/batches", json!({ "queue": "many", "jobs": items(0..300) })).await.is(201));
-    let id = w.enqueue_as(json!({ "queue": "many", "payload": "told of" })).await;
+    let id = w.enqueue_with(json!({ "queue": "many", "payload": "told of" })).await;
     vec![
         "/queues/big/jobs?state=waiting".to_owned(),
         "/queues/big/jobs?state=waiting&search=none".to_owned(),
@@ -78,11 +77,11 @@ async fn reads_on(client: Client, path: String, accept: &'static str, tally: Arc
 
 #[tokio::test(flavor = "multi_thread")]
 async fn reads_of_every_kind_at_once_leave_others_alone() {
-    let (readers, time) = if full_size().is_some() { (400, 20) } else { (200, 3) };
+    let (readers, time) = if full_scale_jobs().is_some() { (400, 20) } else { (200, 3) };
     let w = World::start().await;
     let paths = fill(&w).await;
-    let quiet = Honest::quiet(&w).await;
-    let (honest, tally, mut crowd) = (Honest::begin(&w), Arc::new(Tally::default()), JoinSet::new());
+    let quiet = BackgroundCaller::baseline(&w).await;
+    let (honest, tally, mut crowd) = (BackgroundCaller::start(&w), Arc::new(Tally::default()), JoinSet::new());
     for n in 0..readers {
         let (path, accept) = match n % 4 {
             0 => (&paths[0], NDJSON),
@@ -93,11 +92,11 @@ async fn reads_of_every_kind_at_once_leave_others_alone() {
         crowd.spawn(reads_on((*w).clone(), path.clone(), accept, tally.clone()));
     }
     sleep(Duration::from_secs(time)).await;
-    let crowded = honest.end().await;
+    let crowded = honest.stop().await;
     assert!(crowd.try_join_next().is_none(), "a reader was refused in another way");
     crowd.shutdown().await;
     let [answered, refused] = [&tally.answered, &tally.refused].map(|count| count.load(Ordering::Relaxed));
-    quiet.hold_for(&format!("{readers} readers, {answered} answered, {refused} refused"), &crowded);
+    quiet.assert_not_much_slower(&format!("{readers} readers, {answered} answered, {refused} refused"), &crowded);
     assert!(answered > 0);
     w.check().await;
 }
@@ -108,8 +107,8 @@ async fn readers_that_take_nothing_are_bounded() {
     let keys = [("ann", "viewer", "*"), ("bob", "viewer", "*")];
     let w = World::plan().with_keys(&keys).start().await;
     fill(&w).await;
-    let quiet = Honest::quiet(&w).await;
-    let honest = Honest::begin(&w);
+    let quiet = BackgroundCaller::baseline(&w).await;
+    let honest = BackgroundCaller::start(&w);
     let mut stalled = Vec::new();
     for n in 0..200 {
         let accept = [NDJSON, "*/*"][n % 2];
@@ -121,16 +120,16 @@ async fn readers_that_take_nothing_are_bounded() {
         socket.write_all(call.as_bytes()).await.expect("open");
         stalled.push(socket);
     }
-    let bob = w.bearing(&key("bob"));
+    let bob = w.with_credential(&key("bob"));
     for _ in 0..10 {
         let begin = Instant::now();
         bob.get("/queues/big/jobs").await.is(200);
-        assert!(begin.elapsed() < AT_ONCE * 2, "another caller has a turn: {:?}", begin.elapsed());
+        assert!(begin.elapsed() < PROMPT_LIMIT * 2, "another caller has a turn: {:?}", begin.elapsed());
     }
-    quiet.hold_for("200 readers that take nothing", &honest.end().await);
+    quiet.assert_not_much_slower("200 readers that take nothing", &honest.stop().await);
     drop(stalled);
     eventually("there is room again", async || {
-        let answer = w.bearing(&key("ann")).get("/queues/big/jobs").await;
+        let answer = w.with_credential(&key("ann")).get("/queues/big/jobs").await;
         (answer.status == 200).then_some(())
     })
     .await;
@@ -143,13 +142,13 @@ async fn waits_hold_no_turn_while_they_sleep() {
     let w = World::start().await;
     let id = w.enqueue(1).await;
     let office: Vec<_> =
-        (0..100).map(|n| w.watches(&format!("/queues/default/jobs?state=completed&client=c{}", n % 10))).collect();
-    let own: Vec<_> = (0..100).map(|_| w.watches(&format!("/jobs/{id}"))).collect();
+        (0..100).map(|n| w.long_poll(&format!("/queues/default/jobs?state=completed&client=c{}", n % 10))).collect();
+    let own: Vec<_> = (0..100).map(|_| w.long_poll(&format!("/jobs/{id}"))).collect();
     still(&w).await;
     for path in ["/queues/default/jobs", "/queues", &format!("/jobs/{id}"), &format!("/jobs/{id}/events")] {
         let begin = Instant::now();
         w.get(path).await.is(200);
-        assert!(begin.elapsed() < AT_ONCE, "{path}: {:?}", begin.elapsed());
+        assert!(begin.elapsed() < PROMPT_LIMIT, "{path}: {:?}", begin.elapsed());
     }
     let held = w.reserve().await;
     w.complete(&held).await.is(200);
@@ -232,7 +231,7 @@ async fn cost_of_an_end(w: &World, waiters: usize) -> u64 {
         let list = "/queues/default/jobs?state=completed".to_owned();
         assert_eq!(w.get(&list).await.is(200)["jobs"], json!([]), "what has ended is purged");
         let paths = [format!("/jobs/{}", held.id), format!("/batches/{batch}"), list];
-        let all: Vec<_> = (0..waiters).flat_map(|_| paths.iter().map(|path| w.watches(path))).collect();
+        let all: Vec<_> = (0..waiters).flat_map(|_| paths.iter().map(|path| w.long_poll(path))).collect();
         let before = still(w).await;
         w.complete(&of_batch).await.is(200);
         w.complete(&held).await.is(200);
@@ -248,21 +247,21 @@ async fn cost_of_an_end(w: &World, waiters: usize) -> u64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_change_costs_the_same_for_one_and_for_many_followers() {
-    let many = if full_size().is_some() { 500 } else { 150 };
+    let many = if full_scale_jobs().is_some() { 500 } else { 150 };
     let w = World::start().await;
     w.enqueue("first").await;
     w.complete(&w.reserve().await).await.is(200);
     let mut told = w.listen("").await;
     let alone = cost_of_a_change(&w, 1).await;
     assert_eq!(cost_of_a_change(&w, many).await, alone);
-    told.hear(1).await;
+    told.read_events(1).await;
     let _: Value = w.get("/queues/default").await.is(200);
     w.check().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_end_costs_the_same_for_one_and_for_many_waiters() {
-    let many = if full_size().is_some() { 500 } else { 100 };
+    let many = if full_scale_jobs().is_some() { 500 } else { 100 };
     let w = World::start().await;
     let alone = cost_of_an_end(&w, 1).await;
     assert_eq!(cost_of_an_end(&w, many).await, alone);

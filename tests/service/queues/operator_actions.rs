@@ -2,25 +2,25 @@
 
 use serde_json::json;
 
-use crate::world::{RETENTION_MS, World, assert_holds, assert_told, keyspace};
+use crate::world::{RETENTION_MS, World, assert_contains, assert_events, keyspace};
 
 #[tokio::test]
 async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
     let w = World::start().await;
-    let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": 1 })).await;
+    let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": 1 })).await;
     let held = w.reserve().await;
     w.fail_with(&held, "broken").await.is(200);
-    let (other, place) = (w.enqueue(2).await, w.place(&id).await);
+    let (other, place) = (w.enqueue(2).await, w.score_of(&id).await);
     assert_eq!(w.requeue(&id).await, 1);
-    assert!(w.place(&id).await > place.max(w.place(&other).await));
-    assert!(w.has_key(&id).await, "its key again");
+    assert!(w.score_of(&id).await > place.max(w.score_of(&other).await));
+    assert!(w.has_dedupe_key(&id).await, "its key again");
     let job = w.job(&id).await;
-    assert_holds(
+    assert_contains(
         &job,
         json!({ "state": "waiting", "attempts": 0, "counts": { "failed": 1, "handed_out": 1 }, "ended_at": null }),
     );
     assert_eq!(job["errors"][0]["error"], "broken");
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "failed", "dead", "requeued"]);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "failed", "dead", "requeued"]);
     w.extend(&held).await.lost("failed", "waiting");
     assert_eq!(w.requeue(&id).await, 0, "a waiting job is where it should be");
     assert_eq!(w.reserve().await.id, other);
@@ -30,7 +30,7 @@ async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
     w.complete(&again).await.is(200);
     w.post("/jobs/requeue", json!({ "id": id })).await.wrong_state("completed");
     w.cancel(&other).await.wrong_state("reserved");
-    w.cancel_by_force(&other).await.is(200);
+    w.force_cancel(&other).await.is(200);
     w.post("/jobs/requeue", json!({ "id": other })).await.wrong_state("cancelled");
     w.post("/jobs/requeue", json!({ "id": "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ" })).await.refused("unknown-job");
     w.check().await;
@@ -39,16 +39,19 @@ async fn a_dead_job_that_is_requeued_is_a_new_arrival_with_its_history() {
 #[tokio::test]
 async fn all_the_dead_of_a_queue_rise_at_once() {
     let w = World::start().await;
-    w.set(json!({ "max_attempts": 1 })).await;
+    w.update_settings(json!({ "max_attempts": 1 })).await;
     w.enqueue_many((0..250).map(|n| json!({ "payload": n }))).await;
     for _ in 0..3 {
         w.reserve_all(json!({ "limit": 100 })).await;
     }
-    w.pass(300_000);
+    w.advance_clock(300_000);
     assert_eq!(w.sweep().await["dead"], 250);
     assert_eq!(w.requeue_all().await, 250);
     assert_eq!(w.requeue_all().await, 0);
-    assert_holds(&w.queue().await, json!({ "counts": { "waiting": 250, "dead": 0 }, "totals": { "requeued": 250 } }));
+    assert_contains(
+        &w.queue().await,
+        json!({ "counts": { "waiting": 250, "dead": 0 }, "totals": { "requeued": 250 } }),
+    );
     w.check().await;
 }
 
@@ -56,16 +59,16 @@ async fn all_the_dead_of_a_queue_rise_at_once() {
 async fn a_delayed_job_may_run_now() {
     let w = World::start().await;
     let rested = w.enqueue(1).await;
-    let place = w.place(&rested).await;
-    w.abandon_for(&w.reserve().await, 60_000).await.is(200);
-    let fresh = w.enqueue_as(json!({ "payload": 2, "delay_ms": 60_000 })).await;
+    let place = w.score_of(&rested).await;
+    w.abandon_with_delay(&w.reserve().await, 60_000).await.is(200);
+    let fresh = w.enqueue_with(json!({ "payload": 2, "delay_ms": 60_000 })).await;
     let waiting = w.enqueue(3).await;
     assert_eq!((w.requeue(&rested).await, w.requeue(&fresh).await), (1, 1));
-    assert_eq!(w.place(&rested).await, place, "it keeps the place it had");
-    assert!(w.place(&fresh).await > w.place(&waiting).await, "or gets one now");
-    assert_told(&w.story_of(&fresh).await, &["enqueued", "due"]);
+    assert_eq!(w.score_of(&rested).await, place, "it keeps the place it had");
+    assert!(w.score_of(&fresh).await > w.score_of(&waiting).await, "or gets one now");
+    assert_events(&w.events_of(&fresh).await, &["enqueued", "due"]);
     assert!(w.job(&rested).await["due_at"].is_null());
-    w.pass(60_000);
+    w.advance_clock(60_000);
     assert_eq!(w.sweep().await["due"], 0);
     w.check().await;
 }
@@ -74,23 +77,23 @@ async fn a_delayed_job_may_run_now() {
 async fn a_change_of_priority_is_a_new_arrival() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..4).map(|n| json!({ "payload": n }))).await;
-    let said = w.prioritize(&ids[2], 10).await.is(200);
+    let said = w.set_priority(&ids[2], 10).await.is(200);
     assert_eq!(said, json!({ "id": ids[2], "state": "waiting", "priority": 10 }));
-    w.prioritize(&ids[3], 10).await.is(200);
-    let place = w.place(&ids[0]).await;
-    w.prioritize(&ids[0], 50).await.is(200);
-    assert_eq!(w.place(&ids[0]).await, place, "the same priority changes nothing");
-    assert_told(&w.story_of(&ids[0]).await, &["enqueued"]);
-    w.prioritize(&ids[0], 99).await.is(200);
-    w.prioritize(&ids[0], 50).await.is(200);
-    assert!(w.place(&ids[0]).await > w.place(&ids[1]).await, "there and back is behind the others");
-    assert_told(&w.story_of(&ids[0]).await, &["enqueued", "changed", "changed"]);
+    w.set_priority(&ids[3], 10).await.is(200);
+    let place = w.score_of(&ids[0]).await;
+    w.set_priority(&ids[0], 50).await.is(200);
+    assert_eq!(w.score_of(&ids[0]).await, place, "the same priority changes nothing");
+    assert_events(&w.events_of(&ids[0]).await, &["enqueued"]);
+    w.set_priority(&ids[0], 99).await.is(200);
+    w.set_priority(&ids[0], 50).await.is(200);
+    assert!(w.score_of(&ids[0]).await > w.score_of(&ids[1]).await, "there and back is behind the others");
+    assert_events(&w.events_of(&ids[0]).await, &["enqueued", "changed", "changed"]);
     assert_eq!(w.job(&ids[2]).await["priority"], 10);
     let handed: Vec<_> = w
         .reserve_all(json!({ "limit": 4 }))
         .await
         .into_iter()
-        .map(|held| (held.id, held.said["priority"].clone()))
+        .map(|held| (held.id, held.body["priority"].clone()))
         .collect();
     let expected = [(2, 10), (3, 10), (1, 50), (0, 50)].map(|(n, p): (usize, u64)| (ids[n].clone(), json!(p)));
     assert_eq!(handed, expected);
@@ -102,15 +105,15 @@ async fn a_job_that_is_away_has_its_new_priority_when_it_comes_back() {
     let w = World::start().await;
     let (reserved, rested) = (w.enqueue(1).await, w.enqueue(2).await);
     let (held, resting) = (w.reserve().await, w.reserve().await);
-    w.abandon_for(&resting, 1_000).await.is(200);
-    let fresh = w.enqueue_as(json!({ "payload": 3, "delay_ms": 1_000 })).await;
+    w.abandon_with_delay(&resting, 1_000).await.is(200);
+    let fresh = w.enqueue_with(json!({ "payload": 3, "delay_ms": 1_000 })).await;
     let waiting = w.enqueue(4).await;
-    assert_eq!(w.prioritize(&reserved, 5).await.is(200)["state"], "reserved");
-    assert_eq!(w.prioritize(&rested, 6).await.is(200)["state"], "delayed");
-    assert_eq!(w.prioritize(&fresh, 4).await.is(200)["state"], "delayed");
+    assert_eq!(w.set_priority(&reserved, 5).await.is(200)["state"], "reserved");
+    assert_eq!(w.set_priority(&rested, 6).await.is(200)["state"], "delayed");
+    assert_eq!(w.set_priority(&fresh, 4).await.is(200)["state"], "delayed");
     assert_eq!(w.extend(&held).await.is(200)["state"], "reserved", "its holder is not disturbed");
     w.abandon(&held).await.is(200);
-    w.pass(1_000);
+    w.advance_clock(1_000);
     w.sweep().await;
     let handed: Vec<_> = w.reserve_all(json!({ "limit": 4 })).await.into_iter().map(|held| held.id).collect();
     assert_eq!(handed, [fresh, reserved, rested, waiting]);
@@ -121,16 +124,16 @@ async fn a_job_that_is_away_has_its_new_priority_when_it_comes_back() {
 async fn an_ended_job_has_no_priority_to_change() {
     let w = World::start().await;
     for how in ["completed", "dead", "cancelled"] {
-        let id = w.enqueue_as(json!({ "payload": how, "max_attempts": 1 })).await;
+        let id = w.enqueue_with(json!({ "payload": how, "max_attempts": 1 })).await;
         match how {
             "completed" => w.complete(&w.reserve().await).await,
             "dead" => w.fail(&w.reserve().await).await,
             _ => w.cancel(&id).await,
         }
         .is(200);
-        w.prioritize(&id, 1).await.wrong_state(how);
+        w.set_priority(&id, 1).await.wrong_state(how);
     }
-    w.prioritize("default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 1).await.refused("unknown-job");
+    w.set_priority("default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ", 1).await.refused("unknown-job");
     w.check().await;
 }
 
@@ -141,17 +144,17 @@ async fn a_paused_queue_hands_out_nothing_and_takes_everything_else() {
         w.enqueue(1).await;
         w.reserve_as("ann").await
     };
-    assert_eq!(w.set(json!({ "paused": true })).await["paused"], true);
+    assert_eq!(w.update_settings(json!({ "paused": true })).await["paused"], true);
     let id = w.enqueue(2).await;
-    assert_eq!(w.nothing(json!({})).await, "paused");
-    assert_eq!(w.nothing(json!({ "worker": "bob" })).await, "paused");
-    w.ask(json!({ "id": id })).await.wrong_state("waiting");
+    assert_eq!(w.empty_reason(json!({})).await, "paused");
+    assert_eq!(w.empty_reason(json!({ "worker": "bob" })).await, "paused");
+    w.send_reserve(json!({ "id": id })).await.wrong_state("waiting");
     let resumed = w.reserve_as("ann").await;
-    assert_eq!((&resumed.id, &resumed.said["resumed"]), (&held.id, &json!(true)), "who holds a job keeps it");
+    assert_eq!((&resumed.id, &resumed.body["resumed"]), (&held.id, &json!(true)), "who holds a job keeps it");
     w.extend(&resumed).await.is(200);
     w.complete(&resumed).await.is(200);
-    w.set(json!({ "paused": true })).await;
-    w.set(json!({ "paused": null })).await;
+    w.update_settings(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": null })).await;
     assert_eq!(w.reserve().await.id, id);
     let events = keyspace::events(&w.engine, "default").await;
     let told: Vec<_> = events.iter().map(|event| &*event.kind).filter(|kind| kind.ends_with("paused")).collect();
@@ -168,7 +171,7 @@ async fn settings_are_changed_one_by_one_and_null_is_the_default() {
         "max_jobs": 0,
     });
     w.get("/queues/default").await.refused("unknown-queue");
-    assert_eq!(w.set(json!({})).await, defaults, "a PATCH brings a queue into being");
+    assert_eq!(w.update_settings(json!({})).await, defaults, "a PATCH brings a queue into being");
     let others = json!({
         "paused": true, "lease_ms": 1_000, "max_hold_ms": 0, "warn_ms": 0, "max_attempts": 5,
         "backoff": { "type": "exponential", "delay_ms": 10, "max_ms": 20 }, "dedupe": false, "worker_limit": 0, "share_drafts": true,
@@ -177,17 +180,17 @@ async fn settings_are_changed_one_by_one_and_null_is_the_default() {
     for (key, value) in others.as_object().expect("an object") {
         let mut expected = defaults.clone();
         expected[key] = value.clone();
-        assert_eq!(w.set(json!({ key: value })).await, expected);
+        assert_eq!(w.update_settings(json!({ key: value })).await, expected);
         assert_eq!(w.queue().await["settings"], expected);
-        assert_eq!(w.set(json!({ key: null })).await, defaults, "{key}");
+        assert_eq!(w.update_settings(json!({ key: null })).await, defaults, "{key}");
     }
-    assert_eq!(w.set(others.clone()).await, others);
+    assert_eq!(w.update_settings(others.clone()).await, others);
     assert_eq!(
-        w.set(json!({ "backoff": { "type": "fixed", "delay_ms": 9 } })).await["backoff"],
+        w.update_settings(json!({ "backoff": { "type": "fixed", "delay_ms": 9 } })).await["backoff"],
         json!({ "type": "fixed", "delay_ms": 9, "max_ms": null })
     );
     let wrong = json!({ "paused": 1, "lease_ms": 999, "warn_ms": -1, "retention_ms": 9_999, "lesae_ms": 1, "worker_limit": 1.5, "backoff": { "type": "slow" } });
-    w.patch("/queues/default", wrong).await.blames(&[
+    w.patch("/queues/default", wrong).await.invalid_at(&[
         "/paused",
         "/lease_ms",
         "/warn_ms",
@@ -197,7 +200,7 @@ async fn settings_are_changed_one_by_one_and_null_is_the_default() {
         "/backoff/type",
         "/backoff/delay_ms",
     ]);
-    w.patch("/queues/a%20b", json!({})).await.blames_by("parameter", &["queue"]);
+    w.patch("/queues/a%20b", json!({})).await.invalid_by("parameter", &["queue"]);
     w.check().await;
 }
 
@@ -205,14 +208,14 @@ async fn settings_are_changed_one_by_one_and_null_is_the_default() {
 async fn a_sweep_says_what_it_moved_and_finds_nothing_the_second_time() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": n, "max_attempts": if n == 0 { 1 } else { 0 } }))).await;
-    w.enqueue_as(json!({ "payload": 9, "delay_ms": 5_000 })).await;
+    w.enqueue_with(json!({ "payload": 9, "delay_ms": 5_000 })).await;
     w.reserve_all(json!({ "limit": 3 })).await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     let step = w.post("/queues/default/sweep", json!({})).await.is(200);
     assert_eq!(step, json!({ "expired": 3, "due": 1, "dead": 1, "forgotten": 0, "more": false }));
     let step = w.request("POST", "/queues/default/sweep").send().await.is(200);
     assert_eq!(step, json!({ "expired": 0, "due": 0, "dead": 0, "forgotten": 0, "more": false }));
     w.post("/queues/nowhere/sweep", json!({})).await.refused("unknown-queue");
-    w.post("/queues/default/sweep", json!({ "now": true })).await.blames(&["/now"]);
+    w.post("/queues/default/sweep", json!({ "now": true })).await.invalid_at(&["/now"]);
     w.check().await;
 }

@@ -15,13 +15,13 @@ async fn what_another_prefix_has_in_the_same_redis_is_another_world() {
     assert_ne!(our, their, "not even a twin");
     assert_eq!((w.reserve().await.id, theirs.reserve().await.id), (our.clone(), their));
     theirs.get(&format!("/jobs/{our}")).await.refused("unknown-job");
-    w.pass(300_000);
+    w.advance_clock(300_000);
     assert_eq!(w.sweep().await["expired"], 1);
     assert_eq!(theirs.queue().await["reservations"]["overdue"], 1, "nor does anybody sweep for the other");
     theirs.delete("/queues/default?state=all&force=true").await.is(200);
-    assert_eq!(w.reserve_by(json!({})).await.id, our);
+    assert_eq!(w.reserve_with(json!({})).await.id, our);
     let keys: Vec<String> = w.engine.run("KEYS their:own:*").await;
     assert!(!keys.is_empty());
-    let _: u64 = w.engine.ask(redis::cmd("DEL").arg(keys)).await;
+    let _: u64 = w.engine.query(redis::cmd("DEL").arg(keys)).await;
     w.check().await;
 }

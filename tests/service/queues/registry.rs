@@ -13,12 +13,12 @@ async fn names(w: &World) -> Vec<String> {
 
 #[tokio::test]
 async fn a_queue_that_the_registry_has_lost_is_put_back_by_whoever_uses_it() {
-    let w = World::plan().sweeping_every(100).start().await;
-    let id = w.enqueue_as(json!({ "payload": 1, "delay_ms": 1_000 })).await;
+    let w = World::plan().sweep_every(100).start().await;
+    let id = w.enqueue_with(json!({ "payload": 1, "delay_ms": 1_000 })).await;
     assert_eq!(names(&w).await, ["default"]);
     let lost: u64 = w.engine.run("ZREM intray:2:queues default").await;
     assert_eq!(lost, 1);
-    w.pass(1_000);
+    w.advance_clock(1_000);
     eventually("the queue is listed again", async || (names(&w).await == ["default"]).then_some(())).await;
     eventually("its jobs fall due", async || (w.state(&id).await == "waiting").then_some(())).await;
     w.check().await;
@@ -28,11 +28,11 @@ async fn a_queue_that_the_registry_has_lost_is_put_back_by_whoever_uses_it() {
 async fn nobody_brings_more_queues_into_being_than_there_may_be() {
     let w = World::plan().flag("--max-queues", "3").start().await;
     for queue in ["a", "b", "c"] {
-        w.put(json!({ "queue": queue, "payload": 1 })).await.is(201);
+        w.send_enqueue(json!({ "queue": queue, "payload": 1 })).await.is(201);
     }
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for client in [&*w, &other] {
-        let refused = client.put(json!({ "queue": "d", "payload": 1 })).await;
+        let refused = client.send_enqueue(json!({ "queue": "d", "payload": 1 })).await;
         assert_eq!(refused.status, 429);
         assert!(refused.refused("too-many-queues")["retry_after_ms"].is_u64());
         client.patch("/queues/d", json!({ "paused": true })).await.refused("too-many-queues");
@@ -51,11 +51,11 @@ async fn nobody_brings_more_queues_into_being_than_there_may_be() {
 #[tokio::test]
 async fn instances_count_the_queues_together() {
     let w = World::plan().flag("--max-queues", "10").start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut calls = JoinSet::new();
     for n in 0..60 {
         let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
-        calls.spawn(async move { client.put(json!({ "queue": format!("q{n}"), "payload": 1 })).await.status });
+        calls.spawn(async move { client.send_enqueue(json!({ "queue": format!("q{n}"), "payload": 1 })).await.status });
     }
     let made = calls.join_all().await.into_iter().filter(|status| *status == 201).count();
     assert_eq!((made, names(&w).await.len()), (10, 10));
@@ -81,7 +81,7 @@ async fn queues_come_on_pages_by_name() {
     assert_eq!(found, all);
     assert_eq!(w.get("/queues?limit=7").await.is(200)["next"], Value::Null, "a last page that is full is the last");
     for (query, parameter) in [("limit=0", "limit"), ("limit=1001", "limit"), ("after=%20", "after")] {
-        w.get(&format!("/queues?{query}")).await.blames_by("parameter", &[parameter]);
+        w.get(&format!("/queues?{query}")).await.invalid_by("parameter", &[parameter]);
     }
     w.check().await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{RETENTION_MS, World, assert_holds, eventually, program, run};
+use crate::world::{RETENTION_MS, World, assert_contains, eventually, program, run};
 
 const HOUR: u64 = 3_600_000;
 const MEGABYTE: usize = 1 << 20;
@@ -27,28 +27,28 @@ fn next(page: &Value) -> String {
 async fn ended_jobs_are_kept_for_seven_days() {
     let w = World::start().await;
     complete(&w, 2).await;
-    w.pass(RETENTION_MS - 1_000);
-    assert_holds(&w.sweep().await, json!({ "forgotten": 0 }));
-    w.pass(1_000);
-    assert_holds(&w.sweep().await, json!({ "forgotten": 2 }));
+    w.advance_clock(RETENTION_MS - 1_000);
+    assert_contains(&w.sweep().await, json!({ "forgotten": 0 }));
+    w.advance_clock(1_000);
+    assert_contains(&w.sweep().await, json!({ "forgotten": 2 }));
     w.check().await;
 }
 
 #[tokio::test]
 async fn old_cursor_says_how_many_jobs_are_gone() {
     let w = World::start().await;
-    w.set(json!({ "retention_ms": 10_000, "worker_limit": 0 })).await;
+    w.update_settings(json!({ "retention_ms": 10_000, "worker_limit": 0 })).await;
     complete(&w, 6).await;
     let first = page(&w, "&limit=2").await;
     assert!(first.get("forgotten").is_none(), "{first}");
     let after = next(&first);
-    w.pass(10_000);
+    w.advance_clock(10_000);
     w.sweep().await;
     let gone = page(&w, &format!("&after={after}")).await;
-    assert_holds(&gone, json!({ "jobs": [], "forgotten": 4 }));
-    assert_holds(&page(&w, &format!("&after={}", next(&gone))).await, json!({ "jobs": [], "next": null }));
+    assert_contains(&gone, json!({ "jobs": [], "forgotten": 4 }));
+    assert_contains(&page(&w, &format!("&after={}", next(&gone))).await, json!({ "jobs": [], "next": null }));
     complete(&w, 3).await;
-    assert_holds(&page(&w, &format!("&after={after}")).await, json!({ "forgotten": 4, "next": null }));
+    assert_contains(&page(&w, &format!("&after={after}")).await, json!({ "forgotten": 4, "next": null }));
     let then = page(&w, &format!("&after={}", next(&gone))).await;
     assert_eq!((then["jobs"].as_array().map(Vec::len), then.get("forgotten")), (Some(3), None), "{then}");
     w.check().await;
@@ -57,19 +57,19 @@ async fn old_cursor_says_how_many_jobs_are_gone() {
 #[tokio::test]
 async fn jobs_read_before_they_went_are_not_counted() {
     let w = World::start().await;
-    w.set(json!({ "retention_ms": 10_000, "worker_limit": 0 })).await;
+    w.update_settings(json!({ "retention_ms": 10_000, "worker_limit": 0 })).await;
     complete(&w, 3).await;
-    w.pass(5_000);
+    w.advance_clock(5_000);
     complete(&w, 4).await;
     let after = next(&page(&w, "&limit=3").await);
-    w.pass(5_000);
+    w.advance_clock(5_000);
     w.sweep().await;
     let rest = page(&w, &format!("&after={after}&limit=1")).await;
     assert!(rest.get("forgotten").is_none(), "all that went had been read: {rest}");
     w.cancel(&w.enqueue("cancelled").await).await.is(200);
     w.delete("/queues/default?state=completed").await.is(200);
     let after_a_purge = page(&w, &format!("&after={}", next(&rest))).await;
-    assert_holds(&after_a_purge, json!({ "jobs": [], "forgotten": 3 }));
+    assert_contains(&after_a_purge, json!({ "jobs": [], "forgotten": 3 }));
     w.check().await;
 }
 
@@ -99,16 +99,16 @@ async fn cursor_of_a_queue_that_was_gone_cannot_tell() {
     let _: u64 = w.engine.run("DEL intray:{default}:2:totals intray:{default}:2:ended").await;
     w.enqueue("another").await;
     w.complete(&w.reserve().await).await.is(200);
-    assert_holds(&page(&w, &format!("&after={after}")).await, json!({ "forgotten": null }));
+    assert_contains(&page(&w, &format!("&after={after}")).await, json!({ "forgotten": null }));
 }
 
 #[tokio::test]
 async fn lines_and_exports_report_forgotten_jobs() {
     let w = World::start().await;
-    w.set(json!({ "retention_ms": 10_000, "worker_limit": 0 })).await;
+    w.update_settings(json!({ "retention_ms": 10_000, "worker_limit": 0 })).await;
     complete(&w, 5).await;
     let after = next(&page(&w, "&limit=2").await);
-    w.pass(10_000);
+    w.advance_clock(10_000);
     w.sweep().await;
     complete(&w, 2).await;
     let lines = w.request("GET", &format!("/queues/default/jobs?state=completed&after={after}"));
@@ -139,7 +139,7 @@ async fn kept(w: &World, queue: &str) -> u64 {
 async fn fill(w: &World, queue: &str, n: u64) {
     for nth in 0..4 {
         let payload = format!("{n} {nth} {}", "x".repeat(MEGABYTE / 4 - 100));
-        w.put(json!({ "queue": queue, "payload": payload })).await.is(201);
+        w.send_enqueue(json!({ "queue": queue, "payload": payload })).await.is(201);
     }
     for held in w.reserve_all(json!({ "queues": [queue], "limit": 100 })).await {
         w.complete(&held).await.is(200);
@@ -148,13 +148,13 @@ async fn fill(w: &World, queue: &str, n: u64) {
 
 #[tokio::test]
 async fn short_memory_forgets_the_oldest_of_queues_without_a_setting() {
-    let w = World::plan().sweeping_every(20).start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    let w = World::plan().sweep_every(20).start().await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     w.patch("/queues/own", json!({ "retention_ms": 30 * 24 * HOUR, "worker_limit": 0 })).await.is(200);
     for n in 0..8 {
         fill(&w, "own", n).await;
         fill(&w, "default", n).await;
-        w.pass(8 * HOUR);
+        w.advance_clock(8 * HOUR);
     }
     use_percent(&w, 76).await;
     eventually("old jobs go", async || (kept(&w, "default").await < 32).then_some(())).await;
@@ -172,7 +172,7 @@ async fn short_memory_forgets_the_oldest_of_queues_without_a_setting() {
     assert!((8..32).contains(&left), "no more than it takes, the oldest first: {left} of 32 are left");
     let oldest = page(&w, "&limit=1").await;
     assert!(!oldest["jobs"][0]["payload"].as_str().expect("a payload").starts_with("0 "), "the oldest went first");
-    assert!(w.service.said().contains("forget ended jobs early"), "{}", w.service.said());
+    assert!(w.service.output().contains("forget ended jobs early"), "{}", w.service.output());
     w.check().await;
 }
 
@@ -180,26 +180,26 @@ async fn short_memory_forgets_the_oldest_of_queues_without_a_setting() {
 async fn kept_jobs_never_cause_a_507() {
     // Its background task runs only for calls that meet a full Redis.
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     for n in 0..8 {
         fill(&w, "default", n).await;
     }
-    w.pass(3 * HOUR);
+    w.advance_clock(3 * HOUR);
     use_percent(&w, 60).await;
     // Twice what there is room for, as fast as it goes.
     for n in 8..20 {
         fill(&w, "default", n).await;
-        w.pass(2 * HOUR);
+        w.advance_clock(2 * HOUR);
     }
     w.check().await;
 }
 
 #[tokio::test]
 async fn jobs_of_the_last_hour_stay_when_memory_is_short() {
-    let w = World::plan().sweeping_every(20).start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    let w = World::plan().sweep_every(20).start().await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     fill(&w, "default", 0).await;
-    w.pass(HOUR / 2);
+    w.advance_clock(HOUR / 2);
     use_percent(&w, 90).await;
     eventually("the least is kept", async || {
         w.get("/metrics").await.text().contains("retention_seconds 3600").then_some(())
@@ -207,7 +207,7 @@ async fn jobs_of_the_last_hour_stay_when_memory_is_short() {
     .await;
     assert_eq!(kept(&w, "default").await, 4);
     use_percent(&w, 101).await;
-    let refusal = w.put(json!({ "payload": 1 })).await;
+    let refusal = w.send_enqueue(json!({ "payload": 1 })).await;
     refusal.refused("storage-full");
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
     w.check().await;
@@ -216,7 +216,7 @@ async fn jobs_of_the_last_hour_stay_when_memory_is_short() {
 #[tokio::test]
 async fn redis_without_a_limit_is_warned_of() {
     let w = World::start().await;
-    assert!(w.service.said().contains("maxmemory is not set"), "{}", w.service.said());
+    assert!(w.service.output().contains("maxmemory is not set"), "{}", w.service.output());
     let url = w.engine.url();
     let check = run(program(["check", "--redis-url", &url])).await;
     assert!(format!("{check:?}").contains("maxmemory is not set"), "{check:?}");

@@ -3,11 +3,11 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Held, World, meter::Meter, number};
+use crate::world::{ReservedJob, World, meter::Meter, number};
 
 /// Each with eight locks of its own; every second one has somebody behind it who needs one of them.
-async fn held_with_locks(w: &World, count: usize, worker: &str) -> Vec<Held> {
-    w.set(json!({ "worker_limit": 0 })).await;
+async fn held_with_locks(w: &World, count: usize, worker: &str) -> Vec<ReservedJob> {
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     let locks = |n: usize| (0..8).map(|lock| format!("{worker}-{n}-{lock}")).collect::<Vec<_>>();
     w.enqueue_many((0..count).map(|n| json!({ "payload": [worker, n], "locks": locks(n) }))).await;
     let behind = |n: usize| {
@@ -39,17 +39,17 @@ async fn start() -> (World, Meter) {
 async fn many_jobs_with_many_locks_are_put_in_line_and_handed_out_in_small_scripts() {
     let (w, mut meter) = start().await;
     let held = held_with_locks(&w, 200, "ann").await;
-    meter.is_bounded("hand-outs of a hundred with eight locks each", &w.engine).await;
+    meter.assert_bounded("hand-outs of a hundred with eight locks each", &w.engine).await;
     park_all(&w).await;
-    meter.is_bounded("a reserve that meets a hundred held locks", &w.engine).await;
-    let done = |held: &Held| json!({ "reservation": held.reservation, "result": "x".repeat(2_000) });
+    meter.assert_bounded("a reserve that meets a hundred held locks", &w.engine).await;
+    let done = |held: &ReservedJob| json!({ "reservation": held.reservation, "result": "x".repeat(2_000) });
     for part in held.chunks(100) {
         let answer = w.post("/jobs/complete", part.iter().map(done).collect()).await.is(200);
         for (held, said) in part.iter().zip(answer["jobs"].as_array().expect("jobs")) {
             assert_eq!((&said["id"], &said["state"]), (&json!(held.id), &json!("completed")), "in their order");
         }
     }
-    meter.is_bounded("two hundred completions", &w.engine).await;
+    meter.assert_bounded("two hundred completions", &w.engine).await;
     assert_eq!(number(&w.queue().await["counts"], "waiting"), 100, "who waited for their locks has a turn");
     w.check().await;
 }
@@ -59,10 +59,10 @@ async fn what_runs_out_with_its_locks_comes_back_in_small_scripts() {
     let (w, mut meter) = start().await;
     held_with_locks(&w, 200, "ann").await;
     park_all(&w).await;
-    meter.ran(&w.engine).await;
-    w.pass(300_000);
+    meter.script_runs(&w.engine).await;
+    w.advance_clock(300_000);
     assert_eq!(w.sweep().await["expired"], 200);
-    meter.is_bounded("a sweep of two hundred with eight locks each", &w.engine).await;
+    meter.assert_bounded("a sweep of two hundred with eight locks each", &w.engine).await;
     assert_eq!(number(&w.queue().await["counts"], "waiting"), 300);
     w.check().await;
 }
@@ -72,19 +72,19 @@ async fn what_is_taken_from_somebody_or_for_good_goes_in_small_scripts() {
     let (w, mut meter) = start().await;
     held_with_locks(&w, 200, "ann").await;
     park_all(&w).await;
-    meter.ran(&w.engine).await;
-    assert_eq!(w.release_from("ann").await, 200);
-    meter.is_bounded("a release of two hundred with eight locks each", &w.engine).await;
+    meter.script_runs(&w.engine).await;
+    assert_eq!(w.release_worker("ann").await, 200);
+    meter.assert_bounded("a release of two hundred with eight locks each", &w.engine).await;
     w.check().await;
 
     held_with_locks(&w, 200, "bob").await;
     while !w.reserve_all(json!({ "limit": 100 })).await.is_empty() {}
-    meter.is_bounded("hand-outs among those who wait for locks", &w.engine).await;
+    meter.assert_bounded("hand-outs among those who wait for locks", &w.engine).await;
     let mut removed = 0;
     for state in ["reserved", "waiting", "blocked"] {
         removed += number(&w.delete(&format!("/queues/default?state={state}&force=true")).await.is(200), "removed");
     }
-    meter.is_bounded("a purge of those who hold and wait for locks", &w.engine).await;
+    meter.assert_bounded("a purge of those who hold and wait for locks", &w.engine).await;
     assert_eq!(removed, 600);
     w.check().await;
 }
@@ -92,47 +92,47 @@ async fn what_is_taken_from_somebody_or_for_good_goes_in_small_scripts() {
 #[tokio::test]
 async fn thousands_that_are_due_overdue_dead_or_past_their_retention_go_in_small_scripts() {
     let (w, mut meter) = start().await;
-    w.set(json!({ "max_attempts": 1, "retention_ms": 10_000 })).await;
+    w.update_settings(json!({ "max_attempts": 1, "retention_ms": 10_000 })).await;
     for part in 0..10 {
         let job = |n: usize| json!({ "payload": [part, n], "client": format!("c{n}"), "priority": n % 100 });
         let delayed = |n: usize| json!({ "payload": ["later", part, n], "client": format!("d{n}"), "delay_ms": 1_000 });
         w.enqueue_many((0..500).map(job).chain((500..1_000).map(delayed))).await;
     }
-    meter.is_bounded("ten thousand jobs of many clients at all priorities", &w.engine).await;
-    w.pass(1_000);
+    meter.assert_bounded("ten thousand jobs of many clients at all priorities", &w.engine).await;
+    w.advance_clock(1_000);
     assert_eq!(w.sweep().await["due"], 5_000);
-    meter.is_bounded("five thousand that fall due", &w.engine).await;
+    meter.assert_bounded("five thousand that fall due", &w.engine).await;
     let mut taken = 0;
     while taken < 5_000 {
         taken += w.reserve_all(json!({ "limit": 100 })).await.len();
     }
-    meter.is_bounded("hand-outs at all priorities", &w.engine).await;
-    w.pass(300_000);
+    meter.assert_bounded("hand-outs at all priorities", &w.engine).await;
+    w.advance_clock(300_000);
     assert_eq!(w.sweep().await["dead"], taken);
-    meter.is_bounded("five thousand that are overdue", &w.engine).await;
+    meter.assert_bounded("five thousand that are overdue", &w.engine).await;
     assert_eq!(w.requeue_all().await, taken as u64);
-    meter.is_bounded("five thousand that are given another life", &w.engine).await;
+    meter.assert_bounded("five thousand that are given another life", &w.engine).await;
     let mut removed = 0;
     while number(&w.queue().await["counts"], "waiting") > 0 {
         removed += number(&w.delete("/queues/default?state=waiting").await.is(200), "removed");
     }
     assert_eq!(removed, 10_000);
-    meter.is_bounded("a purge of ten thousand", &w.engine).await;
+    meter.assert_bounded("a purge of ten thousand", &w.engine).await;
     w.check().await;
 }
 
 #[tokio::test]
 async fn what_is_out_of_retention_goes_in_small_scripts() {
     let (w, mut meter) = start().await;
-    w.set(json!({ "retention_ms": 10_000 })).await;
+    w.update_settings(json!({ "retention_ms": 10_000 })).await;
     for part in 0..3 {
         w.enqueue_many((0..1_000).map(|n| json!({ "payload": [part, n] }))).await;
-        w.work_off().await;
+        w.complete_all().await;
     }
-    meter.is_bounded("three thousand jobs, worked off", &w.engine).await;
-    w.pass(10_000);
+    meter.assert_bounded("three thousand jobs, worked off", &w.engine).await;
+    w.advance_clock(10_000);
     assert_eq!(w.sweep().await["forgotten"], 3_000);
-    meter.is_bounded("three thousand out of retention", &w.engine).await;
+    meter.assert_bounded("three thousand out of retention", &w.engine).await;
     w.check().await;
 }
 
@@ -145,21 +145,21 @@ async fn a_list_reads_headers_to_choose_and_bodies_of_what_it_shows() {
     }
     let mut meter = w.meter().await;
     w.enqueue_many((0..300).map(|n| json!({ "payload": [n, "y".repeat(2_000)] }))).await;
-    meter.is_bounded("payloads of 2 KB", &w.engine).await;
+    meter.assert_bounded("payloads of 2 KB", &w.engine).await;
     let none = w.get("/queues/default/jobs?state=waiting&client=nobody").await.is(200);
     assert_eq!(none["jobs"], json!([]));
-    let ran = meter.is_bounded("a list that shows nothing", &w.engine).await;
+    let ran = meter.assert_bounded("a list that shows nothing", &w.engine).await;
     assert_eq!(ran.iter().map(|script| script.bodies).sum::<usize>(), 0, "it reads no payload");
     let all = w.pages("/queues/default/jobs?state=waiting", "jobs", 100).await;
     assert_eq!(all.len(), 340);
-    meter.is_bounded("a list of everything", &w.engine).await;
+    meter.assert_bounded("a list of everything", &w.engine).await;
 
     let held = w.reserve_all(json!({ "limit": 100 })).await;
     assert!((4..=12).contains(&held.len()), "a mebibyte of payloads, not {}", held.len());
-    w.work_off().await;
-    meter.is_bounded("large results", &w.engine).await;
+    w.complete_all().await;
+    meter.assert_bounded("large results", &w.engine).await;
     assert_eq!(w.pages("/queues/default/jobs?state=completed", "jobs", 100).await.len(), 340 - held.len());
-    meter.is_bounded("a list of results", &w.engine).await;
+    meter.assert_bounded("a list of results", &w.engine).await;
     w.check().await;
 }
 
@@ -169,20 +169,20 @@ async fn a_large_batch_with_a_limit_and_locks_opens_fills_and_ends_in_small_scri
     let job =
         |n: usize| json!({ "payload": [n, "x".repeat(1_500)], "locks": [format!("a{}", n / 2), format!("b{n}")] });
     let id = w.create_batch(json!({ "jobs": (0..1_000).map(job).collect::<Vec<_>>(), "concurrency": 300 })).await;
-    meter.is_bounded("the creation of a batch of a thousand", &w.engine).await;
-    assert_eq!(w.work_off().await.len(), 1_000);
-    meter.is_bounded("a batch of a thousand, worked off", &w.engine).await;
+    meter.assert_bounded("the creation of a batch of a thousand", &w.engine).await;
+    assert_eq!(w.complete_all().await.len(), 1_000);
+    meter.assert_bounded("a batch of a thousand, worked off", &w.engine).await;
     assert_eq!(w.results(&id, 1_000).await.len(), 1_000);
-    meter.is_bounded("the results of a batch", &w.engine).await;
+    meter.assert_bounded("the results of a batch", &w.engine).await;
     let open = w.create_batch(json!({ "jobs": (0..1_000).map(job).collect::<Vec<_>>(), "sealed": false })).await;
     let more: Vec<_> = (1_000..1_200).map(job).collect();
     w.append(&open, &more).await.is(200);
-    meter.is_bounded("an append of two hundred", &w.engine).await;
+    meter.assert_bounded("an append of two hundred", &w.engine).await;
     w.reserve_all(json!({ "limit": 100 })).await;
     park_some(&w).await;
-    meter.ran(&w.engine).await;
+    meter.script_runs(&w.engine).await;
     w.cancel_batch(&open).await.is(200);
-    meter.is_bounded("a batch that is called off", &w.engine).await;
+    meter.assert_bounded("a batch that is called off", &w.engine).await;
     w.check().await;
 }
 
@@ -196,7 +196,7 @@ async fn park_some(w: &World) {
 #[tokio::test]
 async fn pages_that_reload_together_share_no_script_that_is_too_long() {
     let (w, mut meter) = start().await;
-    w.set(json!({ "worker_limit": 3 })).await;
+    w.update_settings(json!({ "worker_limit": 3 })).await;
     w.enqueue_many((0..192).map(|n| json!({ "payload": [n, "x".repeat(2_000)] }))).await;
     let worker = |n: usize| json!({ "worker": format!("w{n}"), "limit": 3 });
     let mut first = Vec::new();
@@ -205,16 +205,16 @@ async fn pages_that_reload_together_share_no_script_that_is_too_long() {
         w.post("/jobs/extend", json!({ "reservation": held[0].reservation, "draft": { "typed": n } })).await.is(200);
         first.push(held);
     }
-    meter.ran(&w.engine).await;
+    meter.script_runs(&w.engine).await;
     let again = futures_util::future::join_all((0..64).map(|n| w.reserve_all(worker(n)))).await;
-    meter.is_bounded("64 pages that reload", &w.engine).await;
+    meter.assert_bounded("64 pages that reload", &w.engine).await;
     for (first, again) in first.iter().zip(&again) {
         assert_eq!(codes(first), codes(again), "each has their own again");
     }
     w.check().await;
 }
 
-fn codes(held: &[Held]) -> Vec<&str> {
+fn codes(held: &[ReservedJob]) -> Vec<&str> {
     let mut codes: Vec<_> = held.iter().map(|held| held.reservation.as_str()).collect();
     codes.sort_unstable();
     codes
@@ -228,12 +228,12 @@ async fn who_holds_which_of_many_locks_is_looked_up_in_small_scripts() {
     for _ in 0..7 {
         w.reserve_all(json!({ "limit": 100, "worker": "bob" })).await;
     }
-    meter.ran(&w.engine).await;
+    meter.script_runs(&w.engine).await;
     assert_eq!(all_locks(&w).await.len(), 1_600);
     let _: Value = w.get("/queues/default/workers?limit=100").await.is(200);
     let _: Value = w.get("/workers/bob/reservations").await.is(200);
-    w.ask(json!({ "queues": ["default", "other"], "worker": "bob" })).await.is(200);
-    meter.is_bounded("looks at who holds what", &w.engine).await;
+    w.send_reserve(json!({ "queues": ["default", "other"], "worker": "bob" })).await.is(200);
+    meter.assert_bounded("looks at who holds what", &w.engine).await;
     w.check().await;
 }
 

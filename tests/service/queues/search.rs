@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, World, encoded};
+use crate::world::{Answer, World, percent_encode};
 
 async fn list(w: &World, query: &str) -> Answer {
     w.get(&format!("/queues/default/jobs?{query}")).await
@@ -15,7 +15,7 @@ fn payloads(page: &Value) -> Vec<Value> {
 #[tokio::test]
 async fn a_text_is_found_in_payloads_however_large_and_in_errors() {
     let w = World::start().await;
-    w.set(json!({ "max_attempts": 1 })).await;
+    w.update_settings(json!({ "max_attempts": 1 })).await;
     let job = |n: u64, text: String| json!({ "payload": { "n": n, "text": text } });
     let large = format!("{}needle", "x".repeat(5_000));
     w.enqueue_many([job(1, "a needle".into()), job(2, "hay".into()), job(3, large), job(4, "NEEDLE".into())]).await;
@@ -27,8 +27,8 @@ async fn a_text_is_found_in_payloads_however_large_and_in_errors() {
     assert_eq!(payloads(&list(&w, "state=dead&search=socket").await.is(200)), [json!(1)]);
     assert_eq!(payloads(&list(&w, "state=dead&search=a%20needle&error=socket").await.is(200)), [json!(1)]);
     assert_eq!(payloads(&list(&w, "state=dead&search=needle&error=timeout").await.is(200)), [] as [Value; 0]);
-    list(&w, "search=").await.blames_by("parameter", &["search"]);
-    list(&w, &format!("search={}", "x".repeat(129))).await.blames_by("parameter", &["search"]);
+    list(&w, "search=").await.invalid_by("parameter", &["search"]);
+    list(&w, &format!("search={}", "x".repeat(129))).await.invalid_by("parameter", &["search"]);
     list(&w, &format!("search={}", "x".repeat(128))).await.is(200);
     w.check().await;
 }
@@ -58,7 +58,7 @@ async fn payloads_that_are_kept_apart_are_looked_into_a_few_a_script() {
     let (mut found, mut after, mut scripts) = (Vec::new(), String::new(), 0);
     loop {
         let page = list(&w, &format!("search=%22last%22{after}")).await.is(200);
-        scripts += meter.is_bounded("a look into large payloads", &w.engine).await.len();
+        scripts += meter.assert_bounded("a look into large payloads", &w.engine).await.len();
         found.extend(payloads(&page));
         let Some(next) = page["next"].as_str() else { break };
         after = format!("&after={next}");
@@ -106,9 +106,10 @@ async fn a_text_is_found_however_json_spells_it() {
                 format!("{{\"queue\":\"{queue}\",\"dedupe\":false,\"payload\":[\"before {spelt} after\",\"{pad}\"]}}");
             w.post_text("/jobs", body).await.is(201);
         }
-        let page = w.get(&format!("/queues/{queue}/jobs?search={}", encoded(text))).await.is(200);
+        let page = w.get(&format!("/queues/{queue}/jobs?search={}", percent_encode(text))).await.is(200);
         assert_eq!(page["jobs"].as_array().map(Vec::len), Some(5), "{text}");
-        let half = w.get(&format!("/queues/{queue}/jobs?search={}", encoded(&format!("e {text} a")))).await.is(200);
+        let half =
+            w.get(&format!("/queues/{queue}/jobs?search={}", percent_encode(&format!("e {text} a")))).await.is(200);
         assert_eq!(half["jobs"].as_array().map(Vec::len), Some(5), "{text}, with what is around it");
     }
     w.check().await;
@@ -122,7 +123,7 @@ async fn what_only_looks_like_an_escape_is_not_read_as_one() {
         w.post_text("/jobs", format!("{{\"payload\":{payload}}}")).await.is(201);
     }
     let found = async |text: &str| {
-        let page = w.get(&format!("/queues/default/jobs?search={}", encoded(text))).await.is(200);
+        let page = w.get(&format!("/queues/default/jobs?search={}", percent_encode(text))).await.is(200);
         page["jobs"].as_array().expect("jobs").len()
     };
     for (text, count) in
@@ -145,7 +146,7 @@ async fn payloads_full_of_escapes_are_looked_into_a_few_a_script() {
     let (mut found, mut after, mut scripts) = (0, String::new(), 0);
     loop {
         let page = list(&w, &format!("search=last{after}")).await.is(200);
-        scripts += meter.is_bounded("a look into escapes", &w.engine).await.len();
+        scripts += meter.assert_bounded("a look into escapes", &w.engine).await.len();
         found += page["jobs"].as_array().map_or(0, Vec::len);
         let Some(next) = page["next"].as_str() else { break };
         after = format!("&after={next}");

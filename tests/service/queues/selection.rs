@@ -7,7 +7,7 @@ use crate::world::{World, batch_verbs::items, number};
 
 /// Dead ones of two clients, every third by a timeout.
 async fn with_the_dead(w: &World, count: usize) {
-    w.set(json!({ "max_attempts": 1 })).await;
+    w.update_settings(json!({ "max_attempts": 1 })).await;
     let job = |n: usize| json!({ "payload": n, "client": if n.is_multiple_of(2) { "acme" } else { "other" } });
     w.enqueue_many((0..count).map(job)).await;
     loop {
@@ -18,8 +18,7 @@ async fn with_the_dead(w: &World, count: usize) {
         let why = |payload: &Value| {
             if payload.as_u64().is_some_and(|n| n.is_multiple_of(3)) { "a (timeout) of" } else { "boom" }
         };
-        let fail =
-            |held: &crate::world::Held| json!({ "reservation": held.reservation, "error": why(&held.said["payload"]) });
+        let fail = |held: &crate::world::ReservedJob| json!({ "reservation": held.reservation, "error": why(&held.body["payload"]) });
         w.post("/jobs/fail", held.iter().map(fail).collect()).await.is(200);
     }
 }
@@ -38,9 +37,9 @@ async fn those_of_a_client_or_with_an_error_are_requeued_and_no_others() {
     assert_eq!(requeue(json!({ "queue": "default", "client": "nobody" })).await.is(200)["requeued"], 0);
     assert_eq!(requeue(json!({ "queue": "default", "error": "boom" })).await.is(200)["requeued"], 400);
     assert_eq!(dead(&w).await, 100);
-    requeue(json!({ "queue": "default", "error": "" })).await.blames(&["/error"]);
-    requeue(json!({ "queue": "default", "after": "7" })).await.blames(&["/after"]);
-    requeue(json!({ "queue": "default", "batch": "other-01KAJ3V7Q2M8Z4R6T9XW5Y0000" })).await.blames(&["/batch"]);
+    requeue(json!({ "queue": "default", "error": "" })).await.invalid_at(&["/error"]);
+    requeue(json!({ "queue": "default", "after": "7" })).await.invalid_at(&["/after"]);
+    requeue(json!({ "queue": "default", "batch": "other-01KAJ3V7Q2M8Z4R6T9XW5Y0000" })).await.invalid_at(&["/batch"]);
     w.check().await;
 }
 
@@ -49,16 +48,16 @@ async fn those_of_a_client_or_with_an_error_are_removed_and_no_others() {
     let w = World::start().await;
     with_the_dead(&w, 300).await;
     let batch = w.create_batch(json!({ "jobs": items(0..3), "client": "acme" })).await;
-    w.enqueue_as(json!({ "payload": "mine", "client": "acme" })).await;
+    w.enqueue_with(json!({ "payload": "mine", "client": "acme" })).await;
     let purge = async |query: &str| w.delete(&format!("/queues/default?{query}")).await;
     assert_eq!(purge("state=dead&client=acme&error=%28timeout%29").await.is(200)["removed"], 50);
     assert_eq!(dead(&w).await, 250);
     assert_eq!(purge(&format!("state=waiting&batch={batch}")).await.is(200)["removed"], 3);
     assert_eq!(purge("state=all&client=acme").await.is(200)["removed"], 101);
     assert_eq!(dead(&w).await, 150);
-    purge("state=dead&error=").await.blames_by("parameter", &["error"]);
-    purge("state=dead&after=zz").await.blames_by("parameter", &["after"]);
-    purge("state=dead&batch=other-01KAJ3V7Q2M8Z4R6T9XW5Y0000").await.blames_by("parameter", &["batch"]);
+    purge("state=dead&error=").await.invalid_by("parameter", &["error"]);
+    purge("state=dead&after=zz").await.invalid_by("parameter", &["after"]);
+    purge("state=dead&batch=other-01KAJ3V7Q2M8Z4R6T9XW5Y0000").await.invalid_by("parameter", &["batch"]);
     w.check().await;
 }
 
@@ -80,7 +79,7 @@ async fn a_call_that_leaves_some_says_where_the_next_goes_on() {
     let mut meter = w.meter().await;
     let second = w.delete(&format!("/queues/default?state=waiting&client=goes&after={next}")).await.is(200);
     assert_eq!(second, json!({ "removed": 1_000, "more": false, "next": null }));
-    let steps = meter.is_bounded("the rest of a purge", &w.engine).await.len();
+    let steps = meter.assert_bounded("the rest of a purge", &w.engine).await.len();
     assert!(steps <= 12, "it goes on behind those that stay: {steps} scripts for 1,000 jobs");
     w.check().await;
 }
@@ -91,9 +90,9 @@ async fn those_that_stay_are_looked_at_once_a_call() {
     with_the_dead(&w, 1_000).await;
     let mut meter = w.meter().await;
     w.delete("/queues/default?state=dead&client=nobody").await.is(200);
-    let walked = meter.is_bounded("a purge of nobody's", &w.engine).await.len();
+    let walked = meter.assert_bounded("a purge of nobody's", &w.engine).await.len();
     w.post("/jobs/requeue", json!({ "queue": "default", "client": "nobody" })).await.is(200);
-    let looked = meter.is_bounded("a requeue of nobody's", &w.engine).await.len();
+    let looked = meter.assert_bounded("a requeue of nobody's", &w.engine).await.len();
     assert!(walked <= 7 && looked <= 7, "200 a script: {walked} and {looked} scripts for 1,000 jobs");
     w.check().await;
 }
@@ -116,7 +115,7 @@ async fn what_is_shown_is_what_would_be_changed() {
     assert_eq!(w.post("/jobs/reprioritize", what).await.is(200)["changed"], 5);
     assert_eq!(w.delete(&format!("/queues/default?state=waiting&{only}")).await.is(200)["removed"], 5);
     let other = w.get("/queues/default/jobs?batch=other-01KAJ3V7Q2M8Z4R6T9XW5Y0000").await;
-    other.blames_by("parameter", &["batch"]);
+    other.invalid_by("parameter", &["batch"]);
     w.check().await;
 }
 
@@ -124,7 +123,7 @@ async fn what_is_shown_is_what_would_be_changed() {
 async fn those_that_came_before_a_time_are_meant_by_it() {
     let w = World::start().await;
     w.enqueue_many((0..3).map(|n| json!({ "payload": ["old", n] }))).await;
-    w.pass(60_000);
+    w.advance_clock(60_000);
     let first_new = w.enqueue("new").await;
     w.enqueue("newer").await;
     let time = w.job(&first_new).await["enqueued_at"].as_str().expect("a time").to_owned();
@@ -135,7 +134,7 @@ async fn those_that_came_before_a_time_are_meant_by_it() {
     assert_eq!(moved.is(200)["changed"], 3);
     let removed = w.delete(&format!("/queues/default?state=waiting&enqueued_before={time}")).await.is(200);
     assert_eq!(removed, json!({ "removed": 3, "more": false, "next": null }));
-    w.set(json!({ "max_attempts": 1 })).await;
+    w.update_settings(json!({ "max_attempts": 1 })).await;
     w.fail(&w.reserve().await).await.is(200);
     let raise = async |before: &str| {
         let what = json!({ "queue": "default", "enqueued_before": before });
@@ -143,6 +142,6 @@ async fn those_that_came_before_a_time_are_meant_by_it() {
     };
     assert_eq!(raise(&time).await, 0);
     assert_eq!(raise("9999-01-01T00:00:00+01:00").await, 1);
-    w.delete("/queues/default?state=dead&enqueued_before=soon").await.blames_by("parameter", &["enqueued_before"]);
+    w.delete("/queues/default?state=dead&enqueued_before=soon").await.invalid_by("parameter", &["enqueued_before"]);
     w.check().await;
 }

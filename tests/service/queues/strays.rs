@@ -9,7 +9,7 @@ const STRAY: &str = "7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 async fn stray_in(w: &World, set: &str, member: &str) {
     let mut put = redis::cmd("ZADD");
     put.arg(format!("intray:{{default}}:2:{set}")).arg(0).arg(member);
-    let _: u64 = w.engine.ask(&put).await;
+    let _: u64 = w.engine.query(&put).await;
 }
 
 async fn count(w: &World, set: &str) -> u64 {
@@ -19,11 +19,11 @@ async fn count(w: &World, set: &str) -> u64 {
 #[tokio::test]
 async fn what_is_no_job_does_not_stop_the_sweep() {
     let w = World::start().await;
-    w.enqueue_as(json!({ "payload": 1, "delay_ms": 1_000 })).await;
+    w.enqueue_with(json!({ "payload": 1, "delay_ms": 1_000 })).await;
     for set in ["delayed", "reserved", "timers", "ended"] {
         stray_in(&w, set, STRAY).await;
     }
-    w.pass(1_000);
+    w.advance_clock(1_000);
     assert_eq!(w.sweep().await["due"], 1);
     for set in ["delayed", "reserved", "timers", "ended"] {
         w.sweep_until("it is gone", async || count(&w, set).await == 0).await;
@@ -51,7 +51,7 @@ async fn what_is_no_job_has_no_turn_at_a_lock() {
     let held = w.reserve().await;
     let next = w.enqueue_locked(2, &["l"]).await;
     assert!(w.reserve_all(json!({})).await.is_empty());
-    assert_eq!(w.listed("blocked").await, std::slice::from_ref(&next));
+    assert_eq!(w.list_ids("blocked").await, std::slice::from_ref(&next));
     stray_in(&w, "parked", &format!("l\0{:016x}\0{STRAY}", 0)).await;
     w.complete(&held).await.is(200);
     assert_eq!(w.reserve().await.id, next);
@@ -65,7 +65,7 @@ async fn what_is_no_job_is_neither_listed_nor_counted_when_it_is_requeued_or_rem
     w.enqueue(1).await;
     for (set, state) in [("inbound", "waiting"), ("dead", "dead"), ("ended", "completed"), ("delayed", "delayed")] {
         stray_in(&w, set, STRAY).await;
-        assert!(!w.listed(state).await.iter().any(|id| id.ends_with(STRAY)));
+        assert!(!w.list_ids(state).await.iter().any(|id| id.ends_with(STRAY)));
     }
     w.get("/queues/default").await.is(200);
     assert_eq!(w.requeue_all().await, 0);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, RETENTION_MS, World, assert_told, eventually};
+use crate::world::{Client, RETENTION_MS, World, assert_events, eventually};
 
 /// The names of the queues whose keys the scripts of a server had, in the order in which they ran.
 async fn ran(w: &World) -> Vec<String> {
@@ -51,13 +51,13 @@ async fn a_queue_with_much_to_forget_holds_up_no_other() {
         work_off(&w, "big", 1_000).await;
     }
     for queue in &small {
-        w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
-        w.reserve_by(json!({ "queues": [queue] })).await;
+        w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
+        w.reserve_with(json!({ "queues": [queue] })).await;
     }
-    w.pass(RETENTION_MS + 1);
+    w.advance_clock(RETENTION_MS + 1);
     log_all(&w).await;
     w.set_flag("--sweep-interval-ms", "20");
-    let (_second, _client) = w.another().await;
+    let (_second, _client) = w.start_instance().await;
     // Past the service, which would run scripts of its own to say so.
     let card = async |queue: &str, set: &str| w.engine.run::<u64>(&format!("ZCARD intray:{{{queue}}}:2:{set}")).await;
     eventually("all are forgotten", async || (card("big", "ended").await == 0).then_some(())).await;
@@ -80,10 +80,10 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
     let mut w = World::start().await;
     for n in 0..QUEUES {
         let queue = format!("q-{n}");
-        w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
+        w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
         if n % 2 == 0 {
             // There is something, a long time ahead.
-            w.reserve_by(json!({ "queues": [queue] })).await;
+            w.reserve_with(json!({ "queues": [queue] })).await;
         }
     }
     w.set_flag("--sweep-interval-ms", "20");
@@ -98,7 +98,7 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
         (scripts.into_iter().filter_map(calls).sum::<u64>(), all.into_iter().filter_map(calls).sum::<u64>())
     };
     let (scripts_before, calls_before) = calls().await;
-    let (_second, second) = w.another().await;
+    let (_second, second) = w.start_instance().await;
     let (scripts, calls) = eventually("all are looked at", async || {
         let (scripts, all) = calls().await;
         let scripts = scripts - scripts_before;
@@ -106,9 +106,9 @@ async fn an_idle_queue_costs_a_look_and_no_sweep() {
     })
     .await;
     // Nothing is due in any. Each is swept once in ten minutes all the same, at a moment of chance: this may take long.
-    let sweeps = second.scripts("sweep").await;
+    let sweeps = second.script_runs("sweep").await;
     assert!(sweeps * 4 <= QUEUES, "{sweeps} of {QUEUES} idle queues are swept");
-    assert!(second.scripts("due").await >= QUEUES, "each is looked at");
+    assert!(second.script_runs("due").await >= QUEUES, "each is looked at");
     // Two commands where nothing is ahead, eight elsewhere, and eight everywhere when nothing is taken for plain; two hundred
     // for the start of an instance and its connections.
     let of_a_look = if cfg!(feature = "whole-path") { 8 } else { 5 };
@@ -121,13 +121,13 @@ async fn a_queue_in_which_little_moves_is_looked_at() {
     const QUEUES: u64 = 100;
     let mut w = World::start().await;
     w.set_flag("--sweep-interval-ms", "20");
-    let (_second, second) = w.another().await;
+    let (_second, second) = w.start_instance().await;
     for n in 0..QUEUES {
         second.post("/jobs", json!({ "queue": format!("q-{n}"), "payload": 1 })).await.is(201);
     }
-    eventually("all are looked at", async || (second.scripts("due").await >= QUEUES).then_some(())).await;
+    eventually("all are looked at", async || (second.script_runs("due").await >= QUEUES).then_some(())).await;
     // Each is swept once in ten minutes, at a moment of chance: one in six of them on a machine that takes a minute for this.
-    let sweeps = second.scripts("sweep").await;
+    let sweeps = second.script_runs("sweep").await;
     assert!(sweeps * 3 <= QUEUES, "{sweeps} of {QUEUES} are swept");
     w.check().await;
 }
@@ -137,17 +137,17 @@ async fn a_queue_in_which_much_moves_is_swept() {
     const EACH: u64 = 256;
     let mut w = World::start().await;
     w.set_flag("--sweep-interval-ms", "20");
-    let (_second, second) = w.another().await;
+    let (_second, second) = w.start_instance().await;
     for moved in 0..EACH * 3 {
         second.post("/jobs", json!({ "queue": "busy", "payload": moved })).await.is(201);
     }
     // Its events are trimmed then, though time brings nothing about in it.
     let sweeps = eventually("it is swept twice", async || {
-        let sweeps = second.scripts("sweep").await;
+        let sweeps = second.script_runs("sweep").await;
         (sweeps >= 2).then_some(sweeps)
     })
     .await;
-    let looks = second.scripts("due").await;
+    let looks = second.script_runs("due").await;
     assert!(sweeps <= 5, "{sweeps} sweeps and {looks} looks, of which one or two are of chance");
     w.check().await;
 }
@@ -156,13 +156,13 @@ async fn a_queue_in_which_much_moves_is_swept() {
 async fn a_job_of_an_instance_that_died_right_after_the_hand_out_comes_back_by_one_that_never_saw_its_queue() {
     let mut w = World::start().await;
     w.set_flag("--sweep-interval-ms", "100");
-    let (_second, second) = w.another().await;
+    let (_second, second) = w.start_instance().await;
     eventually("it has listed what there is", async || {
-        (second.figure("intray_sweep_duration_seconds_count").await >= 2.0).then_some(())
+        (second.metric("intray_sweep_duration_seconds_count").await >= 2.0).then_some(())
     })
     .await;
-    let id = w.enqueue_as(json!({ "queue": "new", "payload": 1, "lease_ms": 1_000 })).await;
-    let held = w.reserve_by(json!({ "queues": ["new"], "lease_ms": 1_000 })).await;
+    let id = w.enqueue_with(json!({ "queue": "new", "payload": 1, "lease_ms": 1_000 })).await;
+    let held = w.reserve_with(json!({ "queues": ["new"], "lease_ms": 1_000 })).await;
     w.service.kill();
     let deadline = w.engine.now().await + held.number("expires_in_ms");
     let job = eventually("the job is back", async || {
@@ -173,7 +173,7 @@ async fn a_job_of_an_instance_that_died_right_after_the_hand_out_comes_back_by_o
     let late = w.engine.now().await.saturating_sub(deadline);
     // Ten seconds are promised; the rest is for a machine that is busy with other stories.
     assert!(late < 15_000, "{late} ms after the deadline: {job}");
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved", "expired"]);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved", "expired"]);
     w.restart().await;
     w.check().await;
 }

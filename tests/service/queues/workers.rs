@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use crate::world::{Client, Held, World, access::key, eventually, id_of, program, run};
+use crate::world::{Client, ReservedJob, World, access::key, eventually, id_of, program, run};
 
 async fn held_by(w: &World, queue: &str, worker: &str, lease_ms: u64) -> String {
-    w.enqueue_as(json!({ "queue": queue, "payload": worker })).await;
-    let held = w.reserve_by(json!({ "queues": [queue], "worker": worker, "lease_ms": lease_ms })).await;
+    w.enqueue_with(json!({ "queue": queue, "payload": worker })).await;
+    let held = w.reserve_with(json!({ "queues": [queue], "worker": worker, "lease_ms": lease_ms })).await;
     held.id.clone()
 }
 
@@ -21,7 +21,7 @@ async fn page(client: &Client, query: &str) -> (Vec<String>, Value) {
 #[tokio::test]
 async fn those_whose_time_is_over_come_first_whatever_their_queue() {
     let w = World::start().await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     for (queue, worker, lease_ms) in [
         ("b", "dan", 9_000),
         ("a", "eve", 9_000),
@@ -32,7 +32,7 @@ async fn those_whose_time_is_over_come_first_whatever_their_queue() {
     ] {
         held_by(&w, queue, worker, lease_ms).await;
     }
-    w.pass(1_500);
+    w.advance_clock(1_500);
     let (all, answer) = page(&w, "").await;
     assert_eq!(all, ["ann", "bob", "cat", "eve", "dan", "fay"], "by deadline, and of the same one by queue");
     assert_eq!((&answer["held"][0]["expires_in_ms"], &answer["held"][1]["expires_in_ms"]), (&json!(0), &json!(500)));
@@ -49,19 +49,19 @@ async fn those_whose_time_is_over_come_first_whatever_their_queue() {
         }
         assert_eq!(found, all, "on pages of {limit}");
     }
-    w.get("/workers?after=00").await.blames_by("parameter", &["after"]);
+    w.get("/workers?after=00").await.invalid_by("parameter", &["after"]);
     w.check().await;
 }
 
 /// So many jobs in the hands of people who took three at a time, so that these have one deadline.
-async fn held_in_threes(w: &World) -> HashMap<String, Held> {
+async fn held_in_threes(w: &World) -> HashMap<String, ReservedJob> {
     let mut all = HashMap::new();
     for person in 0..8 {
         let queue = ["a", "b"][person % 2];
         w.enqueue_many((0..3).map(|_| json!({ "queue": queue, "payload": 1, "dedupe": false }))).await;
         let held = w.reserve_all(json!({ "queues": [queue], "limit": 3 })).await;
         all.extend(held.into_iter().map(|held| (held.id.clone(), held)));
-        w.pass(u64::from(person % 3 == 0));
+        w.advance_clock(u64::from(person % 3 == 0));
     }
     assert_eq!(all.len(), 24);
     all
@@ -70,7 +70,7 @@ async fn held_in_threes(w: &World) -> HashMap<String, Held> {
 #[tokio::test]
 async fn everybody_is_told_once_though_the_last_of_a_page_has_moved_or_is_gone() {
     let w = World::start().await;
-    w.stop_the_clock().await;
+    w.stop_clock().await;
     for limit in 1..=6 {
         let (mut all, mut told, mut moved, mut after) =
             (held_in_threes(&w).await, Vec::new(), HashSet::new(), String::new());
@@ -83,7 +83,7 @@ async fn everybody_is_told_once_though_the_last_of_a_page_has_moved_or_is_gone()
             after = format!("&after={next}");
             let last = ids.last().expect("somebody behind whom it goes on");
             if moved.insert(last.clone()) {
-                w.pass(1);
+                w.advance_clock(1);
                 match moved.len() % 3 {
                     0 => w.complete(&all.remove(last).expect("held")).await.is(200),
                     _ => w.extend(&all[last]).await.is(200),
@@ -118,7 +118,7 @@ async fn who_waits_is_there_for_whoever_may_see_the_queue() {
     let mut who: Vec<_> = answer["waiting"].as_array().expect("a list").iter().map(|waits| &waits["worker"]).collect();
     who.sort_by_key(|name| name.to_string());
     assert_eq!((who, &answer["held"][0]["worker"]), (vec![&json!("bob"), &json!("cat")], &json!("ann")));
-    let seen = w.bearing(&key("elsewhere")).get("/workers").await.is(200);
+    let seen = w.with_credential(&key("elsewhere")).get("/workers").await.is(200);
     assert_eq!((&seen["held"], &seen["waiting_total"]), (&json!([]), &json!(1)));
     assert_eq!(seen["waiting"][0]["queues"], json!(["elsewhere"]), "of what they wait for, what one may see");
     for wait in waiting {
@@ -132,23 +132,23 @@ async fn who_waits_is_there_for_whoever_may_see_the_queue() {
 async fn worker_names_with_outer_blanks_are_refused_everywhere() {
     let secret = "0123456789abcdef0123456789abcdef";
     let w = World::plan().with_keys(&[("web", "producer", "*")]).flag("--token-secret", secret).start().await;
-    let web = w.bearing(&key("web"));
+    let web = w.with_credential(&key("web"));
     for name in [" ann", "ann ", " ", "\u{a0}ann", "ann\u{3000}", "\u{2003}ann\u{2028}"] {
-        w.post("/jobs/reserve", json!({ "worker": name })).await.blames(&["/worker"]);
-        w.post("/jobs/release", json!({ "queue": "default", "worker": name })).await.blames(&["/worker"]);
-        web.post("/tokens", json!({ "worker": name, "queues": ["default"] })).await.blames(&["/worker"]);
+        w.post("/jobs/reserve", json!({ "worker": name })).await.invalid_at(&["/worker"]);
+        w.post("/jobs/release", json!({ "queue": "default", "worker": name })).await.invalid_at(&["/worker"]);
+        web.post("/tokens", json!({ "worker": name, "queues": ["default"] })).await.invalid_at(&["/worker"]);
         let encoded: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
         for path in ["/queues/default/jobs", "/events"] {
-            w.get(&format!("{path}?worker={encoded}")).await.blames_by("parameter", &["worker"]);
+            w.get(&format!("{path}?worker={encoded}")).await.invalid_by("parameter", &["worker"]);
         }
-        w.get(&format!("/workers/{encoded}/reservations?queue=default")).await.blames_by("parameter", &["worker"]);
+        w.get(&format!("/workers/{encoded}/reservations?queue=default")).await.invalid_by("parameter", &["worker"]);
         let end = run(program(["token", "--worker", name, "--queue", "default", "--token-secret", secret])).await;
         assert!(!end.status.success() && end.stderr.contains("white space at neither end"), "{name:?}: {end:?}");
     }
     // What stands within a name is part of it, and what looks the same need not be the same.
     for (n, name) in ["Ann Smith", "Jos\u{e9}", "Jose\u{301}"].iter().enumerate() {
         w.enqueue(n).await;
-        assert_eq!(w.reserve_as(name).await.said["worker"], *name);
+        assert_eq!(w.reserve_as(name).await.body["worker"], *name);
     }
     w.check().await;
 }

@@ -40,7 +40,7 @@ const SERVED: [&str; 13] = [
 #[tokio::test]
 async fn every_documented_answer_is_real() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 1 })).await;
+    w.update_settings(json!({ "worker_limit": 1 })).await;
     let guarded = Guarded::start().await;
     let crowded = World::plan().flag("--max-queues", "1").start().await;
     crowded.enqueue(1).await;
@@ -90,7 +90,7 @@ async fn every_documented_answer_is_real() {
                 "/queues/{queue}": {}, "/batches": batches::items(),
                 "/batches/{id}/jobs": batches::items(),
             });
-            let settling = CONTRACT.settling(&method, &template, UNKNOWN_RESERVATION);
+            let settling = CONTRACT.settle_body(&method, &template, UNKNOWN_RESERVATION);
             let body = settling.unwrap_or_else(|| body[&template].clone());
             let path = filled(&template, unknown(&template));
             let path = if method == "DELETE" && path == "/queues/default" { format!("{path}?state=all") } else { path };
@@ -191,13 +191,13 @@ async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer {
 /// A Redis that has no memory left, for one call.
 async fn full(w: &World, operation: &Operation<'_>) -> Answer {
     let id = jobs::fresh(w).await;
-    let held = w.reserve_by(json!({ "id": id })).await;
+    let held = w.reserve_with(json!({ "id": id })).await;
     let open = batches::open(w, "default").await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
     let answer = match operation.template {
         "/batches" => w.post("/batches", batches::items()).await,
         "/batches/{id}/jobs" => w.post(&filled(operation.template, &open), batches::items()).await,
-        "/jobs" => w.put(json!({ "payload": "no room" })).await,
+        "/jobs" => w.send_enqueue(json!({ "payload": "no room" })).await,
         "/jobs/complete" => w.complete_with(&held, "x".repeat(5_000)).await,
         typed @ ("/jobs/extend" | "/jobs/abandon") => {
             w.post(typed, json!({ "reservation": held.reservation, "draft": "x".repeat(5_000) })).await
@@ -237,7 +237,7 @@ async fn what_any_route_can_answer_any_route_does() {
                 408 => continue,
                 500 if SERVED.contains(&template.as_str()) => continue,
                 500 => match (method.as_str(), template.as_str()) {
-                    ("POST", "/jobs") => broken.put(json!({ "payload": 1 })).await,
+                    ("POST", "/jobs") => broken.send_enqueue(json!({ "payload": 1 })).await,
                     ("GET", "/jobs/{id}") => broken.get(&path).await,
                     _ => continue,
                 },

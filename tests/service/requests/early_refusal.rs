@@ -66,7 +66,7 @@ async fn a_connection_is_not_closed_without_a_word_after_a_refusal() {
         apart(&w, &format!("{head}\nexpect: 100-continue"), 30, "", status).await;
     }
     w.set_flag("--rate-limit", "1");
-    let (_limited, limited) = w.another().await;
+    let (_limited, limited) = w.start_instance().await;
     apart(&limited, &producer, 30, &"x".repeat(30), 422).await;
     apart(&limited, &producer, 30, &"x".repeat(30), 429).await;
     apart(&w, &format!("POST /jobs/complete HTTP/1.1\n{json}"), 9 << 20, &"x".repeat(1_000), 413).await;

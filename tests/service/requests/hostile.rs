@@ -205,7 +205,7 @@ fn is_callers(name: &&String) -> bool {
 async fn nothing_stays_of_a_hostile_caller_and_those_who_work_are_served() {
     let requests = std::env::var("INTRAY_HOSTILE").ok().and_then(|n| n.parse().ok()).unwrap_or(REQUESTS);
     let keys = [("web", "producer", "*"), ("desk", "worker", "*")];
-    let w = World::plan().with_keys(&keys).sweeping_every(1_000).start().await;
+    let w = World::plan().with_keys(&keys).sweep_every(1_000).start().await;
     let mut producer = Line::new(w.address(), Some(key("web")));
     let mut worker = Line::new(w.address(), Some(key("desk")));
     // Each kind of call once and again: what is made for the first of a kind is there before it counts.

@@ -101,7 +101,7 @@ async fn names_in_paths_that_are_no_utf8_are_refused() {
     ] {
         let answer = w.request(method, path).json(if method == "PATCH" { "{}" } else { "" }).send().await;
         assert_eq!(answer.status, 422, "{method} {path}: {}", answer.text());
-        answer.blames_by("parameter", &[parameter]);
+        answer.invalid_by("parameter", &[parameter]);
         assert_eq!(answer.json()["errors"][0]["detail"], "must be UTF-8", "{method} {path}");
     }
     w.check().await;

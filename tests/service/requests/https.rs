@@ -15,16 +15,16 @@ use tokio::{
 
 use crate::world::{
     Engine, Service,
-    authority::{Authority, Pair},
+    authority::{CertificateAuthority, CertifiedKey},
     eventually,
-    http2::{NAME, Page, shake_hands},
+    http2::{HOST_NAME, Http2Client, tls_handshake},
     program, run,
 };
 
 /// A service by TLS, and who vouches for it.
 struct Desk {
-    ca: Authority,
-    pair: Pair,
+    ca: CertificateAuthority,
+    pair: CertifiedKey,
     engine: Engine,
     service: Service,
     _folder: TempDir,
@@ -34,20 +34,20 @@ impl Desk {
     async fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let engine = Engine::start(folder.path(), false).await;
-        let ca = Authority::new(folder.path(), "ours");
-        let pair = ca.signs(NAME, 2099);
+        let ca = CertificateAuthority::new(folder.path(), "ours");
+        let pair = ca.issue(HOST_NAME, 2099);
         let url = format!("unix://{}", engine.socket().display());
         let service = Service::start(by_tls(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url], &pair)).await;
         assert!(service.url().starts_with("https://"), "{}", service.url());
         Self { ca, pair, engine, service, _folder: folder }
     }
 
-    async fn page(&self) -> Page {
-        Page::open(self.service.url(), &self.ca.file()).await
+    async fn page(&self) -> Http2Client {
+        Http2Client::open(self.service.url(), &self.ca.ca_file()).await
     }
 }
 
-fn by_tls<const N: usize>(args: [&str; N], pair: &Pair) -> std::process::Command {
+fn by_tls<const N: usize>(args: [&str; N], pair: &CertifiedKey) -> std::process::Command {
     let mut command = program(args);
     command.arg("--tls-cert-file").arg(&pair.certificate).arg("--tls-key-file").arg(&pair.key);
     command
@@ -64,9 +64,9 @@ async fn all_tabs_of_a_person_share_one_connection() {
     let mut waits = Vec::new();
     for tab in 0..40 {
         let body = json!({ "queues": [format!("tab-{tab}")], "wait_ms": 30_000 }).to_string();
-        waits.push(page.ask("POST", "/jobs/reserve", &body).await);
+        waits.push(page.request("POST", "/jobs/reserve", &body).await);
     }
-    let events = page.ask("GET", "/events?queue=q", "").await.head().await;
+    let events = page.request("GET", "/events?queue=q", "").await.head().await;
     assert_eq!(events.status(), 200);
     let (status, job) = page.post("/jobs", json!({ "queue": "q", "payload": "x".repeat(50_000) })).await;
     assert_eq!((status, state(&job)), (201, "waiting"));
@@ -85,31 +85,31 @@ async fn all_tabs_of_a_person_share_one_connection() {
         let (status, text) = wait.answer().await;
         assert!(status == 200 && text.contains(&format!("\"payload\":{tab},")), "{text}");
     }
-    assert!(!page.is_over());
+    assert!(!page.is_closed());
 }
 
 #[tokio::test]
 async fn a_line_is_answered_before_the_next_is_said() {
     let desk = Desk::start().await;
     let page = desk.page().await;
-    let mut talk = page.begin_lines().await;
+    let mut talk = page.start_lines().await;
     for n in 1..=3 {
-        talk.says(&json!({ "payload": n }));
-        let answer = talk.hears().await;
+        talk.writer(&json!({ "payload": n }));
+        let answer = talk.reader().await;
         assert_eq!((&answer["line"], &answer["duplicate"]), (&json!(n), &json!(false)), "{answer}");
     }
-    talk.ends();
-    let last = talk.hears().await;
+    talk.finish();
+    let last = talk.reader().await;
     assert_eq!((&last["created"], &last["complete"]), (&json!(3), &json!(true)), "{last}");
 }
 
 #[tokio::test]
 async fn lines_are_carried_in_and_out_by_whom_the_authority_vouches_for() {
     let desk = Desk::start().await;
-    let ca = desk.ca.file();
+    let ca = desk.ca.ca_file();
     let file = ca.with_file_name("jobs");
     fs::write(&file, "{\"payload\":1}\n{\"payload\":2}\n").expect("written");
-    let url = desk.service.url().replace("127.0.0.1", NAME);
+    let url = desk.service.url().replace("127.0.0.1", HOST_NAME);
     let carried = async |words: &[&str], trusts: bool| {
         let mut command = program(words);
         command.args(["--url", &url]);
@@ -132,8 +132,8 @@ async fn a_wait_whose_stream_is_reset_takes_no_job() {
     let desk = Desk::start().await;
     let page = desk.page().await;
     let body = json!({ "queues": ["q"], "wait_ms": 30_000, "worker": "ann" }).to_string();
-    let wait = page.ask("POST", "/jobs/reserve", &body).await;
-    eventually("somebody waits", async || (desk.engine.hearers("q").await == 1).then_some(())).await;
+    let wait = page.request("POST", "/jobs/reserve", &body).await;
+    eventually("somebody waits", async || (desk.engine.hint_subscribers("q").await == 1).then_some(())).await;
     wait.reset();
     let (_, job) = page.post("/jobs", json!({ "queue": "q", "payload": 1 })).await;
     let (_, held) = page.post("/jobs/reserve", json!({ "queues": ["q"], "worker": "ben" })).await;
@@ -145,23 +145,23 @@ async fn who_gives_up_stream_after_stream_is_sent_away_alone() {
     let desk = Desk::start().await;
     let (page, other) = (desk.page().await, desk.page().await);
     let body = json!({ "queues": ["q"], "wait_ms": 30_000 }).to_string();
-    let wait = other.ask("POST", "/jobs/reserve", &body).await;
+    let wait = other.request("POST", "/jobs/reserve", &body).await;
     // As many as a person may ever: each that ends makes up for one that was given up.
     for n in 0..150 {
-        page.ask("POST", "/jobs/reserve", &body).await.reset();
+        page.request("POST", "/jobs/reserve", &body).await.reset();
         let (status, _) = page.post("/jobs", json!({ "queue": "elsewhere", "payload": n })).await;
         assert_eq!(status, 201);
     }
-    assert!(!page.is_over());
+    assert!(!page.is_closed());
     let mut sent = 0;
-    while sent < 10_000 && !page.is_over() {
-        let Some(call) = page.try_to_ask("POST", "/jobs/reserve", &body, None).await else { break };
+    while sent < 10_000 && !page.is_closed() {
+        let Some(call) = page.try_request("POST", "/jobs/reserve", &body, None).await else { break };
         // A stream that nobody has taken in hand costs nothing, and is counted by nobody.
         tokio::time::sleep(Duration::from_millis(1)).await;
         call.reset();
         sent += 1;
     }
-    eventually("the connection is cut", async || page.is_over().then_some(())).await;
+    eventually("the connection is cut", async || page.is_closed().then_some(())).await;
     assert!(sent < 1_000, "{sent}");
     let (status, _) = other.post("/jobs", json!({ "queue": "q", "payload": 1 })).await;
     assert_eq!(status, 201);
@@ -172,12 +172,12 @@ async fn who_gives_up_stream_after_stream_is_sent_away_alone() {
 async fn a_peer_has_so_many_streams_and_so_long_a_head() {
     let desk = Desk::start().await;
     let page = desk.page().await;
-    page.ask("GET", "/livez", "").await.answer().await;
-    assert_eq!(page.may_open(), 100);
+    page.request("GET", "/livez", "").await.answer().await;
+    assert_eq!(page.max_streams(), 100);
     let long = "x".repeat(70 << 10);
-    let call = page.try_to_ask("GET", "/livez", "", Some(("x-long", &long))).await.expect("sent");
+    let call = page.try_request("GET", "/livez", "", Some(("x-long", &long))).await.expect("sent");
     assert_eq!(call.answer().await.0, 431);
-    assert_eq!(page.ask("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
+    assert_eq!(page.request("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
 }
 
 /// Some clients, curl among them, tell of an error when a stream is reset behind its answer.
@@ -188,19 +188,19 @@ async fn who_is_refused_before_the_body_is_read_hears_why_and_no_reset() {
     let refusals = [("POST", "/jobs?x=1", 422), ("POST", "/nowhere", 404), ("PATCH", "/jobs/nobody", 404)];
     for (method, path, status) in refusals {
         for bytes in [1, 100 << 10, 500 << 10] {
-            let mut call = page.begin(method, path).await;
+            let mut call = page.start_request(method, path).await;
             // When another call is answered, this one has been refused, and its body is still to come.
-            assert_eq!(page.ask("GET", "/livez", "").await.answer().await.0, 200);
-            call.says(&"x".repeat(bytes)).unwrap_or_else(|error| panic!("{method} {path} with {bytes} bytes: {error}"));
+            assert_eq!(page.request("GET", "/livez", "").await.answer().await.0, 200);
+            call.send(&"x".repeat(bytes)).unwrap_or_else(|error| panic!("{method} {path} with {bytes} bytes: {error}"));
             assert_eq!(call.answer().await.0, status, "{method} {path} with {bytes} bytes");
         }
     }
     // Who does not send what was announced, or sends without end, is answered all the same.
-    assert_eq!(page.begin("POST", "/nowhere").await.head().await.status(), 404);
-    let mut endless = page.begin("POST", "/nowhere").await;
-    endless.says(&"x".repeat(20 << 20)).expect("the stream is open");
+    assert_eq!(page.start_request("POST", "/nowhere").await.head().await.status(), 404);
+    let mut endless = page.start_request("POST", "/nowhere").await;
+    endless.send(&"x".repeat(20 << 20)).expect("the stream is open");
     assert_eq!(endless.head().await.status(), 404);
-    assert_eq!(page.ask("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
+    assert_eq!(page.request("GET", "/livez", "").await.answer().await.0, 200, "the connection goes on");
 }
 
 /// All of them at once: it takes as long as the longest patience of the service.
@@ -211,11 +211,11 @@ async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
     let mut mute = TcpStream::connect(&address).await.expect("the service listens");
     let idle = desk.page().await;
     let narrow = h2::client::Builder::new().initial_window_size(1_000).clone();
-    let full = Page::open_as(desk.service.url(), &desk.ca.file(), &narrow).await;
-    let answer = full.ask("GET", "/openapi.yaml", "").await.head().await;
+    let full = Http2Client::open_with(desk.service.url(), &desk.ca.ca_file(), &narrow).await;
+    let answer = full.request("GET", "/openapi.yaml", "").await.head().await;
     assert_eq!(answer.status(), 200, "and its body is not taken");
     desk.page().await.post("/jobs", json!({ "queue": "q", "payload": "x".repeat(2_000) })).await;
-    let head = full.ask("POST", "/jobs/reserve", r#"{ "queues": ["q"] }"#).await.head().await;
+    let head = full.request("POST", "/jobs/reserve", r#"{ "queues": ["q"] }"#).await.head().await;
     assert_eq!(head.status(), 200, "and what it reserved is not delivered");
     let hello = async {
         let begin = Instant::now();
@@ -225,21 +225,21 @@ async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
     };
     let busy = async {
         // As long as it asks for other things it is not idle.
-        while !full.is_over() {
-            if let Some(call) = full.try_to_ask("GET", "/livez", "", None).await {
+        while !full.is_closed() {
+            if let Some(call) = full.try_request("GET", "/livez", "", None).await {
                 let _ = tokio::time::timeout(Duration::from_secs(5), call.try_head()).await;
             }
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     };
     let gone = async {
-        while !idle.is_over() {
+        while !idle.is_closed() {
             tokio::time::sleep(Duration::from_millis(500)).await;
         }
     };
     let all = async { tokio::join!(hello, busy, gone) };
     tokio::time::timeout(Duration::from_secs(75), all).await.expect("all of them are sent away");
-    assert_eq!(desk.page().await.ask("GET", "/readyz", "").await.answer().await.0, 200);
+    assert_eq!(desk.page().await.request("GET", "/readyz", "").await.answer().await.0, 200);
     let (_, job) = desk.page().await.post("/jobs/reserve", json!({ "queues": ["q"], "wait_ms": 10_000 })).await;
     assert_eq!(job["jobs"].as_array().map(Vec::len), Some(1), "it is back: {job}");
 }
@@ -247,7 +247,7 @@ async fn nobody_keeps_a_connection_by_saying_or_taking_nothing() {
 #[tokio::test]
 async fn a_probe_and_an_older_client_are_served_and_one_without_tls_is_not() {
     let desk = Desk::start().await;
-    let mut stream = shake_hands(desk.service.url(), &desk.ca.file(), None).await.expect("a handshake");
+    let mut stream = tls_handshake(desk.service.url(), &desk.ca.ca_file(), None).await.expect("a handshake");
     stream.write_all(b"GET /readyz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n").await.expect("sent");
     let mut heard = String::new();
     stream.read_to_string(&mut heard).await.expect("an answer");
@@ -258,8 +258,8 @@ async fn a_probe_and_an_older_client_are_served_and_one_without_tls_is_not() {
     assert!(probe.status.success(), "{probe:?}");
     let plain = run(program(["healthcheck", "--listen", address])).await;
     assert!(!plain.status.success(), "{plain:?}");
-    let strangers = Authority::new(desk.ca.file().parent().expect("a folder"), "strangers");
-    assert!(shake_hands(desk.service.url(), &strangers.file(), None).await.is_err());
+    let strangers = CertificateAuthority::new(desk.ca.ca_file().parent().expect("a folder"), "strangers");
+    assert!(tls_handshake(desk.service.url(), &strangers.ca_file(), None).await.is_err());
 }
 
 #[tokio::test]
@@ -267,30 +267,30 @@ async fn a_new_certificate_is_shown_without_a_restart_and_a_bad_one_changes_noth
     let desk = Desk::start().await;
     let open = desk.page().await;
     let shown = async || {
-        let stream = shake_hands(desk.service.url(), &desk.ca.file(), None).await.expect("a handshake");
+        let stream = tls_handshake(desk.service.url(), &desk.ca.ca_file(), None).await.expect("a handshake");
         stream.get_ref().1.peer_certificates().expect("shown")[0].to_vec()
     };
     let put = |from: &Path, to: &Path| fs::copy(from, to).map(drop).expect("written");
-    let (first, new) = (shown().await, desk.ca.signs(NAME, 2098));
+    let (first, new) = (shown().await, desk.ca.issue(HOST_NAME, 2098));
     // For a moment the certificate is there, and its key is not.
     put(&new.certificate, &desk.pair.certificate);
-    eventually("the log says so", async || desk.service.said().contains("the key is not that").then_some(())).await;
+    eventually("the log says so", async || desk.service.output().contains("the key is not that").then_some(())).await;
     assert_eq!(shown().await, first);
     put(&new.key, &desk.pair.key);
     eventually("it is shown", async || (shown().await != first).then_some(())).await;
     fs::remove_file(&desk.pair.key).expect("removed");
-    eventually("the log says so", async || desk.service.said().contains("cannot be used").then_some(())).await;
+    eventually("the log says so", async || desk.service.output().contains("cannot be used").then_some(())).await;
     assert_ne!(shown().await, first);
-    assert_eq!(open.ask("GET", "/livez", "").await.answer().await.0, 200, "who is connected stays so");
-    assert!(!desk.service.said().contains("PRIVATE KEY"));
+    assert_eq!(open.request("GET", "/livez", "").await.answer().await.0, 200, "who is connected stays so");
+    assert!(!desk.service.output().contains("PRIVATE KEY"));
 }
 
 #[tokio::test]
 async fn files_that_do_not_belong_together_are_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
-    let ca = Authority::new(folder.path(), "ours");
-    let (one, other) = (ca.signs(NAME, 2099), ca.signs("desk", 2099));
-    let mixed = Pair { certificate: one.certificate.clone(), key: other.key };
+    let ca = CertificateAuthority::new(folder.path(), "ours");
+    let (one, other) = (ca.issue(HOST_NAME, 2099), ca.issue("desk", 2099));
+    let mixed = CertifiedKey { certificate: one.certificate.clone(), key: other.key };
     let dead = ["serve", "--redis-url", "redis://127.0.0.1:1"];
     let end = run(by_tls(dead, &mixed)).await;
     assert!(!end.status.success() && end.stderr.contains("the key is not that of the certificate"), "{end:?}");

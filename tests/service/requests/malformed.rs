@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, assert_holds, contract::CONTRACT, encoded};
+use crate::world::{World, assert_contains, contract::CONTRACT, percent_encode};
 
 #[tokio::test]
 async fn a_body_must_say_that_it_is_json() {
@@ -45,10 +45,10 @@ async fn a_body_must_say_that_it_is_json() {
         for kind in [None, Some("application/x-www-form-urlencoded"), Some("text/html")] {
             sent("POST", call, kind, "{}").await.refused("unsupported-media-type");
         }
-        let mut beacon = CONTRACT.settling("POST", call, "").expect("a settle call");
+        let mut beacon = CONTRACT.settle_body("POST", call, "").expect("a settle call");
         beacon.as_object_mut().expect("an object").remove("reservation");
         let beacon = beacon.to_string();
-        sent("POST", call, Some("text/plain;charset=UTF-8"), &beacon).await.blames(&["/reservation"]);
+        sent("POST", call, Some("text/plain;charset=UTF-8"), &beacon).await.invalid_at(&["/reservation"]);
         sent("POST", call, Some("text/plain"), "").await.refused("not-json");
     }
     for kind in ["application/json; charset=utf-8", "application/vnd.api+json", "APPLICATION/JSON"] {
@@ -187,14 +187,14 @@ async fn no_input_is_a_fault_of_the_service() {
     }
     for after in ["x", "0", "-1", "1-2", "1795252529123-01KAJ3V7Q2M8Z4R6T9XW5YB1CD", "nan-x", "\u{0}", "é"] {
         for list in ["jobs", "workers"] {
-            let answer = w.get(&format!("/queues/default/{list}?after={}", encoded(after))).await;
+            let answer = w.get(&format!("/queues/default/{list}?after={}", percent_encode(after))).await;
             assert!(answer.status < 500, "{after}: {}", answer.text());
         }
     }
     w.patch("/queues/default", json!({ "paused": null, "lease_ms": null, "dedupe": null, "max_jobs": null }))
         .await
         .is(200);
-    assert_holds(&w.job(&held.id).await, json!({ "payload": 1 }));
+    assert_contains(&w.job(&held.id).await, json!({ "payload": 1 }));
     w.check().await;
 }
 

@@ -101,8 +101,10 @@ async fn a_caller_beyond_the_cap_waits_while_all_others_are_being_served() {
         tokio::spawn(async move { client.post("/jobs/reserve", body).await.is(200) })
     };
     let (first, second) = (wait("a"), wait("b"));
-    eventually("both wait", async || (w.engine.hearers("a").await + w.engine.hearers("b").await == 2).then_some(()))
-        .await;
+    eventually("both wait", async || {
+        (w.engine.hint_subscribers("a").await + w.engine.hint_subscribers("b").await == 2).then_some(())
+    })
+    .await;
     let fresh = Client::new(w.base());
     let third = tokio::spawn(async move { fresh.get("/livez").await.status });
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -119,8 +121,9 @@ async fn a_caller_beyond_the_cap_waits_while_all_others_are_being_served() {
 async fn sockets_that_say_nothing_shut_nobody_out() {
     let w = World::plan().flag("--max-connections", "20").start().await;
     let waiting = Client::new(w.base());
-    let held = tokio::spawn(async move { waiting.ask(json!({ "wait_ms": 30_000, "worker": "ann" })).await.is(200) });
-    eventually("somebody waits", async || (w.engine.hearers("default").await == 1).then_some(())).await;
+    let held =
+        tokio::spawn(async move { waiting.send_reserve(json!({ "wait_ms": 30_000, "worker": "ann" })).await.is(200) });
+    eventually("somebody waits", async || (w.engine.hint_subscribers("default").await == 1).then_some(())).await;
     let mut mute = Vec::new();
     let half = "POST /jobs HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{";
     for hello in ["", "GET /liv", half].repeat(15) {
@@ -144,10 +147,10 @@ async fn as_many_files_are_used_as_the_system_allows_and_connections_leave_some_
         let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("no {name}"));
         line.rsplit(' ').next().and_then(|n| n.parse::<f64>().ok()).expect("a number")
     };
-    let (_soft, client) = w.another_after("ulimit -Sn 128; ulimit -Hn 1024").await;
+    let (_soft, client) = w.start_instance_after("ulimit -Sn 128; ulimit -Hn 1024").await;
     assert!((figure(&client, "process_max_fds ").await - 1_024.0).abs() < 0.5, "the hard limit is used");
-    let (hard, client) = w.another_after("ulimit -n 160").await;
-    assert_eq!(hard.said().matches("--max-connections").count(), 1, "{}", hard.said());
+    let (hard, client) = w.start_instance_after("ulimit -n 160").await;
+    assert_eq!(hard.output().matches("--max-connections").count(), 1, "{}", hard.output());
     let mut mute = Vec::new();
     for _ in 0..300 {
         mute.push(TcpStream::connect(client.address()).await.expect("the service listens"));
@@ -156,7 +159,7 @@ async fn as_many_files_are_used_as_the_system_allows_and_connections_leave_some_
     let honest = tokio::time::timeout(Duration::from_secs(20), fresh.enqueue(1));
     honest.await.expect("an honest caller is served");
     assert!(figure(&client, "process_open_fds ").await < 150.0, "some files are left for others");
-    assert!(!hard.said().contains("cannot accept"), "{}", hard.said());
+    assert!(!hard.output().contains("cannot accept"), "{}", hard.output());
     drop(mute);
     w.check().await;
 }
@@ -180,7 +183,7 @@ async fn hundreds_of_calls_at_once_each_have_their_own_answer() {
     assert_eq!(mine.len(), 400);
     for _ in 0..4 {
         for held in w.reserve_all(json!({ "limit": 100 })).await {
-            assert_eq!(held.said["payload"], mine[&held.id], "nobody's answer is somebody else's");
+            assert_eq!(held.body["payload"], mine[&held.id], "nobody's answer is somebody else's");
         }
     }
     w.check().await;

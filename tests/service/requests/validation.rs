@@ -139,7 +139,7 @@ async fn a_field_that_breaks_its_rule_is_named_and_nothing_is_stored() {
         (json!({ "priority": 1, "paused": true }), "/paused"),
         (json!([]), ""),
     ] {
-        w.patch(&format!("/jobs/{id}"), body).await.blames(&[pointer]);
+        w.patch(&format!("/jobs/{id}"), body).await.invalid_at(&[pointer]);
     }
     assert_eq!(footprint(&w).await, before, "not a byte has changed");
     w.extend(&held).await.is(200);
@@ -149,10 +149,10 @@ async fn a_field_that_breaks_its_rule_is_named_and_nothing_is_stored() {
 #[tokio::test]
 async fn a_field_given_twice_is_refused() {
     let w = World::start().await;
-    w.post_text("/jobs", r#"{"payload":1,"payload":2}"#).await.blames(&["/payload"]);
-    w.post_text("/jobs", r#"{"payload":1,"queue":"a","queue":"a"}"#).await.blames(&["/queue"]);
-    w.post_text("/jobs/reserve", r#"{"worker":"a","worker":"b"}"#).await.blames(&["/worker"]);
-    w.post_text("/jobs/reserve", r#"{"worker":"a","worker":"b"}"#).await.blames(&["/worker"]);
+    w.post_text("/jobs", r#"{"payload":1,"payload":2}"#).await.invalid_at(&["/payload"]);
+    w.post_text("/jobs", r#"{"payload":1,"queue":"a","queue":"a"}"#).await.invalid_at(&["/queue"]);
+    w.post_text("/jobs/reserve", r#"{"worker":"a","worker":"b"}"#).await.invalid_at(&["/worker"]);
+    w.post_text("/jobs/reserve", r#"{"worker":"a","worker":"b"}"#).await.invalid_at(&["/worker"]);
     w.get("/queues/default").await.refused("unknown-queue");
     w.check().await;
 }
@@ -201,7 +201,7 @@ async fn a_parameter_that_breaks_its_rule_is_named() {
     for (method, path, parameters) in cases {
         let answer = w.request(method, &path).json("{}").send().await;
         assert_eq!(answer.status, 422, "{method} {path}: {}", answer.text());
-        answer.blames_by("parameter", parameters);
+        answer.invalid_by("parameter", parameters);
     }
     w.check().await;
 }
@@ -215,9 +215,9 @@ async fn a_query_is_read_no_further_than_its_rules_reach() {
     let unknown = (0..5_000).map(|n| format!("p{n}=1")).collect::<Vec<_>>().join("&");
     for path in ["/workers/ann/reservations", "/events"] {
         let seventeenth = w.get(&format!("{path}?queue={}", names.join(","))).await;
-        seventeenth.blames_by("parameter", &["queue"]);
+        seventeenth.invalid_by("parameter", &["queue"]);
         let repeated = names.iter().map(|name| format!("queue={name}")).take(3_000).collect::<Vec<_>>().join("&");
-        w.get(&format!("{path}?{repeated}")).await.blames_by("parameter", &["queue"]);
+        w.get(&format!("{path}?{repeated}")).await.invalid_by("parameter", &["queue"]);
         for query in [format!("queue={wrong}"), format!("queue={twice}"), unknown.clone()] {
             let answer = w.get(&format!("{path}?{query}")).await;
             let errors = answer.refused("invalid-request")["errors"].as_array().expect("errors").len();
@@ -227,7 +227,7 @@ async fn a_query_is_read_no_further_than_its_rules_reach() {
     }
     w.get(&format!("/events?type={}", vec!["nothing"; 5_000].join(","))).await.refused("invalid-request");
     let types = w.get(&format!("/events?type={}", vec!["completed"; 5_000].join(","))).await;
-    types.blames_by("parameter", &["type"]);
+    types.invalid_by("parameter", &["type"]);
     w.check().await;
 }
 
@@ -238,10 +238,10 @@ async fn a_header_that_breaks_its_rule_is_named() {
         w.request("POST", path).header("idempotency-key", key).json(body.to_string()).send()
     };
     for key in ["", "\"", "\"a", "a\"b", &"x".repeat(257)] {
-        keyed("/jobs", key, json!({ "payload": 1 })).await.blames_by("header", &["Idempotency-Key"]);
-        keyed("/jobs/reserve", key, json!({ "worker": "ann" })).await.blames_by("header", &["Idempotency-Key"]);
+        keyed("/jobs", key, json!({ "payload": 1 })).await.invalid_by("header", &["Idempotency-Key"]);
+        keyed("/jobs/reserve", key, json!({ "worker": "ann" })).await.invalid_by("header", &["Idempotency-Key"]);
     }
-    keyed("/jobs/reserve", "k", json!({})).await.blames_by("header", &["Idempotency-Key"]);
+    keyed("/jobs/reserve", "k", json!({})).await.invalid_by("header", &["Idempotency-Key"]);
     let odd =
         w.request("POST", "/jobs").header("traceparent", "nonsense").json(r#"{"payload":1}"#).send().await.is(201);
     let id = odd["id"].as_str().expect("an id");

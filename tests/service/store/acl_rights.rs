@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{Client, Engine, RETENTION_MS, Service, World, assert_holds, eventually, program, run};
+use crate::world::{Client, Engine, RETENTION_MS, Service, World, assert_contains, eventually, program, run};
 
 /// The line that the documents have.
 fn needed() -> Vec<String> {
@@ -33,8 +33,8 @@ async fn a_user_with_the_rights_that_the_documents_name_can_do_everything() {
     let service = Service::start(serve(&w.engine)).await;
     let client = Client::new(service.url());
 
-    let waiter = client.waits(json!({ "queues": ["default"], "worker": "ann" })).await;
-    let id = client.enqueue_as(json!({ "payload": "x".repeat(2_000), "locks": ["customer 7"], "client": "c" })).await;
+    let waiter = client.start_wait(json!({ "queues": ["default"], "worker": "ann" })).await;
+    let id = client.enqueue_with(json!({ "payload": "x".repeat(2_000), "locks": ["customer 7"], "client": "c" })).await;
     let held = waiter.job().await;
     assert_eq!(held.id, id);
     client.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": "typed" })).await.is(200);
@@ -53,7 +53,7 @@ async fn a_user_with_the_rights_that_the_documents_name_can_do_everything() {
     client.post(&format!("/batches/{batch}/jobs"), json!({ "jobs": [{ "payload": 3 }] })).await.is(200);
     client.post(&format!("/batches/{batch}/seal"), json!({})).await.is(200);
     client.get(&format!("/batches/{batch}/results")).await.is(200);
-    client.reserve_by(json!({ "queues": ["pages"] })).await;
+    client.reserve_with(json!({ "queues": ["pages"] })).await;
     client.delete(&format!("/batches/{batch}")).await.is(200);
     client.get("/queues").await.is(200);
     for list in ["jobs", "jobs?state=completed", "workers", "locks"] {
@@ -67,7 +67,7 @@ async fn a_user_with_the_rights_that_the_documents_name_can_do_everything() {
     client.post("/jobs/release", json!({ "queue": "pages", "worker": "nobody" })).await.is(200);
     client.post("/jobs/requeue", json!({ "queue": "default" })).await.is(200);
     client.post("/queues/default/sweep", json!({})).await.is(200);
-    w.pass(RETENTION_MS + 3_600_000);
+    w.advance_clock(RETENTION_MS + 3_600_000);
     eventually("the background task forgets", async || {
         (client.get(&format!("/jobs/{id}")).await.status == 404).then_some(())
     })
@@ -128,7 +128,10 @@ async fn whoever_lacks_a_right_is_told_which_and_how_to_give_it_before_anything_
     assert!(!served.status.success() && served.stderr.contains("~intray:*"), "{served:?}");
     make_user(&engine, &needed()).await;
     let service = Service::start(serve(&engine)).await;
-    assert_holds(&Client::new(service.url()).put(json!({ "payload": 1 })).await.is(201), json!({ "state": "waiting" }));
+    assert_contains(
+        &Client::new(service.url()).send_enqueue(json!({ "payload": 1 })).await.is(201),
+        json!({ "state": "waiting" }),
+    );
     let trial: u64 = engine.run("EXISTS intray:trial").await;
     assert_eq!(trial, 0, "a trial leaves nothing");
 }
@@ -143,10 +146,10 @@ async fn a_redis_that_takes_no_functions_is_served_all_the_same() {
         let service = Service::start(serve(&engine)).await;
         let client = Client::new(service.url());
         for n in 0..5 {
-            client.put(json!({ "payload": n })).await.is(201);
+            client.send_enqueue(json!({ "payload": n })).await.is(201);
             client.complete(&client.reserve().await).await.is(200);
         }
-        let said = service.said();
+        let said = service.output();
         let lines = said.lines().filter(|line| line.contains("does not take the library of functions"));
         assert_eq!(lines.count(), 1, "it is said once: {said}");
         assert!(!said.contains("a script failed"), "{said}");
@@ -174,8 +177,8 @@ async fn a_redis_that_no_longer_lets_the_service_in_is_unavailable_and_nothing_h
             let _: u64 = w.engine.run("CLIENT KILL TYPE normal SKIPME yes").await;
         }
         let put = async || {
-            let answer = w.put(json!({ "payload": 2 })).await;
-            assert_eq!(answer.status, 503, "{}: {}", answer.text(), w.service.said());
+            let answer = w.send_enqueue(json!({ "payload": 2 })).await;
+            assert_eq!(answer.status, 503, "{}: {}", answer.text(), w.service.output());
             answer.refused("unavailable")["applied"].clone()
         };
         // What was sent over a connection that is cut may have had an effect, for all one knows.
@@ -213,11 +216,11 @@ async fn a_rotated_password_is_read_again_from_its_file() {
         let _: i64 = w.engine.run("CLIENT KILL USER rotated").await;
         eventually("it is refused", async || (client.get("/readyz").await.status == 503).then_some(())).await;
         write(password);
-        let put = async || client.put(json!({ "payload": password })).await;
+        let put = async || client.send_enqueue(json!({ "payload": password })).await;
         eventually("it is let in again", async || (put().await.status < 300).then_some(())).await;
         eventually("it is ready", async || (client.get("/readyz").await.status == 200).then_some(())).await;
     }
-    let said = service.said();
+    let said = service.output();
     assert!(said.contains("url changed: unix://") && !said.contains("three"), "{said}");
     w.check().await;
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, assert_holds, program, run};
+use crate::world::{World, assert_contains, program, run};
 
 #[tokio::test]
 async fn nothing_is_adopted_into_a_paused_queue_and_one_line_says_so() {
@@ -13,20 +13,23 @@ async fn nothing_is_adopted_into_a_paused_queue_and_one_line_says_so() {
     let url = format!("unix://{}", w.engine.socket().display());
     let adopt = || run(program(["migrate", "--redis-url", &url, "--adopt", "MyQueue=default"]));
 
-    w.set(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": true })).await;
     let refused = adopt().await;
     assert!(!refused.status.success(), "{refused:?}");
     let said = refused.stderr.trim();
     assert!(said.lines().count() == 1 && said.contains("default") && said.contains("paused"), "{said}");
-    assert_holds(&w.queue().await, json!({ "counts": { "waiting": 0, "reserved": 0 }, "totals": { "enqueued": 0 } }));
+    assert_contains(
+        &w.queue().await,
+        json!({ "counts": { "waiting": 0, "reserved": 0 }, "totals": { "enqueued": 0 } }),
+    );
     let mut left: Vec<String> = w.engine.run("KEYS MyQueue*").await;
     left.sort();
     assert_eq!(left, ["MyQueue", "MyQueue:reserved"]);
 
-    w.set(json!({ "paused": false })).await;
+    w.update_settings(json!({ "paused": false })).await;
     let done = adopt().await;
     assert!(done.status.success(), "{done:?}");
-    assert_holds(&w.queue().await["counts"], json!({ "waiting": 1, "reserved": 1 }));
+    assert_contains(&w.queue().await["counts"], json!({ "waiting": 1, "reserved": 1 }));
     let _: u64 = w.engine.run("DEL MyQueue:adopted MyQueue:reserved:adopted").await;
     w.check().await;
 }

@@ -50,20 +50,20 @@ async fn calls(w: &World) -> Vec<(&'static str, String, Value)> {
     };
     let mut waiting = Vec::new();
     for n in 0..6 {
-        waiting.push(w.enqueue_as(q(json!({ "payload": n }))).await);
+        waiting.push(w.enqueue_with(q(json!({ "payload": n }))).await);
     }
-    w.enqueue_as(q(json!({ "payload": "x".repeat(2_000), "locks": ["a"], "client": "c", "priority": 3 }))).await;
-    w.enqueue_as(q(json!({ "payload": 7, "locks": ["a"], "priority": 2 }))).await;
-    w.enqueue_as(q(json!({ "payload": 8, "delay_ms": 60_000 }))).await;
-    let locked = w.reserve_by(json!({ "queues": ["q"], "worker": "ann" })).await;
-    let id = w.enqueue_as(q(json!({ "payload": 9, "max_attempts": 1 }))).await;
-    let dead = w.reserve_by(json!({ "id": id })).await;
+    w.enqueue_with(q(json!({ "payload": "x".repeat(2_000), "locks": ["a"], "client": "c", "priority": 3 }))).await;
+    w.enqueue_with(q(json!({ "payload": 7, "locks": ["a"], "priority": 2 }))).await;
+    w.enqueue_with(q(json!({ "payload": 8, "delay_ms": 60_000 }))).await;
+    let locked = w.reserve_with(json!({ "queues": ["q"], "worker": "ann" })).await;
+    let id = w.enqueue_with(q(json!({ "payload": 9, "max_attempts": 1 }))).await;
+    let dead = w.reserve_with(json!({ "id": id })).await;
     w.post("/jobs/fail", json!({ "reservation": dead.reservation, "error": "no" })).await.is(200);
-    let held = w.reserve_by(json!({ "queues": ["q"], "worker": "ben" })).await;
+    let held = w.reserve_with(json!({ "queues": ["q"], "worker": "ben" })).await;
     let batch = |sealed| json!({ "queue": "q", "concurrency": 1, "sealed": sealed, "jobs": [{ "payload": 1 }, { "payload": 2 }] });
     let open = w.post("/batches", batch(false)).await.is(201)["id"].as_str().expect("an id").to_owned();
     let sealed = w.post("/batches", batch(true)).await.is(201)["id"].as_str().expect("an id").to_owned();
-    let of = |held: &crate::world::Held, more: Value| {
+    let of = |held: &crate::world::ReservedJob, more: Value| {
         let mut call = json!({ "reservation": held.reservation });
         call.as_object_mut().expect("an object").extend(more.as_object().cloned().unwrap_or_default());
         call

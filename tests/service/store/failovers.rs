@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use super::sentinel::replicated;
 use crate::world::{
     Client, eventually, id_of,
-    sentinels::{Plan, Watched},
+    sentinels::{SentinelPlan, SentinelSetup},
 };
 
 /// What was acknowledged to those who enqueue until it is over.
@@ -41,7 +41,7 @@ impl Load {
             let (client, load) = (client.clone(), self.clone());
             crowd.spawn(async move {
                 while !load.over.load(Ordering::Relaxed) {
-                    let answer = client.put(json!({ "payload": n, "dedupe": false })).await;
+                    let answer = client.send_enqueue(json!({ "payload": n, "dedupe": false })).await;
                     if answer.status == 201 {
                         load.acknowledged(id_of(&answer.json()));
                     } else {
@@ -135,7 +135,7 @@ struct Toll {
 }
 
 async fn fail_over(case: &Case) -> Toll {
-    let mut w = Watched::start_as(Plan { down_after_ms: 1_000, ..Plan::default() }).await;
+    let mut w = SentinelSetup::start_with(SentinelPlan { down_after_ms: 1_000, ..SentinelPlan::default() }).await;
     for node in &w.nodes {
         let _: String = node.run(&format!("CONFIG SET min-replicas-to-write {}", case.min_replicas)).await;
         let _: String = node.run("CONFIG SET min-replicas-max-lag 1").await;
@@ -145,25 +145,25 @@ async fn fail_over(case: &Case) -> Toll {
     let crowd = load.start(&client);
     load.more().await;
     match case.way {
-        Way::Bare => eventually("a failover can begin", async || w.tell_ok(0, "FAILOVER").await).await,
+        Way::Bare => eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await,
         Way::Planned => {
             let _: String = w.nodes[0].run("CLIENT PAUSE 30000 WRITE").await;
             replicated(&w, 0).await;
-            eventually("a failover can begin", async || w.tell_ok(0, "FAILOVER").await).await;
+            eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await;
         }
         Way::Killed => w.nodes[0].kill(),
     }
-    let next = eventually("there is another primary", async || w.named_by(0).await.filter(|n| *n != 0)).await;
+    let next = eventually("there is another primary", async || w.primary_seen_by(0).await.filter(|n| *n != 0)).await;
     if case.way == Way::Planned {
         let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     }
     eventually("the service has moved", async || {
-        (client.figure("intray_redis_failovers_total").await > 0.0).then_some(())
+        (client.metric("intray_redis_failovers_total").await > 0.0).then_some(())
     })
     .await;
     if case.way != Way::Killed {
         eventually("the one before follows", async || {
-            w.nodes[0].replication().await.contains("master_link_status:up").then_some(())
+            w.nodes[0].replication_info().await.contains("master_link_status:up").then_some(())
         })
         .await;
     }

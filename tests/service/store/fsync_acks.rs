@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::world::{End, Engine, World, assert_holds, latest, program, run};
+use crate::world::{Engine, Exit, World, assert_contains, latest_server_program, program, run};
 
-async fn serve(engine: &Engine) -> End {
+async fn serve(engine: &Engine) -> Exit {
     let url = format!("unix://{}", engine.socket().display());
     run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url, "--durability", "synced"])).await
 }
@@ -33,11 +33,11 @@ async fn a_redis_that_cannot_say_that_it_has_synced_is_refused_at_the_start() {
 
 #[tokio::test]
 async fn a_redis_that_can_confirms_each_change() {
-    let Some(program) = latest() else {
+    let Some(program) = latest_server_program() else {
         println!("left out: scripts/engine.sh latest brings a server that knows WAITAOF");
         return;
     };
-    let w = World::plan().on(program).durable().flag("--durability", "synced").start().await;
+    let w = World::plan().with_server(program).durable().flag("--durability", "synced").start().await;
     let _: String = w.engine.run("CONFIG SET appendfsync always").await;
     let id = w.enqueue(1).await;
     let before = asked(&w).await;
@@ -45,14 +45,14 @@ async fn a_redis_that_can_confirms_each_change() {
     assert_eq!(asked(&w).await, before + 1);
     w.complete(&held).await.is(200);
     assert_eq!(asked(&w).await, before + 2);
-    assert_eq!((w.state(&id).await, w.nothing(json!({})).await), ("completed".to_owned(), "empty".to_owned()));
+    assert_eq!((w.state(&id).await, w.empty_reason(json!({})).await), ("completed".to_owned(), "empty".to_owned()));
     assert_eq!(asked(&w).await, before + 2, "whoever only looks, or is given nothing, waits for nothing");
 
     // Nobody syncs any more.
     let _: String = w.engine.run("CONFIG SET appendfsync no").await;
-    let refusal = w.put(json!({ "payload": 2 })).await;
+    let refusal = w.send_enqueue(json!({ "payload": 2 })).await;
     assert_eq!(refusal.status, 503, "{}", refusal.text());
-    assert_holds(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
+    assert_contains(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
     let _: String = w.engine.run("CONFIG SET appendfsync always").await;
     w.enqueue(3).await;
     assert_eq!(w.state(&id).await, "completed");

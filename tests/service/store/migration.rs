@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::world::{RETENTION_MS, World, assert_holds, id_of, program, run};
+use crate::world::{RETENTION_MS, World, assert_contains, id_of, program, run};
 
 async fn listed(w: &World, state: &str) -> Vec<Value> {
     let page = w.get(&format!("/queues/old/jobs?state={state}&limit=100")).await.is(200);
@@ -15,12 +15,12 @@ fn payloads(jobs: &[Value]) -> Vec<&str> {
 
 #[tokio::test]
 async fn what_the_first_layout_left_is_migrated_with_every_job_in_its_place() {
-    let w = World::plan().of_the_first_layout().start().await;
+    let w = World::plan().with_first_layout().start().await;
     w.check().await;
     let counts =
         json!({ "waiting": 18, "blocked": 7, "delayed": 2, "reserved": 3, "completed": 8, "dead": 3, "cancelled": 4 });
-    assert_holds(&w.get("/queues/old").await.is(200)["counts"], counts);
-    assert_holds(&w.get("/queues/empty").await.is(200)["settings"], json!({ "paused": true }));
+    assert_contains(&w.get("/queues/old").await.is(200)["counts"], counts);
+    assert_contains(&w.get("/queues/empty").await.is(200)["settings"], json!({ "paused": true }));
 
     let completed = listed(&w, "completed").await;
     assert_eq!(payloads(&completed).len(), 6, "those of a batch go with it");
@@ -34,7 +34,7 @@ async fn what_the_first_layout_left_is_migrated_with_every_job_in_its_place() {
     assert_eq!(payloads(&listed(&w, "delayed").await), ["came back 0", "later"]);
 
     let line = w.reserve_all(json!({ "queues": ["old"], "limit": 100 })).await;
-    let line: Vec<_> = line.into_iter().map(|held| held.said).collect();
+    let line: Vec<_> = line.into_iter().map(|held| held.body).collect();
     let expected: Vec<_> =
         "urgent|came back 1|came back 2|came back 3|waits 0|waits 1|waits 2|waits 3|waits 4|waits 5|waits 6\
         |waits 7|xxxxxxxxxxxxxxxxxxxx|much 0|much 1|much 2|much 3|much 4|page 0"
@@ -46,14 +46,14 @@ async fn what_the_first_layout_left_is_migrated_with_every_job_in_its_place() {
 
 #[tokio::test]
 async fn what_was_migrated_is_worked_off_to_the_end() {
-    let w = World::plan().of_the_first_layout().start().await;
+    let w = World::plan().with_first_layout().start().await;
     assert_eq!(w.post("/jobs/requeue", json!({ "queue": "old" })).await.is(200)["requeued"], 3);
     for lock in listed(&w, "reserved").await {
-        w.cancel_by_force(&id_of(&lock)).await.is(200);
+        w.force_cancel(&id_of(&lock)).await.is(200);
     }
-    let twin = w.put(json!({ "queue": "old", "payload": "waits 5", "client": "w5" })).await.is(200);
+    let twin = w.send_enqueue(json!({ "queue": "old", "payload": "waits 5", "client": "w5" })).await.is(200);
     assert_eq!(twin["duplicate"], true, "whoever waits has its key still");
-    w.pass(RETENTION_MS);
+    w.advance_clock(RETENTION_MS);
     let (mut parked, mut many) = (Vec::new(), 0);
     loop {
         let held = w.reserve_all(json!({ "queues": ["old", "many"], "limit": 100 })).await;
@@ -61,7 +61,7 @@ async fn what_was_migrated_is_worked_off_to_the_end() {
             break;
         }
         for held in held {
-            let payload = &held.said["payload"];
+            let payload = &held.body["payload"];
             parked.extend(payload.as_str().filter(|text| text.starts_with("parked")).map(str::to_owned));
             if let Some(n) = payload.as_u64() {
                 assert_eq!(n, many, "first in, first out");
@@ -74,7 +74,7 @@ async fn what_was_migrated_is_worked_off_to_the_end() {
     assert_eq!((parked.len(), many), (4, 150));
     assert!(parked.is_sorted(), "{parked:?}");
     let left = w.get("/queues/old").await.is(200)["counts"].clone();
-    assert_holds(&left, json!({ "waiting": 0, "blocked": 0, "delayed": 0, "reserved": 0, "dead": 0 }));
+    assert_contains(&left, json!({ "waiting": 0, "blocked": 0, "delayed": 0, "reserved": 0, "dead": 0 }));
     w.check().await;
 }
 

@@ -8,7 +8,7 @@ use crate::world::{Client, Service, World, eventually, id_of, program};
 #[tokio::test]
 async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 0 })).await;
+    w.update_settings(json!({ "worker_limit": 0 })).await;
     w.enqueue_many((0..8).map(|n| json!({ "payload": n, "max_attempts": if n == 3 { 1 } else { 0 } }))).await;
     let held = w.reserve_all(json!({ "worker": "ann", "limit": 5 })).await;
     let before: Vec<u8> = w.engine.run("DUMP intray:{default}:2:jobs").await;
@@ -19,7 +19,7 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
         json!({ "payload": "x".repeat(100_000) }),
         json!({ "payload": 1, "queue": "unheard-of" }),
     ] {
-        let refusal = w.put(job).await;
+        let refusal = w.send_enqueue(job).await;
         assert_eq!(refusal.status, 507, "{}", refusal.text());
         refusal.refused("storage-full");
     }
@@ -35,19 +35,19 @@ async fn a_full_redis_takes_no_new_job_and_everything_else_goes_on() {
     assert_eq!(w.abandon(&held[1]).await.is(200)["state"], "waiting");
     assert_eq!(w.fail(&held[2]).await.is(200)["state"], "waiting");
     assert_eq!(w.fail(&held[3]).await.is(200)["state"], "dead");
-    assert_eq!(w.abandon_for(&held[4], 1_000).await.is(200)["state"], "delayed");
+    assert_eq!(w.abandon_with_delay(&held[4], 1_000).await.is(200)["state"], "delayed");
     let taken = w.reserve_as("bob").await;
     assert_eq!(w.release(&taken.id).await, 1);
     let taken = w.reserve_as("bob").await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     let swept = w.sweep().await;
     assert_eq!((&swept["expired"], &swept["due"]), (&json!(1), &json!(1)));
     assert_eq!(w.complete(&taken).await.is(200)["late"], true);
     assert_eq!(w.requeue_all().await, 1);
     w.cancel(&id_of(&w.get("/queues/default/jobs").await.is(200)["jobs"][0])).await.is(200);
-    w.prioritize(&id_of(&w.get("/queues/default/jobs").await.is(200)["jobs"][0]), 1).await.is(200);
+    w.set_priority(&id_of(&w.get("/queues/default/jobs").await.is(200)["jobs"][0]), 1).await.is(200);
     let mut left = 0;
-    while !w.ask(json!({})).await.is(200)["jobs"].as_array().expect("jobs").is_empty() {
+    while !w.send_reserve(json!({})).await.is(200)["jobs"].as_array().expect("jobs").is_empty() {
         left += 1;
     }
     assert!(left > 0);
@@ -67,7 +67,7 @@ async fn the_private_server_keeps_to_its_memory_and_what_is_there_can_be_worked_
     let client = Client::new(service.url());
     let (mut stored, payload) = (0, "x".repeat(200_000));
     let refusal = loop {
-        let answer = client.put(json!({ "payload": payload, "dedupe": false })).await;
+        let answer = client.send_enqueue(json!({ "payload": payload, "dedupe": false })).await;
         if answer.status != 201 {
             break answer;
         }
@@ -106,13 +106,13 @@ async fn a_redis_that_forgot_the_scripts_is_told_them_again() {
 async fn a_library_that_is_taken_away_again_and_again_is_missed_by_nobody() {
     let w = World::start().await;
     for n in 0..50 {
-        let crowd = (0..8).map(|m| w.put(json!({ "payload": [n, m] })));
+        let crowd = (0..8).map(|m| w.send_enqueue(json!({ "payload": [n, m] })));
         let (answers, flushed) = tokio::join!(join_all(crowd), w.engine.run::<String>("FUNCTION FLUSH"));
         assert_eq!(flushed, "OK");
         assert!(answers.iter().all(|answer| answer.status == 201), "{answers:?}");
     }
     assert_eq!(w.queue().await["counts"]["waiting"], 400);
-    let said = w.service.said();
+    let said = w.service.output();
     assert!(!said.contains("a script failed") && !said.contains("does not take the library"), "{said}");
     w.check().await;
 }
@@ -127,15 +127,15 @@ async fn a_new_version_that_starts_where_there_is_no_memory_for_its_library_work
     w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let _: String = w.engine.run("FUNCTION FLUSH").await;
     let _: String = w.engine.run("CONFIG SET maxmemory 1").await;
-    let (service, new) = w.another().await;
+    let (service, new) = w.start_instance().await;
     let held = new.reserve().await;
     new.extend(&held).await.is(200);
     new.complete_with(&held, "done").await.is(200);
     new.abandon(&new.reserve().await).await.is(200);
-    new.put(json!({ "payload": "no" })).await.refused("storage-full");
+    new.send_enqueue(json!({ "payload": "no" })).await.refused("storage-full");
     assert_eq!(libraries(&w).await, 0);
-    let said = |what: &str| service.said().lines().filter(|line| line.contains(what)).count();
-    assert_eq!(said("Redis does not take the library of functions"), 1, "{}", service.said());
+    let said = |what: &str| service.output().lines().filter(|line| line.contains(what)).count();
+    assert_eq!(said("Redis does not take the library of functions"), 1, "{}", service.output());
 
     let _: String = w.engine.run("CONFIG SET maxmemory 0").await;
     eventually("the library is taken", async || (said("Redis takes the library of functions") == 1).then_some(()))
@@ -152,11 +152,11 @@ async fn a_new_version_that_starts_where_there_is_no_memory_for_its_library_work
 async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
     let w = World::start().await;
     let _: String = w.engine.run("SET intray:{default}:2:inbound nonsense").await;
-    let fault = w.put(json!({ "payload": 1 })).await;
+    let fault = w.send_enqueue(json!({ "payload": 1 })).await;
     assert_eq!(fault.status, 500, "{}", fault.text());
     let problem = fault.refused("internal");
     assert!(!problem.to_string().contains("WRONGTYPE"), "what is inside stays inside: {problem}");
-    w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     for key in ["inbound", "jobs", "dedupe", "turns", "totals"] {
         let _: u64 = w.engine.run(&format!("DEL intray:{{default}}:2:{key}")).await;
     }
@@ -168,12 +168,12 @@ async fn a_broken_key_is_a_fault_of_its_queue_and_of_no_other() {
 async fn a_script_that_breaks_half_way_does_not_say_that_nothing_was_done() {
     let w = World::start().await;
     let _: String = w.engine.run("SET intray:{default}:2:events nonsense").await;
-    let fault = w.put(json!({ "payload": 1 })).await;
+    let fault = w.send_enqueue(json!({ "payload": 1 })).await;
     assert_eq!(fault.status, 500, "{}", fault.text());
     assert_eq!(fault.refused("internal")["applied"], "unknown");
     let array = w.post("/jobs", json!([{ "payload": 2 }])).await.is(200);
     assert_eq!(array["jobs"][0]["error"]["applied"], "unknown", "{array}");
-    assert_eq!(w.listed("waiting").await.len(), 2, "both are there");
+    assert_eq!(w.list_ids("waiting").await.len(), 2, "both are there");
 
     let _: u64 = w.engine.run("DEL intray:{default}:2:events").await;
     w.check().await;

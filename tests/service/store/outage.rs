@@ -4,14 +4,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::world::{Answer, Client, Fault, Held, World, assert_holds, eventually};
+use crate::world::{Answer, Client, Fault, ReservedJob, World, assert_contains, eventually};
 
 /// What the contract promises, and time for a machine that is busy with other stories; two such waits, one after the
 /// other, would be longer.
 const PROMISED: Duration = Duration::from_millis(3_500);
 
 /// One call of each kind.
-fn calls(held: &Held) -> Vec<(&'static str, String, Value)> {
+fn calls(held: &ReservedJob) -> Vec<(&'static str, String, Value)> {
     let settle = json!({ "reservation": held.reservation });
     vec![
         ("POST", "/jobs".into(), json!({ "payload": "new" })),
@@ -47,7 +47,7 @@ async fn call(client: &Client, method: &str, path: &str, body: &Value) -> (Answe
 }
 
 /// Every call is refused in time; an array says it per item. Answers what was said of effects.
-async fn all_are_unavailable(client: &Client, held: &Held) -> Vec<Value> {
+async fn all_are_unavailable(client: &Client, held: &ReservedJob) -> Vec<Value> {
     let mut tasks = tokio::task::JoinSet::new();
     for (method, path, body) in calls(held) {
         let client = client.clone();
@@ -55,7 +55,7 @@ async fn all_are_unavailable(client: &Client, held: &Held) -> Vec<Value> {
             let (answer, took) = call(&client, method, &path, &body).await;
             let slow = (took > PROMISED).then(|| format!("{method} {path} took {took:?}"));
             if body.is_array() {
-                assert_holds(&answer.is(200)["jobs"][0]["error"], json!({ "status": 503 }));
+                assert_contains(&answer.is(200)["jobs"][0]["error"], json!({ "status": 503 }));
                 return (slow, answer.json()["jobs"][1]["error"]["applied"].clone());
             }
             assert_eq!(answer.status, 503, "{method} {path}: {}", answer.text());
@@ -115,7 +115,7 @@ async fn a_redis_that_is_gone_is_said_to_be_gone_and_nothing_has_happened() {
     assert!(said.iter().all(|applied| applied == &json!(false)), "once it is known to be gone: {said:?}");
     w.engine.revive().await;
     recovers(&w).await;
-    assert_holds(&w.job(&id).await, json!({ "state": "reserved", "reserved": { "worker": "ann" } }));
+    assert_contains(&w.job(&id).await, json!({ "state": "reserved", "reserved": { "worker": "ann" } }));
     w.extend(&held).await.is(200);
     w.complete(&held).await.is(200);
     w.check().await;
@@ -123,22 +123,22 @@ async fn a_redis_that_is_gone_is_said_to_be_gone_and_nothing_has_happened() {
 
 #[tokio::test]
 async fn connections_that_break_are_replaced() {
-    let w = World::plan().behind_a_proxy().start().await;
+    let w = World::plan().with_proxy().start().await;
     for n in 0..5 {
         w.enqueue(n).await;
-        w.proxy().cut();
+        w.proxy().cut_connections();
         recovers(&w).await;
     }
     let waiting = w.queue().await["counts"]["waiting"].clone();
-    w.proxy().now(Fault::Refuse);
-    w.proxy().cut();
-    let held = Held {
+    w.proxy().set_fault(Fault::Refuse);
+    w.proxy().cut_connections();
+    let held = ReservedJob {
         id: "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into(),
         reservation: "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ.7ZZZZZZZZZZZZZZZZZZZZZZZZZ".into(),
-        said: Value::Null,
+        body: Value::Null,
     };
     all_are_unavailable(&w, &held).await;
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     recovers(&w).await;
     assert_eq!((&w.queue().await["counts"]["waiting"], &waiting), (&json!(5), &json!(5)));
     w.check().await;
@@ -154,16 +154,16 @@ async fn a_second_after_its_return_every_call_is_served() {
     for kind in ["killed", "frozen"] {
         if kind == "killed" {
             w.engine.kill();
-            w.put(json!({ "payload": "no" })).await.refused("unavailable");
+            w.send_enqueue(json!({ "payload": "no" })).await.refused("unavailable");
             w.engine.revive().await;
         } else {
             w.engine.freeze();
-            w.put(json!({ "payload": "no" })).await.refused("unavailable");
+            w.send_enqueue(json!({ "payload": "no" })).await.refused("unavailable");
             w.engine.thaw();
         }
         tokio::time::sleep(Duration::from_secs(1)).await;
         for n in 0..10 {
-            let answer = w.put(json!({ "payload": [kind, n] })).await;
+            let answer = w.send_enqueue(json!({ "payload": [kind, n] })).await;
             assert_eq!(answer.status, 201, "{kind}, call {n}: {}", answer.text());
         }
     }
@@ -200,7 +200,7 @@ async fn a_redis_that_became_a_replica_takes_nothing_and_the_service_says_so_unt
         let (answer, took) = call(&w, method, &path, &body).await;
         let problem =
             if body.is_array() { answer.is(200)["jobs"][0]["error"].clone() } else { answer.refused("unavailable") };
-        assert_holds(&problem, json!({ "status": 503, "applied": false }));
+        assert_contains(&problem, json!({ "status": 503, "applied": false }));
         assert!(took < PROMISED, "{took:?}");
     }
     eventually("readiness goes", async || (w.get("/readyz?verbose").await.status == 503).then_some(())).await;
@@ -213,13 +213,13 @@ async fn a_redis_that_became_a_replica_takes_nothing_and_the_service_says_so_unt
 
 #[tokio::test]
 async fn the_background_task_survives_an_outage() {
-    let mut w = World::plan().durable().sweeping_every(20).start().await;
+    let mut w = World::plan().durable().sweep_every(20).start().await;
     let id = w.enqueue(1).await;
     w.reserve().await;
     w.engine.kill();
-    w.put(json!({ "payload": 2 })).await.refused("unavailable");
+    w.send_enqueue(json!({ "payload": 2 })).await.refused("unavailable");
     w.engine.revive().await;
-    w.pass(300_000);
+    w.advance_clock(300_000);
     eventually("the job is back", async || {
         let answer = w.get(&format!("/jobs/{id}")).await;
         (answer.status == 200 && answer.json()["state"] == "waiting").then_some(())

@@ -4,7 +4,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use super::failovers::Load;
-use crate::world::{eventually, sentinels::Watched};
+use crate::world::{eventually, sentinels::SentinelSetup};
 
 /// How long it lasts, the first time, and how much longer or shorter the next.
 const SECONDS: [u64; 3] = [5, 10, 7];
@@ -16,16 +16,16 @@ fn is_in(kept: &HashSet<String>, id: &str) -> bool {
 #[tokio::test]
 async fn of_changes_that_a_replica_has_confirmed_none_is_lost_when_the_network_falls_apart() {
     let times = std::env::var("INTRAY_PARTITIONS").map_or(1, |n| n.parse().expect("a number of partitions"));
-    let mut w = Watched::in_a_breakable_network().await;
+    let mut w = SentinelSetup::with_breakable_network().await;
     let (_there, others) = w.serve(&["--durability", "replicated:1"]).await;
-    let (_here, beside) = w.serve_beside_the_primary(&["--durability", "replicated:1"]).await;
+    let (_here, beside) = w.serve_beside_primary(&["--durability", "replicated:1"]).await;
     let (of_others, of_beside) = (Load::default(), Load::default());
     let mut crowds = [of_others.start(&others), of_beside.start(&beside)];
     for n in 0..times {
         of_others.more().await;
         of_beside.more().await;
         let primary = w.primary().await;
-        w.fall_apart(primary);
+        w.partition(primary);
         let begin = tokio::time::Instant::now();
         let next =
             eventually("the others have another", async || Some(w.primary().await).filter(|p| *p != primary)).await;
@@ -33,7 +33,7 @@ async fn of_changes_that_a_replica_has_confirmed_none_is_lost_when_the_network_f
         let (before, length) = (of_beside.len(), Duration::from_secs(SECONDS[n % SECONDS.len()]));
         tokio::time::sleep_until(begin + length).await;
         assert_eq!(of_beside.len(), before, "nobody confirms what is done beside the old primary");
-        w.come_together(primary).await;
+        w.heal_partition(primary).await;
         println!("partition {n}: {length:?}, {primary} -> {next}");
     }
     of_others.more().await;
@@ -48,9 +48,9 @@ async fn of_changes_that_a_replica_has_confirmed_none_is_lost_when_the_network_f
     }
     // Whoever becomes primary, or is none any more, cuts its clients off.
     let (primary, kept) = eventually("the primary says what it has kept", async || {
-        let primary = w.agreed().await?;
+        let primary = w.agreed_primary().await?;
         w.nodes[primary].connect().await;
-        let kept = w.nodes[primary].try_at::<HashSet<String>>(0, "HKEYS intray:{default}:2:jobs").await.ok()?;
+        let kept = w.nodes[primary].try_run_on::<HashSet<String>>(0, "HKEYS intray:{default}:2:jobs").await.ok()?;
         Some((primary, kept))
     })
     .await;

@@ -37,7 +37,7 @@ async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() 
     for times in 1..=2 {
         w.engine.kill();
         for _ in 0..3 {
-            w.put(json!({ "payload": "no" })).await.refused("unavailable");
+            w.send_enqueue(json!({ "payload": "no" })).await.refused("unavailable");
         }
         let probed = eventually("readiness goes", async || {
             let answer = w.get("/readyz?verbose").await;
@@ -46,15 +46,17 @@ async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() 
         .await;
         assert!(!probed.text().contains(&socket), "anybody may probe: {}", probed.text());
         w.engine.revive().await;
-        eventually("calls are served", async || (w.put(json!({ "payload": 1 })).await.status < 300).then_some(()))
-            .await;
+        eventually("calls are served", async || {
+            (w.send_enqueue(json!({ "payload": 1 })).await.status < 300).then_some(())
+        })
+        .await;
         for _ in 0..5 {
             w.queue().await;
         }
         // What it says comes by a pipe, which may be behind its answers.
-        let backs = || w.service.said().matches("Redis is back").count();
+        let backs = || w.service.output().matches("Redis is back").count();
         eventually("the log has it", async || (backs() >= times).then_some(())).await;
-        let said = w.service.said();
+        let said = w.service.output();
         for (word, level) in [("Redis is lost", "WARN"), ("Redis is back", "INFO")] {
             let lines: Vec<_> = said.lines().filter(|line| line.contains(word)).collect();
             assert_eq!(lines.len(), times, "{word}: {said}");
@@ -67,7 +69,7 @@ async fn the_loss_of_redis_and_its_return_are_each_logged_once_with_the_place() 
 #[tokio::test]
 async fn a_redis_that_came_back_empty_is_noticed_by_every_instance_and_said_once() {
     let mut w = World::start().await;
-    let (second, _client) = w.another().await;
+    let (second, _client) = w.start_instance().await;
     w.enqueue(1).await;
     let said = |text: &str| text.lines().filter(|line| line.contains("came back empty")).count();
     for times in 1..=2 {
@@ -78,11 +80,11 @@ async fn a_redis_that_came_back_empty_is_noticed_by_every_instance_and_said_once
             let _: String = w.engine.run("FLUSHALL").await;
         }
         eventually("both say so", async || {
-            (said(&w.service.said()) == times && said(&second.said()) == times).then_some(())
+            (said(&w.service.output()) == times && said(&second.output()) == times).then_some(())
         })
         .await;
     }
-    assert_eq!(w.figure("intray_redis_emptied_total").await, 2.0);
+    assert_eq!(w.metric("intray_redis_emptied_total").await, 2.0);
     let ready = eventually("it is ready", async || {
         let answer = w.get("/readyz?verbose").await;
         (answer.status == 200).then_some(answer)
@@ -107,7 +109,7 @@ async fn a_redis_that_keeps_its_jobs_is_not_said_to_have_come_back_empty() {
         calls.and_then(|calls| calls.parse::<u32>().ok()).filter(|calls| *calls >= 3)
     };
     eventually("it was looked at some times", looked).await;
-    assert!(!w.service.said().contains("came back empty"), "{}", w.service.said());
+    assert!(!w.service.output().contains("came back empty"), "{}", w.service.output());
     assert!(w.get("/readyz?verbose").await.text().contains("data: ok"));
     w.check().await;
 }

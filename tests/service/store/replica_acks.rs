@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::world::{Client, Engine, Service, World, assert_holds, eventually, id_of, program, replica, run};
+use crate::world::{Client, Engine, Service, World, assert_contains, eventually, id_of, program, replica, run};
 
 /// What the contract promises, and a little for a machine that is busy with other stories.
 const PROMISED: Duration = Duration::from_millis(2_500);
@@ -14,7 +14,7 @@ const PROMISED: Duration = Duration::from_millis(2_500);
 async fn with_a_replica() -> (World, Engine) {
     let w = World::plan().flag("--durability", "replicated:1").start().await;
     let port = replica::open_port(&w.engine).await;
-    let replica = replica::of(&w.engine, port, "replica").await;
+    let replica = replica::start(&w.engine, port, "replica").await;
     (w, replica)
 }
 
@@ -25,28 +25,28 @@ async fn a_change_that_no_replica_confirms_is_there_once_and_its_caller_hears_th
     replica.freeze();
     let job = json!({ "payload": "during" });
     let begin = Instant::now();
-    let refusal = w.put(job.clone()).await;
+    let refusal = w.send_enqueue(job.clone()).await;
     assert!(begin.elapsed() < PROMISED, "{:?}", begin.elapsed());
     assert_eq!(refusal.status, 503, "{}", refusal.text());
-    assert_holds(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
+    assert_contains(&refusal.refused("unavailable"), json!({ "applied": "unknown" }));
     assert!(refusal.text().contains("too few replicas"), "{}", refusal.text());
 
     // Whoever only looks waits for nobody, and who is given nothing neither.
     assert_eq!(w.queue().await["counts"]["waiting"], 2, "Redis itself has it");
-    assert_eq!(w.nothing(json!({ "queues": ["empty"] })).await, "empty");
-    let again = w.put(job.clone()).await;
+    assert_eq!(w.empty_reason(json!({ "queues": ["empty"] })).await, "empty");
+    let again = w.send_enqueue(job.clone()).await;
     assert_eq!(again.status, 503, "a repetition changes nothing and promises as much: {}", again.text());
 
     replica.thaw();
     let id = eventually("the replica confirms again", async || {
-        let answer = w.put(job.clone()).await;
+        let answer = w.send_enqueue(job.clone()).await;
         (answer.status == 200).then(|| id_of(&answer.json()))
     })
     .await;
     w.enqueue("after").await;
     assert_eq!(w.queue().await["counts"]["waiting"], 3, "each once");
     assert_eq!(w.state(&id).await, "waiting");
-    assert!(w.figure("intray_durability_wait_seconds_count").await >= 4.0);
+    assert!(w.metric("intray_durability_wait_seconds_count").await >= 4.0);
     w.check().await;
 }
 
@@ -58,7 +58,7 @@ async fn a_crowd_that_waits_for_a_frozen_replica_is_answered_in_time() {
         let (client, queue) = ((*w).clone(), format!("q{n}"));
         async move {
             let begin = Instant::now();
-            let answer = client.put(json!({ "payload": n, "queue": queue })).await;
+            let answer = client.send_enqueue(json!({ "payload": n, "queue": queue })).await;
             (answer.status, begin.elapsed())
         }
     });
@@ -67,7 +67,8 @@ async fn a_crowd_that_waits_for_a_frozen_replica_is_answered_in_time() {
         assert!(took < PROMISED, "{took:?}");
     }
     replica.thaw();
-    eventually("all is well", async || (w.put(json!({ "payload": "more" })).await.status < 300).then_some(())).await;
+    eventually("all is well", async || (w.send_enqueue(json!({ "payload": "more" })).await.status < 300).then_some(()))
+        .await;
     w.check().await;
 }
 
@@ -78,7 +79,7 @@ async fn what_was_acknowledged_is_at_the_replica_when_the_primary_is_killed_unde
     let load = tokio::spawn(async move {
         let mut ids = Vec::new();
         for n in 0.. {
-            let calls = (0..8).map(|m| client.put(json!({ "payload": [n, m], "queue": format!("q{m}") })));
+            let calls = (0..8).map(|m| client.send_enqueue(json!({ "payload": [n, m], "queue": format!("q{m}") })));
             let answers = join_all(calls).await;
             ids.extend(answers.iter().filter(|answer| answer.status == 201).map(|answer| id_of(&answer.json())));
             if answers.iter().any(|answer| answer.status != 201) {
@@ -88,7 +89,7 @@ async fn what_was_acknowledged_is_at_the_replica_when_the_primary_is_killed_unde
         ids
     });
     eventually("there is load", async || {
-        (w.figure("intray_durability_wait_seconds_count").await > 400.0).then_some(())
+        (w.metric("intray_durability_wait_seconds_count").await > 400.0).then_some(())
     })
     .await;
     w.engine.kill();
@@ -112,7 +113,7 @@ async fn a_connection_that_breaks_while_it_waits_confirms_nothing() {
     w.enqueue("before").await;
     replica.freeze();
     let client: Client = (*w).clone();
-    let call = tokio::spawn(async move { client.put(json!({ "payload": "during" })).await });
+    let call = tokio::spawn(async move { client.send_enqueue(json!({ "payload": "during" })).await });
     let waiting = eventually("somebody waits", async || {
         let list: String = w.engine.run("CLIENT LIST").await;
         let line = list.lines().find(|line| line.contains("cmd=wait"))?.to_owned();
@@ -122,7 +123,7 @@ async fn a_connection_that_breaks_while_it_waits_confirms_nothing() {
     let _: i64 = w.engine.run(&format!("CLIENT KILL ID {waiting}")).await;
     let answer = call.await.expect("no panic");
     assert_eq!(answer.status, 503, "{}", answer.text());
-    assert_holds(&answer.refused("unavailable"), json!({ "applied": "unknown" }));
+    assert_contains(&answer.refused("unavailable"), json!({ "applied": "unknown" }));
     replica.thaw();
     w.check().await;
 }
@@ -131,9 +132,9 @@ async fn a_connection_that_breaks_while_it_waits_confirms_nothing() {
 async fn a_primary_that_is_not_to_write_alone_has_done_nothing() {
     let w = World::start().await;
     let _: String = w.engine.run("CONFIG SET min-replicas-to-write 1").await;
-    let refusal = w.put(json!({ "payload": 1 })).await;
+    let refusal = w.send_enqueue(json!({ "payload": 1 })).await;
     assert_eq!(refusal.status, 503, "{}", refusal.text());
-    assert_holds(&refusal.refused("unavailable"), json!({ "applied": false }));
+    assert_contains(&refusal.refused("unavailable"), json!({ "applied": false }));
     let _: String = w.engine.run("CONFIG SET min-replicas-to-write 0").await;
     assert_eq!(w.enqueue(1).await.len(), "default-".len() + 26);
     w.check().await;
@@ -145,13 +146,13 @@ async fn what_may_be_lost_with_replicas_is_said_at_the_start_and_by_a_check() {
     let engine = Engine::start(folder.path(), true).await;
     let url = format!("unix://{}", engine.socket().display());
     let check = async |level: &str| run(program(["check", "--redis-url", &url, "--durability", level])).await;
-    let said = |end: &crate::world::End, line: &str| end.stdout.lines().any(|found| found.starts_with(line));
+    let said = |end: &crate::world::Exit, line: &str| end.stdout.lines().any(|found| found.starts_with(line));
     let end = check("replicated:1").await;
     assert!(end.status.success() && said(&end, "warning  replicas: 0 replicas are connected"), "{end:?}");
     assert!(said(&end, "ok       durability") && said(&end, "ok       failover"), "{end:?}");
 
     let port = replica::open_port(&engine).await;
-    let _replica = replica::of(&engine, port, "replica").await;
+    let _replica = replica::start(&engine, port, "replica").await;
     let end = check("replicated:1").await;
     assert!(said(&end, "ok       replicas") && said(&end, "warning  failover: "), "{end:?}");
     assert!(end.stdout.contains("min-replicas-to-write"), "{end:?}");

@@ -6,44 +6,44 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use super::failovers::Load;
-use crate::world::{End, assert_holds, eventually, program, run, sentinels::Watched};
+use crate::world::{Exit, assert_contains, eventually, program, run, sentinels::SentinelSetup};
 
 /// The replicas have all that was acknowledged by now.
-pub(super) async fn replicated(w: &Watched, node: usize) {
+pub(super) async fn replicated(w: &SentinelSetup, node: usize) {
     eventually("both replicas have it", async || (w.nodes[node].run::<u64>("WAIT 2 1000").await == 2).then_some(()))
         .await;
 }
 
 #[tokio::test]
 async fn when_the_primary_is_killed_the_service_goes_on_with_the_next_without_a_restart() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     let id = client.enqueue("before").await;
     let held = client.reserve_as("ann").await;
     replicated(&w, 0).await;
-    let waiter = client.waits(json!({ "worker": "bob" })).await;
+    let waiter = client.start_wait(json!({ "worker": "bob" })).await;
     w.nodes[0].kill();
     let begin = Instant::now();
-    let answer = client.put(json!({ "payload": "during" })).await;
+    let answer = client.send_enqueue(json!({ "payload": "during" })).await;
     assert!(answer.status == 503 && begin.elapsed() < Duration::from_millis(2_500), "{}", answer.text());
     eventually("changes are made again", async || {
-        (client.put(json!({ "payload": "after" })).await.status == 201).then_some(())
+        (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
-    assert_eq!(waiter.job().await.said["payload"], "after", "who waited all the time is served");
+    assert_eq!(waiter.job().await.body["payload"], "after", "who waited all the time is served");
     assert_eq!(client.complete(&held).await.is(200)["state"], "completed");
     assert_eq!(client.state(&id).await, "completed");
     eventually("readiness is back", async || (client.get("/readyz").await.status == 200).then_some(())).await;
-    assert_eq!(client.figure("intray_redis_failovers_total").await, 1.0);
-    assert!(service.said().contains("the primary has moved"), "{}", service.said());
+    assert_eq!(client.metric("intray_redis_failovers_total").await, 1.0);
+    assert!(service.output().contains("the primary has moved"), "{}", service.output());
     // Of the sentinels, not the first may have been the one to decide.
-    let next = eventually("all have heard of it", async || w.agreed().await.filter(|n| *n != 0)).await;
+    let next = eventually("all have heard of it", async || w.agreed_primary().await.filter(|n| *n != 0)).await;
     w.check(next, &client).await;
 }
 
 #[tokio::test]
 async fn a_switch_that_is_planned_loses_nothing_under_load_and_one_server_takes_changes_at_a_time() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let (_service, client) = w.serve(&[]).await;
     let load = Load::default();
     let crowd = load.start(&client);
@@ -51,16 +51,16 @@ async fn a_switch_that_is_planned_loses_nothing_under_load_and_one_server_takes_
 
     let _: String = w.nodes[0].run("CLIENT PAUSE 60000 WRITE").await;
     replicated(&w, 0).await;
-    eventually("a failover can begin", async || w.tell_ok(0, "FAILOVER").await).await;
+    eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await;
     let next = eventually("there is another primary", async || Some(w.primary().await).filter(|n| *n != 0)).await;
     // The one before claims to be primary until a sentinel tells it otherwise, which takes ten seconds.
     eventually("the service knows it", async || {
-        (client.figure("intray_redis_failovers_total").await > 0.0).then_some(())
+        (client.metric("intray_redis_failovers_total").await > 0.0).then_some(())
     })
     .await;
-    let refusal = client.put(json!({ "payload": "too early" })).await;
+    let refusal = client.send_enqueue(json!({ "payload": "too early" })).await;
     if w.nodes[0].run::<String>("INFO replication").await.contains("role:master") {
-        assert_holds(&refusal.refused("unavailable"), json!({ "applied": false }));
+        assert_contains(&refusal.refused("unavailable"), json!({ "applied": false }));
     }
     let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     load.more().await;
@@ -74,24 +74,24 @@ async fn a_switch_that_is_planned_loses_nothing_under_load_and_one_server_takes_
 /// A sentinel that begins says so, and changes wait from then on.
 #[tokio::test]
 async fn a_switch_without_a_plan_is_survived_and_changes_wait_while_it_lasts() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     let load = Load::default();
     let crowd = load.start(&client);
     load.more().await;
-    eventually("a failover can begin", async || w.tell_ok(0, "FAILOVER").await).await;
+    eventually("a failover can begin", async || w.command_succeeds(0, "FAILOVER").await).await;
     let next = eventually("there is another primary", async || Some(w.primary().await).filter(|n| *n != 0)).await;
     let _: String = w.nodes[0].run(&format!("REPLICAOF 127.0.0.1 {}", w.port(next))).await;
     load.more().await;
     load.end();
     crowd.join_all().await;
     println!("without a plan: {} of {} acknowledged jobs are lost", load.lost(&client).await, load.len());
-    assert!(service.said().contains("a failover has begun: changes wait"), "{}", service.said());
+    assert!(service.output().contains("a failover has begun: changes wait"), "{}", service.output());
     w.check(next, &client).await;
 }
 
 /// The service has seen by now how far a node has come: more have asked it than the sentinels and this.
-async fn looked_at(w: &Watched, node: usize) {
+async fn looked_at(w: &SentinelSetup, node: usize) {
     let asked = async || {
         let stats: String = w.nodes[node].run("INFO commandstats").await;
         let calls = stats.lines().find_map(|line| line.strip_prefix("cmdstat_info:calls=")).expect("it is asked");
@@ -108,7 +108,7 @@ async fn looked_at(w: &Watched, node: usize) {
 /// More than fits into the buffers between them: what the next primary has not got, nobody has any more.
 #[tokio::test]
 async fn a_primary_that_lacks_what_was_acknowledged_serves_and_says_since_when_and_how_much() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let (service, client) = w.serve(&[]).await;
     client.enqueue("before").await;
     replicated(&w, 0).await;
@@ -116,14 +116,14 @@ async fn a_primary_that_lacks_what_was_acknowledged_serves_and_says_since_when_a
     w.nodes[2].freeze();
     let payload = "x".repeat(250_000);
     for n in 0..160 {
-        client.enqueue_as(json!({ "payload": [n, payload] })).await;
+        client.enqueue_with(json!({ "payload": [n, payload] })).await;
     }
     looked_at(&w, 0).await;
     w.nodes[0].kill();
     w.nodes[1].thaw();
     w.nodes[2].thaw();
     eventually("changes are made again", async || {
-        (client.put(json!({ "payload": "after" })).await.status == 201).then_some(())
+        (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
     let said = eventually("it says so", async || {
@@ -132,11 +132,11 @@ async fn a_primary_that_lacks_what_was_acknowledged_serves_and_says_since_when_a
     })
     .await;
     assert_eq!(client.get("/readyz").await.status, 200, "it is ready all the same: {said}");
-    assert!(client.figure("intray_redis_missing_bytes").await > 20e6, "{said}");
-    assert_eq!(service.said().matches("lacks at least").count(), 1, "{}", service.said());
+    assert!(client.metric("intray_redis_missing_bytes").await > 20e6, "{said}");
+    assert_eq!(service.output().matches("lacks at least").count(), 1, "{}", service.output());
 }
 
-fn refused(end: &End, words: &[&str]) {
+fn refused(end: &Exit, words: &[&str]) {
     assert!(!end.status.success(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
     for word in words {
@@ -146,7 +146,7 @@ fn refused(end: &End, words: &[&str]) {
 
 #[tokio::test]
 async fn sentinels_are_shown_what_they_want_to_see_and_what_is_wrong_is_said_in_a_line() {
-    let w = Watched::with_passwords("of-redis", "of-sentinels").await;
+    let w = SentinelSetup::with_passwords("of-redis", "of-sentinels").await;
     let (right, wrong) = (w.path().join("right"), w.path().join("wrong"));
     std::fs::write(&right, "of-sentinels\n").expect("written");
     std::fs::write(&wrong, "hunter2\n").expect("written");
@@ -179,7 +179,7 @@ async fn sentinels_are_shown_what_they_want_to_see_and_what_is_wrong_is_said_in_
 async fn a_user_of_the_sentinels_needs_to_ask_and_to_listen_and_nothing_else() {
     let rights = "resetchannels &* -@all +sentinel|get-master-addr-by-name +sentinel|master +subscribe";
     let user = format!("watcher on >of-watcher {rights}");
-    let mut w = Watched::with_a_user(&user).await;
+    let mut w = SentinelSetup::with_user(&user).await;
     let secret = w.path().join("secret");
     std::fs::write(&secret, "of-watcher\n").expect("written");
     let shown = ["--sentinel-user", "watcher", "--sentinel-password-file", secret.to_str().expect("UTF-8")];
@@ -188,15 +188,15 @@ async fn a_user_of_the_sentinels_needs_to_ask_and_to_listen_and_nothing_else() {
         let rights = printed.stdout.trim().replace("SETUSER intray", "SETUSER app reset");
         let _: String = node.run(&rights).await;
     }
-    let (_service, client) = w.serve_as("app:PASSWORD", &shown).await;
-    let waiter = client.waits(json!({ "worker": "ann" })).await;
+    let (_service, client) = w.serve_with_credentials("app:PASSWORD", &shown).await;
+    let waiter = client.start_wait(json!({ "worker": "ann" })).await;
     let id = client.enqueue(1).await;
     let held = waiter.job().await;
     client.complete(&held).await.is(200);
     replicated(&w, 0).await;
     w.nodes[0].kill();
     eventually("it goes where the sentinels say", async || {
-        (client.put(json!({ "payload": "after" })).await.status == 201).then_some(())
+        (client.send_enqueue(json!({ "payload": "after" })).await.status == 201).then_some(())
     })
     .await;
     assert_eq!(client.state(&id).await, "completed");
@@ -210,7 +210,7 @@ async fn a_user_of_the_sentinels_needs_to_ask_and_to_listen_and_nothing_else() {
 
 #[tokio::test]
 async fn an_address_that_leads_nowhere_from_here_is_understood_by_the_map() {
-    let mut w = Watched::start().await;
+    let mut w = SentinelSetup::start().await;
     let door = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
     let (real, port) = (door.local_addr().expect("an address").port(), w.port(0));
     tokio::spawn(async move {

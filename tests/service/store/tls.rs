@@ -5,13 +5,13 @@ use std::{fs, path::Path};
 use serde_json::json;
 
 use crate::world::{
-    Client, End, Engine, Service, World,
-    authority::{Authority, Pair},
+    Client, Engine, Exit, Service, World,
+    authority::{CertificateAuthority, CertifiedKey},
     eventually, program, run, tls,
 };
 
-async fn speaks_tls(engine: &Engine, ca: &Authority, own: &Pair, asks_for_ours: bool) -> u16 {
-    tls::speaks(engine, 0, ca, own, asks_for_ours).await
+async fn speaks_tls(engine: &Engine, ca: &CertificateAuthority, own: &CertifiedKey, asks_for_ours: bool) -> u16 {
+    tls::enable_tls(engine, 0, ca, own, asks_for_ours).await
 }
 
 fn serve(url: &str, files: &[(&str, &Path)]) -> std::process::Command {
@@ -30,7 +30,7 @@ fn with_files(mut command: std::process::Command, files: &[(&str, &Path)]) -> st
 }
 
 #[track_caller]
-fn refuses(end: &End, words: &[&str]) {
+fn refuses(end: &Exit, words: &[&str]) {
     assert!(!end.status.success(), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
     for word in words {
@@ -42,17 +42,18 @@ fn refuses(end: &End, words: &[&str]) {
 async fn a_service_and_its_redis_know_each_other_by_their_certificates() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
-    let (ca, other) = (Authority::new(folder.path(), "ours"), Authority::new(folder.path(), "theirs"));
-    let (server, desk) = (ca.signs("localhost", 2099), ca.signs("desk", 2099));
+    let (ca, other) =
+        (CertificateAuthority::new(folder.path(), "ours"), CertificateAuthority::new(folder.path(), "theirs"));
+    let (server, desk) = (ca.issue("localhost", 2099), ca.issue("desk", 2099));
     let port = speaks_tls(&engine, &ca, &server, true).await;
     let url = format!("rediss://localhost:{port}");
-    let known = ("--redis-ca-file", ca.file());
+    let known = ("--redis-ca-file", ca.ca_file());
     let ours = [("--redis-cert-file", &*desk.certificate), ("--redis-key-file", &*desk.key)];
 
     let all = [&[(known.0, &*known.1)][..], &ours].concat();
     let service = Service::start(serve(&url, &all)).await;
     let client = Client::new(service.url());
-    let waiter = client.waits(json!({})).await;
+    let waiter = client.start_wait(json!({})).await;
     let id = client.enqueue(1).await;
     let held = waiter.job().await;
     assert_eq!(held.id, id);
@@ -65,7 +66,7 @@ async fn a_service_and_its_redis_know_each_other_by_their_certificates() {
     assert!(run(check(&url, &all)).await.status.success());
 
     refuses(&run(serve(&url, &[(known.0, &known.1)])).await, &["localhost", "certificate"]);
-    let strangers = other.file();
+    let strangers = other.ca_file();
     let who = [&[("--redis-ca-file", &*strangers)][..], &ours].concat();
     refuses(&run(serve(&url, &who)).await, &["localhost", "signed by nobody", "--redis-ca-file"]);
 }
@@ -74,15 +75,15 @@ async fn a_service_and_its_redis_know_each_other_by_their_certificates() {
 async fn a_redis_of_another_name_or_an_ended_certificate_is_refused_in_one_line() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
-    let ca = Authority::new(folder.path(), "ours");
-    let known = [("--redis-ca-file", &*ca.file())].map(|(flag, file)| (flag, file.to_owned()));
+    let ca = CertificateAuthority::new(folder.path(), "ours");
+    let known = [("--redis-ca-file", &*ca.ca_file())].map(|(flag, file)| (flag, file.to_owned()));
     let known: Vec<_> = known.iter().map(|(flag, file)| (*flag, file.as_path())).collect();
 
-    let port = speaks_tls(&engine, &ca, &ca.signs("elsewhere.example", 2099), false).await;
+    let port = speaks_tls(&engine, &ca, &ca.issue("elsewhere.example", 2099), false).await;
     refuses(&run(serve(&format!("rediss://localhost:{port}"), &known)).await, &["localhost", "another name"]);
-    let port = speaks_tls(&engine, &ca, &ca.signs("localhost", 2021), false).await;
+    let port = speaks_tls(&engine, &ca, &ca.issue("localhost", 2021), false).await;
     refuses(&run(serve(&format!("rediss://localhost:{port}"), &known)).await, &["localhost", "has expired"]);
-    let port = speaks_tls(&engine, &ca, &ca.signs("localhost", 2099), false).await;
+    let port = speaks_tls(&engine, &ca, &ca.issue("localhost", 2099), false).await;
     // Nobody whom this machine trusts has signed it.
     refuses(&run(serve(&format!("rediss://localhost:{port}"), &[])).await, &["localhost", "signed by nobody"]);
     let service = Service::start(serve(&format!("rediss://localhost:{port}"), &known)).await;
@@ -93,23 +94,23 @@ async fn a_redis_of_another_name_or_an_ended_certificate_is_refused_in_one_line(
 async fn a_certificate_that_ends_while_the_service_runs_is_said_and_a_new_one_is_taken() {
     let folder = tempfile::tempdir().expect("a folder");
     let engine = Engine::start(folder.path(), false).await;
-    let ca = Authority::new(folder.path(), "ours");
-    let file = ca.file();
-    let good = ca.signs("localhost", 2099);
+    let ca = CertificateAuthority::new(folder.path(), "ours");
+    let file = ca.ca_file();
+    let good = ca.issue("localhost", 2099);
     let port = speaks_tls(&engine, &ca, &good, false).await;
     let service = Service::start(serve(&format!("rediss://localhost:{port}"), &[("--redis-ca-file", &*file)])).await;
     let client = Client::new(service.url());
     client.enqueue(1).await;
 
-    let set = async |pair: &Pair| {
+    let set = async |pair: &CertifiedKey| {
         let mut command = redis::cmd("CONFIG");
         command.arg("SET").arg("tls-cert-file").arg(pair.certificate.as_os_str().as_encoded_bytes());
         command.arg("tls-key-file").arg(pair.key.as_os_str().as_encoded_bytes());
-        let _: String = engine.ask(&command).await;
+        let _: String = engine.query(&command).await;
         let _: u64 = engine.run("CLIENT KILL TYPE normal SKIPME yes").await;
     };
-    set(&ca.signs("localhost", 2021)).await;
-    let said = async || service.said().contains("has expired").then_some(());
+    set(&ca.issue("localhost", 2021)).await;
+    let said = async || service.output().contains("has expired").then_some(());
     eventually("the log names it", said).await;
     assert_eq!(client.get("/readyz").await.status, 503);
     set(&good).await;
@@ -120,8 +121,8 @@ async fn a_certificate_that_ends_while_the_service_runs_is_said_and_a_new_one_is
 #[tokio::test]
 async fn a_file_that_holds_something_else_or_is_for_nothing_is_refused_and_its_text_is_not_shown() {
     let folder = tempfile::tempdir().expect("a folder");
-    let ca = Authority::new(folder.path(), "ours");
-    let (pair, file) = (ca.signs("desk", 2099), folder.path().join("text"));
+    let ca = CertificateAuthority::new(folder.path(), "ours");
+    let (pair, file) = (ca.issue("desk", 2099), folder.path().join("text"));
     fs::write(&file, "not a certificate, and secret").expect("written");
     let url = "rediss://127.0.0.1:1";
     for (flags, words) in [
@@ -134,7 +135,7 @@ async fn a_file_that_holds_something_else_or_is_for_nothing_is_refused_and_its_t
         assert!(!end.status.success() && !end.stderr.contains("and secret"), "{end:?}");
         assert!(words.iter().all(|word| end.stderr.contains(word)), "{words:?}: {end:?}");
     }
-    let ca = ca.file();
+    let ca = ca.ca_file();
     refuses(&run(serve("redis://127.0.0.1:1", &[("--redis-ca-file", &*ca)])).await, &["rediss://"]);
     let end = run(serve("rediss://127.0.0.1:1/#insecure", &[])).await;
     assert!(!end.status.success() && end.stderr.contains("--redis-ca-file"), "{end:?}");
@@ -144,8 +145,8 @@ async fn a_file_that_holds_something_else_or_is_for_nothing_is_refused_and_its_t
 async fn queues_move_to_a_redis_behind_tls_that_is_known_by_its_certificate() {
     let (folder, w) = (tempfile::tempdir().expect("a folder"), World::start().await);
     let engine = Engine::start(folder.path(), false).await;
-    let ca = Authority::new(folder.path(), "ours");
-    let (server, desk, known) = (ca.signs("localhost", 2099), ca.signs("desk", 2099), ca.file());
+    let ca = CertificateAuthority::new(folder.path(), "ours");
+    let (server, desk, known) = (ca.issue("localhost", 2099), ca.issue("desk", 2099), ca.ca_file());
     let url = format!("rediss://localhost:{}", speaks_tls(&engine, &ca, &server, true).await);
     w.enqueue(1).await;
     let held = w.reserve().await;

@@ -7,10 +7,10 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::world::{
-    Client, End, Engine, Service, World,
-    authority::{Authority, Pair},
+    Client, Engine, Exit, Service, World,
+    authority::{CertificateAuthority, CertifiedKey},
     program, run,
-    sentinels::Watched,
+    sentinels::SentinelSetup,
     tls,
 };
 
@@ -19,29 +19,30 @@ const HERE: &str = "127.0.0.1";
 
 /// Somebody who signs, and what they have signed.
 struct Papers {
-    ours: Authority,
-    theirs: Authority,
-    good: Pair,
+    ours: CertificateAuthority,
+    theirs: CertificateAuthority,
+    good: CertifiedKey,
     folder: TempDir,
 }
 
 impl Papers {
     fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let (ours, theirs) = (Authority::new(folder.path(), "ours"), Authority::new(folder.path(), "theirs"));
-        let good = ours.signs(HERE, 2099);
+        let (ours, theirs) =
+            (CertificateAuthority::new(folder.path(), "ours"), CertificateAuthority::new(folder.path(), "theirs"));
+        let good = ours.issue(HERE, 2099);
         Self { ours, theirs, good, folder }
     }
 
     /// Whoever shows these is refused, for such a reason.
-    fn bad(&self) -> [(Pair, &'static str); 2] {
-        [(self.ours.signs("elsewhere.example", 2099), "another name"), (self.ours.signs(HERE, 2021), "has expired")]
+    fn bad(&self) -> [(CertifiedKey, &'static str); 2] {
+        [(self.ours.issue("elsewhere.example", 2099), "another name"), (self.ours.issue(HERE, 2021), "has expired")]
     }
 
-    fn serve(&self, url: &str, ca: &Authority) -> Command {
+    fn serve(&self, url: &str, ca: &CertificateAuthority) -> Command {
         assert!(self.folder.path().exists());
         let mut command = program(["serve", "--listen", "127.0.0.1:0", "--redis-url", url]);
-        command.arg("--redis-ca-file").arg(ca.file());
+        command.arg("--redis-ca-file").arg(ca.ca_file());
         command
     }
 
@@ -51,7 +52,7 @@ impl Papers {
     }
 }
 
-fn refused(end: &End, words: &[&str]) {
+fn refused(end: &Exit, words: &[&str]) {
     assert!(!end.status.success() && !end.stderr.contains(PASSWORD), "{end:?}");
     assert_eq!(end.stderr.trim().lines().count(), 1, "one clear line: {end:?}");
     for word in words {
@@ -61,8 +62,8 @@ fn refused(end: &End, words: &[&str]) {
 
 /// From its beginning to its end, and heard of by whoever waits for it.
 async fn a_job_lives(client: &Client, queue: &str) {
-    let waiter = client.waits(json!({ "queues": [queue], "worker": "ann" })).await;
-    let id = client.enqueue_as(json!({ "queue": queue, "payload": "by TLS" })).await;
+    let waiter = client.start_wait(json!({ "queues": [queue], "worker": "ann" })).await;
+    let id = client.enqueue_with(json!({ "queue": queue, "payload": "by TLS" })).await;
     let held = waiter.job().await;
     assert_eq!(held.id, id);
     client.complete(&held).await.is(200);
@@ -74,10 +75,10 @@ async fn has_a_user(engine: &Engine) {
 
 #[tokio::test]
 async fn a_cluster_is_known_by_the_certificates_of_its_nodes() {
-    let mut w = World::on_a_cluster().await;
+    let mut w = World::start_cluster().await;
     let (papers, queues) = (Papers::new(), w.queue_of_each_node().await);
     has_a_user(&w.engine).await;
-    let places = w.engine.speak_tls(&papers.ours, &papers.good).await;
+    let places = w.engine.enable_cluster_tls(&papers.ours, &papers.good).await;
     let url = format!("rediss+cluster://app:{PASSWORD}@{}", places.join(","));
     let service = Service::start(papers.serve(&url, &papers.ours)).await;
     let client = Client::new(service.url());
@@ -85,14 +86,14 @@ async fn a_cluster_is_known_by_the_certificates_of_its_nodes() {
         a_job_lives(&client, queue).await;
     }
     for (nth, place) in places.iter().enumerate() {
-        let clients: String = w.engine.at(nth, "CLIENT LIST TYPE normal").await;
+        let clients: String = w.engine.run_on(nth, "CLIENT LIST TYPE normal").await;
         let by_tls = clients.lines().filter(|line| line.contains(&format!("laddr={place}")));
         assert!(by_tls.count() >= 1, "{clients}");
     }
     papers.strangers_are_refused(&url).await;
     for (pair, why) in papers.bad() {
         for nth in 0..3 {
-            tls::shows(&w.engine, nth, &pair).await;
+            tls::replace_certificate(&w.engine, nth, &pair).await;
         }
         refused(&run(papers.serve(&url, &papers.ours)).await, &[HERE, why]);
     }
@@ -102,7 +103,7 @@ async fn a_cluster_is_known_by_the_certificates_of_its_nodes() {
 #[tokio::test]
 async fn a_primary_and_its_sentinels_are_known_by_their_certificates() {
     let papers = Papers::new();
-    let mut w = Watched::by_tls(&papers.ours, &papers.good).await;
+    let mut w = SentinelSetup::with_tls(&papers.ours, &papers.good).await;
     for node in &w.nodes {
         has_a_user(node).await;
     }
@@ -118,9 +119,9 @@ async fn a_primary_and_its_sentinels_are_known_by_their_certificates() {
     papers.strangers_are_refused(&url).await;
     for (pair, why) in papers.bad() {
         // The sentinels are who they say; the primary is not.
-        tls::shows(&w.nodes[0], 0, &pair).await;
+        tls::replace_certificate(&w.nodes[0], 0, &pair).await;
         refused(&run(papers.serve(&url, &papers.ours)).await, &[why]);
     }
-    tls::shows(&w.nodes[0], 0, &papers.good).await;
+    tls::replace_certificate(&w.nodes[0], 0, &papers.good).await;
     w.check(0, &client).await;
 }

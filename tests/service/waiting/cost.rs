@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::world::{Client, World, waiters::LONG};
+use crate::world::{Client, World, waiters::MAX_WAIT_MS};
 
 /// How many commands Redis has run, this one included.
 async fn commands(w: &World) -> u64 {
@@ -17,11 +17,11 @@ async fn commands(w: &World) -> u64 {
 #[tokio::test]
 async fn instance_uses_one_pubsub_connection_for_all_waiters() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut listeners = Vec::new();
     for client in [&*w, &other] {
         for n in 0..40 {
-            drop(client.asks(json!({ "queues": [format!("q{n}"), "default"] })));
+            drop(client.start_reserve(json!({ "queues": [format!("q{n}"), "default"] })));
             listeners.push(client.listen(&format!("?queue=q{n},another{n}")).await);
         }
     }
@@ -36,7 +36,7 @@ async fn instance_uses_one_pubsub_connection_for_all_waiters() {
 #[tokio::test]
 async fn sleeping_waiters_cost_redis_almost_nothing() {
     let w = World::start().await;
-    let waiters = w.wait_together(vec![json!({}); 300]).await;
+    let waiters = w.start_waits(vec![json!({}); 300]).await;
     sleep(Duration::from_millis(200)).await;
     let before = commands(&w).await;
     sleep(Duration::from_secs(6)).await;
@@ -57,9 +57,9 @@ async fn medians(w: &Client, what: &str) -> [Duration; 2] {
     let mut times = [Vec::new(), Vec::new()];
     for n in 0..150 {
         let begin = Instant::now();
-        w.enqueue_as(json!({ "queue": "busy", "payload": [what, n], "priority": 0 })).await;
+        w.enqueue_with(json!({ "queue": "busy", "payload": [what, n], "priority": 0 })).await;
         times[0].push(begin.elapsed());
-        let held = w.reserve_by(json!({ "queues": ["busy"] })).await;
+        let held = w.reserve_with(json!({ "queues": ["busy"] })).await;
         let begin = Instant::now();
         w.complete(&held).await.is(200);
         times[1].push(begin.elapsed());
@@ -73,13 +73,13 @@ async fn medians(w: &Client, what: &str) -> [Duration; 2] {
 #[tokio::test]
 async fn waiters_elsewhere_do_not_slow_a_busy_queue() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let jobs = (0..100).map(|n| json!({ "queue": "busy", "payload": n, "delay_ms": 60_000 }));
     let ids = w.enqueue_many(jobs).await;
     medians(&w, "warm").await;
     let alone = medians(&w, "alone").await;
-    let waiters = w.wait_together(vec![json!({}); 100]).await;
-    let watchers: Vec<_> = ids.iter().map(|id| other.watches(&format!("/jobs/{id}"))).collect();
+    let waiters = w.start_waits(vec![json!({}); 100]).await;
+    let watchers: Vec<_> = ids.iter().map(|id| other.long_poll(&format!("/jobs/{id}"))).collect();
     sleep(Duration::from_millis(300)).await;
     let beside = medians(&w, "beside").await;
     eprintln!("enqueue and complete alone: {alone:?}; beside 100 waiters and 100 watchers of jobs: {beside:?}");
@@ -94,14 +94,14 @@ async fn waiters_elsewhere_do_not_slow_a_busy_queue() {
 #[tokio::test]
 async fn two_hundred_waiters_do_not_slow_the_producer() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut times = [Vec::new(), Vec::new()];
     for (with, times) in times.iter_mut().enumerate() {
         let mut waiters = Vec::new();
         if with == 1 {
             for (client, place) in [(&*w, "here"), (&other, "there")] {
-                let request = |n| json!({ "worker": format!("{place}-{n}"), "wait_ms": LONG });
-                waiters.extend(client.wait_together((0..100).map(request).collect()).await);
+                let request = |n| json!({ "worker": format!("{place}-{n}"), "wait_ms": MAX_WAIT_MS });
+                waiters.extend(client.start_waits((0..100).map(request).collect()).await);
             }
         }
         for n in 0..200 {

@@ -10,25 +10,25 @@ use tokio::{
 
 use crate::world::{
     World,
-    waiters::{AT_ONCE, Waiter},
+    waiters::{PROMPT_LIMIT, Waiter},
 };
 
 #[tokio::test]
 async fn one_job_wakes_one_of_ten_waiters() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     const WAIT: u64 = 2_500;
-    let waiters = other.wait_together(vec![json!({ "wait_ms": WAIT }); 10]).await;
+    let waiters = other.start_waits(vec![json!({ "wait_ms": WAIT }); 10]).await;
     sleep(Duration::from_millis(200)).await;
-    let before = other.scripts("reserve").await;
+    let before = other.script_runs("reserve").await;
     let id = w.enqueue(1).await;
     sleep(Duration::from_millis(500)).await;
     assert_eq!(waiters.iter().filter(|waiter| waiter.is_answered()).count(), 1);
-    let looks = other.scripts("reserve").await - before;
+    let looks = other.script_runs("reserve").await - before;
     assert!(looks <= 3, "{looks} looks for one job");
     let mut served = 0;
     for waiter in waiters {
-        let (answer, took) = waiter.waited().await;
+        let (answer, took) = waiter.timed_answer().await;
         let answer = answer.is(200);
         match answer["jobs"].get(0) {
             Some(job) => {
@@ -41,14 +41,14 @@ async fn one_job_wakes_one_of_ten_waiters() {
                 let retry_after_ms = answer["retry_after_ms"].as_u64().expect("a number");
                 assert!((250..=5_000).contains(&retry_after_ms), "{answer}");
                 assert!(
-                    took >= Duration::from_millis(WAIT) && took < Duration::from_millis(WAIT) + AT_ONCE,
+                    took >= Duration::from_millis(WAIT) && took < Duration::from_millis(WAIT) + PROMPT_LIMIT,
                     "{took:?}"
                 );
             }
         }
     }
     assert_eq!(served, 1);
-    let looks = other.scripts("reserve").await - before;
+    let looks = other.script_runs("reserve").await - before;
     assert!(looks <= 3, "{looks} looks, with those at the end of the waits");
     w.check().await;
 }
@@ -56,10 +56,10 @@ async fn one_job_wakes_one_of_ten_waiters() {
 #[tokio::test]
 async fn longest_waiters_are_served_first_one_per_job() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut waiters = Vec::new();
     for _ in 0..12 {
-        waiters.push(other.waits(json!({})).await);
+        waiters.push(other.start_wait(json!({})).await);
     }
     let answered = |waiters: &[Waiter]| waiters.iter().map(Waiter::is_answered).collect::<Vec<_>>();
     for n in 0..4 {
@@ -85,24 +85,24 @@ async fn longest_waiters_are_served_first_one_per_job() {
 #[tokio::test]
 async fn waiter_served_elsewhere_passes_its_wake_up_on() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     for round in 0..40 {
-        let both = other.asks(json!({ "queues": ["x", "y"] }));
+        let both = other.start_reserve(json!({ "queues": ["x", "y"] }));
         sleep(Duration::from_millis(60)).await;
-        let only = other.waits(json!({ "queues": ["y"] })).await;
+        let only = other.start_wait(json!({ "queues": ["y"] })).await;
         assert!(!both.is_answered());
         // The job of y wakes the longest waiter, which mostly finds the one of x first.
         let jobs = [json!({ "queue": "y", "payload": round }), json!({ "queue": "x", "payload": round })];
         let since = Instant::now();
         w.enqueue_many(jobs).await;
         let (first, at) = both.job_at().await;
-        assert!(at - since < AT_ONCE, "round {round}: {:?}", at - since);
-        if first.said["queue"] == "y" {
-            w.reserve_by(json!({ "queues": ["x"] })).await;
-            w.enqueue_as(json!({ "queue": "y", "payload": [round] })).await;
+        assert!(at - since < PROMPT_LIMIT, "round {round}: {:?}", at - since);
+        if first.body["queue"] == "y" {
+            w.reserve_with(json!({ "queues": ["x"] })).await;
+            w.enqueue_with(json!({ "queue": "y", "payload": [round] })).await;
         }
         let (_, at) = only.job_at().await;
-        assert!(at - since < AT_ONCE * 2, "round {round}, by the safety tick: {:?}", at - since);
+        assert!(at - since < PROMPT_LIMIT * 2, "round {round}, by the safety tick: {:?}", at - since);
     }
     w.check().await;
 }
@@ -110,18 +110,18 @@ async fn waiter_served_elsewhere_passes_its_wake_up_on() {
 #[tokio::test]
 async fn waiter_that_resumes_a_job_passes_its_wake_up_on() {
     let w = World::start().await;
-    w.set(json!({ "worker_limit": 2 })).await;
+    w.update_settings(json!({ "worker_limit": 2 })).await;
     let first = w.enqueue(1).await;
     assert_eq!(w.reserve_as("ann").await.id, first);
-    let (ann, bob) = (w.waits(json!({ "worker": "ann" })).await, w.waits(json!({ "worker": "bob" })).await);
-    w.set(json!({ "worker_limit": 1 })).await;
+    let (ann, bob) = (w.start_wait(json!({ "worker": "ann" })).await, w.start_wait(json!({ "worker": "bob" })).await);
+    w.update_settings(json!({ "worker_limit": 1 })).await;
     let since = Instant::now();
     let second = w.enqueue(2).await;
     let (held, at) = bob.job_at().await;
     assert_eq!(held.id, second);
-    assert!(at - since < AT_ONCE, "{:?}", at - since);
+    assert!(at - since < PROMPT_LIMIT, "{:?}", at - since);
     let held = ann.job().await;
-    assert_eq!((&held.id, &held.said["resumed"]), (&first, &json!(true)));
+    assert_eq!((&held.id, &held.body["resumed"]), (&first, &json!(true)));
     w.check().await;
 }
 
@@ -139,16 +139,16 @@ async fn three_jobs_racing_with_three_waiters_are_not_missed() {
 
 async fn race_jobs_and_waiters(rounds: usize, queue: fn(usize) -> usize) {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let (mut crowd, mut took) = (JoinSet::new(), Vec::new());
     for n in 0..rounds {
         let (producer, consumer) = ((*w).clone(), other.clone());
         crowd.spawn(async move {
             let queue = format!("q{}", queue(n));
-            let waiter = consumer.asks(json!({ "queues": [queue] }));
+            let waiter = consumer.start_reserve(json!({ "queues": [queue] }));
             sleep(Duration::from_micros((n as u64 * 7_919) % 4_000)).await;
             let since = Instant::now();
-            producer.enqueue_as(json!({ "queue": queue, "payload": n })).await;
+            producer.enqueue_with(json!({ "queue": queue, "payload": n })).await;
             let (_, at) = waiter.job_at().await;
             at.saturating_duration_since(since)
         });
@@ -158,7 +158,7 @@ async fn race_jobs_and_waiters(rounds: usize, queue: fn(usize) -> usize) {
     }
     took.extend(crowd.join_all().await);
     took.sort();
-    let late = took.iter().filter(|took| **took > AT_ONCE * 3).count();
+    let late = took.iter().filter(|took| **took > PROMPT_LIMIT * 3).count();
     eprintln!("{rounds} rounds: median {:?}, the slowest {:?}", took[rounds / 2], took[rounds - 1]);
     assert_eq!(late, 0, "served only by the safety tick: {:?}", &took[rounds - late..]);
     let page = w.get("/queues").await.is(200);

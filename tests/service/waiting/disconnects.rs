@@ -13,19 +13,19 @@ use serde_json::json;
 use tokio::{task::JoinSet, time::sleep};
 
 use crate::world::{
-    World, assert_holds, assert_told, eventually, id_of,
-    page::Page,
-    waiters::{AT_ONCE, LONG},
+    World, assert_contains, assert_events, eventually, id_of,
+    pending_reserve::PendingReserve,
+    waiters::{MAX_WAIT_MS, PROMPT_LIMIT},
 };
 
 /// Waiting pages.
-async fn pages(w: &World, n: usize) -> Vec<Page> {
-    let looked = w.scripts("reserve").await;
+async fn pages(w: &World, n: usize) -> Vec<PendingReserve> {
+    let looked = w.script_runs("reserve").await;
     let mut pages = Vec::new();
     for _ in 0..n {
-        pages.push(Page::asks(w, &json!({ "wait_ms": LONG })).await);
+        pages.push(PendingReserve::send(w, &json!({ "wait_ms": MAX_WAIT_MS })).await);
     }
-    eventually("they looked once", async || (w.scripts("reserve").await > looked).then_some(())).await;
+    eventually("they looked once", async || (w.script_runs("reserve").await > looked).then_some(())).await;
     sleep(Duration::from_millis(100)).await;
     pages
 }
@@ -34,27 +34,27 @@ async fn pages(w: &World, n: usize) -> Vec<Page> {
 async fn closed_waiters_are_not_woken() {
     let w = World::start().await;
     let gone = pages(&w, 50).await;
-    let stays = w.waits(json!({})).await;
+    let stays = w.start_wait(json!({})).await;
     drop(gone);
     sleep(Duration::from_millis(200)).await;
-    let before = w.scripts("reserve").await;
+    let before = w.script_runs("reserve").await;
     let id = w.enqueue(1).await;
     assert_eq!(stays.job().await.id, id);
-    let looks = w.scripts("reserve").await - before;
+    let looks = w.script_runs("reserve").await - before;
     assert!(looks <= 3, "{looks} looks for one open and fifty closed waiters");
-    assert_told(&w.story_of(&id).await, &["enqueued", "reserved"]);
+    assert_events(&w.events_of(&id).await, &["enqueued", "reserved"]);
     w.check().await;
 }
 
 #[tokio::test]
 async fn job_reserved_for_a_closed_waiter_goes_to_the_next() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     for round in 0..5 {
-        let looked = wired.scripts("reserve").await;
-        let first = Page::asks(&wired, &json!({ "wait_ms": LONG })).await;
-        eventually("it looked once", async || (wired.scripts("reserve").await > looked).then_some(())).await;
-        let second = wired.waits(json!({})).await;
+        let looked = wired.script_runs("reserve").await;
+        let first = PendingReserve::send(&wired, &json!({ "wait_ms": MAX_WAIT_MS })).await;
+        eventually("it looked once", async || (wired.script_runs("reserve").await > looked).then_some(())).await;
+        let second = wired.start_wait(json!({})).await;
         wired.hold_calls(true);
         let id = w.enqueue(round).await;
         // The hint arrives, and the first waiter asks for the job. The proxy holds pings as well.
@@ -63,9 +63,9 @@ async fn job_reserved_for_a_closed_waiter_goes_to_the_next() {
         sleep(Duration::from_millis(100)).await;
         assert!(!second.is_answered());
         wired.hold_calls(false);
-        let (held, _) = tokio::time::timeout(AT_ONCE, second.job_at()).await.expect("at once");
+        let (held, _) = tokio::time::timeout(PROMPT_LIMIT, second.job_at()).await.expect("at once");
         assert_eq!(held.id, id);
-        assert_holds(
+        assert_contains(
             &w.job(&id).await,
             json!({ "attempts": 0, "counts": { "handed_out": 1, "abandoned": 0, "expired": 0, "failed": 0 } }),
         );
@@ -79,7 +79,7 @@ async fn job_reserved_for_a_closed_waiter_goes_to_the_next() {
 async fn waiters_closed_at_any_moment_keep_no_job() {
     const PAGES: u64 = 1_000;
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let over = Arc::new(AtomicBool::new(false));
     let jobs = tokio::spawn({
         let (client, over) = ((*w).clone(), over.clone());
@@ -96,10 +96,10 @@ async fn waiters_closed_at_any_moment_keep_no_job() {
     for n in 0..PAGES {
         let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };
         crowd.spawn(async move {
-            let page = Page::asks(&client, &json!({ "wait_ms": LONG, "limit": 1 + n % 2 })).await;
+            let page = PendingReserve::send(&client, &json!({ "wait_ms": MAX_WAIT_MS, "limit": 1 + n % 2 })).await;
             // Spread over 50 ms.
             sleep(Duration::from_micros(n * 7_919 % 50_000)).await;
-            page.hangs_up().await
+            page.hang_up().await
         });
         while crowd.len() >= 60 {
             let answer = crowd.join_next().await.expect("a crowd").expect("no panic");
@@ -112,7 +112,7 @@ async fn waiters_closed_at_any_moment_keep_no_job() {
     over.store(true, Ordering::Relaxed);
     let ids = jobs.await.expect("enqueued");
     let (taken, left) = (delivered.len() as u64, (ids.len() - delivered.len()) as u64);
-    let undone = w.times("abandoned").await;
+    let undone = w.event_count("abandoned").await;
     eprintln!("{PAGES} pages were closed; of {} jobs {taken} were delivered, {undone} were undone", ids.len());
     tokio::time::timeout(
         Duration::from_secs(2),
@@ -125,7 +125,7 @@ async fn waiters_closed_at_any_moment_keep_no_job() {
     .expect("within two seconds");
     for id in ids {
         let handed_out = u64::from(delivered.contains_key(&id));
-        assert_holds(
+        assert_contains(
             &w.job(&id).await,
             json!({
                 "state": if handed_out > 0 { "reserved" } else { "waiting" },
@@ -141,7 +141,7 @@ async fn waiters_closed_at_any_moment_keep_no_job() {
 #[tokio::test]
 async fn repeatedly_reloaded_page_holds_one_job() {
     let w = World::start().await;
-    let ask = json!({ "worker": "ann", "wait_ms": LONG });
+    let ask = json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS });
     let jobs = tokio::spawn({
         let client = (*w).clone();
         async move {
@@ -151,26 +151,26 @@ async fn repeatedly_reloaded_page_holds_one_job() {
             }
         }
     });
-    let mut page = Page::asks(&w, &ask).await;
+    let mut page = PendingReserve::send(&w, &ask).await;
     for n in 0..200_u64 {
         sleep(Duration::from_micros(n * 7_919 % 6_000)).await;
         if n % 2 == 0 {
             // A new tab before the old one is closed, or after.
-            page = Page::asks(&w, &ask).await;
+            page = PendingReserve::send(&w, &ask).await;
         } else {
             drop(page);
-            page = Page::asks(&w, &ask).await;
+            page = PendingReserve::send(&w, &ask).await;
         }
     }
     jobs.await.expect("enqueued");
     drop(page);
-    let held = w.reserve_by(ask).await;
+    let held = w.reserve_with(ask).await;
     eventually("the other jobs are waiting", async || {
         let counts = w.queue().await["counts"].clone();
         (counts["reserved"] == 1 && counts["waiting"] == 19).then_some(())
     })
     .await;
-    assert_holds(
+    assert_contains(
         &w.job(&held.id).await,
         json!({ "attempts": 0, "counts": { "handed_out": 1, "expired": 0, "abandoned": 0 } }),
     );

@@ -15,9 +15,9 @@ use tokio::{
 };
 
 use crate::world::{
-    Fault, Held, World, eventually,
-    waiters::{AT_ONCE, LONG},
-    wire::Ear,
+    Fault, ReservedJob, World, eventually,
+    waiters::{MAX_WAIT_MS, PROMPT_LIMIT},
+    wire::HintConnection,
 };
 
 /// How often a waiter looks without a hint.
@@ -27,7 +27,7 @@ const SAFETY_TICK: Duration = Duration::from_secs(5);
 async fn killed_subscriptions_delay_jobs_by_one_safety_tick() {
     const CONSUMERS: usize = 10;
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let over = Arc::new(AtomicBool::new(false));
     let mut crowd = JoinSet::new();
     for _ in 0..CONSUMERS {
@@ -35,11 +35,11 @@ async fn killed_subscriptions_delay_jobs_by_one_safety_tick() {
         crowd.spawn(async move {
             let mut held = Vec::new();
             while !over.load(Ordering::Relaxed) {
-                let (answer, at) = client.asks(json!({ "wait_ms": 2_000 })).answer().await;
+                let (answer, at) = client.start_reserve(json!({ "wait_ms": 2_000 })).answer().await;
                 let answer = answer.is(200);
                 for job in answer["jobs"].as_array().expect("jobs") {
                     held.push((job["payload"].as_u64().expect("a number"), at));
-                    client.complete(&Held::new(job)).await.is(200);
+                    client.complete(&ReservedJob::new(job)).await.is(200);
                 }
             }
             held
@@ -73,41 +73,41 @@ async fn killed_subscriptions_delay_jobs_by_one_safety_tick() {
 
 #[tokio::test]
 async fn long_poll_reports_applied_unknown_after_a_lost_reply() {
-    let w = World::plan().behind_a_proxy().start().await;
+    let w = World::plan().with_proxy().start().await;
     // Redis knows the script already, so that the lost reply is the reply of the reserve.
-    w.ask(json!({})).await;
+    w.send_reserve(json!({})).await;
     let id = w.enqueue("work").await;
-    w.proxy().now(Fault::DropReplies);
+    w.proxy().set_fault(Fault::DropReplies);
     let waiter = tokio::spawn({
         let client = (*w).clone();
-        async move { client.ask(json!({ "worker": "ann", "wait_ms": 4_000 })).await }
+        async move { client.send_reserve(json!({ "worker": "ann", "wait_ms": 4_000 })).await }
     });
     eventually("the job is reserved", async || {
         (w.engine.run::<u64>("ZCARD intray:{default}:2:reserved").await == 1).then_some(())
     })
     .await;
-    w.proxy().now(Fault::Refuse);
-    w.proxy().cut();
+    w.proxy().set_fault(Fault::Refuse);
+    w.proxy().cut_connections();
     let refused = waiter.await.expect("an answer").refused("unavailable");
     assert_eq!(refused["applied"], "unknown");
-    w.proxy().now(Fault::None);
+    w.proxy().set_fault(Fault::None);
     let held = eventually("Redis is back", async || {
-        let answer = w.ask(json!({ "worker": "ann" })).await;
-        (answer.status == 200).then(|| Held::new(&answer.json()["jobs"][0]))
+        let answer = w.send_reserve(json!({ "worker": "ann" })).await;
+        (answer.status == 200).then(|| ReservedJob::new(&answer.json()["jobs"][0]))
     })
     .await;
-    assert_eq!((held.id.as_str(), &held.said["resumed"]), (id.as_str(), &json!(true)));
+    assert_eq!((held.id.as_str(), &held.body["resumed"]), (id.as_str(), &json!(true)));
     w.check().await;
 }
 
 #[tokio::test]
 async fn resubscribing_finds_jobs_enqueued_meanwhile() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     for n in 0..5 {
-        let waiter = wired.waits(json!({})).await;
+        let waiter = wired.start_wait(json!({})).await;
         sleep(Duration::from_millis(100)).await;
-        wired.ear(Ear::Refused);
+        wired.hint_connection(HintConnection::Refused);
         // The service knows that the connection is closed, and cannot open another.
         eventually("the subscription is closed", async || {
             let listeners: (String, u64) = w.engine.run("PUBSUB NUMSUB intray:{default}:2:hints").await;
@@ -117,9 +117,9 @@ async fn resubscribing_finds_jobs_enqueued_meanwhile() {
         w.enqueue(n).await;
         sleep(Duration::from_millis(400)).await;
         let since = Instant::now();
-        wired.ear(Ear::Open);
+        wired.hint_connection(HintConnection::Open);
         let (_, at) = waiter.job_at().await;
-        assert!(at.saturating_duration_since(since) < AT_ONCE, "{:?}", at - since);
+        assert!(at.saturating_duration_since(since) < PROMPT_LIMIT, "{:?}", at - since);
     }
     w.check().await;
 }
@@ -127,10 +127,10 @@ async fn resubscribing_finds_jobs_enqueued_meanwhile() {
 #[tokio::test]
 async fn silent_subscription_is_detected_before_the_safety_tick() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
-    let waiter = wired.waits(json!({})).await;
+    let wired = w.start_wired_instance().await;
+    let waiter = wired.start_wait(json!({})).await;
     sleep(Duration::from_millis(100)).await;
-    wired.deafen();
+    wired.silence_hint_connections();
     let since = Instant::now();
     w.enqueue(1).await;
     let (_, at) = waiter.job_at().await;
@@ -138,14 +138,14 @@ async fn silent_subscription_is_detected_before_the_safety_tick() {
     assert!(at - since < Duration::from_secs(4), "before the safety tick: {:?}", at - since);
 
     // A new connection does not help either: only the safety tick does.
-    let waiter = wired.waits(json!({})).await;
-    wired.ear(Ear::Deaf);
+    let waiter = wired.start_wait(json!({})).await;
+    wired.hint_connection(HintConnection::Silent);
     let since = Instant::now();
     w.enqueue(2).await;
     let (_, at) = waiter.job_at().await;
     eprintln!("without a connection: {:?}", at - since);
-    assert!(at - since < SAFETY_TICK + AT_ONCE, "{:?}", at - since);
-    wired.ear(Ear::Open);
+    assert!(at - since < SAFETY_TICK + PROMPT_LIMIT, "{:?}", at - since);
+    wired.hint_connection(HintConnection::Open);
     w.check().await;
 }
 
@@ -153,14 +153,15 @@ async fn silent_subscription_is_detected_before_the_safety_tick() {
 async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
     for how in ["killed", "frozen"] {
         let mut w = World::plan().durable().start().await;
-        let waiters = w.wait_together(vec![json!({}); 3]).await;
+        let waiters = w.start_waits(vec![json!({}); 3]).await;
         sleep(Duration::from_millis(100)).await;
         match how {
             "killed" => w.engine.kill(),
             _ => w.engine.freeze(),
         }
         sleep(Duration::from_millis(3_500)).await;
-        let late = [w.asks(json!({})), w.asks(json!({ "worker": "ann", "queues": ["default", "other"] }))];
+        let late =
+            [w.start_reserve(json!({})), w.start_reserve(json!({ "worker": "ann", "queues": ["default", "other"] }))];
         sleep(Duration::from_millis(2_500)).await;
         assert!(waiters.iter().chain(&late).all(|waiter| !waiter.is_answered()), "{how}: they still wait");
         match how {
@@ -171,7 +172,7 @@ async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
         // As soon as Redis accepts it. An unanswered try may have been applied: the next one finds its job.
         let mut n = 0;
         while n < 5 {
-            let answer = w.put(json!({ "payload": n, "dedupe_key": n.to_string() })).await;
+            let answer = w.send_enqueue(json!({ "payload": n, "dedupe_key": n.to_string() })).await;
             n += u64::from(answer.status != 503);
         }
         for waiter in waiters.into_iter().chain(late) {
@@ -180,11 +181,11 @@ async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
         }
         // Hints arrive again.
         sleep(Duration::from_millis(500)).await;
-        let waiter = w.waits(json!({})).await;
+        let waiter = w.start_wait(json!({})).await;
         let since = Instant::now();
         w.enqueue("news").await;
         let (_, at) = waiter.job_at().await;
-        assert!(at - since < AT_ONCE, "{how}: {:?}", at - since);
+        assert!(at - since < PROMPT_LIMIT, "{how}: {:?}", at - since);
         w.check().await;
     }
 }
@@ -192,9 +193,9 @@ async fn waiters_survive_a_redis_outage_and_are_served_after_it() {
 #[tokio::test]
 async fn waiter_behind_a_frozen_connection_is_served_after_it() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
+    let wired = w.start_wired_instance().await;
     for away in [300, 1_500, 3_000] {
-        let waiter = wired.waits(json!({})).await;
+        let waiter = wired.start_wait(json!({})).await;
         wired.freeze(true);
         w.enqueue(away).await;
         sleep(Duration::from_millis(away)).await;
@@ -218,7 +219,7 @@ async fn job_reserved_while_redis_froze_reaches_its_waiter() {
     for round in 0..3 {
         let id = w.enqueue(round).await;
         w.engine.freeze();
-        let waiter = w.asks(json!({}));
+        let waiter = w.start_reserve(json!({}));
         sleep(Duration::from_millis(2_500)).await;
         assert!(!waiter.is_answered());
         w.engine.thaw();
@@ -235,19 +236,19 @@ async fn job_reserved_while_redis_froze_reaches_its_waiter() {
 #[tokio::test]
 async fn wait_that_ends_during_an_outage_returns_503() {
     let w = World::start().await;
-    let id = w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
+    let id = w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     const WAIT: u64 = 4_000;
-    let patient = w.waits(json!({ "wait_ms": LONG })).await;
-    let before = w.waits(json!({ "wait_ms": WAIT })).await;
+    let patient = w.start_wait(json!({ "wait_ms": MAX_WAIT_MS })).await;
+    let before = w.start_wait(json!({ "wait_ms": WAIT })).await;
     sleep(Duration::from_millis(200)).await;
     w.engine.freeze();
-    let during = w.asks(json!({ "wait_ms": WAIT }));
+    let during = w.start_reserve(json!({ "wait_ms": WAIT }));
     let look = {
         let (client, path) = ((*w).clone(), format!("/jobs/{id}?wait_ms={WAIT}"));
         crate::world::waiters::Waiter::send(async move { client.get(&path).await })
     };
     for (what, waiter) in [("before", before), ("during", during), ("a look", look)] {
-        let (answer, took) = waiter.waited().await;
+        let (answer, took) = waiter.timed_answer().await;
         assert_eq!(answer.status, 503, "{what}: {}", answer.text());
         answer.refused("unavailable");
         let bound = Duration::from_millis(WAIT);
@@ -257,7 +258,10 @@ async fn wait_that_ends_during_an_outage_returns_503() {
     assert!(!patient.is_answered());
     w.engine.thaw();
     let since = Instant::now();
-    eventually("Redis takes a job", async || (w.put(json!({ "payload": 2 })).await.status < 300).then_some(())).await;
+    eventually("Redis takes a job", async || {
+        (w.send_enqueue(json!({ "payload": 2 })).await.status < 300).then_some(())
+    })
+    .await;
     let (_, at) = patient.job_at().await;
     assert!(at - since < Duration::from_secs(3), "{:?}", at - since);
     w.check().await;
@@ -271,18 +275,18 @@ async fn redis_user_without_channels_is_served_by_the_safety_tick() {
     let id = limited.enqueue(1).await;
     let held = limited.reserve().await;
     assert_eq!(held.id, id);
-    w.set(json!({ "paused": true })).await;
+    w.update_settings(json!({ "paused": true })).await;
     limited.patch("/queues/default", json!({ "paused": false })).await.is(200);
     limited.complete(&held).await.is(200);
-    let waiter = limited.waits(json!({})).await;
+    let waiter = limited.start_wait(json!({})).await;
     sleep(Duration::from_millis(100)).await;
-    let looks = limited.scripts("look").await;
+    let looks = limited.script_runs("look").await;
     let since = Instant::now();
     let id = limited.enqueue(2).await;
     let (held, at) = waiter.job_at().await;
     assert_eq!(held.id, id);
-    assert!(at - since < SAFETY_TICK + AT_ONCE, "{:?}", at - since);
-    let looks = limited.scripts("look").await - looks;
+    assert!(at - since < SAFETY_TICK + PROMPT_LIMIT, "{:?}", at - since);
+    let looks = limited.script_runs("look").await - looks;
     assert!(looks <= 10, "{looks} looks: the safety tick, without polling");
     w.check().await;
 }

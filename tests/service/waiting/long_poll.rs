@@ -9,16 +9,16 @@ use crate::world::{
     World,
     batch_verbs::items,
     id_of, number,
-    waiters::{AT_ONCE, LONG, Waiter},
+    waiters::{MAX_WAIT_MS, PROMPT_LIMIT, Waiter},
 };
 
 #[tokio::test]
 async fn job_reaches_a_waiter_at_another_instance_at_once() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let mut took = Vec::new();
     for n in 0..200 {
-        let waiter = other.waits(json!({})).await;
+        let waiter = other.start_wait(json!({})).await;
         let begin = Instant::now();
         let id = w.enqueue(n).await;
         let (held, at) = waiter.job_at().await;
@@ -39,18 +39,18 @@ async fn wait_timeout_returns_the_reason_of_the_queue() {
     let put = async |queue: &str, job: Value| {
         let mut job = job;
         job["queue"] = json!(queue);
-        w.enqueue_as(job).await
+        w.enqueue_with(job).await
     };
     w.patch("/queues/paused", json!({ "paused": true })).await.is(200);
     put("paused", json!({ "payload": 1 })).await;
     put("delayed", json!({ "payload": 1, "delay_ms": 60_000 })).await;
     for queue in ["reserved", "blocked"] {
         put(queue, json!({ "payload": 1, "locks": ["l"] })).await;
-        w.reserve_by(json!({ "queues": [queue] })).await;
+        w.reserve_with(json!({ "queues": [queue] })).await;
     }
     put("blocked", json!({ "payload": 2, "locks": ["l"] })).await;
     const WAIT: Duration = Duration::from_millis(400);
-    let ask = |queues: &[&str]| w.asks(json!({ "queues": queues, "wait_ms": WAIT.as_millis() as u64 }));
+    let ask = |queues: &[&str]| w.start_reserve(json!({ "queues": queues, "wait_ms": WAIT.as_millis() as u64 }));
     let waiters = [
         ("empty", ask(&["empty"])),
         ("paused", ask(&["paused"])),
@@ -61,12 +61,12 @@ async fn wait_timeout_returns_the_reason_of_the_queue() {
         ("blocked", ask(&["delayed", "empty", "blocked"])),
     ];
     for (reason, waiter) in waiters {
-        let (answer, took) = waiter.waited().await;
+        let (answer, took) = waiter.timed_answer().await;
         let answer = answer.is(200);
         assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!(reason)));
         assert!((250..=5_000).contains(&number(&answer, "retry_after_ms")), "{answer}");
         assert_eq!(number(&answer, "remaining"), u64::from(reason == "paused"), "{answer}");
-        assert!(took >= WAIT && took < WAIT + AT_ONCE, "{reason}: {took:?}");
+        assert!(took >= WAIT && took < WAIT + PROMPT_LIMIT, "{reason}: {took:?}");
     }
     w.get("/queues/empty").await.refused("unknown-queue");
     w.check().await;
@@ -77,36 +77,36 @@ async fn reserve_with_a_ready_job_does_not_wait() {
     let w = World::start().await;
     let ids = w.enqueue_many((0..3).map(|n| json!({ "payload": n }))).await;
     let begin = Instant::now();
-    assert_eq!(w.reserve_by(json!({ "worker": "ann", "wait_ms": LONG })).await.id, ids[0]);
-    let again = w.reserve_by(json!({ "worker": "ann", "wait_ms": LONG })).await;
-    assert_eq!((&again.id, &again.said["resumed"]), (&ids[0], &json!(true)), "the reserved job is returned again");
-    assert_eq!(w.reserve_by(json!({ "queues": ["empty", "default"], "wait_ms": LONG })).await.id, ids[1]);
-    w.ask(json!({ "id": ids[1], "wait_ms": LONG })).await.wrong_state("reserved");
-    assert_eq!(w.reserve_by(json!({ "id": ids[2], "wait_ms": LONG })).await.id, ids[2]);
-    assert_eq!(w.nothing(json!({ "wait_ms": 0 })).await, "reserved");
-    assert!(begin.elapsed() < AT_ONCE * 2, "{:?}", begin.elapsed());
+    assert_eq!(w.reserve_with(json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS })).await.id, ids[0]);
+    let again = w.reserve_with(json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS })).await;
+    assert_eq!((&again.id, &again.body["resumed"]), (&ids[0], &json!(true)), "the reserved job is returned again");
+    assert_eq!(w.reserve_with(json!({ "queues": ["empty", "default"], "wait_ms": MAX_WAIT_MS })).await.id, ids[1]);
+    w.send_reserve(json!({ "id": ids[1], "wait_ms": MAX_WAIT_MS })).await.wrong_state("reserved");
+    assert_eq!(w.reserve_with(json!({ "id": ids[2], "wait_ms": MAX_WAIT_MS })).await.id, ids[2]);
+    assert_eq!(w.empty_reason(json!({ "wait_ms": 0 })).await, "reserved");
+    assert!(begin.elapsed() < PROMPT_LIMIT * 2, "{:?}", begin.elapsed());
     w.check().await;
 }
 
 #[tokio::test]
 async fn newer_wait_of_a_worker_replaces_the_older_one() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let ann = json!({ "worker": "ann" });
-    let older = w.waits(ann.clone()).await;
+    let older = w.start_wait(ann.clone()).await;
     let (bob, nameless, elsewhere) = (
-        w.waits(json!({ "worker": "bob" })).await,
-        w.waits(json!({})).await,
-        w.waits(json!({ "worker": "ann", "queues": ["elsewhere"] })).await,
+        w.start_wait(json!({ "worker": "bob" })).await,
+        w.start_wait(json!({})).await,
+        w.start_wait(json!({ "worker": "ann", "queues": ["elsewhere"] })).await,
     );
-    let newer = w.waits(ann.clone()).await;
-    let (answer, at) = older.waited().await;
+    let newer = w.start_wait(ann.clone()).await;
+    let (answer, at) = older.timed_answer().await;
     let answer = answer.is(200);
     assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!("replaced")));
     assert!((250..=5_000).contains(&number(&answer, "retry_after_ms")), "{answer}");
-    assert!(at < AT_ONCE * 3, "{at:?}");
-    let newest = w.waits(ann).await;
-    assert_eq!(newer.nothing().await, "replaced");
+    assert!(at < PROMPT_LIMIT * 3, "{at:?}");
+    let newest = w.start_wait(ann).await;
+    assert_eq!(newer.empty_reason().await, "replaced");
     for waiter in [&bob, &nameless, &elsewhere, &newest] {
         assert!(!waiter.is_answered(), "only the same worker for the same queues");
     }
@@ -115,14 +115,14 @@ async fn newer_wait_of_a_worker_replaces_the_older_one() {
     served.sort();
     ids.sort();
     assert_eq!(served, ids);
-    let id = w.enqueue_as(json!({ "queue": "elsewhere", "payload": 1 })).await;
+    let id = w.enqueue_with(json!({ "queue": "elsewhere", "payload": 1 })).await;
     assert_eq!(elsewhere.job().await.id, id);
     // The order of queues does not matter, and other instances are not affected.
-    let there = other.asks(json!({ "worker": "cat", "queues": ["a", "b"] }));
-    let older = w.asks(json!({ "worker": "cat", "queues": ["a", "b"] }));
+    let there = other.start_reserve(json!({ "worker": "cat", "queues": ["a", "b"] }));
+    let older = w.start_reserve(json!({ "worker": "cat", "queues": ["a", "b"] }));
     sleep(Duration::from_millis(100)).await;
-    let newer = w.asks(json!({ "worker": "cat", "queues": ["b", "a"] }));
-    assert_eq!(older.nothing().await, "replaced");
+    let newer = w.start_reserve(json!({ "worker": "cat", "queues": ["b", "a"] }));
+    assert_eq!(older.empty_reason().await, "replaced");
     assert!(!there.is_answered() && !newer.is_answered());
     w.check().await;
 }
@@ -130,11 +130,11 @@ async fn newer_wait_of_a_worker_replaces_the_older_one() {
 #[tokio::test]
 async fn wait_for_several_jobs_returns_with_the_first_ones() {
     let w = World::start().await;
-    let waiter = w.waits(json!({ "limit": 5 })).await;
+    let waiter = w.start_wait(json!({ "limit": 5 })).await;
     let id = w.enqueue(1).await;
     assert_eq!(waiter.job().await.id, id);
-    w.set(json!({ "worker_limit": 3 })).await;
-    let waiter = w.waits(json!({ "limit": 5, "worker": "ann" })).await;
+    w.update_settings(json!({ "worker_limit": 3 })).await;
+    let waiter = w.start_wait(json!({ "limit": 5, "worker": "ann" })).await;
     let batch = w.create_batch(json!({ "jobs": items(0..8) })).await;
     let answer = waiter.answer().await.0.is(200);
     let jobs = answer["jobs"].as_array().expect("jobs");
@@ -148,17 +148,17 @@ async fn repeated_wait_with_one_key_gets_the_same_job() {
     let w = World::start().await;
     let call = || {
         let request = w.request("POST", "/jobs/reserve").header("idempotency-key", "tab-7");
-        Waiter::send(request.json(json!({ "worker": "ann", "wait_ms": LONG }).to_string()).send())
+        Waiter::send(request.json(json!({ "worker": "ann", "wait_ms": MAX_WAIT_MS }).to_string()).send())
     };
     let first = call();
     sleep(Duration::from_millis(100)).await;
     let second = call();
-    assert_eq!(first.nothing().await, "replaced");
+    assert_eq!(first.empty_reason().await, "replaced");
     let id = w.enqueue(1).await;
     let held = second.job().await;
     assert_eq!(held.id, id);
     let third = call().job().await;
-    assert_eq!((&third.reservation, &third.said["resumed"]), (&held.reservation, &json!(false)), "the same answer");
+    assert_eq!((&third.reservation, &third.body["resumed"]), (&held.reservation, &json!(false)), "the same answer");
     assert_eq!(w.job(&id).await["counts"]["handed_out"], 1);
     w.check().await;
 }
@@ -166,14 +166,14 @@ async fn repeated_wait_with_one_key_gets_the_same_job() {
 #[tokio::test]
 async fn shutdown_answers_waiters_and_watchers_at_once() {
     let w = World::start().await;
-    let (mut second, other) = w.another().await;
-    let id = w.enqueue_as(json!({ "queue": "held", "payload": 1 })).await;
-    w.reserve_by(json!({ "queues": ["held"] })).await;
+    let (mut second, other) = w.start_instance().await;
+    let id = w.enqueue_with(json!({ "queue": "held", "payload": 1 })).await;
+    w.reserve_with(json!({ "queues": ["held"] })).await;
     let batch = w.create_batch(json!({ "queue": "held", "jobs": [{ "payload": 2 }] })).await;
-    let waiters = other.wait_together((0..20).map(|n| json!({ "worker": format!("w{n}") })).collect()).await;
+    let waiters = other.start_waits((0..20).map(|n| json!({ "worker": format!("w{n}") })).collect()).await;
     let looks: Vec<_> = [format!("/jobs/{id}"), format!("/batches/{batch}"), "/queues/held/jobs?state=dead".to_owned()]
         .iter()
-        .map(|path| other.watches(path))
+        .map(|path| other.long_poll(path))
         .collect();
     sleep(Duration::from_millis(100)).await;
     let stopped = Instant::now();
@@ -185,21 +185,21 @@ async fn shutdown_answers_waiters_and_watchers_at_once() {
         assert_eq!((&answer["jobs"], &answer["reason"]), (&json!([]), &json!("shutdown")));
         assert!((250..=2_000).contains(&number(&answer, "retry_after_ms")), "soon: {answer}");
         pauses.insert(number(&answer, "retry_after_ms"));
-        assert!(at - stopped < AT_ONCE, "{:?}", at - stopped);
+        assert!(at - stopped < PROMPT_LIMIT, "{:?}", at - stopped);
     }
     assert!(pauses.len() > 3, "the retry times differ: {pauses:?}");
     let mut looks = looks.into_iter().map(Waiter::answer);
     let mut look = async || {
         let (answer, at) = looks.next().expect("three").await;
-        assert!(at - stopped < AT_ONCE, "{:?}", at - stopped);
+        assert!(at - stopped < PROMPT_LIMIT, "{:?}", at - stopped);
         answer.is(200)
     };
     assert_eq!(look().await["state"], "reserved");
     assert_eq!(look().await["state"], "sealed");
     assert_eq!(look().await["jobs"], json!([]));
-    assert!(second.ended().await.success());
+    assert!(second.wait_for_exit().await.success());
     assert!(stopped.elapsed() < Duration::from_secs(5), "{:?}", stopped.elapsed());
-    let waiter = w.waits(json!({ "worker": "w1" })).await;
+    let waiter = w.start_wait(json!({ "worker": "w1" })).await;
     let id = w.enqueue(3).await;
     assert_eq!(waiter.job().await.id, id, "another instance serves it");
     w.check().await;
@@ -209,8 +209,8 @@ async fn shutdown_answers_waiters_and_watchers_at_once() {
 async fn jobs_enqueued_during_shutdown_are_reserved_or_waiting() {
     let w = World::start().await;
     for round in 0..5_u64 {
-        let (mut second, other) = w.another().await;
-        let waiters = other.wait_together(vec![json!({}); 20]).await;
+        let (mut second, other) = w.start_instance().await;
+        let waiters = other.start_waits(vec![json!({}); 20]).await;
         let jobs = tokio::spawn({
             let client = (*w).clone();
             async move {
@@ -231,7 +231,7 @@ async fn jobs_enqueued_during_shutdown_are_reserved_or_waiting() {
                 None => assert_eq!(answer["reason"], "shutdown"),
             }
         }
-        assert!(second.ended().await.success());
+        assert!(second.wait_for_exit().await.success());
         for id in jobs.await.expect("enqueued") {
             let expected = if served.contains(&id) { "reserved" } else { "waiting" };
             assert_eq!(w.state(&id).await, expected, "round {round}");

@@ -7,7 +7,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::world::{
     World, eventually,
-    waiters::{AT_ONCE, Waiter},
+    waiters::{PROMPT_LIMIT, Waiter},
 };
 
 /// How long Redis refuses writes: longer than the pause between retries.
@@ -32,7 +32,7 @@ async fn scripts(w: &World) -> u64 {
 }
 
 fn complaints(w: &World) -> Vec<String> {
-    w.service.said().lines().filter(|line| line.contains("a script failed")).map(str::to_owned).collect()
+    w.service.output().lines().filter(|line| line.contains("a script failed")).map(str::to_owned).collect()
 }
 
 #[tokio::test]
@@ -40,11 +40,11 @@ async fn waiters_retry_rarely_while_redis_refuses_writes() {
     for (code, refuse, take) in REFUSALS {
         let w = World::start().await;
         // Some waiters have no job in their queues, others a job that they cannot reserve yet.
-        let mut there = vec![w.enqueue(1).await, w.enqueue_as(json!({ "queue": "more", "payload": 1 })).await];
-        let sleeper = w.waits(json!({ "queues": ["none"] })).await;
+        let mut there = vec![w.enqueue(1).await, w.enqueue_with(json!({ "queue": "more", "payload": 1 })).await];
+        let sleeper = w.start_wait(json!({ "queues": ["none"] })).await;
         let _: String = w.engine.run(refuse).await;
-        let trying = [w.asks(json!({})), w.asks(json!({ "queues": ["none", "more"] }))];
-        let late = w.asks(json!({ "queues": ["none"] }));
+        let trying = [w.start_reserve(json!({})), w.start_reserve(json!({ "queues": ["none", "more"] }))];
+        let late = w.start_reserve(json!({ "queues": ["none"] }));
         sleep(Duration::from_millis(500)).await;
         let before = (scripts(&w).await, info_number(&w, "stats", "total_connections_received").await);
         sleep(REFUSAL).await;
@@ -56,7 +56,7 @@ async fn waiters_retry_rarely_while_redis_refuses_writes() {
         assert!((1..15).contains(&logged.len()), "{code}: {} lines: {logged:#?}", logged.len());
         assert!(logged.iter().any(|line| line.contains(code)), "{logged:#?}");
         assert!(logged.iter().any(|line| times(line) > 1), "repeated errors are counted: {logged:#?}");
-        let all = w.service.said();
+        let all = w.service.output();
         assert!(!all.contains("Redis is lost"), "{code}: Redis is reachable:  {all}");
         assert!(trying.iter().chain([&sleeper, &late]).all(|waiter| !waiter.is_answered()), "they still wait");
 
@@ -87,7 +87,7 @@ async fn all_served_soon(waiters: impl IntoIterator<Item = Waiter>, since: Insta
     let mut jobs = Vec::new();
     for waiter in waiters {
         let (held, at) = waiter.job_at().await;
-        assert!(at.saturating_duration_since(since) < AT_ONCE * 2, "{:?}", at - since);
+        assert!(at.saturating_duration_since(since) < PROMPT_LIMIT * 2, "{:?}", at - since);
         jobs.push(held.id);
     }
     jobs
@@ -101,11 +101,11 @@ async fn crowd_during_refused_writes_costs_as_little_as_one() {
     w.enqueue_many((0..CROWD).map(|n| json!({ "payload": n }))).await;
     let (_, refuse, take) = REFUSALS[0];
     let _: String = w.engine.run(refuse).await;
-    let crowd: Vec<_> = (0..CROWD).map(|_| w.asks(json!({}))).collect();
+    let crowd: Vec<_> = (0..CROWD).map(|_| w.start_reserve(json!({}))).collect();
     sleep(Duration::from_millis(1_500)).await;
-    let before = w.scripts("reserve").await;
+    let before = w.script_runs("reserve").await;
     sleep(REFUSAL).await;
-    let ran = w.scripts("reserve").await - before;
+    let ran = w.script_runs("reserve").await - before;
     eprintln!("{ran} tries by a crowd of {CROWD}");
     assert!(ran <= 20, "{ran} tries in {REFUSAL:?}");
     assert!(complaints(&w).len() < 15, "{:#?}", complaints(&w));

@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::world::{
-    Client, World, assert_holds,
+    Client, World, assert_contains,
     batch_verbs::items,
-    waiters::{AT_ONCE, Waiter},
-    wire::Ear,
+    waiters::{PROMPT_LIMIT, Waiter},
+    wire::HintConnection,
 };
 
 /// Starts a read that waits, and gives it time to fall asleep.
 async fn start_watch(client: &Client, path: &str) -> Waiter {
-    let waiter = client.watches(path);
+    let waiter = client.long_poll(path);
     sleep(Duration::from_millis(100)).await;
     assert!(!waiter.is_answered(), "{path}");
     waiter
@@ -23,7 +23,7 @@ async fn start_watch(client: &Client, path: &str) -> Waiter {
 /// Asserts that the waiter is answered at once.
 async fn answered_at_once(waiter: Waiter, since: Instant) -> crate::world::Answer {
     let (answer, at) = waiter.answer().await;
-    assert!(at - since < AT_ONCE, "it took {:?}", at - since);
+    assert!(at - since < PROMPT_LIMIT, "it took {:?}", at - since);
     answer
 }
 
@@ -39,11 +39,11 @@ async fn job_wait_returns_at_its_end_and_not_before() {
         ("purge", "gone"),
     ] {
         let w = World::start().await;
-        let (_second, other) = w.another().await;
-        let id = w.enqueue_as(json!({ "payload": 1, "max_attempts": if end == "late" { 0 } else { 3 } })).await;
+        let (_second, other) = w.start_instance().await;
+        let id = w.enqueue_with(json!({ "payload": 1, "max_attempts": if end == "late" { 0 } else { 3 } })).await;
         let path = format!("/jobs/{id}");
         let (here, there) = (start_watch(&w, &path).await, start_watch(&other, &path).await);
-        w.enqueue_as(json!({ "payload": 2, "priority": 99 })).await;
+        w.enqueue_with(json!({ "payload": 2, "priority": 99 })).await;
         for _ in 0..2 {
             w.fail(&w.reserve().await).await.is(200);
         }
@@ -53,7 +53,7 @@ async fn job_wait_returns_at_its_end_and_not_before() {
             if end == "cancel" {
                 w.abandon(&held).await.is(200);
             } else {
-                w.pass(300_000);
+                w.advance_clock(300_000);
                 w.sweep().await;
             }
         } else if end == "complete" {
@@ -66,11 +66,11 @@ async fn job_wait_returns_at_its_end_and_not_before() {
             "complete" | "late" => drop(w.complete_with(&held, "well").await.is(200)),
             "fail" => drop(w.fail(&held).await.is(200)),
             "expire" => {
-                w.pass(300_000);
+                w.advance_clock(300_000);
                 w.sweep().await;
             }
             "cancel" => drop(w.cancel(&id).await.is(200)),
-            "force" => drop(w.cancel_by_force(&id).await.is(200)),
+            "force" => drop(w.force_cancel(&id).await.is(200)),
             _ => drop(w.delete("/queues/default?state=all&force=true").await.is(200)),
         }
         for waiter in [here, there] {
@@ -93,7 +93,7 @@ async fn batch_wait_returns_at_its_end_and_not_before() {
     for (end, state) in [("complete", "completed"), ("fail", "failed"), ("cancel", "cancelled"), ("seal", "completed")]
     {
         let w = World::start().await;
-        let (_second, other) = w.another().await;
+        let (_second, other) = w.start_instance().await;
         let doomed = |n: u64| json!({ "payload": n, "max_attempts": 1 });
         let id = w.create_batch(json!({ "sealed": false, "jobs": [doomed(0), doomed(1)] })).await;
         let path = format!("/batches/{id}");
@@ -120,7 +120,7 @@ async fn batch_wait_returns_at_its_end_and_not_before() {
         }
         for waiter in [here, there] {
             let batch = answered_at_once(waiter, since).await.is(200);
-            assert_holds(&batch, json!({ "state": state, "counts": { "reserved": 0, "total": 3 } }));
+            assert_contains(&batch, json!({ "state": state, "counts": { "reserved": 0, "total": 3 } }));
             assert!(batch["ended_at"].is_string(), "{batch}");
         }
         w.check().await;
@@ -130,8 +130,8 @@ async fn batch_wait_returns_at_its_end_and_not_before() {
 #[tokio::test]
 async fn list_wait_returns_with_its_first_job() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
-    w.enqueue_as(json!({ "payload": 0, "client": "other", "delay_ms": 60_000 })).await;
+    let (_second, other) = w.start_instance().await;
+    w.enqueue_with(json!({ "payload": 0, "client": "other", "delay_ms": 60_000 })).await;
     let list = |state: &str| format!("/queues/default/jobs?state={state}");
     let waiting = start_watch(&other, &list("waiting")).await;
     let acme = start_watch(&other, &format!("{}&client=acme", list("waiting"))).await;
@@ -139,10 +139,10 @@ async fn list_wait_returns_with_its_first_job() {
     let jobs = |answer: crate::world::Answer| answer.is(200)["jobs"].clone();
 
     let since = Instant::now();
-    let first = w.enqueue_as(json!({ "payload": 1, "client": "other" })).await;
+    let first = w.enqueue_with(json!({ "payload": 1, "client": "other" })).await;
     assert_eq!(jobs(answered_at_once(waiting, since).await)[0]["id"], first.as_str());
     let since = Instant::now();
-    let second = w.enqueue_as(json!({ "payload": 2, "client": "acme", "max_attempts": 1 })).await;
+    let second = w.enqueue_with(json!({ "payload": 2, "client": "acme", "max_attempts": 1 })).await;
     let page = jobs(answered_at_once(acme, since).await);
     assert_eq!((page.as_array().map(Vec::len), &page[0]["id"]), (Some(1), &json!(second)));
     let held = [w.reserve().await, w.reserve().await];
@@ -150,7 +150,7 @@ async fn list_wait_returns_with_its_first_job() {
     assert!(!completed.is_answered() && !dead.is_answered());
     let since = Instant::now();
     w.complete_with(of(&first), json!({ "verdict": "harmless" })).await.is(200);
-    assert_holds(
+    assert_contains(
         &jobs(answered_at_once(completed, since).await),
         json!([{ "id": first, "result": { "verdict": "harmless" } }]),
     );
@@ -164,7 +164,7 @@ async fn list_wait_returns_with_its_first_job() {
     assert!(after.is_string());
     let since = Instant::now();
     assert_eq!(
-        jobs(answered_at_once(w.watches(&list("completed")), since).await)[0]["id"],
+        jobs(answered_at_once(w.long_poll(&list("completed")), since).await)[0]["id"],
         after,
         "a list with jobs does not wait"
     );
@@ -187,11 +187,11 @@ async fn wait_timeout_returns_the_current_state() {
         look("/queues/default/jobs?state=dead&wait_ms=500".to_owned()),
     ];
     sleep(Duration::from_millis(100)).await;
-    w.reserve_by(json!({ "id": id })).await;
+    w.reserve_with(json!({ "id": id })).await;
     let mut answers = Vec::new();
     for waiter in looks {
-        let (answer, took) = waiter.waited().await;
-        assert!(took >= Duration::from_millis(500) && took < Duration::from_millis(500) + AT_ONCE, "{took:?}");
+        let (answer, took) = waiter.timed_answer().await;
+        assert!(took >= Duration::from_millis(500) && took < Duration::from_millis(500) + PROMPT_LIMIT, "{took:?}");
         answers.push(answer.is(200));
     }
     assert_eq!(answers[0]["state"], "reserved", "the current state");
@@ -201,7 +201,7 @@ async fn wait_timeout_returns_the_current_state() {
     w.get(&unknown("jobs", 1)).await.refused("unknown-job");
     w.get(&unknown("batches", 0)).await.refused("unknown-batch");
     w.get("/queues/nowhere/jobs?wait_ms=30000").await.refused("unknown-queue");
-    w.cancel_by_force(&id).await.is(200);
+    w.force_cancel(&id).await.is(200);
     assert_eq!(w.get(&format!("/jobs/{id}?wait_ms=30000")).await.is(200)["state"], "cancelled");
     assert!(begin.elapsed() < Duration::from_secs(4), "{:?}", begin.elapsed());
     w.check().await;
@@ -210,19 +210,19 @@ async fn wait_timeout_returns_the_current_state() {
 #[tokio::test]
 async fn job_wait_returns_without_hints() {
     let w = World::start().await;
-    let wired = w.over_a_wire().await;
-    for (what, ear) in [("refused", Ear::Refused), ("deaf", Ear::Deaf)] {
+    let wired = w.start_wired_instance().await;
+    for (what, ear) in [("refused", HintConnection::Refused), ("deaf", HintConnection::Silent)] {
         let id = w.enqueue(what).await;
         let held = w.reserve().await;
         let waiter = start_watch(&wired, &format!("/jobs/{id}")).await;
-        wired.ear(ear);
+        wired.hint_connection(ear);
         let since = Instant::now();
         w.complete(&held).await.is(200);
         let (answer, at) = waiter.answer().await;
         assert_eq!(answer.is(200)["state"], "completed");
         // The safety tick, plus a margin for a busy machine.
         assert!(at - since < Duration::from_secs(6), "{what}: {:?}", at - since);
-        wired.ear(Ear::Open);
+        wired.hint_connection(HintConnection::Open);
     }
     let id = w.enqueue("frozen").await;
     let held = w.reserve().await;
@@ -243,14 +243,14 @@ async fn job_wait_returns_without_hints() {
 #[tokio::test]
 async fn thousand_events_cause_few_list_reads() {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
-    w.enqueue_as(json!({ "payload": 1, "priority": 0, "max_attempts": 1 })).await;
+    let (_second, other) = w.start_instance().await;
+    w.enqueue_with(json!({ "payload": 1, "priority": 0, "max_attempts": 1 })).await;
     let held = w.reserve().await;
     let waiter = start_watch(&other, "/queues/default/jobs?state=dead").await;
-    let before = other.scripts("list").await;
+    let before = other.script_runs("list").await;
     w.enqueue_many((0..1_000).map(|n| json!({ "payload": ["crowd", n] }))).await;
     sleep(Duration::from_millis(500)).await;
-    let looks = other.scripts("list").await - before;
+    let looks = other.script_runs("list").await - before;
     assert!(looks <= 50, "1000 events in a few scripts were {looks} looks at the list");
     let since = Instant::now();
     w.fail(&held).await.is(200);

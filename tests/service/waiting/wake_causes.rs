@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::world::{Client, Held, World, waiters::AT_ONCE};
+use crate::world::{Client, ReservedJob, World, waiters::PROMPT_LIMIT};
 
 /// How long ended jobs are kept between two rounds.
 const HOUR: u64 = 3_600_000;
@@ -45,7 +45,7 @@ type Row = (&'static str, Vec<Step>, Step);
 struct Scenario {
     payload: u64,
     ids: Vec<String>,
-    held: Vec<Held>,
+    held: Vec<ReservedJob>,
     batch: String,
 }
 
@@ -55,28 +55,28 @@ impl Scenario {
             Put(job) => {
                 let mut job = job.clone();
                 job["payload"] = json!(self.payload);
-                self.ids.push(w.enqueue_as(job).await);
+                self.ids.push(w.enqueue_with(job).await);
             }
             PutMany(n) => self.ids = w.enqueue_many((0..*n).map(|n| json!({ "payload": ["many", n] }))).await,
             Take => self.held.push(w.reserve_as("ann").await),
             Complete => drop(w.complete(&self.held[0]).await.is(200)),
             Abandon => drop(w.abandon(&self.held[0]).await.is(200)),
-            AbandonFor(ms) => drop(w.abandon_for(&self.held[0], *ms).await.is(200)),
+            AbandonFor(ms) => drop(w.abandon_with_delay(&self.held[0], *ms).await.is(200)),
             Fail => drop(w.fail(&self.held[0]).await.is(200)),
             Release => assert_eq!(w.release(&self.held[0].id).await, 1),
-            ReleaseFrom => assert_eq!(w.release_from("ann").await, 1),
-            Cancel => drop(w.cancel_by_force(&self.ids[0]).await.is(200)),
+            ReleaseFrom => assert_eq!(w.release_worker("ann").await, 1),
+            Cancel => drop(w.force_cancel(&self.ids[0]).await.is(200)),
             Purge(state) => drop(w.delete(&format!("/queues/default?state={state}&force=true")).await.is(200)),
             Requeue => assert_eq!(w.requeue(&self.ids[0]).await, 1),
             RequeueAll => assert_eq!(w.requeue_all().await, 1),
-            Set(settings) => drop(w.set(settings.clone()).await),
+            Set(settings) => drop(w.update_settings(settings.clone()).await),
             Create(n, batch) => {
                 let mut batch = batch.clone();
                 batch["jobs"] = crate::world::batch_verbs::items(0..*n).into();
                 self.batch = w.create_batch(batch).await;
             }
             Append(n) => drop(w.append(&self.batch, &crate::world::batch_verbs::items(0..*n)).await.is(200)),
-            Pass(ms) => w.pass(*ms),
+            Pass(ms) => w.advance_clock(*ms),
         }
         self.payload += 1;
     }
@@ -85,7 +85,7 @@ impl Scenario {
 /// Applies the steps, starts a waiter, applies the cause, and asserts that the waiter gets a job at once.
 async fn wakes(what: &str, before: &[Step], cause: &Step) {
     let w = World::start().await;
-    let (_second, other) = w.another().await;
+    let (_second, other) = w.start_instance().await;
     let clients: [(&str, &Client); 2] = [("the same instance", &w), ("another instance", &other)];
     for (place, client) in clients {
         let mut scenario = Scenario::default();
@@ -93,28 +93,28 @@ async fn wakes(what: &str, before: &[Step], cause: &Step) {
             scenario.apply(&w, step).await;
         }
         let waiter = if place == "another instance" {
-            let waiter = client.asks(json!({ "worker": "bob", "queues": ["elsewhere", "default"] }));
+            let waiter = client.start_reserve(json!({ "worker": "bob", "queues": ["elsewhere", "default"] }));
             tokio::time::sleep(Duration::from_millis(100)).await;
             assert!(!waiter.is_answered(), "{what}: no job is ready");
             waiter
         } else {
-            client.waits(json!({ "worker": "bob" })).await
+            client.start_wait(json!({ "worker": "bob" })).await
         };
         let begin = Instant::now();
         scenario.apply(&w, cause).await;
         let (held, at) = waiter.job_at().await;
         let took = at - begin;
-        assert!(took < AT_ONCE, "{what}, at {place}: it took {took:?}");
-        assert_eq!(held.said["resumed"], false);
+        assert!(took < PROMPT_LIMIT, "{what}, at {place}: it took {took:?}");
+        assert_eq!(held.body["resumed"], false);
         w.check().await;
         // The next round starts with an empty queue.
         if !scenario.batch.is_empty() {
             w.cancel_batch(&scenario.batch).await;
         }
-        w.set(json!({ "paused": null, "backoff": null, "max_attempts": null, "retention_ms": HOUR })).await;
+        w.update_settings(json!({ "paused": null, "backoff": null, "max_attempts": null, "retention_ms": HOUR })).await;
         while w.delete("/queues/default?state=all&force=true").await.is(200)["more"] == true {}
-        w.pass(HOUR + 60_000);
-        w.sweep_until("no job is left", async || w.records().await == 0).await;
+        w.advance_clock(HOUR + 60_000);
+        w.sweep_until("no job is left", async || w.record_count().await == 0).await;
     }
 }
 
@@ -203,19 +203,19 @@ async fn sweep_that_returns_a_job_wakes_a_waiter() {
     ];
     for (what, before, ms) in rows {
         let w = World::start().await;
-        let (_second, other) = w.another().await;
+        let (_second, other) = w.start_instance().await;
         let mut scenario = Scenario::default();
         for step in &before {
             scenario.apply(&w, step).await;
         }
-        let waiter = other.waits(json!({ "worker": "bob" })).await;
+        let waiter = other.start_wait(json!({ "worker": "bob" })).await;
         // The instance has looked once, and does not look again so soon.
         tokio::time::sleep(Duration::from_millis(150)).await;
         let begin = Instant::now();
-        w.pass(ms);
+        w.advance_clock(ms);
         w.sweep().await;
         let (_, at) = waiter.job_at().await;
-        assert!(at - begin < AT_ONCE, "{what}: it took {:?}", at - begin);
+        assert!(at - begin < PROMPT_LIMIT, "{what}: it took {:?}", at - begin);
         w.check().await;
     }
 }
@@ -237,10 +237,10 @@ async fn due_times_wake_waiters_without_a_sweep() {
         for step in &before {
             scenario.apply(&w, step).await;
         }
-        let waiter = w.asks(json!({ "worker": "bob" }));
-        let (answer, took) = waiter.waited().await;
+        let waiter = w.start_reserve(json!({ "worker": "bob" }));
+        let (answer, took) = waiter.timed_answer().await;
         assert_eq!(answer.is(200)["jobs"].as_array().map(Vec::len), Some(1), "{what}: after {took:?}");
-        assert!(took < Duration::from_millis(LEFT) + AT_ONCE, "{what}: it took {took:?}");
+        assert!(took < Duration::from_millis(LEFT) + PROMPT_LIMIT, "{what}: it took {took:?}");
         w.check().await;
     }
 }
@@ -259,18 +259,18 @@ async fn delay_that_starts_during_a_wait_ends_on_time() {
     ];
     for (what, before, cause) in rows {
         // As in production, the sweep runs once a second.
-        let w = World::plan().sweeping_every(1_000).start().await;
-        let (_second, other) = w.another().await;
+        let w = World::plan().sweep_every(1_000).start().await;
+        let (_second, other) = w.start_instance().await;
         let mut scenario = Scenario::default();
         for step in &before {
             scenario.apply(&w, step).await;
         }
-        let waiter = other.waits(json!({ "worker": "bob" })).await;
+        let waiter = other.start_wait(json!({ "worker": "bob" })).await;
         tokio::time::sleep(Duration::from_millis(150)).await;
         let begin = Instant::now();
         scenario.apply(&w, &cause).await;
         let (_, at) = waiter.job_at().await;
-        assert!(at - begin < Duration::from_millis(500) + AT_ONCE * 2, "{what}: it took {:?}", at - begin);
+        assert!(at - begin < Duration::from_millis(500) + PROMPT_LIMIT * 2, "{what}: it took {:?}", at - begin);
         w.check().await;
     }
 }

@@ -14,7 +14,7 @@ pub fn key(name: &str) -> String {
 }
 
 /// Its line in a keys file.
-pub fn line(name: &str, role: &str, pattern: &str) -> String {
+pub fn keys_file_line(name: &str, role: &str, pattern: &str) -> String {
     let hash: String = Sha256::digest(key(name)).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("{name} {role} {pattern} {hash}")
 }

@@ -8,18 +8,18 @@ use std::{
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
 
 /// Somebody who signs certificates, and a folder for them.
-pub struct Authority {
+pub struct CertificateAuthority {
     issuer: CertifiedIssuer<'static, KeyPair>,
     folder: PathBuf,
 }
 
 /// A certificate and its key, in files.
-pub struct Pair {
+pub struct CertifiedKey {
     pub certificate: PathBuf,
     pub key: PathBuf,
 }
 
-impl Authority {
+impl CertificateAuthority {
     pub fn new(folder: &Path, name: &str) -> Self {
         let mut params = CertificateParams::new([]).expect("parameters");
         params.distinguished_name.push(DnType::CommonName, name);
@@ -28,16 +28,16 @@ impl Authority {
         let issuer = CertifiedIssuer::self_signed(params, key).expect("a certificate");
         let authority = Self { issuer, folder: folder.join(name) };
         fs::create_dir(&authority.folder).expect("a folder");
-        fs::write(authority.file(), authority.issuer.pem()).expect("written");
+        fs::write(authority.ca_file(), authority.issuer.pem()).expect("written");
         authority
     }
 
-    pub fn file(&self) -> PathBuf {
+    pub fn ca_file(&self) -> PathBuf {
         self.folder.join("ca.pem")
     }
 
     /// For a server or a client of this name, until a year.
-    pub fn signs(&self, name: &str, until: i32) -> Pair {
+    pub fn issue(&self, name: &str, until: i32) -> CertifiedKey {
         let mut params = CertificateParams::new([name.to_owned()]).expect("parameters");
         params.distinguished_name.push(DnType::CommonName, name);
         (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(until, 1, 1));
@@ -48,6 +48,6 @@ impl Authority {
             fs::write(&file, text).expect("written");
             file
         };
-        Pair { certificate: file("pem", certificate.pem()), key: file("key", key.serialize_pem()) }
+        CertifiedKey { certificate: file("pem", certificate.pem()), key: file("key", key.serialize_pem()) }
     }
 }

@@ -5,16 +5,17 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    World, encoded,
+    World,
     http::{Answer, Client},
     keyspace::{self, Event},
-    verbs::{Held, id_of},
+    percent_encode,
+    verbs::{ReservedJob, id_of},
 };
 
 impl Client {
     /// A job of `default` that needs these locks.
     pub async fn enqueue_locked(&self, payload: impl Into<Value>, locks: &[&str]) -> String {
-        self.enqueue_as(json!({ "payload": payload.into(), "locks": locks })).await
+        self.enqueue_with(json!({ "payload": payload.into(), "locks": locks })).await
     }
 
     /// Who holds which lock of `default`, and how many wait for it; all pages.
@@ -34,11 +35,11 @@ impl Client {
 
     /// A batch as it says that it is. Its counts sum to its total, whenever one asks.
     pub async fn batch(&self, id: &str) -> Value {
-        summed(self.get(&format!("/batches/{id}")).await.is(200))
+        with_summed_counts(self.get(&format!("/batches/{id}")).await.is(200))
     }
 
     /// A batch as it says that it is, which is what a recount of its jobs says; nothing moves meanwhile.
-    pub async fn recounted(&self, id: &str) -> Value {
+    pub async fn recounted_batch(&self, id: &str) -> Value {
         let batch = self.batch(id).await;
         let mut counts = json!({
             "waiting": 0, "blocked": 0, "delayed": 0, "reserved": 0, "completed": 0, "dead": 0, "cancelled": 0, "total": 0,
@@ -73,7 +74,7 @@ impl Client {
     pub async fn results(&self, id: &str, limit: usize) -> Vec<Value> {
         let results = self.pages(&format!("/batches/{id}/results"), "results", limit).await;
         for (index, result) in results.iter().enumerate() {
-            assert_eq!((&result["index"], &result["id"]), (&json!(index), &json!(member(id, index))));
+            assert_eq!((&result["index"], &result["id"]), (&json!(index), &json!(member_id(id, index))));
         }
         results
     }
@@ -89,7 +90,7 @@ impl Client {
             all.extend(entries.iter().cloned());
             let next = match &page["next"] {
                 Value::Null => return all,
-                Value::String(next) => encoded(next),
+                Value::String(next) => percent_encode(next),
                 other => other.to_string(),
             };
             after = format!("&after={next}");
@@ -98,14 +99,14 @@ impl Client {
 
     /// Takes and completes whatever can be had, until there is nothing; answers the ids in the order of hand-outs. The
     /// result of each is its payload.
-    pub async fn work_off(&self) -> Vec<String> {
+    pub async fn complete_all(&self) -> Vec<String> {
         let mut done = Vec::new();
         loop {
             let held = self.reserve_all(json!({ "limit": 100 })).await;
             if held.is_empty() {
                 return done;
             }
-            let said = |held: &Held| json!({ "reservation": held.reservation, "result": held.said["payload"] });
+            let said = |held: &ReservedJob| json!({ "reservation": held.reservation, "result": held.body["payload"] });
             let answer = self.post("/jobs/complete", held.iter().map(said).collect()).await.is(200);
             for (held, answer) in held.into_iter().zip(answer["jobs"].as_array().expect("jobs")) {
                 assert_eq!((&answer["id"], &answer["state"]), (&json!(held.id), &json!("completed")));
@@ -132,25 +133,25 @@ impl World {
     }
 
     /// How often something of this kind has happened in `default`.
-    pub async fn times(&self, kind: &str) -> usize {
+    pub async fn event_count(&self, kind: &str) -> usize {
         self.events().await.iter().filter(|event| event.kind == kind).count()
     }
 
     /// What `default` has in Redis, but for what stays when a queue is empty.
-    pub async fn leftovers(&self) -> Vec<String> {
+    pub async fn leftover_keys(&self) -> Vec<String> {
         let mut keys: Vec<String> = self.engine.run("KEYS intray:{default}:2:*").await;
         keys.retain(|key| !["events", "history", "totals", "settings"].iter().any(|kept| key.ends_with(kept)));
         keys
     }
 
     /// How many job records there are, seen or unseen.
-    pub async fn records(&self) -> usize {
+    pub async fn record_count(&self) -> usize {
         self.engine.run("HLEN intray:{default}:2:jobs").await
     }
 }
 
 /// The id of a job of a batch, which can be computed.
-pub fn member(batch: &str, index: usize) -> String {
+pub fn member_id(batch: &str, index: usize) -> String {
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let digits = [15, 10, 5, 0].map(|shift| char::from(DIGITS[((index + 1) >> shift) & 31]));
     format!("{}{}", &batch[..batch.len() - 4], String::from_iter(digits))
@@ -163,7 +164,7 @@ pub fn items(numbers: std::ops::Range<usize>) -> Vec<Value> {
 
 /// Panics if the counts of a batch are not its total.
 #[track_caller]
-pub fn summed(batch: Value) -> Value {
+pub fn with_summed_counts(batch: Value) -> Value {
     let counts = batch["counts"].as_object().expect("counts");
     let sum: u64 = counts.iter().filter(|(key, _)| *key != "total").map(|(_, n)| n.as_u64().expect("a count")).sum();
     assert_eq!(counts["total"], sum, "{batch}");
@@ -172,10 +173,10 @@ pub fn summed(batch: Value) -> Value {
 
 /// Panics if a lock is in two hands.
 #[track_caller]
-pub fn no_lock_twice(held: &[Held]) {
+pub fn assert_locks_unique(held: &[ReservedJob]) {
     let mut seen = BTreeSet::new();
     for job in held {
-        for lock in job.said["locks"].as_array().expect("locks") {
+        for lock in job.body["locks"].as_array().expect("locks") {
             assert!(seen.insert(lock.to_string()), "{lock} is held twice: {held:?}");
         }
     }

@@ -37,16 +37,16 @@ pub async fn check(engine: &Engine, client: &Client) {
         let keyspace = Keyspace::read(engine, &queue).await;
         let check = Check { queue: &queue, records: records(&keyspace), keyspace: &keyspace };
         check.each_job_is_in_one_state();
-        check.who_holds_is_held();
+        check.holders_match_held_set();
         check.gates_are_a_recount();
-        check.nothing_is_stranded();
+        check.no_job_is_stranded();
         check.turns_are_a_recount();
         check.batches_are_a_recount();
-        check.keys_point_at_live_jobs();
-        check.nothing_is_left_over();
+        check.dedupe_keys_point_at_live_jobs();
+        check.no_data_is_left_over();
         check.totals_are_a_recount();
-        check.events_agree(&keyspace::events(engine, &queue).await);
-        check.the_answer_agrees(&answer);
+        check.events_match_totals(&keyspace::events(engine, &queue).await);
+        check.counts_match_answer(&answer);
     }
 }
 
@@ -131,7 +131,7 @@ impl Check<'_> {
         }
     }
 
-    fn who_holds_is_held(&self) {
+    fn holders_match_held_set(&self) {
         let held: BTreeSet<_> = self.keyspace.set("held").keys().cloned().collect();
         let holds =
             |(id, record): (&&[u8], &Record)| Some([record.live.as_ref()?.holder.as_deref()?, b"\0", id].concat());
@@ -140,7 +140,7 @@ impl Check<'_> {
         assert_eq!(held.len(), self.keyspace.set("reserved").len());
     }
 
-    fn keys_point_at_live_jobs(&self) {
+    fn dedupe_keys_point_at_live_jobs(&self) {
         let dedupe = self.keyspace.hash("dedupe");
         // Of those who share a key, all but its owner stand in a field behind it.
         for (field, id) in dedupe.iter().flat_map(|(field, ids)| ids.chunks(26).map(move |id| (field, id))) {
@@ -158,7 +158,7 @@ impl Check<'_> {
         }
     }
 
-    fn nothing_is_left_over(&self) {
+    fn no_data_is_left_over(&self) {
         for hash in ["payloads", "live", "results", "drafts"] {
             for field in self.keyspace.hash(hash).keys() {
                 assert!(self.records.contains_key(&field[..26]), "{hash} holds {}, which is gone", self.name(field));
@@ -204,7 +204,7 @@ impl Check<'_> {
     }
 
     /// As long as none was trimmed, and the stream has not gone a day after the last job.
-    fn events_agree(&self, events: &[Event]) {
+    fn events_match_totals(&self, events: &[Event]) {
         let counted: i64 = Total::ALL.into_iter().map(|total| self.keyspace.total(total.word())).sum();
         if events.is_empty() || events.len() > 9_000 || counted > 9_000 {
             return;
@@ -217,7 +217,7 @@ impl Check<'_> {
         }
     }
 
-    fn the_answer_agrees(&self, queue: &Value) {
+    fn counts_match_answer(&self, queue: &Value) {
         for (state, count) in queue["counts"].as_object().expect("counts") {
             assert_eq!(count, self.count(state), "{}: {state}: {queue}", self.queue);
         }

@@ -14,24 +14,24 @@ use std::{
 type Order = (Command, Sender<io::Result<Child>>);
 
 /// Linux ends such a child when the thread that started it ends, so one thread that never ends starts them all.
-static NURSERY: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
+static SPAWNER: LazyLock<Mutex<Sender<Order>>> = LazyLock::new(|| {
     let (orders, inbox) = channel::<Order>();
     thread::spawn(move || {
         for (command, answer) in inbox {
-            let _ = answer.send(tied(command).spawn());
+            let _ = answer.send(with_death_signal(command).spawn());
         }
     });
     Mutex::new(orders)
 });
 
 /// Killed when it is dropped.
-pub struct Tied(Child);
+pub struct ChildProcess(Child);
 
-impl Tied {
+impl ChildProcess {
     pub fn spawn(command: Command) -> Self {
         let (answer, born) = channel();
         let what = format!("{command:?}");
-        let orders = NURSERY.lock().unwrap_or_else(PoisonError::into_inner);
+        let orders = SPAWNER.lock().unwrap_or_else(PoisonError::into_inner);
         orders.send((command, answer)).expect("the nursery lives as long as the process");
         drop(orders);
         let child = born.recv().expect("the nursery answers").unwrap_or_else(|e| panic!("cannot start {what}: {e}"));
@@ -56,7 +56,7 @@ impl Tied {
     }
 }
 
-impl Drop for Tied {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.kill();
     }
@@ -71,7 +71,7 @@ pub fn signal_process(pid: u32, signal: i32) {
 }
 
 #[expect(unsafe_code, reason = "what happens between fork and exec is the caller's promise")]
-fn tied(mut command: Command) -> Command {
+fn with_death_signal(mut command: Command) -> Command {
     // SAFETY: prctl is async-signal-safe, and nothing here allocates.
     unsafe {
         command.pre_exec(|| {

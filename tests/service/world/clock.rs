@@ -24,7 +24,7 @@ impl Clock {
     }
 
     /// Makes a program see this clock.
-    pub fn rule(&self, command: &mut Command) {
+    pub fn apply_to(&self, command: &mut Command) {
         command.env("LD_PRELOAD", &*shim::CLOCK).env("INTRAY_CLOCK", &self.path);
     }
 

@@ -59,13 +59,13 @@ impl Contract {
         let own = operation.map(|operation| format!("{operation}/responses/{status}"));
         let any = format!("/x-any-route-responses/{status}");
         let pointers = own.into_iter().chain(unasked).chain([any]);
-        pointers.into_iter().find(|pointer| self.document.pointer(pointer).is_some()).map(|found| self.follow(&found))
+        pointers.into_iter().find(|pointer| self.document.pointer(pointer).is_some()).map(|found| self.resolve(&found))
     }
 
     /// Where a pointer leads when what it points at is a reference.
-    pub fn follow(&self, pointer: &str) -> String {
+    pub fn resolve(&self, pointer: &str) -> String {
         match self.document.pointer(pointer).and_then(|value| value["$ref"].as_str()) {
-            Some(reference) => self.follow(reference.trim_start_matches('#')),
+            Some(reference) => self.resolve(reference.trim_start_matches('#')),
             None => pointer.to_owned(),
         }
     }
@@ -101,7 +101,7 @@ impl Contract {
         assert!(answer.header("x-request-id").is_some_and(|id| !id.is_empty()), "{call} has no request id");
         let documented = self.document.pointer(&format!("{response}/headers"));
         for name in documented.and_then(Value::as_object).into_iter().flat_map(|headers| headers.keys()) {
-            let pointer = self.follow(&format!("{response}/headers/{name}"));
+            let pointer = self.resolve(&format!("{response}/headers/{name}"));
             let value = answer.header(name).unwrap_or_else(|| panic!("{call} has no {name}"));
             let is_number = self.document.pointer(&format!("{pointer}/schema/type")).is_some_and(|t| t == "integer");
             let value =
@@ -117,7 +117,7 @@ impl Contract {
     }
 
     /// Whether an operation says that it takes such a body.
-    pub fn takes(&self, method: &str, template: &str, kind: &str, body: &Value) -> bool {
+    pub fn accepts(&self, method: &str, template: &str, kind: &str, body: &Value) -> bool {
         let content = format!("/paths/{}/{}/requestBody/content", escaped(template), method.to_lowercase());
         self.validator(&format!("{content}/{}/schema", escaped(kind))).is_valid(body)
     }
@@ -130,7 +130,7 @@ impl Contract {
     }
 
     /// What such a call needs besides the reservation is as in its example. `None`: it is no such call.
-    pub fn settling(&self, method: &str, template: &str, reservation: &str) -> Option<Value> {
+    pub fn settle_body(&self, method: &str, template: &str, reservation: &str) -> Option<Value> {
         self.settle_calls().find(|call| method == "POST" && *call == template)?;
         let content = &self.document["paths"][template]["post"]["requestBody"]["content"]["application/json"];
         let mut body = content["examples"]["one"]["value"].clone();
@@ -166,7 +166,7 @@ impl Contract {
             for method in methods {
                 let responses = format!("/paths/{}/{method}/responses", escaped(template));
                 for status in self.document.pointer(&responses).and_then(Value::as_object).expect("responses").keys() {
-                    let pointer = self.follow(&format!("{responses}/{status}"));
+                    let pointer = self.resolve(&format!("{responses}/{status}"));
                     let number = status.parse().expect("a status");
                     answers.push((method.to_uppercase(), template.clone(), number, pointer));
                 }

@@ -4,7 +4,7 @@ pub mod moves;
 pub mod nodes;
 mod server;
 
-pub use self::nodes::Form;
+pub use self::nodes::NodeSettings;
 
 use std::{
     path::{Path, PathBuf},
@@ -17,12 +17,12 @@ use self::server::{PROGRAM, Server};
 use super::clock::Clock;
 
 /// The server program that `make test-all` brings beside that on PATH, whose Redis may be too old for `WAITAOF`. None without it.
-pub fn latest() -> Option<PathBuf> {
+pub fn latest_server_program() -> Option<PathBuf> {
     let brought = Path::new(env!("CARGO_MANIFEST_DIR")).join(".engine/latest/valkey-server");
     brought.exists().then_some(brought)
 }
 
-pub fn program_of_engines() -> &'static str {
+pub fn server_program() -> &'static str {
     &PROGRAM
 }
 
@@ -32,25 +32,25 @@ pub struct Engine {
     /// The only one, or the nodes of a cluster.
     servers: Vec<Server>,
     /// What they are like, in a cluster.
-    form: Option<Form>,
+    form: Option<NodeSettings>,
 }
 
 impl Engine {
     pub async fn start(folder: &Path, durable: bool) -> Self {
-        Self::keeping(folder, appending(durable)).await
+        Self::start_with_args(folder, appending(durable)).await
     }
 
-    pub async fn keeping(folder: &Path, keeping: &'static [&'static str]) -> Self {
-        Self::with(PathBuf::from(*PROGRAM), folder, keeping).await
+    pub async fn start_with_args(folder: &Path, keeping: &'static [&'static str]) -> Self {
+        Self::launch(PathBuf::from(*PROGRAM), folder, keeping).await
     }
 
-    pub async fn start_of(program: PathBuf, folder: &Path, durable: bool) -> Self {
-        Self::with(program, folder, appending(durable)).await
+    pub async fn start_program(program: PathBuf, folder: &Path, durable: bool) -> Self {
+        Self::launch(program, folder, appending(durable)).await
     }
 
-    async fn with(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
+    async fn launch(program: PathBuf, folder: &Path, keeping: &'static [&'static str]) -> Self {
         let clock = Clock::new(folder);
-        let mut server = Server::on_a_socket(program, folder, keeping, &clock);
+        let mut server = Server::on_socket(program, folder, keeping, &clock);
         server.connect().await;
         Self { folder: folder.to_owned(), clock, servers: vec![server], form: None }
     }
@@ -60,10 +60,10 @@ impl Engine {
     }
 
     pub fn is_cluster(&self) -> bool {
-        self.servers[0].is_of_a_cluster()
+        self.servers[0].is_cluster_node()
     }
 
-    pub fn nodes(&self) -> usize {
+    pub fn node_count(&self) -> usize {
         self.servers.len()
     }
 
@@ -77,7 +77,7 @@ impl Engine {
     }
 
     /// The same for somebody who says who they are.
-    pub fn url_of(&self, user: &str, password: &str) -> String {
+    pub fn url_with_credentials(&self, user: &str, password: &str) -> String {
         match self.is_cluster() {
             true => self.url().replace("://", &format!("://{user}:{password}@")),
             false => format!("{}?user={user}&pass={password}", self.url()),
@@ -85,7 +85,7 @@ impl Engine {
     }
 
     /// Commands as a file of Redis's holds them; each goes where its key is.
-    pub async fn fill(&self, commands: &[u8]) {
+    pub async fn load_commands(&self, commands: &[u8]) {
         let mut rest = commands;
         let mut line = |length: Option<usize>| {
             let length = length.unwrap_or_else(|| rest.iter().position(|byte| *byte == b'\r').expect("a line"));
@@ -105,16 +105,16 @@ impl Engine {
             }
             let is_select = matches!(command.args_iter().next(), Some(redis::Arg::Simple(b"SELECT")));
             if !(is_select && self.is_cluster()) {
-                let _: Value = self.ask(&command).await;
+                let _: Value = self.query(&command).await;
             }
         }
     }
 
     /// By TCP too, however often it is started again.
-    pub async fn opens(&mut self, port: u16) -> bool {
+    pub async fn open_port(&mut self, port: u16) -> bool {
         let words = format!("CONFIG SET port {port}");
-        self.servers[0].opens(port);
-        self.try_at::<String>(0, &words).await.is_ok()
+        self.servers[0].set_port(port);
+        self.try_run_on::<String>(0, &words).await.is_ok()
     }
 
     pub fn folder(&self) -> &Path {
@@ -136,22 +136,22 @@ impl Engine {
     }
 
     pub async fn run<T: FromRedisValue>(&self, words: &str) -> T {
-        self.ask(&command(words)).await
+        self.query(&command(words)).await
     }
 
-    pub async fn ask<T: FromRedisValue>(&self, command: &redis::Cmd) -> T {
-        let answer = if self.is_cluster() { self.route(command).await } else { self.servers[0].ask(command).await };
+    pub async fn query<T: FromRedisValue>(&self, command: &redis::Cmd) -> T {
+        let answer = if self.is_cluster() { self.route(command).await } else { self.servers[0].query(command).await };
         let answer = answer.and_then(|value| Ok(T::from_redis_value(value)?));
         answer.unwrap_or_else(|e: RedisError| panic!("{command:?}: {e}"))
     }
 
     /// A command to one of the servers, whatever it is about.
-    pub async fn at<T: FromRedisValue>(&self, nth: usize, words: &str) -> T {
-        self.try_at(nth, words).await.unwrap_or_else(|e| panic!("{words}: {e}"))
+    pub async fn run_on<T: FromRedisValue>(&self, nth: usize, words: &str) -> T {
+        self.try_run_on(nth, words).await.unwrap_or_else(|e| panic!("{words}: {e}"))
     }
 
-    pub async fn try_at<T: FromRedisValue>(&self, nth: usize, words: &str) -> Result<T, RedisError> {
-        Ok(T::from_redis_value(self.servers[nth].ask(&command(words)).await?)?)
+    pub async fn try_run_on<T: FromRedisValue>(&self, nth: usize, words: &str) -> Result<T, RedisError> {
+        Ok(T::from_redis_value(self.servers[nth].query(&command(words)).await?)?)
     }
 
     /// Milliseconds since 1970 by this server's clock.
@@ -161,11 +161,11 @@ impl Engine {
     }
 
     /// How many connections hear the hints of a queue.
-    pub async fn hearers(&self, queue: &str) -> u64 {
+    pub async fn hint_subscribers(&self, queue: &str) -> u64 {
         let mut all = 0;
         for nth in 0..self.servers.len() {
             let words = format!("PUBSUB NUMSUB intray:{{{queue}}}:2:hints");
-            all += self.at::<(String, u64)>(nth, &words).await.1;
+            all += self.run_on::<(String, u64)>(nth, &words).await.1;
         }
         all
     }
@@ -184,8 +184,8 @@ impl Engine {
     }
 
     /// What the server says of it.
-    pub async fn replication(&mut self) -> String {
-        self.replication_of(0).await
+    pub async fn replication_info(&mut self) -> String {
+        self.replication_info_of(0).await
     }
 
     /// Also where the server has cut its clients off, as one does that becomes primary or is none any more.
@@ -209,4 +209,4 @@ fn appending(durable: bool) -> &'static [&'static str] {
 }
 
 /// For a command that may take its time.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);

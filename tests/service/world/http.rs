@@ -27,11 +27,11 @@ pub struct Request {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lost {
+pub enum TransportError {
     /// Nobody was there to hear it.
-    Unreached,
+    NotConnected,
     /// It was on its way, or the answer was.
-    Broken,
+    Interrupted,
 }
 
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Client {
     }
 
     /// The same service, called by somebody else.
-    pub fn bearing(&self, credential: &str) -> Self {
+    pub fn with_credential(&self, credential: &str) -> Self {
         Self { bearer: Some(credential.to_owned()), ..self.clone() }
     }
 
@@ -137,13 +137,15 @@ impl Request {
     }
 
     /// Sends it and does not care what comes of it: the service may be killed meanwhile.
-    pub async fn attempt(self) -> Option<Answer> {
-        self.tried().await.ok()
+    pub async fn send_if_possible(self) -> Option<Answer> {
+        self.try_send().await.ok()
     }
 
     /// The answer, or what kept it away.
-    pub async fn tried(self) -> Result<Answer, Lost> {
-        let lost = |error: reqwest::Error| if error.is_connect() { Lost::Unreached } else { Lost::Broken };
+    pub async fn try_send(self) -> Result<Answer, TransportError> {
+        let lost = |error: reqwest::Error| {
+            if error.is_connect() { TransportError::NotConnected } else { TransportError::Interrupted }
+        };
         let answer = self.inner.send().await.map_err(lost)?;
         let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
         let body = answer.bytes().await.map_err(lost)?.to_vec();
@@ -199,13 +201,13 @@ impl Answer {
 
     /// A refusal that names exactly these places of the body.
     #[track_caller]
-    pub fn blames(&self, pointers: &[&str]) {
-        self.blames_by("pointer", pointers);
+    pub fn invalid_at(&self, pointers: &[&str]) {
+        self.invalid_by("pointer", pointers);
     }
 
     /// A refusal that names exactly these places: pointers, parameters or headers.
     #[track_caller]
-    pub fn blames_by(&self, kind: &str, names: &[&str]) {
+    pub fn invalid_by(&self, kind: &str, names: &[&str]) {
         let problem = self.refused("invalid-request");
         let errors = problem["errors"].as_array().expect("errors");
         let mut found: Vec<_> = errors.iter().map(|error| error[kind].as_str().unwrap_or("?").to_owned()).collect();

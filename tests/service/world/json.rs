@@ -56,7 +56,7 @@ pub fn missing(whole: &Value, part: &Value, at: &str) -> Option<String> {
 
 /// Asserts that a value holds at least this.
 #[track_caller]
-pub fn assert_holds(whole: &Value, part: Value) {
+pub fn assert_contains(whole: &Value, part: Value) {
     if let Some(fault) = missing(whole, &part, "") {
         panic!("{fault}, in {whole}");
     }

@@ -10,12 +10,12 @@ use tokio::{
 use super::{World, engine::Engine};
 
 /// What one script may ask for, and how many payloads and results it may read.
-const MOST_CALLS: usize = 250;
-const MOST_BODIES: usize = 100;
+const MAX_CALLS_PER_SCRIPT: usize = 250;
+const MAX_BODIES_PER_SCRIPT: usize = 100;
 
 /// One script as it ran.
 #[derive(Debug, Clone, Default)]
-pub struct Ran {
+pub struct ScriptRun {
     /// Without it and its time nobody is told what it was: the keys that it was given.
     keys: String,
     pub calls: usize,
@@ -24,7 +24,7 @@ pub struct Ran {
     words: BTreeMap<String, usize>,
 }
 
-impl fmt::Display for Ran {
+impl fmt::Display for ScriptRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} calls, {} bodies: {:?} on {}", self.calls, self.bodies, self.words, self.keys)
     }
@@ -55,20 +55,22 @@ impl Meter {
     }
 
     /// All scripts that have run since it was asked last.
-    pub async fn ran(&mut self, engine: &Engine) -> Vec<Ran> {
+    pub async fn script_runs(&mut self, engine: &Engine) -> Vec<ScriptRun> {
         self.marks += 1;
         let mark = format!("mark-{}", self.marks);
         let mut ask = tokio::spawn({
             let (mut connection, mark) = (engine.connection(), mark.clone());
             async move { redis::cmd("ECHO").arg(mark).query_async::<String>(&mut connection).await.expect("an echo") }
         });
-        let mut ran = Vec::<Ran>::new();
+        let mut ran = Vec::<ScriptRun>::new();
         loop {
             let line = self.line().await;
-            let (is_inner, words) = heard(&line);
+            let (is_inner, words) = parse_line(&line);
             match (is_inner, words[0].to_ascii_uppercase().as_str()) {
                 (false, "ECHO") if words[1] == mark => break,
-                (false, "FCALL" | "EVALSHA" | "EVAL") => ran.push(Ran { keys: keys(&words), ..Ran::default() }),
+                (false, "FCALL" | "EVALSHA" | "EVAL") => {
+                    ran.push(ScriptRun { keys: keys(&words), ..ScriptRun::default() })
+                }
                 (true, word) => {
                     let script = ran.last_mut().expect("a script before its calls");
                     script.calls += 1;
@@ -86,24 +88,27 @@ impl Meter {
     }
 
     /// Panics if a script of those that have run since it was asked last did more than one may.
-    pub async fn is_bounded(&mut self, what: &str, engine: &Engine) -> Vec<Ran> {
-        let ran = self.ran(engine).await;
+    pub async fn assert_bounded(&mut self, what: &str, engine: &Engine) -> Vec<ScriptRun> {
+        let ran = self.script_runs(engine).await;
         let most = ran.iter().max_by_key(|script| script.calls);
         let bodies = ran.iter().map(|script| script.bodies).max();
         println!(
             "{what}: {} scripts, at most {bodies:?} bodies; {}",
             ran.len(),
-            most.map_or(String::new(), Ran::to_string)
+            most.map_or(String::new(), ScriptRun::to_string)
         );
         for script in &ran {
-            assert!(script.calls <= MOST_CALLS && script.bodies <= MOST_BODIES, "{what}: one script made {script}");
+            assert!(
+                script.calls <= MAX_CALLS_PER_SCRIPT && script.bodies <= MAX_BODIES_PER_SCRIPT,
+                "{what}: one script made {script}"
+            );
         }
         ran
     }
 }
 
 /// `+1763.12 [0 lua] "HGET" "a key" "a field"`: whether a script has said it, and what.
-fn heard(line: &[u8]) -> (bool, Vec<String>) {
+fn parse_line(line: &[u8]) -> (bool, Vec<String>) {
     let from = line.iter().position(|&byte| byte == b'[').expect("whose it is");
     let to = line.iter().position(|&byte| byte == b']').expect("whose it is");
     let (mut words, mut word, mut in_word, mut escaped) = (Vec::new(), Vec::new(), false, false);

@@ -2,29 +2,29 @@
 
 pub mod access;
 pub mod authority;
+pub mod background_caller;
 pub mod batch_verbs;
-mod behind;
 mod check;
 mod children;
 mod clock;
+pub mod cluster;
 pub mod contract;
 mod engine;
-pub mod frames;
-mod guarded;
-pub mod honest;
+pub mod frame_peer;
 pub mod http;
 pub mod http2;
 pub mod json;
 pub mod keyspace;
+mod lone_sentinel;
 pub mod meter;
-pub mod mover;
-pub mod page;
+pub mod move_process;
+pub mod pending_reserve;
 mod plan;
 mod proxy;
 pub mod replica;
+mod sentinel_service;
 pub mod sentinels;
 mod service;
-pub mod shards;
 pub mod shim;
 pub mod terminal;
 pub mod tls;
@@ -40,17 +40,17 @@ use std::{
 
 use tempfile::TempDir;
 
-use self::behind::Watcher;
+use self::lone_sentinel::LoneSentinel;
 pub use self::{
-    children::{Tied, is_alive, signal_process},
-    engine::{Engine, Form, latest, program_of_engines},
-    http::{Answer, Client, Lost},
-    json::{assert_holds, missing},
+    children::{ChildProcess, is_alive, signal_process},
+    engine::{Engine, NodeSettings, latest_server_program, server_program},
+    http::{Answer, Client, TransportError},
+    json::{assert_contains, missing},
     plan::Plan,
-    proxy::{Fate, Fault, Proxy},
+    proxy::{CallFate, Fault, Proxy},
     replica::free_port,
-    service::{End, Service, program, run},
-    verbs::{Held, id_of, number},
+    service::{Exit, Service, program, run},
+    verbs::{ReservedJob, id_of, number},
 };
 
 /// How long a queue keeps ended jobs, unless it says so itself.
@@ -61,7 +61,7 @@ pub struct World {
     client: Client,
     pub service: Service,
     proxy: Option<Proxy>,
-    _watcher: Option<Watcher>,
+    _watcher: Option<LoneSentinel>,
     pub engine: Engine,
     args: Vec<String>,
     folder: TempDir,
@@ -85,12 +85,12 @@ impl World {
     }
 
     /// So many ms pass on Redis's clock.
-    pub fn pass(&self, ms: u64) {
+    pub fn advance_clock(&self, ms: u64) {
         self.engine.clock.advance(i64::try_from(ms).expect("a human length of time"));
     }
 
     /// Time stands still; it passes only by [`Self::pass`].
-    pub async fn stop_the_clock(&self) {
+    pub async fn stop_clock(&self) {
         self.engine.clock.stop_at(self.engine.now().await);
     }
 
@@ -103,14 +103,14 @@ impl World {
     }
 
     /// Another instance on the same Redis.
-    pub async fn another(&self) -> (Service, Client) {
+    pub async fn start_instance(&self) -> (Service, Client) {
         let service = Service::start(program(&self.args)).await;
         let client = self.client.at(service.url());
         (service, client)
     }
 
     /// Another instance, from a shell that does this first.
-    pub async fn another_after(&self, first: &str) -> (Service, Client) {
+    pub async fn start_instance_after(&self, first: &str) -> (Service, Client) {
         let service = Service::start(service::program_after(first, &self.args)).await;
         let client = self.client.at(service.url());
         (service, client)
@@ -129,7 +129,7 @@ impl World {
     }
 
     /// Where a job stands in line, or will stand when it comes back.
-    pub async fn place(&self, id: &str) -> f64 {
+    pub async fn score_of(&self, id: &str) -> f64 {
         let (queue, code) = id.split_at(id.len() - 27);
         let keyspace = keyspace::Keyspace::read(&self.engine, queue).await;
         let in_line = keyspace.set("inbound").iter().find(|(member, _)| member.ends_with(&code.as_bytes()[1..]));
@@ -140,7 +140,7 @@ impl World {
     }
 
     /// What happened to a job, by its events.
-    pub async fn story_of(&self, id: &str) -> Vec<String> {
+    pub async fn events_of(&self, id: &str) -> Vec<String> {
         let queue = &id[..id.len() - 27];
         let events = keyspace::events(&self.engine, queue).await;
         let told = |event: &keyspace::Event| match event.note.as_str() {
@@ -151,7 +151,7 @@ impl World {
     }
 
     /// Whether the job has its dedupe key.
-    pub async fn has_key(&self, id: &str) -> bool {
+    pub async fn has_dedupe_key(&self, id: &str) -> bool {
         let queue = &id[..id.len() - 27];
         let holders: Vec<String> = self.engine.run(&format!("HVALS intray:{{{queue}}}:2:dedupe")).await;
         holders.iter().any(|code| id.ends_with(code))
@@ -177,11 +177,11 @@ pub async fn eventually<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>)
 
 /// Asserts on what a story of a job tells.
 #[track_caller]
-pub fn assert_told(told: &[String], expected: &[&str]) {
+pub fn assert_events(told: &[String], expected: &[&str]) {
     assert_eq!(told, expected, "the events of the job");
 }
 
 /// For a query: every byte is written as `%XX`.
-pub fn encoded(text: &str) -> String {
+pub fn percent_encode(text: &str) -> String {
     text.bytes().map(|byte| format!("%{byte:02X}")).collect()
 }

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use super::{
-    Client, Engine, Form, Proxy, Service, World, access,
-    behind::{self, Watcher},
-    program, run, shards,
+    Client, Engine, NodeSettings, Proxy, Service, World, access, cluster,
+    lone_sentinel::{self, LoneSentinel},
+    program, run,
 };
 
 /// The sweep of such a service never runs by itself: a story says when.
-const NEVER: &str = "3600000";
+const SWEEP_DISABLED_MS: &str = "3600000";
 /// What the program of the first layout left, and when; how it was made is beside it.
 const FIRST_LAYOUT: &[u8] = include_bytes!("../fixtures/layout_1.aof");
 const FIRST_LAYOUT_AT: u64 = 1_795_312_560_000;
@@ -32,7 +32,7 @@ pub struct Plan {
 
 impl Plan {
     /// Redis holds what a program of the first layout left, by its clock, and `intray migrate` was run.
-    pub fn of_the_first_layout(mut self) -> Self {
+    pub fn with_first_layout(mut self) -> Self {
         self.first_layout = true;
         self
     }
@@ -41,7 +41,8 @@ impl Plan {
     /// The key of `web` is `key-of-web`.
     pub fn with_keys(mut self, keys: &[(&str, &str, &str)]) -> Self {
         let all = [("root", "operator", "*")];
-        self.keys = all.iter().chain(keys).map(|(name, role, pattern)| access::line(name, role, pattern)).collect();
+        self.keys =
+            all.iter().chain(keys).map(|(name, role, pattern)| access::keys_file_line(name, role, pattern)).collect();
         self
     }
 
@@ -57,19 +58,19 @@ impl Plan {
     }
 
     /// The service logs all it can.
-    pub fn talkative(mut self) -> Self {
+    pub fn trace_logs(mut self) -> Self {
         self.talkative = true;
         self
     }
 
     /// It listens on all addresses, as in a container; the stories meet it on loopback.
-    pub fn everywhere(mut self) -> Self {
+    pub fn on_all_addresses(mut self) -> Self {
         self.everywhere = true;
         self
     }
 
     /// The background task runs by itself.
-    pub fn sweeping_every(mut self, ms: u32) -> Self {
+    pub fn sweep_every(mut self, ms: u32) -> Self {
         self.sweep_interval_ms = Some(ms);
         self
     }
@@ -81,19 +82,19 @@ impl Plan {
     }
 
     /// Redis is another program than that on PATH.
-    pub fn on(mut self, program: PathBuf) -> Self {
+    pub fn with_server(mut self, program: PathBuf) -> Self {
         self.engine = Some(program);
         self
     }
 
     /// A proxy stands before Redis.
-    pub fn behind_a_proxy(mut self) -> Self {
+    pub fn with_proxy(mut self) -> Self {
         self.proxied = true;
         self
     }
 
     /// Redis is a cluster whose nodes miss each other after so many ms.
-    pub fn on_a_cluster(mut self, timeout_ms: u64) -> Self {
+    pub fn with_cluster(mut self, timeout_ms: u64) -> Self {
         self.cluster = Some(timeout_ms);
         self
     }
@@ -104,8 +105,8 @@ impl Plan {
         if self.first_layout {
             fill_with_the_first_layout(&mut engine).await;
         }
-        let watcher = match std::env::var_os(behind::EVERYWHERE) {
-            Some(_) if !engine.is_cluster() => Some(Watcher::of(&mut engine).await),
+        let watcher = match std::env::var_os(lone_sentinel::SENTINEL_VARIABLE) {
+            Some(_) if !engine.is_cluster() => Some(LoneSentinel::start(&mut engine).await),
             Some(_) | None => None,
         };
         assert!(!self.proxied || watcher.is_none(), "the proxy stands at a socket, and a sentinel names a port");
@@ -125,19 +126,21 @@ impl Plan {
         }
         let service = Service::start(command).await;
         let client = Client::new(&service.url().replace("0.0.0.0", "127.0.0.1"));
-        let client = if self.keys.is_empty() { client } else { client.bearing(&access::key("root")) };
+        let client = if self.keys.is_empty() { client } else { client.with_credential(&access::key("root")) };
         World { client, service, proxy, _watcher: watcher, engine, args, folder }
     }
 
     async fn engine(&mut self, folder: &Path) -> Engine {
         let program = self.engine.take();
-        let everywhere = std::env::var_os(shards::EVERYWHERE).filter(|_| program.is_none()).map(|_| shards::PATIENT);
+        let everywhere = std::env::var_os(cluster::CLUSTER_VARIABLE)
+            .filter(|_| program.is_none())
+            .map(|_| cluster::LONG_NODE_TIMEOUT_MS);
         match (program, self.cluster.or(everywhere)) {
-            (Some(program), None) => Engine::start_of(program, folder, self.durable).await,
+            (Some(program), None) => Engine::start_program(program, folder, self.durable).await,
             (None, None) => Engine::start(folder, self.durable).await,
             (program, Some(timeout_ms)) => {
-                let usual = Form::usual(self.durable, timeout_ms);
-                let form = Form { program: program.unwrap_or_else(|| usual.program.clone()), ..usual };
+                let usual = NodeSettings::with_defaults(self.durable, timeout_ms);
+                let form = NodeSettings { program: program.unwrap_or_else(|| usual.program.clone()), ..usual };
                 Engine::start_cluster(folder, form).await
             }
         }
@@ -145,7 +148,7 @@ impl Plan {
 
     /// Of the service.
     fn args(&self, folder: &Path, redis: String) -> Vec<String> {
-        let interval = self.sweep_interval_ms.map_or(NEVER.to_owned(), |ms| ms.to_string());
+        let interval = self.sweep_interval_ms.map_or(SWEEP_DISABLED_MS.to_owned(), |ms| ms.to_string());
         let listen = if self.everywhere { "0.0.0.0:0" } else { "127.0.0.1:0" };
         let mut args = ["serve", "--listen", listen, "--sweep-interval-ms", &interval].map(str::to_owned).to_vec();
         args.extend(["--redis-url".to_owned(), redis]);
@@ -161,7 +164,7 @@ impl Plan {
 
 async fn fill_with_the_first_layout(engine: &mut Engine) {
     engine.clock.stop_at(FIRST_LAYOUT_AT);
-    engine.fill(FIRST_LAYOUT).await;
+    engine.load_commands(FIRST_LAYOUT).await;
     let url = engine.url();
     let early = run(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
     assert!(!early.status.success() && early.stderr.contains("intray migrate"), "{early:?}");

@@ -1,8 +1,8 @@
 //! Stands between the service and Redis, and breaks what it is told to break: connections, or one call of all.
 
 mod carry;
+mod injection;
 mod resp;
-mod trap;
 
 use std::{
     path::Path,
@@ -17,8 +17,8 @@ use tokio::{
     sync::watch,
 };
 
-pub use self::trap::Fate;
-use self::{carry::carry, trap::Traps};
+pub use self::injection::CallFate;
+use self::{carry::carry, injection::Injections};
 use super::Engine;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,14 +39,14 @@ struct Orders {
     /// Raised with each cut.
     cuts: u64,
     /// Raised when those that are held may go.
-    let_go: u64,
+    release_held: u64,
 }
 
 struct Shared {
     orders: watch::Sender<Orders>,
     /// Packets that do not pass because of a freeze.
     withheld: AtomicUsize,
-    traps: Traps,
+    injections: Injections,
 }
 
 pub struct Proxy {
@@ -57,10 +57,10 @@ pub struct Proxy {
 
 impl Proxy {
     /// Before one port; answers at which.
-    pub async fn at_a_port(behind: u16) -> (Self, u16) {
+    pub async fn before_port(behind: u16) -> (Self, u16) {
         let door = TcpListener::bind("127.0.0.1:0").await.expect("a port for the proxy");
         let (port, shared) = (door.local_addr().expect("an address").port(), Shared::new());
-        tokio::spawn(shared.clone().before_a_port(door, behind));
+        tokio::spawn(shared.clone().accept_on_port(door, behind));
         (Self { url: format!("redis://127.0.0.1:{port}"), shared }, port)
     }
 
@@ -68,18 +68,18 @@ impl Proxy {
     pub async fn start(folder: &Path, engine: &mut Engine) -> Self {
         let shared = Shared::new();
         if !engine.is_cluster() {
-            let url = before_a_socket(folder, engine, &shared);
+            let url = before_socket(folder, engine, &shared);
             return Self { url, shared };
         }
         let mut places = Vec::new();
-        for nth in 0..engine.nodes() {
+        for nth in 0..engine.node_count() {
             let door = TcpListener::bind("127.0.0.1:0").await.expect("a port for the proxy");
             let (port, behind) = (door.local_addr().expect("an address").port(), engine.port_of(nth));
-            engine.announce(nth, port).await;
+            engine.announce_port(nth, port).await;
             places.push(format!("127.0.0.1:{port}"));
-            tokio::spawn(shared.clone().before_a_port(door, behind));
+            tokio::spawn(shared.clone().accept_on_port(door, behind));
         }
-        engine.all_have_announced().await;
+        engine.wait_for_announced_ports().await;
         Self { url: format!("redis+cluster://{}", places.join(",")), shared }
     }
 
@@ -88,46 +88,46 @@ impl Proxy {
     }
 
     /// Something that was sent has come as far as this and no further.
-    pub fn withholds(&self) -> bool {
+    pub fn is_withholding(&self) -> bool {
         self.shared.withheld.load(Ordering::Relaxed) > 0
     }
 
-    pub fn now(&self, fault: Fault) {
+    pub fn set_fault(&self, fault: Fault) {
         self.shared.orders.send_modify(|orders| orders.fault = fault);
     }
 
     /// Closes every open connection, in the middle of whatever it is doing.
-    pub fn cut(&self) {
+    pub fn cut_connections(&self) {
         self.shared.orders.send_modify(|orders| orders.cuts += 1);
     }
 
     /// This becomes of the nth call of a script from now on.
-    pub fn catch(&self, script: &str, nth: usize, fate: Fate) {
-        self.shared.traps.set(Some(script), nth, 1, fate);
+    pub fn inject(&self, script: &str, nth: usize, fate: CallFate) {
+        self.shared.injections.set(Some(script), nth, 1, fate);
     }
 
     /// This becomes of each nth call of any script from now on, until it has become of so many.
-    pub fn catch_each(&self, nth: usize, most: usize, fate: Fate) {
-        self.shared.traps.set(None, nth, most, fate);
+    pub fn inject_each(&self, nth: usize, most: usize, fate: CallFate) {
+        self.shared.injections.set(None, nth, most, fate);
     }
 
     /// What is held goes on its way.
-    pub fn let_go(&self) {
-        self.shared.orders.send_modify(|orders| orders.let_go += 1);
+    pub fn release_held(&self) {
+        self.shared.orders.send_modify(|orders| orders.release_held += 1);
     }
 
     /// How many calls have been caught.
-    pub fn caught(&self) -> usize {
-        self.shared.traps.caught()
+    pub fn injected_calls(&self) -> usize {
+        self.shared.injections.hits()
     }
 
     /// Of those, how many Redis has done.
-    pub fn done(&self) -> usize {
-        *self.shared.traps.done.borrow()
+    pub fn executed_calls(&self) -> usize {
+        *self.shared.injections.done.borrow()
     }
 }
 
-fn before_a_socket(folder: &Path, engine: &Engine, shared: &Arc<Shared>) -> String {
+fn before_socket(folder: &Path, engine: &Engine, shared: &Arc<Shared>) -> String {
     let (socket, behind, shared) = (folder.join("proxy.sock"), engine.socket(), shared.clone());
     let door = UnixListener::bind(&socket).expect("a socket for the proxy");
     tokio::spawn(async move {
@@ -144,11 +144,11 @@ fn before_a_socket(folder: &Path, engine: &Engine, shared: &Arc<Shared>) -> Stri
 
 impl Shared {
     fn new() -> Arc<Self> {
-        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, let_go: 0 });
-        Arc::new(Self { orders, withheld: AtomicUsize::new(0), traps: Traps::default() })
+        let orders = watch::Sender::new(Orders { fault: Fault::None, cuts: 0, release_held: 0 });
+        Arc::new(Self { orders, withheld: AtomicUsize::new(0), injections: Injections::default() })
     }
 
-    async fn before_a_port(self: Arc<Self>, door: TcpListener, behind: u16) {
+    async fn accept_on_port(self: Arc<Self>, door: TcpListener, behind: u16) {
         while let Ok((client, _)) = door.accept().await {
             let shared = self.clone();
             tokio::spawn(async move {

@@ -22,7 +22,7 @@ pub async fn open_port(engine: &Engine) -> u16 {
 }
 
 /// A replica that has all that its primary has.
-pub async fn of(primary: &Engine, port: u16, name: &str) -> Engine {
+pub async fn start(primary: &Engine, port: u16, name: &str) -> Engine {
     let folder = primary.folder().join(name);
     std::fs::create_dir(&folder).expect("a folder");
     let replica = Engine::start(&folder, false).await;

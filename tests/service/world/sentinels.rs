@@ -13,17 +13,17 @@ use tempfile::TempDir;
 use self::network::Network;
 use super::{
     Engine,
-    authority::{Authority, Pair},
-    children::Tied,
-    engine::program_of_engines,
+    authority::{CertificateAuthority, CertifiedKey},
+    children::ChildProcess,
+    engine::server_program,
     eventually,
     proxy::Fault,
     replica::{follow, free_port},
 };
 
-pub const NAME: &str = "jobs";
+pub const PRIMARY_NAME: &str = "jobs";
 
-pub struct Plan {
+pub struct SentinelPlan {
     /// Without an answer for so long, a server is taken for lost.
     pub down_after_ms: u64,
     pub failover_timeout_ms: u64,
@@ -34,55 +34,55 @@ pub struct Plan {
     /// What all of them show, as a file of Redis's says it.
     pub papers: Option<String>,
     /// Between each server and everybody else stands something that can be broken.
-    pub breaks: bool,
+    pub breakable: bool,
 }
 
-impl Default for Plan {
+impl Default for SentinelPlan {
     fn default() -> Self {
         let (passwords, user, papers, breaks) = Default::default();
-        Self { down_after_ms: 1_500, failover_timeout_ms: 6_000, passwords, user, papers, breaks }
+        Self { down_after_ms: 1_500, failover_timeout_ms: 6_000, passwords, user, papers, breakable: breaks }
     }
 }
 
-pub struct Watched {
+pub struct SentinelSetup {
     pub nodes: Vec<Engine>,
     pub(super) ports: Vec<u16>,
-    sentinels: Vec<(u16, Tied)>,
+    sentinels: Vec<(u16, ChildProcess)>,
     /// Where they speak TLS, and where they are behind what can be broken.
     pub(super) others: Vec<u16>,
     pub(super) network: Network,
-    plan: Plan,
+    plan: SentinelPlan,
     pub folder: TempDir,
 }
 
-impl Watched {
+impl SentinelSetup {
     pub async fn start() -> Self {
-        Self::start_as(Plan::default()).await
+        Self::start_with(SentinelPlan::default()).await
     }
 
     pub async fn with_passwords(redis: &'static str, sentinel: &'static str) -> Self {
-        Self::start_as(Plan { passwords: Some((redis, sentinel)), ..Plan::default() }).await
+        Self::start_with(SentinelPlan { passwords: Some((redis, sentinel)), ..SentinelPlan::default() }).await
     }
 
     /// Sentinels that know a user: name, password and rights, as a file of theirs says it.
-    pub async fn with_a_user(user: &str) -> Self {
-        Self::start_as(Plan { user: Some(user.to_owned()), ..Plan::default() }).await
+    pub async fn with_user(user: &str) -> Self {
+        Self::start_with(SentinelPlan { user: Some(user.to_owned()), ..SentinelPlan::default() }).await
     }
 
     /// All of it by TLS, with this certificate.
-    pub async fn by_tls(ca: &Authority, own: &Pair) -> Self {
-        let files = [("ca-cert", &ca.file()), ("cert", &own.certificate), ("key", &own.key)];
-        let papers = files.map(|(what, file)| format!("tls-{what}-file {}", file.display()));
-        let papers = format!("{}\ntls-auth-clients no\ntls-replication yes", papers.join("\n"));
-        Self::start_as(Plan { papers: Some(papers), ..Plan::default() }).await
+    pub async fn with_tls(ca: &CertificateAuthority, own: &CertifiedKey) -> Self {
+        let files = [("ca-cert", &ca.ca_file()), ("cert", &own.certificate), ("key", &own.key)];
+        let tls_config = files.map(|(what, file)| format!("tls-{what}-file {}", file.display()));
+        let papers = format!("{}\ntls-auth-clients no\ntls-replication yes", tls_config.join("\n"));
+        Self::start_with(SentinelPlan { papers: Some(papers), ..SentinelPlan::default() }).await
     }
 
     /// Servers and sentinels that can be cut off from each other.
-    pub async fn in_a_breakable_network() -> Self {
-        Self::start_as(Plan { breaks: true, failover_timeout_ms: 2_000, ..Plan::default() }).await
+    pub async fn with_breakable_network() -> Self {
+        Self::start_with(SentinelPlan { breakable: true, failover_timeout_ms: 2_000, ..SentinelPlan::default() }).await
     }
 
-    pub async fn start_as(plan: Plan) -> Self {
+    pub async fn start_with(plan: SentinelPlan) -> Self {
         let folder = tempfile::Builder::new().prefix("intray-").tempdir().expect("a temporary folder");
         let (mut nodes, mut ports, mut network) = (Vec::new(), Vec::new(), Network::default());
         for n in 0..3 {
@@ -96,35 +96,40 @@ impl Watched {
             }
             nodes.push(node);
         }
-        Self::over(folder, nodes, (ports, network), plan).await
+        Self::start_over_nodes(folder, nodes, (ports, network), plan).await
     }
 
     /// The first of them is the primary. The others find each at its port, whether it is there or something before it.
-    pub async fn over(folder: TempDir, nodes: Vec<Engine>, (ports, network): (Vec<u16>, Network), plan: Plan) -> Self {
+    pub async fn start_over_nodes(
+        folder: TempDir,
+        nodes: Vec<Engine>,
+        (ports, network): (Vec<u16>, Network),
+        plan: SentinelPlan,
+    ) -> Self {
         for replica in &nodes[1..] {
             follow(replica, &nodes[0], ports[0]).await;
         }
-        let others = Vec::new();
-        let mut watched = Self { nodes, ports, sentinels: Vec::new(), others, network, plan, folder };
+        let front_ports = Vec::new();
+        let mut watched = Self { nodes, ports, sentinels: Vec::new(), others: front_ports, network, plan, folder };
         for n in 0..3 {
-            watched.watch(n).await;
+            watched.start_sentinel(n).await;
         }
-        watched.agree().await;
+        watched.wait_for_agreement().await;
         watched
     }
 
-    async fn watch(&mut self, n: usize) {
+    async fn start_sentinel(&mut self, n: usize) {
         let (port, folder) = (free_port(), self.folder.path().join(format!("sentinel-{n}")));
         fs::create_dir(&folder).expect("a folder");
         let mut lines = vec![
             format!("port {port}"),
             format!("dir {}", folder.display()),
-            format!("sentinel monitor {NAME} 127.0.0.1 {} 2", self.ports[0]),
-            format!("sentinel down-after-milliseconds {NAME} {}", self.plan.down_after_ms),
-            format!("sentinel failover-timeout {NAME} {}", self.plan.failover_timeout_ms),
+            format!("sentinel monitor {PRIMARY_NAME} 127.0.0.1 {} 2", self.ports[0]),
+            format!("sentinel down-after-milliseconds {PRIMARY_NAME} {}", self.plan.down_after_ms),
+            format!("sentinel failover-timeout {PRIMARY_NAME} {}", self.plan.failover_timeout_ms),
         ];
         if let Some((redis, sentinel)) = self.plan.passwords {
-            lines.extend([format!("sentinel auth-pass {NAME} {redis}"), format!("requirepass {sentinel}")]);
+            lines.extend([format!("sentinel auth-pass {PRIMARY_NAME} {redis}"), format!("requirepass {sentinel}")]);
             lines.push(format!("sentinel sentinel-pass {sentinel}"));
         }
         lines.extend(self.plan.user.iter().map(|user| format!("user {user}")));
@@ -132,21 +137,21 @@ impl Watched {
             self.others.push(free_port());
             lines.extend([papers.clone(), format!("tls-port {}", self.others[n])]);
         }
-        if self.plan.breaks {
-            self.others.push(self.network.before_a_sentinel(port).await);
+        if self.plan.breakable {
+            self.others.push(self.network.open_sentinel(port).await);
         }
         let file = folder.join("sentinel.conf");
         fs::write(&file, lines.join("\n") + "\n").expect("written");
-        let mut command = Command::new(program_of_engines());
+        let mut command = Command::new(server_program());
         command.arg(&file).arg("--sentinel").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        self.sentinels.push((port, Tied::spawn(command)));
+        self.sentinels.push((port, ChildProcess::spawn(command)));
     }
 
     /// Each sentinel knows all others and all replicas.
-    pub async fn agree(&self) {
+    pub async fn wait_for_agreement(&self) {
         for n in 0..3 {
             eventually("the sentinels know each other", async || {
-                let said = self.tell(n, &["SENTINEL", "MASTER", NAME]).await?;
+                let said = self.query_sentinel(n, &["SENTINEL", "MASTER", PRIMARY_NAME]).await?;
                 let has = |name: &str, value: &str| said.windows(2).any(|pair| pair[0] == name && pair[1] == value);
                 (has("num-slaves", "2") && has("num-other-sentinels", "2") && has("flags", "master")).then_some(())
             })
@@ -155,7 +160,7 @@ impl Watched {
     }
 
     /// What a sentinel says; nothing when it does not answer.
-    pub async fn tell(&self, n: usize, words: &[&str]) -> Option<Vec<String>> {
+    pub async fn query_sentinel(&self, n: usize, words: &[&str]) -> Option<Vec<String>> {
         let password = self.plan.passwords.map_or(String::new(), |(_, password)| format!(":{password}@"));
         let client =
             redis::Client::open(format!("redis://{password}127.0.0.1:{}", self.sentinels[n].0)).expect("a URL");
@@ -166,27 +171,27 @@ impl Watched {
     }
 
     /// Whether a sentinel says OK to a command about the primary.
-    pub async fn tell_ok(&self, n: usize, word: &str) -> Option<()> {
+    pub async fn command_succeeds(&self, n: usize, word: &str) -> Option<()> {
         let client = redis::Client::open(format!("redis://127.0.0.1:{}", self.sentinels[n].0)).expect("a URL");
         let mut connection = client.get_multiplexed_async_connection().await.ok()?;
-        redis::cmd("SENTINEL").arg(word).arg(NAME).query_async(&mut connection).await.ok()
+        redis::cmd("SENTINEL").arg(word).arg(PRIMARY_NAME).query_async(&mut connection).await.ok()
     }
 
     /// Which node the first sentinel takes for the primary.
     pub async fn primary(&self) -> usize {
-        self.named_by(0).await.expect("one of ours")
+        self.primary_seen_by(0).await.expect("one of ours")
     }
 
     /// Which node a sentinel takes for the primary.
-    pub async fn named_by(&self, n: usize) -> Option<usize> {
-        let said = self.tell(n, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]).await?;
+    pub async fn primary_seen_by(&self, n: usize) -> Option<usize> {
+        let said = self.query_sentinel(n, &["SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY_NAME]).await?;
         self.ports.iter().position(|port| said.get(1).is_some_and(|said| *said == port.to_string()))
     }
 
     /// The node that all of them take for it.
-    pub async fn agreed(&self) -> Option<usize> {
-        let first = self.named_by(0).await?;
-        let others = [self.named_by(1).await, self.named_by(2).await];
+    pub async fn agreed_primary(&self) -> Option<usize> {
+        let first = self.primary_seen_by(0).await?;
+        let others = [self.primary_seen_by(1).await, self.primary_seen_by(2).await];
         others.iter().all(|other| *other == Some(first)).then_some(first)
     }
 
@@ -205,19 +210,19 @@ impl Watched {
     pub(super) fn url_by(&self, scheme: &str, ports: &[u16]) -> String {
         let places: Vec<_> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
         let who = self.plan.passwords.map_or(String::new(), |(password, _)| format!(":{password}@"));
-        format!("{scheme}+sentinel://{who}{}/{NAME}", places.join(","))
+        format!("{scheme}+sentinel://{who}{}/{PRIMARY_NAME}", places.join(","))
     }
 
     /// Whatever there is between this server, with those who are beside it, and everybody else, passes nothing any more.
-    pub fn fall_apart(&self, primary: usize) {
-        self.network.servers[primary].now(Fault::Freeze);
-        self.network.sentinels.iter().for_each(|gate| gate.now(Fault::Freeze));
+    pub fn partition(&self, primary: usize) {
+        self.network.servers[primary].set_fault(Fault::Freeze);
+        self.network.sentinels.iter().for_each(|gate| gate.set_fault(Fault::Freeze));
     }
 
     /// Everything passes, and what was kept away is one of the others again.
-    pub async fn come_together(&mut self, before: usize) {
-        self.network.servers[before].now(Fault::None);
-        self.network.sentinels.iter().for_each(|gate| gate.now(Fault::None));
+    pub async fn heal_partition(&mut self, before: usize) {
+        self.network.servers[before].set_fault(Fault::None);
+        self.network.sentinels.iter().for_each(|gate| gate.set_fault(Fault::None));
         // Redis cuts its clients off when it becomes a replica.
         eventually("it follows the next", async || {
             self.nodes[before].connect().await;
@@ -226,7 +231,7 @@ impl Watched {
             (info.contains("role:slave") && info.contains("master_link_status:up")).then_some(())
         })
         .await;
-        self.agree().await;
+        self.wait_for_agreement().await;
     }
 
     pub fn path(&self) -> &Path {

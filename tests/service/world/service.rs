@@ -12,38 +12,38 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::children::Tied;
+use super::children::ChildProcess;
 
 /// For anything that a loaded machine may take its time for.
-const PATIENCE: Duration = Duration::from_secs(30);
+const START_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What a process has said so far.
 #[derive(Clone, Default)]
-pub struct Said(Arc<Mutex<String>>);
+pub struct ProcessOutput(Arc<Mutex<String>>);
 
 pub struct Service {
-    process: Tied,
+    process: ChildProcess,
     url: String,
-    said: Said,
+    said: ProcessOutput,
 }
 
 /// How a program ended, and what it said.
 #[derive(Debug)]
-pub struct End {
+pub struct Exit {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
 }
 
 /// What begins a complaint, and need not begin the reason for it too.
-const COMPLAINTS: [&str; 7] = ["error", "cannot", "could not", "invalid", "failed", "is not available", "no answer"];
+const ERROR_WORDS: [&str; 7] = ["error", "cannot", "could not", "invalid", "failed", "is not available", "no answer"];
 
-impl End {
+impl Exit {
     /// No line of what it complains of says anything twice.
     #[track_caller]
-    pub fn complains_once(&self) {
+    pub fn assert_no_repetition(&self) {
         for line in self.stderr.lines() {
-            for complaint in COMPLAINTS {
+            for complaint in ERROR_WORDS {
                 let times = line.to_lowercase().matches(complaint).count();
                 // The number of an error of the system is not a complaint.
                 let of_the_system = if complaint == "error" { line.matches("(os error").count() } else { 0 };
@@ -67,16 +67,16 @@ impl Service {
     /// # Errors
     /// What it said instead.
     pub async fn try_start(command: Command) -> Result<Self, String> {
-        let mut process = Tied::spawn(command);
-        let said = Said::default();
-        let address = said.listen(process.child().stdout.take().expect("piped"));
-        let _ = said.listen(process.child().stderr.take().expect("piped"));
-        let found = tokio::task::spawn_blocking(move || address.recv_timeout(PATIENCE)).await.expect("a thread");
+        let mut process = ChildProcess::spawn(command);
+        let output = ProcessOutput::default();
+        let address = output.listen(process.child().stdout.take().expect("piped"));
+        let _ = output.listen(process.child().stderr.take().expect("piped"));
+        let found = tokio::task::spawn_blocking(move || address.recv_timeout(START_TIMEOUT)).await.expect("a thread");
         let Ok(url) = found else {
             process.kill();
-            return Err(said.text());
+            return Err(output.text());
         };
-        Ok(Self { process, url, said })
+        Ok(Self { process, url, said: output })
     }
 
     pub fn url(&self) -> &str {
@@ -84,7 +84,7 @@ impl Service {
     }
 
     /// Its standard output and error, as they came.
-    pub fn said(&self) -> String {
+    pub fn output(&self) -> String {
         self.said.text()
     }
 
@@ -101,7 +101,7 @@ impl Service {
     }
 
     /// For one that was told to end.
-    pub async fn ended(&mut self) -> ExitStatus {
+    pub async fn wait_for_exit(&mut self) -> ExitStatus {
         super::eventually("the service ends", async || self.process.child().try_wait().expect("our child")).await
     }
 }
@@ -126,8 +126,8 @@ pub fn program_after(first: &str, args: &[String]) -> Command {
 }
 
 /// Runs a program that ends by itself.
-pub async fn run(command: Command) -> End {
-    let mut process = Tied::spawn(command);
+pub async fn run(command: Command) -> Exit {
+    let mut process = ChildProcess::spawn(command);
     let read = |pipe: Box<dyn Read + Send>| {
         thread::spawn(move || {
             let (mut pipe, mut text) = (pipe, String::new());
@@ -141,17 +141,17 @@ pub async fn run(command: Command) -> End {
     let status = loop {
         match process.child().try_wait().expect("our child") {
             Some(status) => break status,
-            None if begin.elapsed() > PATIENCE => {
+            None if begin.elapsed() > START_TIMEOUT => {
                 process.kill();
                 panic!("it does not end: {}{}", stdout.join().expect("read"), stderr.join().expect("read"));
             }
             None => tokio::time::sleep(Duration::from_millis(5)).await,
         }
     };
-    End { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
+    Exit { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
 }
 
-impl Said {
+impl ProcessOutput {
     fn text(&self) -> String {
         self.0.lock().expect("nobody panics with it").clone()
     }

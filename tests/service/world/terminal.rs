@@ -16,10 +16,10 @@ use rustix::{
     termios::{self, LocalModes, Winsize},
 };
 
-use super::{Tied, eventually};
+use super::{ChildProcess, eventually};
 
 pub struct Terminal {
-    process: Tied,
+    process: ChildProcess,
     keys: File,
     /// The side that the program has.
     inside: OwnedFd,
@@ -34,7 +34,7 @@ impl Terminal {
         let inside = rustix::fs::open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("its inner side");
         let side = || Stdio::from(inside.try_clone().expect("once more"));
         command.stdin(side()).stdout(side()).stderr(side());
-        let seen = Arc::new(Mutex::new(vt100::Parser::new(some(height), some(width), 0)));
+        let seen = Arc::new(Mutex::new(vt100::Parser::new(non_zero(height), non_zero(width), 0)));
         let (keys, mut written) = (File::from(outside.try_clone().expect("once more")), File::from(outside));
         let shown = seen.clone();
         // It ends with the terminal.
@@ -45,7 +45,7 @@ impl Terminal {
             }
         });
         set_size(&inside, width, height);
-        Self { process: Tied::spawn(command), keys, inside, seen }
+        Self { process: ChildProcess::spawn(command), keys, inside, seen }
     }
 
     pub fn press(&mut self, keys: &str) {
@@ -59,7 +59,11 @@ impl Terminal {
     /// As if somebody pulled at the corner of its window.
     pub fn resize(&self, width: u16, height: u16) {
         set_size(&self.inside, width, height);
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner).screen_mut().set_size(some(height), some(width));
+        self.seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .screen_mut()
+            .set_size(non_zero(height), non_zero(width));
         self.signal(libc::SIGWINCH);
     }
 
@@ -67,17 +71,17 @@ impl Terminal {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner).screen().contents()
     }
 
-    pub async fn shows(&self, what: &str) -> String {
-        self.until(what, |text| text.contains(what)).await
+    pub async fn wait_for_text(&self, what: &str) -> String {
+        self.wait_until(what, |text| text.contains(what)).await
     }
 
     /// Waits until what it shows is so.
-    pub async fn until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
+    pub async fn wait_until(&self, what: &str, is_so: impl Fn(&str) -> bool) -> String {
         eventually(&format!("the terminal shows: {what}"), async || Some(self.text()).filter(|text| is_so(text))).await
     }
 
     /// Whether it takes lines and shows what is typed, as a shell wants it, and the screen is the one of before.
-    pub fn is_as_before(&self) -> bool {
+    pub fn is_restored(&self) -> bool {
         let modes = termios::tcgetattr(&self.inside).expect("a terminal").local_modes;
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
@@ -85,12 +89,12 @@ impl Terminal {
             && !seen.screen().hide_cursor()
     }
 
-    pub async fn ended(&mut self) -> ExitStatus {
+    pub async fn wait_for_exit(&mut self) -> ExitStatus {
         eventually("the program ends", async || self.process.child().try_wait().expect("our child")).await
     }
 }
 
-fn some(size: u16) -> NonZero<u16> {
+fn non_zero(size: u16) -> NonZero<u16> {
     NonZero::new(size).expect("a terminal has lines and columns")
 }
 

@@ -2,45 +2,51 @@
 
 use super::{
     Engine,
-    authority::{Authority, Pair},
+    authority::{CertificateAuthority, CertifiedKey},
     eventually,
     replica::free_port,
 };
 
 /// Has a server show this certificate, and ask for ours or not; answers its port.
-pub async fn speaks(engine: &Engine, nth: usize, ca: &Authority, own: &Pair, asks_for_ours: bool) -> u16 {
+pub async fn enable_tls(
+    engine: &Engine,
+    nth: usize,
+    ca: &CertificateAuthority,
+    own: &CertifiedKey,
+    asks_for_ours: bool,
+) -> u16 {
     let path = |file: &std::path::Path| file.to_str().expect("UTF-8").to_owned();
-    let (asks, ca) = (if asks_for_ours { "yes" } else { "no" }, path(&ca.file()));
+    let (asks, ca) = (if asks_for_ours { "yes" } else { "no" }, path(&ca.ca_file()));
     let files = format!("tls-cert-file {} tls-key-file {}", path(&own.certificate), path(&own.key));
     // Whether somebody has the port is only known when the server has taken it.
     eventually("a port", async || {
         let port = free_port();
         let words = format!("CONFIG SET tls-ca-cert-file {ca} {files} tls-auth-clients {asks} tls-port {port}");
-        engine.try_at::<String>(nth, &words).await.ok().map(|_| port)
+        engine.try_run_on::<String>(nth, &words).await.ok().map(|_| port)
     })
     .await
 }
 
 /// From now on it shows another.
-pub async fn shows(engine: &Engine, nth: usize, own: &Pair) {
+pub async fn replace_certificate(engine: &Engine, nth: usize, own: &CertifiedKey) {
     let (certificate, key) = (own.certificate.display(), own.key.display());
-    let _: String = engine.at(nth, &format!("CONFIG SET tls-cert-file {certificate} tls-key-file {key}")).await;
+    let _: String = engine.run_on(nth, &format!("CONFIG SET tls-cert-file {certificate} tls-key-file {key}")).await;
 }
 
 impl Engine {
     /// All nodes of a cluster speak it, to clients and to each other; answers where.
-    pub async fn speak_tls(&mut self, ca: &Authority, own: &Pair) -> Vec<String> {
+    pub async fn enable_cluster_tls(&mut self, ca: &CertificateAuthority, own: &CertifiedKey) -> Vec<String> {
         let mut places = Vec::new();
-        for nth in 0..self.nodes() {
-            let port = speaks(self, nth, ca, own, false).await;
-            let _: String = self.at(nth, "CONFIG SET tls-cluster yes").await;
-            let _: String = self.at(nth, &format!("CONFIG SET cluster-announce-tls-port {port}")).await;
-            self.is_also_at(nth, port);
+        for nth in 0..self.node_count() {
+            let port = enable_tls(self, nth, ca, own, false).await;
+            let _: String = self.run_on(nth, "CONFIG SET tls-cluster yes").await;
+            let _: String = self.run_on(nth, &format!("CONFIG SET cluster-announce-tls-port {port}")).await;
+            self.add_announced_port(nth, port);
             places.push(format!("127.0.0.1:{port}"));
         }
-        for nth in 0..self.nodes() {
+        for nth in 0..self.node_count() {
             eventually("all know where the others speak it", async || {
-                let told: String = self.at(nth, "CLUSTER NODES").await;
+                let told: String = self.run_on(nth, "CLUSTER NODES").await;
                 places.iter().all(|place| told.contains(&format!("{place}@"))).then_some(())
             })
             .await;

@@ -14,14 +14,14 @@ use tokio::{
 
 use super::{contract::CONTRACT, http::Client};
 
-const PATIENCE: Duration = Duration::from_secs(40);
+const IO_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// One `POST /jobs` of lines on a connection of its own. Who drops it hangs up.
 pub struct Upload {
     to: OwnedWriteHalf,
     from: BufReader<OwnedReadHalf>,
     /// What is left of the piece of the answer that is being read.
-    heard: String,
+    unread: String,
 }
 
 impl Upload {
@@ -32,16 +32,16 @@ impl Upload {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
         to.write_all(format!("{head}\r\n").as_bytes()).await.expect("the service reads");
-        Self { to, from: BufReader::new(from), heard: String::new() }
+        Self { to, from: BufReader::new(from), unread: String::new() }
     }
 
     /// False when nobody reads any more.
-    pub async fn says(&mut self, text: &str) -> bool {
+    pub async fn send(&mut self, text: &str) -> bool {
         let piece = format!("{:x}\r\n{text}\r\n", text.len());
-        timeout(PATIENCE, self.to.write_all(piece.as_bytes())).await.is_ok_and(|sent| sent.is_ok())
+        timeout(IO_TIMEOUT, self.to.write_all(piece.as_bytes())).await.is_ok_and(|sent| sent.is_ok())
     }
 
-    pub async fn ends(&mut self) {
+    pub async fn finish(&mut self) {
         // Whoever was answered before may not be heard any more.
         let _ = self.to.write_all(b"0\r\n\r\n").await;
     }
@@ -50,7 +50,7 @@ impl Upload {
     pub async fn status(&mut self) -> u16 {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
-            let read = timeout(PATIENCE, self.from.read_line(&mut head)).await.expect("a head").expect("a head");
+            let read = timeout(IO_TIMEOUT, self.from.read_line(&mut head)).await.expect("a head").expect("a head");
             assert!(read > 0, "it was cut: {head}");
         }
         head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_else(|| panic!("no status: {head}"))
@@ -58,22 +58,22 @@ impl Upload {
 
     /// The next line of an answer that comes in chunks.
     pub async fn line(&mut self) -> Value {
-        while !self.heard.contains('\n') {
+        while !self.unread.contains('\n') {
             let mut size = String::new();
-            timeout(PATIENCE, self.from.read_line(&mut size)).await.expect("a chunk").expect("a chunk");
+            timeout(IO_TIMEOUT, self.from.read_line(&mut size)).await.expect("a chunk").expect("a chunk");
             let size = usize::from_str_radix(size.trim(), 16).unwrap_or_else(|_| panic!("no size: {size:?}"));
             let mut chunk = vec![0; size + 2];
             self.from.read_exact(&mut chunk).await.expect("all of it");
             chunk.truncate(size);
-            self.heard.push_str(std::str::from_utf8(&chunk).expect("UTF-8"));
+            self.unread.push_str(std::str::from_utf8(&chunk).expect("UTF-8"));
         }
-        let line: String = self.heard.drain(..=self.heard.find('\n').expect("a line")).collect();
+        let line: String = self.unread.drain(..=self.unread.find('\n').expect("a line")).collect();
         CONTRACT.check_lines(&line);
         serde_json::from_str(&line).expect("JSON")
     }
 
     /// Nothing more is said, and nobody waits for the rest of the body.
-    pub async fn falls_silent(mut self) {
+    pub async fn assert_answer_ends(mut self) {
         let mut rest = String::new();
         let read = timeout(Duration::from_secs(10), self.from.read_to_string(&mut rest)).await;
         assert!(read.is_ok() && rest == "0\r\n\r\n", "{read:?}: {rest:?}");
@@ -85,7 +85,8 @@ impl Upload {
         let mut text = String::new();
         // A connection that is closed behind the answer, or not: its last line has the end of it.
         while !text.lines().any(|line| line.contains("\"complete\"")) {
-            let read = timeout(PATIENCE, self.from.read_line(&mut text)).await.expect("an answer").expect("an answer");
+            let read =
+                timeout(IO_TIMEOUT, self.from.read_line(&mut text)).await.expect("an answer").expect("an answer");
             assert!(read > 0, "it was cut: {text}");
         }
         CONTRACT.check_lines(&text);

@@ -6,39 +6,39 @@ use super::http::{Answer, Client};
 
 /// A job in somebody's hands.
 #[derive(Debug, Clone)]
-pub struct Held {
+pub struct ReservedJob {
     pub id: String,
     pub reservation: String,
     /// All that the answer says of it.
-    pub said: Value,
+    pub body: Value,
 }
 
-impl Held {
+impl ReservedJob {
     pub fn new(said: &Value) -> Self {
         let text = |key: &str| said[key].as_str().unwrap_or_else(|| panic!("{key} in {said}")).to_owned();
-        Self { id: text("id"), reservation: text("reservation"), said: said.clone() }
+        Self { id: text("id"), reservation: text("reservation"), body: said.clone() }
     }
 
     pub fn number(&self, key: &str) -> u64 {
-        self.said[key].as_u64().unwrap_or_else(|| panic!("{key} in {}", self.said))
+        self.body[key].as_u64().unwrap_or_else(|| panic!("{key} in {}", self.body))
     }
 }
 
 impl Client {
     /// A payload into the queue `default`; answers the new job's id.
     pub async fn enqueue(&self, payload: impl Into<Value>) -> String {
-        self.enqueue_as(json!({ "payload": payload.into() })).await
+        self.enqueue_with(json!({ "payload": payload.into() })).await
     }
 
     /// A new job, with all that an enqueue may say.
-    pub async fn enqueue_as(&self, job: Value) -> String {
-        let answer = self.put(job).await;
+    pub async fn enqueue_with(&self, job: Value) -> String {
+        let answer = self.send_enqueue(job).await;
         let id = id_of(&answer.is(201));
         assert_eq!(answer.header("location"), Some(format!("jobs/{id}").as_str()));
         id
     }
 
-    pub async fn put(&self, job: Value) -> Answer {
+    pub async fn send_enqueue(&self, job: Value) -> Answer {
         self.post("/jobs", job).await
     }
 
@@ -49,64 +49,64 @@ impl Client {
     }
 
     /// Asks for work, and gets what comes.
-    pub async fn ask(&self, request: Value) -> Answer {
+    pub async fn send_reserve(&self, request: Value) -> Answer {
         self.post("/jobs/reserve", request).await
     }
 
     /// One job of `default`, for nobody in particular.
-    pub async fn reserve(&self) -> Held {
-        self.reserve_by(json!({})).await
+    pub async fn reserve(&self) -> ReservedJob {
+        self.reserve_with(json!({})).await
     }
 
     /// One job of `default` for somebody.
-    pub async fn reserve_as(&self, worker: &str) -> Held {
-        self.reserve_by(json!({ "worker": worker })).await
+    pub async fn reserve_as(&self, worker: &str) -> ReservedJob {
+        self.reserve_with(json!({ "worker": worker })).await
     }
 
     /// One job.
-    pub async fn reserve_by(&self, request: Value) -> Held {
+    pub async fn reserve_with(&self, request: Value) -> ReservedJob {
         let held = self.reserve_all(request).await;
         assert_eq!(held.len(), 1, "{held:?}");
         held.into_iter().next().expect("one")
     }
 
-    pub async fn reserve_all(&self, request: Value) -> Vec<Held> {
-        let answer = self.ask(request).await.is(200);
-        answer["jobs"].as_array().expect("jobs").iter().map(Held::new).collect()
+    pub async fn reserve_all(&self, request: Value) -> Vec<ReservedJob> {
+        let answer = self.send_reserve(request).await.is(200);
+        answer["jobs"].as_array().expect("jobs").iter().map(ReservedJob::new).collect()
     }
 
     /// There is nothing, and this is why.
-    pub async fn nothing(&self, request: Value) -> String {
-        let answer = self.ask(request).await.is(200);
+    pub async fn empty_reason(&self, request: Value) -> String {
+        let answer = self.send_reserve(request).await.is(200);
         assert_eq!(answer["jobs"], json!([]), "{answer}");
         answer["reason"].as_str().expect("a reason").to_owned()
     }
 
-    pub async fn extend(&self, held: &Held) -> Answer {
+    pub async fn extend(&self, held: &ReservedJob) -> Answer {
         self.post("/jobs/extend", json!({ "reservation": held.reservation })).await
     }
 
-    pub async fn complete(&self, held: &Held) -> Answer {
+    pub async fn complete(&self, held: &ReservedJob) -> Answer {
         self.post("/jobs/complete", json!({ "reservation": held.reservation })).await
     }
 
-    pub async fn complete_with(&self, held: &Held, result: impl Into<Value>) -> Answer {
+    pub async fn complete_with(&self, held: &ReservedJob, result: impl Into<Value>) -> Answer {
         self.post("/jobs/complete", json!({ "reservation": held.reservation, "result": result.into() })).await
     }
 
-    pub async fn abandon(&self, held: &Held) -> Answer {
+    pub async fn abandon(&self, held: &ReservedJob) -> Answer {
         self.post("/jobs/abandon", json!({ "reservation": held.reservation })).await
     }
 
-    pub async fn abandon_for(&self, held: &Held, delay_ms: u64) -> Answer {
+    pub async fn abandon_with_delay(&self, held: &ReservedJob, delay_ms: u64) -> Answer {
         self.post("/jobs/abandon", json!({ "reservation": held.reservation, "delay_ms": delay_ms })).await
     }
 
-    pub async fn fail(&self, held: &Held) -> Answer {
+    pub async fn fail(&self, held: &ReservedJob) -> Answer {
         self.fail_with(held, "it broke").await
     }
 
-    pub async fn fail_with(&self, held: &Held, error: &str) -> Answer {
+    pub async fn fail_with(&self, held: &ReservedJob, error: &str) -> Answer {
         self.post("/jobs/fail", json!({ "reservation": held.reservation, "error": error })).await
     }
 
@@ -122,11 +122,11 @@ impl Client {
         self.delete(&format!("/jobs/{id}")).await
     }
 
-    pub async fn cancel_by_force(&self, id: &str) -> Answer {
+    pub async fn force_cancel(&self, id: &str) -> Answer {
         self.delete(&format!("/jobs/{id}?force=true")).await
     }
 
-    pub async fn prioritize(&self, id: &str, priority: u64) -> Answer {
+    pub async fn set_priority(&self, id: &str, priority: u64) -> Answer {
         self.patch(&format!("/jobs/{id}"), json!({ "priority": priority })).await
     }
 
@@ -134,7 +134,7 @@ impl Client {
         number(&self.post("/jobs/release", json!({ "id": id })).await.is(200), "released")
     }
 
-    pub async fn release_from(&self, worker: &str) -> u64 {
+    pub async fn release_worker(&self, worker: &str) -> u64 {
         number(&self.post("/jobs/release", json!({ "queue": "default", "worker": worker })).await.is(200), "released")
     }
 
@@ -162,7 +162,7 @@ impl Client {
         }
     }
 
-    pub async fn set(&self, settings: Value) -> Value {
+    pub async fn update_settings(&self, settings: Value) -> Value {
         self.patch("/queues/default", settings).await.is(200)["settings"].clone()
     }
 
@@ -171,7 +171,7 @@ impl Client {
     }
 
     /// The ids of a state, first page.
-    pub async fn listed(&self, state: &str) -> Vec<String> {
+    pub async fn list_ids(&self, state: &str) -> Vec<String> {
         let page = self.get(&format!("/queues/default/jobs?state={state}&limit=100")).await.is(200);
         page["jobs"].as_array().expect("jobs").iter().map(id_of).collect()
     }

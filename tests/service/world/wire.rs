@@ -16,19 +16,19 @@ use super::{Service, World, http::Client, program};
 
 /// What becomes of the connection that hears hints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ear {
+pub enum HintConnection {
     Open,
     /// It is cut, and a new one is closed as soon as it is known for what it is.
     Refused,
     /// It goes on and says nothing, and never will, nor a new one; nobody is told.
-    Deaf,
+    Silent,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Orders {
-    ear: Ear,
+    ear: HintConnection,
     /// Raised when the ears of the moment go deaf for good.
-    deafened: u64,
+    silenced: u64,
     /// Calls do not pass; what Redis says does.
     hold_calls: bool,
     /// No connection lets anything pass, and nobody is told.
@@ -36,13 +36,13 @@ struct Orders {
 }
 
 /// An instance whose wire a story pulls at.
-pub struct Wired {
+pub struct WiredInstance {
     client: Client,
     orders: watch::Sender<Orders>,
     _service: Service,
 }
 
-impl Deref for Wired {
+impl Deref for WiredInstance {
     type Target = Client;
 
     fn deref(&self) -> &Client {
@@ -54,7 +54,7 @@ impl World {
     /// Another instance, which Redis knows as a user who may do so much.
     pub async fn as_user(&self, rights: &str) -> (Service, Client) {
         let _: String = self.engine.run(&format!("ACL SETUSER app reset on nopass {rights}")).await;
-        let service = self.instance_at(&self.engine.url_of("app", "any")).await;
+        let service = self.instance_at(&self.engine.url_with_credentials("app", "any")).await;
         let client = self.client.at(service.url());
         (service, client)
     }
@@ -67,10 +67,11 @@ impl World {
     }
 
     /// Another instance on the same Redis.
-    pub async fn over_a_wire(&self) -> Wired {
+    pub async fn start_wired_instance(&self) -> WiredInstance {
         let socket = self.folder().join("wire.sock");
         let listener = UnixListener::bind(&socket).expect("a socket for the wire");
-        let (orders, told) = watch::channel(Orders { ear: Ear::Open, deafened: 0, hold_calls: false, frozen: false });
+        let (orders, told) =
+            watch::channel(Orders { ear: HintConnection::Open, silenced: 0, hold_calls: false, frozen: false });
         let server = self.engine.socket();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
@@ -78,18 +79,18 @@ impl World {
             }
         });
         let service = self.instance_at(&format!("unix://{}", socket.display())).await;
-        Wired { client: self.client.at(service.url()), orders, _service: service }
+        WiredInstance { client: self.client.at(service.url()), orders, _service: service }
     }
 }
 
-impl Wired {
-    pub fn ear(&self, ear: Ear) {
-        self.orders.send_modify(|orders| orders.ear = ear);
+impl WiredInstance {
+    pub fn hint_connection(&self, set_hint_connection: HintConnection) {
+        self.orders.send_modify(|orders| orders.ear = set_hint_connection);
     }
 
     /// The connection that hears hints is dead from now on, and nobody is told; a new one is well.
-    pub fn deafen(&self) {
-        self.orders.send_modify(|orders| orders.deafened += 1);
+    pub fn silence_hint_connections(&self) {
+        self.orders.send_modify(|orders| orders.silenced += 1);
     }
 
     pub fn hold_calls(&self, hold: bool) {
@@ -102,23 +103,24 @@ impl Wired {
 }
 
 /// One connection.
-struct Line {
+struct WireConnection {
     /// It has said that it wants to hear.
-    is_ear: AtomicBool,
+    carries_hints: AtomicBool,
     /// How many had been deafened before.
     born: u64,
     is_dead: AtomicBool,
 }
 
-impl Line {
+impl WireConnection {
     /// Notes what the orders do to it for good.
     fn is_dead(&self, orders: &Orders) -> bool {
-        let dies = self.is_ear.load(Ordering::Relaxed) && (orders.ear == Ear::Deaf || orders.deafened > self.born);
+        let dies = self.carries_hints.load(Ordering::Relaxed)
+            && (orders.ear == HintConnection::Silent || orders.silenced > self.born);
         self.is_dead.fetch_or(dies, Ordering::Relaxed) || dies
     }
 
     fn is_refused(&self, orders: &Orders) -> bool {
-        self.is_ear.load(Ordering::Relaxed) && orders.ear == Ear::Refused
+        self.carries_hints.load(Ordering::Relaxed) && orders.ear == HintConnection::Refused
     }
 }
 
@@ -126,8 +128,8 @@ async fn carry(client: UnixStream, server: PathBuf, orders: watch::Receiver<Orde
     let Ok(server) = UnixStream::connect(server).await else { return };
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let (is_ear, is_dead, born) = (AtomicBool::new(false), AtomicBool::new(false), orders.borrow().deafened);
-    let line = Line { is_ear, is_dead, born };
+    let (is_ear, is_dead, born) = (AtomicBool::new(false), AtomicBool::new(false), orders.borrow().silenced);
+    let line = WireConnection { carries_hints: is_ear, is_dead, born };
     let mut refusal = orders.clone();
     tokio::select! {
         () = pump(from_client, to_server, orders.clone(), &line, true) => {}
@@ -141,16 +143,16 @@ async fn pump(
     mut from: impl AsyncReadExt + Unpin,
     mut to: impl AsyncWriteExt + Unpin,
     mut orders: watch::Receiver<Orders>,
-    line: &Line,
-    asks: bool,
+    line: &WireConnection,
+    from_service: bool,
 ) {
     let mut buffer = vec![0; 64 << 10];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
         let packet = &buffer[..length];
-        if asks && [b"HELLO".as_slice(), b"SUBSCRIBE"].iter().any(|word| holds(packet, word)) {
-            line.is_ear.store(true, Ordering::Relaxed);
+        if from_service && [b"HELLO".as_slice(), b"SUBSCRIBE"].iter().any(|word| contains(packet, word)) {
+            line.carries_hints.store(true, Ordering::Relaxed);
         }
-        let is_call = asks && !line.is_ear.load(Ordering::Relaxed);
+        let is_call = from_service && !line.carries_hints.load(Ordering::Relaxed);
         let passes = |orders: &Orders| !(orders.frozen || orders.hold_calls && is_call);
         let Ok(now) = orders.wait_for(passes).await.map(|orders| *orders) else { return };
         if line.is_refused(&now) {
@@ -162,6 +164,6 @@ async fn pump(
     }
 }
 
-fn holds(packet: &[u8], word: &[u8]) -> bool {
+fn contains(packet: &[u8], word: &[u8]) -> bool {
     packet.windows(word.len()).any(|part| part == word)
 }

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, process::Command};
 use super::super::kept::{Figure, Line, Parts};
 
 /// Read when it runs: whoever sets a line need not build again.
-const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/figures/cost/kept.txt");
-const FUNCTIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/figures/cost/functions.txt");
+const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/figures/cost/kept.txt");
+const FUNCTIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/figures/cost/functions.txt");
 const WITH: &str = "Kept with ";
 
 /// Figures by name, and what they were measured with.

@@ -74,7 +74,7 @@ fn bodies() -> Vec<(&'static str, &'static str, bool, Value)> {
 async fn what_the_service_refuses_the_contract_does_not_allow() {
     let w = World::start().await;
     for (method, template, is_good, body) in bodies() {
-        let said = CONTRACT.takes(method, template, "application/json", &body);
+        let said = CONTRACT.accepts(method, template, "application/json", &body);
         assert_eq!(said, is_good, "{method} {template} by the contract: {body}");
         let path = filled(template, unknown(template));
         let answer = w.request(method, &path).json(body.to_string()).send().await;
@@ -88,8 +88,8 @@ async fn a_time_is_what_the_contract_takes_for_one() {
     let w = World::start().await;
     let run_at = |time: &str| job(json!({ "run_at": time }));
     for time in ["2026-11-21T09:15:29Z", "2026-11-21t09:15:29.5z", "2026-11-21T09:15:29.123456789012+23:59"] {
-        assert!(CONTRACT.takes("POST", "/jobs", "application/json", &run_at(time)), "{time}");
-        w.put(run_at(time)).await.is(201);
+        assert!(CONTRACT.accepts("POST", "/jobs", "application/json", &run_at(time)), "{time}");
+        w.send_enqueue(run_at(time)).await.is(201);
     }
     for time in [
         "2026-11-21",
@@ -104,13 +104,13 @@ async fn a_time_is_what_the_contract_takes_for_one() {
         "20261121T091529Z",
         "2026-02-29T09:15:29Z",
     ] {
-        assert!(!CONTRACT.takes("POST", "/jobs", "application/json", &run_at(time)), "{time}");
-        let answer = w.put(run_at(time)).await;
-        answer.blames(&["/run_at"]);
+        assert!(!CONTRACT.accepts("POST", "/jobs", "application/json", &run_at(time)), "{time}");
+        let answer = w.send_enqueue(run_at(time)).await;
+        answer.invalid_at(&["/run_at"]);
         assert!(answer.text().contains("RFC 3339"), "{}", answer.text());
     }
-    let far = w.put(run_at("9999-12-31T23:59:59Z")).await;
-    far.blames(&["/run_at"]);
+    let far = w.send_enqueue(run_at("9999-12-31T23:59:59Z")).await;
+    far.invalid_at(&["/run_at"]);
     assert!(!far.text().contains("RFC 3339") && far.text().contains("9999-12-30"), "{}", far.text());
     w.check().await;
 }
@@ -120,9 +120,9 @@ async fn an_empty_beacon_is_no_beacon() {
     let w = World::start().await;
     assert!(CONTRACT.settle_calls().count() >= 4, "the contract has forgotten some");
     for path in CONTRACT.settle_calls() {
-        assert!(!CONTRACT.takes("POST", path, "text/plain", &json!("")), "{path}");
-        let beacon = CONTRACT.settling("POST", path, UNKNOWN_RESERVATION).expect("a settle call").to_string();
-        assert!(CONTRACT.takes("POST", path, "text/plain", &json!(beacon)), "{path}");
+        assert!(!CONTRACT.accepts("POST", path, "text/plain", &json!("")), "{path}");
+        let beacon = CONTRACT.settle_body("POST", path, UNKNOWN_RESERVATION).expect("a settle call").to_string();
+        assert!(CONTRACT.accepts("POST", path, "text/plain", &json!(beacon)), "{path}");
         w.request("POST", path).header("content-type", "text/plain").body("").send().await.refused("not-json");
         w.request("POST", path).header("content-type", "text/plain").body(beacon).send().await.is(409);
     }

@@ -31,7 +31,7 @@ impl Guarded {
         let said = &CONTRACT.document["paths"][operation.template][operation.method.to_lowercase()];
         let is_for_workers = said["security"][0]["bearer"][0] == "worker";
         let other = if is_for_workers { "web" } else { "desk" };
-        let client = self.issuing.bearing(&access::key(other));
+        let client = self.issuing.with_credential(&access::key(other));
         client.request(operation.method, &operation.path).json("{}").send().await
     }
 

@@ -9,27 +9,27 @@ pub const UNKNOWN: &str = "default-7ZZZZZZZZZZZZZZZZZZZZZZZZZ";
 
 /// A job that nobody else touches.
 pub async fn fresh(w: &Client) -> String {
-    w.enqueue_as(json!({ "payload": 1, "dedupe": false, "priority": 0, "max_attempts": 1 })).await
+    w.enqueue_with(json!({ "payload": 1, "dedupe": false, "priority": 0, "max_attempts": 1 })).await
 }
 
 pub async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answer {
     let id = fresh(w).await;
-    let held = w.reserve_by(json!({ "id": id })).await;
+    let held = w.reserve_with(json!({ "id": id })).await;
     let path = filled(operation.template, &id);
-    if let Some(body) = CONTRACT.settling(operation.method, operation.template, &held.reservation) {
+    if let Some(body) = CONTRACT.settle_body(operation.method, operation.template, &held.reservation) {
         w.post(&path, json!([{ "reservation": "x" }])).await.is(200);
         return w.post(&path, body).await;
     }
     match (operation.method, operation.template) {
         ("POST", "/jobs") if status == 200 => {
-            w.put(json!({ "payload": "twin" })).await;
+            w.send_enqueue(json!({ "payload": "twin" })).await;
             w.post("/jobs", json!([{ "payload": 1 }, { "priority": 1 }])).await.is(200);
-            w.put(json!({ "payload": "twin" })).await
+            w.send_enqueue(json!({ "payload": "twin" })).await
         }
-        ("POST", "/jobs") => w.put(json!({ "payload": 1, "dedupe": false })).await,
+        ("POST", "/jobs") => w.send_enqueue(json!({ "payload": 1, "dedupe": false })).await,
         ("POST", "/jobs/reserve") => {
-            w.nothing(json!({ "queues": ["empty"] })).await;
-            w.ask(json!({})).await
+            w.empty_reason(json!({ "queues": ["empty"] })).await;
+            w.send_reserve(json!({})).await
         }
         ("POST", action @ ("/jobs/release" | "/jobs/requeue")) => w.post(action, json!({ "id": id })).await,
         ("POST", "/jobs/reprioritize") => w.post(&path, json!({ "queue": "default", "priority": 1 })).await,
@@ -37,7 +37,7 @@ pub async fn succeed(w: &World, operation: &Operation<'_>, status: u16) -> Answe
         ("DELETE", "/jobs/{id}") => w.delete(&format!("{path}?force=true")).await,
         ("PATCH", "/queues/{queue}") => w.patch(&path, json!({})).await,
         ("DELETE", "/queues/{queue}") => w.delete(&format!("{path}?state=dead")).await,
-        ("GET", "/events") => w.hear_of("").await,
+        ("GET", "/events") => w.listen_answer("").await,
         (method, _) => w.request(method, &path).send().await,
     }
 }
@@ -59,7 +59,7 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
         "unknown-job" => send(json!({ "id": UNKNOWN })).await,
         "queue-full" => {
             w.patch("/queues/small", json!({ "max_jobs": 1 })).await.is(200);
-            w.put(json!({ "queue": "small", "payload": 1 })).await;
+            w.send_enqueue(json!({ "queue": "small", "payload": 1 })).await;
             send(json!({ "queue": "small", "payload": 2 })).await
         }
         "idempotency-key-reused" => {
@@ -71,18 +71,18 @@ pub async fn refuse(w: &World, operation: &Operation<'_>, slug: &str) -> Answer 
         }
         "reservation-lost" => {
             let id = fresh(w).await;
-            let held = w.reserve_by(json!({ "id": id })).await;
-            w.cancel_by_force(&id).await.is(200);
-            send(CONTRACT.settling(method, template, &held.reservation).expect("a settle call")).await
+            let held = w.reserve_with(json!({ "id": id })).await;
+            w.force_cancel(&id).await.is(200);
+            send(CONTRACT.settle_body(method, template, &held.reservation).expect("a settle call")).await
         }
         "worker-limit" => {
             let (first, second) = (fresh(w).await, fresh(w).await);
-            w.reserve_by(json!({ "id": first, "worker": "limited" })).await;
+            w.reserve_with(json!({ "id": first, "worker": "limited" })).await;
             send(json!({ "id": second, "worker": "limited" })).await
         }
         "wrong-state" => {
             let id = fresh(w).await;
-            w.complete(&w.reserve_by(json!({ "id": id })).await).await.is(200);
+            w.complete(&w.reserve_with(json!({ "id": id })).await).await.is(200);
             let body = if template.contains("{id}") { json!({ "priority": 1 }) } else { json!({ "id": id }) };
             w.request(method, &filled(template, &id)).json(body.to_string()).send().await
         }

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::world::{World, assert_holds, eventually, latest, shards::PATIENT};
+use crate::world::{World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, latest_server_program};
 
 /// A change to each of the queues; only those of this node are not known to be kept.
 async fn only_its_own_are_in_doubt(w: &World, queues: &[String], lost: usize, why: &str) {
     for (nth, queue) in queues.iter().enumerate() {
-        let answer = w.put(json!({ "queue": queue, "payload": ["doubted", lost] })).await;
+        let answer = w.send_enqueue(json!({ "queue": queue, "payload": ["doubted", lost] })).await;
         if nth == lost {
-            assert_holds(&answer.refused("unavailable"), json!({ "status": 503, "applied": "unknown" }));
+            assert_contains(&answer.refused("unavailable"), json!({ "status": 503, "applied": "unknown" }));
             assert!(answer.text().contains(why), "{}", answer.text());
         } else {
             assert_eq!(answer.status, 201, "{queue} of node {nth}, while {lost} is in doubt: {}", answer.text());
@@ -20,7 +20,7 @@ async fn only_its_own_are_in_doubt(w: &World, queues: &[String], lost: usize, wh
 /// What was in doubt was done, and is kept as soon as it can be.
 async fn all_is_kept(w: &World, queues: &[String], lost: usize) {
     eventually("it is kept", async || {
-        let answer = w.put(json!({ "queue": queues[lost], "payload": ["doubted", lost] })).await;
+        let answer = w.send_enqueue(json!({ "queue": queues[lost], "payload": ["doubted", lost] })).await;
         (answer.status == 200).then_some(())
     })
     .await;
@@ -28,17 +28,17 @@ async fn all_is_kept(w: &World, queues: &[String], lost: usize) {
 
 #[tokio::test]
 async fn a_change_waits_for_the_replica_of_its_own_node() {
-    let mut w = World::plan().on_a_cluster(PATIENT).flag("--durability", "replicated:1").start().await;
+    let mut w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).flag("--durability", "replicated:1").start().await;
     let queues = w.queue_of_each_node().await;
     for node in 0..3 {
-        w.engine.grow_replica_of(node).await;
+        w.engine.add_replica_of(node).await;
     }
     for queue in &queues {
         eventually("its replica counts", async || {
-            (w.put(json!({ "queue": queue, "payload": "first" })).await.status < 300).then_some(())
+            (w.send_enqueue(json!({ "queue": queue, "payload": "first" })).await.status < 300).then_some(())
         })
         .await;
-        let held = w.reserve_by(json!({ "queues": [queue] })).await;
+        let held = w.reserve_with(json!({ "queues": [queue] })).await;
         w.complete(&held).await.is(200);
     }
     for lost in 0..3 {
@@ -54,18 +54,19 @@ async fn a_change_waits_for_the_replica_of_its_own_node() {
 
 #[tokio::test]
 async fn a_change_waits_for_the_disk_of_its_own_node() {
-    let Some(program) = latest() else {
+    let Some(program) = latest_server_program() else {
         println!("left out: scripts/engine.sh latest brings a server that knows WAITAOF");
         return;
     };
-    let plan = World::plan().on(program).on_a_cluster(PATIENT).durable().flag("--durability", "synced");
+    let plan =
+        World::plan().with_server(program).with_cluster(LONG_NODE_TIMEOUT_MS).durable().flag("--durability", "synced");
     let w = plan.start().await;
     let queues = w.queue_of_each_node().await;
     let _: String = w.engine.run("CONFIG SET appendfsync always").await;
     for lost in 0..3 {
-        let _: String = w.engine.at(lost, "CONFIG SET appendfsync no").await;
+        let _: String = w.engine.run_on(lost, "CONFIG SET appendfsync no").await;
         only_its_own_are_in_doubt(&w, &queues, lost, "on disk").await;
-        let _: String = w.engine.at(lost, "CONFIG SET appendfsync always").await;
+        let _: String = w.engine.run_on(lost, "CONFIG SET appendfsync always").await;
         all_is_kept(&w, &queues, lost).await;
     }
     w.check().await;

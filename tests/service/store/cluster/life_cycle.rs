@@ -4,31 +4,31 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use crate::world::{World, assert_holds, eventually, id_of, shards::PATIENT};
+use crate::world::{World, assert_contains, cluster::LONG_NODE_TIMEOUT_MS, eventually, id_of};
 
 #[tokio::test]
 async fn a_job_lives_its_life_on_any_node() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     for queue in w.queue_of_each_node().await {
-        let id = w.enqueue_as(json!({ "queue": queue, "payload": { "of": queue } })).await;
-        let twin = w.put(json!({ "queue": queue, "payload": { "of": queue } })).await.is(200);
-        assert_holds(&twin, json!({ "id": id, "duplicate": true }));
-        let held = w.reserve_by(json!({ "queues": [queue], "worker": "ann" })).await;
+        let id = w.enqueue_with(json!({ "queue": queue, "payload": { "of": queue } })).await;
+        let twin = w.send_enqueue(json!({ "queue": queue, "payload": { "of": queue } })).await.is(200);
+        assert_contains(&twin, json!({ "id": id, "duplicate": true }));
+        let held = w.reserve_with(json!({ "queues": [queue], "worker": "ann" })).await;
         assert_eq!(held.id, id);
         w.extend(&held).await.is(200);
-        w.pass(300_000);
-        let again = w.reserve_by(json!({ "queues": [queue], "worker": "bob" })).await;
+        w.advance_clock(300_000);
+        let again = w.reserve_with(json!({ "queues": [queue], "worker": "bob" })).await;
         assert_eq!(again.id, id);
         w.complete(&held).await.lost("expired", "reserved");
         w.complete(&again).await.is(200);
-        assert_holds(&w.job(&id).await, json!({ "state": "completed", "completed": { "worker": "bob" } }));
+        assert_contains(&w.job(&id).await, json!({ "state": "completed", "completed": { "worker": "bob" } }));
     }
     w.check().await;
 }
 
 #[tokio::test]
 async fn lists_and_metrics_show_the_queues_of_all_nodes() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     let jobs = queues.iter().map(|queue| json!({ "queue": queue, "payload": queue }));
     assert_eq!(w.enqueue_many(jobs).await.len(), 3);
@@ -41,28 +41,28 @@ async fn lists_and_metrics_show_the_queues_of_all_nodes() {
     }
     let held = w.reserve_all(json!({ "queues": queues, "limit": 3 })).await;
     assert_eq!(held.len(), 1, "from the first that has one");
-    let of_ann = w.reserve_by(json!({ "queues": queues, "worker": "ann" })).await;
-    let resumed = w.reserve_by(json!({ "queues": queues, "worker": "ann" })).await;
-    assert_eq!((&resumed.id, &resumed.said["resumed"]), (&of_ann.id, &json!(true)));
+    let of_ann = w.reserve_with(json!({ "queues": queues, "worker": "ann" })).await;
+    let resumed = w.reserve_with(json!({ "queues": queues, "worker": "ann" })).await;
+    assert_eq!((&resumed.id, &resumed.body["resumed"]), (&of_ann.id, &json!(true)));
     let query = queues.iter().map(|queue| format!("queue={queue}")).collect::<Vec<_>>().join("&");
     let listed = w.get(&format!("/workers/ann/reservations?{query}")).await.is(200);
-    assert_holds(&listed["reservations"][0], json!({ "id": of_ann.id }));
+    assert_contains(&listed["reservations"][0], json!({ "id": of_ann.id }));
     w.check().await;
 }
 
 #[tokio::test]
 async fn whoever_waits_hears_of_a_job_on_any_node_at_any_instance() {
-    let w = World::on_a_cluster().await;
-    let (_service, other) = w.another().await;
+    let w = World::start_cluster().await;
+    let (_service, other) = w.start_instance().await;
     let queues = w.queue_of_each_node().await;
     for queue in &queues {
         // Shorter than the tick that would find it without a hint.
         let waiter = tokio::spawn({
             let (client, queue) = ((*w).clone(), queue.clone());
-            async move { client.ask(json!({ "queues": [queue], "wait_ms": 4_000 })).await.is(200) }
+            async move { client.send_reserve(json!({ "queues": [queue], "wait_ms": 4_000 })).await.is(200) }
         });
-        eventually("it is heard", async || (w.engine.hearers(queue).await > 0).then_some(())).await;
-        let id = other.enqueue_as(json!({ "queue": queue, "payload": "news" })).await;
+        eventually("it is heard", async || (w.engine.hint_subscribers(queue).await > 0).then_some(())).await;
+        let id = other.enqueue_with(json!({ "queue": queue, "payload": "news" })).await;
         let given = waiter.await.expect("it waits");
         assert_eq!(given["jobs"][0]["id"], id, "{given}");
     }
@@ -71,14 +71,14 @@ async fn whoever_waits_hears_of_a_job_on_any_node_at_any_instance() {
 
 #[tokio::test]
 async fn a_node_that_has_lost_the_scripts_is_given_them_again() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     for (nth, queue) in queues.iter().enumerate() {
-        w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
-        let _: String = w.engine.at(nth, "FUNCTION FLUSH").await;
-        let _: String = w.engine.at(nth, "SCRIPT FLUSH").await;
-        w.enqueue_as(json!({ "queue": queue, "payload": 2 })).await;
-        let held = w.reserve_by(json!({ "queues": [queue] })).await;
+        w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
+        let _: String = w.engine.run_on(nth, "FUNCTION FLUSH").await;
+        let _: String = w.engine.run_on(nth, "SCRIPT FLUSH").await;
+        w.enqueue_with(json!({ "queue": queue, "payload": 2 })).await;
+        let held = w.reserve_with(json!({ "queues": [queue] })).await;
         w.complete(&held).await.is(200);
     }
     w.check().await;
@@ -86,14 +86,14 @@ async fn a_node_that_has_lost_the_scripts_is_given_them_again() {
 
 #[tokio::test]
 async fn the_background_task_comes_for_what_is_overdue_on_any_node() {
-    let w = World::plan().on_a_cluster(PATIENT).sweeping_every(20).start().await;
+    let w = World::plan().with_cluster(LONG_NODE_TIMEOUT_MS).sweep_every(20).start().await;
     let queues = w.queue_of_each_node().await;
     let mut ids = Vec::new();
     for queue in &queues {
-        ids.push(id_of(&w.put(json!({ "queue": queue, "payload": 1 })).await.is(201)));
-        w.reserve_by(json!({ "queues": [queue] })).await;
+        ids.push(id_of(&w.send_enqueue(json!({ "queue": queue, "payload": 1 })).await.is(201)));
+        w.reserve_with(json!({ "queues": [queue] })).await;
     }
-    w.pass(300_000);
+    w.advance_clock(300_000);
     for id in &ids {
         eventually("it is back in line", async || (w.state(id).await == "waiting").then_some(())).await;
     }
@@ -102,13 +102,13 @@ async fn the_background_task_comes_for_what_is_overdue_on_any_node() {
 
 #[tokio::test]
 async fn events_of_queues_on_several_nodes_come_in_one_stream() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     let query = queues.iter().map(|queue| format!("queue={queue}")).collect::<Vec<_>>().join("&");
     let mut listener = w.listen(&format!("?{query}")).await;
     for queue in &queues {
-        let id = w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
-        assert_holds(&listener.hear(1).await[0], json!({ "type": "enqueued", "queue": queue, "job": id }));
+        let id = w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
+        assert_contains(&listener.read_events(1).await[0], json!({ "type": "enqueued", "queue": queue, "job": id }));
     }
     w.check().await;
 }

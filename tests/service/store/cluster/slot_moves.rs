@@ -12,8 +12,9 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, World, eventually, latest,
-    shards::{Move, PATIENT},
+    Client, World,
+    cluster::{LONG_NODE_TIMEOUT_MS, SlotMove},
+    eventually, latest_server_program,
 };
 
 /// Unless INTRAY_SLOT_MOVES says how many.
@@ -34,13 +35,14 @@ async fn work(client: Client, queue: String, name: usize, stop: Arc<AtomicBool>)
     let mut n = 0;
     while !stop.load(Ordering::Relaxed) {
         n += 1;
-        let answer = client.put(json!({ "queue": queue, "payload": [name, n], "client": name.to_string() })).await;
+        let answer =
+            client.send_enqueue(json!({ "queue": queue, "payload": [name, n], "client": name.to_string() })).await;
         match answer.status {
             200 | 201 => done.enqueued.push(answer.json()["id"].as_str().expect("an id").to_owned()),
             503 => done.refused += 1,
             odd => panic!("{odd}: {}", answer.text()),
         }
-        let answer = client.ask(json!({ "queues": [queue], "limit": 2 })).await;
+        let answer = client.send_reserve(json!({ "queues": [queue], "limit": 2 })).await;
         if answer.status == 503 {
             done.refused += 1;
             continue;
@@ -83,8 +85,8 @@ async fn moved_under_load(w: &World, how: How) {
         (0..8).map(|name| tokio::spawn(work((**w).clone(), queue.clone(), name, stop.clone()))).collect();
     for to in (0..moves).map(|nth| (nth + 1) % 3) {
         match how {
-            How::KeyByKey => Move::whole(&w.engine, &queue, to).await,
-            How::AtOnce => Move::at_once(&w.engine, &queue, to).await,
+            How::KeyByKey => SlotMove::run(&w.engine, &queue, to).await,
+            How::AtOnce => SlotMove::run_atomic(&w.engine, &queue, to).await,
         }
         let moved = w.engine.shard_of(&queue).await;
         assert_eq!(moved, to);
@@ -118,14 +120,14 @@ async fn moved_under_load(w: &World, how: How) {
 
 #[tokio::test]
 async fn a_slot_that_is_moved_under_load_loses_nothing_and_doubles_nothing() {
-    moved_under_load(&World::on_a_cluster().await, How::KeyByKey).await;
+    moved_under_load(&World::start_cluster().await, How::KeyByKey).await;
 }
 
 #[tokio::test]
 async fn a_slot_that_moves_all_at_once_loses_nothing_and_doubles_nothing() {
-    let plan = latest().map_or_else(World::plan, |program| World::plan().on(program));
-    let w = plan.on_a_cluster(PATIENT).start().await;
-    if !w.engine.moves_at_once().await {
+    let plan = latest_server_program().map_or_else(World::plan, |program| World::plan().with_server(program));
+    let w = plan.with_cluster(LONG_NODE_TIMEOUT_MS).start().await;
+    if !w.engine.supports_atomic_moves().await {
         return println!("left out: scripts/engine.sh latest brings a server whose slots move all at once");
     }
     moved_under_load(&w, How::AtOnce).await;
@@ -138,56 +140,56 @@ async fn totals(w: &World, queue: &str) -> u64 {
 
 #[tokio::test]
 async fn a_slot_that_stands_between_two_nodes_is_said_to_be_away_and_nothing_has_happened() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
-    let id = w.enqueue_as(json!({ "queue": queues[0], "payload": 1 })).await;
-    let it = Move::begin(&w.engine, &queues[0], 1).await;
+    let id = w.enqueue_with(json!({ "queue": queues[0], "payload": 1 })).await;
+    let it = SlotMove::start(&w.engine, &queues[0], 1).await;
     // All keys of a script must be in one place, and some are nowhere yet.
-    assert!(it.carry(1).await);
-    let refused = w.put(json!({ "queue": queues[0], "payload": 2 })).await.refused("unavailable");
+    assert!(it.move_keys(1).await);
+    let refused = w.send_enqueue(json!({ "queue": queues[0], "payload": 2 })).await.refused("unavailable");
     assert_eq!(refused["applied"], false, "{refused}");
-    w.enqueue_as(json!({ "queue": queues[1], "payload": 1 })).await;
-    while it.carry(5).await {}
-    it.end().await;
+    w.enqueue_with(json!({ "queue": queues[1], "payload": 1 })).await;
+    while it.move_keys(5).await {}
+    it.finish().await;
     assert_eq!(w.state(&id).await, "waiting");
-    w.enqueue_as(json!({ "queue": queues[0], "payload": 2 })).await;
+    w.enqueue_with(json!({ "queue": queues[0], "payload": 2 })).await;
     w.check().await;
 }
 
 #[tokio::test]
 async fn a_call_that_meets_a_move_at_its_end_is_served_within_its_patience() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let queue = w.queue_of_each_node().await.swap_remove(0);
-    w.enqueue_as(json!({ "queue": queue, "payload": 1 })).await;
-    let it = Move::begin(&w.engine, &queue, 1).await;
-    assert!(it.carry(1).await);
+    w.enqueue_with(json!({ "queue": queue, "payload": 1 })).await;
+    let it = SlotMove::start(&w.engine, &queue, 1).await;
+    assert!(it.move_keys(1).await);
     let waits = tokio::spawn({
         let (client, queue) = ((*w).clone(), queue.clone());
-        async move { client.put(json!({ "queue": queue, "payload": 2 })).await }
+        async move { client.send_enqueue(json!({ "queue": queue, "payload": 2 })).await }
     });
     tokio::time::sleep(Duration::from_millis(100)).await;
-    while it.carry(50).await {}
-    it.end().await;
+    while it.move_keys(50).await {}
+    it.finish().await;
     assert_eq!(waits.await.expect("an answer").status, 201);
     w.check().await;
 }
 
 #[tokio::test]
 async fn nodes_that_send_a_call_round_and_round_are_given_up_in_time() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
-    w.enqueue_as(json!({ "queue": queues[0], "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": queues[0], "payload": 1 })).await;
     let (slot, here, there) = (w.engine.slot_of(&queues[0]).await, w.engine.id_of(0).await, w.engine.id_of(1).await);
     let _: u64 = w.engine.run(&format!("UNLINK intray:{{{}}}:2:jobs", queues[0])).await;
-    w.engine.empty_slot(0, slot).await;
-    let _: String = w.engine.at(0, &format!("CLUSTER SETSLOT {slot} NODE {there}")).await;
-    let _: String = w.engine.at(1, &format!("CLUSTER SETSLOT {slot} NODE {here}")).await;
-    let refused = w.put(json!({ "queue": queues[0], "payload": 2 })).await.refused("unavailable");
+    w.engine.delete_slot_keys(0, slot).await;
+    let _: String = w.engine.run_on(0, &format!("CLUSTER SETSLOT {slot} NODE {there}")).await;
+    let _: String = w.engine.run_on(1, &format!("CLUSTER SETSLOT {slot} NODE {here}")).await;
+    let refused = w.send_enqueue(json!({ "queue": queues[0], "payload": 2 })).await.refused("unavailable");
     assert_eq!(refused["applied"], false, "{refused}");
-    w.enqueue_as(json!({ "queue": queues[2], "payload": 1 })).await;
-    let _: String = w.engine.at(1, &format!("CLUSTER SETSLOT {slot} NODE {there}")).await;
+    w.enqueue_with(json!({ "queue": queues[2], "payload": 1 })).await;
+    let _: String = w.engine.run_on(1, &format!("CLUSTER SETSLOT {slot} NODE {there}")).await;
     eventually("it is served where it is now", async || {
-        let answer = w.put(json!({ "queue": queues[0], "payload": 3 })).await;
+        let answer = w.send_enqueue(json!({ "queue": queues[0], "payload": 3 })).await;
         (answer.status == 201).then_some(())
     })
     .await;

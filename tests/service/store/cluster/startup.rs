@@ -6,13 +6,13 @@ use crate::world::{Client, Service, World, program, run};
 
 #[tokio::test]
 async fn a_check_names_the_node_at_which_something_is_wrong() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let check = || run(program(["check", "--redis-url", &w.engine.url()]));
     let place = |nth| format!("127.0.0.1:{}", w.engine.port_of(nth));
     let well = check().await;
     assert!(well.status.success(), "{well:?}");
-    let _: String = w.engine.at(1, "CONFIG SET maxmemory-policy allkeys-lru").await;
-    let _: String = w.engine.at(2, "CONFIG SET cluster-require-full-coverage yes").await;
+    let _: String = w.engine.run_on(1, "CONFIG SET maxmemory-policy allkeys-lru").await;
+    let _: String = w.engine.run_on(2, "CONFIG SET cluster-require-full-coverage yes").await;
     let evicts = check().await;
     assert!(!evicts.status.success(), "{evicts:?}");
     let line = |word: &str| evicts.stdout.lines().find(|line| line.contains(word)).unwrap_or_default().to_owned();
@@ -25,7 +25,7 @@ async fn a_check_names_the_node_at_which_something_is_wrong() {
 
 #[tokio::test]
 async fn any_node_leads_to_the_others() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     for nth in 0..3 {
         let seed = format!("redis+cluster://127.0.0.1:1,127.0.0.1:{}", w.engine.port_of(nth));
         let checked = run(program(["check", "--redis-url", &seed])).await;
@@ -37,7 +37,7 @@ async fn any_node_leads_to_the_others() {
 
 #[tokio::test]
 async fn a_user_who_may_not_ask_for_the_map_is_told_what_is_lacking() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let rights = "on >PASSWORD ~intray:* &intray:* +@all -asking";
     let _: String = w.engine.run(&format!("ACL SETUSER app reset {rights}")).await;
     let url = w.engine.url().replace("://", "://app:PASSWORD@");
@@ -48,7 +48,7 @@ async fn a_user_who_may_not_ask_for_the_map_is_told_what_is_lacking() {
 
 #[tokio::test]
 async fn the_rights_that_are_said_to_be_needed_are_enough() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let printed = run(program(["check", "--acl", "--redis-url", &w.engine.url()])).await;
     let rights = printed.stdout.trim().trim_start_matches("ACL SETUSER intray ");
     let _: String = w.engine.run(&format!("ACL SETUSER app reset {rights}")).await;
@@ -58,13 +58,13 @@ async fn the_rights_that_are_said_to_be_needed_are_enough() {
     let service = Service::start(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &url])).await;
     let client = Client::new(service.url());
     for queue in w.queue_of_each_node().await {
-        let waiter = client.waits(json!({ "queues": [queue], "worker": "ann" })).await;
-        client.enqueue_as(json!({ "queue": queue, "payload": 1, "locks": ["a"] })).await;
+        let waiter = client.start_wait(json!({ "queues": [queue], "worker": "ann" })).await;
+        client.enqueue_with(json!({ "queue": queue, "payload": 1, "locks": ["a"] })).await;
         client.complete(&waiter.job().await).await.is(200);
         client.post(&format!("/queues/{queue}/sweep"), json!({})).await.is(200);
     }
     for nth in 0..3 {
-        let log: Vec<Vec<redis::Value>> = w.engine.at(nth, "ACL LOG").await;
+        let log: Vec<Vec<redis::Value>> = w.engine.run_on(nth, "ACL LOG").await;
         // By the way: whoever may not ask this is told less.
         let is_missed = |entry: &String| !["setinfo", "config|get"].iter().any(|word| entry.contains(word));
         let denied = log.iter().map(|entry| format!("{entry:?}")).filter(is_missed);

@@ -29,14 +29,14 @@ async fn only_its_lines_are_refused(w: &World, queues: &[String], nth: usize, st
 
 #[tokio::test]
 async fn unserved_slot_refuses_only_its_own_lines() {
-    let w = World::on_a_cluster().await;
+    let w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     assert_eq!(uploaded(&w, &queues).await.1["created"], 9);
     let ready = async || w.get("/readyz?verbose").await.text();
     assert!(ready().await.contains("slots: ok"), "{}", ready().await);
 
     let slot = w.engine.slot_of(&queues[1]).await;
-    let _: String = w.engine.at(1, &format!("CLUSTER DELSLOTS {slot}")).await;
+    let _: String = w.engine.run_on(1, &format!("CLUSTER DELSLOTS {slot}")).await;
     only_its_lines_are_refused(&w, &queues, 1, 503).await;
     let warning = format!("slots: no node serves 1 of 16384 slots ({slot})\n");
     eventually("readiness names the slot", async || ready().await.contains(&warning).then_some(())).await;
@@ -47,37 +47,37 @@ async fn unserved_slot_refuses_only_its_own_lines() {
     let heal = async {
         let waiting = async |queue: &str| w.get(&format!("/queues/{queue}")).await.is(200)["counts"]["waiting"].clone();
         eventually("the lines behind it are there", async || (waiting(&queues[2]).await == 7).then_some(())).await;
-        let _: String = w.engine.at(1, &format!("CLUSTER ADDSLOTS {slot}")).await;
+        let _: String = w.engine.run_on(1, &format!("CLUSTER ADDSLOTS {slot}")).await;
     };
     let mut import = program(["import", "jobs", "--url", w.base()]);
     import.current_dir(w.folder());
     let (end, ()) = tokio::join!(run(import), heal);
     assert!(end.status.success(), "{end:?}");
 
-    let _: String = w.engine.at(2, "CONFIG SET maxmemory 1").await;
+    let _: String = w.engine.run_on(2, "CONFIG SET maxmemory 1").await;
     only_its_lines_are_refused(&w, &queues, 2, 507).await;
-    let _: String = w.engine.at(2, "CONFIG SET maxmemory 0").await;
+    let _: String = w.engine.run_on(2, "CONFIG SET maxmemory 0").await;
     assert_eq!(uploaded(&w, &queues).await.1["created"], 9);
     w.check().await;
 }
 
 #[tokio::test]
 async fn upload_stops_when_no_node_serves() {
-    let mut w = World::on_a_cluster().await;
+    let mut w = World::start_cluster().await;
     let queues = w.queue_of_each_node().await;
     assert_eq!(uploaded(&w, &queues).await.1["created"], 9);
     let (slot, owner) = (w.engine.slot_of(&queues[1]).await, w.engine.id_of(1).await);
     for node in 0..3 {
-        let _: String = w.engine.at(node, "CONFIG SET cluster-require-full-coverage yes").await;
-        let _: String = w.engine.at(node, &format!("CLUSTER DELSLOTS {slot}")).await;
+        let _: String = w.engine.run_on(node, "CONFIG SET cluster-require-full-coverage yes").await;
+        let _: String = w.engine.run_on(node, &format!("CLUSTER DELSLOTS {slot}")).await;
     }
     // A cluster that wants all slots to be covered serves none of them.
     eventually("the upload stops", async || (uploaded(&w, &queues).await.1["complete"] == false).then_some(())).await;
-    let _: String = w.engine.at(1, &format!("CLUSTER ADDSLOTS {slot}")).await;
+    let _: String = w.engine.run_on(1, &format!("CLUSTER ADDSLOTS {slot}")).await;
     for node in [0, 2] {
-        let _: String = w.engine.at(node, &format!("CLUSTER SETSLOT {slot} NODE {owner}")).await;
+        let _: String = w.engine.run_on(node, &format!("CLUSTER SETSLOT {slot} NODE {owner}")).await;
     }
-    w.engine.all_know_each_other().await;
+    w.engine.wait_for_cluster_ok().await;
     assert_eq!(uploaded(&w, &queues).await.1["created"], 9);
     w.check().await;
     (0..3).for_each(|node| w.engine.kill_node(node));

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, Held, Service, World, assert_holds, encoded, id_of,
-    mover::{moved, moved_with},
-    program,
+    Client, ReservedJob, Service, World, assert_contains, id_of,
+    move_process::{move_queues, move_with_flags},
+    percent_encode, program,
 };
 
 /// A queue with something in every one of its keys.
 struct Full {
-    held: Held,
-    late: Held,
+    held: ReservedJob,
+    late: ReservedJob,
     keyed: String,
     batch: String,
     delayed: String,
@@ -25,7 +25,7 @@ async fn keyed(w: &Client, key: &str, payload: &str) -> Value {
 
 impl Full {
     async fn make(w: &World) -> Self {
-        w.set(json!({ "max_attempts": 2, "lease_ms": 60_000 })).await;
+        w.update_settings(json!({ "max_attempts": 2, "lease_ms": 60_000 })).await;
         let done = w.enqueue("done").await;
         w.complete_with(&w.reserve().await, json!({ "n": 1 })).await.is(200);
         for n in 0..2 {
@@ -42,11 +42,11 @@ impl Full {
         let held = w.reserve_as("ann").await;
         w.post("/jobs/extend", json!({ "reservation": held.reservation, "draft": "half a" })).await.is(200);
         w.enqueue_locked("behind", &["page"]).await;
-        assert_eq!(w.nothing(json!({ "worker": "bob" })).await, "blocked");
+        assert_eq!(w.empty_reason(json!({ "worker": "bob" })).await, "blocked");
         let keyed = id_of(&keyed(w, "k1", "keyed").await);
         w.enqueue("x".repeat(5_000)).await;
-        w.enqueue_as(json!({ "payload": 3, "client": "c" })).await;
-        let delayed = w.enqueue_as(json!({ "payload": "later", "delay_ms": 600_000 })).await;
+        w.enqueue_with(json!({ "payload": 3, "client": "c" })).await;
+        let delayed = w.enqueue_with(json!({ "payload": "later", "delay_ms": 600_000 })).await;
         let batch =
             w.create_batch(json!({ "queue": "default", "jobs": [{ "payload": "b1" }, { "payload": "b2" }] })).await;
         Self { held, late, keyed, batch, delayed, done }
@@ -55,79 +55,79 @@ impl Full {
 
 #[tokio::test]
 async fn what_people_hold_and_were_promised_is_so_at_the_other_place() {
-    let (w, there) = (World::start().await, World::on_a_cluster().await);
+    let (w, there) = (World::start().await, World::start_cluster().await);
     let full = Full::make(&w).await;
-    w.enqueue_as(json!({ "queue": "other", "payload": 1 })).await;
+    w.enqueue_with(json!({ "queue": "other", "payload": 1 })).await;
     let mut listener = w.listen("?queue=default").await;
     w.enqueue("the last that was heard").await;
-    listener.hear(1).await;
+    listener.read_events(1).await;
     let before = w.queue().await;
     let page = w.get("/queues/default/jobs?state=dead&limit=1").await.is(200);
-    let cursor = encoded(page["next"].as_str().expect("a cursor"));
+    let cursor = percent_encode(page["next"].as_str().expect("a cursor"));
     let rest = w.get(&format!("/queues/default/jobs?state=dead&limit=1&after={cursor}")).await.is(200);
     w.enqueue("told while nobody listens").await;
 
-    let line = w.listed("waiting").await;
-    let end = moved(&w, &there).await;
+    let line = w.list_ids("waiting").await;
+    let end = move_queues(&w, &there).await;
     assert!(end.status.success() && end.stdout.contains("2 queues have moved to redis+cluster://"), "{end:?}");
 
     let after = there.queue().await;
     assert_eq!((&after["settings"], &after["counts"]["dead"]), (&before["settings"], &before["counts"]["dead"]));
     assert_eq!(after["totals"]["completed"], before["totals"]["completed"]);
     let mut goes_on = there.listen_after("?queue=default", &listener.last_id).await;
-    assert_holds(&goes_on.hear(1).await[0], json!({ "type": "enqueued" }));
+    assert_contains(&goes_on.read_events(1).await[0], json!({ "type": "enqueued" }));
     let again = there.get(&format!("/queues/default/jobs?state=dead&limit=1&after={cursor}")).await.is(200);
     assert_eq!(id_of(&again["jobs"][0]), id_of(&rest["jobs"][0]), "a cursor goes on");
     there.check().await;
 
-    assert_holds(&there.job(&full.done).await, json!({ "state": "completed", "result": { "n": 1 } }));
+    assert_contains(&there.job(&full.done).await, json!({ "state": "completed", "result": { "n": 1 } }));
     let waiting = there.queue().await["counts"]["waiting"].clone();
     assert_eq!(id_of(&keyed(&there, "k1", "keyed").await), full.keyed);
     assert_eq!(there.queue().await["counts"]["waiting"], waiting, "it is the job of before");
     assert_eq!(there.state(&full.delayed).await, "delayed");
-    assert_holds(&there.batch(&full.batch).await["counts"], json!({ "waiting": 2, "total": 2 }));
+    assert_contains(&there.batch(&full.batch).await["counts"], json!({ "waiting": 2, "total": 2 }));
     there.complete(&full.late).await.lost("abandoned", "completed");
     let resumed = there.reserve_as("ann").await;
-    assert_holds(&resumed.said, json!({ "id": full.held.id, "draft": "half a", "resumed": true }));
+    assert_contains(&resumed.body, json!({ "id": full.held.id, "draft": "half a", "resumed": true }));
     there.post("/jobs/extend", json!({ "reservation": resumed.reservation, "draft": "half a sentence" })).await.is(200);
     for id in &line {
         assert_eq!(there.reserve().await.id, *id);
     }
     there.complete(&resumed).await.is(200);
-    assert_eq!(there.reserve().await.said["payload"], "behind", "the lock is free");
+    assert_eq!(there.reserve().await.body["payload"], "behind", "the lock is free");
     there.check().await;
 }
 
 #[tokio::test]
 async fn who_holds_a_job_completes_it_by_the_reservation_of_before() {
-    let (w, there) = (World::start().await, World::on_a_cluster().await);
+    let (w, there) = (World::start().await, World::start_cluster().await);
     let id = w.enqueue(1).await;
     let held = w.reserve_as("ann").await;
-    assert!(moved(&w, &there).await.status.success());
+    assert!(move_queues(&w, &there).await.status.success());
     there.extend(&held).await.is(200);
     there.complete_with(&held, "done").await.is(200);
-    assert_holds(&there.job(&id).await, json!({ "state": "completed", "completed": { "worker": "ann" } }));
+    assert_contains(&there.job(&id).await, json!({ "state": "completed", "completed": { "worker": "ann" } }));
     there.check().await;
 }
 
 #[tokio::test]
 async fn what_is_left_behind_says_where_they_have_gone_and_never_by_which_password() {
-    let (w, there) = (World::start().await, World::on_a_cluster().await);
+    let (w, there) = (World::start().await, World::start_cluster().await);
     w.enqueue(1).await;
     let held = w.reserve().await;
-    for nth in 0..there.engine.nodes() {
-        let _: String = there.engine.at(nth, "ACL SETUSER mover on >s3cr3t ~intray:* &intray:* +@all").await;
+    for nth in 0..there.engine.node_count() {
+        let _: String = there.engine.run_on(nth, "ACL SETUSER mover on >s3cr3t ~intray:* &intray:* +@all").await;
     }
     let place = there.engine.url();
     let url = place.replace("://", "://mover:s3cr3t@");
-    let end = moved_with(&w.engine.url(), &url, &[]).await;
+    let end = move_with_flags(&w.engine.url(), &url, &[]).await;
     assert!(end.status.success(), "{end:?}");
 
     let says = format!("the queues have moved to {place}");
     let refused = [
-        w.put(json!({ "payload": 2 })).await,
-        w.put(json!({ "queue": "new", "payload": 2 })).await,
-        w.ask(json!({})).await,
+        w.send_enqueue(json!({ "payload": 2 })).await,
+        w.send_enqueue(json!({ "queue": "new", "payload": 2 })).await,
+        w.send_reserve(json!({})).await,
         w.complete(&held).await,
         w.get("/queues/default").await,
         w.get("/queues").await,
@@ -145,12 +145,12 @@ async fn what_is_left_behind_says_where_they_have_gone_and_never_by_which_passwo
         Service::try_start(program(["serve", "--listen", "127.0.0.1:0", "--redis-url", &w.engine.url()])).await;
     let said = started.err().expect("it does not start");
     assert!(said.lines().count() == 1 && said.contains(&says), "{said}");
-    let again = moved_with(&w.engine.url(), &url, &[]).await;
+    let again = move_with_flags(&w.engine.url(), &url, &[]).await;
     assert!(again.status.success() && again.stdout.contains("have moved"), "{again:?}");
     let elsewhere = World::start().await;
-    let refused = moved(&w, &elsewhere).await;
+    let refused = move_queues(&w, &elsewhere).await;
     assert!(!refused.status.success() && refused.stderr.contains(&says), "{refused:?}");
-    for text in [w.service.said(), format!("{end:?}{again:?}{refused:?}"), said] {
+    for text in [w.service.output(), format!("{end:?}{again:?}{refused:?}"), said] {
         assert!(!text.contains("s3cr3t"), "{text}");
     }
     there.complete(&held).await.is(200);
@@ -161,27 +161,27 @@ async fn what_is_left_behind_says_where_they_have_gone_and_never_by_which_passwo
 #[tokio::test]
 async fn deadlines_are_by_the_time_that_was_left() {
     for ahead in [-7_200_000, 7_200_000] {
-        let (w, there) = (World::start().await, World::on_a_cluster().await);
-        w.stop_the_clock().await;
-        there.stop_the_clock().await;
+        let (w, there) = (World::start().await, World::start_cluster().await);
+        w.stop_clock().await;
+        there.stop_clock().await;
         there.engine.clock.stop_at(w.engine.now().await.saturating_add_signed(ahead));
-        w.set(json!({ "lease_ms": 60_000 })).await;
-        let delayed = w.enqueue_as(json!({ "payload": "later", "delay_ms": 30_000 })).await;
+        w.update_settings(json!({ "lease_ms": 60_000 })).await;
+        let delayed = w.enqueue_with(json!({ "payload": "later", "delay_ms": 30_000 })).await;
         let id = w.enqueue(1).await;
         let held = w.reserve().await;
-        w.pass(10_000);
-        let end = moved(&w, &there).await;
+        w.advance_clock(10_000);
+        let end = move_queues(&w, &there).await;
         assert!(end.status.success(), "{end:?}");
-        there.pass(19_000);
+        there.advance_clock(19_000);
         there.sweep().await;
         assert_eq!((there.state(&delayed).await.as_str(), there.state(&id).await.as_str()), ("delayed", "reserved"));
-        there.pass(1_000);
+        there.advance_clock(1_000);
         there.sweep().await;
         assert_eq!(there.state(&delayed).await, "waiting");
-        there.pass(29_000);
+        there.advance_clock(29_000);
         there.sweep().await;
         assert_eq!(there.state(&id).await, "reserved", "a second before its deadline");
-        there.pass(1_000);
+        there.advance_clock(1_000);
         there.sweep().await;
         assert_eq!(there.state(&id).await, "waiting");
         there.complete(&held).await.is(200);

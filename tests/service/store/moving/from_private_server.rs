@@ -9,7 +9,7 @@ use std::{
 use redis::{Cmd, Value, aio::MultiplexedConnection};
 use serde_json::json;
 
-use crate::world::{Client, Engine, Service, World, keyspace::KEYS, mover::Mover, program, run};
+use crate::world::{Client, Engine, Service, World, keyspace::KEYS, move_process::MoveProcess, program, run};
 
 const JOBS: usize = 100_000;
 const AT_ONCE: usize = 1_000;
@@ -64,12 +64,12 @@ async fn fill(client: &Client) {
 }
 
 async fn at(engine: &Engine) -> BTreeMap<&'static str, (usize, u64)> {
-    digests("", async |command| engine.ask(&command).await).await
+    digests("", async |command| engine.query(&command).await).await
 }
 
 #[tokio::test]
 async fn a_hundred_thousand_jobs_of_a_private_server_are_the_same_on_a_cluster() {
-    let there = World::on_a_cluster().await;
+    let there = World::start_cluster().await;
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let data = data.to_str().expect("UTF-8");
@@ -79,7 +79,7 @@ async fn a_hundred_thousand_jobs_of_a_private_server_are_the_same_on_a_cluster()
     fill(&client).await;
     let held = client.reserve_all(json!({ "limit": 100, "worker": "ann" })).await;
 
-    let said = Mover::begin(&["--data-dir", data, "--to", &there.engine.url()]).rest();
+    let said = MoveProcess::start_with_flags(&["--data-dir", data, "--to", &there.engine.url()]).read_to_end();
     assert!(said.iter().any(|line| line.contains("waiting until this is on disk")), "{said:?}");
     assert!(said.iter().any(|line| line == "default: moved"), "{said:?}");
     let mut source = connected(Path::new(data)).await;

@@ -8,8 +8,8 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::world::{
-    Client, Held, World, assert_holds, id_of,
-    mover::{Mover, moved, moved_with},
+    Client, ReservedJob, World, assert_contains, id_of,
+    move_process::{MoveProcess, move_queues, move_with_flags},
     program, run,
 };
 
@@ -18,7 +18,7 @@ struct Left {
     w: World,
     queues: [String; 2],
     ids: BTreeSet<String>,
-    held: Vec<Held>,
+    held: Vec<ReservedJob>,
 }
 
 impl Left {
@@ -31,7 +31,7 @@ impl Left {
                 let some = (from..jobs.min(from + 500)).map(|n| json!({ "queue": queue, "payload": n }));
                 ids.extend(w.enqueue_many(some).await);
             }
-            held.push(w.reserve_by(json!({ "queues": [queue], "worker": "ann" })).await);
+            held.push(w.reserve_with(json!({ "queues": [queue], "worker": "ann" })).await);
         }
         Self { w, queues, ids, held }
     }
@@ -47,12 +47,12 @@ impl Left {
         assert_eq!(found.into_iter().collect::<BTreeSet<_>>(), self.ids);
         for held in &self.held {
             there.extend(held).await.is(200);
-            assert_holds(&there.job(&held.id).await, json!({ "state": "reserved", "counts": { "handed_out": 1 } }));
+            assert_contains(&there.job(&held.id).await, json!({ "state": "reserved", "counts": { "handed_out": 1 } }));
         }
     }
 
     async fn are_gone(&self) {
-        self.w.put(json!({ "queue": self.queues[0], "payload": "too late" })).await.refused("unavailable");
+        self.w.send_enqueue(json!({ "queue": self.queues[0], "payload": "too late" })).await.refused("unavailable");
         self.w.complete(&self.held[0]).await.refused("unavailable");
     }
 }
@@ -70,17 +70,17 @@ async fn serve_at_one_place(left: &Left, there: &Client) {
 
 #[tokio::test]
 async fn whoever_is_killed_at_any_step_and_runs_again_has_each_job_once() {
-    let there = World::on_a_cluster().await;
+    let there = World::start_cluster().await;
     for pause in [0, 2] {
         for lines in 1.. {
             let left = Left::of(&format!("k{pause}-{lines}"), 60).await;
             let (from, to) = (left.w.engine.url(), there.engine.url());
-            let mut mover = Mover::start(&from, &to);
-            let was_cut = mover.reads(lines);
+            let mut mover = MoveProcess::start(&from, &to);
+            let was_cut = mover.read_lines(lines);
             spin(Duration::from_millis(pause));
             mover.kill();
             serve_at_one_place(&left, &there).await;
-            let end = moved(&left.w, &there).await;
+            let end = move_queues(&left.w, &there).await;
             assert!(end.status.success(), "after {lines} lines: {end:?}");
             left.are_at(&there).await;
             left.are_gone().await;
@@ -103,22 +103,22 @@ fn spin(time: Duration) {
 
 #[tokio::test]
 async fn whoever_is_killed_at_any_moment_again_and_again_has_each_job_once() {
-    let there = World::on_a_cluster().await;
+    let there = World::start_cluster().await;
     let whole = Left::of("whole", 200).await;
     let begin = Instant::now();
-    assert!(moved(&whole.w, &there).await.status.success());
+    assert!(move_queues(&whole.w, &there).await.status.success());
     let length = begin.elapsed();
     const PARTS: u32 = 12;
     for part in 1..PARTS {
         let left = Left::of(&format!("p{part}"), 200).await;
         let (from, to) = (left.w.engine.url(), there.engine.url());
         for times in 1..=2 {
-            let mover = Mover::start(&from, &to);
+            let mover = MoveProcess::start(&from, &to);
             spin(length * part * times / PARTS / 2);
             mover.kill();
         }
         serve_at_one_place(&left, &there).await;
-        let end = moved(&left.w, &there).await;
+        let end = move_queues(&left.w, &there).await;
         assert!(end.status.success(), "in part {part}: {end:?}");
         left.are_at(&there).await;
         left.are_gone().await;
@@ -128,11 +128,11 @@ async fn whoever_is_killed_at_any_moment_again_and_again_has_each_job_once() {
 
 #[tokio::test]
 async fn a_move_that_is_called_off_leaves_everything_as_it_was() {
-    let there = World::on_a_cluster().await;
+    let there = World::start_cluster().await;
     let left = Left::of("off", 60).await;
     let (from, to) = (left.w.engine.url(), there.engine.url());
-    let mut mover = Mover::start(&from, &to);
-    assert!(mover.hears("all queues are closed"));
+    let mut mover = MoveProcess::start(&from, &to);
+    assert!(mover.read_until("all queues are closed"));
     mover.signal(libc::SIGSTOP);
     let answer = left.w.complete(&left.held[0]).await;
     let problem = answer.refused("unavailable");
@@ -140,7 +140,7 @@ async fn a_move_that_is_called_off_leaves_everything_as_it_was() {
     let ended = run(program(["move", "--cancel", "--redis-url", &from, "--to", &to])).await;
     assert!(ended.status.success() && ended.stdout.contains("2 queues are served where they were"), "{ended:?}");
     mover.signal(libc::SIGCONT);
-    let said = mover.rest();
+    let said = mover.read_to_end();
     // By whatever it notices that first: a later run, or that the keys are gone which it was comparing.
     assert!(said.last().is_some_and(|line| line.starts_with("intray: ")), "{said:?}");
     assert!(!said.iter().any(|line| line.ends_with(": moved")), "{said:?}");
@@ -149,7 +149,7 @@ async fn a_move_that_is_called_off_leaves_everything_as_it_was() {
     there.check().await;
     assert!(there.get("/queues").await.is(200)["queues"].as_array().expect("a list").is_empty());
 
-    let end = moved(&left.w, &there).await;
+    let end = move_queues(&left.w, &there).await;
     assert!(end.status.success(), "{end:?}");
     left.are_at(&there).await;
     there.check().await;
@@ -159,17 +159,17 @@ async fn a_move_that_is_called_off_leaves_everything_as_it_was() {
 
 #[tokio::test]
 async fn of_two_at_once_the_later_one_goes_on() {
-    let there = World::on_a_cluster().await;
+    let there = World::start_cluster().await;
     for line in ["round 1", "closing", "all queues are closed", "compared", "all is there", ": moved"] {
         let left = Left::of(&line.replace([' ', ':'], "-"), 60).await;
         let (from, to) = (left.w.engine.url(), there.engine.url());
-        let mut mover = Mover::start(&from, &to);
-        assert!(mover.hears(line), "{line}");
+        let mut mover = MoveProcess::start(&from, &to);
+        assert!(mover.read_until(line), "{line}");
         mover.signal(libc::SIGSTOP);
-        let end = moved_with(&from, &to, &[]).await;
+        let end = move_with_flags(&from, &to, &[]).await;
         assert!(end.status.success(), "{line}: {end:?}");
         mover.signal(libc::SIGCONT);
-        let said = mover.rest();
+        let said = mover.read_to_end();
         left.are_at(&there).await;
         left.are_gone().await;
         assert!(said.iter().all(|line| !line.contains("served where they were")), "{said:?}");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{World, mover::moved_with, program, run};
+use crate::world::{World, move_process::move_with_flags, program, run};
 
 /// The rights that the page names, for the source and for the target.
 fn named() -> Vec<&'static str> {
@@ -14,8 +14,8 @@ async fn allow(w: &World, more: &str) -> String {
     let mut check = vec!["check".to_owned(), "--acl".to_owned(), "--redis-url".to_owned(), w.engine.url()];
     check.retain(|word| !word.is_empty());
     let line = run(program(check)).await.stdout.trim().replace("PASSWORD", "pw").replace(" intray on", " mover on");
-    for nth in 0..w.engine.nodes() {
-        let _: String = w.engine.at(nth, &format!("{line} {more}")).await;
+    for nth in 0..w.engine.node_count() {
+        let _: String = w.engine.run_on(nth, &format!("{line} {more}")).await;
     }
     match w.engine.url() {
         url if w.engine.is_cluster() => url.replace("://", "://mover:pw@"),
@@ -25,12 +25,12 @@ async fn allow(w: &World, more: &str) -> String {
 
 #[tokio::test]
 async fn a_user_who_may_do_what_the_page_says_moves_everything() {
-    let (w, there) = (World::start().await, World::on_a_cluster().await);
+    let (w, there) = (World::start().await, World::start_cluster().await);
     let [of_source, of_target] = named()[..] else { panic!("{:?}", named()) };
     w.enqueue_many((0..700).map(|n| json!({ "payload": n }))).await;
     let held = w.reserve().await;
     let (from, to) = (allow(&w, of_source).await, allow(&there, of_target).await);
-    let end = moved_with(&from, &to, &[]).await;
+    let end = move_with_flags(&from, &to, &[]).await;
     assert!(end.status.success(), "{end:?}");
     assert!(!format!("{end:?}").contains("pw@") && !format!("{end:?}").contains("pass="), "{end:?}");
     there.complete(&held).await.is(200);

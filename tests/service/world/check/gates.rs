@@ -36,7 +36,7 @@ impl Check<'_> {
     }
 
     /// Nothing is parked at a gate, or as many jobs in line need it as it has room.
-    pub(super) fn nothing_is_stranded(&self) {
+    pub(super) fn no_job_is_stranded(&self) {
         let mut in_line: BTreeMap<Vec<u8>, u32> = BTreeMap::new();
         for id in self.keyspace.set("inbound").keys().map(|member| id_in(member)) {
             for gate in self.records[id].header.gates(id) {

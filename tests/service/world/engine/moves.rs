@@ -5,16 +5,16 @@ use redis::Value;
 use super::{super::eventually, Engine};
 
 /// A slot on its way from one node to another.
-pub struct Move<'e> {
+pub struct SlotMove<'e> {
     engine: &'e Engine,
     slot: usize,
     from: usize,
     to: usize,
 }
 
-impl<'e> Move<'e> {
+impl<'e> SlotMove<'e> {
     /// Of the slot that a queue is in. From here on each of its keys is at one of the two nodes.
-    pub async fn begin(engine: &'e Engine, queue: &str, to: usize) -> Self {
+    pub async fn start(engine: &'e Engine, queue: &str, to: usize) -> Self {
         let (slot, from) = (engine.slot_of(queue).await, engine.shard_of(queue).await);
         let it = Self { engine, slot, from, to };
         it.set(to, &format!("IMPORTING {}", engine.id_of(from).await)).await;
@@ -23,46 +23,48 @@ impl<'e> Move<'e> {
     }
 
     async fn set(&self, node: usize, what: &str) {
-        let _: String = self.engine.at(node, &format!("CLUSTER SETSLOT {} {what}", self.slot)).await;
+        let _: String = self.engine.run_on(node, &format!("CLUSTER SETSLOT {} {what}", self.slot)).await;
     }
 
     /// Moves so many keys; answers whether there were any left.
-    pub async fn carry(&self, keys: usize) -> bool {
-        let left: Vec<String> = self.engine.at(self.from, &format!("CLUSTER GETKEYSINSLOT {} {keys}", self.slot)).await;
+    pub async fn move_keys(&self, keys: usize) -> bool {
+        let left: Vec<String> =
+            self.engine.run_on(self.from, &format!("CLUSTER GETKEYSINSLOT {} {keys}", self.slot)).await;
         let port = self.engine.port_of(self.to);
         if !left.is_empty() {
             let keys = left.join(" ");
-            let _: String = self.engine.at(self.from, &format!("MIGRATE 127.0.0.1 {port}  0 5000 KEYS {keys}")).await;
+            let _: String =
+                self.engine.run_on(self.from, &format!("MIGRATE 127.0.0.1 {port}  0 5000 KEYS {keys}")).await;
         }
         !left.is_empty()
     }
 
     /// The new owner is told first: nobody has the slot twice, or not at all. Replicas are told by their primaries.
-    pub async fn end(self) {
+    pub async fn finish(self) {
         let owner = format!("NODE {}", self.engine.id_of(self.to).await);
         self.set(self.to, &owner).await;
-        for node in (0..self.engine.nodes()).filter(|node| *node != self.to) {
-            let info: String = self.engine.at(node, "INFO replication").await;
+        for node in (0..self.engine.node_count()).filter(|node| *node != self.to) {
+            let info: String = self.engine.run_on(node, "INFO replication").await;
             if info.contains("role:master") {
                 self.set(node, &owner).await;
             }
         }
     }
 
-    pub async fn whole(engine: &'e Engine, queue: &str, to: usize) {
-        let it = Self::begin(engine, queue, to).await;
-        while it.carry(3).await {}
-        it.end().await;
+    pub async fn run(engine: &'e Engine, queue: &str, to: usize) {
+        let it = Self::start(engine, queue, to).await;
+        while it.move_keys(3).await {}
+        it.finish().await;
     }
 
     /// All of the slot in one step, which Valkey 9 can do.
-    pub async fn at_once(engine: &'e Engine, queue: &str, to: usize) {
+    pub async fn run_atomic(engine: &'e Engine, queue: &str, to: usize) {
         let (slot, from) = (engine.slot_of(queue).await, engine.shard_of(queue).await);
         let words = format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", engine.id_of(to).await);
         eventually("the slot goes all at once", async || {
-            let _: String = engine.at(from, &words).await;
+            let _: String = engine.run_on(from, &words).await;
             let state =
-                eventually("the move comes to its end", async || is_over(&engine.latest_move(from).await)).await;
+                eventually("the move comes to its end", async || end_state(&engine.latest_move(from).await)).await;
             // A write that did not come through in time calls it off, and it is begun anew.
             (state == "success").then_some(())
         })
@@ -72,21 +74,21 @@ impl<'e> Move<'e> {
 }
 
 /// How it ended, if it has.
-fn is_over(words: &[String]) -> Option<String> {
+fn end_state(words: &[String]) -> Option<String> {
     let state = words.iter().skip_while(|word| *word != "state").nth(1)?;
     ["success", "failed", "cancelled", "canceled"].contains(&state.as_str()).then(|| state.clone())
 }
 
 impl Engine {
     /// Whether slots can go all at once.
-    pub async fn moves_at_once(&self) -> bool {
-        let help: Vec<String> = self.at(0, "CLUSTER HELP").await;
+    pub async fn supports_atomic_moves(&self) -> bool {
+        let help: Vec<String> = self.run_on(0, "CLUSTER HELP").await;
         help.iter().any(|line| line.starts_with("MIGRATESLOTS"))
     }
 
     /// Names and values of the latest move that a node has to do with, in a row.
     async fn latest_move(&self, node: usize) -> Vec<String> {
-        let moves: Vec<Value> = self.at(node, "CLUSTER GETSLOTMIGRATIONS").await;
+        let moves: Vec<Value> = self.run_on(node, "CLUSTER GETSLOTMIGRATIONS").await;
         let Some(latest) = moves.into_iter().next() else { return Vec::new() };
         redis::from_redis_value::<Vec<Value>>(latest)
             .map_or_else(|_| Vec::new(), |parts| parts.iter().map(text).collect())

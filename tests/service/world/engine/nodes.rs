@@ -7,107 +7,108 @@ use redis::{FromRedisValue, RedisError, Value};
 use super::{
     super::{clock::Clock, eventually},
     Engine, PROGRAM, Server, appending,
-    server::Keeping,
+    server::PersistenceArgs,
 };
 
 /// Primaries of a cluster.
 pub const SHARDS: usize = 3;
 const SLOTS: usize = 16_384;
 /// On a cluster all nodes are asked, and what they say is one answer.
-const OF_ALL: [&[u8]; 8] = [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
+const BROADCAST_COMMANDS: [&[u8]; 8] =
+    [b"ACL", b"CLIENT", b"CONFIG", b"FLUSHALL", b"FUNCTION", b"KEYS", b"PUBSUB", b"SCRIPT"];
 
 /// What the nodes of a cluster are like.
 #[derive(Clone)]
-pub struct Form {
+pub struct NodeSettings {
     pub program: PathBuf,
     /// Arguments: what is kept of what was written, among others.
-    pub keeping: Keeping,
+    pub keeping: PersistenceArgs,
     /// They miss each other after so many ms. Who moves their clock gives it a long time.
     pub timeout_ms: u64,
 }
 
-impl Form {
-    pub fn usual(durable: bool, timeout_ms: u64) -> Self {
+impl NodeSettings {
+    pub fn with_defaults(durable: bool, timeout_ms: u64) -> Self {
         Self { program: PathBuf::from(*PROGRAM), keeping: appending(durable), timeout_ms }
     }
 }
 
 impl Engine {
-    pub async fn start_cluster(folder: &Path, form: Form) -> Self {
+    pub async fn start_cluster(folder: &Path, form: NodeSettings) -> Self {
         let clock = Clock::new(folder);
         let mut engine = Self { folder: folder.to_owned(), clock, servers: Vec::new(), form: Some(form) };
         for nth in 0..SHARDS {
             engine.add_node().await;
             let (first, last) = (SLOTS * nth / SHARDS, SLOTS * (nth + 1) / SHARDS - 1);
-            let _: String = engine.at(nth, &format!("CLUSTER ADDSLOTSRANGE {first} {last}")).await;
+            let _: String = engine.run_on(nth, &format!("CLUSTER ADDSLOTSRANGE {first} {last}")).await;
         }
-        engine.greet().await;
+        engine.introduce_nodes().await;
         engine
     }
 
     async fn add_node(&mut self) {
         let nth = self.servers.len();
         let folder = self.folder.join(format!("node-{nth}"));
-        let form = self.form.as_ref().expect("a cluster");
-        let mut server = Server::of_a_cluster(&folder, form, &self.clock);
+        let node_settings = self.form.as_ref().expect("a cluster");
+        let mut server = Server::cluster_node(&folder, node_settings, &self.clock);
         // Somebody else may have taken a port that was free a moment ago.
-        while server.has_ended().await {
-            server = Server::of_a_cluster(&folder, form, &self.clock);
+        while server.exited_early().await {
+            server = Server::cluster_node(&folder, node_settings, &self.clock);
         }
         server.connect().await;
         self.servers.push(server);
-        let _: String = self.at(nth, &format!("CLUSTER SET-CONFIG-EPOCH {}", nth + 1)).await;
+        let _: String = self.run_on(nth, &format!("CLUSTER SET-CONFIG-EPOCH {}", nth + 1)).await;
     }
 
     /// One more node, which has no slot yet.
-    pub async fn grow(&mut self) -> usize {
+    pub async fn add_empty_node(&mut self) -> usize {
         self.add_node().await;
-        self.greet().await;
+        self.introduce_nodes().await;
         self.servers.len() - 1
     }
 
     /// One more node, which has all that this one has and takes its place when it is missed.
-    pub async fn grow_replica_of(&mut self, node: usize) -> usize {
+    pub async fn add_replica_of(&mut self, node: usize) -> usize {
         let id = self.id_of(node).await;
-        let replica = self.grow().await;
-        let _: String = self.at(replica, &format!("CLUSTER REPLICATE {id}")).await;
-        self.follows(replica).await;
+        let replica = self.add_empty_node().await;
+        let _: String = self.run_on(replica, &format!("CLUSTER REPLICATE {id}")).await;
+        self.wait_for_replica(replica).await;
         replica
     }
 
     /// A node has all that its primary has.
-    pub async fn follows(&mut self, replica: usize) {
+    pub async fn wait_for_replica(&mut self, replica: usize) {
         eventually("the replica has all", async || {
-            let info = self.replication_of(replica).await;
+            let info = self.replication_info_of(replica).await;
             (info.contains("role:slave") && info.contains("master_link_status:up")).then_some(())
         })
         .await;
     }
 
     /// What a node says of it that is there.
-    pub async fn replication_of(&mut self, node: usize) -> String {
-        if self.try_at::<String>(node, "PING").await.is_err() {
+    pub async fn replication_info_of(&mut self, node: usize) -> String {
+        if self.try_run_on::<String>(node, "PING").await.is_err() {
             // It cuts its clients off when it becomes primary or is none any more.
             self.servers[node].connect().await;
         }
-        self.try_at(node, "INFO replication").await.unwrap_or_default()
+        self.try_run_on(node, "INFO replication").await.unwrap_or_default()
     }
 
     /// All get to know each other. A node that has just started waits for two seconds before it serves: by its clock.
-    async fn greet(&self) {
+    async fn introduce_nodes(&self) {
         self.clock.advance(2_500);
         for other in &self.servers[1..] {
             let (port, bus) = other.ports();
-            let _: String = self.at(0, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}")).await;
+            let _: String = self.run_on(0, &format!("CLUSTER MEET 127.0.0.1 {port} {bus}")).await;
         }
-        self.all_know_each_other().await;
+        self.wait_for_cluster_ok().await;
     }
 
     /// And say that they serve.
-    pub async fn all_know_each_other(&self) {
+    pub async fn wait_for_cluster_ok(&self) {
         for nth in 0..self.servers.len() {
             eventually("the cluster is well", async || {
-                let info: String = self.try_at(nth, "CLUSTER INFO").await.ok()?;
+                let info: String = self.try_run_on(nth, "CLUSTER INFO").await.ok()?;
                 let all = format!("cluster_known_nodes:{}\r", self.servers.len());
                 (info.contains("cluster_state:ok") && info.contains(&all)).then_some(())
             })
@@ -116,28 +117,28 @@ impl Engine {
     }
 
     pub async fn id_of(&self, node: usize) -> String {
-        self.at(node, "CLUSTER MYID").await
+        self.run_on(node, "CLUSTER MYID").await
     }
 
     /// The cluster has another port for it, too.
-    pub fn is_also_at(&mut self, nth: usize, port: u16) {
-        self.servers[nth].announced = Some(port);
+    pub fn add_announced_port(&mut self, nth: usize, port: u16) {
+        self.servers[nth].announced_port = Some(port);
     }
 
     /// From now on clients are sent there when they are sent to this node.
-    pub async fn announce(&mut self, nth: usize, port: u16) {
-        self.is_also_at(nth, port);
-        let _: String = self.at(nth, &format!("CONFIG SET cluster-announce-port {port}")).await;
+    pub async fn announce_port(&mut self, nth: usize, port: u16) {
+        self.add_announced_port(nth, port);
+        let _: String = self.run_on(nth, &format!("CONFIG SET cluster-announce-port {port}")).await;
     }
 
     /// The nodes have told each other.
-    pub async fn all_have_announced(&self) {
+    pub async fn wait_for_announced_ports(&self) {
         for nth in 0..self.servers.len() {
             eventually("all know where clients are to go", async || {
-                let told: Vec<(usize, usize, Value)> = self.at(nth, "CLUSTER SLOTS").await;
+                let told: Vec<(usize, usize, Value)> = self.run_on(nth, "CLUSTER SLOTS").await;
                 let told = format!("{told:?}");
                 let knows =
-                    |server: &Server| server.announced.is_some_and(|port| told.contains(&format!("int({port})")));
+                    |server: &Server| server.announced_port.is_some_and(|port| told.contains(&format!("int({port})")));
                 self.servers.iter().all(knows).then_some(())
             })
             .await;
@@ -150,19 +151,19 @@ impl Engine {
             Some(redis::Arg::Simple(name)) => name.to_ascii_uppercase(),
             _ => Vec::new(),
         };
-        if OF_ALL.contains(&name.as_slice()) {
+        if BROADCAST_COMMANDS.contains(&name.as_slice()) {
             let mut all = Vec::new();
             for server in &self.servers {
-                all.push(server.ask(command).await?);
+                all.push(server.query(command).await?);
             }
-            return Ok(together(all));
+            return Ok(merge_replies(all));
         }
         let mut nth = 0;
         for _ in 0..SHARDS {
-            match self.servers[nth].ask(command).await {
+            match self.servers[nth].query(command).await {
                 Err(e) if e.code() == Some("MOVED") => {
                     let place = e.redirect_node().map(|(place, _)| place.to_owned()).expect("a place");
-                    let is_it = |server: &Server| server.is_known_by(&place);
+                    let is_it = |server: &Server| server.has_address(&place);
                     nth = self.servers.iter().position(is_it).expect("one of ours");
                 }
                 answer => return answer,
@@ -172,10 +173,10 @@ impl Engine {
     }
 
     /// As a node is that has never had anything of it.
-    pub async fn empty_slot(&self, nth: usize, slot: usize) {
-        let keys: Vec<String> = self.at(nth, &format!("CLUSTER GETKEYSINSLOT {slot} 100")).await;
+    pub async fn delete_slot_keys(&self, nth: usize, slot: usize) {
+        let keys: Vec<String> = self.run_on(nth, &format!("CLUSTER GETKEYSINSLOT {slot} 100")).await;
         for key in keys {
-            let _: u64 = self.at(nth, &format!("DEL {key}")).await;
+            let _: u64 = self.run_on(nth, &format!("DEL {key}")).await;
         }
     }
 
@@ -183,9 +184,10 @@ impl Engine {
     pub async fn shard_of(&self, queue: &str) -> usize {
         let slot = self.slot_of(queue).await;
         for nth in 0..self.servers.len() {
-            let Ok(ranges) = self.try_at::<Vec<Range>>(nth, "CLUSTER SLOTS").await else { continue };
-            let range = ranges.iter().find(|Range(first, last, _)| (*first..=*last).contains(&slot)).expect("a range");
-            let is_it = |server: &Server| server.is_known_by(&range.2.to_string());
+            let Ok(ranges) = self.try_run_on::<Vec<SlotRange>>(nth, "CLUSTER SLOTS").await else { continue };
+            let range =
+                ranges.iter().find(|SlotRange(first, last, _)| (*first..=*last).contains(&slot)).expect("a range");
+            let is_it = |server: &Server| server.has_address(&range.2.to_string());
             return self.servers.iter().position(is_it).expect("one of ours");
         }
         panic!("no node answers");
@@ -193,7 +195,7 @@ impl Engine {
 
     pub async fn slot_of(&self, queue: &str) -> usize {
         for nth in 0..self.servers.len() {
-            if let Ok(slot) = self.try_at(nth, &format!("CLUSTER KEYSLOT {queue}")).await {
+            if let Ok(slot) = self.try_run_on(nth, &format!("CLUSTER KEYSLOT {queue}")).await {
                 return slot;
             }
         }
@@ -214,7 +216,7 @@ impl Engine {
 
     pub async fn revive_node(&mut self, nth: usize) {
         self.restart_node(nth).await;
-        self.greet().await;
+        self.introduce_nodes().await;
     }
 
     /// It is left to itself what it finds.
@@ -228,15 +230,15 @@ impl Engine {
             server.revive(&self.clock).await;
         }
         if self.is_cluster() {
-            self.greet().await;
+            self.introduce_nodes().await;
         }
     }
 }
 
 /// From which slot to which, and at which port their primary is; behind it stand its replicas, if it has any.
-struct Range(usize, usize, u16);
+struct SlotRange(usize, usize, u16);
 
-impl FromRedisValue for Range {
+impl FromRedisValue for SlotRange {
     fn from_redis_value(value: Value) -> Result<Self, redis::ParsingError> {
         let parts = Vec::<Value>::from_redis_value(value)?;
         let at = |nth: usize| parts.get(nth).cloned().unwrap_or(Value::Nil);
@@ -247,7 +249,7 @@ impl FromRedisValue for Range {
 }
 
 /// Lists are one list.
-fn together(all: Vec<Value>) -> Value {
+fn merge_replies(all: Vec<Value>) -> Value {
     if !all.iter().all(|one| matches!(one, Value::Array(_))) {
         return all.into_iter().next().unwrap_or(Value::Nil);
     }

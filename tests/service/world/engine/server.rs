@@ -10,8 +10,8 @@ use std::{
 use redis::{RedisError, Value, aio::MultiplexedConnection};
 
 use super::{
-    super::{children::Tied, clock::Clock, eventually},
-    Form,
+    super::{children::ChildProcess, clock::Clock, eventually},
+    NodeSettings,
 };
 
 /// `valkey-server` or `redis-server`, whichever is there.
@@ -24,20 +24,20 @@ pub(super) static PROGRAM: LazyLock<&str> = LazyLock::new(|| {
 });
 
 /// Arguments.
-pub type Keeping = &'static [&'static str];
+pub type PersistenceArgs = &'static [&'static str];
 
 pub(super) struct Server {
-    process: Tied,
+    process: ChildProcess,
     program: PathBuf,
     folder: PathBuf,
     /// What is kept of what was written, as arguments say it.
-    keeping: Keeping,
+    persistence: PersistenceArgs,
     /// Beside its socket.
     port: u16,
     /// Of a node of a cluster.
     node: Option<Node>,
     /// Where the cluster says that its clients find it, where somebody stands before it.
-    pub(super) announced: Option<u16>,
+    pub(super) announced_port: Option<u16>,
     connection: Option<MultiplexedConnection>,
 }
 
@@ -50,34 +50,34 @@ struct Node {
 }
 
 impl Server {
-    pub(super) fn on_a_socket(program: PathBuf, folder: &Path, keeping: Keeping, clock: &Clock) -> Self {
+    pub(super) fn on_socket(program: PathBuf, folder: &Path, keeping: PersistenceArgs, clock: &Clock) -> Self {
         let process = launch(&program, folder, keeping, Err(0), clock);
         Self {
             process,
             program,
             folder: folder.to_owned(),
-            keeping,
+            persistence: keeping,
             port: 0,
             node: None,
-            announced: None,
+            announced_port: None,
             connection: None,
         }
     }
 
-    pub(super) fn of_a_cluster(folder: &Path, form: &Form, clock: &Clock) -> Self {
+    pub(super) fn cluster_node(folder: &Path, form: &NodeSettings, clock: &Clock) -> Self {
         std::fs::create_dir_all(folder).expect("a folder");
         let held = [0; 2].map(|port| TcpListener::bind(("127.0.0.1", port)).expect("a port that is free"));
         let [port, bus] = held.each_ref().map(|listener| listener.local_addr().expect("an address").port());
         drop(held);
-        let Form { program, keeping, timeout_ms } = form.clone();
+        let NodeSettings { program, keeping, timeout_ms } = form.clone();
         let node = Node { port, bus, timeout_ms };
         let process = launch(&program, folder, keeping, Ok(node), clock);
         let (folder, node) = (folder.to_owned(), Some(node));
-        Self { process, program, folder, keeping, port: 0, node, announced: None, connection: None }
+        Self { process, program, folder, persistence: keeping, port: 0, node, announced_port: None, connection: None }
     }
 
     /// Instead of listening.
-    pub(super) async fn has_ended(&mut self) -> bool {
+    pub(super) async fn exited_early(&mut self) -> bool {
         let (port, _) = self.ports();
         eventually("it listens or has ended", async || {
             if self.process.child().try_wait().expect("our child").is_some() {
@@ -89,11 +89,11 @@ impl Server {
     }
 
     /// From the next start on.
-    pub(super) fn opens(&mut self, port: u16) {
+    pub(super) fn set_port(&mut self, port: u16) {
         self.port = port;
     }
 
-    pub(super) fn is_of_a_cluster(&self) -> bool {
+    pub(super) fn is_cluster_node(&self) -> bool {
         self.node.is_some()
     }
 
@@ -103,16 +103,16 @@ impl Server {
     }
 
     /// What the cluster calls it: `host:port`, or the port alone.
-    pub(super) fn is_known_by(&self, place: &str) -> bool {
+    pub(super) fn has_address(&self, place: &str) -> bool {
         let port = place.rsplit(':').next().unwrap_or_default();
-        port == self.ports().0.to_string() || self.announced.is_some_and(|announced| port == announced.to_string())
+        port == self.ports().0.to_string() || self.announced_port.is_some_and(|announced| port == announced.to_string())
     }
 
     pub(super) fn connection(&self) -> MultiplexedConnection {
         self.connection.clone().expect("connected at the start")
     }
 
-    pub(super) async fn ask(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
+    pub(super) async fn query(&self, command: &redis::Cmd) -> Result<Value, RedisError> {
         command.query_async(&mut self.connection()).await
     }
 
@@ -126,7 +126,7 @@ impl Server {
 
     pub(super) async fn revive(&mut self, clock: &Clock) {
         self.process.kill();
-        self.process = launch(&self.program, &self.folder, self.keeping, self.node.ok_or(self.port), clock);
+        self.process = launch(&self.program, &self.folder, self.persistence, self.node.ok_or(self.port), clock);
         self.connect().await;
     }
 
@@ -136,7 +136,7 @@ impl Server {
             None => format!("unix://{}", self.folder.join("redis.sock").display()),
         };
         let client = redis::Client::open(url).expect("a URL");
-        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(super::PATIENCE));
+        let config = redis::AsyncConnectionConfig::new().set_response_timeout(Some(super::RESPONSE_TIMEOUT));
         self.connection = Some(
             eventually("Redis answers", async || {
                 let mut connection = client.get_multiplexed_async_connection_with_config(&config).await.ok()?;
@@ -149,7 +149,13 @@ impl Server {
 }
 
 /// A node of a cluster, or at a socket and a port.
-fn launch(program: &Path, folder: &Path, keeping: Keeping, node: Result<Node, u16>, clock: &Clock) -> Tied {
+fn launch(
+    program: &Path,
+    folder: &Path,
+    keeping: PersistenceArgs,
+    node: Result<Node, u16>,
+    clock: &Clock,
+) -> ChildProcess {
     let mut command = Command::new(program);
     command.args(["--save", "", "--maxmemory-policy", "noeviction"]).args(keeping);
     command.args(["--enable-debug-command", "yes"]).arg("--dir").arg(folder);
@@ -167,6 +173,6 @@ fn launch(program: &Path, folder: &Path, keeping: Keeping, node: Result<Node, u1
         }
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    clock.rule(&mut command);
-    Tied::spawn(command)
+    clock.apply_to(&mut command);
+    ChildProcess::spawn(command)
 }

@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::{Answer, CONTRACT, Client};
 
 /// For anything that a loaded machine may take its time for; the next heartbeat is nearer.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Of a whole stream.
-const LONGEST: Duration = Duration::from_secs(600);
+const STREAM_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// The open answer of `GET /events`.
 pub struct Listener {
@@ -32,19 +32,19 @@ pub struct Message {
 impl Client {
     /// Listens from now on; `query` is what stands behind `/events`.
     pub async fn listen(&self, query: &str) -> Listener {
-        self.try_to_listen(query, None).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
+        self.try_listen(query, None).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
     }
 
     /// Goes on behind a message that was read before.
     pub async fn listen_after(&self, query: &str, id: &str) -> Listener {
-        self.try_to_listen(query, Some(id)).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
+        self.try_listen(query, Some(id)).await.unwrap_or_else(|refusal| panic!("{query}: {}", refusal.text()))
     }
 
     /// # Errors
     /// The refusal.
-    pub async fn try_to_listen(&self, query: &str, after: Option<&str>) -> Result<Listener, Answer> {
+    pub async fn try_listen(&self, query: &str, after: Option<&str>) -> Result<Listener, Answer> {
         let path = format!("/events{query}");
-        let mut request = self.http.get(format!("{}{path}", self.base)).timeout(LONGEST);
+        let mut request = self.http.get(format!("{}{path}", self.base)).timeout(STREAM_TIMEOUT);
         if let Some(bearer) = &self.bearer {
             request = request.header("authorization", format!("Bearer {bearer}"));
         }
@@ -60,14 +60,14 @@ impl Client {
             return Err(refusal);
         }
         // Something is said at once.
-        let unread = said(&mut answer).await.expect("a first message");
+        let unread = next_chunk(&mut answer).await.expect("a first message");
         CONTRACT.check("GET", &path, &Answer { status, headers, body: unread.clone() });
         Ok(Listener { answer, unread, last_id: after.unwrap_or_default().to_owned() })
     }
 
     /// The head of a stream and its beginning, as if that were the whole answer; or the refusal.
-    pub async fn hear_of(&self, query: &str) -> Answer {
-        match self.try_to_listen(query, None).await {
+    pub async fn listen_answer(&self, query: &str) -> Answer {
+        match self.try_listen(query, None).await {
             Ok(heard) => Answer { status: 200, headers: heard.answer.headers().clone(), body: heard.unread },
             Err(refusal) => refusal,
         }
@@ -75,8 +75,8 @@ impl Client {
 }
 
 /// What comes next; `None` when nothing does any more.
-async fn said(answer: &mut reqwest::Response) -> Option<Vec<u8>> {
-    let chunk = tokio::time::timeout(PATIENCE, answer.chunk()).await.expect("a heartbeat at least");
+async fn next_chunk(answer: &mut reqwest::Response) -> Option<Vec<u8>> {
+    let chunk = tokio::time::timeout(MESSAGE_TIMEOUT, answer.chunk()).await.expect("a heartbeat at least");
     chunk.ok().flatten().map(|bytes| bytes.to_vec())
 }
 
@@ -92,7 +92,7 @@ impl Listener {
                 }
                 return Some(message);
             }
-            self.unread.extend(said(&mut self.answer).await?);
+            self.unread.extend(next_chunk(&mut self.answer).await?);
         }
     }
 
@@ -108,7 +108,7 @@ impl Listener {
     }
 
     /// The data of the next so many events.
-    pub async fn hear(&mut self, n: usize) -> Vec<Value> {
+    pub async fn read_events(&mut self, n: usize) -> Vec<Value> {
         let mut heard = Vec::with_capacity(n);
         for _ in 0..n {
             heard.push(self.next_event().await.expect("the stream goes on").data);
@@ -117,7 +117,7 @@ impl Listener {
     }
 
     /// The data of all events up to the first of this type, without it.
-    pub async fn hear_until(&mut self, kind: &str) -> Vec<Value> {
+    pub async fn read_until(&mut self, kind: &str) -> Vec<Value> {
         let mut heard = Vec::new();
         loop {
             let message = self.next_event().await.expect("the stream goes on");
@@ -129,7 +129,7 @@ impl Listener {
     }
 
     /// Everything until the stream ends.
-    pub async fn rest(&mut self) -> Vec<Message> {
+    pub async fn read_to_end(&mut self) -> Vec<Message> {
         let mut rest = Vec::new();
         while let Some(message) = self.next().await {
             rest.push(message);

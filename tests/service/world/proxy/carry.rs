@@ -8,18 +8,18 @@ use tokio::{
     time::{Duration, sleep},
 };
 
-use super::{Fault, Orders, Shared, resp, trap::Fate};
+use super::{Fault, Orders, Shared, injection::CallFate, resp};
 
 /// Whoever says this hears things without asking from then on.
-const LISTENING: [&[u8]; 4] = [b"HELLO", b"SUBSCRIBE", b"REPLCONF", b"PSYNC"];
+const PUSH_COMMANDS: [&[u8]; 4] = [b"HELLO", b"SUBSCRIBE", b"REPLCONF", b"PSYNC"];
 
 /// What comes back for a command.
-enum Comes {
-    Reply(Option<Fate>),
+enum Expected {
+    Reply(Option<CallFate>),
     /// Not from Redis.
-    This(&'static str),
+    ErrorReply(&'static str),
     /// From now on whatever Redis says: who listens is told things without asking.
-    Anything,
+    Push,
 }
 
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
@@ -31,22 +31,23 @@ pub(super) async fn carry(client: impl Stream, server: impl Stream, shared: Arc<
     let (tells, told) = mpsc::unbounded_channel();
     let mut cut = shared.orders.subscribe();
     let before = cut.borrow_and_update().cuts;
-    let asking = Asking { to: to_server, orders: shared.orders.subscribe(), shared: shared.clone(), tells };
+    let asking =
+        CommandPump { to: to_server, orders: shared.orders.subscribe(), shared: shared.clone(), expected: tells };
     tokio::select! {
         _ = asking.run(from_client) => {}
-        _ = reply(from_server, to_client, shared.orders.subscribe(), &shared, told) => {}
+        _ = pump_replies(from_server, to_client, shared.orders.subscribe(), &shared, told) => {}
         _ = cut.wait_for(|orders| orders.cuts > before) => {}
     }
 }
 
-struct Asking<W> {
+struct CommandPump<W> {
     to: W,
     orders: watch::Receiver<Orders>,
     shared: Arc<Shared>,
-    tells: mpsc::UnboundedSender<Comes>,
+    expected: mpsc::UnboundedSender<Expected>,
 }
 
-impl<W: AsyncWrite + Unpin> Asking<W> {
+impl<W: AsyncWrite + Unpin> CommandPump<W> {
     /// None when the connection is to end.
     async fn run(mut self, mut from: impl AsyncRead + Unpin) -> Option<()> {
         let (mut kept, mut listens) = (Vec::new(), false);
@@ -57,10 +58,10 @@ impl<W: AsyncWrite + Unpin> Asking<W> {
             self.shared.withheld.fetch_sub(1, Ordering::Relaxed);
             while let Some(length) = resp::length(&kept) {
                 let command: Vec<u8> = kept.drain(..length).collect();
-                let begins = resp::words(&command).first().is_some_and(|word| LISTENING.contains(word));
+                let begins = resp::words(&command).first().is_some_and(|word| PUSH_COMMANDS.contains(word));
                 if begins && !listens {
                     listens = true;
-                    self.tells.send(Comes::Anything).ok()?;
+                    self.expected.send(Expected::Push).ok()?;
                 }
                 match listens {
                     true => self.to.write_all(&command).await.ok()?,
@@ -71,21 +72,21 @@ impl<W: AsyncWrite + Unpin> Asking<W> {
     }
 
     async fn pass(&mut self, command: &[u8]) -> Option<()> {
-        let fate = self.shared.traps.fate_of(command);
+        let fate = self.shared.injections.fate_of(command);
         match fate {
-            Some(Fate::Lost) => return None,
-            Some(Fate::Answered(what)) => return self.tells.send(Comes::This(what)).ok(),
-            Some(Fate::Held) => {
-                let now = self.orders.borrow().let_go;
-                self.orders.wait_for(|orders| orders.let_go > now).await.ok()?;
+            Some(CallFate::NotDelivered) => return None,
+            Some(CallFate::ErrorReply(what)) => return self.expected.send(Expected::ErrorReply(what)).ok(),
+            Some(CallFate::Held) => {
+                let now = self.orders.borrow().release_held;
+                self.orders.wait_for(|orders| orders.release_held > now).await.ok()?;
             }
-            Some(Fate::CutAt(_) | Fate::Slow(_)) | None => {}
+            Some(CallFate::CutAt(_) | CallFate::Slow(_)) | None => {}
         }
-        let mut done = self.shared.traps.done.subscribe();
+        let mut done = self.shared.injections.done.subscribe();
         let before = *done.borrow();
-        self.tells.send(Comes::Reply(fate)).ok()?;
+        self.expected.send(Expected::Reply(fate)).ok()?;
         self.to.write_all(command).await.ok()?;
-        if fate == Some(Fate::Held) {
+        if fate == Some(CallFate::Held) {
             // Whoever sent it has gone, and it is done all the same.
             done.wait_for(|done| *done > before).await.ok()?;
         }
@@ -93,12 +94,12 @@ impl<W: AsyncWrite + Unpin> Asking<W> {
     }
 }
 
-async fn reply(
+async fn pump_replies(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     mut orders: watch::Receiver<Orders>,
     shared: &Shared,
-    mut told: mpsc::UnboundedReceiver<Comes>,
+    mut told: mpsc::UnboundedReceiver<Expected>,
 ) -> Option<()> {
     let mut kept = Vec::new();
     loop {
@@ -111,26 +112,26 @@ async fn reply(
             }
         };
         let (reply, fate) = match comes {
-            Comes::This(what) => (format!("-{what}\r\n").into_bytes(), None),
-            Comes::Reply(fate) => (next(&mut from, &mut kept).await?, fate),
-            Comes::Anything => loop {
-                passed(&mut to, &mut orders, &kept).await?;
+            Expected::ErrorReply(what) => (format!("-{what}\r\n").into_bytes(), None),
+            Expected::Reply(fate) => (next(&mut from, &mut kept).await?, fate),
+            Expected::Push => loop {
+                forward(&mut to, &mut orders, &kept).await?;
                 kept.clear();
                 from.read_buf(&mut kept).await.ok().filter(|length| *length > 0)?;
             },
         };
         if fate.is_some() {
-            shared.traps.done.send_modify(|done| *done += 1);
+            shared.injections.done.send_modify(|done| *done += 1);
         }
         match fate {
-            Some(Fate::CutAt(bytes)) => {
-                passed(&mut to, &mut orders, &reply[..bytes.min(reply.len() - 1)]).await?;
+            Some(CallFate::CutAt(bytes)) => {
+                forward(&mut to, &mut orders, &reply[..bytes.min(reply.len() - 1)]).await?;
                 return None;
             }
-            Some(Fate::Slow(ms)) => sleep(Duration::from_millis(ms)).await,
-            Some(Fate::Lost | Fate::Answered(_) | Fate::Held) | None => {}
+            Some(CallFate::Slow(ms)) => sleep(Duration::from_millis(ms)).await,
+            Some(CallFate::NotDelivered | CallFate::ErrorReply(_) | CallFate::Held) | None => {}
         }
-        passed(&mut to, &mut orders, &reply).await?;
+        forward(&mut to, &mut orders, &reply).await?;
     }
 }
 
@@ -144,7 +145,7 @@ async fn next(from: &mut (impl AsyncRead + Unpin), kept: &mut Vec<u8>) -> Option
     }
 }
 
-async fn passed(to: &mut (impl AsyncWrite + Unpin), orders: &mut watch::Receiver<Orders>, reply: &[u8]) -> Option<()> {
+async fn forward(to: &mut (impl AsyncWrite + Unpin), orders: &mut watch::Receiver<Orders>, reply: &[u8]) -> Option<()> {
     let fault = orders.wait_for(|orders| orders.fault != Fault::Freeze).await.ok()?.fault;
     if fault != Fault::DropReplies {
         to.write_all(reply).await.ok()?;

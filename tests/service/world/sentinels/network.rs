@@ -6,7 +6,7 @@ use super::{
         proxy::Proxy,
         replica::{free_port, open_port},
     },
-    Plan,
+    SentinelPlan,
 };
 
 /// What stands between them, where it is to be broken.
@@ -20,20 +20,20 @@ pub struct Network {
 
 impl Network {
     /// Answers by which port everybody else is to know a server.
-    pub(super) async fn open(&mut self, node: &Engine, plan: &Plan) -> u16 {
+    pub(super) async fn open(&mut self, node: &Engine, plan: &SentinelPlan) -> u16 {
         if let Some(papers) = &plan.papers {
             return eventually("a port", async || {
                 let port = free_port();
                 let words = format!("CONFIG SET {} tls-port {port}", papers.replace('\n', " "));
-                node.try_at::<String>(0, &words).await.ok().map(|_| port)
+                node.try_run_on::<String>(0, &words).await.ok().map(|_| port)
             })
             .await;
         }
         let real = open_port(node).await;
-        if !plan.breaks {
+        if !plan.breakable {
             return real;
         }
-        let (gate, port) = Proxy::at_a_port(real).await;
+        let (gate, port) = Proxy::before_port(real).await;
         let _: String =
             node.run(&format!("CONFIG SET replica-announce-ip 127.0.0.1 replica-announce-port {port}")).await;
         self.servers.push(gate);
@@ -41,8 +41,8 @@ impl Network {
         port
     }
 
-    pub(super) async fn before_a_sentinel(&mut self, real: u16) -> u16 {
-        let (gate, port) = Proxy::at_a_port(real).await;
+    pub(super) async fn open_sentinel(&mut self, real: u16) -> u16 {
+        let (gate, port) = Proxy::before_port(real).await;
         self.sentinels.push(gate);
         port
     }

@@ -1,0 +1,22 @@
+//! One file a resource: each handler reads its request, calls the store and answers.
+
+pub mod batches;
+pub mod bulk;
+pub mod events;
+pub mod export;
+pub mod history;
+pub mod ingest;
+pub mod job_lists;
+pub mod jobs;
+pub mod me;
+pub mod memory;
+pub mod new_job;
+pub mod queue_actions;
+pub mod queues;
+pub mod recent_events;
+pub mod reserve;
+pub mod selection;
+pub mod settle;
+pub mod task;
+pub mod tokens;
+pub mod workers;

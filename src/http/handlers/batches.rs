@@ -1,0 +1,203 @@
+//! For the service that splits one request into many jobs, and wants their results together.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+
+use crate::{
+    access::{Caller, Pass},
+    http::{
+        handlers::{
+            queues::known,
+            task::{Bringing, Repeat, read_task},
+        },
+        middleware::{
+            audit::{Act, Done, key_of},
+            auth,
+        },
+        request::{
+            extract::JsonBody,
+            fields::Fields,
+            headers::Traceparent,
+            path::InPath,
+            query::{NoQuery, Query, read_page, read_wait},
+            reader::{self, Reader},
+            rules::{self, PayloadLimit, check_size},
+        },
+        response::{
+            counted,
+            json::{Json, created},
+            problem::{Failure, Problem},
+            shapes,
+        },
+    },
+    job::{BatchId, Name, QueueName, limits},
+    store::{self, Appended, BatchCancellation, BatchCreation, Cursor, NewBatch, NewMember, Queues},
+    waiting::{WaitedRead, Waiting},
+};
+
+/// Results on a page that does not say how many.
+const RESULTS: u32 = 100;
+
+/// `POST /batches`
+pub async fn create(
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_payload)): State<PayloadLimit>,
+    call: Bringing,
+) -> Result<Response, Problem> {
+    let new = read_batch(call.body.fields()?, call.repeat.as_ref(), call.traceparent.as_ref())?;
+    auth::queue(&call.caller, &new.id.queue)?;
+    check_sizes(&new.jobs, max_payload)?;
+    match queues.create_batch(new).await? {
+        BatchCreation::Created(batch) => Ok(created(&["batches/", &batch.id.to_string()], shapes::Batch::new(&batch))),
+        BatchCreation::KeyReused => Err(Problem::key_reused()),
+        BatchCreation::QueueFull => Err(Problem::queue_full()),
+        BatchCreation::TooManyQueues => Err(Problem::too_many_queues()),
+    }
+}
+
+/// `GET /batches`
+pub async fn list(
+    State(queues): State<Queues>,
+    caller: Caller,
+    reader: Reader,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let queue = query.take("queue", QueueName::parse).unwrap_or_default();
+    let (after, limit) = read_page(&mut query, Cursor::of_batches);
+    query.finish(Some(()))?;
+    auth::queue(&caller, &queue)?;
+    let turn = reader.look().await?;
+    known(&queues, &queue).await?;
+    let page = queues.batches(&queue, after, limit).await.map_err(Problem::of_a_look)?;
+    let batches = page.batches.iter().map(shapes::Batch::new).collect();
+    Ok(counted::answer(turn, &shapes::BatchPage { batches, next: page.next.map(shapes::Text) }))
+}
+
+/// `GET /batches/{id}`
+pub async fn inspect(
+    State(waiting): State<Waiting>,
+    pass: Pass,
+    InPath(id): InPath<BatchId>,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let wait = read_wait(&mut query);
+    let wait = query.finish(Some(wait))?;
+    let seen = waiting.batch(&id, wait, &pass.caller.credential_owned()).await;
+    auth::still(&pass, wait)?;
+    let WaitedRead { what, turn } = seen.map_err(reader::refused)?;
+    let batch = (*what).as_ref().ok_or_else(Problem::unknown_batch)?;
+    Ok(counted::answer(turn, &shapes::Batch::new(batch)))
+}
+
+/// `DELETE /batches/{id}`
+pub async fn cancel(
+    State(queues): State<Queues>,
+    InPath(id): InPath<BatchId>,
+    caller: Caller,
+    _: NoQuery,
+) -> Result<Response, Problem> {
+    match queues.cancel_batch(&id).await? {
+        BatchCancellation::Cancelled(batch) => {
+            let act = Act::on_batch("cancel", id, key_of(&caller));
+            Ok(Done(act, shapes::Batch::new(&batch)).into_response())
+        }
+        BatchCancellation::UnknownBatch => Err(Problem::unknown_batch()),
+        BatchCancellation::Over(state) => Err(Problem::wrong_batch_state(state)),
+    }
+}
+
+/// `POST /batches/{id}/jobs`
+pub async fn append(
+    State(queues): State<Queues>,
+    State(PayloadLimit(max_payload)): State<PayloadLimit>,
+    InPath(id): InPath<BatchId>,
+    _: NoQuery,
+    Traceparent(traceparent): Traceparent,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let (jobs, offset) = read_append(body.fields()?, traceparent.as_ref())?;
+    check_sizes(&jobs, max_payload)?;
+    match queues.append(&id, &jobs, offset).await? {
+        Appended::Batch(batch) => Ok(answer(&batch)),
+        Appended::UnknownBatch => Err(Problem::unknown_batch()),
+        Appended::Misfit { total } => Err(Problem::offset_mismatch(total)),
+        Appended::NotOpen(state) => Err(Problem::wrong_batch_state(state)),
+        Appended::QueueFull => Err(Problem::queue_full()),
+        Appended::TooLong => {
+            let detail = format!("a batch has at most {} jobs in all", limits::BATCH_TOTAL);
+            Err(Problem::new(Failure::TooManyItems, detail))
+        }
+    }
+}
+
+/// `POST /batches/{id}/seal`
+pub async fn seal(
+    State(queues): State<Queues>,
+    InPath(id): InPath<BatchId>,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    body.fields_if_any()?.finish(Some(()))?;
+    let batch = queues.seal(&id).await?.ok_or_else(Problem::unknown_batch)?;
+    Ok(answer(&batch))
+}
+
+/// `GET /batches/{id}/results`
+pub async fn results(
+    State(queues): State<Queues>,
+    InPath(id): InPath<BatchId>,
+    reader: Reader,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let after = query.take("after", rules::whole_text(0..=limits::BATCH_TOTAL));
+    let limit = query.take("limit", rules::whole_text(1..=limits::RESULTS)).unwrap_or(RESULTS);
+    query.finish(Some(()))?;
+    let from = after.map_or(0, |index| index + 1);
+    let turn = reader.page().await?;
+    let page = queues.results(&id, from, limit).await.map_err(Problem::of_a_look)?;
+    Ok(counted::answer(turn, &shapes::ResultPage::new(&page.ok_or_else(Problem::unknown_batch)?)))
+}
+
+fn answer(batch: &store::Batch) -> Response {
+    Json(shapes::Batch::new(batch)).into_response()
+}
+
+fn read_batch(mut fields: Fields<'_>, repeat: Option<&Repeat>, trace: Option<&String>) -> Result<NewBatch, Problem> {
+    let queue = fields.take("queue", rules::parsed(QueueName::parse)).unwrap_or_default();
+    let concurrency = fields.take("concurrency", rules::whole(1..=limits::COUNT));
+    let priority = fields.take("priority", rules::priority).unwrap_or_default();
+    let client = fields.take("client", rules::parsed(Name::parse));
+    let sealed = fields.take("sealed", rules::flag).unwrap_or(true);
+    if sealed && !fields.has("jobs") {
+        fields.blame::<()>("jobs", "is required unless sealed is false");
+    }
+    let jobs = fields.objects("jobs", 0..=limits::BATCH_JOBS, |item| read_member(item, trace))?.unwrap_or_default();
+    fields.finish(Some(()))?;
+    let id = match repeat {
+        Some(repeat) => repeat.batch(queue),
+        None => store::random_batch(queue),
+    };
+    let fingerprint = repeat.map(|repeat| repeat.fingerprint);
+    Ok(NewBatch { id, concurrency, priority, client, sealed, jobs, fingerprint })
+}
+
+fn read_append(mut fields: Fields<'_>, trace: Option<&String>) -> Result<(Vec<NewMember>, Option<u32>), Problem> {
+    let offset = fields.take("offset", rules::whole(0..=limits::BATCH_TOTAL));
+    if !fields.has("jobs") {
+        fields.blame::<()>("jobs", "is required");
+    }
+    let jobs = fields.objects("jobs", 1..=limits::APPEND_JOBS, |item| read_member(item, trace))?;
+    Ok((fields.finish(jobs)?, offset))
+}
+
+fn read_member(item: &mut Fields<'_>, trace: Option<&String>) -> Option<NewMember> {
+    let priority = item.take("priority", rules::priority);
+    Some(NewMember { task: read_task(item, trace.cloned())?, priority })
+}
+
+fn check_sizes(jobs: &[NewMember], most: usize) -> Result<(), Problem> {
+    let mut sizes = jobs.iter().enumerate();
+    sizes.try_for_each(|(i, job)| check_size(&format!("jobs/{i}/payload"), &job.task.payload, most))
+}

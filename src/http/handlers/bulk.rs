@@ -1,0 +1,135 @@
+//! What an operator does to many jobs at once, as far as they are meant, a bounded part a call.
+
+use axum::extract::State;
+
+use crate::{
+    access::Caller,
+    http::{
+        handlers::{
+            queues::{known, states},
+            selection::meant,
+        },
+        middleware::{
+            audit::{Act, Done, key_of},
+            auth,
+        },
+        request::{
+            extract::JsonBody,
+            fields::Fields,
+            path::InPath,
+            query::{NoQuery, Query},
+            rules,
+        },
+        response::{problem::Problem, shapes},
+    },
+    job::{Invalid, JobId, QueueName, State as JobState},
+    store::{Progress, Purge, Purged, Queues, ReprioritizeAll, ReprioritizedAll, Requeue, Requeued},
+};
+
+/// `POST /jobs/requeue`
+pub async fn requeue(
+    State(queues): State<Queues>,
+    caller: Caller,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Done<shapes::Requeued>, Problem> {
+    let (target, by) = (read_ended(body.fields()?)?, key_of(&caller));
+    let (queue, job) = match &target {
+        Requeue::Job(id) => (id.queue.clone(), Some(id.clone())),
+        Requeue::Queue(queue, ..) => (queue.clone(), None),
+    };
+    match &job {
+        Some(id) => auth::job(&caller, id)?,
+        None => auth::queue(&caller, &queue)?,
+    }
+    match queues.requeue(target, by.as_ref()).await? {
+        Requeued::Count { requeued, next } => {
+            let (more, act) = (next.is_some(), Act::on("requeue", queue, job, requeued, by));
+            Ok(Done(act, shapes::Requeued { requeued, more, next: next.map(shapes::Text) }))
+        }
+        Requeued::UnknownJob => Err(Problem::unknown_job()),
+        Requeued::WrongState(state) => Err(Problem::wrong_state(state)),
+    }
+}
+
+/// `POST /jobs/reprioritize`
+pub async fn reprioritize(
+    State(queues): State<Queues>,
+    caller: Caller,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Done<shapes::ReprioritizedAll>, Problem> {
+    let what = read_unended(body.fields()?)?;
+    auth::queue(&caller, &what.queue)?;
+    known(&queues, &what.queue).await?;
+    let (queue, by) = (what.queue.clone(), key_of(&caller));
+    let ReprioritizedAll { changed, next } = queues.reprioritize_all(what, by.as_ref()).await?;
+    let (more, next) = (next.is_some(), next.map(shapes::Text));
+    Ok(Done(Act::on_queue("reprioritize", queue, changed, by), shapes::ReprioritizedAll { changed, more, next }))
+}
+
+/// `DELETE /queues/{queue}`
+pub async fn purge(
+    State(queues): State<Queues>,
+    InPath(queue): InPath<QueueName>,
+    caller: Caller,
+    mut query: Query,
+) -> Result<Done<shapes::Purged>, Problem> {
+    let (state, force) = read_purge(&mut query);
+    let meant = meant(&mut query, &queue);
+    let after = query.take("after", Progress::of_state);
+    let state = query.finish(state)?;
+    known(&queues, &queue).await?;
+    let by = key_of(&caller);
+    let purge = Purge { queue: queue.clone(), state, force, meant, after, by: by.clone() };
+    let Purged { removed, next } = queues.purge(purge).await?;
+    let (more, next) = (next.is_some(), next.map(shapes::Text));
+    Ok(Done(Act::on_queue("purge", queue, removed, by), shapes::Purged { removed, more, next }))
+}
+
+fn read_ended(mut fields: Fields<'_>) -> Result<Requeue, Problem> {
+    if fields.has("id") {
+        let id = fields.take("id", rules::parsed(JobId::parse));
+        return fields.finish(id.map(Requeue::Job));
+    }
+    if !fields.has("queue") {
+        let target = fields.blame("id", "is required, or queue");
+        return fields.finish(target);
+    }
+    let queue = fields.take("queue", rules::parsed(QueueName::parse));
+    let meant = queue.as_ref().map(|queue| meant(&mut fields, queue));
+    let after = fields.take("after", rules::parsed(Progress::of_requeue));
+    fields.finish(queue.zip(meant).map(|(queue, meant)| Requeue::Queue(queue, meant, after)))
+}
+
+fn read_unended(mut fields: Fields<'_>) -> Result<ReprioritizeAll, Problem> {
+    let queue = fields.need("queue", rules::parsed(QueueName::parse));
+    let priority = fields.need("priority", rules::priority);
+    let state = fields.take("state", rules::parsed(unended)).unwrap_or(JobState::Waiting);
+    let meant = queue.as_ref().map(|queue| meant(&mut fields, queue)).unwrap_or_default();
+    let after = fields.take("after", rules::parsed(Progress::of_state));
+    let what = queue.zip(priority);
+    fields.finish(what.map(|(queue, priority)| ReprioritizeAll { queue, state, priority, meant, after }))
+}
+
+/// Those of which a priority says something.
+fn unended(word: &str) -> Result<JobState, Invalid> {
+    let state = JobState::parse(word).filter(|state| match state {
+        JobState::Waiting | JobState::Blocked | JobState::Delayed | JobState::Reserved => true,
+        JobState::Completed | JobState::Dead | JobState::Cancelled => false,
+    });
+    state.ok_or(Invalid("must be waiting, blocked, delayed or reserved"))
+}
+
+/// `Some(None)` is all states.
+fn read_purge(query: &mut Query) -> (Option<Option<JobState>>, bool) {
+    let state = query.need("state", |word| match word {
+        "all" => Ok(None),
+        word => JobState::parse(word).map(Some).ok_or_else(|| format!("must be all, {}", states())),
+    });
+    let force = query.take("force", rules::flag_text).unwrap_or(false);
+    if state == Some(Some(JobState::Reserved)) && !force {
+        query.blame("force", "must be true to take jobs from their holders");
+    }
+    (state, force)
+}

@@ -1,0 +1,191 @@
+//! What happens in some queues, as server-sent events (WHATWG HTML, section 9.2).
+
+use std::{convert::Infallible, time::Duration};
+
+use axum::{
+    extract::State,
+    http::{HeaderName, HeaderValue},
+    response::{
+        IntoResponse, Response,
+        sse::{Event as Message, Sse},
+    },
+};
+use futures_util::stream;
+use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    access::Pass,
+    http::{
+        middleware::auth,
+        request::{
+            headers::LastEventId,
+            path::InPath,
+            query::{Query, read_queues},
+            reader::Reader,
+        },
+        response::{counted, problem::Problem, shapes},
+    },
+    job::{BatchId, EventKind, Invalid, JobId, Name, QueueName, chance::between},
+    store::{Event, Position, Queues, Subject},
+    waiting::{Feed, Update, Waiting},
+};
+
+/// Something is said so often, whatever happens, so that a dead connection is noticed.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How often a reader's key or token is asked for again.
+const DOUBT: Duration = Duration::from_secs(1);
+
+/// Messages that go out in one piece; before the next the connection sends them, and others have their turn.
+const BREATH: usize = 16;
+
+/// `GET /events`
+pub async fn events(
+    State(waiting): State<Waiting>,
+    State(leaving): State<CancellationToken>,
+    pass: Pass,
+    LastEventId(positions): LastEventId,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let queues = read_queues(&mut query, &pass.caller);
+    let filter = Filter::read(&mut query);
+    let filter = query.finish(Some(filter))?;
+    queues.iter().try_for_each(|queue| auth::queue(&pass.caller, queue))?;
+    let position_in =
+        |queue: &QueueName| positions.iter().find(|(known, _)| known == queue).map(|(_, position)| *position);
+    let from = queues.into_iter().map(|queue| (position_in(&queue), queue)).collect();
+    let feed = waiting.feed(from, pass.caller.credential_owned()).await.map_err(Problem::of_a_look)?;
+    Ok(EventStream::new(feed, filter, pass, leaving).into_response())
+}
+
+/// `GET /jobs/{id}/events`
+pub async fn of_job(
+    State(queues): State<Queues>,
+    InPath(id): InPath<JobId>,
+    reader: Reader,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let position = |text: &str| Position::parse(text).ok_or(Invalid("must be the `next` of a page"));
+    let after = query.take("after", position);
+    query.finish(Some(()))?;
+    let turn = reader.page().await?;
+    let story = queues.job_history(&id, after).await.map_err(Problem::of_a_look)?.ok_or_else(Problem::unknown_job)?;
+    let events = story.events.iter().map(shapes::Event::new).collect();
+    let story = shapes::Story { events, next: story.next.map(shapes::Text), whole: story.complete };
+    Ok(counted::answer(turn, &story))
+}
+
+/// Which events are wanted.
+struct Filter {
+    kinds: Vec<EventKind>,
+    batch: Option<BatchId>,
+    client: Option<Name>,
+    worker: Option<Name>,
+}
+
+impl Filter {
+    fn read(query: &mut Query) -> Self {
+        let mut kinds = Vec::new();
+        for kind in query.list("type", EventKind::ALL.len()) {
+            match EventKind::parse(&kind) {
+                Some(kind) => kinds.push(kind),
+                None => query.blame("type", Invalid("must be a type of event")),
+            }
+        }
+        Self {
+            kinds,
+            batch: query.take("batch", BatchId::parse),
+            client: query.take("client", Name::parse),
+            worker: query.take("worker", Name::of_worker),
+        }
+    }
+
+    fn wants(&self, event: &Event) -> bool {
+        let of_batch = |batch: &BatchId| match &event.subject {
+            Subject::Member(job) => job.batch() == *batch,
+            Subject::Batch(own) => own == batch,
+            Subject::Job(_) | Subject::Queue => false,
+        };
+        (self.kinds.is_empty() || self.kinds.contains(&event.kind))
+            && self.batch.as_ref().is_none_or(of_batch)
+            && self.client.as_ref().is_none_or(|client| event.client.as_ref() == Some(client))
+            && self.worker.as_ref().is_none_or(|worker| event.worker.as_ref() == Some(worker))
+    }
+}
+
+/// One connection. It is asked for more only when the last has gone out: nothing piles up here.
+struct EventStream {
+    feed: Feed,
+    filter: Filter,
+    heartbeat: Interval,
+    pass: Pass,
+    doubt: Interval,
+    leaving: CancellationToken,
+    is_over: bool,
+}
+
+impl EventStream {
+    fn new(feed: Feed, filter: Filter, pass: Pass, leaving: CancellationToken) -> Self {
+        let every = |period| {
+            let mut interval = tokio::time::interval_at(Instant::now(), period);
+            interval.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            interval
+        };
+        // The first heartbeat is said at once: it has an id to come back with.
+        let (heartbeat, doubt) = (every(HEARTBEAT), every(DOUBT));
+        Self { feed, filter, heartbeat, pass, doubt, leaving, is_over: false }
+    }
+
+    async fn next(&mut self) -> Option<Message> {
+        while !self.is_over {
+            tokio::select! {
+                // Events that wait for a reader who stood still are not told before the key is looked at.
+                biased;
+                () = self.leaving.cancelled() => {
+                    self.is_over = true;
+                    return Some(Message::default().retry(Duration::from_millis(between(500, 2_000))));
+                }
+                // Whose key was taken away, or whose token is over, learns no more, and why when they come back.
+                _ = self.doubt.tick() => self.is_over = !self.pass.is_valid(),
+                _ = self.heartbeat.tick() => return Some(self.message("heartbeat", &shapes::Nothing {})),
+                told = self.feed.next() => match told {
+                    Ok(Update::Event(event)) if self.filter.wants(&event) => {
+                        return Some(self.message(event.kind.word(), &shapes::Event::new(&event)));
+                    }
+                    Ok(Update::Event(_)) => {}
+                    Ok(Update::Gap(queue)) => return Some(self.about("gap", queue)),
+                    Ok(Update::Away(queue)) => return Some(self.about("unavailable", queue)),
+                    Ok(Update::Back(_)) => {}
+                    // Who is cut comes back with the last id, and misses nothing that is kept.
+                    Err(_) => self.is_over = true,
+                },
+            }
+        }
+        None
+    }
+
+    fn about(&self, kind: &str, queue: QueueName) -> Message {
+        self.message(kind, &shapes::OfQueue { queue: shapes::Text(queue) })
+    }
+
+    fn message(&self, kind: &str, data: &impl serde::Serialize) -> Message {
+        let positions: Vec<_> =
+            self.feed.positions().iter().map(|(queue, position)| format!("{queue}@{position}")).collect();
+        let data = serde_json::to_string(data).unwrap_or_default();
+        Message::default().id(positions.join(",")).event(kind).data(data)
+    }
+}
+
+impl IntoResponse for EventStream {
+    fn into_response(self) -> Response {
+        let messages = stream::unfold((self, 0_usize), |(mut reader, said)| async move {
+            if said == BREATH {
+                tokio::task::yield_now().await;
+            }
+            let message = reader.next().await?;
+            Some((Ok::<_, Infallible>(message), (reader, said % BREATH + 1)))
+        });
+        ([(HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no"))], Sse::new(messages))
+            .into_response()
+    }
+}

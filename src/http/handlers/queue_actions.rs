@@ -1,0 +1,117 @@
+//! What an operator does to a queue, and to what somebody holds.
+
+use axum::{
+    extract::State,
+    response::{IntoResponse, Response},
+};
+use serde_json::value::RawValue;
+
+use crate::{
+    access::Caller,
+    http::{
+        handlers::queues,
+        middleware::{
+            audit::{Act, Done, key_of},
+            auth,
+        },
+        request::{
+            extract::JsonBody,
+            fields::Fields,
+            path::{InPath, NewQueue},
+            query::NoQuery,
+            rules,
+        },
+        response::{field_error::Rule, json::Json, problem::Problem, shapes},
+    },
+    job::{JobId, Name, QueueName, limits},
+    store::{Queues, Release, Released, SettingsPatch, Swept},
+};
+
+/// `POST /jobs/release`
+pub async fn release(
+    State(queues): State<Queues>,
+    caller: Caller,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Done<shapes::Released>, Problem> {
+    let (target, by) = (read_holder(body.fields()?)?, key_of(&caller));
+    match &target {
+        Release::Job(id) => auth::job(&caller, id)?,
+        Release::Worker(queue, _) => auth::queue(&caller, queue)?,
+    }
+    let done = queues.release(&target, by.as_ref()).await?;
+    let Released { released, more } = done.ok_or_else(Problem::unknown_job)?;
+    let act = match target {
+        Release::Job(id) => Act::on_job("release", id, released, by),
+        Release::Worker(queue, worker) => Act::on_worker("release", queue, worker, released, by),
+    };
+    Ok(Done(act, shapes::Released { released, more }))
+}
+
+/// `PATCH /queues/{queue}`
+pub async fn configure(
+    State(queues): State<Queues>,
+    InPath(NewQueue(name)): InPath<NewQueue>,
+    caller: Caller,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Response, Problem> {
+    let (patch, by) = (read_settings(body.fields()?)?, key_of(&caller));
+    let info = queues.set(&name, patch, by.as_ref()).await?.ok_or_else(Problem::too_many_queues)?;
+    Ok(Done(Act::on_queue("configure", name, 1, by), shapes::Queue::new(&info)).into_response())
+}
+
+/// `POST /queues/{queue}/sweep`
+pub async fn sweep(
+    State(queues): State<Queues>,
+    InPath(queue): InPath<QueueName>,
+    _: NoQuery,
+    body: JsonBody,
+) -> Result<Json<shapes::Swept>, Problem> {
+    body.fields_if_any()?.finish(Some(()))?;
+    queues::known(&queues, &queue).await?;
+    let Swept { expired, due, dead, forgotten, more, .. } = queues.sweep(&queue).await?;
+    queues.record(&queue).await?;
+    Ok(Json(shapes::Swept { expired, due, dead, forgotten, more }))
+}
+
+fn read_holder(mut fields: Fields<'_>) -> Result<Release, Problem> {
+    if fields.has("id") {
+        let id = fields.take("id", rules::parsed(JobId::parse));
+        return fields.finish(id.map(Release::Job));
+    }
+    if !fields.has("queue") && !fields.has("worker") {
+        let target = fields.blame("id", "is required, or queue and worker");
+        return fields.finish(target);
+    }
+    let queue = fields.need("queue", rules::parsed(QueueName::parse));
+    let worker = fields.need("worker", rules::parsed(Name::of_worker));
+    fields.finish(queue.zip(worker).map(|(queue, worker)| Release::Worker(queue, worker)))
+}
+
+fn read_settings(mut fields: Fields<'_>) -> Result<SettingsPatch, Problem> {
+    let counted = 0..=limits::COUNT;
+    let patch = SettingsPatch {
+        paused: set(&mut fields, "paused", rules::flag),
+        lease_ms: set(&mut fields, "lease_ms", rules::whole(limits::LEASE_MS)),
+        max_hold_ms: set(&mut fields, "max_hold_ms", rules::whole(0..=limits::DELAY_MS)),
+        warn_ms: set(&mut fields, "warn_ms", rules::whole(0..=*limits::LEASE_MS.end())),
+        max_attempts: set(&mut fields, "max_attempts", rules::whole(counted.clone())),
+        backoff: match fields.null("backoff") {
+            true => Some(None),
+            false => fields.object("backoff", rules::backoff).map(Some),
+        },
+        dedupe: set(&mut fields, "dedupe", rules::flag),
+        share_drafts: set(&mut fields, "share_drafts", rules::flag),
+        worker_limit: set(&mut fields, "worker_limit", rules::whole(0..=limits::WORKER_LIMIT)),
+        retention_ms: set(&mut fields, "retention_ms", rules::whole(limits::RETENTION_MS)),
+        retention_max: set(&mut fields, "retention_max", rules::whole(counted.clone())),
+        max_jobs: set(&mut fields, "max_jobs", rules::whole(counted)),
+    };
+    fields.finish(Some(patch))
+}
+
+/// Absent leaves a setting, `null` takes it back to the default.
+fn set<T>(fields: &mut Fields<'_>, key: &str, rule: impl FnOnce(&RawValue) -> Result<T, Rule>) -> Option<Option<T>> {
+    if fields.null(key) { Some(None) } else { fields.take(key, rule).map(Some) }
+}

@@ -1,0 +1,34 @@
+//! Who is at work, and who waits for some.
+
+use axum::{extract::State, response::Response};
+
+use crate::{
+    access::Caller,
+    http::{
+        request::{
+            query::{Query, read_limit},
+            reader::Reader,
+        },
+        response::{counted, problem::Problem, shapes},
+    },
+    job::{QueueName, limits},
+    store::{HeldUntil, Queues},
+    waiting::Waiting,
+};
+
+/// `GET /workers`
+pub async fn people(
+    State(queues): State<Queues>,
+    State(waiting): State<Waiting>,
+    caller: Caller,
+    reader: Reader,
+    mut query: Query,
+) -> Result<Response, Problem> {
+    let (after, limit) = (query.take("after", HeldUntil::parse), read_limit(&mut query));
+    query.finish(Some(()))?;
+    let sees = |queue: &QueueName| caller.may_see(queue);
+    let turn = reader.page().await?;
+    let page = queues.deadlines(after.as_ref(), limit, sees).await.map_err(Problem::of_a_look)?;
+    let (waiters, waiting_total) = waiting.waiters(limits::WAITERS, sees);
+    Ok(counted::answer(turn, &shapes::People::new(&page, &waiters, waiting_total)))
+}

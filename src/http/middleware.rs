@@ -1,0 +1,12 @@
+//! What every request passes before its handler, and the rules that handlers ask while they run.
+
+pub mod audit;
+pub mod auth;
+pub mod body_budget;
+pub mod client_ip;
+pub mod host;
+pub mod observe;
+pub mod origin;
+pub mod policy;
+pub mod revalidate;
+pub mod stack;

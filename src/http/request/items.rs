@@ -1,0 +1,180 @@
+//! One or many: a call takes an object or an array of them, and each item is read, done and answered by itself.
+
+use axum::response::{IntoResponse, Response};
+use futures_util::future::join_all;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::{
+    http::{
+        request::json,
+        response::{
+            field_error::Place,
+            json::Json,
+            problem::{Aim, Problem},
+        },
+    },
+    store::Fault,
+};
+
+/// What a call brings.
+pub enum Items<'b> {
+    One(&'b str),
+    Many(Vec<&'b str>),
+}
+
+/// What was read of each item; the good ones are what a call is made of.
+pub enum ReadItems<N, C> {
+    One(Result<(N, C), Problem>),
+    Many(Vec<Result<N, Problem>>, Vec<C>),
+}
+
+/// The answers, each at the place of its item.
+pub enum Answers<T> {
+    One(Result<T, Problem>),
+    Many(Vec<Result<T, Problem>>),
+}
+
+impl<'b> Items<'b> {
+    /// What is no array is one item, whatever it is: who reads it says so.
+    ///
+    /// # Errors
+    /// A problem, when an array has none or too many.
+    pub fn of(body: &'b str, most: usize) -> Result<Self, Problem> {
+        match json::elements(body, most) {
+            None => Ok(Self::One(body)),
+            Some(Some(list)) if list.is_empty() => {
+                Err(Problem::invalid(vec![Place::pointer("", "must be an object, or an array with at least one")]))
+            }
+            Some(Some(list)) => Ok(Self::Many(list.into_iter().map(RawValue::get).collect())),
+            Some(None) => Err(Problem::too_many_items(most)),
+        }
+    }
+
+    /// Reads each item, makes a call of each good one, in order, and answers every item. What `read` returns beside a call is
+    /// handed to `answer` with its outcome.
+    pub async fn each<N, C, O, T, F: Future<Output = Result<O, Fault>>>(
+        self,
+        read: impl FnMut(&'b str) -> Result<(N, C), Problem>,
+        call: impl Fn(C) -> F,
+        answer: impl Fn(N, O) -> Result<T, Problem>,
+    ) -> Answers<T> {
+        self.read(read).each(call, answer).await
+    }
+
+    /// Reads each item, for a call that is made later.
+    pub fn read<N, C>(self, mut read: impl FnMut(&'b str) -> Result<(N, C), Problem>) -> ReadItems<N, C> {
+        let list = match self {
+            Self::One(item) => return ReadItems::One(read(item)),
+            Self::Many(list) => list,
+        };
+        let mut calls = Vec::with_capacity(list.len());
+        let notes = list.into_iter().map(|item| {
+            read(item).map(|(note, item)| {
+                calls.push(item);
+                note
+            })
+        });
+        ReadItems::Many(notes.collect(), calls)
+    }
+}
+
+impl<N, C> ReadItems<N, C> {
+    pub fn is_array(&self) -> bool {
+        matches!(self, Self::Many(..))
+    }
+
+    /// Makes a call of each good one, in order, and answers every item.
+    pub async fn each<O, T, F: Future<Output = Result<O, Fault>>>(
+        self,
+        call: impl Fn(C) -> F,
+        answer: impl Fn(N, O) -> Result<T, Problem>,
+    ) -> Answers<T> {
+        let (notes, calls) = match self {
+            Self::One(Ok((note, item))) => {
+                let outcome = call(item).await;
+                return Answers::One(outcome.map_err(Problem::from).and_then(|outcome| answer(note, outcome)));
+            }
+            Self::One(Err(problem)) => return Answers::One(Err(problem)),
+            Self::Many(notes, calls) => (notes, calls),
+        };
+        let mut outcomes = join_all(calls.into_iter().map(call)).await.into_iter();
+        let answers = notes.into_iter().map(|note| {
+            let note = note?;
+            answer(note, outcomes.next().ok_or_else(Problem::internal)??)
+        });
+        Answers::Many(answers.collect())
+    }
+}
+
+#[derive(Serialize)]
+struct List<T> {
+    jobs: Vec<Entry<T>>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry<T> {
+    Answer(T),
+    Refusal { error: Problem },
+}
+
+/// `200`, also when every item of an array was refused.
+impl<T: Serialize> IntoResponse for Answers<T> {
+    fn into_response(self) -> Response {
+        match self {
+            Self::One(Ok(answer)) => Json(answer).into_response(),
+            Self::One(Err(problem)) => problem.into_response(),
+            Self::Many(answers) => {
+                let aim = Aim::of(&answers);
+                let entry = |answer| match answer {
+                    Ok(answer) => Entry::Answer(answer),
+                    Err(error) => Entry::Refusal { error },
+                };
+                let mut response = Json(List { jobs: answers.into_iter().map(entry).collect() }).into_response();
+                response.extensions_mut().insert(aim);
+                response
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::http::request::{fields::Fields, rules};
+
+    /// Doubles even numbers; the machine breaks at 13.
+    async fn double(body: &str) -> Result<String, Problem> {
+        let read = |item| {
+            let mut fields = Fields::of(item)?;
+            let n = fields.need("n", rules::whole(0..=99));
+            fields.finish(n).map(|n| (n, n))
+        };
+        let call = async |n: u32| if n == 13 { Err(Fault::Full) } else { Ok(n * 2) };
+        let answers = Items::of(body, 4)?.each(read, call, |n, twice| Ok((n, twice))).await;
+        let body = axum::body::to_bytes(answers.into_response().into_body(), usize::MAX).await.expect("a body");
+        Ok(String::from_utf8(body.into()).expect("text"))
+    }
+
+    #[tokio::test]
+    async fn each_item_has_its_own_answer() {
+        assert_eq!(double(r#"{"n":1}"#).await.expect("read"), "[1,2]");
+        let many = double(r#"[{"n":1},3,{"n":13},{"n":4}]"#).await.expect("read");
+        let many: serde_json::Value = serde_json::from_str(&many).expect("JSON");
+        assert_eq!(many["jobs"][0].to_string(), "[1,2]");
+        assert_eq!(many["jobs"][1]["error"]["status"], 422);
+        assert_eq!(many["jobs"][2]["error"]["status"], 507);
+        assert_eq!(many["jobs"][3].to_string(), "[4,8]");
+    }
+
+    #[tokio::test]
+    async fn none_and_too_many_are_refused_whole() {
+        assert!(double("[]").await.is_err());
+        assert!(double("[1,2,3,4]").await.is_ok());
+        assert!(double("[1,2,3,4,5]").await.is_err());
+        for broken in ["[1,2,3", "[1]]", "{", r#"{"n":1}]"#] {
+            assert!(double(broken).await.expect("an answer").contains("/problems/not-json"), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The query of an address, read like a body: parameters are taken one by one, and every mistake is collected.
+
+use std::time::Duration;
+
+use axum::{
+    extract::{FromRequestParts, Query as Pairs},
+    http::request::Parts,
+};
+use percent_encoding::percent_decode_str;
+
+use crate::{
+    access::Caller,
+    http::{
+        request::rules,
+        response::{
+            field_error::{MOST_MISTAKES, Place, Rule},
+            problem::Problem,
+        },
+    },
+    job::{Invalid, QueueName, limits},
+    store::Cursor,
+};
+
+/// The rule that a percent-encoded text breaks whose bytes are none.
+pub const NOT_UTF8: &str = "must be UTF-8";
+/// Entries on a page that does not say how many.
+const PAGE: u32 = 50;
+pub const MOST_ON_A_PAGE: u32 = 100;
+
+pub struct Query {
+    pairs: Vec<(String, String)>,
+    errors: Vec<Place>,
+}
+
+/// For a route that has no parameters.
+pub struct NoQuery;
+
+impl Query {
+    /// The parameter's value if it is there and keeps the rule.
+    pub fn take<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
+        let found = self.all(name);
+        let value = match found.as_slice() {
+            [] => return None,
+            [value] => rule(value).map_err(Into::into),
+            _ => Err("is given twice".into()),
+        };
+        value.map_err(|broken| self.blame(name, broken)).ok()
+    }
+
+    /// Like [`take`](Self::take), for a parameter that must be there.
+    pub fn need<T, R: Into<Rule>>(&mut self, name: &str, rule: impl FnOnce(&str) -> Result<T, R>) -> Option<T> {
+        if !self.pairs.iter().any(|(given, _)| given == name) {
+            self.blame(name, "is required");
+        }
+        self.take(name, rule)
+    }
+
+    /// Every value of a parameter that may be repeated.
+    pub fn all(&mut self, name: &str) -> Vec<String> {
+        self.pairs.extract_if(.., |(given, _)| given == name).map(|(_, value)| value).collect()
+    }
+
+    /// What a parameter lists, by commas or by being repeated. Nobody looks behind the first that is too many.
+    pub fn list(&mut self, name: &str, most: usize) -> Vec<String> {
+        let values = self.all(name);
+        let mut listed = values.iter().flat_map(|value| value.split(','));
+        let list = listed.by_ref().take(most).map(str::to_owned).collect();
+        if listed.next().is_some() {
+            self.blame(name, format!("must name at most {most}"));
+        }
+        list
+    }
+
+    /// Notes that a parameter breaks a rule which takes more than its own value to see.
+    pub fn blame(&mut self, name: &str, rule: impl Into<Rule>) {
+        if self.errors.len() < MOST_MISTAKES {
+            self.errors.push(Place::parameter(name, rule));
+        }
+    }
+
+    /// What was read, if nothing was wrong and nothing is left over.
+    ///
+    /// # Errors
+    /// A problem with every place.
+    pub fn finish<T>(mut self, value: Option<T>) -> Result<T, Problem> {
+        for (name, _) in std::mem::take(&mut self.pairs).into_iter().take(MOST_MISTAKES) {
+            self.blame(&name, "is not a parameter of this route");
+        }
+        match value {
+            Some(value) if self.errors.is_empty() => Ok(value),
+            _ => Err(Problem::invalid(self.errors)),
+        }
+    }
+}
+
+/// Where a page of a list begins, and what it holds at most.
+pub fn read_page(query: &mut Query, cursor: fn(&str) -> Result<Cursor, Invalid>) -> (Option<Cursor>, u32) {
+    (query.take("after", cursor), read_limit(query))
+}
+
+pub fn read_limit(query: &mut Query) -> u32 {
+    query.take("limit", rules::whole_text(1..=MOST_ON_A_PAGE)).unwrap_or(PAGE)
+}
+
+/// How long the answer may wait for news.
+pub fn read_wait(query: &mut Query) -> Duration {
+    let ms = query.take("wait_ms", rules::whole_text(0..=limits::WAIT_MS));
+    Duration::from_millis(ms.unwrap_or(0).into())
+}
+
+/// The queues that a call names by `queue`, or its caller's usual ones.
+pub fn read_queues(query: &mut Query, caller: &Caller) -> Vec<QueueName> {
+    let mut names = Vec::new();
+    for text in query.list("queue", limits::RESERVE_QUEUES) {
+        match QueueName::parse(&text) {
+            Ok(name) if names.contains(&name) => query.blame("queue", "names a queue twice"),
+            Ok(name) => names.push(name),
+            Err(rule) => query.blame("queue", rule),
+        }
+    }
+    if names.is_empty() { usual_queues(caller) } else { names }
+}
+
+/// Of a call that does not name any.
+pub fn usual_queues(caller: &Caller) -> Vec<QueueName> {
+    caller.named_queues().unwrap_or_else(|| vec![QueueName::default()])
+}
+
+impl<S: Sync> FromRequestParts<S> for Query {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        if let Some(text) = parts.uri.query()
+            && let Some(problem) = not_text(text)
+        {
+            return Err(problem);
+        }
+        match Pairs::try_from_uri(&parts.uri) {
+            Ok(Pairs(pairs)) => Ok(Self { pairs, errors: Vec::new() }),
+            Err(_) => Err(Problem::invalid(vec![Place::parameter("", "must be name=value pairs joined by &")])),
+        }
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match parts.uri.query() {
+            None => Ok(Self),
+            Some(_) => Query::from_request_parts(parts, state).await?.finish(Some(Self)),
+        }
+    }
+}
+
+/// What cannot be decoded would be read as other text than was sent.
+fn not_text(query: &str) -> Option<Problem> {
+    if !query.contains('%') {
+        return None;
+    }
+    let wrong = query.split('&').find_map(|pair| {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = percent_decode_str(name).decode_utf8().map_err(|_| String::new());
+        match (name, percent_decode_str(value).decode_utf8()) {
+            (Ok(_), Ok(_)) => None,
+            (Ok(name), Err(_)) => Some(name.replace('+', " ")),
+            (Err(unnamed), _) => Some(unnamed),
+        }
+    })?;
+    Some(Problem::invalid(vec![Place::parameter(&wrong, NOT_UTF8)]))
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::extract::Request;
+
+    use super::*;
+    use crate::http::request::rules;
+
+    async fn query(text: &str) -> Query {
+        let request = Request::builder().uri(format!("/x?{text}")).body(()).expect("a request");
+        let (mut parts, ()) = request.into_parts();
+        Query::from_request_parts(&mut parts, &()).await.expect("pairs")
+    }
+
+    #[tokio::test]
+    async fn every_mistake_is_named_at_once() {
+        let mut query = query("limit=0&force=true&a=1&a=2&x&%79=%20").await;
+        assert_eq!(query.take("limit", rules::whole_text(1..=100)), None);
+        assert_eq!(query.take("force", rules::flag_text), Some(true));
+        assert_eq!(query.take("a", rules::whole_text(1..=100)), None);
+        assert_eq!(query.need("state", rules::flag_text), None);
+        let problem = serde_json::to_value(query.finish(Some(())).expect_err("mistakes")).expect("JSON");
+        let names: Vec<_> =
+            problem["errors"].as_array().expect("errors").iter().map(|e| e["parameter"].as_str()).collect();
+        assert_eq!(names, ["limit", "a", "state", "x", "y"].map(Some));
+    }
+
+    #[tokio::test]
+    async fn a_repeated_parameter_keeps_its_order() {
+        let mut query = query("queue=b&queue=a").await;
+        assert_eq!(query.all("queue"), ["b", "a"]);
+        assert!(query.finish(Some(())).is_ok());
+    }
+}

@@ -1,0 +1,9 @@
+//! Answers: JSON, problems, and bodies that release what they hold when they are gone.
+
+pub mod counted;
+pub mod field_error;
+pub mod formula;
+pub mod json;
+pub mod problem;
+pub mod shapes;
+pub mod undo_body;

@@ -1,0 +1,123 @@
+//! A reserve is only good if its answer gets there. Its body holds the guard that takes the reservations back, and lets go
+//! of it when it is polled behind its end: whatever serves this does that when the text is written, and not before.
+
+use std::{
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::Body,
+    http::header,
+    response::{IntoResponse, Response},
+};
+use bytes::Bytes;
+use http_body::{Frame, SizeHint};
+
+use crate::{http::response::json::JSON, store::Undo};
+
+/// What is to be done if the answer is dropped before it is written.
+pub trait Guard: Send + Unpin + 'static {
+    fn disarm(self);
+}
+
+impl Guard for Undo {
+    fn disarm(self) {
+        Undo::disarm(self);
+    }
+}
+
+/// JSON whose delivery matters.
+pub struct Delivery<G> {
+    text: Option<Bytes>,
+    guard: Option<G>,
+}
+
+impl<G: Guard> Delivery<G> {
+    pub fn new(text: Bytes, guard: G) -> Self {
+        Self { text: Some(text), guard: Some(guard) }
+    }
+}
+
+impl<G: Guard> http_body::Body for Delivery<G> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let text = self.text.take();
+        if text.is_none()
+            && let Some(guard) = self.guard.take()
+        {
+            guard.disarm();
+        }
+        Poll::Ready(text.map(|text| Ok(Frame::data(text))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.text.is_none()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.text.as_ref().map_or(0, Bytes::len) as u64)
+    }
+}
+
+impl<G: Guard> IntoResponse for Delivery<G> {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, JSON)], Body::new(self)).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    };
+
+    use http_body::Body as _;
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    /// True when the jobs were taken back.
+    struct Witness(Arc<AtomicBool>, bool);
+
+    impl Guard for Witness {
+        fn disarm(mut self) {
+            self.1 = false;
+        }
+    }
+
+    impl Drop for Witness {
+        fn drop(&mut self) {
+            self.0.fetch_or(self.1, Ordering::SeqCst);
+        }
+    }
+
+    fn delivery() -> (Response, Arc<AtomicBool>) {
+        let undone = Arc::new(AtomicBool::new(false));
+        (Delivery::new(Bytes::from_static(b"{}"), Witness(undone.clone(), true)).into_response(), undone)
+    }
+
+    #[tokio::test]
+    async fn what_was_delivered_stays() {
+        let (response, undone) = delivery();
+        assert_eq!(response.into_body().collect().await.expect("a body").to_bytes(), "{}");
+        assert!(!undone.load(Ordering::SeqCst));
+    }
+
+    #[tokio::test]
+    async fn an_answer_dropped_before_it_is_written_is_undone() {
+        let (response, undone) = delivery();
+        drop(response);
+        assert!(undone.load(Ordering::SeqCst));
+        let (response, undone) = delivery();
+        let mut body = response.into_body();
+        body.frame().await.expect("a frame").expect("the text");
+        assert!(body.is_end_stream(), "the text is all of it");
+        drop(body);
+        assert!(undone.load(Ordering::SeqCst), "its text was taken, and it was not said that it is written");
+    }
+}

@@ -1,0 +1,7 @@
+//! Pages, packages, probes and metrics: what is served beside the queue.
+
+pub mod assets;
+pub mod docs;
+pub mod health;
+pub mod metrics;
+pub mod packages;

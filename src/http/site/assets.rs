@@ -1,0 +1,228 @@
+//! The pages and the browser module, out of `web/`. A release carries them; a debug build reads them anew each time.
+
+use std::borrow::Cow;
+
+use axum::{
+    extract::State,
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header},
+    response::{IntoResponse, Response},
+};
+use rust_embed::RustEmbed;
+
+use crate::{
+    http::{
+        response::{formula, problem::Problem, shapes},
+        site::docs,
+    },
+    job::{Concern, EventKind, settings},
+    sha256::{Sha256, hex},
+};
+
+/// What is for browsers: no scripts of the shell, no text for those who build.
+#[derive(RustEmbed)]
+#[folder = "web/"]
+#[include = "index.html"]
+#[include = "client/*"]
+#[include = "console/*"]
+#[include = "demo/*"]
+#[include = "docs/*"]
+#[exclude = "*.json"]
+#[exclude = "*.md"]
+#[exclude = "*.sh"]
+struct Files;
+
+/// Whether the desk to try is there.
+#[derive(Debug, Clone, Copy)]
+pub struct Demo(pub bool);
+
+/// Text to read, made of Markdown, lies in one folder with the reader of the contract.
+const DOCS: &str = "docs/";
+const READER: &str = "docs/contract.html";
+
+/// What a page may do: its own scripts, styles and calls, and nothing of anybody else's. Text never becomes a script.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+    img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+    require-trusted-types-for 'script'; trusted-types 'none'";
+/// The reader of the contract is somebody else's: it styles what it shows by attributes, and makes HTML of Markdown.
+const READERS_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// `GET /`: what is here. The desk is named where there is one.
+pub async fn home(State(Demo(demo)): State<Demo>) -> Response {
+    let page =
+        Files::get("index.html").map(|file| String::from_utf8_lossy(&file.data).into_owned()).unwrap_or_default();
+    let lines = page.lines().filter(|line| demo || !line.contains("demo/"));
+    let page: String = lines.flat_map(|line| [line, "\n"]).collect();
+    (head(POLICY), [(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
+}
+
+/// `GET /client.js` and its types, for pages of anybody who may call.
+pub async fn module(uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path();
+    if path.ends_with(".js") {
+        return made(path, joined().into_bytes().into(), &headers);
+    }
+    serve(&format!("client{path}"), &uri, &headers)
+}
+
+/// The parts of the module in one file, each after those that it needs. One file is one answer, of one version, with one
+/// tag; and it is what a page's author copies.
+fn joined() -> String {
+    let (face, parts) = part("client.js", &mut Vec::new());
+    face + &parts
+}
+
+/// A part without its imports, and before it what it imports that is not `known` yet. An import is a line, which names a
+/// file and renames nothing; what a part declares is called so in no other part.
+fn part(name: &str, known: &mut Vec<String>) -> (String, String) {
+    known.push(name.to_owned());
+    let (mut own, mut needed) = (String::new(), String::new());
+    let file = Files::get(&format!("client/{name}"));
+    for line in file.iter().flat_map(|file| std::str::from_utf8(&file.data)).flat_map(str::lines) {
+        let from = line.split_once(" from './").and_then(|(names, file)| Some((names, file.strip_suffix('\'')?)));
+        let kept = match from {
+            Some((names, _)) if names.starts_with("export") => names,
+            Some(_) => "",
+            // Types are the compiler's, and stand in client.d.ts for pages.
+            None if line.starts_with("/** @import ") => "",
+            None if name == "client.js" => line,
+            None => line.strip_prefix("export ").unwrap_or(line),
+        };
+        if let Some((_, file)) = from.filter(|(_, file)| !known.iter().any(|known| known == file)) {
+            let (module, before) = part(file, known);
+            needed.extend([before, "\n".to_owned(), module]);
+        }
+        if !kept.is_empty() || line.is_empty() {
+            own.extend([kept, "\n"]);
+        }
+    }
+    (own, needed)
+}
+
+/// A module of the console that is made here: where a job is looked for after each event, what a spreadsheet would take for a
+/// formula, and what holds where a setting is not set.
+const WORDS: &str = "console/words.js";
+
+fn words() -> String {
+    let after = EventKind::ALL.into_iter().filter_map(|kind| match kind.concerns() {
+        Concern::Job(state) => Some(format!("  '{}': '{}',\n", kind.word(), state.word())),
+        Concern::Batch | Concern::Queue => None,
+    });
+    let (after, formula) = (after.collect::<String>(), formula::pattern());
+    let defaults = serde_json::to_string(&shapes::Settings::new(&settings::DEFAULT)).unwrap_or_default();
+    format!(
+        "export const AFTER = {{\n{after}}}\nexport const FORMULA = {formula}\nexport const DEFAULTS = {defaults}\n"
+    )
+}
+
+/// `GET /console/`, `GET /docs/`, `GET /demo/`, and what lies in these folders.
+pub async fn page(uri: Uri, headers: HeaderMap) -> Response {
+    let path = uri.path().trim_start_matches('/');
+    let index = if path.ends_with('/') && path != DOCS { "index.html" } else { "" };
+    serve(&format!("{path}{index}"), &uri, &headers)
+}
+
+/// `GET /console`: its links are relative to the folder. So is this one, for proxies that serve it below a path.
+pub async fn into_folder(uri: Uri) -> Response {
+    let name = uri.path().rsplit('/').next().unwrap_or_default();
+    (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("{name}/"))]).into_response()
+}
+
+fn serve(name: &str, uri: &Uri, headers: &HeaderMap) -> Response {
+    if name == WORDS {
+        return made(name, words().into_bytes().into(), headers);
+    }
+    if let Some(page) = name.strip_prefix(DOCS).and_then(docs::find) {
+        return sent(page.data, &page.hash, page.kind, POLICY, headers);
+    }
+    match Files::get(name) {
+        Some(file) => answer(name, file.data, &file.metadata.sha256_hash(), headers),
+        None => Problem::no_such_route(uri).into_response(),
+    }
+}
+
+/// A file that lies in no folder.
+pub fn made(name: &str, data: Cow<'static, [u8]>, headers: &HeaderMap) -> Response {
+    let hash = Sha256::digest(&data);
+    answer(name, data, &hash, headers)
+}
+
+fn head(policy: &'static str) -> [(HeaderName, HeaderValue); 5] {
+    // Asked for each time, sent when it has changed: no page runs with half of an older version.
+    [
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
+        (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy)),
+        (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+        (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+        (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
+    ]
+}
+
+fn answer(name: &str, data: Cow<'static, [u8]>, hash: &[u8], headers: &HeaderMap) -> Response {
+    let kind = match name.rsplit('.').next() {
+        Some("js" | "mjs") => "text/javascript; charset=utf-8",
+        Some("html") => "text/html; charset=utf-8",
+        Some("css") => "text/css; charset=utf-8",
+        Some("svg") => "image/svg+xml",
+        Some("tgz" | "whl") => "application/octet-stream",
+        _ => "text/plain; charset=utf-8",
+    };
+    let policy = if name == READER { READERS_POLICY } else { POLICY };
+    sent(data, hash, kind, policy, headers)
+}
+
+fn sent(
+    data: impl IntoResponse,
+    hash: &[u8],
+    kind: &'static str,
+    policy: &'static str,
+    headers: &HeaderMap,
+) -> Response {
+    let hash = hex(&hash[..16]);
+    let etag = format!("\"{hash}\"");
+    let head = head(policy);
+    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known.is_some_and(|known| known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == etag)) {
+        return (StatusCode::NOT_MODIFIED, head, [(header::ETAG, etag)]).into_response();
+    }
+    (head, [(header::ETAG, etag), (header::CONTENT_TYPE, kind.to_owned())], data).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_browsers_need_is_served() {
+        let names: Vec<_> = Files::iter().collect();
+        for name in ["client/client.js", "client/client.d.ts", "console/http.js", "demo/base.css", "demo/index.html"] {
+            assert!(names.iter().any(|known| known == name), "{name} is missing");
+        }
+        for name in &names {
+            assert!(
+                ![".sh", ".md", ".json"].iter().any(|kind| name.ends_with(kind)) && !name.contains("node_modules"),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_module_is_one_file_which_asks_for_no_other() {
+        let module = joined();
+        for line in module.lines() {
+            assert!(!line.starts_with("import ") && !line.contains(" from './"), "{line}");
+        }
+        for thing in ["\nexport { Intray }\n", "\nclass Intray ", "\nclass IntrayError ", "\nclass Job "] {
+            assert_eq!(module.matches(thing).count(), 1, "{thing}");
+        }
+    }
+
+    #[test]
+    fn nothing_outside_the_folder_can_be_named() {
+        for name in
+            ["../Cargo.toml", "console/../../Cargo.toml", "/etc/passwd", "console/..%2f..%2fCargo.toml", "console"]
+        {
+            assert!(Files::get(name).is_none(), "{name}");
+        }
+    }
+}

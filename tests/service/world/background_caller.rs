@@ -1,0 +1,113 @@
+//! Calls of an honest caller while others read as much as they can: each is answered, and about as soon as before.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use serde_json::json;
+use tokio::{task::JoinHandle, time::sleep};
+
+use super::Client;
+
+/// How much slower than before, and what is quick in any case: other stories run beside this one, and what writes a large page
+/// is not optimized here.
+const MAX_SLOWDOWN: u32 = 10;
+const ALWAYS_ALLOWED_LATENCY: Duration = Duration::from_millis(1_000);
+/// What the service may take more meanwhile.
+const MAX_EXTRA_MEMORY_BYTES: f64 = 64.0 * 1024.0 * 1024.0;
+
+/// Whether the crowds are as large as an attacker's, and how many jobs there are in the past that they read.
+pub fn full_scale_jobs() -> Option<usize> {
+    Some(std::env::var("INTRAY_READERS").ok()?.parse().expect("a number of jobs"))
+}
+
+/// A caller who enqueues and probes until it is stopped.
+pub struct BackgroundCaller {
+    over: Arc<AtomicBool>,
+    calls: JoinHandle<Measurements>,
+}
+
+/// How long each took.
+#[derive(Debug, Default)]
+pub struct Measurements {
+    enqueues: Vec<Duration>,
+    probes: Vec<Duration>,
+    memory: f64,
+}
+
+impl BackgroundCaller {
+    pub fn start(client: &Client) -> Self {
+        let (over, client) = (Arc::new(AtomicBool::new(false)), client.clone());
+        let calls = tokio::spawn(call_until_stopped(client, over.clone()));
+        Self { over, calls }
+    }
+
+    pub async fn stop(self) -> Measurements {
+        self.over.store(true, Ordering::Relaxed);
+        self.calls.await.expect("every call was answered")
+    }
+
+    /// What calls take while nothing else happens.
+    pub async fn baseline(client: &Client) -> Measurements {
+        let calls = Self::start(client);
+        sleep(Duration::from_millis(500)).await;
+        calls.stop().await
+    }
+}
+
+async fn call_until_stopped(client: Client, over: Arc<AtomicBool>) -> Measurements {
+    let mut calls = Measurements::default();
+    for n in 0.. {
+        let begin = Instant::now();
+        let job = json!({ "queue": "honest", "payload": n, "dedupe": false });
+        client.post("/jobs", job).await.is(201);
+        calls.enqueues.push(begin.elapsed());
+        let begin = Instant::now();
+        let ready = client.get("/readyz").await;
+        assert_eq!(ready.status, 200, "{}", ready.text());
+        calls.probes.push(begin.elapsed());
+        if n % 20 == 0 {
+            calls.memory = calls.memory.max(client.metric("process_resident_memory_bytes").await);
+        }
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    calls
+}
+
+fn p99(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort();
+    times[(times.len() * 99 / 100).min(times.len() - 1)]
+}
+
+impl Measurements {
+    /// Panics where calls of a crowded time were much slower than these, or the service took much more memory.
+    pub fn assert_not_much_slower(&self, what: &str, crowded: &Self) {
+        let figures = [(&self.enqueues, &crowded.enqueues), (&self.probes, &crowded.probes)];
+        let [enqueues, probes] = figures.map(|(quiet, crowded)| (p99(quiet), p99(crowded)));
+        let more = crowded.memory - self.memory;
+        eprintln!(
+            "{what}: {} calls; p99 of enqueue {:?} -> {:?}, of /readyz {:?} -> {:?}; {:.1} MiB more",
+            crowded.enqueues.len(),
+            enqueues.0,
+            enqueues.1,
+            probes.0,
+            probes.1,
+            more / 1024.0 / 1024.0
+        );
+        for (quiet, crowded) in [enqueues, probes] {
+            assert!(
+                crowded <= (quiet * MAX_SLOWDOWN).max(ALWAYS_ALLOWED_LATENCY),
+                "{what}: p99 {quiet:?} became {crowded:?}"
+            );
+        }
+        assert!(more <= MAX_EXTRA_MEMORY_BYTES, "{what}: {more} bytes more");
+    }
+}

@@ -1,0 +1,102 @@
+//! Which calls of scripts a story is after, and what becomes of them.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use tokio::sync::watch;
+
+use super::resp;
+
+/// What becomes of a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallFate {
+    /// Redis never hears of it, and its connection breaks.
+    NotDelivered,
+    /// Redis does it, and its connection breaks behind so many bytes of the reply.
+    CutAt(usize),
+    /// Redis does it, and says so as many ms later.
+    Slow(u64),
+    /// Redis never hears of it, and this is said in Redis's place.
+    ErrorReply(&'static str),
+    /// It stands still on its way, and all behind it on its connection, until it is let go.
+    Held,
+}
+
+struct Injection {
+    /// None: whichever.
+    script: Option<String>,
+    fate: CallFate,
+    /// Of such calls each nth is caught.
+    nth: usize,
+    /// How many more may be.
+    left: usize,
+    passed: usize,
+}
+
+#[derive(Default)]
+pub(super) struct Injections {
+    trap: Mutex<Option<Injection>>,
+    /// Scripts by their digests.
+    names: Mutex<HashMap<String, String>>,
+    caught: AtomicUsize,
+    /// Of those, how many Redis has done.
+    pub(super) done: watch::Sender<usize>,
+}
+
+impl Injections {
+    pub(super) fn set(&self, script: Option<&str>, nth: usize, most: usize, fate: CallFate) {
+        let script = script.map(str::to_owned);
+        *lock(&self.trap) = Some(Injection { script, fate, nth, left: most, passed: 0 });
+        self.caught.store(0, Ordering::Relaxed);
+        self.done.send_replace(0);
+    }
+
+    pub(super) fn hits(&self) -> usize {
+        self.caught.load(Ordering::Relaxed)
+    }
+
+    /// What becomes of this command, unless it just passes.
+    pub(super) fn fate_of(&self, command: &[u8]) -> Option<CallFate> {
+        let name = self.script_of(&resp::words(command))?;
+        let mut trap = lock(&self.trap);
+        let trap = trap.as_mut().filter(|trap| trap.left > 0)?;
+        if trap.script.as_ref().is_some_and(|wanted| *wanted != name) {
+            return None;
+        }
+        trap.passed += 1;
+        if trap.passed % trap.nth != 0 {
+            return None;
+        }
+        trap.left -= 1;
+        self.caught.fetch_add(1, Ordering::Relaxed);
+        Some(trap.fate)
+    }
+
+    /// The name of the transition or view, in whatever form it is called. What is called by a digest was sent whole before.
+    fn script_of(&self, words: &[&[u8]]) -> Option<String> {
+        let [command, what, ..] = words else { return None };
+        let what = std::str::from_utf8(what).ok()?;
+        match *command {
+            b"FCALL" => Some(what.trim_end_matches("_large").rsplit_once('_')?.1.to_owned()),
+            b"EVAL" => {
+                let name = ["transitions/", "views/"].iter().find_map(|room| {
+                    let (_, rest) = what.rsplit_once(&format!("m['{room}"))?;
+                    Some(rest.split_once('\'')?.0.to_owned())
+                })?;
+                lock(&self.names).insert(redis::Script::new(what).get_hash().to_owned(), name.clone());
+                Some(name)
+            }
+            b"EVALSHA" => lock(&self.names).get(what).cloned(),
+            _ => None,
+        }
+    }
+}
+
+fn lock<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
