@@ -167,7 +167,7 @@ impl Script {
         self.standalone.get_or_init(|| {
             let (path, mut text) = (self.path, LuaText::default());
             text.line(&self.flag.map_or_else(|| "#!lua".to_owned(), |flag| format!("#!lua flags={flag}")));
-            text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.ways(path))));
+            text.modules(&self.sources, self.sources.in_order([OPEN].into_iter().chain(self.sources.paths(path))));
             text.line(&format!("local m, call, q, args = m, m['{OPEN}'], {}, ARGV", named(&self.keys, "KEYS")));
             text.line(&answer(&self.sources, path));
             let sha = redis::Script::new(&text.code).get_hash().to_owned();
@@ -206,7 +206,7 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
     text.line(&format!("#!lua name={name}"));
     text.line("local made");
     text.line("local function make()");
-    let ways = sources.entries().flat_map(|path| sources.ways(path));
+    let ways = sources.entries().flat_map(|path| sources.paths(path));
     text.modules(sources, sources.in_order(std::iter::once(OPEN).chain(ways)));
     text.line("return m");
     text.line("end");
@@ -227,8 +227,11 @@ fn library(sources: &LuaSources, name: &str) -> LuaText {
 
 /// Each way is tried in its turn; the whole path, which is the last, finds the state of its call opened.
 fn answer(sources: &LuaSources, path: &str) -> String {
-    let plain =
-        sources.ways(path).filter(|way| *way != path).map(|way| format!("m['{way}'](q, args) or ")).collect::<String>();
+    let plain = sources
+        .paths(path)
+        .filter(|way| *way != path)
+        .map(|way| format!("m['{way}'](q, args) or "))
+        .collect::<String>();
     format!("return {plain}m['{path}'](call.open(q), args)")
 }
 
