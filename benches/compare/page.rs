@@ -65,11 +65,7 @@ fn words(part: Part) -> (&'static str, &'static str) {
             "The life of a job, beside others",
             "Enqueue, reserve and complete, or what is nearest to them, by 64 callers who each call again when they have\n\
              their answer. intray does more at it than any of the others: it finds duplicates, keeps leases, attempts, results,\n\
-<<<<<<< HEAD
-             events, and is fair to clients. Systems with a log sync it each second. BullMQ has its callers in its own\n\
-=======
              events, and is fair to clients. Those with a log sync it each second. BullMQ has its callers in its own\n\
->>>>>>> main
              process; what it says of a server is that process. How the ratios hang on the kind of processor:\n\
              [what a cycle costs](cost.md#where-the-time-goes-of-two-processors).",
         ),

@@ -27,11 +27,7 @@ pub enum Way {
     FewLocks,
     Clients,
     Batches,
-<<<<<<< HEAD
-    /// Plain, with one reader of the event stream.
-=======
     /// Plain, with a reader of events.
->>>>>>> main
     Watched,
 }
 

@@ -69,7 +69,7 @@ class Service:
                 self.url = ready[1]
                 break
         else:
-            raise AssertionError(f"the service did not start:\n{said}")
+            raise AssertionError(f"the service did not start:\n{output}")
         # Or it stands still when the pipe is full.
         self._reader = threading.Thread(target=self._process.stdout.read, daemon=True)
         self._reader.start()
