@@ -1,4 +1,4 @@
-//! `docs/figures.md`, out of what was measured.
+//! `docs/figures.md`, made from the results.
 
 use std::fmt::Write;
 
@@ -9,7 +9,7 @@ use super::{
     record::{Record, Taken},
 };
 
-/// What nobody measures here, and why.
+/// What is not measured, and why.
 const LEFT_OUT: [(&str, &str); 3] = [
     ("lmstfy", "no package of it is kept where the others come from"),
     ("several machines", "everything here shares one, and its loopback"),

@@ -1,4 +1,5 @@
-//! The guard: figures that do not depend on the machine are compared with a file, and a change that moves them updates the file.
+//! The guard: figures that do not depend on the machine must match a file; a change of a figure is a change of the
+//! file.
 
 mod figures;
 mod file;
@@ -12,7 +13,7 @@ use super::{
     kept::{Figure, grown, short},
 };
 
-/// So many of what grew are named.
+/// So many growing functions are named.
 const NAMED: usize = 12;
 
 pub async fn run(options: &Options) {
@@ -71,11 +72,11 @@ fn complaints(found: &Found, kept: &Kept, functions: &Functions, is_all: bool) -
     }
     let is_measured = |name: &str| found.figures.iter().any(|figure| figure.name == name);
     let unknown = kept.lines().filter(|line| is_all && !is_measured(&line.name));
-    complaints.extend(unknown.map(|line| format!("{}: nobody measures it", line.name)));
+    complaints.extend(unknown.map(|line| format!("{}: no part measures it", line.name)));
     complaints
 }
 
-/// What a script that takes more does, and what it did.
+/// What a growing script does now, and did before.
 fn of_script(script: &str, figures: &[Figure], kept: &Kept) -> String {
     let its = |figure: &&Figure| figure.name.strip_prefix(script).is_some_and(|rest| rest.starts_with(", "));
     let lines = figures.iter().filter(its).map(|figure| {
@@ -86,7 +87,7 @@ fn of_script(script: &str, figures: &[Figure], kept: &Kept) -> String {
     lines.collect()
 }
 
-/// The functions of the service that take more than they did.
+/// Functions of the service that take more than before.
 fn of_functions(name: &str, found: &Found, functions: &Functions) -> String {
     let Some((_, now)) = found.functions.iter().find(|(of, _)| of == name) else { return String::new() };
     let grown = grown(functions.of(name), now).into_iter().take(NAMED);

@@ -1,4 +1,4 @@
-//! When everybody has gone: what is open is closed, and what is left is worked off.
+//! After the load: closes open batches and completes the remaining jobs.
 
 use super::{Caller, queues};
 use crate::record::{Answer, Ask, Settle, Way};
@@ -23,7 +23,7 @@ pub async fn drain(caller: &mut Caller) {
             return;
         }
     }
-    panic!("something is left that nobody can have");
+    panic!("jobs are left that no worker can reserve");
 }
 
 async fn seal_all(caller: &mut Caller, queue: &str) {
