@@ -62,7 +62,7 @@ impl SentinelFlags {
     /// One line for the operator, if the flags are set and the URL names no sentinels.
     pub(super) fn access(&self, has_sentinels: bool) -> Result<SentinelAccess, String> {
         let is_set = self.sentinel_user.is_some() || self.password_file().is_some() || !self.sentinel_map.is_empty();
-        if is_set && !is_asked {
+        if is_set && !has_sentinels {
             return Err("--sentinel-user, --sentinel-password-file and --sentinel-map are for redis+sentinel:// URLs"
                 .to_owned());
         }
