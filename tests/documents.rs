@@ -10,6 +10,8 @@ mod duplicates;
 mod figures;
 #[path = "documents/imports.rs"]
 mod imports;
+#[path = "documents/language.rs"]
+mod language;
 #[path = "documents/lua.rs"]
 mod lua;
 #[path = "documents/packages.rs"]

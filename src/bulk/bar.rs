@@ -1,4 +1,4 @@
-//! How it goes on, for somebody who looks on: on standard error, and only where that is a terminal.
+//! A progress bar on standard error, where that is a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 

@@ -58,8 +58,8 @@ pub async fn call(
     if answer.status() != 200 {
         return Err(refusal(answer).await.into());
     }
-    let said = answer.headers().get(CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
-    if !said.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind) {
+    let content_type = answer.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !content_type.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(kind) {
         return Err(Failure::Final(anyhow!("what answers at {} is no intray: it said {said:?}", service.url)));
     }
     Ok(answer)
@@ -124,14 +124,14 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(50);
 
     /// It hears a call begin, says so much, and then nothing more until the caller has gone.
-    fn falls_silent_after(said: &'static str) -> Service {
+    fn falls_silent_after(beginning: &'static str) -> Service {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("bound");
         thread::spawn(move || {
             let (mut stream, _) = listener.accept().expect("a caller");
             // An answer that is there before its call is no answer.
             stream.read_exact(&mut [0; 4]).expect("a call");
-            stream.write_all(said.as_bytes()).expect("a reader");
+            stream.write_all(beginning.as_bytes()).expect("a reader");
             std::io::copy(&mut stream, &mut std::io::sink())
         });
         Service::open(address)
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_ever_for_an_answer_or_the_rest_of_it() {
+    async fn silent_service_does_not_block_a_command_for_ever() {
         let error = sent(&falls_silent_after(""), SHORT).await.expect_err("no answer");
         assert!(format!("{error:#}").contains("nothing came"), "{error:#}");
         let head = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n{";

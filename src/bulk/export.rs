@@ -21,7 +21,7 @@ pub async fn export(options: &Export) -> anyhow::Result<()> {
     let (mut patience, mut after) = (Patience::new(), options.after.clone());
     loop {
         let error = match fetch(&service, options, after.as_deref(), &mut written, &mut patience).await {
-            // Whoever has read enough may close the pipe.
+            // A reader that closes the pipe early is no error.
             Ok(()) | Err(End::Closed) => return Ok(()),
             Err(End::Failed(Failure::Final(error))) => return Err(error),
             Err(End::Failed(Failure::Passing(error))) => error,

@@ -27,7 +27,7 @@ const MOST_BYTES: usize = 4 << 20;
 
 /// What is said at the end of an answer.
 #[derive(Debug, Default, Deserialize)]
-struct Told {
+struct ImportSummary {
     lines: u64,
     created: u64,
     duplicates: u64,
@@ -64,7 +64,7 @@ pub async fn import(options: &Import) -> anyhow::Result<u64> {
     let mut source = Source::open(&options.file, options.payloads)?;
     let key = options.idempotency_key.as_ref().unwrap_or(&source.key).clone();
     let bar = Bar::new(source.size);
-    let (mut sum, mut bytes) = (Told::default(), source.pass_over(options.first_line - 1)?);
+    let (mut sum, mut bytes) = (ImportSummary::default(), source.pass_over(options.first_line - 1)?);
     let mut away = Patience::new();
     loop {
         let some = next(&mut source, options)?;
@@ -72,24 +72,24 @@ pub async fn import(options: &Import) -> anyhow::Result<u64> {
             break;
         }
         let before = options.first_line - 1 + sum.lines;
-        let told = deliver(&service, &key, before + 1, some.text.into(), (&bar, &mut away)).await;
-        let told = told.with_context(|| format!("stopped behind line {before}"))?;
+        let summary = deliver(&service, &key, before + 1, some.text.into(), (&bar, &mut away)).await;
+        let summary = summary.with_context(|| format!("stopped behind line {before}"))?;
         bytes += some.read;
         sum.lines += some.lines;
-        sum.created += told.created;
-        sum.duplicates += told.duplicates;
-        sum.errors += told.errors;
-        sum.retryable += told.retryable;
+        sum.created += summary.created;
+        sum.duplicates += summary.duplicates;
+        sum.errors += summary.errors;
+        sum.retryable += summary.retryable;
         bar.is_at(bytes, sum.created + sum.duplicates);
     }
     drop(bar);
-    let Told { lines, created, duplicates, errors, .. } = sum;
+    let ImportSummary { lines, created, duplicates, errors, .. } = sum;
     println!("{lines} lines: {created} jobs, {duplicates} equal to one that is there, {errors} refused");
     finished(&sum, &key)
 }
 
 /// An import of which lines were refused that would be taken at another time has not come to its end.
-fn finished(sum: &Told, key: &str) -> anyhow::Result<u64> {
+fn finished(sum: &ImportSummary, key: &str) -> anyhow::Result<u64> {
     match sum.retryable {
         0 => Ok(sum.errors),
         lines => Err(anyhow!(
@@ -119,19 +119,19 @@ async fn deliver(
     first: u64,
     some: Bytes,
     (bar, away): (&Bar, &mut Patience),
-) -> anyhow::Result<Told> {
+) -> anyhow::Result<ImportSummary> {
     let (mut patience, mut has_waited) = (Patience::new(), false);
     loop {
         match tell(service, key, first, some.clone()).await {
-            Ok((_, told)) if told.retryable > 0 && away.after(anyhow!("queues are away")).await.is_ok() => {
+            Ok((_, summary)) if summary.retryable > 0 && away.after(anyhow!("queues are away")).await.is_ok() => {
                 has_waited = true;
             }
-            Ok((refused, told)) => {
-                if has_waited && told.retryable == 0 {
+            Ok((refused, summary)) => {
+                if has_waited && summary.retryable == 0 {
                     away.is_restored();
                 }
-                say(bar, first, &refused, &told);
-                return Ok(told);
+                say(bar, first, &refused, &summary);
+                return Ok(summary);
             }
             Err(Failure::Passing(error)) => patience.after(error).await?,
             Err(Failure::Final(error)) => return Err(error),
@@ -139,18 +139,18 @@ async fn deliver(
     }
 }
 
-fn say(bar: &Bar, first: u64, refused: &[Refused], told: &Told) {
+fn say(bar: &Bar, first: u64, refused: &[Refused], summary: &ImportSummary) {
     let listed = refused.len() as u64;
     for Refused { line, queue, error } in refused {
         let of = queue.as_ref().map(|queue| format!(" of queue {queue}")).unwrap_or_default();
         bar.says(&format!("line {line}{of}: {}", error.detail));
     }
-    if told.errors > listed {
-        bar.says(&format!("and {} more up to line {}", told.errors - listed, first + told.lines - 1));
+    if summary.errors > listed {
+        bar.says(&format!("and {} more up to line {}", summary.errors - listed, first + summary.lines - 1));
     }
 }
 
-async fn tell(service: &Service, key: &str, first: u64, some: Bytes) -> Result<(Vec<Refused>, Told), Failure> {
+async fn tell(service: &Service, key: &str, first: u64, some: Bytes) -> Result<(Vec<Refused>, ImportSummary), Failure> {
     let path = format!("/jobs?first_line={first}");
     let headers = [("content-type", NDJSON), ("idempotency-key", key)];
     let answer = call(service, ("POST", &path), &headers, some, NDJSON).await?;
@@ -158,13 +158,13 @@ async fn tell(service: &Service, key: &str, first: u64, some: Bytes) -> Result<(
 }
 
 /// The lines that were refused, and what is said of all.
-fn read(body: &[u8]) -> Result<(Vec<Refused>, Told), Failure> {
+fn read(body: &[u8]) -> Result<(Vec<Refused>, ImportSummary), Failure> {
     let broken = |_| Failure::Passing(anyhow!("the answer cannot be read"));
     let text = std::str::from_utf8(body).map_err(|_| Failure::Passing(anyhow!("the answer is not UTF-8")))?;
     let (before, last) = text.trim_end().rsplit_once('\n').unwrap_or(("", text));
-    let told: Told = serde_json::from_str(last).map_err(broken)?;
-    match told.error {
-        Some(error) if !told.complete => Err(error.into()),
-        _ => Ok((before.lines().map(serde_json::from_str).collect::<Result<_, _>>().map_err(broken)?, told)),
+    let summary: ImportSummary = serde_json::from_str(last).map_err(broken)?;
+    match summary.error {
+        Some(error) if !summary.complete => Err(error.into()),
+        _ => Ok((before.lines().map(serde_json::from_str).collect::<Result<_, _>>().map_err(broken)?, summary)),
     }
 }

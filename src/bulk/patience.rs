@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_lasts_a_minute_from_the_first_failure_however_long_all_was_well_before() {
+    fn retries_last_a_minute_from_the_first_failure() {
         let mut patience = Patience::new();
         let hour = Duration::from_secs(3_600);
         let mut now = Instant::now() + hour;

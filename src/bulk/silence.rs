@@ -106,7 +106,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(20);
 
     #[tokio::test]
-    async fn who_says_nothing_for_long_is_not_waited_for() {
+    async fn silent_peer_is_given_up() {
         assert!(heard(SHORT, pending::<()>()).await.is_err());
         let (_body, taken) = Pieces::of(Bytes::from_static(b"1"));
         assert!(answered(SHORT, &taken, pending::<()>()).await.is_err(), "nothing is taken");

@@ -43,8 +43,8 @@ impl<'s> Talk<'s> {
                 serde_json::from_slice(&body).map_err(|_| format!("{url} is no service that this program knows"))
             }
             Ok(Ok((status, body))) => {
-                let said = serde_json::from_slice::<Refusal>(&body).map(|refusal| clean(&refusal.detail));
-                Err(format!("{url} answered {status}: {}", said.as_deref().unwrap_or("it is none of intray's answers")))
+                let detail = serde_json::from_slice::<Refusal>(&body).map(|refusal| clean(&refusal.detail));
+                Err(format!("{url} answered {status}: {}", detail.as_deref().unwrap_or("it is none of intray's answers")))
             }
             Ok(Err(error)) => Err(format!("no answer from {url}: {error}")),
             Err(_) => Err(format!("no answer from {url} in time")),

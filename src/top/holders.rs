@@ -10,7 +10,7 @@ use super::{
 };
 use crate::client::Service;
 
-/// A hundred jobs a page; whoever has more sees that there are more.
+/// A hundred jobs a page; the table says when there are more.
 const PAGES: usize = 20;
 
 #[derive(Deserialize)]
@@ -34,7 +34,7 @@ struct Job {
     resumes: u64,
 }
 
-/// Whoever is to lose a job first stands first.
+/// The worker whose lease ends first comes first.
 pub(super) struct Holders {
     pub(super) queue: String,
     people: Vec<Person>,
@@ -72,7 +72,7 @@ impl Holders {
         Ok(all)
     }
 
-    /// Somebody's jobs may go on on the next page.
+    /// The jobs of one worker may continue on the next page.
     fn take(&mut self, worker: &Worker, now: Timestamp) {
         let since = |job: &Job| u64::try_from(now.duration_since(job.reserved_at).as_millis()).unwrap_or_default();
         let person = Person {

@@ -1,4 +1,4 @@
-//! The table that changes: one part looks, the other shows, until somebody ends it.
+//! The live table: one task asks the service, the other draws, until the user quits.
 
 use std::{io, time::Duration, time::Instant};
 
@@ -21,28 +21,28 @@ use crate::{client::Service, config::Top};
 /// However many queues there are, the service rests this many times as long as it was asked.
 const REST: u32 = 4;
 
-type Told = Result<Seen, String>;
+type Update = Result<Seen, String>;
 
 pub(super) async fn run(service: &Service, options: &Top) -> anyhow::Result<()> {
     let queue = options.queue.as_ref().map(|queue| Subject::HoldersOf(queue.as_str().to_owned()));
     let subject = queue.unwrap_or(Subject::Queues);
     let view = View::new(service.url.to_string(), subject.clone(), options.sort);
-    let ((turn, subject), (tell, told)) = (watch::channel(subject), mpsc::channel(1));
+    let ((turn, subject), (updates, received)) = (watch::channel(subject), mpsc::channel(1));
     tokio::select! {
-        () = look(service, options.interval, subject, tell) => Ok(()),
-        shown = show(view, turn, told) => shown,
+        () = look(service, options.interval, subject, updates) => Ok(()),
+        shown = show(view, turn, received) => shown,
     }
 }
 
 /// Looks again and again, at once when it is to look at something else.
-async fn look(service: &Service, interval: Duration, mut subject: watch::Receiver<Subject>, tell: mpsc::Sender<Told>) {
+async fn look(service: &Service, interval: Duration, mut subject: watch::Receiver<Subject>, updates: mpsc::Sender<Update>) {
     loop {
         let (begin, wanted) = (Instant::now(), subject.borrow_and_update().clone());
         let seen = tokio::select! {
             seen = look_at(service, &wanted) => seen,
             Ok(()) = subject.changed() => continue,
         };
-        if tell.send(seen).await.is_err() {
+        if updates.send(seen).await.is_err() {
             return;
         }
         tokio::select! {
@@ -52,21 +52,21 @@ async fn look(service: &Service, interval: Duration, mut subject: watch::Receive
     }
 }
 
-async fn look_at(service: &Service, subject: &Subject) -> Told {
+async fn look_at(service: &Service, subject: &Subject) -> Update {
     match subject {
         Subject::Queues => Queues::look(service).await.map(Seen::Queues),
         Subject::HoldersOf(queue) => Holders::look(service, queue).await.map(Seen::Holders),
     }
 }
 
-async fn show(mut view: View, turn: watch::Sender<Subject>, mut told: mpsc::Receiver<Told>) -> anyhow::Result<()> {
+async fn show(mut view: View, turn: watch::Sender<Subject>, mut received: mpsc::Receiver<Update>) -> anyhow::Result<()> {
     let [mut terminate, mut interrupt, mut hang_up] = signals()?;
     let mut screen = Screen::open().context("this terminal does not let itself be used")?;
     let mut events = EventStream::new();
     loop {
         screen.draw(&view.lines(Screen::size()))?;
         let then = tokio::select! {
-            Some(seen) = told.recv() => {
+            Some(seen) = received.recv() => {
                 view.take(seen);
                 Then::Draw
             }

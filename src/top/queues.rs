@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{client::Service, config::Sort};
 
-/// A thousand queues a page; whoever has more sees that there are more.
+/// A thousand queues a page; the table says when there are more.
 const PAGES: usize = 20;
 
 #[derive(Deserialize)]

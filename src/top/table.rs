@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_left_out_and_no_line_is_too_long() {
+    fn columns_without_room_are_left_out() {
         assert_eq!(lines(["QUEUE", "WAITING", "HELD"], &rows(), 22)[1], "moderation-o…       12");
         assert_eq!(lines(["QUEUE", "WAITING", "HELD"], &rows(), 15)[1], "moderation-of-…");
         for width in 0..60 {

@@ -80,7 +80,7 @@ impl Walk<'_> {
     }
 
     fn unknown(&self) -> JobId {
-        derived_id(self.real.queue.clone(), &[b"nobody's"])
+        derived_id(self.real.queue.clone(), &[b"unknown"])
     }
 
     pub fn handle(&self, handle: Handle) -> Reservation {
@@ -109,7 +109,7 @@ impl Walk<'_> {
     }
 
     fn pick_batch(&self, nth: Nth, fits: impl Fn(&Batch) -> bool) -> BatchId {
-        let unknown = || derived_batch(self.real.queue.clone(), &[b"nobody's"]);
+        let unknown = || derived_batch(self.real.queue.clone(), &[b"unknown"]);
         let is_there = |id: &&BatchId| self.model.batches.get(&id.code).is_some_and(&fits);
         let there: Vec<_> = self.batches.iter().filter(is_there).collect();
         let id = if nth.0.is_multiple_of(8) { nth.of(&self.batches) } else { nth.of(&there).copied() };

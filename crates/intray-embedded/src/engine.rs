@@ -24,8 +24,8 @@ impl fmt::Display for Engine {
 pub(super) async fn find() -> Result<Engine, StartError> {
     let mut found = Vec::new();
     for name in NAMES {
-        let Ok(said) = tokio::process::Command::new(name).arg("--version").output().await else { continue };
-        let version = version(&String::from_utf8_lossy(&said.stdout)).unwrap_or_default().to_owned();
+        let Ok(output) = tokio::process::Command::new(name).arg("--version").output().await else { continue };
+        let version = version(&String::from_utf8_lossy(&output.stdout)).unwrap_or_default().to_owned();
         if is_enough(&version) {
             return Ok(Engine { name, version });
         }
@@ -36,8 +36,8 @@ pub(super) async fn find() -> Result<Engine, StartError> {
 }
 
 /// `Redis server v=7.0.15 sha=00000000:0 malloc=…`
-fn version(said: &str) -> Option<&str> {
-    said.split_whitespace().find_map(|word| word.strip_prefix("v="))
+fn version(text: &str) -> Option<&str> {
+    text.split_whitespace().find_map(|word| word.strip_prefix("v="))
 }
 
 fn is_enough(version: &str) -> bool {

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_stands_behind_a_cut_is_found_where_it_begins() {
+    fn entries_behind_a_cut_are_found_at_their_start() {
         let (sample, ends) = sample();
         for cut in 0..=sample.len() {
             for junk in [&[0; 40][..], b"complete nonsense\r\n", &[0xff; 600]] {

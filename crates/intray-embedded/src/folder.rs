@@ -43,7 +43,7 @@ impl Folder {
         }
         let fresh = fs::read_dir(&data).map_err(broken)?.next().is_none();
         if fresh || data.join(LOCK).exists() {
-            // Somebody else's folder keeps its mode; ours is closed. A volume's root may belong to another user, and
+            // A folder that existed before keeps its mode; one that we make is closed. A volume's root may belong to another user, and
             // then the mode is that user's choice: the files inside are closed in any case.
             let closed = fs::set_permissions(&data, Permissions::from_mode(0o700));
             closed.or_else(forgive_foreign_owner).map_err(broken)?;

@@ -21,7 +21,7 @@ pub(super) struct Guard {
     lock: (PathBuf, Option<Identity>),
     socket: PathBuf,
     without_socket: u32,
-    said: Option<String>,
+    last_problem: Option<String>,
 }
 
 impl Guard {
@@ -31,7 +31,7 @@ impl Guard {
             lock: (lock.to_owned(), identity(fs::symlink_metadata(lock))),
             socket: socket.to_owned(),
             without_socket: 0,
-            said: None,
+            last_problem: None,
         }
     }
 
@@ -41,13 +41,13 @@ impl Guard {
         self.without_socket = if is_there { 0 } else { self.without_socket + 1 };
         let problem = self.problem();
         match &problem {
-            Some(problem) if self.said.as_ref() != Some(problem) => warn!("{problem}"),
-            None if self.said.is_some() => {
+            Some(problem) if self.last_problem.as_ref() != Some(problem) => warn!("{problem}"),
+            None if self.last_problem.is_some() => {
                 info!("the data folder {} is as it was claimed again", self.data.0.display())
             }
             Some(_) | None => {}
         }
-        self.said = problem;
+        self.last_problem = problem;
     }
 
     fn problem(&self) -> Option<String> {

@@ -60,7 +60,7 @@ impl Keeper {
         (mut space, asked): (Space, Asked),
     ) -> io::Result<Self> {
         let control = Arc::new(Control::default());
-        let (said, phase) = watch::channel(Phase::Keeping);
+        let (set_phase, phase) = watch::channel(Phase::Keeping);
         let (data, syncing, wants_rewrite) = (folder.data().to_owned(), Arc::clone(&control), space.wants_rewrite());
         thread::Builder::new().name("engine-syncer".to_owned()).spawn(move || {
             syncer::run(Syncer::new(&data, wants_rewrite), &asked, || syncing.state().stopping);
@@ -83,7 +83,7 @@ impl Keeper {
             let end = keep(&command, &hand);
             folder.tidy();
             drop(folder);
-            said.send_replace(end);
+            set_phase.send_replace(end);
         })?;
         Ok(Self { control, phase })
     }
@@ -164,9 +164,9 @@ fn run_once(mut command: Command, control: &Control) -> io::Result<Option<String
     if state.stopping {
         return Ok(None);
     }
-    let (output, said) = io::pipe()?;
+    let (output, writer) = io::pipe()?;
     let output = Output::read(output)?;
-    command.stdin(Stdio::null()).stdout(said.try_clone()?).stderr(said);
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     let mut child = tied_to_us(&mut command).spawn()?;
     // The command keeps our end of the pipe: without this the reader would never see its end.
     drop(command);

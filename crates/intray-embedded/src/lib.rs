@@ -96,8 +96,8 @@ pub async fn start(data_dir: &Path, max_memory: Option<u64>) -> Result<PrivateSe
     looked.map_err(|gone| StartError::Thread(io::Error::other(gone)))??;
     let max_memory = max_memory.unwrap_or_else(memory::half);
     info!(engine = engine.to_string(), max_memory, data = %folder.data().display(), "starting the private server");
-    let (said, room) = watch::channel(None);
-    let space = Space::new(folder.data(), &socket, said).map_err(StartError::Thread)?;
+    let (problem, room) = watch::channel(None);
+    let space = Space::new(folder.data(), &socket, problem).map_err(StartError::Thread)?;
     let (disk, asked) = mpsc::channel();
     let keeper = Keeper::start(engine, folder, max_memory, (space, asked)).map_err(StartError::Thread)?;
     let server = PrivateServer { socket, keeper, room, disk };
@@ -194,13 +194,13 @@ fn url(socket: &Path) -> String {
 /// it; elsewhere it has to be told.
 async fn see_off_predecessor(folder: &Folder) -> Result<(), StartError> {
     let deadline = time::Instant::now() + STOP;
-    let mut told = false;
+    let mut is_logged = false;
     while probe::ping(folder.socket()).await.is_ok() {
-        if !told {
+        if !is_logged {
             info!("waiting for the private server of an earlier run to end");
             // It may be gone before it can answer, which is what was wanted.
             let _ = probe::shut_down(folder.socket()).await;
-            told = true;
+            is_logged = true;
         }
         if time::Instant::now() >= deadline {
             return Err(StartError::StillRunning(folder.data().to_owned()));

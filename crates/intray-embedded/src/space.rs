@@ -51,7 +51,7 @@ pub(super) struct Space {
     next: Option<Instant>,
     /// Another reason for a rewrite: the file cannot be trusted any more.
     is_spoilt: Arc<AtomicBool>,
-    said: watch::Sender<Option<String>>,
+    problem: watch::Sender<Option<String>>,
 }
 
 /// What is free, what the append-only files take, what of it the last rewrite wrote, and what is written of the next ones.
@@ -71,13 +71,13 @@ impl Sizes {
 }
 
 impl Space {
-    pub(super) fn new(data: &Path, socket: &Path, said: watch::Sender<Option<String>>) -> io::Result<Self> {
+    pub(super) fn new(data: &Path, socket: &Path, problem: watch::Sender<Option<String>>) -> io::Result<Self> {
         let server = redis::Client::open(super::url(socket)).map_err(io::Error::other)?;
         let (data, last, next, is_spoilt) = (data.to_owned(), u64::MAX, None, Arc::default());
-        Ok(Self { data, server, last, next, is_spoilt, said })
+        Ok(Self { data, server, last, next, is_spoilt, problem })
     }
 
-    /// For whoever finds out that the file cannot be trusted any more.
+    /// Reports that the file cannot be trusted any more.
     pub(super) fn wants_rewrite(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_spoilt)
     }
@@ -162,14 +162,14 @@ impl Space {
                 rewrite >> 20
             )
         };
-        self.said.send_if_modified(|said| {
-            let (was_short, now) = (said.is_some(), is_short.then(line));
+        self.problem.send_if_modified(|problem| {
+            let (was_short, now) = (problem.is_some(), is_short.then(line));
             match &now {
                 Some(line) if !was_short => warn!("{line}"),
                 None if was_short => info!("there is room on the disk again"),
                 _ => {}
             }
-            let is_new = *said != now;
+            let is_new = *problem != now;
             *said = now;
             is_new
         });
@@ -185,19 +185,19 @@ fn sum<'p>(files: impl Iterator<Item = &'p PathBuf>) -> u64 {
 fn free(folder: &Path) -> io::Result<u64> {
     let path = CString::new(folder.as_os_str().as_bytes())?;
     // SAFETY: `path` ends with a zero, `said` is a valid place to write to, and an all-zero one is a valid value of it.
-    let said = unsafe {
-        let mut said: libc::statvfs = std::mem::zeroed();
-        if libc::statvfs(path.as_ptr(), &raw mut said) != 0 {
+    let stat = unsafe {
+        let mut stat: libc::statvfs = std::mem::zeroed();
+        if libc::statvfs(path.as_ptr(), &raw mut stat) != 0 {
             return Err(io::Error::last_os_error());
         }
-        said
+        stat
     };
     #[allow(
         clippy::useless_conversion,
         clippy::unnecessary_cast,
         reason = "these numbers are narrower on some systems"
     )]
-    Ok(said.f_bavail as u64 * said.f_frsize as u64)
+    Ok(stat.f_bavail as u64 * stat.f_frsize as u64)
 }
 
 #[cfg(test)]

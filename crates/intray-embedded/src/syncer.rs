@@ -1,4 +1,4 @@
-//! Syncs the append-only file to disk in the server's stead: once a second, and at once for whoever waits for it.
+//! Syncs the append-only file to disk in place of the server: once a second, and at once for callers that wait for it.
 //!
 //! The server's own `everysec` puts off *writing* the file while a sync is under way, and answers all the same: on a slow
 //! disk, what was acknowledged in those seconds is in its memory alone, and a `kill -9` loses it. Told to leave syncing to
@@ -60,7 +60,7 @@ pub(super) struct Syncer {
     /// One whose sync has failed: the system may have thrown away what was not yet on disk and say that all is well the
     /// next time. As long as the file is in use, nothing that it is to keep is known to be kept.
     failed: Option<(PathBuf, String)>,
-    /// Whoever watches the room on the disk asks the server for another file then.
+    /// The watcher of the disk's free space then asks the server for a new file.
     wants_rewrite: Arc<AtomicBool>,
 }
 

@@ -80,7 +80,7 @@ async fn a_killed_server_comes_back_with_what_it_knew() {
 }
 
 #[tokio::test]
-async fn what_was_stored_is_there_after_a_stop_and_a_start() {
+async fn stored_data_survives_a_stop_and_a_start() {
     let data = Data::new();
     let server = start(&data.0, None).await.expect("a server");
     let () = connect(&server).set("k", "v").expect("stored");
@@ -93,7 +93,7 @@ async fn what_was_stored_is_there_after_a_stop_and_a_start() {
 }
 
 #[tokio::test]
-async fn nobody_else_can_read_the_data_and_nothing_is_ever_evicted() {
+async fn data_is_private_and_nothing_is_evicted() {
     let data = Data::new();
     let server = start(&data.0, None).await.expect("a server");
     assert_eq!(data.mode(), 0o700);
@@ -104,21 +104,21 @@ async fn nobody_else_can_read_the_data_and_nothing_is_ever_evicted() {
     let settings = "maxmemory-policy noeviction|appendonly yes|save |port 0|hash-max-listpack-entries 64\
                     |zset-max-listpack-entries 16|latency-tracking no|rdbcompression no";
     for (setting, value) in settings.split('|').filter_map(|told| told.split_once(' ')) {
-        let said: Vec<String> =
-            redis::cmd("CONFIG").arg("GET").arg(setting).query(&mut connect(&server)).expect("said");
-        assert_eq!(said, [setting, value]);
+        let setting_value: Vec<String> =
+            redis::cmd("CONFIG").arg("GET").arg(setting).query(&mut connect(&server)).expect("an answer");
+        assert_eq!(setting_value, [setting, value]);
     }
     server.stop().await;
 }
 
 #[tokio::test]
-async fn the_server_takes_half_of_the_memory_unless_it_is_told_how_much() {
+async fn server_takes_half_of_the_memory_by_default() {
     for (asked, expected) in [(None, memory::half()), (Some(0), 0), (Some(30 << 20), 30 << 20)] {
         let data = Data::new();
         let server = start(&data.0, asked).await.expect("a server");
-        let said: Vec<String> =
-            redis::cmd("CONFIG").arg("GET").arg("maxmemory").query(&mut connect(&server)).expect("said");
-        assert_eq!(said, ["maxmemory", &expected.to_string()]);
+        let setting_value: Vec<String> =
+            redis::cmd("CONFIG").arg("GET").arg("maxmemory").query(&mut connect(&server)).expect("an answer");
+        assert_eq!(setting_value, ["maxmemory", &expected.to_string()]);
         server.stop().await;
     }
 }
@@ -268,25 +268,25 @@ async fn the_server_holds_nothing_of_ours() {
 /// Asks a process of its own, which starts a server and is killed.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_service_killed_in_the_middle_takes_its_server_along_and_loses_nothing() {
+async fn killed_service_takes_its_server_along_and_loses_nothing() {
     const CHILD: &str = "INTRAY_TEST_EMBEDDED_CHILD";
     if let Some(data) = std::env::var_os(CHILD) {
         let server = start(Path::new(&data), None).await.expect("a server");
         let () = connect(&server).set("k", "v").expect("stored");
-        fs::write(Path::new(&data).join("pid"), pid(&server).to_string()).expect("told");
+        fs::write(Path::new(&data).join("pid"), pid(&server).to_string()).expect("written");
         return pending().await;
     }
     let data = Data::new();
-    let this = "tests::a_service_killed_in_the_middle_takes_its_server_along_and_loses_nothing";
+    let this = "tests::killed_service_takes_its_server_along_and_loses_nothing";
     let mut child = Command::new(std::env::current_exe().expect("this program"));
     let mut child =
         child.args(["--exact", this]).env(CHILD, &data.0).stdout(std::process::Stdio::null()).spawn().expect("a child");
-    let told = || fs::read_to_string(data.0.join("pid")).ok().and_then(|text| text.parse::<i32>().ok());
-    until("the child's server", || told().is_some()).await;
+    let written_pid = || fs::read_to_string(data.0.join("pid")).ok().and_then(|text| text.parse::<i32>().ok());
+    until("the child's server", || written_pid().is_some()).await;
     child.kill().expect("killed");
     let server = start(&data.0, None).await.expect("a server at once");
     child.wait().expect("reaped");
-    let orphan = told().expect("a number");
+    let orphan = written_pid().expect("a number");
     assert!(pid(&server) != orphan);
     assert_eq!(connect(&server).get::<_, String>("k").expect("read"), "v");
     until("the child's server is gone", || !is_there(orphan) || is_zombie(orphan)).await;

@@ -91,7 +91,7 @@ impl Places {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A place for somebody who has come, as soon as there is one.
+    /// Waits for a permit for a new connection.
     pub(super) async fn enter(self: &Arc<Self>) -> Place {
         loop {
             if let Some(place) = self.take() {

@@ -40,7 +40,7 @@ use intray_base::shares::{By, Connection};
 
 /// Open at a time: the waits and streams of a person's tabs, and whatever else these do meanwhile.
 const MOST_STREAMS: u32 = 100;
-/// Bytes that a peer may send of a body before somebody reads it, and of all its bodies.
+/// Bytes that a peer may send of a body before a handler reads it, and of all its bodies.
 const WINDOW: u32 = 64 << 10;
 const WINDOW_OF_ALL: u32 = 256 << 10;
 /// Bytes of an answer that are handed over at a time. Of the rest, the next is handed over when the peer has room for some.

@@ -171,7 +171,7 @@ impl House {
             ended = &mut talk => Some(ended),
             () = shared.place.is_cut() => self.last_of(talk.as_mut(), Duration::ZERO).await,
         };
-        said(ended);
+        log_end(ended);
     }
 
     async fn by_http2(
@@ -190,7 +190,7 @@ impl House {
             () = shared.place.is_cut() => self.last_of(talk.as_mut(), GOODBYE).await,
             () = shared.stalled() => None,
         };
-        said(ended);
+        log_end(ended);
     }
 
     /// What a connection still says that is to end: when everybody is to go the answers in hand, else a word of goodbye.
@@ -211,7 +211,7 @@ impl House {
     }
 }
 
-fn said(ended: Option<Result<(), hyper::Error>>) {
+fn log_end(ended: Option<Result<(), hyper::Error>>) {
     if let Some(Err(error)) = ended {
         tracing::debug!(%error, "a connection broke");
     }

@@ -164,7 +164,7 @@ async fn http1_answers_written_in_part_are_dropped() {
 }
 
 #[tokio::test]
-async fn http1_answers_in_a_pipeline_are_told_apart() {
+async fn http1_answers_in_a_pipeline_are_kept_apart() {
     let mut pipe = pipe(1_000, false);
     pipe.client.write_all(&ASK.repeat(3)).await.expect("sent");
     pipe.hears().await;

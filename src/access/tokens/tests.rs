@@ -190,7 +190,7 @@ fn a_key_is_found_by_its_kid_and_by_nothing_else() {
 }
 
 #[test]
-fn whatever_is_changed_breaks_the_token() {
+fn changed_token_is_refused() {
     let right = token(Algorithm::EdDSA, Some("d"), &claims(), &ed());
     let parts: Vec<_> = right.split('.').collect();
     let other = token(Algorithm::EdDSA, Some("d"), &with(json!({ "sub": "bob" })), &ed());

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_behind_the_first_row_is_the_same_however_it_comes() {
+    fn rows_after_the_heading_do_not_depend_on_chunks() {
         let table = b"id,\"a\r\n\"\"b\"\"\n\"\r\n1,\"x\r\ny\"\r\n";
         let whole = Heading::default().behind(table).to_vec();
         assert_eq!(whole, b"1,\"x\r\ny\"\r\n");

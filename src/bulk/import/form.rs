@@ -66,7 +66,7 @@ fn is_heading(line: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn said(beginning: impl AsRef<[u8]>, payloads: bool) -> Option<String> {
+    fn complaint(beginning: impl AsRef<[u8]>, payloads: bool) -> Option<String> {
         foreign(beginning.as_ref(), payloads)
     }
 
@@ -93,8 +93,8 @@ mod tests {
             (b"id\tpayload\r\n1\t2\r\n", "a table"),
             (b"<?xml version=\"1.0\"?>", "XML"),
         ] {
-            let said = said(beginning, false).unwrap_or_default();
-            assert!(said.contains(words), "{beginning:?}: {said}");
+            let message = complaint(beginning, false).unwrap_or_default();
+            assert!(message.contains(words), "{beginning:?}: {message}");
         }
     }
 
@@ -110,7 +110,7 @@ mod tests {
             "{}",
             "{\"payload\":1,",
         ] {
-            assert_eq!(said(beginning, false), None, "{beginning}");
+            assert_eq!(complaint(beginning, false), None, "{beginning}");
         }
         for payload in [
             "1\n2\n",
@@ -124,10 +124,10 @@ mod tests {
             "[1,",
             "{}\n",
         ] {
-            assert_eq!(said(payload, true), None, "{payload}");
+            assert_eq!(complaint(payload, true), None, "{payload}");
         }
         for several in ["[\n1,\n2]\n", "{\n\"a\":1}\n", "[1,\n2]\n"] {
-            assert!(said(several, true).is_some(), "{several}");
+            assert!(complaint(several, true).is_some(), "{several}");
         }
     }
 }

@@ -40,28 +40,28 @@ fn answer(mut stream: TcpStream, body: &str) {
     thread::spawn(move || std::io::copy(&mut stream, &mut std::io::sink()));
 }
 
-async fn delivered(service: &Service, away: &mut Patience) -> Told {
-    let told = deliver(service, "key", 1, Bytes::from_static(b"{}\n{}\n"), (&Bar::new(None), away)).await;
-    told.expect("an answer")
+async fn delivered(service: &Service, away: &mut Patience) -> ImportSummary {
+    let summary = deliver(service, "key", 1, Bytes::from_static(b"{}\n{}\n"), (&Bar::new(None), away)).await;
+    summary.expect("an answer")
 }
 
 #[tokio::test]
 async fn retryable_lines_are_sent_again_until_they_are_taken() {
     let (service, calls) = refuses(1);
-    let told = delivered(&service, &mut Patience::new()).await;
-    assert_eq!((told.created, told.errors, calls.load(Ordering::SeqCst)), (2, 0, 2));
-    assert!(finished(&told, "key").is_ok_and(|refused| refused == 0));
+    let summary = delivered(&service, &mut Patience::new()).await;
+    assert_eq!((summary.created, summary.errors, calls.load(Ordering::SeqCst)), (2, 0, 2));
+    assert!(finished(&summary, "key").is_ok_and(|refused| refused == 0));
 }
 
 #[tokio::test]
 async fn retryable_lines_end_the_import_as_not_finished() {
     let (service, calls) = refuses(usize::MAX);
     let mut away = Patience::lasting(Duration::from_millis(50));
-    let told = delivered(&service, &mut away).await;
-    assert_eq!((told.created, told.retryable, calls.load(Ordering::SeqCst)), (1, 1, 2));
+    let summary = delivered(&service, &mut away).await;
+    assert_eq!((summary.created, summary.retryable, calls.load(Ordering::SeqCst)), (1, 1, 2));
     // The next batch does not wait for the same queue again.
     delivered(&service, &mut away).await;
     assert_eq!(calls.load(Ordering::SeqCst), 3);
-    let error = finished(&told, "key").expect_err("a line is missing").to_string();
+    let error = finished(&summary, "key").expect_err("a line is missing").to_string();
     assert!(error.contains("not finished: 1 of the lines") && error.contains("--idempotency-key key"), "{error}");
 }

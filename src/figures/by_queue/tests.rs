@@ -44,7 +44,7 @@ fn a_label_goes_to_who_does_more_than_twice_as_much() {
 }
 
 #[test]
-fn the_label_of_a_queue_that_is_gone_is_free_and_of_one_that_is_away_is_kept() {
+fn deleted_queue_frees_its_label_and_an_unreachable_one_keeps_it() {
     let figures = QueueMetrics::default();
     figures.label(1);
     figures.count("a", "enqueued", 1);

@@ -9,7 +9,7 @@ pub struct NewMember {
     pub priority: Option<Priority>,
 }
 
-/// Of each job: tells the same call from another, whoever traces it.
+/// A digest of each job without its trace, which identifies a repeated call.
 pub(crate) fn marks(jobs: &[NewMember], salt: &[u8; 8]) -> Vec<[u8; 8]> {
     let mark = |job: &NewMember| {
         let mut hash = Sha256::new();

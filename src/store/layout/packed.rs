@@ -50,7 +50,7 @@ pub(crate) fn unpack(spans: &mut Spans, first: u64, bytes: &[u8]) -> Result<(), 
     Ok(())
 }
 
-/// Whoever comes is handed out, whoever is handed out is done; what waits and what is held is the sum of that.
+/// Every job that arrives is reserved, and every reserved job ends: waiting and reserved counts follow from these sums.
 fn expected(row: &HistoryColumns, before: &HistoryColumns, column: usize) -> i64 {
     let sum = |stock: u64, more: u64, less: u64| stock.wrapping_add(more).wrapping_sub(less) as i64;
     match column {

@@ -59,7 +59,7 @@ impl Queues {
                     at: Progress::begin(id.code.as_str()),
                 },
             ),
-            Requeue::Queue(queue, meant, after) => (
+            Requeue::Queue(queue, selection, after) => (
                 queue,
                 RequeueStep { kind: "queue", by, selection: meant, at: after.unwrap_or_else(|| Progress::begin("0")) },
             ),

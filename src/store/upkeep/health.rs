@@ -200,7 +200,7 @@ fn eviction_problem(info: &str) -> Option<String> {
     evicts.then(|| format!("maxmemory-policy {policy} would throw jobs away: set it to noeviction"))
 }
 
-/// A managed service may keep some of it to itself; then somebody else has to know.
+/// A managed service may hide some of these; then its provider is responsible for them.
 fn missing_info_problem(info: &str) -> Option<String> {
     let fields = [("redis_version", "its version"), ("maxmemory_policy", "its maxmemory-policy"), ("role", "its role")];
     let untold: Vec<_> =

@@ -1,5 +1,5 @@
 //! Which libraries of functions are in use. Each instance announces its own now and then; what none has announced for a day
-//! goes. Whoever misses one brings it again.
+//! goes. An instance that misses one loads it again.
 
 use intray_redis::Fault;
 

@@ -151,7 +151,7 @@ mod tests {
     const OPTIONS: [&str; 5] = ["BYLEX", "COUNT", "LIMIT", "MAXLEN", "WITHSCORES"];
     /// For `intray migrate` and `intray move` only, which `docs/scale.md` and `docs/move.md` say.
     const MOVING: [&str; 5] = ["HLEN", "HSCAN", "RENAMENX", "TYPE", "ZSCAN"];
-    /// Whoever may not ask this is told less.
+    /// A user without this right gets a less exact message.
     const OPTIONAL: [&str; 2] = ["CONFIG", "GETRANGE"];
     /// For `--durability` only, which `docs/scale.md` says too; the start tries them where they are wanted.
     const KEEPING: [&str; 2] = ["WAIT", "WAITAOF"];

@@ -1,5 +1,5 @@
 //! The epoch is made once, with the layout. Where there is none any more, or another, Redis has lost everything: it came
-//! back without what it had, or somebody emptied it. Nobody can undo that, but it must not pass unsaid.
+//! back without what it had, or an operator emptied it. That cannot be undone, but it must be reported.
 
 use std::time::Duration;
 

@@ -59,7 +59,7 @@ impl HeldUntil {
 }
 
 impl Queues {
-    /// What people hold in the queues that somebody may see.
+    /// The reservations in the queues that a caller may see.
     ///
     /// # Errors
     /// When Redis is not well.

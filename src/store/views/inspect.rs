@@ -62,7 +62,7 @@ pub struct JobError {
     pub error: String,
 }
 
-/// What somebody reported after the job was no longer theirs.
+/// A result that a worker reported after losing the job.
 #[derive(Debug)]
 pub struct LateResult {
     pub at: Millis,

@@ -91,7 +91,7 @@ impl Queues {
         Ok(QueuePage { queues, next: None, unavailable })
     }
 
-    /// Some of the queues that somebody may see, by name: those behind one, and so many.
+    /// A page of the queues that a caller may see, in order of their names.
     ///
     /// # Errors
     /// When Redis is not well.

@@ -59,18 +59,18 @@ async fn ten_thousand_queues_are_read_page_by_page() {
 }
 
 #[tokio::test]
-async fn however_many_queues_there_are_a_look_has_an_end() {
+async fn refresh_of_very_many_queues_ends() {
     let seen = Queues::look(&service(|nth| ("200 OK", page(nth, false)))).await.expect("some of them");
     assert!(seen.after(None).summary().starts_with("queues: 20000, and more that are not shown"));
 }
 
 #[tokio::test]
-async fn what_is_no_service_of_ours_gives_a_terminal_no_orders() {
+async fn foreign_answers_cannot_control_the_terminal() {
     let asked = |status, body: &'static str| async move {
         Queues::look(&service(move |_| (status, body.to_owned()))).await.err().expect("a refusal")
     };
-    let said = asked("503 Service Unavailable", r#"{"detail":"away\u001b[2J"}"#).await;
-    assert!(said.ends_with("answered 503 Service Unavailable: away\u{fffd}[2J"), "{said}");
+    let message = asked("503 Service Unavailable", r#"{"detail":"away\u001b[2J"}"#).await;
+    assert!(message.ends_with("answered 503 Service Unavailable: away\u{fffd}[2J"), "{message}");
     assert!(asked("200 OK", "<html>").await.ends_with("is no service that this program knows"));
     assert!(asked("404 Not Found", "<html>").await.ends_with("it is none of intray's answers"));
 }

@@ -9,7 +9,7 @@ use intray_base::shares;
 const LOOKED_AT: usize = 256;
 
 impl State {
-    /// One connection less of somebody.
+    /// Counts one connection less for a caller.
     pub(super) fn forget(&mut self, payer: Option<Arc<str>>) {
         if let Some(payer) = payer
             && let Some(own) = self.by_payer.get_mut(&payer)

@@ -67,6 +67,6 @@ async fn a_blank_line_is_a_sign_of_life_and_an_end_before_the_end_is_none() {
             StreamBody::new(stream::iter(pieces).map(|piece| Ok::<_, Infallible>(Frame::data(Bytes::from(piece)))));
         assert!(matches!(written.lines(body, &mut patience).await, Err(End::Failed(Failure::Passing(_)))));
         assert_eq!(patience.pause(Instant::now()).is_some(), is_patient);
-        assert_eq!(place(&mut written).as_deref(), Some("c"), "as it was said");
+        assert_eq!(place(&mut written).as_deref(), Some("c"), "the cursor of the answer");
     }
 }

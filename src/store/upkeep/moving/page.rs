@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_score_is_spelled_in_one_way_and_only_times_of_this_age_are_moved() {
+    fn scores_have_one_spelling_and_only_current_times_move() {
         let score = |text: &str| value_of(Value::BulkString(text.into()), Kind::Zset).expect("a score");
         assert_eq!(score("7.0368744177664e+15"), Some(b"7036874417766400".to_vec()));
         assert_eq!(score("6966505673588736"), Some(b"6966505673588736".to_vec()));
