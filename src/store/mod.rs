@@ -8,6 +8,7 @@ mod fault;
 mod handle;
 mod keys;
 mod layout;
+mod record_fields;
 mod redis;
 mod registry;
 mod reservation;
