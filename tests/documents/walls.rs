@@ -32,7 +32,7 @@ const GRANTED: &[(&str, &[&str])] = &[
 /// The same for the rooms of `store`. What is sideways in a room, one transition using another, is no arrow of these: see below.
 const GRANTED_IN_STORE: &[(&str, &[&str])] = &[
     ("upkeep", &["fault", "handle", "keys", "redis", "retention", "script", "transitions"]),
-    ("transitions", &["fault", "handle", "layout", "redis", "reservation", "runner", "transition"]),
+    ("transitions", &["fault", "handle", "layout", "record_fields", "redis", "reservation", "runner", "transition"]),
     ("views", &["fault", "handle", "layout", "redis"]),
     ("several", &["fault", "handle"]),
     ("handle", &["batcher", "fault", "keys", "redis", "registry", "runner", "script", "transition"]),
