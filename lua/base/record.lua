@@ -4,7 +4,7 @@
 local LAYOUT = $LAYOUT
 local record = {
   LAYOUT = LAYOUT,
-  -- The states by name, and their words in STATES: src/job/state.rs.
+  -- The states by name, and their words in STATES: crates/intray-job/src/state.rs.
   $STATES,
   -- Flags of a job's record: the parts that it has.
   $RECORD_FLAGS,

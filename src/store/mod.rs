@@ -1,10 +1,9 @@
 //! The store: a cheap handle with one method per transition. It speaks Redis and no HTTP.
 //!
-//! An outcome is not an error: each method answers with what became of the job, and [`Fault`] is left for a machine that
-//! is broken. Each transition has a file here and its twin in `lua/`.
+//! An outcome is not an error: each method returns what became of the job, and [`Fault`] means that Redis does not work. Each
+//! transition has a file here and one in `lua/`.
 
 mod batcher;
-mod fault;
 mod handle;
 mod keys;
 mod layout;
@@ -23,8 +22,11 @@ mod transitions;
 mod upkeep;
 mod views;
 
-pub use fault::{Applied, Fault, MOVED, MOVING, UNCONFIRMED, UNSYNCED, UNWRITABLE};
 pub use handle::Queues;
+pub use intray_redis::{
+    ANSWER_TIMEOUT, Applied, Certificates, DiskShortage, Durability, Fault, HostPort, Login, SentinelSettings, Server,
+    Servers, SyncRequests, UNCONFIRMED, UNSYNCED, UNWRITABLE,
+};
 pub use layout::{
     batch::{Batch, StateCounts},
     cursor::Cursor,
@@ -34,12 +36,8 @@ pub use layout::{
     task::{Delay, Task},
 };
 pub use redis::{
-    address::Certificates,
     hints::{Hint, Wanted},
-    link::{Disk, Durability, Room},
-    login::Login,
-    sentinel::Wanted as WantedPrimary,
-    server::{Server, Servers},
+    move_marker::is_moved,
 };
 pub use registry::Owners;
 pub use reservation::{Lost, Return};
@@ -68,17 +66,18 @@ pub use crate::job::{
 };
 
 impl Queues {
-    /// A handle on the queues behind a Redis URL (`redis://…`, `unix://…` or `redis+cluster://…`), under a key prefix. It connects when it is used.
+    /// A handle on the queues at a Redis URL (`redis://…`, `unix://…` or `redis+cluster://…`), under a key prefix. It connects
+    /// on first use.
     ///
     /// # Errors
-    /// When the URL is not one.
+    /// When the URL is invalid.
     pub fn new(url: &str, prefix: &str) -> Result<Self, ::redis::RedisError> {
         Ok(Self::on(Servers::at(url, Certificates::default())?, prefix, None, Durability::Async))
     }
 
-    /// The same on a server. Of a private one is known what room it has on its disk: an answer waits until its append to the
-    /// file is known to be whole.
-    pub fn on(servers: Servers, prefix: &str, room: Option<Room>, durability: Durability) -> Self {
-        Self::open((servers, room, durability), prefix, transitions::sweep::turn)
+    /// The same on these servers. `disk` is that of a private server: calls then wait until their write to its append-only
+    /// file is complete.
+    pub fn on(servers: Servers, prefix: &str, disk: Option<DiskShortage>, durability: Durability) -> Self {
+        Self::open((servers, disk, durability), prefix, transitions::sweep::turn)
     }
 }

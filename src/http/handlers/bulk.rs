@@ -81,7 +81,7 @@ pub async fn purge(
     let state = query.finish(state)?;
     known(&queues, &queue).await?;
     let by = key_of(&caller);
-    let purge = Purge { queue: queue.clone(), state, force, meant, after, by: by.clone() };
+    let purge = Purge { queue: queue.clone(), state, force, selection: meant, after, by: by.clone() };
     let Purged { removed, next } = queues.purge(purge).await?;
     let (more, next) = (next.is_some(), next.map(shapes::Text));
     Ok(Done(Act::on_queue("purge", queue, removed, by), shapes::Purged { removed, more, next }))
@@ -109,7 +109,7 @@ fn read_unended(mut fields: Fields<'_>) -> Result<ReprioritizeAll, Problem> {
     let meant = queue.as_ref().map(|queue| meant(&mut fields, queue)).unwrap_or_default();
     let after = fields.take("after", rules::parsed(Progress::of_state));
     let what = queue.zip(priority);
-    fields.finish(what.map(|(queue, priority)| ReprioritizeAll { queue, state, priority, meant, after }))
+    fields.finish(what.map(|(queue, priority)| ReprioritizeAll { queue, state, priority, selection: meant, after }))
 }
 
 /// Those of which a priority says something.

@@ -193,7 +193,7 @@ fn returned(job: JobId, outcome: Return) -> Result<shapes::Returned, Problem> {
     match outcome {
         Return::Returned { state, duplicate } => Ok(shapes::Returned { id: shapes::Text(job), state, duplicate }),
         Return::Stays => Ok(shapes::Returned { id: shapes::Text(job), state: JobState::Reserved, duplicate: false }),
-        Return::NobodySkips => Err(Problem::invalid(vec![Place::pointer("/skip", "needs a named worker")]).of_a_hit()),
+        Return::UnnamedSkip => Err(Problem::invalid(vec![Place::pointer("/skip", "needs a named worker")]).of_a_hit()),
         Return::Lost(lost) => Err(lost.into()),
     }
 }

@@ -1,16 +1,17 @@
-//! cancel: the producer takes a job back.
+//! cancel: the producer cancels a job.
+
+use intray_redis::{Args, Fault};
 
 use crate::{
     job::{JobId, Name, State},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };
 
-/// What the producer takes back, from its holder only by force.
+/// A reserved job is cancelled only by force.
 struct Cancel<'c> {
     id: JobId,
     force: bool,
@@ -26,7 +27,7 @@ pub enum Cancellation {
 }
 
 impl Queues {
-    /// `by`: whose key it is that somebody comes with.
+    /// `by`: the owner of the key of the call.
     ///
     /// # Errors
     /// When Redis is not well.

@@ -1,14 +1,15 @@
 //! complete: the holder reports success.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     figures::QueueMetrics,
     job::{QueueName, Reservation, ids, limits},
     payload::Json,
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::{args::Args, read::broken},
-        reservation::{Lost, OF_A_RESERVATION},
+        redis::read::broken,
+        reservation::{HOLDER_CALLS, Lost},
         transition::{BatchPolicy, BatchedTransition, Effect, Reply, Transition},
     },
 };
@@ -102,7 +103,7 @@ impl Transition for Complete {
 }
 
 impl BatchedTransition for Complete {
-    const BATCHING: BatchPolicy = OF_A_RESERVATION;
+    const BATCHING: BatchPolicy = HOLDER_CALLS;
 
     fn needs_memory(&self) -> bool {
         self.result().len() > limits::SMALL_RESULT

@@ -1,16 +1,16 @@
-//! retire: a queue without jobs and settings is let go, with its totals, history and events.
+//! retire: the background task removes an unused queue, with its totals, history and events.
+
+use intray_redis::{Args, Fault};
 
 use crate::store::{
-    fault::Fault,
     handle::Queues,
-    redis::args::Args,
     transition::{Effect, Reply, Transition},
 };
 
 struct Retire;
 
 impl Queues {
-    /// Lets go of queues that are empty, have no settings and were not used for a day.
+    /// Removes queues that have no jobs and no settings and were not used for a day.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -33,7 +33,7 @@ impl Queues {
 }
 
 impl Transition for Retire {
-    /// Whether it is gone.
+    /// Whether the queue was removed.
     type Outcome = bool;
     const SCRIPT: &'static str = "retire";
     const EFFECT_OF_FAULT: Effect = Effect::None;

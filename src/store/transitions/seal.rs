@@ -1,12 +1,13 @@
-//! seal: nothing more comes into a batch.
+//! seal: a producer closes a batch for further jobs.
+
+use intray_redis::{Args, Fault};
 
 use crate::{
     job::BatchId,
     store::{
-        fault::Fault,
         handle::Queues,
         layout::batch::Batch,
-        redis::{args::Args, read::broken},
+        redis::read::broken,
         transition::{Effect, Reply, Transition},
     },
 };
@@ -14,7 +15,7 @@ use crate::{
 struct Seal<'b>(&'b BatchId);
 
 impl Queues {
-    /// Nothing more comes into it. `None`: there is no such batch.
+    /// Closes a batch for further jobs. `None`: there is no such batch.
     ///
     /// # Errors
     /// When Redis is not well.

@@ -1,17 +1,18 @@
 //! set: an operator changes the settings of a queue.
 
+use intray_redis::{Args, Fault};
+
 use crate::{
     job::{Name, QueueName, settings::SettingsPatch},
     store::{
-        fault::Fault,
         handle::Queues,
-        redis::args::Args,
+        layout::settings::write_patch,
         transition::{Effect, Reply, Transition},
     },
 };
 
 impl Queues {
-    /// Changes settings, which brings the queue into being. False: there are as many queues as may be.
+    /// Changes settings, and creates the queue if it is new. False: the limit of queues is reached.
     ///
     /// # Errors
     /// When Redis is not well.
@@ -41,7 +42,7 @@ impl Transition for Set<'_> {
     fn args(&self) -> Args {
         let mut args = Args::default();
         args.push(self.by.map_or("", Name::as_str));
-        self.patch.write(&mut args);
+        write_patch(&self.patch, &mut args);
         args
     }
 

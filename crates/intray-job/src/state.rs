@@ -1,0 +1,54 @@
+//! The states of a job and of a batch.
+
+use super::words::words;
+
+words! {
+    /// A job is in exactly one state. Records hold the number of the state in this order, from 1: add new ones at the end.
+    pub enum State {
+        Waiting = "waiting",
+        Blocked = "blocked",
+        Delayed = "delayed",
+        Reserved = "reserved",
+        Completed = "completed",
+        Dead = "dead",
+        Cancelled = "cancelled",
+    }
+}
+
+impl State {
+    /// The job is not handed out any more, unless it is requeued.
+    pub fn is_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Dead | Self::Cancelled)
+    }
+}
+
+words! {
+    /// The state of a batch. The last three are final.
+    pub enum BatchState {
+        /// More jobs may come.
+        Open = "open",
+        Sealed = "sealed",
+        Completed = "completed",
+        /// All jobs have ended, and at least one is dead.
+        Failed = "failed",
+        Cancelled = "cancelled",
+    }
+}
+
+impl BatchState {
+    /// The state is final.
+    pub fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stored_numbers_of_states_do_not_change() {
+        let known = ["waiting", "blocked", "delayed", "reserved", "completed", "dead", "cancelled"];
+        assert!(State::ALL.map(State::word).starts_with(&known), "{:?}", State::ALL);
+    }
+}
