@@ -1,14 +1,12 @@
 //! The settings of a queue as they are kept: what is set stands there by its name.
 
+use intray_redis::{Args, Fault};
+
 use crate::job::{
     Backoff,
     settings::{DEFAULT, Settings, SettingsPatch},
 };
-use crate::store::{
-    fault::Fault,
-    layout::record,
-    redis::{args::Args, read::broken},
-};
+use crate::store::{layout::record, redis::read::broken};
 
 /// As `set` wrote them.
 pub(crate) fn read_settings(fields: &[(String, String)]) -> Result<Settings, Fault> {

@@ -1,4 +1,4 @@
-//! Batches that are called off: at any stage, and whoever is at work may finish.
+//! Cancelled batches, at any stage: reserved jobs may finish.
 
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -51,7 +51,7 @@ async fn cancelled_batch_lets_reserved_jobs_finish() {
     w.check().await;
 }
 
-/// Ways to come back that would be another turn, were the batch not called off.
+/// Ways to return a job that would make it wait again if the batch were not cancelled.
 const RETURNS: [&str; 7] = ["fail", "abandon", "rest", "release", "expire", "expire unseen", "cancel"];
 
 async fn comes_back(w: &World, how: &str, held: &ReservedJob) {
@@ -123,7 +123,7 @@ async fn cancelled_large_batch_hands_out_no_more_jobs() {
     let id = w.create_batch(json!({ "concurrency": 20, "jobs": items(0..3_000) })).await;
     let held = w.reserve_all(json!({ "limit": 100 })).await;
     assert_eq!(held.len(), 20);
-    // Others go on asking and finishing meanwhile.
+    // Other workers reserve and finish jobs meanwhile.
     let mut crowd = JoinSet::new();
     for (n, held) in held.into_iter().enumerate() {
         let client = if n % 2 == 0 { (*w).clone() } else { other.clone() };

@@ -1,14 +1,14 @@
 //! Where the queues are: they are closed, and opened again if nothing comes of it.
 
+use intray_redis::Fault;
 use redis::Value;
 
 use super::{halt::Halt, keys};
 use crate::job::QueueName;
 use crate::store::{
-    fault::Fault,
     handle::Queues,
     redis::{
-        mark::{Mark, Stage},
+        move_marker::{MoveMarker, Stage},
         read::{Fields, broken, word},
     },
 };
@@ -28,14 +28,14 @@ pub(super) struct Source<'m> {
 
 impl Source<'_> {
     /// Whether a move has begun here, and how far it came.
-    pub(super) async fn mark(queues: &Queues) -> Result<Option<Mark>, Halt> {
+    pub(super) async fn mark(queues: &Queues) -> Result<Option<MoveMarker>, Halt> {
         let (link, registry) = (&queues.parts.runner.link, queues.parts.runner.keys.registry());
         let kind = link.plain(redis::cmd("TYPE").arg(&registry)).await.map_err(Halt::Source)?;
         if word(&kind) != Some("string") {
             return Ok(None);
         }
         match link.plain(redis::cmd("GET").arg(&registry)).await.map_err(Halt::Source)? {
-            Value::BulkString(text) => Ok(Mark::parse(&String::from_utf8_lossy(&text))),
+            Value::BulkString(text) => Ok(MoveMarker::parse(&String::from_utf8_lossy(&text))),
             _ => Ok(None),
         }
     }
@@ -43,13 +43,13 @@ impl Source<'_> {
     /// Notes how far it is, if no other run has taken over. Answers how far it was already, and which queues there are.
     pub(super) async fn set(&self, stage: Stage) -> Result<(Stage, Vec<QueueName>), Halt> {
         let registry = self.queues.parts.runner.keys.registry();
-        let said = self.eval(MARK, &[registry], &[stage.word(), &self.run, &self.target, &self.place]).await?;
-        let mut said = Fields::of(&said).map_err(Halt::Source)?;
-        let mut text = || said.text().map_err(Halt::Source);
+        let reply = self.eval(MARK, &[registry], &[stage.word(), &self.run, &self.target, &self.place]).await?;
+        let mut reply = Fields::of(&reply).map_err(Halt::Source)?;
+        let mut text = || reply.text().map_err(Halt::Source);
         let (answer, first, listed) = (text()?, text()?, text()?);
         let Some(found) = Stage::parse(&answer) else {
-            return Err(match (answer.as_str(), Mark::parse(&first)) {
-                ("elsewhere", Some(mark)) => Halt::Refused(mark.says()),
+            return Err(match (answer.as_str(), MoveMarker::parse(&first)) {
+                ("elsewhere", Some(mark)) => Halt::Refused(mark.reason()),
                 _ => Halt::Taken,
             });
         };
@@ -68,8 +68,8 @@ impl Source<'_> {
         for queue in queues {
             self.eval(REOPEN, &self.both(queue), &[&self.run]).await?;
         }
-        let said = self.eval(OPEN, &[self.queues.parts.runner.keys.registry()], &[&self.run]).await?;
-        if word(&said) == Some("opened") { Ok(()) } else { Err(Halt::Taken) }
+        let reply = self.eval(OPEN, &[self.queues.parts.runner.keys.registry()], &[&self.run]).await?;
+        if word(&reply) == Some("opened") { Ok(()) } else { Err(Halt::Taken) }
     }
 
     fn both(&self, queue: &QueueName) -> Vec<String> {

@@ -1,0 +1,63 @@
+// What was there before the page was opened, and everybody who works.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { confirm, shown, stage } from '../world/stage.js'
+import { becomes, reads } from '../world/until.js'
+
+const on = stage()
+
+const row = (page, text) => page.locator('[data-row]', { hasText: text })
+const counted = (page) => page.locator('.ranges .dim').innerText()
+
+test('a reload shows the stored history at once', async () => {
+  for (let n = 0; n < 3; n += 1) await on.service.enqueue('past', { n })
+  await on.service.complete(await on.service.reserve('past', 'ann'), { fine: true })
+  const page = await on.open('/console/#/q/past/waiting')
+  await shown(page, '3 in, 1 taken, 1 done in the last hour')
+  await page.reload()
+  await shown(page, '3 in, 1 taken, 1 done in the last hour')
+  for (const [range, words] of [['Day', 'the last day'], ['90 days', 'the last 90 days'], ['Hour', 'the last hour']]) {
+    await page.getByRole('button', { name: range, exact: true }).click()
+    await becomes(() => counted(page), `3 in, 1 taken, 1 done in ${words}`)
+  }
+  const since = new Date(Date.now() - 40 * 86_400_000)
+  on.wire.rule = async ({ path }) => {
+    if (!path.includes('step=hour')) return null
+    const { status, ...body } = await on.service.call('GET', path)
+    return { status, type: 'application/json', body: { ...body, since } }
+  }
+  await page.getByRole('button', { name: '90 days', exact: true }).click()
+  const day = since.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+  await becomes(() => counted(page), `3 in, 1 taken, 1 done since ${day}`)
+  await on.service.enqueue('other', 'x')
+  await page.goto(`${on.url}/console/`)
+  await shown(page, '4 in, 1 taken, 1 done in the last hour')
+})
+
+test('one page lists all workers, overdue and waiting', async () => {
+  await on.service.enqueue('one', { n: 1 })
+  await on.service.enqueue('two', { n: 2 })
+  const late = await on.service.call('POST', '/jobs/reserve', { queues: ['two'], worker: 'late-lee', lease_ms: 20_000 })
+  await on.service.reserve('one', 'early-eve')
+  const gone = new AbortController()
+  const body = JSON.stringify({ queues: ['nothing-here'], worker: 'idle-ida', wait_ms: 30_000 })
+  const headers = { 'content-type': 'application/json' }
+  fetch(`${on.service.url}/jobs/reserve`, { method: 'POST', headers, body, signal: gone.signal }).catch(() => {})
+  const page = await on.open()
+  await page.getByRole('link', { name: 'Workers' }).click()
+  await row(page, 'late-lee').waitFor()
+  const held = page.getByRole('table', { name: 'who holds what' }).locator('[data-row]')
+  // Whose time is over soonest comes first.
+  await reads(held.nth(0), /late-lee/)
+  await reads(held.nth(1), /early-eve/)
+  await row(page, 'idle-ida').waitFor({ timeout: 8_000 })
+  await reads(row(page, 'idle-ida'), /nothing-here/)
+  gone.abort()
+  await row(page, 'late-lee').getByRole('button', { name: 'Release' }).click()
+  await confirm(page, 'Release the job')
+  await row(page, 'late-lee').waitFor({ state: 'detached' })
+  assert.equal(await on.service.state(late.jobs[0].id), 'waiting')
+  await row(page, 'early-eve').getByRole('link').last().click()
+  await page.locator('.panel').getByText('"n": 1').waitFor()
+})

@@ -1,0 +1,248 @@
+/**
+ * The one writer of records. What it changes here it changes in the drawer and in the other tabs, with the event that
+ * goes with it.
+ */
+import { mark } from './clock.js'
+import { KEPT } from './drawer.js'
+import { DONE, HELD, asJson, left, mayGoAlong, reasonOf, refusedBy } from './record.js'
+
+/** @import * as Types from './client.d.ts' */
+/** @import { Drawer, Entry } from './drawer.js' */
+/** @import { IntrayError } from './http.js' */
+/** @import { Job } from './job.js' */
+/** @import { EventName, Fields, Handout, JobRecord, Message, Own, Plan, Shared } from './record.js' */
+/** @import { Tabs } from './tabs.js' */
+
+/** @typedef {(r: Entry | JobRecord, event: EventName, detail?: object) => void} Emit */
+
+export class JobStore {
+  /** @type {Fields | null} */ #current = null
+  /** @type {Plan} */ #plan
+  /** @type {Drawer} */ #drawer
+  /** @type {Tabs} */ #tabs
+  /** @type {(r: JobRecord) => Job} */ #makeJob
+  /** @type {Emit} */ #emit
+  /** @type {() => void} */ #changed
+
+  /**
+   * @param {{ plan: Plan, drawer: Drawer, tabs: Tabs, makeJob(r: JobRecord): Job, emit: Emit, changed(): void }} parts
+   */
+  constructor({ plan, drawer, tabs, makeJob, emit, changed }) {
+    this.#plan = plan
+    this.#drawer = drawer
+    this.#tabs = tabs
+    this.#makeJob = makeJob
+    this.#emit = emit
+    this.#changed = changed
+  }
+
+  /** @returns {JobRecord | null} of the job in hand, or of the last one */
+  get current() {
+    return this.#current
+  }
+
+  get job() {
+    return this.#current?.state === 'held' ? this.#current.job : null
+  }
+
+  /**
+   * A job was handed to us. What was typed here and has not arrived goes before what the service has, unless both are
+   * new. A job that we are done with is not taken: its ending must get there first; unless it cannot (`anyway`).
+   * @param {Handout} handout
+   */
+  take(handout, { anyway = false } = {}) {
+    const { id, draft: theirs = null, expires_in_ms: lasts } = handout
+    const entry = this.#drawer.get(id)
+    if (entry?.ending && !anyway) return
+    for (const other of this.#drawer.all()) {
+      if (other.again && other.id !== id && this.#plan.queues.includes(other.queue)) this.#drawer.letGo(other)
+    }
+    const isKnown = this.#current?.id === id
+    const r = this.#of(handout, entry)
+    const known = JSON.stringify(theirs)
+    const unsent = Boolean(r.unsent) && JSON.stringify(r.draft) !== known
+    const clash = unsent && r.base !== known
+    const draft = unsent ? r.draft : theirs
+    const elsewhere = isKnown && JSON.stringify(draft) !== JSON.stringify(r.draft ?? null)
+    const warn = Math.max(r.warn ?? 0, lasts - handout.warn_in_ms)
+    /** @type {Partial<Entry & Shared>} */
+    const held = { handout, left: lasts, warn, due: handout.resumed, ...HELD }
+    const drafts = { draft, unsent, base: clash ? r.base : known, other: clash ? theirs : undefined }
+    this.#change(r, { ...held, ...drafts }, elsewhere ? 'draft' : undefined, { draft })
+  }
+
+  /**
+   * The person has typed. The page has the draft already; the other tabs do not.
+   * @param {JobRecord} r
+   * @param {any} draft
+   */
+  type(r, draft) {
+    const base = r.other === undefined ? r.base : JSON.stringify(r.other)
+    const news = { draft: asJson(draft), base, unsent: JSON.stringify(draft) !== base, other: undefined }
+    this.#change(r, news, 'draft', { draft: news.draft }, { here: false })
+  }
+
+  /**
+   * The service says that it is ours, and for how long; with the draft that it was sent, as JSON.
+   * @param {JobRecord} r
+   * @param {number} expiresIn
+   * @param {string} [sent]
+   */
+  extended(r, expiresIn, sent) {
+    /** @type {Partial<Entry & Shared>} */
+    const found = r.doubtful ? { state: 'held', doubtful: false, reason: undefined } : {}
+    this.#change(r, { ...found, left: expiresIn }, 'extended', { expiresIn })
+    if (!sent) return
+    const unsent = sent !== JSON.stringify(r.draft)
+    this.#change(r, { base: sent, unsent }, 'saved', { draft: JSON.parse(sent) })
+  }
+
+  /**
+   * The draft stays. The next next() asks again for a job that only expired, because it may still be free.
+   * @param {JobRecord} r
+   * @param {{ reason?: string, jobState?: string | null, certain: boolean }} how
+   */
+  lose(r, { reason: given, jobState = null, certain }) {
+    const reason = reasonOf(given)
+    const again = ['expired', 'abandoned'].includes(reason)
+    const detail = { reason, jobState, certain, draft: r.draft }
+    this.#change(r, { state: 'lost', doubtful: !certain, reason, again }, 'lost', detail)
+  }
+
+  /**
+   * It is handed in, or given back: into the drawer first, and then to the service.
+   * @param {JobRecord} r
+   * @param {Types.Action} action
+   * @param {object} body
+   */
+  settle(r, action, body) {
+    const draft = action === 'abandon' && mayGoAlong(r) ? r.draft : undefined
+    const ending = asJson({ action, body: { reservation: r.handout.reservation, ...body, draft } })
+    this.#change(r, { state: 'ending', doubtful: false, again: false, aside: false, ending })
+  }
+
+  /**
+   * The service has accepted it, from this tab or from another one, which has then announced it.
+   * @param {Entry | JobRecord} r of an earlier page, it is only an entry
+   * @param {{ action: Types.Action, late: boolean, duplicate: boolean, announced: boolean }} how
+   */
+  ended(r, { action, late, duplicate, announced }) {
+    const state = DONE[action]
+    const { body } = r.ending ?? {}
+    this.#change(r, { state, ending: undefined }, announced ? undefined : 'ended', { action, late, duplicate })
+    // Keeps the draft of a failed job, which is stored nowhere else.
+    const isKept = action !== 'complete' && ((r.unsent && body?.draft === undefined) || r.result !== undefined)
+    if (isKept) this.#drawer.letGo({ ...r, reason: state })
+    else this.#drawer.drop(r.id)
+  }
+
+  /**
+   * The service, or a proxy before it, has refused for good.
+   * @param {Entry | JobRecord} r
+   * @param {IntrayError} error
+   */
+  refused(r, error) {
+    const { problem, status } = error
+    this.#change(r, refusedBy(r, error), 'refused', { action: r.ending?.action, problem, status })
+  }
+
+  /**
+   * Others have the job now.
+   * @param {string} id
+   */
+  givenAway(id) {
+    const r = this.#current?.id === id ? this.#current : this.#drawer.get(id)
+    if (r) this.#change(r, { aside: false })
+  }
+
+  /**
+   * This page goes: of what was left, the service will leave us no more than this.
+   * @param {JobRecord} r
+   * @param {number} grace
+   */
+  farewell(r, grace) {
+    write(r, { left: Math.min(left(r), grace), from: mark() })
+  }
+
+  /**
+   * Changes that concern only this tab.
+   * @param {JobRecord} r
+   * @param {Partial<Own> & { due?: boolean }} news
+   */
+  note(r, news) {
+    write(r, news)
+  }
+
+  /**
+   * Another tab has learned something. Answers whether it was news.
+   * @param {Message} message
+   */
+  hear({ id, queue, news, event, detail, at }) {
+    const { handout } = news
+    const isKnown = this.#current?.id === id
+    const isNext = handout && !this.job && this.#plan.queues.includes(queue)
+    const r = isKnown ? this.#current : isNext ? this.#of(handout) : null
+    if (r) {
+      const isSame = handout?.reservation === r.handout.reservation
+      if (handout && isSame && handout.resumes < r.handout.resumes) return false // older than ours
+      this.#learn(r, news, at)
+    }
+    if (event) this.#emit(r ?? { id, queue }, event, detail)
+    if (r) this.#changed()
+    return true
+  }
+
+  /**
+   * The record of this job: the one we have, or a new one.
+   * @param {Handout} handout
+   * @param {Entry | null} [entry] its entry in the drawer
+   */
+  #of(handout, entry) {
+    const { id, queue } = handout
+    if (this.#current?.id === id) return this.#current
+    const times = { left: 0, from: mark(), lease: 0, beat: 0, pause: 0, asked: mark(), sent: null, over: null }
+    const signs = { due: false, doubtful: false, warned: false, regain: false, failures: 0 }
+    /** @type {Omit<Fields, 'job'> & { job?: Job }} */
+    const r = { draft: null, other: undefined, ...entry, ...times, ...signs, id, queue, handout, state: 'held' }
+    r.job = this.#makeJob(/** @type {Fields} */ (r))
+    return (this.#current = /** @type {Fields} */ (r))
+  }
+
+  /**
+   * @param {Entry | JobRecord} r
+   * @param {Partial<Entry & Shared>} news
+   * @param {EventName} [event]
+   * @param {object} [detail]
+   * @param {{ here?: boolean }} [how]
+   */
+  #change(r, news, event, detail, { here = true } = {}) {
+    const at = Date.now()
+    this.#learn(r, news, at)
+    if (KEPT.some((name) => name in news)) this.#drawer.put(r)
+    this.#tabs.post({ id: r.id, queue: r.queue, news, event, detail, at })
+    if (event && here) this.#emit(r, event, detail)
+    this.#changed()
+  }
+
+  /**
+   * @param {Entry | JobRecord} r
+   * @param {Partial<Entry & Shared>} news
+   * @param {number} at when it was true
+   */
+  #learn(r, news, at) {
+    write(r, news)
+    if (news.left === undefined || !('job' in r)) return
+    const lease = Math.max(r.lease, r.left)
+    const beat = Math.min(this.#plan.heartbeat, lease / 3) * (0.85 + 0.15 * Math.random())
+    write(r, { from: mark(Date.now() - at), lease, beat, pause: beat, failures: 0 })
+  }
+}
+
+/**
+ * The one place where a record changes.
+ * @param {Entry | JobRecord} r
+ * @param {Partial<Fields>} news
+ */
+function write(r, news) {
+  Object.assign(r, news)
+}
