@@ -49,7 +49,7 @@ impl Backend {
     /// One line for the operator.
     pub async fn look(store: &StoreOptions) -> anyhow::Result<Self> {
         if store.redis_url() == RedisUrl::Embedded
-            && let Some(url) = intray_embedded::kept(&store.data_dir).await
+            && let Some(url) = intray_embedded::running_url(&store.data_dir).await
         {
             return Self::at(&url, None, store);
         }
