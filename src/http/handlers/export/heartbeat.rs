@@ -1,20 +1,20 @@
-//! How long nothing was said: many pages may have to be read before one has a job that is asked for.
+//! Keeps a connection alive while many pages without a matching job are read.
 
 use std::time::Instant;
 
-use super::HEARTBEAT;
+use super::HEARTBEAT_INTERVAL;
 
-/// When something was said last.
-pub struct Quiet(Instant);
+/// The time of the last output.
+pub struct Heartbeat(Instant);
 
-impl Quiet {
+impl Heartbeat {
     pub fn since(then: Instant) -> Self {
         Self(then)
     }
 
-    /// What is said next. Where that is nothing, for long, it becomes a blank line.
-    pub fn is_broken_by(&mut self, text: &mut Vec<u8>, now: Instant) {
-        if text.is_empty() && now.saturating_duration_since(self.0) >= HEARTBEAT {
+    /// Notes the next output. After a long silence, an empty one becomes a blank line.
+    pub fn fill(&mut self, text: &mut Vec<u8>, now: Instant) {
+        if text.is_empty() && now.saturating_duration_since(self.0) >= HEARTBEAT_INTERVAL {
             text.push(b'\n');
         }
         if !text.is_empty() {
@@ -30,12 +30,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_blank_line_is_said_when_nothing_else_was_for_long() {
+    fn blank_line_follows_a_long_silence() {
         let begin = Instant::now();
-        let mut quiet = Quiet::since(begin);
+        let mut quiet = Heartbeat::since(begin);
         let mut said = |text: &str, ms: u64| {
             let mut text = text.as_bytes().to_vec();
-            quiet.is_broken_by(&mut text, begin + Duration::from_millis(ms));
+            quiet.fill(&mut text, begin + Duration::from_millis(ms));
             String::from_utf8(text).expect("text")
         };
         assert_eq!([said("", 14_999), said("", 15_000), said("", 29_999), said("", 30_001)], ["", "\n", "", "\n"]);
